@@ -1,0 +1,97 @@
+// One alternating run: all subjects alive at once, each measured once a round, in changing order.
+
+import { type Place, Subject, type SubjectSpec, type Way } from './subject.js'
+import { roundOrder } from './statistics.js'
+
+export interface Plan<T> {
+  readonly rounds: number
+  /** The subjects are started anew this often, since one process may be lucky for all its life. */
+  readonly generations: number
+  /** Runs once on a fresh subject, unmeasured: compilers warm up, buffers grow. */
+  warm(subject: Subject): Promise<void>
+  measure(subject: Subject): Promise<T>
+}
+
+/** What every round gave for every way, and why a way is missing. */
+export interface Outcome<T> {
+  readonly rounds: readonly ReadonlyMap<Way, T>[]
+  readonly failures: ReadonlyMap<Way, string>
+}
+
+class Run<T> {
+  readonly rounds: Map<Way, T>[] = []
+  readonly failures = new Map<Way, string>()
+  readonly #place: Place
+  readonly #plan: Plan<T>
+
+  constructor(place: Place, plan: Plan<T>) {
+    this.#place = place
+    this.#plan = plan
+  }
+
+  async generation(specs: readonly SubjectSpec[], rounds: number): Promise<void> {
+    const subjects: Subject[] = []
+    try {
+      for (const spec of specs) {
+        const subject = await this.#open(spec)
+        if (subject !== undefined) subjects.push(subject)
+      }
+      for (let n = 0; n < rounds; n += 1) await this.#round(subjects)
+    } finally {
+      await Promise.all(subjects.map((subject) => subject.close()))
+    }
+  }
+
+  async #open(spec: SubjectSpec): Promise<Subject | undefined> {
+    if (this.failures.has(spec.way)) return undefined
+    try {
+      const subject = await Subject.open(spec, this.#place)
+      await this.#guard(subject, () => this.#plan.warm(subject))
+      return subject
+    } catch (error) {
+      this.#failed(spec.way, error instanceof Error ? error.message : String(error))
+      return undefined
+    }
+  }
+
+  async #round(subjects: readonly Subject[]): Promise<void> {
+    const round = new Map<Way, T>()
+    const order = subjects.length === 0 ? [] : roundOrder(subjects, this.rounds.length)
+    for (const subject of order) {
+      if (this.failures.has(subject.way)) continue
+      const value = await this.#guard(subject, () => this.#plan.measure(subject))
+      if (value !== undefined) round.set(subject.way, value)
+    }
+    this.rounds.push(round)
+  }
+
+  /** A subject that fails once is out for the rest of the figure; the others go on. */
+  async #guard<R>(subject: Subject, work: () => Promise<R>): Promise<R | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      this.#failed(subject.way, subject.explain(error))
+      return undefined
+    }
+  }
+
+  #failed(way: Way, reason: string): void {
+    this.failures.set(way, reason)
+    process.stderr.write(`  ${way}: ${reason}\n`)
+  }
+}
+
+/** Measures all `specs` in `plan.rounds` rounds. */
+export async function alternate<T>(
+  specs: readonly SubjectSpec[],
+  place: Place,
+  plan: Plan<T>,
+): Promise<Outcome<T>> {
+  const run = new Run(place, plan)
+  for (let n = 0; n < plan.generations; n += 1) {
+    const before = Math.round((n * plan.rounds) / plan.generations)
+    const after = Math.round(((n + 1) * plan.rounds) / plan.generations)
+    await run.generation(specs, after - before)
+  }
+  return run
+}

@@ -1,0 +1,110 @@
+// npm run bench -- [figure…] [--rounds N] [--quick] [--with-parse] [--parsing-ends]
+//                  [--payload text|plain] [--proxy FILE]
+//
+// Prints every figure as a ratio measured in one alternating run; progress goes
+// to stderr, the table to stdout. README.md says what the figures mean.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, loadavg, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+
+import {
+  type Figure,
+  type Settings,
+  arguments1,
+  calls,
+  latency,
+  mixed,
+  results1,
+  results10,
+} from './figures.js'
+import { many } from './many.js'
+import { type Row, markdown } from './report.js'
+import { memory, start } from './start.js'
+
+const FIGURES = new Map<string, Figure>([
+  ['calls', calls],
+  ['latency', latency],
+  ['results-1mb', results1],
+  ['results-10mb', results10],
+  ['arguments', arguments1],
+  ['mixed', mixed],
+  ['start', start],
+  ['memory', memory],
+  ['many', many],
+])
+
+const ROUNDS_MAX = 1_000
+
+const usage = `usage: node build/bench/main.js [figure…] [--rounds N] [--quick] [--with-parse]
+       [--parsing-ends] [--payload text|plain] [--proxy FILE]
+figures: ${[...FIGURES.keys()].join(' ')} (all without a name)\n`
+
+function readCommandLine(): {
+  names: string[]
+  settings: Omit<Settings, 'place'>
+  plain: boolean
+  cli: string
+  parsingEnds: boolean
+} {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      rounds: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      'with-parse': { type: 'boolean', default: false },
+      'parsing-ends': { type: 'boolean', default: false },
+      payload: { type: 'string', default: 'text' },
+      proxy: { type: 'string', default: 'dist/cli.js' },
+    },
+  })
+  const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
+  if (rounds !== undefined && !(Number.isInteger(rounds) && rounds >= 1 && rounds <= ROUNDS_MAX)) {
+    throw new Error(`--rounds must be a whole number from 1 to ${ROUNDS_MAX}`)
+  }
+  if (values.payload !== 'text' && values.payload !== 'plain')
+    throw new Error('--payload must be text or plain')
+  const unknown = positionals.find((name) => !FIGURES.has(name))
+  if (unknown !== undefined) throw new Error(`no figure '${unknown}'`)
+  return {
+    names: positionals.length === 0 ? [...FIGURES.keys()] : positionals,
+    settings: { quick: values.quick, rounds, withParse: values['with-parse'] },
+    plain: values.payload === 'plain',
+    cli: resolve(values.proxy),
+    parsingEnds: values['parsing-ends'],
+  }
+}
+
+function machine(): string {
+  const load = loadavg()
+    .map((value) => value.toFixed(2))
+    .join(' ')
+  return `Node ${process.version}, ${process.platform} ${process.arch}, ${availableParallelism()} cores, load ${load}`
+}
+
+async function run(folder: string): Promise<void> {
+  const { names, settings, plain, cli, parsingEnds } = readCommandLine()
+  const place = { folder, cli, parsingEnds, payload: plain ? ('plain' as const) : ('text' as const) }
+  process.stderr.write(`before: ${machine()}\n`)
+  const rows: Row[] = []
+  for (const name of names) {
+    const began = performance.now()
+    const made = await FIGURES.get(name)?.({ ...settings, place })
+    rows.push(...(made ?? []))
+    process.stderr.write(`${name}: ${((performance.now() - began) / 1000).toFixed(1)} s\n`)
+  }
+  process.stdout.write(
+    `${markdown(rows)}\n\nafter: ${machine()}, payload ${place.payload}${parsingEnds ? ', parsing ends' : ''}\n`,
+  )
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'mcps-proxy-bench-'))
+try {
+  await run(folder)
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`)
+  process.exitCode = 2
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

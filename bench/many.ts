@@ -1,0 +1,141 @@
+// What a call costs when 199 other servers and 10,000 tools stand beside the one that is called.
+//
+// Only one server is ever called, so the others need not be Node: each is a
+// small shell script that replays prepared answers to `initialize` and
+// `tools/list`, in about 1 MB. The called server comes last in the
+// configuration, where a search through a list would cost most.
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { alternate } from './alternate.js'
+import type { Load } from './client.js'
+import { type Figure, NOT_BUILT, remembered, roundsOf, sample, smallCalls } from './figures.js'
+import { type Row, atMost, emptyRow, ratiosOf, valuesOf } from './report.js'
+import { median, spread } from './statistics.js'
+import {
+  type Place,
+  SERVER_NAME,
+  type Subject,
+  type SubjectSpec,
+  type Way,
+  proxySpec,
+  serverArgv,
+  writeConfig,
+} from './subject.js'
+
+const SERVERS = 200
+const TOOLS_EACH = 50
+const RUN_LIMIT_MS = 60_000
+const AIM = atMost(1.1)
+const ONE: Way = 'proxy, 1 server'
+const MANY: Way = 'proxy, 200 servers'
+
+/** POSIX shell with no other program in it: `$1` is the file with the result of tools/list. */
+const SCRIPT = `IFS= read -r tools < "$1"
+while IFS= read -r line; do
+  id=\${line#*'"id":'}
+  id=\${id%%[,\\}]*}
+  case $line in
+    *'"method":"initialize"'*)
+      result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"tiny","version":"1"}}' ;;
+    *'"method":"tools/list"'*) result=$tools ;;
+    *'"method":"ping"'*) result='{}' ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\\n' "$id" "$result"
+done
+`
+
+function toolList(): string {
+  const tools = Array.from({ length: TOOLS_EACH }, (_, n) => ({
+    name: `tool_${n}`,
+    description: `Does the thing number ${n} of a server that is never called.`,
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string' }, depth: { type: 'integer', minimum: 0 } },
+      required: ['path'],
+    },
+  }))
+  return JSON.stringify({ tools })
+}
+
+function manySpec(place: Place, one: SubjectSpec): SubjectSpec {
+  const script = join(place.folder, 'tiny-server.sh')
+  const list = join(place.folder, 'tiny-tools.json')
+  writeFileSync(script, SCRIPT)
+  writeFileSync(list, toolList() + '\n')
+  const [command, ...args] = serverArgv(place, TOOLS_EACH)
+  const servers: [string, object][] = Array.from({ length: SERVERS - 1 }, (_, n) => [
+    `tiny${n}`,
+    { command: 'sh', args: [script, list] },
+  ])
+  const config = writeConfig(
+    place,
+    'many',
+    Object.fromEntries([...servers, [SERVER_NAME, { command, args }]]),
+  )
+  return {
+    ...one,
+    way: MANY,
+    argv: [process.execPath, place.cli, '--stdio', '--config', config],
+    toolCount: SERVERS * TOOLS_EACH,
+  }
+}
+
+interface Cost {
+  /** At 64 in flight, in microseconds a call. */
+  readonly busy: number
+  /** One at a time, median. */
+  readonly alone: number
+}
+
+export const many: Figure = async (settings) => {
+  const figure = 'cost of a call with 200 servers and 10,000 tools / with 1'
+  const proxy = proxySpec(settings.place, true)
+  if (proxy === undefined) return [emptyRow(figure, 'proxy', AIM, NOT_BUILT)]
+  const one = { ...proxy, way: ONE }
+  const count = settings.quick ? 5_000 : 20_000
+  const rounds = roundsOf(settings, 30, 5)
+  const slabOf = remembered((subject) => smallCalls(subject, count))
+  const singleOf = remembered((subject) => smallCalls(subject, settings.quick ? 200 : 500))
+  const busyLoad = (subject: Subject): Load => ({
+    slab: slabOf(subject),
+    inflightMax: 64,
+    timeLimitMs: RUN_LIMIT_MS,
+  })
+  const cost = async (subject: Subject): Promise<Cost> => {
+    const busy = await sample(subject, busyLoad(subject))
+    const slab = singleOf(subject)
+    const alone = await subject.client.latencies({ slab, inflightMax: 1, timeLimitMs: RUN_LIMIT_MS })
+    return { busy: (busy.seconds * 1e6) / count, alone: median(alone) }
+  }
+  const outcome = await alternate([one, manySpec(settings.place, proxy)], settings.place, {
+    rounds,
+    generations: settings.quick ? 1 : 2,
+    warm: async (subject) => {
+      for (let n = 0; n < 2; n += 1) await cost(subject)
+    },
+    measure: cost,
+  })
+  const row = (what: string, value: (cost: Cost) => number): Row => {
+    const ratios = ratiosOf(outcome, [MANY, ONE], value, ([a = Number.NaN, b = Number.NaN]) => a / b)
+    const shown = (way: Way) => {
+      const values = valuesOf(outcome, way, value)
+      return values.length === 0 ? '' : `${median(values).toFixed(2)} µs`
+    }
+    return {
+      figure: `${figure}, ${what}`,
+      way: `proxy, with 1: ${shown(ONE)}`,
+      direct: '',
+      relay: '',
+      own: shown(MANY),
+      spread: ratios.length === 0 ? undefined : spread(ratios),
+      spreadUnit: '',
+      aim: AIM,
+      aside: '',
+      note: outcome.failures.get(MANY) ?? outcome.failures.get(ONE) ?? '',
+    }
+  }
+  return [row('64 in flight', (one) => one.busy), row('one at a time', (one) => one.alone)]
+}

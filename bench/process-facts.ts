@@ -1,0 +1,54 @@
+// What the kernel knows about one process: processor time and resident memory.
+//
+// Linux only; elsewhere the figures that need them say so and are left out.
+
+import { readFileSync, readdirSync } from 'node:fs'
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return undefined
+  }
+}
+
+function threadSeconds(path: string): number | undefined {
+  const first = read(path)?.split(' ')[0]
+  return first === undefined || first === '' ? undefined : Number(first) / 1e9
+}
+
+/** `schedstat` counts nanoseconds a thread ran, user and system together. */
+function secondsByThread(pid: number): number | undefined {
+  let threads: string[]
+  try {
+    threads = readdirSync(`/proc/${pid}/task`)
+  } catch {
+    return undefined
+  }
+  let sum = 0
+  for (const thread of threads) {
+    const seconds = threadSeconds(`/proc/${pid}/task/${thread}/schedstat`)
+    if (seconds === undefined) return undefined
+    sum += seconds
+  }
+  return sum
+}
+
+/** utime and stime of `/proc/<pid>/stat`, in ticks of 10 ms on every Linux that Node runs on. */
+function secondsByTicks(pid: number): number | undefined {
+  const stat = read(`/proc/${pid}/stat`)
+  if (stat === undefined) return undefined
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+/** Processor time, user and system, of all threads of a process so far; undefined where the kernel does not say. */
+export function cpuSeconds(pid: number): number | undefined {
+  return secondsByThread(pid) ?? secondsByTicks(pid)
+}
+
+/** VmRSS in bytes; undefined where the kernel does not say. */
+export function residentBytes(pid: number): number | undefined {
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1]
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
+}

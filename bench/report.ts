@@ -1,0 +1,194 @@
+// From rounds to rows, and from rows to a Markdown table.
+
+import type { Outcome } from './alternate.js'
+import { type Spread, median, spread } from './statistics.js'
+import type { Way } from './subject.js'
+
+export interface Aim {
+  readonly kind: 'at least' | 'at most'
+  readonly value: number
+  readonly unit: string
+}
+
+/** One line of the table: a figure for one way. */
+export interface Row {
+  readonly figure: string
+  readonly way: string
+  /** Medians of the absolute values, as text with units, for the scale. */
+  readonly direct: string
+  readonly relay: string
+  readonly own: string
+  /** What the aim is about, over the rounds; undefined when it could not be measured. */
+  readonly spread: Spread | undefined
+  readonly spreadUnit: string
+  readonly aim: Aim | undefined
+  /** Shown beside the spread. */
+  readonly aside: string
+  /** Why there is no figure. */
+  readonly note: string
+}
+
+export const atLeast = (value: number): Aim => ({ kind: 'at least', value, unit: '' })
+export const atMost = (value: number, unit = ''): Aim => ({ kind: 'at most', value, unit })
+
+/** The values of one way over all rounds in which it was measured. */
+export function valuesOf<T>(
+  outcome: Outcome<T>,
+  way: Way,
+  value: (sample: T) => number | undefined,
+): number[] {
+  return outcome.rounds.flatMap((round) => {
+    const sample = round.get(way)
+    const number = sample === undefined ? undefined : value(sample)
+    return number === undefined || Number.isNaN(number) ? [] : [number]
+  })
+}
+
+/** `ratio` of every round in which all of `ways` were measured. */
+export function ratiosOf<T>(
+  outcome: Outcome<T>,
+  ways: readonly Way[],
+  value: (sample: T) => number | undefined,
+  ratio: (values: readonly number[]) => number,
+): number[] {
+  return outcome.rounds.flatMap((round) => {
+    const values = ways.flatMap((way) => {
+      const sample = round.get(way)
+      const number = sample === undefined ? undefined : value(sample)
+      return number === undefined ? [] : [number]
+    })
+    if (values.length < ways.length) return []
+    const result = ratio(values)
+    return Number.isFinite(result) ? [result] : []
+  })
+}
+
+export interface RowPlan<T> {
+  readonly figure: string
+  readonly outcome: Outcome<T>
+  readonly ways: readonly Way[]
+  readonly value: (sample: T) => number | undefined
+  readonly show: (value: number) => string
+  /** The aim of the proxy; other ways are shown without one. */
+  readonly aim: Aim
+}
+
+function quotient([own = Number.NaN, base = Number.NaN]: readonly number[]): number {
+  return own / base
+}
+
+function addedQuotient([
+  own = Number.NaN,
+  relay = Number.NaN,
+  direct = Number.NaN,
+]: readonly number[]): number {
+  return (own - direct) / (relay - direct)
+}
+
+/** Value of the way over value of the relay; the relay's own row is over direct. */
+export function relayRows<T>(plan: RowPlan<T>): Row[] {
+  const { outcome, value } = plan
+  return rows(plan, (way) => ratiosOf(outcome, [way, way === 'relay' ? 'direct' : 'relay'], value, quotient))
+}
+
+/** What the way adds to direct over what the relay adds to direct; the relay's own row is over direct. */
+export function addedRows<T>(plan: RowPlan<T>): Row[] {
+  const { outcome, value } = plan
+  const made = rows(plan, (way) =>
+    way === 'relay'
+      ? ratiosOf(outcome, ['relay', 'direct'], value, quotient)
+      : ratiosOf(outcome, [way, 'relay', 'direct'], value, addedQuotient),
+  )
+  const middle = (way: Way) => median(valuesOf(outcome, way, value))
+  return made.map((row) => {
+    const way = plan.ways.find((name) => name === row.way)
+    if (way === undefined || row.spread === undefined) return row
+    const ofMedians = addedQuotient([middle(way), middle('relay'), middle('direct')])
+    return { ...row, aside: `; of the medians ${digits(ofMedians)}` }
+  })
+}
+
+function rows<T>(plan: RowPlan<T>, ratios: (way: Way) => number[]): Row[] {
+  const shown = (way: Way) => {
+    const values = valuesOf(plan.outcome, way, plan.value)
+    return values.length === 0 ? '' : plan.show(median(values))
+  }
+  return plan.ways
+    .filter((way) => way !== 'direct')
+    .map((way) => {
+      const values = ratios(way)
+      return {
+        figure: plan.figure,
+        way: way === 'relay' ? 'relay / direct' : way,
+        direct: shown('direct'),
+        relay: shown('relay'),
+        own: shown(way),
+        spread: values.length === 0 ? undefined : spread(values),
+        spreadUnit: '',
+        aim: way.startsWith('proxy') ? plan.aim : undefined,
+        aside: '',
+        note: plan.outcome.failures.get(way) ?? '',
+      }
+    })
+}
+
+/** A row that says only why there is no figure. */
+export function emptyRow(figure: string, way: string, aim: Aim | undefined, note: string): Row {
+  return {
+    figure,
+    way,
+    direct: '',
+    relay: '',
+    own: '',
+    spread: undefined,
+    spreadUnit: '',
+    aim,
+    aside: '',
+    note,
+  }
+}
+
+function digits(value: number): string {
+  return Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2)
+}
+
+function showSpread(row: Row): string {
+  if (row.spread === undefined) return ''
+  const { median: middle, min, max, count } = row.spread
+  const unit = row.spreadUnit === '' ? '' : ` ${row.spreadUnit}`
+  return `**${digits(middle)}**${unit} (${digits(min)}..${digits(max)}, n=${count})${row.aside}`
+}
+
+function showAim(aim: Aim | undefined): string {
+  if (aim === undefined) return ''
+  return `${aim.kind === 'at least' ? '>=' : '<='} ${aim.value}${aim.unit === '' ? '' : ` ${aim.unit}`}`
+}
+
+/** Whether the median meets the aim; undefined without one of the two. */
+function meets(row: Row): boolean | undefined {
+  if (row.aim === undefined || row.spread === undefined) return undefined
+  return row.aim.kind === 'at least' ? row.spread.median >= row.aim.value : row.spread.median <= row.aim.value
+}
+
+function showMet(row: Row): string {
+  if (row.aim === undefined) return ''
+  const met = meets(row)
+  if (met === undefined) return `not measured: ${row.note.slice(0, 160).replaceAll('|', '/')}`
+  return met ? 'yes' : 'NO'
+}
+
+export function markdown(table: readonly Row[]): string {
+  const head = ['figure', 'way', 'direct', 'relay', 'itself', 'ratio: median (min..max)', 'aim', 'met']
+  const lines = table.map((row) => [
+    row.figure,
+    row.way,
+    row.direct,
+    row.relay,
+    row.own,
+    showSpread(row),
+    showAim(row.aim),
+    showMet(row),
+  ])
+  const all = [head, head.map(() => '---'), ...lines]
+  return all.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}

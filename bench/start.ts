@@ -1,0 +1,174 @@
+// Cold start and idle memory, each over an empty Node process.
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { type Figure, NOT_BUILT, type Settings, roundsOf } from './figures.js'
+import { residentBytes } from './process-facts.js'
+import { type Aim, type Row, atMost, emptyRow } from './report.js'
+import { median, roundOrder, spread } from './statistics.js'
+import { INITIALIZE, Subject, type SubjectSpec, directSpec, proxySpec, relaySpec } from './subject.js'
+
+const ANSWER_LIMIT_MS = 15_000
+const IDLE_MS = 1_000
+const MIB = 1024 * 1024
+
+/** Something to start, and what it stands for in the table. */
+interface Candidate {
+  readonly title: string
+  readonly spec: SubjectSpec
+  readonly aim: Aim | undefined
+}
+
+const EMPTY = 'empty Node process'
+
+/** Says a line as soon as its only module runs, and idles on a timer: a stream would load half of Node. */
+const EMPTY_PROGRAM = `import { writeSync } from 'node:fs'
+writeSync(1, '\\n')
+setTimeout(() => {}, 60_000)
+`
+
+function emptySpec(settings: Settings): SubjectSpec {
+  const path = join(settings.place.folder, 'empty.mjs')
+  writeFileSync(path, EMPTY_PROGRAM)
+  return { ...directSpec(settings.place), argv: [process.execPath, path] }
+}
+
+/** The proxy on a machine with nothing configured: the embedded default with its one child. */
+function defaultSpec(settings: Settings, configured: SubjectSpec): SubjectSpec {
+  return { ...configured, argv: [process.execPath, settings.place.cli, '--stdio'] }
+}
+
+function candidates(settings: Settings, aim: Aim): Candidate[] {
+  const list: Candidate[] = [
+    { title: EMPTY, spec: emptySpec(settings), aim: undefined },
+    { title: 'bench server itself', spec: directSpec(settings.place), aim: undefined },
+    { title: 'relay', spec: relaySpec(settings.place), aim: undefined },
+  ]
+  const proxy = proxySpec(settings.place, true)
+  if (proxy === undefined) return list
+  const embedded = { title: 'proxy, embedded default', spec: defaultSpec(settings, proxy), aim }
+  return [...list, embedded, { title: 'proxy, bench server', spec: proxy, aim }]
+}
+
+/** A measured value for each candidate that could be measured, by title. */
+type Round = Map<string, number>
+
+class Measurements {
+  readonly failures = new Map<string, string>()
+  readonly rounds: Round[] = []
+
+  async guard(candidate: Candidate, round: Round, measure: () => Promise<number | undefined>): Promise<void> {
+    const { title } = candidate
+    if (this.failures.has(title)) return
+    try {
+      const value = await measure()
+      if (value === undefined) this.failures.set(title, 'the kernel does not say')
+      else round.set(title, value)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      this.failures.set(title, reason)
+      process.stderr.write(`  ${title}: ${reason}\n`)
+    }
+  }
+
+  /** Each candidate over the empty process of the same round. */
+  rows(figure: string, list: readonly Candidate[], unit: string): Row[] {
+    const valuesOf = (title: string) => this.rounds.flatMap((round) => round.get(title) ?? [])
+    const shown = (title: string) => {
+      const values = valuesOf(title)
+      return values.length === 0 ? '' : `${median(values).toFixed(1)} ${unit}`
+    }
+    return list
+      .filter(({ title }) => title !== EMPTY)
+      .map(({ title, aim }) => {
+        const over = this.rounds.flatMap((round) => {
+          const own = round.get(title)
+          const empty = round.get(EMPTY)
+          return own === undefined || empty === undefined ? [] : [own - empty]
+        })
+        return {
+          figure,
+          way: title,
+          direct: shown('bench server itself'),
+          relay: shown('relay'),
+          own: shown(title),
+          spread: over.length === 0 ? undefined : spread(over),
+          spreadUnit: unit,
+          aim,
+          aside: '',
+          note: this.failures.get(title) ?? '',
+        }
+      })
+  }
+}
+
+/** From the spawn to the whole answer; the empty process is asked nothing and says its line. */
+async function startOnce(candidate: Candidate, settings: Settings): Promise<number> {
+  const began = performance.now()
+  const subject = Subject.start(candidate.spec, settings.place)
+  try {
+    await subject.client.ask(candidate.title === EMPTY ? '' : INITIALIZE, ANSWER_LIMIT_MS)
+    return performance.now() - began
+  } catch (error) {
+    throw new Error(subject.explain(error), { cause: error })
+  } finally {
+    // Its children end before the next start is timed.
+    await subject.close(candidate.title === EMPTY)
+  }
+}
+
+function withProxyRow(rows: Row[], figure: string, aim: Aim): Row[] {
+  return rows.some((row) => row.way.startsWith('proxy'))
+    ? rows
+    : [...rows, emptyRow(figure, 'proxy', aim, NOT_BUILT)]
+}
+
+export const start: Figure = async (settings) => {
+  const aim = atMost(90, 'ms')
+  const list = candidates(settings, aim)
+  const measurements = new Measurements()
+  const rounds = roundsOf(settings, 20, 4)
+  for (const candidate of list)
+    await measurements.guard(candidate, new Map(), () => startOnce(candidate, settings))
+  for (let n = 0; n < rounds; n += 1) {
+    const round: Round = new Map()
+    for (const candidate of roundOrder(list, n)) {
+      await measurements.guard(candidate, round, () => startOnce(candidate, settings))
+    }
+    measurements.rounds.push(round)
+  }
+  const figure = 'cold start to the answer to initialize, over an empty Node process'
+  return withProxyRow(measurements.rows(figure, list, 'ms'), figure, aim)
+}
+
+async function residentOnce(candidate: Candidate, settings: Settings): Promise<number | undefined> {
+  const subject = Subject.start(candidate.spec, settings.place)
+  try {
+    await subject.client.ask(candidate.title === EMPTY ? '' : INITIALIZE, ANSWER_LIMIT_MS)
+    await new Promise((resolve) => setTimeout(resolve, IDLE_MS))
+    const bytes = residentBytes(subject.pid)
+    return bytes === undefined ? undefined : bytes / MIB
+  } catch (error) {
+    throw new Error(subject.explain(error), { cause: error })
+  } finally {
+    await subject.close(candidate.title === EMPTY)
+  }
+}
+
+export const memory: Figure = async (settings) => {
+  const aim = atMost(12, 'MB')
+  const list = candidates(settings, aim)
+  const measurements = new Measurements()
+  const rounds = roundsOf(settings, 6, 1)
+  for (let n = 0; n < rounds; n += 1) {
+    const round: Round = new Map()
+    // All at once: an idle neighbour changes nothing in another's resident pages.
+    await Promise.all(
+      list.map((candidate) => measurements.guard(candidate, round, () => residentOnce(candidate, settings))),
+    )
+    measurements.rounds.push(round)
+  }
+  const figure = 'resident memory at idle, over an empty Node process'
+  return withProxyRow(measurements.rows(figure, list, 'MB'), figure, aim)
+}

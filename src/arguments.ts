@@ -1,0 +1,56 @@
+// Whether a call's arguments fit the tool's own schema, and how the caller is told.
+
+import { quote } from './jsonrpc/text.js'
+import type { Call } from './mcp/call.js'
+import { invalidArguments, invalidParams } from './mcp/error-codes.js'
+import type { ListItem } from './mcp/lists.js'
+import { type ArgumentFault, ArgumentValidator } from './mcp/validate.js'
+import type { LogSink } from './upstream/host.js'
+import type { Target } from './catalog.js'
+
+/** The validators of tools, compiled when a tool is first called. */
+export class ArgumentChecks {
+  readonly #validators = new WeakMap<ListItem, ArgumentValidator>()
+  readonly #log: LogSink
+
+  constructor(log: LogSink) {
+    this.#log = log
+  }
+
+  /** Calls `pass` when the arguments fit, at once unless a schema is being compiled; else settles the call. */
+  check(call: Call, target: Target, pass: () => void): void {
+    const { members } = call.frame.params
+    const span = members.span('arguments')
+    const { line } = call.frame
+    if (span !== undefined && line[span.start] !== 0x7b) {
+      return call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
+    }
+    const mode = target.lane.config.argumentErrors
+    const validator = mode === 'off' ? undefined : this.#validator(target)
+    if (validator === undefined) return pass()
+    const found = validator.check(span === undefined ? undefined : line.subarray(span.start, span.end))
+    if (!(found instanceof Promise)) return this.#conclude(call, mode, found, pass)
+    call.keep()
+    void found.then((fault) => this.#conclude(call, mode, fault, pass))
+  }
+
+  #conclude(call: Call, mode: string, fault: ArgumentFault | undefined, pass: () => void): void {
+    if (fault === undefined) return pass()
+    const say = mode === 'auto' ? call.client.profile.revision.argumentErrors : mode
+    if (say === 'protocol') return call.fail(invalidArguments(fault.message, { parameter: fault.parameter, ...fault.details }))
+    const content = `{"content":[{"type":"text","text":${quote(fault.message)}}],"isError":true}`
+    call.settle({ kind: 'result', result: content })
+  }
+
+  #validator({ item, lane, publicName }: Target): ArgumentValidator | undefined {
+    const known = this.#validators.get(item)
+    if (known !== undefined || item.schemaSpan === undefined) return known
+    const validator = new ArgumentValidator({
+      tool: publicName,
+      schema: item.line.subarray(item.schemaSpan.start, item.schemaSpan.end),
+      warn: (message) => this.#log({ level: 'warn', service: lane.config.name, message }),
+    })
+    this.#validators.set(item, validator)
+    return validator
+  }
+}

@@ -1,0 +1,44 @@
+// The answers to one batch, which leave together (JSON-RPC 2.0 section 6).
+
+import { buildBatch } from './jsonrpc/build.js'
+import type { WireBytes } from './jsonrpc/splice.js'
+
+/** Collects answers until every request of a batch has one, or will have none. */
+export class BatchReply {
+  readonly #send: (bytes: WireBytes) => void
+  readonly #answers: WireBytes[] = []
+  #open = 0
+  #sealed = false
+
+  constructor(send: (bytes: WireBytes) => void) {
+    this.#send = send
+  }
+
+  /** One more request that will be answered. */
+  expect(): void {
+    this.#open++
+  }
+
+  /** `answer` is undefined for a request that its client cancelled. */
+  settle(answer: WireBytes | undefined): void {
+    this.#open--
+    if (answer !== undefined) this.#answers.push(answer)
+    this.#leave()
+  }
+
+  /** An answer to a member that was no request. */
+  add(answer: WireBytes): void {
+    this.#answers.push(answer)
+  }
+
+  /** Every member has been read. */
+  seal(): void {
+    this.#sealed = true
+    this.#leave()
+  }
+
+  /** A batch of notifications has no answer at all. */
+  #leave(): void {
+    if (this.#sealed && this.#open === 0 && this.#answers.length > 0) this.#send(buildBatch(this.#answers))
+  }
+}

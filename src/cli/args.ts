@@ -1,0 +1,191 @@
+// The command line -> what to do. Pure: nothing is read or started here.
+
+import type { LogLevel } from '../log.js'
+import { nearest } from '../nearest.js'
+import { options, spelled } from './options.js'
+import type { Mode } from './options.js'
+import { readTokens, usage } from './tokens.js'
+import type { Tokens, Usage } from './tokens.js'
+
+/** Serve one schema on stdin and stdout. */
+export interface StdioCommand {
+  readonly kind: 'stdio'
+  readonly schema: string
+  readonly config: string | undefined
+  readonly record: string | undefined
+  readonly timeoutMs: number | undefined
+  readonly logLevel: LogLevel | undefined
+  readonly silent: boolean
+}
+
+export interface CheckCommand {
+  readonly kind: 'check'
+  readonly config: string | undefined
+  /** Checked to exist when it was named. */
+  readonly schema: string | undefined
+}
+
+export interface ReplayCommand {
+  readonly kind: 'replay'
+  readonly files: string[]
+  readonly command: string[]
+  readonly url: string | undefined
+  readonly verbose: boolean
+  readonly timeoutMs: number
+}
+
+/** What one command line asks for. */
+export type Command =
+  | StdioCommand
+  | CheckCommand
+  | ReplayCommand
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version' }
+  /** Something that other versions do. */
+  | { readonly kind: 'unserved'; readonly asked: string }
+  | Usage
+
+const subCommands: readonly string[] = ['stdio', 'http', 'replay']
+const replayTimeoutMsDefault = 30_000
+const timeoutMsMax = 2_147_483_647
+
+export function parseArguments(argv: readonly string[]): Command {
+  const tokens = readTokens(argv)
+  if (tokens.kind === 'usage') return tokens
+  if (tokens.values.has('help')) return { kind: 'help' }
+  if (tokens.values.has('version')) return { kind: 'version' }
+  return mistakeInModes(tokens) ?? mistakeInWords(tokens) ?? mistakeInValues(tokens) ?? commandOf(tokens)
+}
+
+/** `stdio`, `http` or `replay` as the first word. */
+function subCommandOf({ words }: Tokens): string | undefined {
+  const [first] = words
+  return first !== undefined && subCommands.includes(first) ? first : undefined
+}
+
+function asksFor(tokens: Tokens, mode: 'stdio' | 'http'): boolean {
+  return tokens.values.has(mode) || subCommandOf(tokens) === mode
+}
+
+function modeOf(tokens: Tokens): Mode | undefined {
+  if (tokens.values.has('check')) return 'check'
+  if (subCommandOf(tokens) === 'replay') return 'replay'
+  if (asksFor(tokens, 'stdio')) return 'stdio'
+  return asksFor(tokens, 'http') || tokens.values.has('url') ? 'http' : undefined
+}
+
+function mistakeInModes(tokens: Tokens): Usage | undefined {
+  const { values } = tokens
+  const mode = modeOf(tokens)
+  if (asksFor(tokens, 'stdio') && asksFor(tokens, 'http'))
+    return usage('--stdio and --http cannot be used together', 'choose one')
+  if (values.has('schema') && !asksFor(tokens, 'stdio'))
+    return usage('--schema works only with --stdio', 'for example: mcps-proxy --stdio --schema=workspace')
+  const stray = options.find(({ name, modes }) => values.has(name) && !modes.includes(mode ?? 'http'))
+  if (stray === undefined) return undefined
+  return usage(`${spelled(stray.name)} cannot be used with ${nameOf(mode)}`)
+}
+
+function nameOf(mode: Mode | undefined): string {
+  return mode === 'replay' ? 'replay' : spelled(mode ?? 'http')
+}
+
+function mistakeInWords(tokens: Tokens): Usage | undefined {
+  const { words, rest, values } = tokens
+  const mode = modeOf(tokens)
+  const [stray] = mode === 'replay' ? [] : words.slice(subCommandOf(tokens) === undefined ? 0 : 1)
+  if (stray !== undefined) return unexpected(stray)
+  if (rest !== undefined && mode !== 'replay')
+    return usage(
+      'only replay takes a command after --',
+      'for example: mcps-proxy replay FILE.jsonl -- COMMAND',
+    )
+  if (values.get('check') !== undefined && values.get('check') !== '' && values.has('config'))
+    return usage('--check FILE and --config cannot be used together', 'name the file once')
+  return mode === 'replay' ? mistakeInReplay(tokens) : undefined
+}
+
+function unexpected(word: string): Usage {
+  const [near] = nearest(word, subCommands)
+  return usage(
+    `unexpected argument "${word}"`,
+    near === undefined ? 'mcps-proxy --help shows how to start it' : `did you mean ${near}?`,
+  )
+}
+
+function mistakeInReplay({ words, rest, values }: Tokens): Usage | undefined {
+  const example = 'for example: mcps-proxy replay FILE.jsonl -- COMMAND'
+  const hasCommand = rest !== undefined && rest.length > 0
+  if (words.length < 2) return usage('replay needs a file', example)
+  if (hasCommand && values.has('url')) return usage('replay takes a command or --url, not both', example)
+  if (!hasCommand && !values.has('url')) return usage('replay needs a command after --, or --url', example)
+  return undefined
+}
+
+function mistakeInValues({ values }: Tokens): Usage | undefined {
+  const timeout = values.get('timeout')
+  if (timeout !== undefined && millisecondsOf(timeout) === undefined)
+    return usage(`--timeout is "${timeout}"`, `it must be a number of milliseconds from 1 to ${timeoutMsMax}`)
+  const level = values.get('log-level')
+  if (level !== undefined && logLevelOf(level) === undefined)
+    return usage(`--log-level is "${level}"`, 'it must be error, warn, info or debug')
+  if (values.has('silent') && values.has('verbose'))
+    return usage('--silent and --verbose cannot be used together', 'choose one')
+  if (values.has('verbose') && level !== undefined && level !== 'debug')
+    return usage(`--verbose and --log-level ${level} cannot be used together`, 'choose one')
+  return undefined
+}
+
+function millisecondsOf(text: string): number | undefined {
+  const ms = /^\d{1,10}$/.test(text) ? Number(text) : 0
+  return ms >= 1 && ms <= timeoutMsMax ? ms : undefined
+}
+
+function logLevelOf(text: string | undefined): LogLevel | undefined {
+  const levels = ['error', 'warn', 'info', 'debug'] as const
+  return levels.find((level) => level === text)
+}
+
+function commandOf(tokens: Tokens): Command {
+  const { values } = tokens
+  const mode = modeOf(tokens)
+  switch (mode) {
+    case 'check':
+      return {
+        kind: 'check',
+        config: values.get('check') || values.get('config'),
+        schema: values.get('schema'),
+      }
+    case 'replay':
+      return replayOf(tokens)
+    case 'stdio':
+      return stdioOf(tokens)
+    case 'http':
+      return { kind: 'unserved', asked: values.has('url') ? '--url' : '--http' }
+    case undefined:
+      return { kind: 'unserved', asked: 'HTTP, which is what no mode at all means,' }
+  }
+}
+
+function stdioOf({ values }: Tokens): StdioCommand {
+  return {
+    kind: 'stdio',
+    schema: values.get('schema') ?? 'default',
+    config: values.get('config'),
+    record: values.get('record'),
+    timeoutMs: millisecondsOf(values.get('timeout') ?? ''),
+    logLevel: values.has('verbose') ? 'debug' : logLevelOf(values.get('log-level')),
+    silent: values.has('silent'),
+  }
+}
+
+function replayOf({ words, rest, values }: Tokens): ReplayCommand {
+  return {
+    kind: 'replay',
+    files: words.slice(1),
+    command: [...(rest ?? [])],
+    url: values.get('url'),
+    verbose: values.has('verbose'),
+    timeoutMs: millisecondsOf(values.get('timeout') ?? '') ?? replayTimeoutMsDefault,
+  }
+}

@@ -1,0 +1,60 @@
+// Why a running proxy stops from outside: a signal, or a fault of our own.
+//
+// The first signal asks for an orderly close, the second one is obeyed at
+// once. A fault that nobody caught is logged, the proxy is closed, and the
+// exit code says that it was our mistake. Whatever happens, the process ends:
+// an orderly close that takes too long is cut short.
+
+import { constants } from 'node:os'
+import process from 'node:process'
+import type { LogSink } from '../log.js'
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+export const internalErrorCode = 70
+
+/** Longest orderly close after a fault; the state may be broken in any way. */
+const faultCloseMsMax = 10_000
+
+export class Endings {
+  /** Resolves with the exit code of the first signal (0) or fault (70); pending while all is well. */
+  readonly ended: Promise<number>
+  readonly #log: LogSink
+  #end: (exitCode: number) => void = () => undefined
+  #asked = false
+  #faulty = false
+
+  constructor(log: LogSink) {
+    this.#log = log
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve
+    })
+  }
+
+  /** Starts to listen. The listeners stay until the process ends. */
+  watch(): void {
+    for (const signal of signals) process.on(signal, () => this.#onSignal(signal))
+    process.on('uncaughtException', (error) => this.#onFault(error))
+    process.on('unhandledRejection', (reason) => this.#onFault(reason))
+  }
+
+  /** Whether the state may be broken. */
+  get isFaulty(): boolean {
+    return this.#faulty
+  }
+
+  #onSignal(signal: (typeof signals)[number]): void {
+    if (this.#asked) process.exit(128 + constants.signals[signal])
+    this.#asked = true
+    this.#log({ level: 'info', message: `${signal}: closing; once more ends at once` })
+    this.#end(0)
+  }
+
+  #onFault(error: unknown): void {
+    this.#log({ level: 'error', message: 'internal error: closing', details: { error } })
+    if (this.#faulty) process.exit(internalErrorCode)
+    this.#faulty = true
+    setTimeout(() => process.exit(internalErrorCode), faultCloseMsMax).unref()
+    this.#end(internalErrorCode)
+  }
+}

@@ -1,0 +1,69 @@
+// Every option of the command line: one table for the parser, the suggestions and the help.
+
+/** What the program can be asked to do. */
+export type Mode = 'stdio' | 'http' | 'replay' | 'check'
+
+export interface Option {
+  readonly name: string
+  /** Other spellings; one letter means a single dash. */
+  readonly aliases: readonly string[]
+  /** A switch takes nothing; an optional value may be left out. */
+  readonly kind: 'switch' | 'value' | 'optional-value'
+  readonly modes: readonly Mode[]
+  /** What the help calls its value. */
+  readonly value: string
+  /** Empty for what this version recognises only to say that it cannot do it. */
+  readonly about: string
+}
+
+function option(name: string, about: string, more: Partial<Option> = {}): Option {
+  const modes: readonly Mode[] = ['stdio', 'http', 'replay', 'check']
+  return { name, about, aliases: [], kind: 'switch', modes, value: '', ...more }
+}
+
+function valued(name: string, value: string, about: string, more: Partial<Option> = {}): Option {
+  return option(name, about, { kind: 'value', value, ...more })
+}
+
+export const options: readonly Option[] = [
+  option('stdio', 'Serve one schema on stdin and stdout', { modes: ['stdio', 'check'] }),
+  valued('schema', 'NAME', 'The schema to serve (default: "default"); only with --stdio', {
+    modes: ['stdio', 'check'],
+  }),
+  valued('config', 'FILE', 'The configuration file; --mcp-config is the same', {
+    aliases: ['c', 'mcp-config'],
+    modes: ['stdio', 'http', 'check'],
+  }),
+  valued('check', '[FILE]', 'Check a configuration, print every problem, exit 0 or 1', {
+    kind: 'optional-value',
+    modes: ['check'],
+  }),
+  valued('record', 'FILE.jsonl', 'Write every frame on every hop to a file while running', {
+    modes: ['stdio', 'http'],
+  }),
+  valued('timeout', 'MS', 'Longest time for a call in milliseconds, for every server', {
+    modes: ['stdio', 'http', 'replay'],
+  }),
+  option('verbose', 'Log everything, as --log-level debug does', { modes: ['stdio', 'http', 'replay'] }),
+  valued('log-level', 'LEVEL', 'error, warn, info or debug', { aliases: ['l'], modes: ['stdio', 'http'] }),
+  option('silent', 'No banner, and nothing but errors on stderr', {
+    aliases: ['s'],
+    modes: ['stdio', 'http'],
+  }),
+  option('help', 'Show this help', { aliases: ['h'] }),
+  option('version', 'Show the version', { aliases: ['V'] }),
+  valued('url', 'URL', 'The server to replay against; only with replay', { modes: ['http', 'replay'] }),
+  option('http', '', { modes: ['http', 'check'] }),
+  valued('port', 'N', '', { aliases: ['p'], modes: ['http'] }),
+  valued('host', 'HOST', '', { modes: ['http'] }),
+]
+
+/** How a person types it. */
+export function spelled(name: string): string {
+  return name.length === 1 ? `-${name}` : `--${name}`
+}
+
+/** Every spelling of an option, with its dashes. */
+export function spellingsOf(option: Option): string[] {
+  return [option.name, ...option.aliases].map(spelled)
+}

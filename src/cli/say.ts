@@ -1,0 +1,17 @@
+// Text for the person who asked for it: help, version, findings. Never used while serving stdio,
+// when stdout belongs to the protocol.
+
+import process from 'node:process'
+import type { Reply } from './reply.js'
+
+/** Resolves once the text is out, also when nobody reads it any more. */
+export async function say({ stream, text }: Reply): Promise<void> {
+  const target = process[stream]
+  target.on('error', ignore)
+  await new Promise<void>((resolve) => {
+    target.write(text, () => resolve())
+  })
+}
+
+/** A reader that left (`| head -1`) is no failure of ours. */
+function ignore(): void {}

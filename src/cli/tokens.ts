@@ -1,0 +1,92 @@
+// The words of a command line -> options with their values, and the other words.
+//
+// `mri` takes values apart; what it would let pass in silence is refused
+// before and after it: unknown options, an option without its value or given
+// twice, a switch with a value.
+
+import mri from 'mri'
+import { nearest } from '../nearest.js'
+import { options, spelled, spellingsOf } from './options.js'
+import type { Option } from './options.js'
+
+/** A mistake of the person at the keyboard. */
+export interface Usage {
+  readonly kind: 'usage'
+  readonly problem: string
+  readonly hint: string
+}
+
+export function usage(problem: string, hint = ''): Usage {
+  return { kind: 'usage', problem, hint }
+}
+
+/** A command line without mistakes in its form. */
+export interface Tokens {
+  readonly kind: 'tokens'
+  /** By the option's name; a switch and a value left out are empty. */
+  readonly values: ReadonlyMap<string, string>
+  readonly words: readonly string[]
+  /** What stands after `--`; undefined without one. */
+  readonly rest: readonly string[] | undefined
+}
+
+const bySpelling: ReadonlyMap<string, Option> = new Map(
+  options.flatMap((each) => spellingsOf(each).map((spelling) => [spelling, each])),
+)
+
+const spellingsOfKind = (isSwitch: boolean): string[] =>
+  options
+    .filter(({ kind }) => (kind === 'switch') === isSwitch)
+    .flatMap(({ name, aliases }) => [name, ...aliases])
+
+export function readTokens(argv: readonly string[]): Tokens | Usage {
+  const end = argv.indexOf('--')
+  const own = end === -1 ? argv : argv.slice(0, end)
+  const mistake = own.map(mistakeIn).find((found) => found !== undefined)
+  if (mistake !== undefined) return mistake
+  const parsed: Record<string, unknown> = mri(own.map(closeSwitch), {
+    boolean: spellingsOfKind(true),
+    string: spellingsOfKind(false),
+  })
+  const values = readValues(parsed)
+  if (!(values instanceof Map)) return values
+  const words = Array.isArray(parsed['_']) ? parsed['_'].map(String) : []
+  return { kind: 'tokens', values, words, rest: end === -1 ? undefined : argv.slice(end + 1) }
+}
+
+/** A switch written with its value, or `mri` would take the next word for it. */
+function closeSwitch(word: string): string {
+  return bySpelling.get(word)?.kind === 'switch' ? `${word}=true` : word
+}
+
+function mistakeIn(word: string): Usage | undefined {
+  if (!word.startsWith('-')) return undefined
+  const spelling = word.split('=', 1)[0] ?? word
+  const known = bySpelling.get(spelling)
+  if (known === undefined) return unknownOption(spelling)
+  const hasValue = word.length > spelling.length
+  if (known.kind === 'switch' && hasValue) return usage(`${spelling} takes no value`)
+  return undefined
+}
+
+function unknownOption(spelling: string): Usage {
+  const names = options.flatMap(({ name, aliases }) => [name, ...aliases]).filter(({ length }) => length > 1)
+  const [near] = nearest(spelling.replace(/^-+/, ''), names)
+  const hint = near === undefined ? 'mcps-proxy --help names them all' : `did you mean ${spelled(near)}?`
+  return usage(`unknown option ${spelling}`, hint)
+}
+
+function readValues(parsed: Readonly<Record<string, unknown>>): Map<string, string> | Usage {
+  const values = new Map<string, string>()
+  for (const { name, aliases, kind, value } of options) {
+    const given = [name, ...aliases].flatMap((spelling) => parsed[spelling] ?? [])
+    const [first] = given
+    if (first === undefined) continue
+    if (kind === 'switch') values.set(name, '')
+    else if (given.length > 1) return usage(`${spelled(name)} was given twice`, 'keep one')
+    else if (first === '' && kind === 'value')
+      return usage(`${spelled(name)} needs a value`, `${spelled(name)} ${value}`)
+    else values.set(name, String(first))
+  }
+  return values
+}

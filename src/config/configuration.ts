@@ -1,0 +1,59 @@
+// What a configuration is once it is read: every default applied, every variable expanded.
+
+import type { LogLevel } from '../upstream/host.js'
+import type { ServerConfig } from '../upstream/server-config.js'
+import type { ConfigWarning } from './problems.js'
+
+/** A named group of servers that clients see as one server. */
+export interface SchemaConfig {
+  readonly name: string
+  readonly enabled: boolean
+  /** In the order of the file. */
+  readonly servers: readonly ServerConfig[]
+}
+
+/** Which web pages may call the HTTP front. */
+export interface CorsConfig {
+  readonly enabled: boolean
+  readonly origins: readonly string[]
+  readonly methods: readonly string[]
+  readonly credentials: boolean
+  readonly allowedHeaders: readonly string[]
+}
+
+export interface FrontConfig {
+  readonly port: number
+  readonly host: string
+  /** `serverInfo.name`. */
+  readonly name: string
+  readonly cors: CorsConfig
+  /** What clients of the HTTP front must present; never to be logged. */
+  readonly token: string | undefined
+}
+
+export interface LoggingConfig {
+  readonly level: LogLevel
+  /** Absolute; undefined writes no file. */
+  readonly file: string | undefined
+  readonly maxSizeBytes: number
+  /** Files kept in all, the current one included. */
+  readonly maxFiles: number
+  /** Whether logs go to stderr. */
+  readonly console: boolean
+}
+
+/** Everything that a configuration file says. */
+export interface Configuration {
+  /** Absolute path of the file, `embedded`, or what the caller named it. */
+  readonly source: string
+  readonly server: FrontConfig
+  readonly stdio: { readonly timeoutMs: number; readonly encoding: 'utf8'; readonly delimiter: '\n' }
+  readonly schemas: ReadonlyMap<string, SchemaConfig>
+  readonly logging: LoggingConfig
+  /** How long the first answers wait for servers that are still starting. */
+  readonly startupGraceMs: number
+  readonly warnings: readonly ConfigWarning[]
+}
+
+/** An environment, as `process.env` is. */
+export type Environment = Readonly<Record<string, string | undefined>>

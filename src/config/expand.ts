@@ -1,0 +1,63 @@
+// `${VAR}` and `${VAR:-fallback}` in the strings of one server.
+//
+// The rules are the shell's: the fallback stands in for a variable that is
+// unset or empty and may itself contain `${…}`; what comes out of a variable is
+// not expanded again. `$${` is a literal `${`. Other text in `${ }` (such as
+// an editor's `${input:key}`) is left alone and warned about.
+
+import type { Environment } from './configuration.js'
+import { isPublicName, isPublicValue } from './secrets.js'
+
+const reference = /\$?\$\{([A-Za-z_]\w*)(?::-((?:\$\{[^{}]*\}|[^}])*))?\}/g
+const escaped = /\$\$\{/g
+const foreign = /(?<!\$)\$\{[^}]*\}?/g
+
+/** Expands strings and remembers what it met on the way. */
+export class Expansion {
+  /** Every variable that was asked for. */
+  readonly variables: Set<string> = new Set()
+  /** Those that have no value and no fallback. */
+  readonly unset: Set<string> = new Set()
+  /** Values that must not be logged. */
+  readonly secrets: Set<string> = new Set()
+  /** `${…}` that is not a variable of ours. */
+  readonly foreign: Set<string> = new Set()
+  readonly #env: Environment
+
+  constructor(env: Environment) {
+    this.#env = env
+  }
+
+  /** The text with its variables put in; an unset one is empty. */
+  text(value: string): string {
+    if (!value.includes('${')) return value
+    for (const [found] of value.replaceAll(reference, '').matchAll(foreign)) this.foreign.add(found)
+    return this.#expand(value).replaceAll(escaped, '${')
+  }
+
+  #expand(value: string): string {
+    return value.replaceAll(reference, (whole: string, name: string, fallback: string | undefined) =>
+      whole.startsWith('$$') ? whole : this.#valueOf(name, fallback),
+    )
+  }
+
+  #valueOf(name: string, fallback: string | undefined): string {
+    this.variables.add(name)
+    const value = Object.hasOwn(this.#env, name) ? this.#env[name] : undefined
+    if (value !== undefined && (value !== '' || fallback === undefined)) {
+      this.#keepSecret(name, value)
+      return value
+    }
+    if (fallback === undefined) this.unset.add(name)
+    return this.#expand(fallback ?? '')
+  }
+
+  #keepSecret(name: string, value: string): void {
+    if (!isPublicName(name) && !isPublicValue(value)) this.secrets.add(value)
+  }
+}
+
+/** Text that expands to itself. */
+export function literal(value: string): string {
+  return value.replaceAll('${', () => '$${')
+}

@@ -1,0 +1,97 @@
+// Every key of the configuration outside the servers: its kind, its default, what it is for.
+//
+// This table and the one of `server-fields.ts` are the only places that know;
+// the start-up validator reads with them, and `config.schema.json` is printed
+// from them.
+
+import type { LogLevel } from '../upstream/host.js'
+import type { CorsConfig } from './configuration.js'
+import { boolean, choice, delayMsMax, integer, list, size, text } from './kinds.js'
+import { field, optional } from './section.js'
+import type { FieldsOf } from './section.js'
+
+/** The time that a call may take when nothing says otherwise. */
+export const callTimeoutMsDefault = 30_000
+
+const names = list(text())
+
+export interface FrontValues {
+  port: number
+  host: string
+  name: string
+  token: string | undefined
+}
+
+export const frontFields: FieldsOf<FrontValues> = {
+  port: field(integer(0, 65_535), 3095, 'TCP port of the HTTP front; 0 takes a free one.'),
+  host: field(text(), '127.0.0.1', 'Address that the HTTP front binds.'),
+  name: field(text(), 'mcps-proxy', 'The name that clients see as serverInfo.name.'),
+  token: optional(
+    text({ secret: true }),
+    'Bearer token that HTTP clients must present; ${VAR} is expanded. MCPS_PROXY_TOKEN overrides it.',
+  ),
+}
+
+export const corsFields: FieldsOf<CorsConfig> = {
+  enabled: field(boolean(), true, 'Whether the HTTP front answers cross-origin requests.'),
+  origins: field(names, ['*'], 'Origins that may call; "*" is any.'),
+  methods: field(names, ['GET', 'POST', 'OPTIONS'], 'HTTP methods that a cross-origin page may use.'),
+  credentials: field(boolean(), false, 'Whether cross-origin requests may carry credentials.'),
+  allowedHeaders: field(
+    names,
+    ['Content-Type', 'Authorization'],
+    'Request headers that a cross-origin page may send.',
+  ),
+}
+
+export interface StdioValues {
+  encoding: 'utf8' | 'utf-8'
+  delimiter: '\n'
+  timeout: number
+}
+
+export const stdioFields: FieldsOf<StdioValues> = {
+  encoding: field(choice('utf8', 'utf-8'), 'utf8', 'Encoding of the stdio front; MCP knows only UTF-8.'),
+  delimiter: field(choice('\n'), '\n', 'What ends a message on stdio; MCP knows only the line feed.'),
+  timeout: field(
+    integer(1, delayMsMax),
+    callTimeoutMsDefault,
+    'Longest time, in milliseconds, for a call to a server that sets no timeout of its own.',
+  ),
+}
+
+export interface LoggingValues {
+  level: LogLevel
+  file: string | undefined
+  maxSize: number
+  maxFiles: number
+  console: boolean
+}
+
+export const loggingFields: FieldsOf<LoggingValues> = {
+  level: field(choice('error', 'warn', 'info', 'debug'), 'info', 'The least severe level that is logged.'),
+  file: optional(text(), 'Log file, JSON lines; ~ is the home folder. Absent: no file.'),
+  maxSize: field(size(1024, 1024 ** 4), 10 * 1024 ** 2, 'Size at which the log file is rotated.'),
+  maxFiles: field(integer(1, 1000), 5, 'Log files kept in all, the current one included.'),
+  console: field(boolean(), true, 'Whether logs go to stderr.'),
+}
+
+export interface RootValues {
+  startupGraceMs: number
+}
+
+export const rootFields: FieldsOf<RootValues> = {
+  startupGraceMs: field(
+    integer(0, 600_000),
+    1000,
+    'How long, in milliseconds, the first answers wait for servers that are still starting.',
+  ),
+}
+
+export interface SchemaValues {
+  enabled: boolean
+}
+
+export const schemaFields: FieldsOf<SchemaValues> = {
+  enabled: field(boolean(), true, 'A schema that is not enabled is not served.'),
+}

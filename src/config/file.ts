@@ -1,0 +1,119 @@
+// Finds the configuration file and reads it, once and synchronously: it is
+// the first thing a start waits for.
+//
+// A configuration starts commands, so none is taken from the working folder
+// unless it was named, and a file that others can write is worth a warning.
+
+import { isUtf8 } from 'node:buffer'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Environment } from './configuration.js'
+import { readJson } from './json-syntax.js'
+import { ConfigError } from './problems.js'
+import type { ConfigErrorCode } from './problems.js'
+import { fromHome } from './server.js'
+
+/** Largest configuration file: a thousand servers fit, a log or an image given by mistake does not. */
+export const configBytesMax: number = 1024 * 1024
+
+/** A file that was found and read. */
+export interface ConfigFile {
+  /** Absolute. */
+  readonly path: string
+  readonly value: unknown
+  /** Whether somebody other than its owner may change it. */
+  readonly writableByOthers: boolean
+}
+
+/** Where to look. */
+export interface Search {
+  readonly path: string | undefined
+  readonly env: Environment
+  readonly home: string
+  readonly cwd: string
+}
+
+/** The configuration file, or undefined when none was named and none is in the home folder. */
+export function findConfigFile({ path, env, home, cwd }: Search): ConfigFile | undefined {
+  if (path !== undefined) return readConfigFile(resolve(cwd, fromHome(path, home)), 'the file that was named')
+  const named = env['MCPS_PROXY_CONFIG']
+  if (named !== undefined && named !== '')
+    return readConfigFile(resolve(cwd, fromHome(named, home)), 'the file that $MCPS_PROXY_CONFIG names')
+  const usual = join(home, '.mcps-proxy', 'config.json')
+  try {
+    return readConfigFile(usual, 'the configuration')
+  } catch (error) {
+    if (error instanceof ConfigError && error.code === 'CONFIG_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+function readConfigFile(path: string, what: string): ConfigFile {
+  const { bytes, mode } = readBounded(path, what)
+  if (!isUtf8(bytes)) throw failure('CONFIG_NOT_JSON', path, 'is not UTF-8 text', 'save it as UTF-8')
+  const result = readJson(withoutByteOrderMark(bytes.toString('utf8')))
+  if (result.kind === 'mistake') {
+    const { line, column, message } = result.mistake
+    throw failure('CONFIG_NOT_JSON', path, `is not JSON at line ${line}, column ${column}`, message)
+  }
+  return { path, value: result.value, writableByOthers: process.platform !== 'win32' && (mode & 0o022) !== 0 }
+}
+
+function withoutByteOrderMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text
+}
+
+function readBounded(path: string, what: string): { bytes: Buffer; mode: number } {
+  const fd = open(path, what)
+  try {
+    const { mode, isFile, length } = statOf(fd)
+    if (!isFile) throw failure('CONFIG_NOT_A_FILE', path, 'is not a regular file', 'name a JSON file')
+    const bytes = length > configBytesMax ? undefined : readAll(fd)
+    if (bytes === undefined)
+      throw failure('CONFIG_TOO_LARGE', path, 'is too large', `must have at most ${configBytesMax} bytes`)
+    return { bytes, mode }
+  } catch (error) {
+    throw error instanceof ConfigError ? error : unreadable(path, what, error)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Without blocking: to open a named pipe would wait for a writer for ever. */
+function open(path: string, what: string): number {
+  try {
+    return openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  } catch (error) {
+    throw unreadable(path, what, error)
+  }
+}
+
+function statOf(fd: number): { mode: number; isFile: boolean; length: number } {
+  const stat = fstatSync(fd)
+  return { mode: stat.mode, isFile: stat.isFile(), length: stat.size }
+}
+
+/** Undefined when there is more than the limit, whatever the file said of its size. */
+function readAll(fd: number): Buffer | undefined {
+  const chunks: Buffer[] = []
+  let length = 0
+  while (length <= configBytesMax) {
+    const chunk = Buffer.allocUnsafe(16 * 1024)
+    const read = readSync(fd, chunk)
+    if (read === 0) return Buffer.concat(chunks)
+    chunks.push(chunk.subarray(0, read))
+    length += read
+  }
+  return undefined
+}
+
+function unreadable(path: string, what: string, error: unknown): ConfigError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+  if (code === 'ENOENT' || code === 'ENOTDIR')
+    return failure('CONFIG_NOT_FOUND', path, `is not there (${what})`, 'check the path')
+  return failure('CONFIG_UNREADABLE', path, `cannot be read: ${code}`, 'check its permissions')
+}
+
+function failure(code: ConfigErrorCode, path: string, problem: string, hint: string): ConfigError {
+  return new ConfigError(code, path, [{ path: '', problem, hint }])
+}

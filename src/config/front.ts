@@ -1,0 +1,75 @@
+// The `server` section, and the environment variables that stand above it.
+
+import type { CorsConfig, Environment, FrontConfig } from './configuration.js'
+import { Expansion } from './expand.js'
+import { corsFields, frontFields } from './fields.js'
+import type { Section } from './section.js'
+
+/** Reads `server`; `MCP_SERVER_HOST`, `MCP_SERVER_PORT`, `MCP_ENABLE_CORS` and `MCPS_PROXY_TOKEN` override it. */
+export function readFront(section: Section, env: Environment, nameDefault: string | undefined): FrontConfig {
+  const front = {
+    port: readPort(section, env),
+    host: given(env, 'MCP_SERVER_HOST') ?? section.read(frontFields, 'host'),
+    name: readName(section, nameDefault),
+    cors: readCors(section.section('cors'), env),
+    token: readToken(section, env),
+  }
+  section.warnOfUnknownKeys()
+  return front
+}
+
+function readPort(section: Section, env: Environment): number {
+  const inFile = section.read(frontFields, 'port')
+  const text = given(env, 'MCP_SERVER_PORT')
+  if (text === undefined) return inFile
+  const port = /^\d+$/.test(text) ? Number(text) : text
+  const spot = { path: '$MCP_SERVER_PORT', findings: section.findings }
+  return frontFields.port.kind.read(port, spot) ?? inFile
+}
+
+function readName(section: Section, nameDefault: string | undefined): string {
+  const name = section.read(frontFields, 'name')
+  return section.has('name') ? name : (nameDefault ?? name)
+}
+
+function readCors(section: Section, env: Environment): CorsConfig {
+  const inFile = section.read(corsFields, 'enabled')
+  const cors = {
+    enabled: readSwitch('MCP_ENABLE_CORS', section, env) ?? inFile,
+    origins: section.read(corsFields, 'origins'),
+    methods: section.read(corsFields, 'methods'),
+    credentials: section.read(corsFields, 'credentials'),
+    allowedHeaders: section.read(corsFields, 'allowedHeaders'),
+  }
+  section.warnOfUnknownKeys()
+  return cors
+}
+
+function readSwitch(name: string, section: Section, env: Environment): boolean | undefined {
+  const value = given(env, name)?.toLowerCase()
+  if (value === undefined) return undefined
+  if (['true', '1', 'yes', 'on'].includes(value)) return true
+  if (['false', '0', 'no', 'off'].includes(value)) return false
+  section.findings.problem(`$${name}`, `is "${value}"`, 'must be true or false')
+  return undefined
+}
+
+/** A token that names an unset variable must not become a token that anybody can guess. */
+function readToken(section: Section, env: Environment): string | undefined {
+  const expansion = new Expansion(env)
+  const inFile = section.read(frontFields, 'token')
+  const token = given(env, 'MCPS_PROXY_TOKEN') ?? (inFile && expansion.text(inFile))
+  const [unset] = expansion.unset
+  if (unset !== undefined || token === '')
+    section.findings.problem(
+      section.pathOf('token'),
+      unset === undefined ? 'is empty' : `needs the variable ${unset}, which is not set`,
+      'set it, or take the token out',
+    )
+  return token
+}
+
+function given(env: Environment, name: string): string | undefined {
+  const value = env[name]
+  return value === '' ? undefined : value
+}

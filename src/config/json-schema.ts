@@ -1,0 +1,129 @@
+// The JSON Schema of a configuration file, printed from the same tables that
+// the start-up validator reads with. `scripts/config-schema.mjs` writes it to
+// `config.schema.json`; nothing at run time imports it.
+
+import { corsFields, frontFields, loggingFields, rootFields, schemaFields, stdioFields } from './fields.js'
+import { schemaNamePattern, serverNamePattern } from './formats.js'
+import type { JsonSchema } from './kinds.js'
+import type { Field } from './section.js'
+import {
+  httpServerFields,
+  serverFields,
+  serverTypes,
+  sharedFields,
+  sseServerFields,
+  stdioServerFields,
+  toolFields,
+} from './server-fields.js'
+
+type Fields = Readonly<Record<string, Field<unknown>>>
+
+const serversRef = { $ref: '#/$defs/servers' }
+
+/** The whole schema as a value. */
+export function configJsonSchema(): JsonSchema {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Configuration of mcps-proxy',
+    description:
+      'Either named groups of servers under "schemas", or one group under "mcpServers" or "servers".',
+    type: 'object',
+    properties: rootProperties(),
+    oneOf: [{ required: ['schemas'] }, { required: ['mcpServers'] }, { required: ['servers'] }],
+    $defs: {
+      servers: {
+        type: 'object',
+        propertyNames: { pattern: serverNamePattern },
+        additionalProperties: { $ref: '#/$defs/server' },
+      },
+      server: serverSchema(),
+      stdioServer: kindSchema(
+        'A program that is started and spoken to on its stdin and stdout.',
+        'command',
+        stdioServerFields,
+      ),
+      httpServer: kindSchema('A server reached over Streamable HTTP.', 'url', httpServerFields),
+      sseServer: kindSchema('A server reached over the older HTTP+SSE transport.', 'url', {
+        ...httpServerFields,
+        ...sseServerFields,
+      }),
+    },
+  }
+}
+
+function rootProperties(): JsonSchema {
+  return {
+    $schema: { type: 'string', description: 'Where this schema is, for editors.' },
+    server: section('The HTTP front, and the name that clients see.', frontFields, {
+      cors: section('Which web pages may call the HTTP front.', corsFields),
+    }),
+    cli: section(
+      'Options of the command line modes.',
+      {},
+      { stdio: section('The stdio mode.', stdioFields) },
+    ),
+    schemas: {
+      type: 'object',
+      description: 'Named groups of servers; clients see each group as one server.',
+      propertyNames: { pattern: schemaNamePattern },
+      additionalProperties: {
+        ...section('One group of servers.', { ...schemaFields, ...sharedFields }, { mcpServers: serversRef }),
+        required: ['mcpServers'],
+      },
+    },
+    mcpServers: { ...serversRef, description: 'The servers of the schema "default".' },
+    servers: { ...serversRef, description: 'Another name of mcpServers.' },
+    logging: section('Logs.', loggingFields),
+    ...properties({ ...rootFields, ...sharedFields }),
+  }
+}
+
+/** By `type`, or by whether there is a command or an address. */
+function serverSchema(): JsonSchema {
+  const types = [...serverTypes.keys()]
+  return {
+    ...section(
+      'One server.',
+      { ...serverFields, ...sharedFields },
+      {
+        type: {
+          enum: types,
+          description: 'Absent: stdio when there is a command, http when there is a url.',
+        },
+        tools: section('Which tools clients see, and under which names.', toolFields),
+      },
+    ),
+    allOf: [
+      { if: { required: ['type'] }, else: { oneOf: [{ required: ['command'] }, { required: ['url'] }] } },
+      whenKind('stdio', 'command', 'stdioServer'),
+      whenKind('http', 'url', 'httpServer'),
+      whenKind('sse', undefined, 'sseServer'),
+    ],
+  }
+}
+
+function whenKind(kind: string, key: string | undefined, definition: string): JsonSchema {
+  const types = [...serverTypes].filter(([, means]) => means === kind).map(([type]) => type)
+  const byType = { required: ['type'], properties: { type: { enum: types } } }
+  const byKey = key === undefined ? [] : [{ required: [key], not: { required: ['type'] } }]
+  // oxlint-disable-next-line unicorn/no-thenable -- `then` is a keyword of JSON Schema.
+  return { if: { anyOf: [byType, ...byKey] }, then: { $ref: `#/$defs/${definition}` } }
+}
+
+function kindSchema(description: string, required: string, fields: Fields): JsonSchema {
+  return { ...section(description, fields), required: [required] }
+}
+
+function section(description: string, fields: Fields, more: JsonSchema = {}): JsonSchema {
+  return { type: 'object', description, properties: { ...properties(fields), ...more } }
+}
+
+function properties(fields: Fields): JsonSchema {
+  return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, property(field)]))
+}
+
+function property({ kind, fallback, about }: Field<unknown>): JsonSchema {
+  const shown = fallback !== '' && ['string', 'number', 'boolean'].includes(typeof fallback)
+  const hasDefault = shown || Array.isArray(fallback)
+  return { description: about, ...kind.schema, ...(hasDefault ? { default: fallback } : {}) }
+}

@@ -1,0 +1,202 @@
+// The kinds of values that a configuration is made of.
+//
+// A kind says three things about a value from one place: how it is read, what
+// a message calls it, and its JSON Schema. The validator of the start-up path
+// and the published schema are made from the same kinds, so they cannot part.
+
+import type { Findings } from './problems.js'
+import { memberPath, whatItIs } from './problems.js'
+
+/** The longest delay that a Node timer takes. */
+export const delayMsMax = 2_147_483_647
+
+/** A piece of JSON Schema 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** Where a value stands, and who hears about it. */
+export interface Spot {
+  readonly path: string
+  readonly findings: Findings
+}
+
+/** How one kind of value is read. */
+export interface Kind<T> {
+  /** What would be right, as in "must be …". */
+  readonly wanted: string
+  readonly schema: JsonSchema
+  /** Undefined after the problem was reported. */
+  read(value: unknown, spot: Spot): T | undefined
+}
+
+/** Whether a value is a JSON object. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What a string may be beyond text without NUL, which no operating system takes in an argument. */
+export interface TextRules {
+  readonly wanted?: string
+  readonly pattern?: string
+  readonly mayBeEmpty?: boolean
+  /** Its text is never repeated in a message. */
+  readonly secret?: boolean
+}
+
+const noNul = '^[^\\u0000]*$'
+
+export function text(rules: TextRules = {}): Kind<string> {
+  const pattern = rules.pattern ?? noNul
+  const matches = new RegExp(pattern, 'u')
+  const lengthMin = rules.mayBeEmpty === true ? 0 : 1
+  return scalar({
+    wanted: rules.wanted ?? `a ${lengthMin === 0 ? '' : 'non-empty '}string`,
+    schema: { type: 'string', ...(lengthMin === 0 ? {} : { minLength: 1 }), pattern },
+    secret: rules.secret === true,
+    accept: (value) =>
+      typeof value === 'string' && value.length >= lengthMin && matches.test(value) ? value : undefined,
+  })
+}
+
+export function boolean(): Kind<boolean> {
+  return scalar({
+    wanted: 'true or false',
+    schema: { type: 'boolean' },
+    accept: (value) => (typeof value === 'boolean' ? value : undefined),
+  })
+}
+
+export function integer(minimum: number, maximum: number): Kind<number> {
+  return scalar({
+    wanted: `an integer from ${minimum} to ${maximum}`,
+    schema: { type: 'integer', minimum, maximum },
+    accept: (value) =>
+      typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum
+        ? value
+        : undefined,
+  })
+}
+
+export function choice<const T extends string>(...options: readonly T[]): Kind<T> {
+  return scalar({
+    wanted: `one of ${options.map((option) => `"${option.replaceAll('\n', '\\n')}"`).join(', ')}`,
+    schema: { enum: options },
+    accept: (value) => options.find((option) => option === value),
+  })
+}
+
+const sizePattern = '^\\d{1,15}(\\.\\d{1,3})? ?([KkMmGg]i?[Bb]?|[Bb])?$'
+
+/** A number of bytes, or text such as `10MB`; K, M and G are powers of 1024 with or without the `i`. */
+export function size(minimum: number, maximum: number): Kind<number> {
+  return scalar({
+    wanted: `a number of bytes from ${minimum} to ${maximum}, or text like "10MB"`,
+    schema: {
+      anyOf: [
+        { type: 'integer', minimum, maximum },
+        { type: 'string', pattern: sizePattern },
+      ],
+    },
+    accept: (value) => {
+      const bytes = typeof value === 'string' ? sizeInBytes(value) : value
+      return typeof bytes === 'number' && Number.isInteger(bytes) && bytes >= minimum && bytes <= maximum
+        ? bytes
+        : undefined
+    },
+  })
+}
+
+function sizeInBytes(value: string): number | undefined {
+  if (!new RegExp(sizePattern, 'u').test(value)) return undefined
+  const exponent = ['k', 'm', 'g'].findIndex((unit) => value.toLowerCase().includes(unit)) + 1
+  return Math.round(Number.parseFloat(value) * 1024 ** exponent)
+}
+
+export function list(element: Kind<string>): Kind<readonly string[]> {
+  return {
+    wanted: 'a list of strings',
+    schema: { type: 'array', items: element.schema },
+    read: (value, { path, findings }) => {
+      if (!Array.isArray(value)) {
+        const fix = typeof value === 'string' ? ', so put it in [ ]' : ''
+        findings.problem(path, whatItIs(value, true), `must be a list of strings${fix}`)
+        return undefined
+      }
+      return value.flatMap((item, at) => element.read(item, { path: `${path}[${at}]`, findings }) ?? [])
+    },
+  }
+}
+
+export interface MapRules {
+  /** What a key must match, and how a message says so. */
+  readonly keyPattern: string
+  readonly keyWanted: string
+  readonly value: Kind<string>
+}
+
+/** An object whose values are strings; a Map, so that a key such as `__proto__` is only a key. */
+export function map(rules: MapRules): Kind<ReadonlyMap<string, string>> {
+  return {
+    wanted: 'an object of strings',
+    schema: {
+      type: 'object',
+      propertyNames: { pattern: rules.keyPattern },
+      additionalProperties: rules.value.schema,
+    },
+    read: (value, { path, findings }) => {
+      if (isObject(value)) return readMap(rules, value, { path, findings })
+      findings.problem(path, whatItIs(value, true), 'must be an object of strings')
+      return undefined
+    },
+  }
+}
+
+function readMap(rules: MapRules, value: object, { path, findings }: Spot): Map<string, string> {
+  const keyMatches = new RegExp(rules.keyPattern, 'u')
+  const out = new Map<string, string>()
+  for (const [key, item] of Object.entries(value)) {
+    const at = memberPath(path, key)
+    if (!keyMatches.test(key)) findings.problem(at, 'has a name that cannot be used', rules.keyWanted)
+    const read = rules.value.read(item, { path: at, findings })
+    if (read !== undefined) out.set(key, read)
+  }
+  return out
+}
+
+/** An object that only the feature it configures understands. */
+export function anyObject(): Kind<Readonly<Record<string, unknown>>> {
+  return scalar({
+    wanted: 'an object',
+    schema: { type: 'object' },
+    secret: true,
+    accept: (value) => (isObject(value) ? value : undefined),
+  })
+}
+
+interface Scalar<T> {
+  readonly wanted: string
+  readonly schema: JsonSchema
+  readonly secret?: boolean
+  readonly accept: (value: unknown) => T | undefined
+}
+
+function scalar<T>({ wanted, schema, secret, accept }: Scalar<T>): Kind<T> {
+  return {
+    wanted,
+    schema,
+    read: (value, { path, findings }) => {
+      const read = accept(value)
+      if (read === undefined)
+        findings.problem(path, whatItIs(value, secret), `must be ${wanted}${quotesHint(value, accept)}`)
+      return read
+    },
+  }
+}
+
+/** The commonest mistake by far is a value with or without its quotes. */
+function quotesHint(value: unknown, accept: (value: unknown) => unknown): string {
+  if (typeof value === 'number' || typeof value === 'boolean')
+    return accept(String(value)) === undefined ? '' : ', so put it in quotes'
+  if (typeof value !== 'string' || value.trim() === '') return ''
+  const bare = value === 'true' ? true : value === 'false' ? false : Number(value)
+  return accept(bare) === undefined ? '' : ', so take the quotes away'
+}

@@ -1,0 +1,84 @@
+// What is wrong with a configuration, all of it at once.
+
+import { escapeText } from '../log/escape.js'
+
+/** What kind of mistake stopped the start. */
+export type ConfigErrorCode =
+  | 'CONFIG_NOT_FOUND'
+  | 'CONFIG_NOT_A_FILE'
+  | 'CONFIG_UNREADABLE'
+  | 'CONFIG_TOO_LARGE'
+  | 'CONFIG_NOT_JSON'
+  | 'CONFIG_INVALID'
+  | 'CONFIG_SCHEMA'
+
+/** One mistake: where in the file, what is wrong there, and what would be right. */
+export interface ConfigProblem {
+  /** Like `schemas.default.mcpServers.fs.timeout`; empty for the file as a whole. */
+  readonly path: string
+  readonly problem: string
+  readonly hint: string
+}
+
+/** Something that is allowed but probably not what was meant. */
+export interface ConfigWarning {
+  readonly path: string
+  readonly message: string
+}
+
+/** The caller's mistake in a configuration; `problems` has every one of them. */
+export class ConfigError extends Error {
+  readonly code: ConfigErrorCode
+  readonly problems: readonly ConfigProblem[]
+  /** The file, or what stands for it. */
+  readonly source: string
+
+  constructor(code: ConfigErrorCode, source: string, problems: readonly ConfigProblem[]) {
+    super([`${escapeText(source)}:`, ...problems.map(problemLine)].join('\n'))
+    this.name = 'ConfigError'
+    this.code = code
+    this.source = source
+    this.problems = problems
+  }
+}
+
+/** One problem as one line of text, safe for a terminal. */
+export function problemLine({ path, problem, hint }: ConfigProblem): string {
+  const where = path === '' ? '' : `${path} `
+  return escapeText(`  ${where}${problem}${hint === '' ? '' : `; ${hint}`}`)
+}
+
+/** Collects problems and warnings while a configuration is read. */
+export class Findings {
+  readonly problems: ConfigProblem[] = []
+  readonly warnings: ConfigWarning[] = []
+
+  problem(path: string, problem: string, hint: string): void {
+    this.problems.push({ path, problem, hint })
+  }
+
+  warn(path: string, message: string): void {
+    this.warnings.push({ path, message })
+  }
+}
+
+const plainKey = /^[\w$-]+$/
+
+/** The path of a member: `a.b`, or `a["b c"]` when the key would be misread. */
+export function memberPath(path: string, key: string): string {
+  if (!plainKey.test(key)) return `${path}["${key.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"]`
+  return path === '' ? key : `${path}.${key}`
+}
+
+/** Longest piece of a wrong value that a message repeats, in UTF-16 units. */
+const shownLengthMax = 60
+
+/** What a value is, in words that follow its path; a secret's text is not repeated. */
+export function whatItIs(value: unknown, secret = false): string {
+  if (value === undefined) return 'is missing'
+  if (Array.isArray(value)) return 'is a list'
+  if (typeof value === 'object' && value !== null) return 'is an object'
+  if (secret && value !== null) return `is a ${typeof value}`
+  if (typeof value !== 'string') return `is ${String(value)}`
+  return `is "${value.length > shownLengthMax ? `${value.slice(0, shownLengthMax)}…` : value}"`
+}

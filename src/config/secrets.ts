@@ -1,0 +1,60 @@
+// Which values of a configuration are never logged.
+//
+// Everything that came out of a variable, every value of `env` and of
+// `headers`, unless it is plainly public. Public are: values shorter than six
+// characters (to blank them would blank half of the log), `true`, `false` and
+// plain numbers of up to eight digits; variables whose names say that they
+// hold a path, a host, a port, a level or a locale; headers that say what is
+// accepted or who asks. The rest is taken for a secret, and a false alarm only
+// costs a readable log.
+
+/** Shorter values are not looked for. */
+export const secretLengthMin = 6
+
+const publicNames: ReadonlySet<string> = new Set(
+  'HOME LOGNAME PATH SHELL TERM USER USERNAME LANG TZ TMPDIR TEMP TMP PWD HOSTNAME NODE_ENV EDITOR DISPLAY'.split(
+    ' ',
+  ),
+)
+const publicEnding = /(?:^|_)(?:DIR|DIRECTORY|PATH|ROOT|FILE|HOME|HOST|PORT|LEVEL|LANG|LOCALE|REGION|ZONE)$/
+const publicHeader =
+  /^(?:accept|accept-charset|accept-encoding|accept-language|cache-control|connection|content-type|host|origin|pragma|referer|user-agent|mcp-protocol-version)$/i
+const publicValue = /^(?:true|false|[+-]?\d{1,8}(?:\.\d{1,8})?)$/i
+const scheme = /^(?:bearer|basic|token|apikey|digest)\s+(\S.*)$/i
+
+export function isPublicName(name: string): boolean {
+  const upper = name.toUpperCase()
+  return publicNames.has(upper) || upper.startsWith('LC_') || publicEnding.test(upper)
+}
+
+export function isPublicValue(value: string): boolean {
+  return value.length < secretLengthMin || publicValue.test(value)
+}
+
+/** The secrets in an `env` of a server. */
+export function secretsOfEnv(env: ReadonlyMap<string, string>): string[] {
+  return [...env].flatMap(([name, value]) => (isPublicName(name) || isPublicValue(value) ? [] : [value]))
+}
+
+/** The secrets in headers; of `Bearer abc`, `abc` too. */
+export function secretsOfHeaders(headers: ReadonlyMap<string, string>): string[] {
+  return [...headers]
+    .filter(([name]) => !publicHeader.test(name))
+    .flatMap(([, value]) => [value, scheme.exec(value)?.[1] ?? ''])
+    .filter((value) => !isPublicValue(value))
+}
+
+/** The password in an address, as written and decoded. */
+export function secretsOfUrl(url: string): string[] {
+  const password = /^[^/]*\/\/[^/@:]*:([^/@]+)@/.exec(url)?.[1]
+  return password === undefined || isPublicValue(password) ? [] : [password]
+}
+
+/** The secrets in an `auth` object, by the names of its keys. */
+export function secretsOfAuth(auth: Readonly<Record<string, unknown>> | undefined): string[] {
+  return Object.entries(auth ?? {}).flatMap(([name, value]) =>
+    typeof value === 'string' && /key|token|secret|password|credential/i.test(name) && !isPublicValue(value)
+      ? [value]
+      : [],
+  )
+}

@@ -1,0 +1,162 @@
+// Every key of a server: its kind, its default, what it is for.
+
+import type { ArgumentErrors, Isolation } from '../upstream/server-config.js'
+import { anyObject, boolean, choice, delayMsMax, integer, list, map, text } from './kinds.js'
+import { field, optional } from './section.js'
+import type { FieldsOf } from './section.js'
+
+/** Waits between attempts: an hour is already longer than anybody waits. */
+const pauseMsMax = 3_600_000
+
+const secretText = text({ mayBeEmpty: true, secret: true, wanted: 'a string without NUL characters' })
+const names = list(text())
+
+/** What a server says, or what stands beside `mcpServers` for all of them. */
+export interface SharedValues {
+  prefix: boolean
+  describe: boolean
+  argumentErrors: ArgumentErrors
+}
+
+export const sharedFields: FieldsOf<SharedValues> = {
+  prefix: field(boolean(), true, 'Public names are server__name; false passes names through untouched.'),
+  describe: field(boolean(), true, 'Descriptions of tools begin with [server].'),
+  argumentErrors: field(
+    choice('auto', 'protocol', 'tool', 'off'),
+    'auto',
+    'How arguments that fail a schema are answered; auto follows the revision of the client.',
+  ),
+}
+
+export interface ServerValues {
+  disabled: boolean
+  timeout: number | undefined
+}
+
+export const serverFields: FieldsOf<ServerValues> = {
+  disabled: field(boolean(), false, 'A disabled server is not started.'),
+  timeout: optional(
+    integer(1, delayMsMax),
+    'Longest time for a call in milliseconds, extended by progress. Absent: cli.stdio.timeout.',
+  ),
+}
+
+export interface ToolValues {
+  allow: readonly string[] | undefined
+  deny: readonly string[]
+  rename: ReadonlyMap<string, string>
+}
+
+const toolName = { keyPattern: '^[^\\u0000]+$', keyWanted: 'use the name of a tool', value: text() }
+
+export const toolFields: FieldsOf<ToolValues> = {
+  allow: optional(names, "Only these tools are shown, by the server's own names."),
+  deny: field(names, [], 'These tools are hidden.'),
+  rename: field(map(toolName), new Map(), "The server's own name of a tool -> the name that clients see."),
+}
+
+export interface StdioServerValues {
+  command: string
+  args: readonly string[]
+  env: ReadonlyMap<string, string>
+  inheritEnv: readonly string[]
+  cwd: string | undefined
+  restart: boolean
+  restartDelay: number
+  concurrency: number
+  processes: number
+  isolation: Isolation
+  idleTimeout: number
+  memoryLimitMB: number | undefined
+  onTimeout: 'cancel' | 'restart'
+}
+
+const variableName = {
+  keyPattern: '^[^=\\u0000]+$',
+  keyWanted: 'use the name of an environment variable',
+  value: secretText,
+}
+
+export const stdioServerFields: FieldsOf<StdioServerValues> = {
+  command: field(text(), '', 'Program to start, found through PATH; never a shell. ${VAR} is expanded.'),
+  args: field(list(secretText), [], 'Arguments of the program. ${VAR} and ${VAR:-fallback} are expanded.'),
+  env: field(map(variableName), new Map(), 'Environment variables for the program. ${VAR} is expanded.'),
+  inheritEnv: field(names, [], 'Names of environment variables that the program gets from the proxy.'),
+  cwd: optional(text(), 'Working folder. Absent: the folder of this file. ${VAR} is expanded.'),
+  restart: field(boolean(), true, 'Whether a program that ended is started again.'),
+  restartDelay: field(
+    integer(0, pauseMsMax),
+    1000,
+    'Milliseconds before the first restart; grows with every crash.',
+  ),
+  concurrency: field(integer(1, 10_000), 64, 'Calls in flight at once; 1 is strictly one call at a time.'),
+  processes: field(integer(1, 256), 1, 'Most processes that share the calls of clients that can share.'),
+  isolation: field(
+    choice('auto', 'shared', 'session'),
+    'auto',
+    'Who shares a process: auto gives clients that can be asked something one of their own.',
+  ),
+  idleTimeout: field(
+    integer(0, delayMsMax),
+    0,
+    'Stop a process that had no call for this many milliseconds; 0 never does.',
+  ),
+  memoryLimitMB: optional(integer(1, 16_777_216), 'Most memory of one process, in MiB.'),
+  onTimeout: field(
+    choice('cancel', 'restart'),
+    'cancel',
+    'What happens to the program when a call times out.',
+  ),
+}
+
+export interface HttpServerValues {
+  url: string
+  headers: ReadonlyMap<string, string>
+  retries: number
+  retryDelay: number
+  auth: Readonly<Record<string, unknown>> | undefined
+}
+
+const headerName = {
+  keyPattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+  keyWanted: 'use the name of an HTTP header',
+  value: text({ pattern: '^[^\\u0000\\r\\n]*$', mayBeEmpty: true, secret: true, wanted: 'one line of text' }),
+}
+
+export const httpServerFields: FieldsOf<HttpServerValues> = {
+  url: field(
+    text({
+      pattern: '^([Hh][Tt][Tt][Pp][Ss]?://[^\\u0000-\\u0020]+|[^\\u0000]*\\$\\{[^\\u0000]*)$',
+      wanted: 'an http:// or https:// address',
+    }),
+    '',
+    'Address of the MCP endpoint. ${VAR} is expanded.',
+  ),
+  headers: field(map(headerName), new Map(), 'Headers sent with every request. ${VAR} is expanded.'),
+  retries: field(integer(0, 100), 3, 'How often a failed request is tried again.'),
+  retryDelay: field(integer(0, pauseMsMax), 1000, 'Milliseconds before the first retry.'),
+  auth: optional(anyObject(), "How the proxy authenticates; absent follows the server's own rules."),
+}
+
+export interface SseServerValues {
+  reconnectInterval: number
+  maxRetries: number
+}
+
+export const sseServerFields: FieldsOf<SseServerValues> = {
+  reconnectInterval: field(
+    integer(0, pauseMsMax),
+    1000,
+    'Milliseconds before a lost event stream is opened again.',
+  ),
+  maxRetries: field(integer(0, 100), 5, 'How often a lost event stream is opened again.'),
+}
+
+/** `type` as files write it -> the kind of server that it means. */
+export const serverTypes: ReadonlyMap<string, 'stdio' | 'http' | 'sse'> = new Map([
+  ['stdio', 'stdio'],
+  ['http', 'http'],
+  ['sse', 'sse'],
+  ['streamable-http', 'http'],
+  ['streamableHttp', 'http'],
+])

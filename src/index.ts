@@ -1,0 +1,20 @@
+/**
+ * mcps-proxy: many MCP servers as one, forwarded byte for byte.
+ *
+ * @packageDocumentation
+ */
+export { ConfigError, type ConfigProblem, type Configuration } from './config.js'
+export { FrameError, RpcError, TransportError } from './jsonrpc/errors.js'
+export type { Connection, Sink } from './jsonrpc/connection.js'
+export { type Edit, type EditReason, editReasons } from './jsonrpc/splice.js'
+export type { ForwardEvent, Hop, WireEvent, WireTap } from './jsonrpc/wire-tap.js'
+export { type Limits, limits } from './limits.js'
+export { type AttachedSession, type Proxy, type ProxyOptions, createProxy } from './proxy.js'
+export { realRuntime } from './runtime.js'
+export type { SessionEnd } from './session.js'
+export { memoryPair } from './transports/memory.js'
+export { stdio } from './transports/stdio.js'
+export { UpstreamError } from './upstream/errors.js'
+export type { LogLevel, LogRecord, LogSink, Runtime, Timer } from './upstream/host.js'
+export type { UpstreamStatus } from './upstream/upstream.js'
+export { version } from './version.js'

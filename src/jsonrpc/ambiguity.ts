@@ -1,0 +1,69 @@
+// What two parsers can read differently.
+//
+// A proxy that routes by `method` while the server behind it reads `Method`, or
+// the second of two, lets a caller say one thing to the policy and another to
+// the executor. The members by which we route must therefore stand once, in
+// their own case, and without escapes; everything else is not ours to judge.
+
+import { type Members, isKey } from './members.js'
+import { stringAt } from './text.js'
+
+/** Names that are routed by, and the same names folded. */
+export interface RoutedNames {
+  readonly exact: readonly string[]
+  readonly folded: ReadonlySet<string>
+}
+
+export function routedNames(exact: readonly string[]): RoutedNames {
+  return { exact, folded: new Set(exact.map(fold)) }
+}
+
+/**
+ * What is ambiguous about an object's keys, as a message and the offset of the key; undefined when nothing is.
+ *
+ * No key may stand twice, in any case, and no other key may fold to a routed name.
+ */
+export function ambiguity(
+  members: Members,
+  names: RoutedNames,
+): { message: string; offset: number } | undefined {
+  let seen = 0
+  let others: Set<string> | undefined
+  for (let i = 0; i < members.size; i++) {
+    const { key } = members.at(i)
+    const known = indexOfName(members.bytes, key.start, key.end, names.exact)
+    if (known >= 0) {
+      if ((seen & (1 << known)) !== 0) return at(key.start, `'${names.exact[known]}' stands twice`)
+      seen |= 1 << known
+      continue
+    }
+    const text = stringAt(members.bytes, key) ?? ''
+    const folded = fold(text)
+    if (names.folded.has(folded)) return at(key.start, `${quoted(text)} is not the exact spelling of a routed member`)
+    others ??= new Set()
+    if (others.has(folded)) return at(key.start, `${quoted(text)} stands twice`)
+    others.add(folded)
+  }
+  return undefined
+}
+
+function at(offset: number, message: string): { message: string; offset: number } {
+  return { message, offset }
+}
+
+function indexOfName(bytes: Buffer, start: number, end: number, names: readonly string[]): number {
+  for (let i = 0; i < names.length; i++) {
+    if (isKey(bytes, start, end, names[i] ?? '')) return i
+  }
+  return -1
+}
+
+/** One form for every case of a key: upper case first, since the long s and the Kelvin sign only fold that way. */
+function fold(text: string): string {
+  const nul = text.indexOf('\0')
+  return (nul < 0 ? text : text.slice(0, nul)).toUpperCase().toLowerCase()
+}
+
+function quoted(text: string): string {
+  return `'${text.slice(0, 64).replace(/[^\x20-\x7e]/g, '?')}'`
+}

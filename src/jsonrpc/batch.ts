@@ -1,0 +1,28 @@
+// A batch: an array of messages on one line (JSON-RPC 2.0 section 6).
+
+import { FrameError } from './errors.js'
+import { type FrameLimits, defaultFrameLimits } from './frame.js'
+import { type Line, toLine } from './line.js'
+import { itemsAt } from './members.js'
+import { Scanner } from './scan.js'
+
+/** How many messages one batch may hold. */
+const BATCH_MAX = 100
+
+/**
+ * The messages of a batch, each a line of its own.
+ *
+ * @throws FrameError when the line is not JSON, is empty, or holds more messages than allowed
+ */
+export function splitBatch(line: Line, limits: FrameLimits = defaultFrameLimits): Line[] {
+  const scanner = new Scanner(line, limits.depthMax)
+  const start = scanner.skipSpace(0)
+  const end = scanner.value(start, 0)
+  scanner.finish(end)
+  const items = itemsAt(scanner, { start, end })
+  if (items.length === 0) throw new FrameError('FRAME_ENVELOPE', 'a batch is not empty', start)
+  if (items.length > BATCH_MAX) {
+    throw new FrameError('FRAME_TOO_LARGE', `a batch holds at most ${BATCH_MAX} messages`, start)
+  }
+  return items.map((item) => toLine(line.subarray(item.start, item.end)))
+}

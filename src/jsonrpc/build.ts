@@ -1,0 +1,72 @@
+// The few messages that the proxy says itself.
+
+import { Buffer } from 'node:buffer'
+import { joinLine, toLine } from './line.js'
+import type { RequestId } from './request-id.js'
+import { type WireBytes, wireBytes } from './splice.js'
+import { quote } from './text.js'
+
+const CLOSING = Buffer.from('}')
+const OPENING_BATCH = Buffer.from('[')
+const COMMA = Buffer.from(',')
+const CLOSING_BATCH = Buffer.from(']')
+
+/** An error object as it goes on the wire; `data` is raw JSON. */
+export interface ErrorBody {
+  readonly code: number
+  readonly message: string
+  readonly data?: string | undefined
+}
+
+/** `params` is raw JSON. */
+export function buildRequest(id: RequestId, method: string, params?: string): WireBytes {
+  return said(`{"jsonrpc":"2.0","id":${id},"method":${quote(method)}${paramsMember(params)}}`)
+}
+
+/** `params` is raw JSON. */
+export function buildNotification(method: string, params?: string): WireBytes {
+  return said(`{"jsonrpc":"2.0","method":${quote(method)}${paramsMember(params)}}`)
+}
+
+/** `result` is raw JSON. */
+export function buildResult(id: RequestId, result: string | Uint8Array): WireBytes {
+  const head = `{"jsonrpc":"2.0","id":${id},"result":`
+  if (typeof result === 'string') return said(`${head}${result}}`)
+  const opening = Buffer.from(head)
+  return wireBytes(joinLine([opening, result, CLOSING], opening.length + result.length + CLOSING.length))
+}
+
+/** Several messages as one batch. */
+export function buildBatch(messages: readonly Uint8Array[]): WireBytes {
+  const parts: Uint8Array[] = []
+  for (const message of messages) parts.push(parts.length === 0 ? OPENING_BATCH : COMMA, message)
+  parts.push(CLOSING_BATCH)
+  return wireBytes(joinLine(parts, parts.reduce((sum, part) => sum + part.length, 0)))
+}
+
+/**
+ * An error response.
+ *
+ * Without an id, JSON-RPC 2.0 section 5 writes `null`; MCP from 2025-11-25 on
+ * has no null id, so there the member is left out (`orphan: 'omit'`).
+ */
+export function buildError(
+  id: RequestId | undefined,
+  error: ErrorBody,
+  orphan: 'null' | 'omit' = 'null',
+): WireBytes {
+  const written = id ?? (orphan === 'null' ? 'null' : undefined)
+  const member = written === undefined ? '' : `"id":${written},`
+  const data = error.data === undefined ? '' : `,"data":${error.data}`
+  return said(
+    `{"jsonrpc":"2.0",${member}"error":{"code":${error.code},"message":${quote(error.message)}${data}}}`,
+  )
+}
+
+function paramsMember(params: string | undefined): string {
+  return params === undefined ? '' : `,"params":${params}`
+}
+
+function said(text: string): WireBytes {
+  return wireBytes(toLine(text))
+}

@@ -1,0 +1,37 @@
+// A connection: whole messages in, whole messages out, whatever carries them.
+
+import type { TransportError } from './errors.js'
+import type { Line } from './line.js'
+import type { RequestId } from './request-id.js'
+import type { WireBytes } from './splice.js'
+
+/** What a connection tells its owner. None of these may throw into the connection. */
+export interface Sink {
+  /** One message; the view is the receiver's to keep. */
+  message(line: Line): void
+  /** A message over the limit was skipped; its id is given where it could be found on the way. */
+  oversize(id: RequestId | undefined, bytes: number): void
+  /** The connection takes bytes again after it was congested. */
+  drained(): void
+  /** The other end will send nothing more; it may still read. */
+  ended(): void
+  /** Called once; nothing comes after it. `cause` is undefined when the other end closed in order. */
+  closed(cause: TransportError | undefined): void
+  /** The bytes of every read and write, as the operating system sees them. */
+  readonly wire?: (direction: 'in' | 'out', bytes: Uint8Array) => void
+}
+
+/** A channel of messages. It starts silent, delivers to one sink, and closes once. */
+export interface Connection {
+  start(sink: Sink): void
+  /** Queues a message; resolves when the connection takes more, at once unless it is congested. */
+  send(bytes: WireBytes): Promise<void>
+  /** Whether more is queued than the other end has taken for a while; `drained` follows. */
+  readonly congested: boolean
+  /** Bytes queued here that the other end has not taken. */
+  readonly backlogBytes: number
+  /** Stops or resumes reading, so that the other end feels the back-pressure. */
+  read(on: boolean): void
+  /** Sends what is queued, then closes. */
+  close(): Promise<void>
+}

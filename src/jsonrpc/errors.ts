@@ -1,0 +1,68 @@
+// The two errors of this layer. Every error of the project has a stable `code`.
+
+import type { RequestId } from './request-id.js'
+
+/** Why bytes are not one acceptable JSON-RPC message. */
+export type FrameErrorCode =
+  /** Not RFC 8259 JSON. */
+  | 'FRAME_SYNTAX'
+  /** Not UTF-8. */
+  | 'FRAME_UTF8'
+  /** Nested deeper than the limit. */
+  | 'FRAME_DEPTH'
+  /** JSON, but not a request, notification or response of JSON-RPC 2.0. */
+  | 'FRAME_ENVELOPE'
+  /** A routed member twice, in another case, or spelled with escapes. */
+  | 'FRAME_AMBIGUOUS'
+  /** An id that is neither a string nor an integer. */
+  | 'FRAME_ID'
+  /** Longer than the limit. */
+  | 'FRAME_TOO_LARGE'
+
+/** Bytes that are not one acceptable JSON-RPC message; `offset` counts bytes from the message's start. */
+export class FrameError extends Error {
+  override readonly name = 'FrameError'
+  readonly code: FrameErrorCode
+  readonly offset: number
+  /** The request's id where it could be read, so that the error can be addressed. */
+  readonly id: RequestId | undefined
+
+  constructor(code: FrameErrorCode, message: string, offset: number, id?: RequestId) {
+    super(message)
+    this.code = code
+    this.offset = offset
+    this.id = id
+  }
+
+  /** Whether the bytes are not JSON at all, which JSON-RPC tells apart from an invalid request. */
+  get unreadable(): boolean {
+    return this.code === 'FRAME_SYNTAX' || this.code === 'FRAME_UTF8'
+  }
+}
+
+/** What went wrong with a connection. */
+export type TransportErrorCode = 'TRANSPORT_CLOSED' | 'TRANSPORT_IO' | 'TRANSPORT_SLOW' | 'TRANSPORT_TAP'
+
+/** The connection is gone, or its other end broke its protocol; everything in flight on it is drained. */
+export class TransportError extends Error {
+  override readonly name = 'TransportError'
+  readonly code: TransportErrorCode
+
+  constructor(code: TransportErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** The peer answered with an error; `data` is raw JSON as it came. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError'
+  readonly code: number
+  readonly data: string | undefined
+
+  constructor(code: number, message: string, data?: string) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}

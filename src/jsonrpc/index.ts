@@ -1,0 +1,31 @@
+/**
+ * The JSON-RPC core of mcps-proxy: a validating scanner over bytes, frames,
+ * splicing with reasoned edits, lent ids, and a peer. No I/O, no MCP.
+ *
+ * @packageDocumentation
+ */
+export { splitBatch } from './batch.js'
+export { buildError, buildNotification, buildRequest, buildResult, type ErrorBody } from './build.js'
+export type { Connection, Sink } from './connection.js'
+export { FrameError, type FrameErrorCode, RpcError, TransportError, type TransportErrorCode } from './errors.js'
+export {
+  type ErrorFrame,
+  type Frame,
+  type FrameLimits,
+  type NotificationFrame,
+  type Params,
+  type RequestFrame,
+  type ResponseFrame,
+  type ResultFrame,
+  isBatch,
+  readFrame,
+} from './frame.js'
+export { Inflight } from './inflight.js'
+export { type Line, toLine } from './line.js'
+export { type Member, Members, itemsAt, membersAt } from './members.js'
+export { type NamedRow, MethodTable } from './method-table.js'
+export { type Asked, Peer, type PeerOptions, type PeerOwner } from './peer.js'
+export type { MintedId, RequestId } from './request-id.js'
+export { Scanner, type Span } from './scan.js'
+export { type Edit, type EditReason, type WireBytes, editReasons, splice } from './splice.js'
+export type { ForwardEvent, Hop, WireEvent, WireTap } from './wire-tap.js'

@@ -1,0 +1,48 @@
+// One message in memory: its bytes, and a line feed directly behind them.
+//
+// Reading a stream gives that for free, since the delimiter stays where it was
+// read. Keeping it means that a message nobody edits leaves as a slice of the
+// chunk it came in, and that neighbours leave as one slice.
+
+import assert from 'node:assert'
+import { Buffer } from 'node:buffer'
+
+declare const lineBrand: unique symbol
+
+/** The bytes of one message, without a line feed of their own, and with one directly behind their end. */
+export type Line = Buffer & { readonly [lineBrand]: true }
+
+export const LF = 0x0a
+
+function assume(_bytes: Buffer): asserts _bytes is Line {}
+
+/** The view of `chunk` from `start` to the line feed at `end`. */
+export function lineAt(chunk: Buffer, start: number, end: number): Line {
+  assert(chunk[end] === LF, 'a line ends at a line feed')
+  const view = chunk.subarray(start, end)
+  assume(view)
+  return view
+}
+
+/** Joins `parts`, whose total length is `length`, into one line of its own memory. */
+export function joinLine(parts: readonly Uint8Array[], length: number): Line {
+  const memory = Buffer.allocUnsafe(length + 1)
+  let at = 0
+  for (const part of parts) {
+    memory.set(part, at)
+    at += part.length
+  }
+  assert(at === length, 'the parts fill the line')
+  memory[length] = LF
+  return lineAt(memory, 0, length)
+}
+
+/** Copies `bytes` into a line of its own memory. */
+export function toLine(bytes: Uint8Array | string): Line {
+  if (typeof bytes !== 'string') return joinLine([bytes], bytes.length)
+  const length = Buffer.byteLength(bytes)
+  const memory = Buffer.allocUnsafe(length + 1)
+  memory.write(bytes, 0)
+  memory[length] = LF
+  return lineAt(memory, 0, length)
+}

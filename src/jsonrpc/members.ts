@@ -1,0 +1,98 @@
+// The members of one object, as spans.
+
+import type { Scanner, Span } from './scan.js'
+import { stringAt } from './text.js'
+
+/** One member: its key with the quotes, and its value. */
+export interface Member {
+  readonly key: Span
+  readonly value: Span
+}
+
+const FIELDS = 4
+
+/** An object's members in the order in which they are written; spans count from the start of `bytes`. */
+export class Members {
+  readonly bytes: Buffer
+  readonly #offsets: number[] = []
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+
+  get size(): number {
+    return this.#offsets.length / FIELDS
+  }
+
+  add(keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void {
+    this.#offsets.push(keyStart, keyEnd, valueStart, valueEnd)
+  }
+
+  /** The value of the member called `name`, written without escapes. */
+  span(name: string): Span | undefined {
+    for (let i = 0; i < this.#offsets.length; i += FIELDS) {
+      if (isKey(this.bytes, this.#offset(i), this.#offset(i + 1), name)) {
+        return { start: this.#offset(i + 2), end: this.#offset(i + 3) }
+      }
+    }
+    return undefined
+  }
+
+  /** The text of the string member called `name`. */
+  string(name: string): string | undefined {
+    return stringAt(this.bytes, this.span(name))
+  }
+
+  at(index: number): Member {
+    const i = index * FIELDS
+    return {
+      key: { start: this.#offset(i), end: this.#offset(i + 1) },
+      value: { start: this.#offset(i + 2), end: this.#offset(i + 3) },
+    }
+  }
+
+  *[Symbol.iterator](): IterableIterator<Member> {
+    for (let i = 0; i < this.size; i++) yield this.at(i)
+  }
+
+  #offset(index: number): number {
+    return this.#offsets[index] ?? 0
+  }
+}
+
+/** Whether the string from `start` to `end`, quotes included, spells `name` byte for byte; `name` is ASCII. */
+export function isKey(bytes: Buffer, start: number, end: number, name: string): boolean {
+  if (end - start !== name.length + 2) return false
+  for (let i = 0; i < name.length; i++) {
+    if (bytes[start + 1 + i] !== name.charCodeAt(i)) return false
+  }
+  return true
+}
+
+/** The members of the object at `span`, or undefined when there is no object; `scanner` has accepted it already. */
+export function membersAt(scanner: Scanner, span: Span | undefined): Members | undefined {
+  if (span === undefined || scanner.byte(span.start) !== 0x7b) return undefined
+  const members = new Members(scanner.bytes)
+  let end = span.start + 1
+  for (let key = scanner.firstKey(end); key >= 0; key = scanner.nextKey(end)) {
+    const keyEnd = scanner.string(key)
+    const value = scanner.colon(keyEnd)
+    end = scanner.value(value, 0)
+    members.add(key, keyEnd, value, end)
+  }
+  return members
+}
+
+/** The items of the array at `span`, in order; empty when there is no array. */
+export function itemsAt(scanner: Scanner, span: Span | undefined): Span[] {
+  const items: Span[] = []
+  if (span === undefined || scanner.byte(span.start) !== 0x5b) return items
+  let at = scanner.skipSpace(span.start + 1)
+  while (scanner.byte(at) !== 0x5d) {
+    const end = scanner.value(at, 0)
+    items.push({ start: at, end })
+    at = scanner.skipSpace(end)
+    if (scanner.byte(at) === 0x2c) at = scanner.skipSpace(at + 1)
+  }
+  return items
+}

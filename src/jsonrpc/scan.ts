@@ -1,0 +1,247 @@
+// A validating scanner over the bytes of one JSON text (RFC 8259, strict UTF-8).
+//
+// It builds no value. Callers ask it to skip a value and get the offset behind
+// it, so they can keep spans of what they route by and leave the rest alone. It
+// accepts exactly what `JSON.parse` accepts of well-formed UTF-8, up to a depth.
+//
+// Long strings are where the bytes are. One pass over the text finds out whether
+// it holds any control byte; when it holds none, as nearly always, a string's
+// end is found by the engine's own byte search instead of a loop over its bytes.
+
+import { isUtf8 } from 'node:buffer'
+import { HAS_CONTROL, HAS_HIGH, byteKinds, validPrefix } from './byte-kinds.js'
+import { FrameError, type FrameErrorCode } from './errors.js'
+
+/** A half-open range of bytes. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+const END = -1
+const TAB = 0x09
+const LF = 0x0a
+const CR = 0x0d
+const SPACE = 0x20
+const QUOTE = 0x22
+const PLUS = 0x2b
+const COMMA = 0x2c
+const MINUS = 0x2d
+const DOT = 0x2e
+const SLASH = 0x2f
+const ZERO = 0x30
+const NINE = 0x39
+const COLON = 0x3a
+const OPEN_ARRAY = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+/** How far a string is read byte by byte before the byte search takes over. */
+const NEAR_BYTES = 48
+
+/** Walks one JSON text; every offset it takes and gives counts from the text's start. */
+export class Scanner {
+  readonly bytes: Buffer
+  readonly #end: number
+  readonly #depthMax: number
+  readonly #hasControls: boolean
+  #nextBackslash = -1
+
+  /** @throws FrameError `FRAME_UTF8` when the bytes are not UTF-8 */
+  constructor(bytes: Buffer, depthMax: number) {
+    this.bytes = bytes
+    this.#end = bytes.length
+    this.#depthMax = depthMax
+    const kinds = byteKinds(bytes)
+    this.#hasControls = (kinds & HAS_CONTROL) !== 0
+    if ((kinds & HAS_HIGH) !== 0 && !isUtf8(bytes)) {
+      throw new FrameError('FRAME_UTF8', 'the message is not UTF-8', validPrefix(bytes))
+    }
+  }
+
+  fail(at: number, what: string, code: FrameErrorCode = 'FRAME_SYNTAX'): never {
+    throw new FrameError(code, what, Math.min(at, this.#end))
+  }
+
+  byte(at: number): number {
+    return at < this.#end ? (this.bytes[at] ?? END) : END
+  }
+
+  skipSpace(at: number): number {
+    let c = this.byte(at)
+    while (c === SPACE || c === LF || c === CR || c === TAB) c = this.byte(++at)
+    return at
+  }
+
+  /** Asserts that only white space follows. */
+  finish(at: number): void {
+    const rest = this.skipSpace(at)
+    if (rest < this.#end) this.fail(rest, 'unexpected bytes after the JSON text')
+  }
+
+  /** Skips the value that begins at `at`, which is not white space; `depth` counts the containers around it. */
+  value(at: number, depth: number): number {
+    switch (this.byte(at)) {
+      case QUOTE:
+        return this.string(at)
+      case OPEN_OBJECT:
+        return this.#object(at, depth + 1)
+      case OPEN_ARRAY:
+        return this.#array(at, depth + 1)
+      case 0x74:
+        return this.#literal(at, 'true')
+      case 0x66:
+        return this.#literal(at, 'false')
+      case 0x6e:
+        return this.#literal(at, 'null')
+      default:
+        return this.#number(at)
+    }
+  }
+
+  /** Skips the string whose opening quote is at `at`. */
+  string(at: number): number {
+    const bytes = this.bytes
+    let i = at + 1
+    let near = this.#hasControls ? this.#end : Math.min(i + NEAR_BYTES, this.#end)
+    for (;;) {
+      while (i < near) {
+        const c = bytes[i] ?? END
+        if (c === QUOTE) return i + 1
+        if (c === BACKSLASH) i = this.#escape(i)
+        else if (c < SPACE) this.fail(i, 'unescaped control character in a string')
+        else i++
+      }
+      if (i >= this.#end) this.fail(this.#end, 'unterminated string')
+      const quote = bytes.indexOf(QUOTE, i)
+      if (quote < 0) this.fail(this.#end, 'unterminated string')
+      const backslash = this.#backslashFrom(i)
+      if (backslash > quote) return quote + 1
+      i = this.#escape(backslash)
+      near = Math.min(i + NEAR_BYTES, this.#end)
+    }
+  }
+
+  /** Consumes `:` and the white space around it. */
+  colon(at: number): number {
+    const here = this.skipSpace(at)
+    if (this.byte(here) !== COLON) this.fail(here, "expected ':'")
+    return this.skipSpace(here + 1)
+  }
+
+  /** The first member's key, or -1 when the object is empty; `at` is behind the opening brace. */
+  firstKey(at: number): number {
+    const here = this.skipSpace(at)
+    const c = this.byte(here)
+    if (c === CLOSE_OBJECT) return -1
+    if (c !== QUOTE) this.fail(here, 'expected a string or a closing brace')
+    return here
+  }
+
+  /** The next member's key, or -1 when the object ends at `closed(at)`; `at` is behind a value. */
+  nextKey(at: number): number {
+    const here = this.skipSpace(at)
+    const c = this.byte(here)
+    if (c === CLOSE_OBJECT) return -1
+    if (c !== COMMA) this.fail(here, "expected ',' or '}'")
+    const key = this.skipSpace(here + 1)
+    if (this.byte(key) !== QUOTE) this.fail(key, 'expected a string')
+    return key
+  }
+
+  /** The offset behind the closing brace or bracket that follows `at`. */
+  closed(at: number): number {
+    return this.skipSpace(at) + 1
+  }
+
+  checkDepth(at: number, depth: number): void {
+    if (depth > this.#depthMax) this.fail(at, `nested deeper than ${this.#depthMax}`, 'FRAME_DEPTH')
+  }
+
+  #object(at: number, depth: number): number {
+    this.checkDepth(at, depth)
+    let end = at + 1
+    for (let key = this.firstKey(end); key >= 0; key = this.nextKey(end)) {
+      end = this.value(this.colon(this.string(key)), depth)
+    }
+    return this.closed(end)
+  }
+
+  #array(at: number, depth: number): number {
+    this.checkDepth(at, depth)
+    let here = this.skipSpace(at + 1)
+    if (this.byte(here) === CLOSE_ARRAY) return here + 1
+    for (;;) {
+      here = this.skipSpace(this.value(here, depth))
+      const c = this.byte(here)
+      if (c === CLOSE_ARRAY) return here + 1
+      if (c !== COMMA) this.fail(here, "expected ',' or ']'")
+      here = this.skipSpace(here + 1)
+    }
+  }
+
+  #escape(at: number): number {
+    switch (this.byte(at + 1)) {
+      case QUOTE:
+      case BACKSLASH:
+      case SLASH:
+      case 0x62:
+      case 0x66:
+      case 0x6e:
+      case 0x72:
+      case 0x74:
+        return at + 2
+      case 0x75:
+        for (let i = at + 2; i < at + 6; i++) {
+          if (!isHex(this.byte(i))) this.fail(i, 'expected four hexadecimal digits')
+        }
+        return at + 6
+      default:
+        return this.fail(at + 1, 'unknown escape')
+    }
+  }
+
+  /** Cached, so that a text without backslashes is searched for them once. */
+  #backslashFrom(at: number): number {
+    if (this.#nextBackslash < at) {
+      const found = this.bytes.indexOf(BACKSLASH, at)
+      this.#nextBackslash = found < 0 ? this.#end : found
+    }
+    return this.#nextBackslash
+  }
+
+  #literal(at: number, word: string): number {
+    for (let i = 0; i < word.length; i++) {
+      if (this.byte(at + i) !== word.charCodeAt(i)) this.fail(at + i, `expected '${word}'`)
+    }
+    return at + word.length
+  }
+
+  #number(at: number): number {
+    let i = this.byte(at) === MINUS ? at + 1 : at
+    if (!isDigit(this.byte(i))) this.fail(i, i > at ? 'expected a digit' : 'expected a JSON value')
+    i = this.byte(i) === ZERO ? i + 1 : this.#digits(i)
+    if (this.byte(i) === DOT) i = this.#digits(i + 1)
+    const e = this.byte(i)
+    if (e !== 0x65 && e !== 0x45) return i
+    const sign = this.byte(i + 1)
+    return this.#digits(sign === PLUS || sign === MINUS ? i + 2 : i + 1)
+  }
+
+  #digits(at: number): number {
+    if (!isDigit(this.byte(at))) this.fail(at, 'expected a digit')
+    let i = at + 1
+    while (isDigit(this.byte(i))) i++
+    return i
+  }
+}
+
+function isDigit(c: number): boolean {
+  return c >= ZERO && c <= NINE
+}
+
+function isHex(c: number): boolean {
+  return isDigit(c) || ((c | 0x20) >= 0x61 && (c | 0x20) <= 0x66)
+}

@@ -1,0 +1,66 @@
+// A forwarded message is `splice(input, edits)`, and nothing else is.
+//
+// The output can be recomputed from the input by anyone who holds the edits, and
+// every edit says why it was made. With no edit the output is the input itself.
+
+import assert from 'node:assert'
+import { Buffer } from 'node:buffer'
+import { type Line, LF, lineAt } from './line.js'
+import type { Span } from './scan.js'
+
+/** Why a forwarded message may differ from what came in; the README prints this list. */
+export const editReasons = ['id', 'name', 'describe', 'progress-token'] as const
+export type EditReason = (typeof editReasons)[number]
+
+/** Replaces the bytes of the span; an empty span inserts, empty bytes remove. */
+export interface Edit<Why extends string = EditReason> extends Span {
+  readonly bytes: Uint8Array
+  readonly why: Why
+}
+
+declare const wireBrand: unique symbol
+
+/** The bytes of a message that may be sent: made by `splice` or by `build`. */
+export type WireBytes = Line & { readonly [wireBrand]: true }
+
+function assume(_line: Line): asserts _line is WireBytes {}
+
+/** Marks a message that this process says itself; only `build` and `splice` may. */
+export function wireBytes(line: Line): WireBytes {
+  assume(line)
+  return line
+}
+
+/** The input with each edit in its place; edits are in order and do not overlap. */
+export function splice<Why extends string>(input: Line, edits: readonly Edit<Why>[]): WireBytes {
+  if (edits.length === 0) return wireBytes(input)
+  const memory = Buffer.allocUnsafe(splicedLength(input.length, edits) + 1)
+  let from = 0
+  let to = 0
+  for (const edit of edits) {
+    assert(edit.start >= from && edit.end >= edit.start, 'edits are in order and do not overlap')
+    to += copy(input, memory, to, from, edit.start)
+    memory.set(edit.bytes, to)
+    to += edit.bytes.length
+    from = edit.end
+  }
+  to += copy(input, memory, to, from, input.length)
+  memory[to] = LF
+  return wireBytes(lineAt(memory, 0, to))
+}
+
+/** `Buffer.copy` of an empty range costs as much as one of a short range. */
+function copy(input: Buffer, memory: Buffer, to: number, from: number, end: number): number {
+  return end > from ? input.copy(memory, to, from, end) : 0
+}
+
+function splicedLength(length: number, edits: readonly Edit<string>[]): number {
+  let total = length
+  for (const edit of edits) total += edit.bytes.length - (edit.end - edit.start)
+  return total
+}
+
+/** Edits in the order in which `splice` wants them. */
+export function inOrder<E extends Span>(edits: readonly E[]): readonly E[] {
+  return edits.length < 2 ? edits : [...edits].sort((a, b) => a.start - b.start || a.end - b.end)
+}

@@ -1,0 +1,36 @@
+// Between JSON strings as bytes and text.
+
+import type { Span } from './scan.js'
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/** The text of the JSON string at `span`, which includes its quotes; undefined when it is no string. */
+export function stringAt(bytes: Buffer, span: Span | undefined): string | undefined {
+  if (span === undefined || bytes[span.start] !== QUOTE) return undefined
+  const inner = bytes.toString('utf8', span.start + 1, span.end - 1)
+  if (!inner.includes('\\')) return inner
+  const value: unknown = JSON.parse(`"${inner}"`)
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Whether the JSON string at `span` is spelled with escapes. */
+export function hasEscapes(bytes: Buffer, span: Span): boolean {
+  for (let at = span.start; at < span.end; at++) if (bytes[at] === BACKSLASH) return true
+  return false
+}
+
+/** The JSON text of a string. */
+export function quote(text: string): string {
+  return JSON.stringify(text)
+}
+
+/** The value of a JSON text that this process or its configuration wrote, or a short member it must know. */
+export function parse(text: string): unknown {
+  return JSON.parse(text)
+}
+
+/** The JSON text of a value that this process made. */
+export function write(value: unknown): string {
+  return JSON.stringify(value)
+}

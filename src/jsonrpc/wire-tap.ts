@@ -1,0 +1,39 @@
+// Being watched: what crosses each connection, and why it differs from what came in.
+
+import type { Edit } from './splice.js'
+
+/** Which side of the proxy a connection is on. */
+export interface Hop {
+  readonly hop: 'client' | 'upstream'
+  /** The server's configured name; undefined towards a client. */
+  readonly service: string | undefined
+  /** Unique in this process. */
+  readonly connection: number
+}
+
+/** Bytes as they were read or written, in order; a read or write may hold parts of messages. */
+export interface WireEvent extends Hop {
+  readonly direction: 'in' | 'out'
+  /** Monotonic, in milliseconds since the proxy started. */
+  readonly at: number
+  readonly bytes: Uint8Array
+}
+
+/** One forwarded message or list item: `output` equals `splice(input, edits)`. */
+export interface ForwardEvent {
+  /** The connection on which the output leaves. */
+  readonly to: Hop
+  readonly input: Uint8Array
+  readonly edits: readonly Edit[]
+  readonly output: Uint8Array
+}
+
+/**
+ * Watches a proxy, synchronously and without a way to change anything.
+ *
+ * A tap that throws closes the connection: an audit that fails must not pass traffic.
+ */
+export interface WireTap {
+  readonly wire?: (event: WireEvent) => void
+  readonly forward?: (event: ForwardEvent) => void
+}

@@ -1,0 +1,65 @@
+// Every limit of the proxy, with its reason. Nothing that holds data is without one.
+
+import type { FrameLimits } from './jsonrpc/frame.js'
+import type { NdjsonOptions } from './transports/ndjson.js'
+import type { UpstreamLimits } from './upstream/limits.js'
+
+const MiB = 1024 * 1024
+
+/** What one client may do. */
+export interface SessionLimits {
+  readonly frame: FrameLimits
+  readonly ndjson: NdjsonOptions
+  /** Requests of servers that wait for this client. */
+  readonly inflightMax: number
+  /** Calls of this client that wait for servers. */
+  readonly callsMax: number
+  /** Bytes that a client may leave unread before it is taken to be gone. */
+  readonly backlogBytesMax: number
+  /** One page of a list; clients have line limits too. */
+  readonly listPageBytesMax: number
+  /** How long reading pauses for a server that takes nothing. */
+  readonly slowDownMs: number
+  /** Changes of lists within this time are told once. */
+  readonly changeDelayMs: number
+}
+
+export interface Limits {
+  readonly session: SessionLimits
+  readonly upstream: UpstreamLimits
+  /** How long calls may still finish once the proxy is asked to stop. */
+  readonly drainMs: number
+}
+
+/** No real message nests deeper, and a parser that recurses overflows soon after. */
+const frame: FrameLimits = { depthMax: 128, methodBytesMax: 256 }
+
+export const limits: Limits = {
+  drainMs: 5000,
+  session: {
+    frame,
+    // Clients send arguments; servers send files.
+    ndjson: { lineBytesMax: 16 * MiB, backlogBytesHigh: MiB, closeWaitMs: 2000 },
+    inflightMax: 1024,
+    callsMax: 4096,
+    backlogBytesMax: 128 * MiB,
+    listPageBytesMax: 4 * MiB,
+    slowDownMs: 250,
+    changeDelayMs: 50,
+  },
+  upstream: {
+    frame,
+    ndjson: { lineBytesMax: 64 * MiB, backlogBytesHigh: MiB, closeWaitMs: 500 },
+    // Two rungs as in the specification's shutdown; the last is not negotiable.
+    ladder: { stdinWaitMs: 1000, termWaitMs: 2000, outputWaitMs: 250 },
+    lists: { pagesMax: 1000, itemsMax: 10_000 },
+    inflightMax: 1024,
+    queueMax: 1024,
+    outgoingBytesMax: 64 * MiB,
+    // A cold package runner needs most of this.
+    startTimeoutMs: 30_000,
+    totalTimeoutMs: 600_000,
+    processesMax: 256,
+    restart: { delayMsMax: 30_000, crashesMax: 5, windowMs: 60_000, holdMs: 30_000, healthyMs: 60_000 },
+  },
+}

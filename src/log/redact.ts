@@ -1,0 +1,67 @@
+// Takes secrets out of text before it is cut, escaped or written.
+
+/** Shorter values are not looked for: to blank them would blank half of the log. */
+const secretLengthMin = 6
+
+/** A line of a secret that has several (a private key) counts by itself from this length on. */
+const secretLineLengthMin = 16
+
+const mark = '[redacted]'
+const bearer = /\b(Bearer\s+)[\w.~+/=-]{20,}/gi
+const userInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}@/g
+
+/** The values that may not be shown, and the text without them. */
+export class Redactor {
+  readonly #secrets = new Set<string>()
+  #pattern: RegExp | undefined
+  #lengthMax = 0
+
+  /** How much longer than what is kept a text must be read, so that no half of a secret is left at the cut. */
+  get lengthMax(): number {
+    return this.#lengthMax
+  }
+
+  add(values: Iterable<string>): void {
+    const before = this.#secrets.size
+    for (const value of values) for (const form of formsOf(value)) this.#secrets.add(form)
+    if (this.#secrets.size === before) return
+    // Longest first, so that a secret which contains another goes as a whole.
+    const forms = [...this.#secrets].sort((a, b) => b.length - a.length)
+    this.#lengthMax = forms[0]?.length ?? 0
+    this.#pattern = new RegExp(forms.map(quoteForPattern).join('|'), 'g')
+  }
+
+  clean(text: string): string {
+    const known = this.#pattern === undefined ? text : text.replaceAll(this.#pattern, mark)
+    return known.replaceAll(bearer, `$1${mark}`).replaceAll(userInfo, `$1${mark}@`)
+  }
+}
+
+/** The value as it is, as in a URL, as in JSON, and line by line. */
+function formsOf(value: string): string[] {
+  const lines = value.split(/\r?\n/).filter((line) => line.length >= secretLineLengthMin)
+  const forms = [value, value.trim(), encoded(value), jsonForm(value), ...(lines.length > 1 ? lines : [])]
+  return forms.filter((form) => form.length >= secretLengthMin)
+}
+
+/** Empty for text that no URL can carry (a lone surrogate). */
+function encoded(value: string): string {
+  try {
+    return encodeURIComponent(value)
+  } catch {
+    return ''
+  }
+}
+
+function jsonForm(value: string): string {
+  return value
+    .replaceAll('\\', '\\\\')
+    .replaceAll('"', '\\"')
+    .replaceAll('\n', '\\n')
+    .replaceAll('\r', '\\r')
+    .replaceAll('\t', '\\t')
+}
+
+function quoteForPattern(text: string): string {
+  return text.replaceAll(/[$()*+.?[\\\]^{|}/-]/g, String.raw`\$&`)
+}

@@ -1,0 +1,111 @@
+// The neutral call, on which a client of any era meets a server of any era.
+//
+// A call carries its context with it and is settled once: whichever of answer,
+// time-out, cancel, exit, close or overload comes first wins, and nothing else
+// is ever said to the client for that id.
+
+import type { ErrorBody } from '../jsonrpc/build.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame } from '../jsonrpc/frame.js'
+import { toLine } from '../jsonrpc/line.js'
+import type { RequestId } from '../jsonrpc/request-id.js'
+import type { Edit } from '../jsonrpc/splice.js'
+import type { ClientCapabilities } from './capabilities.js'
+import type { ListKind, RequestRow } from './method-row.js'
+import type { Revision } from './revision.js'
+
+/** Who a client is, for as long as its session lasts. */
+export interface ClientProfile {
+  readonly revision: Revision
+  readonly capabilities: ClientCapabilities
+}
+
+/** How a call ends. `result` is raw JSON that the proxy made. */
+export type Outcome =
+  | { readonly kind: 'answered'; readonly frame: ResponseFrame; readonly edits: readonly Edit[] }
+  | { readonly kind: 'result'; readonly result: string | Uint8Array }
+  | { readonly kind: 'failed'; readonly error: ErrorBody }
+  | { readonly kind: 'cancelled' }
+
+/** Where a server's own request came from, and where its answer goes. */
+export interface Asker {
+  readonly service: string
+  /** Passes the client's answer on to the server, which knows its request as `id`. */
+  answered(frame: ResponseFrame, id: RequestId): void
+  /** Tells the server that its request will not be answered by a client. */
+  refused(id: RequestId, error: ErrorBody): void
+  /** Passes the client's progress on a server's request; the token is the server's own. */
+  progressed(frame: NotificationFrame, edits: readonly Edit[]): void
+}
+
+/** A client as the upstream layer sees it: what can be said to it. */
+export interface ClientPort {
+  readonly profile: ClientProfile
+  /** A server asks; false when this client cannot be asked that. */
+  ask(frame: RequestFrame, asker: Asker): boolean
+  /** A server takes back what it asked. */
+  withdraw(frame: NotificationFrame, asker: Asker): void
+  /** Nobody will read the answers to what this server asked. */
+  forget(asker: Asker): void
+  /** A notification that belongs to this client and to no other. */
+  tell(frame: NotificationFrame, edits: readonly Edit[]): void
+  /** A log message; delivered when it is as severe as the client asked for. */
+  log(frame: NotificationFrame): void
+  listsChanged(lists: readonly ListKind[]): void
+  /** A server takes bytes again. */
+  faster(): void
+}
+
+/** What a call needs of its surroundings once it ends. */
+export type Settle = (call: Call, outcome: Outcome) => void
+
+/** One request of one client. */
+export class Call {
+  #frame: RequestFrame
+  readonly row: RequestRow
+  readonly client: ClientPort
+  readonly #settle: Settle
+  #settled = false
+  /** Set by whoever holds the call now; told once when the client gives up. */
+  onCancel: ((frame: NotificationFrame | undefined) => void) | undefined
+
+  constructor(frame: RequestFrame, row: RequestRow, client: ClientPort, settle: Settle) {
+    this.#frame = frame
+    this.row = row
+    this.client = client
+    this.#settle = settle
+  }
+
+  get frame(): RequestFrame {
+    return this.#frame
+  }
+
+  get settled(): boolean {
+    return this.#settled
+  }
+
+  /** Copies the message out of the chunk it came in; for calls that wait. */
+  keep(): void {
+    this.#frame = { ...this.#frame, line: toLine(this.#frame.line) }
+  }
+
+  /** The first outcome wins; false when there was one already. */
+  settle(outcome: Outcome): boolean {
+    if (this.#settled) return false
+    this.#settled = true
+    this.onCancel = undefined
+    this.#settle(this, outcome)
+    return true
+  }
+
+  fail(error: ErrorBody): void {
+    this.settle({ kind: 'failed', error })
+  }
+
+  /** The client gives up; `frame` is its notification, if it sent one. */
+  cancel(frame: NotificationFrame | undefined): void {
+    if (this.#settled) return
+    const onCancel = this.onCancel
+    this.settle({ kind: 'cancelled' })
+    onCancel?.(frame)
+  }
+}

@@ -1,0 +1,120 @@
+// What clients and servers say they can do, and what the proxy says for all of them.
+
+import { type Members, membersAt } from '../jsonrpc/members.js'
+import { Scanner, type Span } from '../jsonrpc/scan.js'
+import { quote } from '../jsonrpc/text.js'
+
+/** What a client declared, as it will be declared to a server that only it uses. */
+export interface ClientCapabilities {
+  /** Raw JSON of the object. */
+  readonly json: string
+  readonly names: ReadonlySet<string>
+}
+
+export const noCapabilities: ClientCapabilities = { json: '{}', names: new Set() }
+
+/** Everything that a server may ask a client for. */
+export const everyCapability: ClientCapabilities = {
+  json: '{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}',
+  names: new Set(['roots', 'sampling', 'elicitation']),
+}
+
+/** What the proxy does not relay is not declared; the rest passes as it was written. */
+const notRelayed = new Set(['tasks'])
+
+/** The capabilities object at `span`, which may be missing. */
+export function clientCapabilities(bytes: Buffer, span: Span | undefined): ClientCapabilities {
+  const members = span === undefined ? undefined : membersAt(scannerOf(bytes), span)
+  if (members === undefined) return noCapabilities
+  const kept: string[] = []
+  const names = new Set<string>()
+  for (const { key, value } of members) {
+    const name = nameOf(bytes, key)
+    if (notRelayed.has(name)) continue
+    names.add(name)
+    kept.push(`${bytes.toString('utf8', key.start, key.end)}:${bytes.toString('utf8', value.start, value.end)}`)
+  }
+  return { json: `{${kept.join(',')}}`, names }
+}
+
+/** Whether a server could ask this client anything. */
+export function isAskable(capabilities: ClientCapabilities): boolean {
+  return ['roots', 'sampling', 'elicitation'].some((name) => capabilities.names.has(name))
+}
+
+/** What a server offers. */
+export interface ServerCapabilities {
+  readonly tools: boolean
+  readonly prompts: boolean
+  readonly resources: boolean
+  readonly subscribe: boolean
+  readonly logging: boolean
+  readonly completions: boolean
+}
+
+export function serverCapabilities(bytes: Buffer, span: Span | undefined): ServerCapabilities {
+  const scanner = scannerOf(bytes)
+  const members = membersAt(scanner, span)
+  const has = (name: string): boolean => isObject(bytes, members?.span(name))
+  const resources = membersAt(scanner, members?.span('resources'))
+  return {
+    tools: has('tools'),
+    prompts: has('prompts'),
+    resources: has('resources'),
+    subscribe: isTrue(bytes, resources),
+    logging: has('logging'),
+    completions: has('completions'),
+  }
+}
+
+/** What is claimed for a server that has not said yet: a session cannot learn of a capability later. */
+export const presumedCapabilities: ServerCapabilities = {
+  tools: true,
+  prompts: true,
+  resources: true,
+  subscribe: true,
+  logging: true,
+  completions: true,
+}
+
+/**
+ * One capabilities object for many servers: the union.
+ *
+ * `listChanged` is always true, since the proxy tells of servers that come and go.
+ * What the client declared is named too where the proxy relays it.
+ */
+export function mergeCapabilities(
+  servers: readonly ServerCapabilities[],
+  client: ClientCapabilities,
+): string {
+  const any = (has: (server: ServerCapabilities) => boolean): boolean => servers.some(has)
+  const members: string[] = []
+  if (any((server) => server.tools)) members.push('"tools":{"listChanged":true}')
+  if (any((server) => server.prompts)) members.push('"prompts":{"listChanged":true}')
+  if (any((server) => server.resources)) {
+    const subscribe = any((server) => server.subscribe) ? '"subscribe":true,' : ''
+    members.push(`"resources":{${subscribe}"listChanged":true}`)
+  }
+  if (any((server) => server.logging)) members.push('"logging":{}')
+  if (any((server) => server.completions)) members.push('"completions":{}')
+  for (const name of ['roots', 'sampling']) if (client.names.has(name)) members.push(`${quote(name)}:{}`)
+  return `{${members.join(',')}}`
+}
+
+/** For text that a frame's scan has accepted already: no depth can surprise here. */
+function scannerOf(bytes: Buffer): Scanner {
+  return new Scanner(bytes, Number.MAX_SAFE_INTEGER)
+}
+
+function nameOf(bytes: Buffer, key: Span): string {
+  return bytes.toString('utf8', key.start + 1, key.end - 1)
+}
+
+function isObject(bytes: Buffer, span: Span | undefined): boolean {
+  return span !== undefined && bytes[span.start] === 0x7b
+}
+
+function isTrue(bytes: Buffer, resources: Members | undefined): boolean {
+  const span = resources?.span('subscribe')
+  return span !== undefined && bytes[span.start] === 0x74
+}

@@ -1,0 +1,71 @@
+// What an era is, to everything outside this folder: a way to be spoken to by
+// clients, and a way to speak to servers.
+
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import type { Call, ClientProfile, Outcome } from '../call.js'
+import type { ClientCapabilities, ServerCapabilities } from '../capabilities.js'
+import type { ClientNotificationRow, RequestRow } from '../method-row.js'
+import type { Revision } from '../revision.js'
+
+/** What the proxy tells a client about itself. */
+export interface ServerDescription {
+  /** Raw JSON. */
+  readonly capabilities: string
+  readonly instructions: string | undefined
+}
+
+/** What a client's request is, to the session that received it. */
+export type Received =
+  /** To be routed. */
+  | { readonly kind: 'call'; readonly row: RequestRow }
+  /** Answered at once; `result` is raw JSON. */
+  | { readonly kind: 'reply'; readonly result: string }
+  /** The session opens; `reply` makes the answer from what is behind the proxy. */
+  | { readonly kind: 'open'; readonly reply: (description: ServerDescription) => string }
+  /** The client wants log messages from this level on. */
+  | { readonly kind: 'level'; readonly level: string }
+  | { readonly kind: 'refused'; readonly error: ErrorBody }
+
+/** What a client's notification is. */
+export type Told =
+  | { readonly kind: 'known'; readonly row: ClientNotificationRow }
+  /** The client ends the session; the exit code says whether it asked for a shutdown before. */
+  | { readonly kind: 'exit'; readonly exitCode: number }
+  | { readonly kind: 'unknown' }
+
+/** How one client of an era is served. */
+export interface ClientLeg {
+  /** Who the client is, as far as it has said. */
+  readonly profile: ClientProfile
+  received(frame: RequestFrame): Received
+  told(frame: NotificationFrame): Told
+  /** Whether several messages in one array are in order now. */
+  readonly batching: boolean
+}
+
+/** What a server said about itself. */
+export interface ServerFacts {
+  readonly revision: Revision
+  readonly capabilities: ServerCapabilities
+  readonly instructions: string | undefined
+}
+
+/** How a server answers an attempt to open it. */
+export type Opened =
+  | { readonly kind: 'opened'; readonly facts: ServerFacts }
+  | { readonly kind: 'refused'; readonly why: string }
+
+/** The few things that a leg says to a server by itself; `params` is raw JSON. */
+export interface ServerVoice {
+  ask(method: string, params: string): Promise<ResponseFrame>
+  notify(method: string): void
+}
+
+/** How one server of an era is spoken to. */
+export interface ServerLeg {
+  /** Makes the server ready for calls, declaring what its clients can be asked. */
+  open(voice: ServerVoice, declared: ClientCapabilities): Promise<Opened>
+  outcome(call: Call, frame: ResponseFrame): Outcome
+}
+

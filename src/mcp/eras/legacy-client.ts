@@ -1,0 +1,100 @@
+// A client of the handshake revisions: `initialize` first, then a session.
+//
+// MCP 2024-11-05 to 2025-11-25, Lifecycle. A client that never initializes but
+// simply calls is served too, as one that can be asked nothing.
+
+import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
+import { quote } from '../../jsonrpc/text.js'
+import type { ClientProfile } from '../call.js'
+import { clientCapabilities, noCapabilities } from '../capabilities.js'
+import { invalidParams, invalidRequest, methodNotFound } from '../error-codes.js'
+import { clientNotifications, requests } from '../methods.js'
+import { severity } from '../methods/logging.js'
+import { assumedRevision, handshakeRevision, latestHandshake } from '../revisions.js'
+import type { ClientLeg, Received, ServerDescription, Told } from './leg.js'
+
+/** Who the proxy says it is. */
+export interface ServerIdentity {
+  readonly name: string
+  readonly version: string
+}
+
+/** The session state of one client. */
+export class LegacyClientLeg implements ClientLeg {
+  readonly #identity: ServerIdentity
+  #profile: ClientProfile = { revision: assumedRevision, capabilities: noCapabilities }
+  #initialized = false
+  #shutDown = false
+
+  constructor(identity: ServerIdentity) {
+    this.#identity = identity
+  }
+
+  get profile(): ClientProfile {
+    return this.#profile
+  }
+
+  get batching(): boolean {
+    return this.#profile.revision.batching
+  }
+
+  received(frame: RequestFrame): Received {
+    const row = requests.row(frame.method)
+    if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }
+    if (row.route.to !== 'proxy') return { kind: 'call', row }
+    switch (frame.method) {
+      case 'initialize':
+        return this.#initialize(frame)
+      case 'logging/setLevel':
+        return setLevel(frame)
+      case 'shutdown':
+        this.#shutDown = true
+        return { kind: 'reply', result: '{}' }
+      default:
+        return { kind: 'reply', result: '{}' }
+    }
+  }
+
+  told(frame: NotificationFrame): Told {
+    const row = clientNotifications.row(frame.method)
+    if (row === undefined) return { kind: 'unknown' }
+    if (row.does === 'exit') return { kind: 'exit', exitCode: this.#shutDown ? 0 : 1 }
+    return { kind: 'known', row }
+  }
+
+  #initialize(frame: RequestFrame): Received {
+    if (this.#initialized) {
+      return { kind: 'refused', error: invalidRequest('the session is initialized already') }
+    }
+    const { members } = frame.params
+    const version = members.string('protocolVersion')
+    if (version === undefined) {
+      const error = invalidParams("Missing required parameter 'protocolVersion'", {
+        parameter: 'protocolVersion',
+      })
+      return { kind: 'refused', error }
+    }
+    this.#initialized = true
+    this.#profile = {
+      // An unknown version is answered with one we speak, never with an error.
+      revision: handshakeRevision(version) ?? latestHandshake,
+      capabilities: clientCapabilities(frame.line, members.span('capabilities')),
+    }
+    return { kind: 'open', reply: (description) => this.#initializeResult(description) }
+  }
+
+  #initializeResult({ capabilities, instructions }: ServerDescription): string {
+    const { name, version } = this.#identity
+    const info = `{"name":${quote(name)},"version":${quote(version)}}`
+    const tail = instructions === undefined ? '' : `,"instructions":${quote(instructions)}`
+    const revision = quote(this.#profile.revision.version)
+    return `{"protocolVersion":${revision},"capabilities":${capabilities},"serverInfo":${info}${tail}}`
+  }
+}
+
+function setLevel(frame: RequestFrame): Received {
+  const level = frame.params.members.string('level')
+  if (level !== undefined && severity(level) >= 0) return { kind: 'level', level }
+  const why = level === undefined ? "Missing required parameter 'level'" : `'${level}' is no log level`
+  return { kind: 'refused', error: invalidParams(why, { parameter: 'level' }) }
+}

@@ -1,0 +1,85 @@
+// The numbers of JSON-RPC and MCP, and the errors that the proxy says itself.
+//
+// Nothing else in the project writes an error number. Every builder is one row of
+// the error table in the README.
+
+import type { ErrorBody } from '../jsonrpc/build.js'
+import type { FrameError } from '../jsonrpc/errors.js'
+import { write } from '../jsonrpc/text.js'
+
+const PARSE_ERROR = -32700
+const INVALID_REQUEST = -32600
+const METHOD_NOT_FOUND = -32601
+const INVALID_PARAMS = -32602
+const INTERNAL_ERROR = -32603
+const RESOURCE_NOT_FOUND = -32002
+
+/** Why an upstream could not answer; stands in `data.reason`. */
+export type FailureReason =
+  | 'unavailable'
+  | 'spawn-failed'
+  | 'handshake-failed'
+  | 'exited'
+  | 'closed'
+  | 'timeout'
+  | 'overloaded'
+  | 'too-large'
+  | 'invalid-answer'
+  | 'shutting-down'
+
+export function malformed(error: FrameError): ErrorBody {
+  if (!error.unreadable) return { code: INVALID_REQUEST, message: `Invalid Request: ${error.message}` }
+  const message = `Parse error: ${error.message} at byte ${error.offset}`
+  return { code: PARSE_ERROR, message, data: write({ offset: error.offset }) }
+}
+
+export function invalidRequest(why: string): ErrorBody {
+  return { code: INVALID_REQUEST, message: `Invalid Request: ${why}` }
+}
+
+export function methodNotFound(method: string): ErrorBody {
+  return { code: METHOD_NOT_FOUND, message: `Method '${method}' not found` }
+}
+
+/** `nearest` are the names that the caller may have meant. */
+export function toolNotFound(name: string, nearest: readonly string[]): ErrorBody {
+  const data = nearest.length === 0 ? undefined : write({ nearest })
+  return { code: METHOD_NOT_FOUND, message: `Tool '${name}' not found`, data }
+}
+
+export function promptNotFound(name: string, nearest: readonly string[]): ErrorBody {
+  const data = nearest.length === 0 ? undefined : write({ nearest })
+  return { code: INVALID_PARAMS, message: `Prompt '${name}' not found`, data }
+}
+
+export function resourceNotFound(uri: string): ErrorBody {
+  return { code: RESOURCE_NOT_FOUND, message: `Resource '${uri}' not found`, data: write({ uri }) }
+}
+
+export function invalidParams(why: string, data?: Readonly<Record<string, unknown>>): ErrorBody {
+  const body = { code: INVALID_PARAMS, message: `Invalid params: ${why}` }
+  return data === undefined ? body : { ...body, data: write(data) }
+}
+
+/** Arguments that do not fit; `message` is the whole sentence. */
+export function invalidArguments(message: string, data: Readonly<Record<string, unknown>>): ErrorBody {
+  return { code: INVALID_PARAMS, message, data: write(data) }
+}
+
+/** An upstream cannot serve; `message` says what happened, in words. */
+export function upstreamFailed(service: string, reason: FailureReason, message: string): ErrorBody {
+  return { code: INTERNAL_ERROR, message, data: write({ service, reason }) }
+}
+
+export function shuttingDown(): ErrorBody {
+  return { code: INTERNAL_ERROR, message: 'The proxy is shutting down', data: write({ reason: 'shutting-down' }) }
+}
+
+export function tooManyCalls(): ErrorBody {
+  return { code: INTERNAL_ERROR, message: 'Too many requests in flight', data: write({ reason: 'overloaded' }) }
+}
+
+/** Whether an upstream's error says that it has no such resource; servers say it in both ways. */
+export function saysResourceNotFound(code: number): boolean {
+  return code === RESOURCE_NOT_FOUND || code === INVALID_PARAMS
+}

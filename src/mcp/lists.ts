@@ -1,0 +1,133 @@
+// Lists: read page by page from servers, put together for clients.
+//
+// An item stays the bytes that its server wrote, and goes out with no other edits
+// than its public name and the mark in its description.
+
+import type { ResultFrame } from '../jsonrpc/frame.js'
+import { type Line, toLine } from '../jsonrpc/line.js'
+import { itemsAt, membersAt } from '../jsonrpc/members.js'
+import { Scanner, type Span } from '../jsonrpc/scan.js'
+import type { Edit } from '../jsonrpc/splice.js'
+import { quote, stringAt } from '../jsonrpc/text.js'
+import type { ListKind } from './method-row.js'
+
+/** How one kind of list is written (MCP, Server features). */
+interface ListShape {
+  readonly method: string
+  /** The member of the result that holds the items. */
+  readonly items: string
+  /** The member by which an item is known. */
+  readonly key: string
+  /** The notification that tells of a change. */
+  readonly changed: string
+}
+
+export const listShapes: Readonly<Record<ListKind, ListShape>> = {
+  tools: {
+    method: 'tools/list',
+    items: 'tools',
+    key: 'name',
+    changed: 'notifications/tools/list_changed',
+  },
+  prompts: {
+    method: 'prompts/list',
+    items: 'prompts',
+    key: 'name',
+    changed: 'notifications/prompts/list_changed',
+  },
+  resources: {
+    method: 'resources/list',
+    items: 'resources',
+    key: 'uri',
+    changed: 'notifications/resources/list_changed',
+  },
+  templates: {
+    method: 'resources/templates/list',
+    items: 'resourceTemplates',
+    key: 'uriTemplate',
+    changed: 'notifications/resources/list_changed',
+  },
+}
+
+export const listKinds: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates']
+
+/** One item of a server's list, in memory of its own; spans count from the start of `line`. */
+export interface ListItem {
+  readonly line: Line
+  /** The server's own name, URI or URI template. */
+  readonly key: string
+  readonly keySpan: Span
+  readonly descriptionSpan: Span | undefined
+  /** The schema of a tool's arguments. */
+  readonly schemaSpan: Span | undefined
+}
+
+export interface Page {
+  readonly items: readonly ListItem[]
+  /** Raw JSON of the next page's cursor; an empty string is a cursor too. */
+  readonly cursor: string | undefined
+}
+
+/** The items of one page, without those that have no name; undefined when the result is no such list. */
+export function readPage(frame: ResultFrame, kind: ListKind): Page | undefined {
+  const shape = listShapes[kind]
+  const scanner = new Scanner(frame.line, Number.MAX_SAFE_INTEGER)
+  const members = membersAt(scanner, frame.result)
+  const span = members?.span(shape.items)
+  if (members === undefined || span === undefined || frame.line[span.start] !== 0x5b) return undefined
+  const items: ListItem[] = []
+  for (const item of itemsAt(scanner, span)) {
+    const read = readItem(toLine(frame.line.subarray(item.start, item.end)), shape.key)
+    if (read !== undefined) items.push(read)
+  }
+  return { items, cursor: cursorOf(frame.line, members.span('nextCursor')) }
+}
+
+function readItem(line: Line, keyName: string): ListItem | undefined {
+  const scanner = new Scanner(line, Number.MAX_SAFE_INTEGER)
+  const members = membersAt(scanner, { start: 0, end: line.length })
+  const keySpan = members?.span(keyName)
+  const key = stringAt(line, keySpan)
+  if (members === undefined || keySpan === undefined || key === undefined) return undefined
+  return {
+    line,
+    key,
+    keySpan,
+    descriptionSpan: members.span('description'),
+    schemaSpan: members.span('inputSchema'),
+  }
+}
+
+function cursorOf(line: Line, span: Span | undefined): string | undefined {
+  if (span === undefined || line[span.start] !== 0x22) return undefined
+  return line.toString('utf8', span.start, span.end)
+}
+
+/** What an item's public form changes: its name where that differs, and the mark before its description. */
+export function itemEdits(item: ListItem, publicName: string, mark: string | undefined): Edit[] {
+  const edits: Edit[] = []
+  if (publicName !== item.key) {
+    edits.push({ ...item.keySpan, bytes: Buffer.from(quote(publicName)), why: 'name' })
+  }
+  const span = item.descriptionSpan
+  if (mark !== undefined && span !== undefined && item.line[span.start] === 0x22) {
+    const at = span.start + 1
+    edits.push({ start: at, end: at, bytes: Buffer.from(quote(mark).slice(1, -1)), why: 'describe' })
+  }
+  return edits
+}
+
+const COMMA = Buffer.from(',')
+
+/** The raw JSON of one page of a list; `cursor` is the plain text of the next page's. */
+export function listResult(
+  kind: ListKind,
+  items: readonly Uint8Array[],
+  cursor: string | undefined,
+): Uint8Array {
+  const tail = cursor === undefined ? ']}' : `],"nextCursor":${quote(cursor)}}`
+  const parts: Uint8Array[] = [Buffer.from(`{${quote(listShapes[kind].items)}:[`)]
+  items.forEach((item, index) => parts.push(...(index === 0 ? [item] : [COMMA, item])))
+  parts.push(Buffer.from(tail))
+  return Buffer.concat(parts)
+}

@@ -1,0 +1,18 @@
+// What a protocol revision has, as data.
+//
+// The rest of the code asks a record for a feature and never compares dates.
+
+/** Requests that a server may send to a client. */
+export type ServerRequest = 'roots/list' | 'sampling/createMessage' | 'elicitation/create'
+
+/** One revision of the protocol (MCP, Versioning). */
+export interface Revision {
+  readonly version: string
+  /** Whether a peer may send several messages in one array. */
+  readonly batching: boolean
+  /** How failed arguments are said: a JSON-RPC error, or a tool result the model can read. */
+  readonly argumentErrors: 'protocol' | 'tool'
+  /** What stands for the id of an error whose request had no readable one. */
+  readonly orphanId: 'null' | 'omit'
+  readonly serverRequests: readonly ServerRequest[]
+}

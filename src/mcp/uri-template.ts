@@ -1,0 +1,110 @@
+// Whether a URI could have come from a URI template (RFC 6570).
+//
+// A template is never turned into a regular expression: it is a stranger's text.
+// It is read into parts, and all places of the URI up to which the parts read so
+// far can match are kept side by side, so that the work is the length of the URI
+// times the number of parts. An expression takes the characters that its kind can
+// produce; names, explode and prefix modifiers are read and not held against a URI.
+
+type TemplatePart =
+  | { readonly kind: 'literal'; readonly text: string }
+  /** Nothing, or `first` and any number of characters that `stops` does not contain. */
+  | { readonly kind: 'expression'; readonly first: string; readonly stops: string }
+
+/** A template that has been read. */
+export interface UriTemplate {
+  readonly parts: readonly TemplatePart[]
+}
+
+/** Limits of one match: their product is its cost, some milliseconds at worst. */
+export const uriTemplateLimits = { templateLengthMax: 2048, partsMax: 64, uriLengthMax: 8192 } as const
+
+/** Undefined for what is no template, or one beyond the limits. */
+export function readUriTemplate(text: string): UriTemplate | undefined {
+  if (text.length > uriTemplateLimits.templateLengthMax) return undefined
+  const parts: TemplatePart[] = []
+  let at = 0
+  while (at < text.length && parts.length <= uriTemplateLimits.partsMax) {
+    const open = endOf(text, text.indexOf('{', at))
+    if (open > at) parts.push({ kind: 'literal', text: text.slice(at, open) })
+    if (open === text.length) break
+    const close = text.indexOf('}', open)
+    const expression = close === -1 ? undefined : readExpression(text.slice(open + 1, close))
+    if (expression === undefined) return undefined
+    parts.push(expression)
+    at = close + 1
+  }
+  return parts.length > uriTemplateLimits.partsMax ? undefined : { parts }
+}
+
+/** How many characters a URI must share with the template from its start: more of them, more specific. */
+export function literalPrefixLength(template: string): number {
+  return endOf(template, template.indexOf('{'))
+}
+
+function endOf(text: string, index: number): number {
+  return index === -1 ? text.length : index
+}
+
+const EXPRESSION = /^([+#./;?&]?)([^{}]+)$/
+const VARIABLE = /^(?:\w|\.|%[0-9A-Fa-f]{2})+(\*|:[1-9]\d{0,3})?$/
+
+/** Whatever stands between braces; undefined for operators that RFC 6570 reserves and for bad names. */
+function readExpression(text: string): TemplatePart | undefined {
+  const [, operator = '', list = ''] = EXPRESSION.exec(text) ?? []
+  const variables = list.split(',')
+  if (!variables.every((name) => VARIABLE.test(name))) return undefined
+  const repeats = variables.length > 1 || list.endsWith('*')
+  return { kind: 'expression', first: operator === '+' ? '' : operator, stops: stopsOf(operator, repeats) }
+}
+
+/** The characters that an expansion never contains (RFC 6570, 3.2), on the permissive side of it. */
+function stopsOf(operator: string, repeats: boolean): string {
+  switch (operator) {
+    case '+':
+    case '#':
+      return ''
+    case '?':
+    case '&':
+      return '#'
+    case '/':
+      return repeats ? '?#' : '/?#'
+    default:
+      return '/?#'
+  }
+}
+
+export function matchesUriTemplate(template: UriTemplate, uri: string): boolean {
+  if (uri.length > uriTemplateLimits.uriLengthMax) return false
+  let places = new Uint8Array(uri.length + 1)
+  places[0] = 1
+  for (const part of template.parts) {
+    places = part.kind === 'literal' ? afterLiteral(places, uri, part.text) : places
+    if (part.kind === 'expression') spread(places, uri, part.first, part.stops)
+    if (!places.includes(1)) return false
+  }
+  return places[uri.length] === 1
+}
+
+function afterLiteral(places: Uint8Array<ArrayBuffer>, uri: string, text: string): Uint8Array<ArrayBuffer> {
+  const after = new Uint8Array(places.length)
+  let at = places.indexOf(1)
+  while (at !== -1) {
+    if (uri.startsWith(text, at)) after[at + text.length] = 1
+    at = places.indexOf(1, at + 1)
+  }
+  return after
+}
+
+/** Adds the places that are reached from those in `places` through one expression. */
+function spread(places: Uint8Array, uri: string, first: string, stops: string): void {
+  let inside = false
+  for (let at = 0; at <= uri.length; at++) {
+    const starts = places[at] === 1
+    if (inside) places[at] = 1
+    const character = uri.charAt(at)
+    // The operator's own character may be one that would end what it starts.
+    const opens = starts && first !== '' && character === first
+    inside = opens || ((inside || (starts && first === '')) && !stops.includes(character))
+  }
+}

@@ -1,0 +1,132 @@
+// Arguments checked against a tool's own schema, before the call is forwarded.
+//
+// Schemas come from strangers, so one is planned (schema-plan.ts), compiled
+// (ajv-compile.ts) and run (run-budget.ts) within limits, and a schema beyond
+// them is not run at all: the call is forwarded, the server checks it itself,
+// and the log says once why we did not.
+
+import { loadAjv, nextTurn } from './validate/ajv-build.js'
+import { compileSchema, type RunSchema } from './validate/ajv-compile.js'
+import { type ArgumentFault, faultOf, notAnObject } from './validate/argument-fault.js'
+import { shortenLongStrings } from './validate/long-strings.js'
+import { RunBudget } from './validate/run-budget.js'
+import { schemaLimits } from './validate/schema-limits.js'
+import { planSchema, type SchemaPlan } from './validate/schema-plan.js'
+
+export type { ArgumentFault } from './validate/argument-fault.js'
+export { schemaLimits } from './validate/schema-limits.js'
+
+export interface ValidatorOptions {
+  /** Names the tool in warnings. */
+  readonly tool: string
+  /** The tool's `inputSchema`, as the server wrote it. */
+  readonly schema: Buffer
+  /** Told at most once that arguments are not checked, and at most once that a pattern is not. */
+  readonly warn: (message: string) => void
+}
+
+type Check = (json: Buffer | undefined) => ArgumentFault | undefined
+type CompilePlan = Extract<SchemaPlan, { kind: 'compile' }>
+
+/** The schema of one tool, compiled when the first call comes. */
+export class ArgumentValidator {
+  readonly #options: ValidatorOptions
+  readonly #warned = new Set<string>()
+  /** Undefined until the first call, and while that one waits for the compiler. */
+  #check: Check | undefined
+  #compiling: Promise<Check> | undefined
+  #overruns = 0
+
+  constructor(options: ValidatorOptions) {
+    this.#options = options
+  }
+
+  /**
+   * The first fault of a call's arguments, whose raw JSON must be valid; undefined when there is none.
+   *
+   * Answers at once, but for calls that come before the schema is compiled. Never throws or rejects.
+   */
+  check(json: Buffer | undefined): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
+    const check = this.#check ?? this.#prepare()
+    return check instanceof Promise ? check.then((ready) => ready(json)) : check(json)
+  }
+
+  #prepare(): Check | Promise<Check> {
+    if (this.#compiling !== undefined) return this.#compiling
+    const plan = planSchema(this.#options.schema)
+    if (plan.kind === 'object') return (this.#check = checkIsObject)
+    if (plan.kind === 'unchecked') return this.#giveUp(plan.reason)
+    return (this.#compiling = this.#compile(plan))
+  }
+
+  async #compile(plan: CompilePlan): Promise<Check> {
+    try {
+      const build = await loadAjv(plan.dialect)
+      const budget = new RunBudget()
+      const run = compileSchema(build, plan.schema, budget, (pattern) => this.#leftOut(pattern))
+      // Compiling and running each have a budget, and so a turn of the event loop, of their own.
+      await nextTurn()
+      const read = plan.readsLongStrings ? readWhole : readShortened
+      return (this.#check = (json) => this.#run(run, read, json))
+    } catch (error) {
+      return this.#giveUp(`its schema cannot be compiled: ${messageOf(error)}`)
+    }
+  }
+
+  #run(run: RunSchema, read: Reader, json: Buffer | undefined): ArgumentFault | undefined {
+    try {
+      const text = json === undefined ? '{}' : read(json)
+      if (text === undefined) return this.#overran('they are too large')
+      const errors = run(JSON.parse(text))
+      return errors === undefined ? undefined : faultOf(errors)
+    } catch (error) {
+      if (++this.#overruns === schemaLimits.overrunsMax) this.#check = unchecked
+      return this.#overran(`its schema takes too long to run (${messageOf(error)})`)
+    }
+  }
+
+  #overran(reason: string): undefined {
+    this.#warnOnce('unchecked', `arguments of a call were not checked: ${reason}`)
+  }
+
+  #giveUp(reason: string): Check {
+    this.#warnOnce('unchecked', `arguments are not checked: ${reason}`)
+    return (this.#check = unchecked)
+  }
+
+  #leftOut(pattern: string): void {
+    this.#warnOnce('pattern', `a pattern is not checked, it may be slow or is none: ${pattern.slice(0, 100)}`)
+  }
+
+  #warnOnce(kind: 'unchecked' | 'pattern', message: string): void {
+    if (this.#warned.has(kind)) return
+    this.#warned.add(kind)
+    this.#options.warn(`Tool '${this.#options.tool}': ${message}`)
+  }
+}
+
+function unchecked(): undefined {
+  return undefined
+}
+
+function checkIsObject(json: Buffer | undefined): ArgumentFault | undefined {
+  return json === undefined || json[0] === OPENING_BRACE ? undefined : notAnObject()
+}
+
+const OPENING_BRACE = 0x7b
+
+/** The text to parse; undefined when that would take too long. */
+type Reader = (json: Buffer) => string | undefined
+
+function readWhole(json: Buffer): string | undefined {
+  return json.length > schemaLimits.argumentBytesMax ? undefined : json.toString()
+}
+
+function readShortened(json: Buffer): string | undefined {
+  if (json.length > schemaLimits.longArgumentBytesMax) return undefined
+  return shortenLongStrings(json, schemaLimits.argumentBytesMax)
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.slice(0, 200) : 'unknown error'
+}

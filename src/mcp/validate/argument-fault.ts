@@ -1,0 +1,181 @@
+// What is wrong with a call's arguments, in words.
+//
+// ajv is asked for no messages: it compiles faster without, and its sentences
+// name neither the parameter nor the values that would have been right.
+
+import type { ErrorObject } from 'ajv'
+import { write } from '../../jsonrpc/text.js'
+
+/** The first fault of a call's arguments. */
+export interface ArgumentFault {
+  /** The error's whole message: `Invalid params: …`. */
+  readonly message: string
+  /** A missing parameter's bare name, or a JSON pointer into the arguments. */
+  readonly parameter: string
+  /** What the error's data has beside the parameter: the keyword that failed, and the values that it allows. */
+  readonly details: Details
+}
+
+type Details = Readonly<Record<string, unknown>>
+
+/** Chooses among the errors of one run, which must not be empty. */
+export function faultOf(errors: readonly ErrorObject[]): ArgumentFault {
+  const error = mostTelling(errors)
+  const missing = error.params['missingProperty']
+  if (typeof missing === 'string') return missingFault(error.instancePath, missing)
+  const unknown = error.params['additionalProperty'] ?? error.params['unevaluatedProperty']
+  if (typeof unknown === 'string')
+    return unknownFault(`${error.instancePath}/${inPointer(unknown)}`, error.keyword)
+  return valueFault(error.instancePath, problemOf(error), detailsOf(error))
+}
+
+/** For arguments that are no object at all. */
+export function notAnObject(): ArgumentFault {
+  return valueFault('', 'must be object', { keyword: 'type' })
+}
+
+function missingFault(path: string, name: string): ArgumentFault {
+  const parameter = path === '' ? name : `${path}/${inPointer(name)}`
+  return fault(`Missing required parameter '${clip(parameter)}'`, parameter, {})
+}
+
+function unknownFault(path: string, keyword: string): ArgumentFault {
+  return fault(`Unknown parameter ${nameOf(path)}`, path, { keyword })
+}
+
+function valueFault(path: string, problem: string, details: Details): ArgumentFault {
+  return fault(`${nameOf(path)} ${problem}`, path, details)
+}
+
+function fault(what: string, parameter: string, details: Details): ArgumentFault {
+  return { message: `Invalid params: ${what}`, parameter, details }
+}
+
+/** A parameter goes by its bare name, what is inside one by its pointer. */
+function nameOf(path: string): string {
+  if (path === '') return 'arguments'
+  return path.includes('/', 1) ? `'${clip(path)}'` : `'${clip(fromPointer(path.slice(1)))}'`
+}
+
+function inPointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+function fromPointer(name: string): string {
+  return name.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+/**
+ * The last error is the one that failed the value; before it stand the errors of the branches tried.
+ *
+ * A branch whose constants or type do not fit was not meant. When the others leave a single error,
+ * that one helps more than "none of the forms".
+ */
+function mostTelling(errors: readonly ErrorObject[]): ErrorObject {
+  const last = errors.at(-1)
+  if (last === undefined) return NO_ERROR
+  const before = errors.slice(0, -1)
+  if (last.keyword === 'if' && before.length > 0) return mostTelling(before)
+  const isChoice =
+    last.keyword === 'anyOf' || (last.keyword === 'oneOf' && last.params['passingSchemas'] === null)
+  if (!isChoice) return last
+  const types = before.filter((error) => error.keyword === 'type' && error.instancePath === last.instancePath)
+  if (types.length === before.length && types.length > 0) return withTypesOf(types, last)
+  const meant = before.filter((error) => !types.includes(error) && !isConstant(error))
+  return (meant.length === 1 ? meant[0] : undefined) ?? last
+}
+
+/** Stands in where ajv failed a value without an error. */
+const NO_ERROR: ErrorObject = { keyword: 'schema', instancePath: '', schemaPath: '', params: {} }
+
+function isConstant(error: ErrorObject): boolean {
+  return error.keyword === 'const' || error.keyword === 'enum'
+}
+
+function withTypesOf(errors: readonly ErrorObject[], choice: ErrorObject): ErrorObject {
+  const types = errors.flatMap((error) => listOf(error.params['type']))
+  return { ...choice, keyword: 'type', params: { type: [...new Set(types)] } }
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value]
+}
+
+function detailsOf(error: ErrorObject): Details {
+  const allowed = allowedValues(error)
+  const keyword = error.keyword
+  if (allowed === undefined) return { keyword }
+  const named = allowed.slice(0, VALUES_NAMED_MAX).filter((value) => write(value).length <= CLIP_LENGTH)
+  return { keyword, allowed: named }
+}
+
+function allowedValues({ keyword, params }: ErrorObject): readonly unknown[] | undefined {
+  if (keyword === 'enum') return listOf(params['allowedValues'])
+  return keyword === 'const' ? [params['allowedValue']] : undefined
+}
+
+function problemOf(error: ErrorObject): string {
+  const { keyword, params } = error
+  const allowed = allowedValues(error)
+  if (allowed !== undefined) return allowedProblem(allowed)
+  const problem = problems[keyword]
+  return problem === undefined ? `does not fit the schema (${keyword})` : problem(params)
+}
+
+function allowedProblem(allowed: readonly unknown[]): string {
+  const named = allowed.slice(0, VALUES_NAMED_MAX).map((value) => clip(write(value)))
+  if (allowed.length > named.length) named.push(`… (${allowed.length} in all)`)
+  return `must be ${named.length === 1 ? '' : 'one of '}${named.join(', ')}`
+}
+
+type Params = Readonly<Record<string, unknown>>
+
+const atLeast =
+  (unit: string) =>
+  ({ limit }: Params): string =>
+    `must have at least ${count(limit, unit)}`
+const atMost =
+  (unit: string) =>
+  ({ limit }: Params): string =>
+    `must have at most ${count(limit, unit)}`
+const bound = ({ comparison, limit }: Params): string => `must be ${String(comparison)} ${String(limit)}`
+
+const problems: Readonly<Record<string, (params: Params) => string>> = {
+  type: ({ type }) => `must be ${listOf(type).join(' or ')}`,
+  minimum: bound,
+  maximum: bound,
+  exclusiveMinimum: bound,
+  exclusiveMaximum: bound,
+  multipleOf: ({ multipleOf }) => `must be a multiple of ${String(multipleOf)}`,
+  minLength: atLeast('character'),
+  maxLength: atMost('character'),
+  pattern: ({ pattern }) => `must match the pattern ${clip(String(pattern))}`,
+  minItems: atLeast('item'),
+  maxItems: atMost('item'),
+  items: atMost('item'),
+  additionalItems: atMost('item'),
+  unevaluatedItems: atMost('item'),
+  uniqueItems: () => 'must not have equal items',
+  contains: ({ minContains }) => `must have at least ${count(minContains ?? 1, 'item')} of the required form`,
+  minProperties: atLeast('member'),
+  maxProperties: atMost('member'),
+  propertyNames: ({ propertyName }) => `must not have a member named '${clip(String(propertyName))}'`,
+  anyOf: () => 'must have one of the allowed forms',
+  oneOf: () => 'must have exactly one of the allowed forms',
+  not: () => 'must not have the form it has',
+  'false schema': () => 'is not allowed',
+}
+
+function count(number: unknown, unit: string): string {
+  return `${String(number)} ${unit}${number === 1 ? '' : 's'}`
+}
+
+/** Values that one message names. */
+const VALUES_NAMED_MAX = 20
+
+const CLIP_LENGTH = 100
+
+/** Names and patterns are as long as strangers make them. */
+function clip(text: string): string {
+  return text.length <= CLIP_LENGTH ? text : `${text.slice(0, CLIP_LENGTH)}…`
+}

@@ -1,0 +1,118 @@
+// What servers ask one client: sampling, elicitation, roots.
+//
+// Several servers ask over one connection, so their ids and progress tokens may
+// clash here as clients' do there, and are lent in the same way.
+
+import type { NotificationFrame, RequestFrame, ResponseFrame } from './jsonrpc/frame.js'
+import type { Peer } from './jsonrpc/peer.js'
+import { type RequestId, canonical } from './jsonrpc/request-id.js'
+import type { Span } from './jsonrpc/scan.js'
+import type { Edit } from './jsonrpc/splice.js'
+import type { Asker, ClientProfile } from './mcp/call.js'
+import { ProgressTokens } from './mcp/progress-tokens.js'
+
+/** One question on its way to the client and back. */
+export class Question {
+  readonly asker: Asker
+  /** The server's own id. */
+  readonly id: RequestId
+  /** Raw JSON of the server's own progress token. */
+  readonly ownToken: string | undefined
+  /** What the client knows that token as. */
+  token: string | undefined
+  /** What the client knows the question as. */
+  lentId: RequestId | undefined
+
+  constructor(asker: Asker, frame: RequestFrame) {
+    this.asker = asker
+    this.id = frame.id
+    this.ownToken = textAt(frame, frame.params.meta.span('progressToken'))
+  }
+}
+
+/** The questions that wait for one client. */
+export class Questions {
+  readonly #peer: Peer<Question>
+  readonly #tokens = new ProgressTokens<Question>()
+
+  constructor(peer: Peer<Question>) {
+    this.#peer = peer
+  }
+
+  /** Asks; false when this client's revision has no such question, or too many wait. */
+  ask(frame: RequestFrame, asker: Asker, profile: ClientProfile): boolean {
+    if (!profile.revision.serverRequests.some((method) => method === frame.method)) return false
+    const question = new Question(asker, frame)
+    question.lentId = this.#peer.forward(frame, this.#withToken(frame, question), question, true)
+    if (question.lentId === undefined) this.#tokens.release(question.token)
+    return question.lentId !== undefined
+  }
+
+  /** The client has answered. */
+  answered(frame: ResponseFrame, question: Question): void {
+    this.#tokens.release(question.token)
+    question.asker.answered(frame, question.id)
+  }
+
+  /** The client is at work on a question. */
+  progressed(frame: NotificationFrame): void {
+    const span = frame.params.members.span('progressToken')
+    const question = this.#tokens.find(textAt(frame, span) ?? '')
+    if (question?.ownToken === undefined || span === undefined) return
+    const edits = replace(frame, span, question.ownToken, 'progress-token')
+    question.asker.progressed(frame, edits)
+  }
+
+  /** A server takes a question back. */
+  withdraw(frame: NotificationFrame, asker: Asker): void {
+    const span = frame.params.members.span('requestId')
+    const id = textAt(frame, span)
+    for (const question of this.#of(asker)) {
+      if (span === undefined || !isSameId(question.id, id) || question.lentId === undefined) continue
+      this.#drop(question)
+      return this.#peer.pass(frame, replace(frame, span, question.lentId, 'id'))
+    }
+  }
+
+  /** A server is gone: nobody will read the answers to what it asked. */
+  forget(asker: Asker): void {
+    for (const question of this.#of(asker)) {
+      this.#drop(question)
+      const reason = '"the server that asked is gone"'
+      this.#peer.notify('notifications/cancelled', `{"requestId":${question.lentId},"reason":${reason}}`)
+    }
+  }
+
+  #of(asker: Asker): Question[] {
+    return [...this.#peer.waiting()].filter((question) => question.asker === asker)
+  }
+
+  #drop(question: Question): void {
+    this.#tokens.release(question.token)
+    if (question.lentId !== undefined) this.#peer.retire(question.lentId)
+  }
+
+  #withToken(frame: RequestFrame, question: Question): readonly Edit[] {
+    const span = frame.params.meta.span('progressToken')
+    if (span === undefined || question.ownToken === undefined) return []
+    question.token = this.#tokens.lend(question.ownToken, question, true)
+    return replace(frame, span, question.token, 'progress-token')
+  }
+}
+
+function textAt(frame: { readonly line: Buffer }, span: Span | undefined): string | undefined {
+  return span === undefined ? undefined : frame.line.toString('utf8', span.start, span.end)
+}
+
+function replace(
+  frame: { readonly line: Buffer },
+  span: Span,
+  text: string,
+  why: 'id' | 'progress-token',
+): readonly Edit[] {
+  return textAt(frame, span) === text ? [] : [{ ...span, bytes: Buffer.from(text), why }]
+}
+
+function isSameId(id: RequestId, text: string | undefined): boolean {
+  return text !== undefined && (id === text || canonical(id) === text)
+}

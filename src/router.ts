@@ -1,0 +1,199 @@
+// From a call to the lane that answers it.
+
+import type { ArgumentChecks } from './arguments.js'
+import type { Catalog, SpliceItem, Target } from './catalog.js'
+import { membersAt } from './jsonrpc/members.js'
+import { Scanner, type Span } from './jsonrpc/scan.js'
+import type { Edit } from './jsonrpc/splice.js'
+import { parse, stringAt } from './jsonrpc/text.js'
+import { Call, type Outcome } from './mcp/call.js'
+import {
+  invalidParams,
+  promptNotFound,
+  resourceNotFound,
+  saysResourceNotFound,
+  toolNotFound,
+  upstreamFailed,
+} from './mcp/error-codes.js'
+import type { ListKind } from './mcp/method-row.js'
+import { nearest } from './nearest.js'
+import type { Lane } from './upstream/upstream.js'
+
+/** What the router knows of the client whose calls it routes. */
+export interface RouterParts {
+  readonly lanes: readonly Lane[]
+  readonly catalog: Catalog
+  readonly checks: ArgumentChecks
+  readonly splice: SpliceItem
+  readonly listPageBytesMax: number
+  /** Resolves when every lane has settled, or the grace for those that start is over; undefined when it is now. */
+  settled(): Promise<void> | undefined
+}
+
+const NEAREST_MAX = 3
+
+/** Routes the calls of one client. */
+export class Router {
+  readonly #parts: RouterParts
+
+  constructor(parts: RouterParts) {
+    this.#parts = parts
+  }
+
+  /** Takes a call over; it is settled by the lane that gets it, or here. */
+  route(call: Call): void {
+    const { route } = call.row
+    switch (route.to) {
+      case 'name':
+        return this.#byName(call, route.list)
+      case 'uri':
+        return this.#byUri(call)
+      case 'reference':
+        return this.#byReference(call)
+      case 'merge':
+        return this.#whenSettled(call, () => this.#list(call, route.list))
+      case 'proxy':
+        // The client's leg answers these itself.
+        call.settle({ kind: 'result', result: '{}' })
+    }
+  }
+
+  #byName(call: Call, kind: 'tools' | 'prompts'): void {
+    const name = call.frame.params.members.string('name')
+    if (name === undefined) return call.fail(missing('name'))
+    const target = this.#parts.catalog.named(kind, name)
+    if (target !== undefined) return this.#send(call, kind, target, name)
+    this.#whenKnown(call, name, () => {
+      const late = this.#parts.catalog.named(kind, name)
+      if (late === undefined) this.#unknownName(call, kind, name)
+      else this.#send(call, kind, late, name)
+    })
+  }
+
+  #send(call: Call, kind: 'tools' | 'prompts', target: Target, name: string): void {
+    const edits = nameEdits(call.frame.params.members.span('name'), name, target)
+    if (kind === 'prompts') return target.lane.call(call, edits)
+    this.#parts.checks.check(call, target, () => target.lane.call(call, edits))
+  }
+
+  #unknownName(call: Call, kind: 'tools' | 'prompts', name: string): void {
+    const down = this.#parts.lanes.find((lane) => lane.state === 'error' && mayHave(lane, name))
+    if (down !== undefined) return call.fail(unavailable(down))
+    const near = nearest(name, this.#parts.catalog.names(kind), NEAREST_MAX)
+    call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
+  }
+
+  #byUri(call: Call): void {
+    const uri = call.frame.params.members.string('uri')
+    if (uri === undefined) return call.fail(missing('uri'))
+    const lane = this.#parts.catalog.resource(uri)
+    if (lane !== undefined) return lane.call(call, [])
+    this.#whenSettled(call, () => {
+      const late = this.#parts.catalog.resource(uri)
+      if (late !== undefined) late.call(call, [])
+      else this.#askInTurn(call, uri)
+    })
+  }
+
+  /** No server lists the resource and no template fits: those that have resources are asked, in order. */
+  #askInTurn(call: Call, uri: string): void {
+    const lanes = this.#parts.lanes.filter((lane) => lane.capabilities?.resources === true)
+    const [first, ...rest] = lanes
+    if (first === undefined) return call.fail(resourceNotFound(uri))
+    if (rest.length === 0) return first.call(call, [])
+    call.keep()
+    this.#tryLane(call, first, rest)
+  }
+
+  #tryLane(call: Call, lane: Lane, rest: readonly Lane[]): void {
+    const attempt = new Call(call.frame, call.row, call.client, (_attempt, outcome) => {
+      const [next, ...others] = rest
+      if (next !== undefined && isNotFound(outcome)) this.#tryLane(call, next, others)
+      else call.settle(outcome)
+    })
+    call.onCancel = (frame) => attempt.cancel(frame)
+    lane.call(attempt, [])
+  }
+
+  #byReference(call: Call): void {
+    const { line, params } = call.frame
+    const members = membersAt(new Scanner(line, Number.MAX_SAFE_INTEGER), params.members.span('ref'))
+    const uri = members?.string('uri')
+    const nameSpan = members?.span('name')
+    const name = stringAt(line, nameSpan)
+    if (name === undefined && uri === undefined) return call.fail(missing('ref'))
+    this.#whenSettled(call, () => {
+      if (name === undefined) return this.#toReference(call, uri ?? '')
+      const target = this.#parts.catalog.named('prompts', name)
+      if (target === undefined) return this.#unknownName(call, 'prompts', name)
+      completed(call, target.lane, nameEdits(nameSpan, name, target))
+    })
+  }
+
+  #toReference(call: Call, uri: string): void {
+    const lane = this.#parts.catalog.reference(uri)
+    if (lane === undefined) call.fail(invalidParams(`no server has the resource '${uri}'`, { uri }))
+    else completed(call, lane, [])
+  }
+
+  #list(call: Call, kind: ListKind): void {
+    const span = call.frame.params.members.span('cursor')
+    const cursor = stringAt(call.frame.line, span)
+    const { catalog, listPageBytesMax, splice } = this.#parts
+    const isBad = span !== undefined && cursor === undefined
+    const page = isBad ? undefined : catalog.page(kind, cursor, listPageBytesMax, splice)
+    if (page === undefined) call.fail(invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
+    else call.settle({ kind: 'result', result: page })
+  }
+
+  /** Runs `then` once the names of the server that `name` may belong to are known. */
+  #whenKnown(call: Call, name: string, then: () => void): void {
+    const pending = this.#parts.lanes.filter((lane) => lane.state === 'starting' && mayHave(lane, name))
+    if (pending.length === 0) return this.#whenSettled(call, then)
+    call.keep()
+    void Promise.all(pending.map((lane) => lane.settled)).then(() => {
+      if (!call.settled) then()
+    })
+  }
+
+  #whenSettled(call: Call, then: () => void): void {
+    const settled = this.#parts.settled()
+    if (settled === undefined) return then()
+    call.keep()
+    void settled.then(() => {
+      if (!call.settled) then()
+    })
+  }
+}
+
+/** A server without completions completes nothing, which is an answer. */
+function completed(call: Call, lane: Lane, edits: readonly Edit[]): void {
+  if (lane.capabilities?.completions !== false) lane.call(call, edits)
+  else call.settle({ kind: 'result', result: '{"completion":{"values":[]}}' })
+}
+
+/** Whether a name reads as one of this server's, for servers whose names are not known. */
+function mayHave(lane: Lane, name: string): boolean {
+  return lane.config.prefix ? name.startsWith(`${lane.config.name}__`) : true
+}
+
+function nameEdits(span: Span | undefined, name: string, { item }: Target): readonly Edit[] {
+  if (span === undefined || name === item.key) return []
+  return [{ ...span, bytes: item.line.subarray(item.keySpan.start, item.keySpan.end), why: 'name' }]
+}
+
+function missing(parameter: string): ReturnType<typeof invalidParams> {
+  return invalidParams(`Missing required parameter '${parameter}'`, { parameter })
+}
+
+function unavailable(lane: Lane): ReturnType<typeof upstreamFailed> {
+  const { name } = lane.config
+  return upstreamFailed(name, 'unavailable', lane.failure ?? `'${name}' is not available`)
+}
+
+function isNotFound(outcome: Outcome): boolean {
+  if (outcome.kind !== 'answered' || outcome.frame.kind !== 'error') return false
+  const { line, error } = outcome.frame
+  const code = membersAt(new Scanner(line, Number.MAX_SAFE_INTEGER), error)?.span('code')
+  return code !== undefined && saysResourceNotFound(Number(parse(line.toString('utf8', code.start, code.end))))
+}

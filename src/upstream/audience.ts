@@ -1,0 +1,88 @@
+// The clients of one lane: who may hear what a server says without naming anybody.
+
+import type { ClientPort } from '../mcp/call.js'
+import { severity } from '../mcp/methods/logging.js'
+
+/** Clients, the log levels they asked for, and the resources they follow. */
+export class Audience {
+  readonly #clients = new Set<ClientPort>()
+  readonly #levels = new Map<ClientPort, string>()
+  readonly #followers = new Map<string, Set<ClientPort>>()
+
+  get size(): number {
+    return this.#clients.size
+  }
+
+  /** The one client there is; undefined when what belongs to one cannot be told from what belongs to another. */
+  get only(): ClientPort | undefined {
+    if (this.#clients.size !== 1) return undefined
+    for (const client of this.#clients) return client
+    return undefined
+  }
+
+  [Symbol.iterator](): IterableIterator<ClientPort> {
+    return this.#clients.values()
+  }
+
+  add(client: ClientPort): void {
+    this.#clients.add(client)
+  }
+
+  /** Forgets a client and gives the resources that nobody follows any more. */
+  remove(client: ClientPort): string[] {
+    this.#clients.delete(client)
+    this.#levels.delete(client)
+    return [...this.#followers.keys()].filter((uri) => this.unfollow(client, uri))
+  }
+
+  setLevel(client: ClientPort, level: string): void {
+    this.#levels.set(client, level)
+  }
+
+  /** The most verbose level that any client asked for. */
+  get level(): string | undefined {
+    let most: string | undefined
+    for (const level of this.#levels.values()) {
+      if (most === undefined || severity(level) < severity(most)) most = level
+    }
+    return most
+  }
+
+  get followed(): IterableIterator<string> {
+    return this.#followers.keys()
+  }
+
+  follow(client: ClientPort, uri: string): void {
+    const followers = this.#followers.get(uri) ?? new Set()
+    followers.add(client)
+    this.#followers.set(uri, followers)
+  }
+
+  /** Whether this was the last one who followed it. */
+  unfollow(client: ClientPort, uri: string): boolean {
+    const followers = this.#followers.get(uri)
+    if (followers === undefined || !followers.delete(client) || followers.size > 0) return false
+    this.#followers.delete(uri)
+    return true
+  }
+
+  /**
+   * Who follows this resource.
+   *
+   * The updated URI may be a sub-resource of the followed one (MCP, Resources: subscriptions).
+   */
+  followersOf(uri: string): Set<ClientPort> {
+    const exact = this.#followers.get(uri)
+    if (exact !== undefined) return exact
+    const found = new Set<ClientPort>()
+    for (const [followed, followers] of this.#followers) {
+      if (isWithin(uri, followed)) for (const client of followers) found.add(client)
+    }
+    return found
+  }
+}
+
+function isWithin(uri: string, followed: string): boolean {
+  if (!uri.startsWith(followed)) return false
+  return followed.endsWith('/') || ['/', '#', '?'].includes(uri.charAt(followed.length))
+}

@@ -1,0 +1,63 @@
+// What the upstream layer gets from outside: time, processes, limits, logs.
+//
+// Nothing below reads a clock, draws a random number or spawns by itself, so
+// that a whole proxy can run inside a simulation that owns all three.
+
+import type { Readable, Writable } from 'node:stream'
+
+/** A pending timer; `cancel` is idempotent. */
+export interface Timer {
+  cancel(): void
+}
+
+/** What to start. Never a shell; `env` is the whole environment of the child. */
+export interface SpawnSpec {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Why a child ended: an exit code, a signal, or a spawn error's `code` (`ENOENT`). */
+export interface ChildExit {
+  readonly code: number | undefined
+  readonly signal: string | undefined
+  readonly spawnError: string | undefined
+}
+
+/** A running child, or one that failed to start and says so through `exited`. */
+export interface Child {
+  /** Undefined when the spawn failed. */
+  readonly pid: number | undefined
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+  readonly exited: Promise<ChildExit>
+  /** Signals the whole process group; false once the child has ended. */
+  signal(name: 'SIGTERM' | 'SIGKILL'): boolean
+}
+
+/** Time, randomness and processes; the real one is `src/runtime.ts`. */
+export interface Runtime {
+  /** Monotonic, in milliseconds. */
+  now(): number
+  setTimer(delayMs: number, fire: () => void): Timer
+  /** In [0, 1). */
+  random(): number
+  spawn(spec: SpawnSpec): Child
+  /** The proxy's own environment, from which children get an allow-list. */
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export type LogLevel = 'error' | 'warn' | 'info' | 'debug'
+
+/** One structured log record; `service` names the server that it is about. */
+export interface LogRecord {
+  readonly level: LogLevel
+  readonly message: string
+  readonly service?: string
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+/** Takes a record and never throws. */
+export type LogSink = (record: LogRecord) => void

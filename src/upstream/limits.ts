@@ -1,0 +1,24 @@
+// The limits that the upstream layer works under; `src/limits.ts` holds the numbers and their reasons.
+
+import type { FrameLimits } from '../jsonrpc/frame.js'
+import type { NdjsonOptions } from '../transports/ndjson.js'
+import type { ListLimits } from './listing.js'
+import type { StopLadder } from './process.js'
+import type { RestartPolicy } from './supervisor.js'
+
+export interface UpstreamLimits {
+  readonly frame: FrameLimits
+  readonly ndjson: NdjsonOptions
+  readonly ladder: StopLadder
+  readonly lists: ListLimits
+  readonly inflightMax: number
+  /** Calls that wait for a slot of one process. */
+  readonly queueMax: number
+  /** Bytes that one process has not taken yet, above which calls are refused. */
+  readonly outgoingBytesMax: number
+  readonly startTimeoutMs: number
+  readonly totalTimeoutMs: number
+  /** Child processes in all. */
+  readonly processesMax: number
+  readonly restart: Omit<RestartPolicy, 'restart' | 'delayMs'>
+}

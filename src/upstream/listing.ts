@@ -1,0 +1,125 @@
+// One server's lists, read through every page and kept until they change.
+
+import { type ListItem, type Page, listKinds, listShapes, readPage } from '../mcp/lists.js'
+import type { ListKind } from '../mcp/method-row.js'
+import type { ServerCapabilities } from '../mcp/capabilities.js'
+import { UpstreamError } from './errors.js'
+import type { LogSink } from './host.js'
+import type { Link } from './link.js'
+
+/** How much of a list is read before the server is taken to be broken. */
+export interface ListLimits {
+  readonly pagesMax: number
+  readonly itemsMax: number
+}
+
+const NOTHING: readonly ListItem[] = []
+
+/** What a server lists. Items that did not change stay the same objects. */
+export class Listing {
+  readonly #service: string
+  readonly #limits: ListLimits
+  readonly #log: LogSink
+  readonly #lists = new Map<ListKind, readonly ListItem[]>()
+  readonly #reading = new Map<ListKind, Promise<void>>()
+  readonly #stale = new Set<ListKind>()
+
+  constructor(service: string, limits: ListLimits, log: LogSink) {
+    this.#service = service
+    this.#limits = limits
+    this.#log = log
+  }
+
+  items(kind: ListKind): readonly ListItem[] {
+    return this.#lists.get(kind) ?? NOTHING
+  }
+
+  /**
+   * Reads lists anew and says which of them changed.
+   *
+   * One read at a time for each list: a change that is announced during a read
+   * makes it read once more. A list that cannot be read stays as it was.
+   */
+  async refresh(
+    link: Link,
+    capabilities: ServerCapabilities,
+    kinds: readonly ListKind[] = listKinds,
+  ): Promise<ListKind[]> {
+    const before = new Map(kinds.map((kind) => [kind, this.items(kind)]))
+    await Promise.all(
+      kinds.filter((kind) => offers(capabilities, kind)).map((kind) => this.#readOnce(link, kind)),
+    )
+    return kinds.filter((kind) => this.items(kind) !== before.get(kind))
+  }
+
+  #readOnce(link: Link, kind: ListKind): Promise<void> {
+    const running = this.#reading.get(kind)
+    if (running !== undefined) {
+      this.#stale.add(kind)
+      return running
+    }
+    const reading = this.#readUntilFresh(link, kind).finally(() => this.#reading.delete(kind))
+    this.#reading.set(kind, reading)
+    return reading
+  }
+
+  async #readUntilFresh(link: Link, kind: ListKind): Promise<void> {
+    do {
+      this.#stale.delete(kind)
+      try {
+        this.#replace(kind, await this.#readAll(link, kind))
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error)
+        this.#log({ level: 'warn', service: this.#service, message: `${listShapes[kind].method}: ${why}` })
+      }
+    } while (this.#stale.has(kind))
+  }
+
+  async #readAll(link: Link, kind: ListKind): Promise<ListItem[]> {
+    const items: ListItem[] = []
+    const seen = new Set<string>()
+    let cursor: string | undefined
+    for (let pages = 0; pages < this.#limits.pagesMax; pages++) {
+      const page = await this.#readOne(link, kind, cursor)
+      for (const item of page.items) items.push(item)
+      if (items.length > this.#limits.itemsMax) throw this.#broken(`more than ${this.#limits.itemsMax} items`)
+      cursor = page.cursor
+      if (cursor === undefined) return items
+      if (seen.has(cursor)) throw this.#broken(`the cursor ${cursor} does not advance`)
+      seen.add(cursor)
+    }
+    throw this.#broken(`more than ${this.#limits.pagesMax} pages`)
+  }
+
+  async #readOne(link: Link, kind: ListKind, cursor: string | undefined): Promise<Page> {
+    const params = cursor === undefined ? '{}' : `{"cursor":${cursor}}`
+    const frame = await link.ask(listShapes[kind].method, params)
+    // A server may offer resources and know no templates: that is an empty list.
+    if (frame.kind === 'error') {
+      if (kind === 'templates') return { items: [], cursor: undefined }
+      throw this.#broken(frame.line.toString('utf8', frame.error.start, frame.error.end).slice(0, 200))
+    }
+    const page = readPage(frame, kind)
+    if (page === undefined) throw this.#broken('the answer holds no list')
+    return page
+  }
+
+  #replace(kind: ListKind, items: readonly ListItem[]): void {
+    const old = this.items(kind)
+    const byKey = new Map(old.map((item) => [item.key, item]))
+    const merged = items.map((item) => {
+      const known = byKey.get(item.key)
+      return known !== undefined && known.line.equals(item.line) ? known : item
+    })
+    const same = merged.length === old.length && merged.every((item, index) => item === old[index])
+    if (!same) this.#lists.set(kind, merged)
+  }
+
+  #broken(what: string): UpstreamError {
+    return new UpstreamError(this.#service, 'invalid-answer', what)
+  }
+}
+
+function offers(capabilities: ServerCapabilities, kind: ListKind): boolean {
+  return kind === 'templates' ? capabilities.resources : capabilities[kind]
+}

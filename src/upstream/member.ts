@@ -1,0 +1,109 @@
+// One process of a lane: its supervisor, its slots, and the calls it works on.
+
+import type { Edit } from '../jsonrpc/splice.js'
+import type { Call } from '../mcp/call.js'
+import { UpstreamError, asUpstreamError } from './errors.js'
+import type { Runtime, Timer } from './host.js'
+import type { Link } from './link.js'
+import { Slots } from './slots.js'
+import type { Supervisor } from './supervisor.js'
+
+export interface MemberOptions {
+  readonly runtime: Runtime
+  readonly concurrency: number
+  readonly queueMax: number
+  readonly outgoingBytesMax: number
+  readonly idleTimeoutMs: number | undefined
+  /** Calls during which the server may ask something run one at a time. */
+  readonly oneAskable: boolean
+}
+
+/** Takes calls for one process. */
+export class Member {
+  readonly supervisor: Supervisor
+  readonly #options: MemberOptions
+  readonly #slots: Slots
+  readonly #askable: Slots
+  #usedAt = 0
+  #idle: Timer | undefined
+
+  constructor(supervisor: Supervisor, options: MemberOptions) {
+    this.supervisor = supervisor
+    this.#options = options
+    this.#slots = new Slots(options.concurrency, options.queueMax)
+    this.#askable = options.oneAskable ? new Slots(1, options.queueMax) : this.#slots
+  }
+
+  /** How busy this process is; what waits is not counted. */
+  get load(): number {
+    return this.#slots.taken
+  }
+
+  get available(): boolean {
+    return this.#slots.available
+  }
+
+  /** Forwards a call as soon as the process is there and has a slot. */
+  call(call: Call, edits: readonly Edit[]): void {
+    const link = this.supervisor.link
+    if (link !== undefined) return this.#enqueue(call, edits, link)
+    call.keep()
+    this.supervisor.ready().then(
+      (started) => this.#enqueue(call, edits, started),
+      (error: unknown) => call.fail(asUpstreamError(this.supervisor.service, error).body),
+    )
+  }
+
+  /** A call has ended: its slot is free. */
+  ended(call: Call): void {
+    this.#slotsOf(call).free()
+    this.#watchIdle()
+  }
+
+  async close(): Promise<void> {
+    this.#idle?.cancel()
+    await this.supervisor.close()
+  }
+
+  #enqueue(call: Call, edits: readonly Edit[], link: Link): void {
+    if (call.settled) return
+    if (link.backlogBytes > this.#options.outgoingBytesMax) return call.fail(this.#overloaded('reads too slowly'))
+    const slots = this.#slotsOf(call)
+    if (!slots.available) call.keep()
+    if (!slots.take(() => this.#start(call, edits))) call.fail(this.#overloaded('has too many calls waiting'))
+  }
+
+  /** The link may have gone while the call waited; what never left waits for the next one. */
+  #start(call: Call, edits: readonly Edit[]): boolean {
+    if (call.settled) return false
+    const link = this.supervisor.link
+    if (link === undefined) {
+      this.call(call, edits)
+      return false
+    }
+    this.#usedAt = this.#options.runtime.now()
+    link.call(call, edits)
+    return true
+  }
+
+  #slotsOf(call: Call): Slots {
+    return call.row.askable ? this.#askable : this.#slots
+  }
+
+  #overloaded(what: string): UpstreamError['body'] {
+    const { service } = this.supervisor
+    return new UpstreamError(service, 'overloaded', `'${service}' ${what}`).body
+  }
+
+  #watchIdle(): void {
+    const { idleTimeoutMs, runtime } = this.#options
+    if (idleTimeoutMs === undefined || this.#idle !== undefined) return
+    this.#idle = runtime.setTimer(idleTimeoutMs, () => {
+      this.#idle = undefined
+      const idleMs = runtime.now() - this.#usedAt
+      if (this.#slots.taken === 0 && this.#askable.taken === 0 && idleMs >= idleTimeoutMs) {
+        void this.supervisor.rest()
+      } else this.#watchIdle()
+    })
+  }
+}

@@ -1,0 +1,208 @@
+// The pool of one configured server: which processes there are, and who uses them.
+//
+// On stdio a server's own request carries no link to the call that it belongs to.
+// So a process belongs either to clients that cannot be asked anything, or to one
+// client; `isolation` chooses otherwise.
+
+import type { PeerOptions } from '../jsonrpc/peer.js'
+import type { ClientPort } from '../mcp/call.js'
+import { type ClientCapabilities, everyCapability, isAskable, noCapabilities } from '../mcp/capabilities.js'
+import type { ServerFacts, ServerLeg } from '../mcp/eras/leg.js'
+import type { Dial, Dialed } from './dial.js'
+import { UpstreamError } from './errors.js'
+import type { LogSink, Runtime } from './host.js'
+import type { UpstreamLimits } from './limits.js'
+import { Link, type LinkOwner } from './link.js'
+import { Listing } from './listing.js'
+import { Member } from './member.js'
+import { PoolLane, type Sharing } from './pool-lane.js'
+import type { ServerConfig } from './server-config.js'
+import { Supervisor } from './supervisor.js'
+import type { Lane, Upstream, UpstreamStatus } from './upstream.js'
+
+/** What a pool gets from the proxy. */
+export interface PoolSurroundings {
+  readonly runtime: Runtime
+  readonly log: LogSink
+  readonly limits: UpstreamLimits
+  readonly leg: () => ServerLeg
+  /** The taps of a new connection to this server. */
+  readonly watch: (service: string) => Pick<PeerOptions, 'wire' | 'forwarded'>
+  /** Takes one of the processes that may run in all; undefined when there are too many. */
+  readonly admit: () => (() => void) | undefined
+}
+
+/** How a server of one kind is pooled. */
+export interface Pooling {
+  readonly dial: Dial
+  readonly isolation: 'auto' | 'shared' | 'session'
+  readonly concurrency: number
+  readonly processes: number
+  readonly idleTimeoutMs: number | undefined
+  readonly restart: boolean
+  readonly restartDelayMs: number
+}
+
+/** The processes of one configured server. */
+export class Pool implements Upstream {
+  readonly config: ServerConfig
+  readonly #pooling: Pooling
+  readonly #around: PoolSurroundings
+  readonly #lanes = new Set<PoolLane>()
+  readonly #common = new Map<Sharing, PoolLane>()
+  #spare: Dialed | undefined
+  #closed = false
+
+  constructor(config: ServerConfig, pooling: Pooling, around: PoolSurroundings) {
+    this.config = config
+    this.#pooling = pooling
+    this.#around = around
+  }
+
+  warm(): void {
+    if (this.#spare !== undefined || this.#lanes.size > 0 || this.#closed) return
+    try {
+      this.#spare = this.#dial()
+    } catch (error) {
+      // Too many processes: the first client will be told.
+      this.#around.log({ level: 'warn', service: this.config.name, message: String(error) })
+    }
+  }
+
+  /** Takes a server that was reached elsewhere as the first one of the next lane. */
+  adopt(dialed: Dialed): void {
+    this.#spare = dialed
+  }
+
+  attach(client: ClientPort): Lane {
+    const sharing = this.#sharingFor(client)
+    const common = sharing === 'own' ? undefined : this.#common.get(sharing)
+    if (common !== undefined) return common.join(client)
+    const lane = this.#newLane(sharing, declaredFor(sharing, client))
+    if (sharing !== 'own') this.#common.set(sharing, lane)
+    return lane.join(client)
+  }
+
+  status(): UpstreamStatus {
+    const lanes = [...this.#lanes]
+    const best = lanes.find((lane) => lane.state === 'connected') ?? lanes[0]
+    return {
+      name: this.config.name,
+      kind: this.config.kind,
+      state: best?.state ?? (this.#closed ? 'disconnected' : 'starting'),
+      error: best?.state === 'error' ? best.failure : undefined,
+      pids: lanes.flatMap((lane) => lane.pids),
+      tools: best?.items('tools').length ?? 0,
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const lanes = [...this.#lanes]
+    this.#lanes.clear()
+    this.#common.clear()
+    await Promise.all([...lanes.map((lane) => lane.close()), this.#spare?.stop()])
+  }
+
+  #sharingFor(client: ClientPort): Sharing {
+    switch (this.#pooling.isolation) {
+      case 'session':
+        return 'own'
+      case 'shared':
+        return 'shared'
+      case 'auto':
+        return isAskable(client.profile.capabilities) ? 'own' : 'plain'
+    }
+  }
+
+  #newLane(sharing: Sharing, declared: ClientCapabilities): PoolLane {
+    const { limits, log } = this.#around
+    const lane = new PoolLane({
+      config: this.config,
+      sharing,
+      declared,
+      listing: new Listing(this.config.name, limits.lists, log),
+      log,
+      membersMax: sharing === 'own' ? 1 : this.#pooling.processes,
+      member: (owner, opened) => this.#newMember(sharing, declared, owner, opened),
+      abandoned: (abandoned) => this.#lanes.delete(abandoned),
+    })
+    this.#lanes.add(lane)
+    return lane
+  }
+
+  #newMember(
+    sharing: Sharing,
+    declared: ClientCapabilities,
+    owner: LinkOwner,
+    opened: (link: Link, facts: ServerFacts) => void,
+  ): Member {
+    const { limits, runtime } = this.#around
+    const { concurrency, idleTimeoutMs, restart, restartDelayMs } = this.#pooling
+    const policy = { ...limits.restart, restart, delayMs: restartDelayMs }
+    const open = (): Promise<Link> => this.#open(declared, owner, opened)
+    const supervisor = new Supervisor(this.config.name, open, policy, this.#around)
+    return new Member(supervisor, {
+      runtime,
+      concurrency,
+      queueMax: limits.queueMax,
+      outgoingBytesMax: limits.outgoingBytesMax,
+      idleTimeoutMs,
+      oneAskable: sharing === 'shared',
+    })
+  }
+
+  async #open(
+    declared: ClientCapabilities,
+    owner: LinkOwner,
+    opened: (link: Link, facts: ServerFacts) => void,
+  ): Promise<Link> {
+    const dialed = this.#spare ?? this.#dial()
+    this.#spare = undefined
+    const link = this.#newLink(dialed, owner)
+    try {
+      opened(link, await link.start(declared))
+      return link
+    } catch (error) {
+      void link.stop()
+      throw error
+    }
+  }
+
+  #newLink(dialed: Dialed, owner: LinkOwner): Link {
+    const { limits, runtime, log, leg, watch } = this.#around
+    const { name, timeoutMs } = this.config
+    return new Link(dialed, leg(), owner, {
+      service: name,
+      runtime,
+      log,
+      peer: { inflightMax: limits.inflightMax, frame: limits.frame, ...watch(name) },
+      timeoutMs,
+      totalTimeoutMs: Math.max(limits.totalTimeoutMs, timeoutMs),
+      ownTimeoutMs: limits.startTimeoutMs,
+    })
+  }
+
+  #dial(): Dialed {
+    const release = this.#around.admit()
+    if (release === undefined) {
+      const { processesMax } = this.#around.limits
+      const message = `'${this.config.name}' cannot be started: ${processesMax} processes run already`
+      throw new UpstreamError(this.config.name, 'overloaded', message)
+    }
+    const dialed = this.#pooling.dial()
+    void dialed.ended.then(release)
+    return dialed
+  }
+}
+
+function declaredFor(sharing: Sharing, client: ClientPort): ClientCapabilities {
+  switch (sharing) {
+    case 'plain':
+      return noCapabilities
+    case 'own':
+      return client.profile.capabilities
+    case 'shared':
+      return everyCapability
+  }
+}

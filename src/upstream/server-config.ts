@@ -1,0 +1,74 @@
+// What one configured server is, after reading, defaulting and expansion.
+//
+// `src/config.ts` makes these from a file; the kinds in this folder open them.
+// Every field is present: defaults are applied once, where the file is read.
+
+/** Which of a server's tools clients see, by the server's own tool names. */
+export interface ToolFilter {
+  /** Only these are shown; undefined shows all. */
+  readonly allow: readonly string[] | undefined
+  readonly deny: readonly string[]
+  /** Own name -> the name that takes its place (still prefixed when `prefix` is on). */
+  readonly rename: ReadonlyMap<string, string>
+}
+
+/** How the proxy answers arguments that fail a tool's schema; `auto` follows the client's revision. */
+export type ArgumentErrors = 'auto' | 'protocol' | 'tool' | 'off'
+
+/** What every kind of server has. */
+export interface ServerCommon {
+  readonly name: string
+  readonly disabled: boolean
+  /** Why this one server cannot be opened (an unset variable); the others start. */
+  readonly unavailable: string | undefined
+  readonly tools: ToolFilter
+  /** Public names are `name__own`; off passes names through untouched. */
+  readonly prefix: boolean
+  /** Descriptions of tools begin with `[name] `. */
+  readonly describe: boolean
+  readonly argumentErrors: ArgumentErrors
+  /** Names of the `${VAR}`s its configuration uses, for messages about credentials. */
+  readonly variables: readonly string[]
+  /** Values that came out of variables or `env`; never to be logged. */
+  readonly secrets: readonly string[]
+  /** Longest time from a call to its answer, extended by progress; milliseconds. */
+  readonly timeoutMs: number
+}
+
+/** Who shares a process; see `pool.ts`. */
+export type Isolation = 'auto' | 'shared' | 'session'
+
+/** A server that runs as a child process and speaks on its stdin and stdout. */
+export interface StdioServerConfig extends ServerCommon {
+  readonly kind: 'stdio'
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly inheritEnv: readonly string[]
+  /** Absolute. */
+  readonly cwd: string
+  readonly restart: boolean
+  /** First delay before a restart; grows with every crash. */
+  readonly restartDelayMs: number
+  readonly concurrency: number
+  readonly processes: number
+  readonly isolation: Isolation
+  /** Stop a process that had no call for this long; undefined never does. */
+  readonly idleTimeoutMs: number | undefined
+  readonly memoryLimitBytes: number | undefined
+  readonly onTimeout: 'cancel' | 'restart'
+}
+
+/** A server reached over Streamable HTTP, or over the older HTTP+SSE pair. */
+export interface HttpServerConfig extends ServerCommon {
+  readonly kind: 'http' | 'sse'
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly retries: number
+  readonly retryDelayMs: number
+  readonly reconnectIntervalMs: number
+  /** Undefined follows the server's own rules. */
+  readonly auth: Readonly<Record<string, unknown>> | undefined
+}
+
+export type ServerConfig = StdioServerConfig | HttpServerConfig

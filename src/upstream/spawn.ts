@@ -1,0 +1,84 @@
+// Starting a child, as one call that always gives a child.
+//
+// Node reports a failed spawn in three ways: it throws, it emits `error`, or it
+// gives an object without streams (when descriptors have run out). Here every
+// failure is a child that has ended already and says why.
+
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { Readable, Writable } from 'node:stream'
+import type { Child, ChildExit, SpawnSpec } from './host.js'
+
+/** Whether children get a process group of their own, which can be signalled as one. */
+const hasGroups = process.platform !== 'win32'
+
+export function spawnChild(spec: SpawnSpec): Child {
+  try {
+    const child = spawn(spec.command, [...spec.args], {
+      cwd: spec.cwd,
+      env: { ...spec.env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: hasGroups,
+      shell: false,
+      windowsHide: true,
+    })
+    return started(child)
+  } catch (error) {
+    return failed(codeOf(error))
+  }
+}
+
+function started(child: ChildProcessWithoutNullStreams): Child {
+  const exited = exitOf(child)
+  // Without descriptors the streams are missing, whatever the types say.
+  const streams: readonly unknown[] = [child.stdin, child.stdout, child.stderr]
+  if (streams.includes(undefined) || streams.includes(null)) return { ...failed('EMFILE'), exited }
+  let ended = false
+  void exited.then(() => {
+    ended = true
+    signalGroup(child.pid, 'SIGKILL')
+  })
+  return {
+    pid: child.pid,
+    stdin: child.stdin,
+    stdout: child.stdout,
+    stderr: child.stderr,
+    exited,
+    signal: (name) => !ended && signalGroup(child.pid, name),
+  }
+}
+
+function exitOf(child: ChildProcessWithoutNullStreams): Promise<ChildExit> {
+  return new Promise((resolve) => {
+    child.once('error', (error) =>
+      resolve({ code: undefined, signal: undefined, spawnError: codeOf(error) }),
+    )
+    child.once('exit', (code, signal) =>
+      resolve({ code: code ?? undefined, signal: signal ?? undefined, spawnError: undefined }),
+    )
+  })
+}
+
+function signalGroup(pid: number | undefined, name: 'SIGTERM' | 'SIGKILL'): boolean {
+  if (pid === undefined) return false
+  try {
+    return process.kill(hasGroups ? -pid : pid, name)
+  } catch {
+    return false
+  }
+}
+
+function failed(spawnError: string): Child {
+  return {
+    pid: undefined,
+    stdin: new Writable({ write: (_chunk, _encoding, done) => done() }),
+    stdout: Readable.from([]),
+    stderr: Readable.from([]),
+    exited: Promise.resolve({ code: undefined, signal: undefined, spawnError }),
+    signal: () => false,
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,81 @@
+// A child's stderr: always drained, line by line into the log, never faster than anyone reads.
+
+import type { Readable } from 'node:stream'
+import type { LogSink, Runtime } from './host.js'
+
+const LF = 0x0a
+const LINE_BYTES_MAX = 8 * 1024
+const LINES_PER_SECOND_MAX = 100
+
+/** Logs the lines of one child's stderr. */
+export class StderrLog {
+  readonly #service: string
+  readonly #runtime: Runtime
+  readonly #log: LogSink
+  #line: Buffer[] = []
+  #lineBytes = 0
+  #windowStart = 0
+  #inWindow = 0
+  #dropped = 0
+
+  constructor(service: string, runtime: Runtime, log: LogSink) {
+    this.#service = service
+    this.#runtime = runtime
+    this.#log = log
+  }
+
+  drain(stream: Readable): void {
+    stream.on('data', (chunk: Buffer) => this.#push(chunk))
+    stream.on('end', () => this.#endLine())
+    // A broken stderr loses log lines and nothing else.
+    stream.on('error', () => this.#endLine())
+  }
+
+  #push(chunk: Buffer): void {
+    let start = 0
+    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
+      this.#keep(chunk.subarray(start, end))
+      this.#endLine()
+      start = end + 1
+    }
+    this.#keep(chunk.subarray(start))
+  }
+
+  #keep(part: Buffer): void {
+    const room = LINE_BYTES_MAX - this.#lineBytes
+    if (room <= 0 || part.length === 0) return
+    const kept = part.subarray(0, room)
+    this.#line.push(kept)
+    this.#lineBytes += kept.length
+  }
+
+  #endLine(): void {
+    const text = Buffer.concat(this.#line).toString('utf8').trimEnd()
+    this.#line = []
+    this.#lineBytes = 0
+    if (text !== '' && this.#mayLog()) {
+      this.#log({ level: 'info', service: this.#service, message: text, details: { stream: 'stderr' } })
+    }
+  }
+
+  #mayLog(): boolean {
+    const now = this.#runtime.now()
+    if (now - this.#windowStart >= 1000) this.#startWindow(now)
+    if (this.#inWindow >= LINES_PER_SECOND_MAX) {
+      this.#dropped++
+      return false
+    }
+    this.#inWindow++
+    return true
+  }
+
+  #startWindow(now: number): void {
+    if (this.#dropped > 0) {
+      const message = `${this.#dropped} lines of stderr were dropped`
+      this.#log({ level: 'warn', service: this.#service, message })
+    }
+    this.#windowStart = now
+    this.#inWindow = 0
+    this.#dropped = 0
+  }
+}

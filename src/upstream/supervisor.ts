@@ -1,0 +1,185 @@
+// Keeps one link to a server alive: started once however many ask, started again
+// after a crash with growing delays, and left alone for a while when it keeps
+// crashing.
+
+import type { FailureReason } from '../mcp/error-codes.js'
+import { type UpstreamError as Failure, UpstreamError, asUpstreamError } from './errors.js'
+import type { LogSink, Runtime, Timer } from './host.js'
+import type { Link } from './link.js'
+
+/** How crashes are answered. */
+export interface RestartPolicy {
+  readonly restart: boolean
+  /** Before the first restart; doubles with every crash. */
+  readonly delayMs: number
+  readonly delayMsMax: number
+  /** Crashes within the window that open the breaker. */
+  readonly crashesMax: number
+  readonly windowMs: number
+  /** How long the open breaker fails calls at once. */
+  readonly holdMs: number
+  /** Uptime after which crashes are forgotten. */
+  readonly healthyMs: number
+}
+
+export type SupervisorState = 'stopped' | 'starting' | 'ready' | 'waiting' | 'broken' | 'closed'
+
+/** Opens links, one at a time. `open` shakes hands and rejects with UpstreamError. */
+export class Supervisor {
+  readonly service: string
+  readonly #open: () => Promise<Link>
+  readonly #policy: RestartPolicy
+  readonly #runtime: Runtime
+  readonly #log: LogSink
+  #state: SupervisorState = 'stopped'
+  #link: Link | undefined
+  #starting: Promise<Link> | undefined
+  #failure: Failure | undefined
+  #restart: Timer | undefined
+  #crashes: number[] = []
+  #readyAt = 0
+  #brokenUntil = 0
+
+  constructor(
+    service: string,
+    open: () => Promise<Link>,
+    policy: RestartPolicy,
+    around: { readonly runtime: Runtime; readonly log: LogSink },
+  ) {
+    this.service = service
+    this.#open = open
+    this.#policy = policy
+    this.#runtime = around.runtime
+    this.#log = around.log
+  }
+
+  get state(): SupervisorState {
+    return this.#state
+  }
+
+  /** The link, when calls can start at once. */
+  get link(): Link | undefined {
+    return this.#link
+  }
+
+  /** Why the last link ended or could not be opened. */
+  get failure(): Failure | undefined {
+    return this.#failure
+  }
+
+  /** The link, started if it is not there. @throws UpstreamError */
+  ready(): Promise<Link> {
+    if (this.#link !== undefined) return Promise.resolve(this.#link)
+    if (this.#starting !== undefined) return this.#starting
+    if (this.#state === 'closed') return Promise.reject(this.#down('shutting-down', 'is stopped'))
+    if (this.#state === 'broken' && this.#runtime.now() < this.#brokenUntil) {
+      return Promise.reject(this.#down('unavailable', 'is down'))
+    }
+    if (!this.#policy.restart && this.#crashes.length > 0) {
+      return Promise.reject(this.#down('unavailable', 'is down and not restarted'))
+    }
+    return this.#start()
+  }
+
+  /** The link has ended by itself. */
+  lost(link: Link): void {
+    if (this.#link !== link) return
+    this.#link = undefined
+    if (this.#state === 'closed') return
+    this.#failure = link.failure
+    this.#log({ level: 'error', service: this.service, message: link.failure.message })
+    if (this.#runtime.now() - this.#readyAt >= this.#policy.healthyMs) this.#crashes = []
+    this.#crashed()
+  }
+
+  /** Stops the link until somebody asks for it again. */
+  async rest(): Promise<void> {
+    const link = this.#link
+    if (link === undefined) return
+    this.#link = undefined
+    this.#state = 'stopped'
+    await link.stop()
+  }
+
+  /** Ends the link and starts it anew, though it has not crashed. */
+  async again(why: string): Promise<void> {
+    this.#log({ level: 'warn', service: this.service, message: `restarting: ${why}` })
+    await this.rest()
+    if (this.#state === 'stopped') await this.ready().catch(() => {})
+  }
+
+  async close(): Promise<void> {
+    const link = this.#link
+    this.#state = 'closed'
+    this.#restart?.cancel()
+    this.#link = undefined
+    await link?.stop()
+    await this.#starting?.then((late) => late.stop()).catch(() => {})
+  }
+
+  #start(): Promise<Link> {
+    this.#restart?.cancel()
+    this.#state = 'starting'
+    const starting = this.#attempt().finally(() => {
+      if (this.#starting === starting) this.#starting = undefined
+    })
+    this.#starting = starting
+    return starting
+  }
+
+  async #attempt(): Promise<Link> {
+    try {
+      const link = await this.#open()
+      if (this.#isClosed()) throw this.#down('shutting-down', 'is stopped')
+      this.#link = link
+      this.#state = 'ready'
+      this.#failure = undefined
+      this.#readyAt = this.#runtime.now()
+      return link
+    } catch (error) {
+      const failure = asUpstreamError(this.service, error)
+      if (!this.#isClosed()) this.#failedToStart(failure)
+      throw failure
+    }
+  }
+
+  /** A method, since the compiler would believe that the state cannot change across an await. */
+  #isClosed(): boolean {
+    return this.#state === 'closed'
+  }
+
+  #failedToStart(failure: Failure): void {
+    this.#failure = failure
+    this.#log({ level: 'error', service: this.service, message: failure.message })
+    this.#crashed()
+  }
+
+  #crashed(): void {
+    const { crashesMax, windowMs, holdMs, restart } = this.#policy
+    const now = this.#runtime.now()
+    this.#crashes = [...this.#crashes.filter((at) => now - at < windowMs), now]
+    if (this.#crashes.length >= crashesMax) {
+      this.#state = 'broken'
+      this.#brokenUntil = now + holdMs
+      const message = `${this.#crashes.length} crashes in a row: left alone for ${Math.round(holdMs / 1000)} s`
+      this.#log({ level: 'error', service: this.service, message })
+      return
+    }
+    this.#state = 'waiting'
+    if (restart) this.#scheduleRestart()
+  }
+
+  #scheduleRestart(): void {
+    const { delayMs, delayMsMax } = this.#policy
+    const grown = Math.min(delayMs * 2 ** (this.#crashes.length - 1), delayMsMax)
+    const jittered = grown * (0.8 + 0.4 * this.#runtime.random())
+    this.#restart = this.#runtime.setTimer(jittered, () => {
+      if (this.#state === 'waiting') void this.#start().catch(() => {})
+    })
+  }
+
+  #down(reason: FailureReason, what: string): Failure {
+    const why = this.#failure === undefined ? '' : `: ${this.#failure.message}`
+    return new UpstreamError(this.service, reason, `'${this.service}' ${what}${why}`)
+  }
+}

@@ -1,0 +1,58 @@
+// A configured server that cannot be opened at all: the others do not wait for it.
+
+import type { Call } from '../mcp/call.js'
+import { upstreamFailed } from '../mcp/error-codes.js'
+import type { ListItem } from '../mcp/lists.js'
+import type { ServerConfig } from './server-config.js'
+import type { Lane, Upstream, UpstreamState, UpstreamStatus } from './upstream.js'
+
+const NOTHING: readonly ListItem[] = []
+
+/** Stands for it, says why, and refuses every call. */
+export class UnavailableUpstream implements Upstream, Lane {
+  readonly config: ServerConfig
+  readonly failure: string
+  readonly state: UpstreamState = 'error'
+  readonly capabilities = undefined
+  readonly instructions = undefined
+  readonly congested = false
+  readonly settled: Promise<void> = Promise.resolve()
+
+  constructor(config: ServerConfig, failure: string) {
+    this.config = config
+    this.failure = failure
+  }
+
+  warm(): void {}
+
+  attach(): Lane {
+    return this
+  }
+
+  items(): readonly ListItem[] {
+    return NOTHING
+  }
+
+  call(call: Call): void {
+    call.fail(upstreamFailed(this.config.name, 'unavailable', this.failure))
+  }
+
+  level(): void {}
+
+  rootsChanged(): void {}
+
+  read(): void {}
+
+  leave(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  status(): UpstreamStatus {
+    const { name, kind } = this.config
+    return { name, kind, state: this.state, error: this.failure, pids: [], tools: 0 }
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+}

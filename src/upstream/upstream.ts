@@ -1,0 +1,59 @@
+// What the proxy sees of a configured server, whatever its kind.
+
+import type { NotificationFrame } from '../jsonrpc/frame.js'
+import type { Edit } from '../jsonrpc/splice.js'
+import type { Call, ClientPort } from '../mcp/call.js'
+import type { ServerCapabilities } from '../mcp/capabilities.js'
+import type { ListItem } from '../mcp/lists.js'
+import type { ListKind } from '../mcp/method-row.js'
+import type { ServerConfig } from './server-config.js'
+
+export type UpstreamState = 'connected' | 'starting' | 'disconnected' | 'error'
+
+/** One server as the status shows it. */
+export interface UpstreamStatus {
+  readonly name: string
+  readonly kind: string
+  readonly state: UpstreamState
+  readonly error: string | undefined
+  readonly pids: readonly number[]
+  readonly tools: number
+}
+
+/** A server as one client uses it: a process of its own, or one that it shares. */
+export interface Lane {
+  readonly config: ServerConfig
+  /** Whether the first attempt to reach it has ended, and well. */
+  readonly state: UpstreamState
+  /** Why it is not connected, in words. */
+  readonly failure: string | undefined
+  /** Undefined until the server has said. */
+  readonly capabilities: ServerCapabilities | undefined
+  readonly instructions: string | undefined
+  /** Resolves when the first attempt has ended, either way. */
+  readonly settled: Promise<void>
+  /** The server has not taken for a while what was sent to it. */
+  readonly congested: boolean
+  items(kind: ListKind): readonly ListItem[]
+  /** Takes the call over and settles it. */
+  call(call: Call, edits: readonly Edit[]): void
+  /** The client wants log messages from this level on. */
+  level(client: ClientPort, level: string): void
+  /** The client's roots have changed. */
+  rootsChanged(client: ClientPort, frame: NotificationFrame): void
+  /** Stops or resumes reading for the sake of a client that reads too slowly. */
+  read(client: ClientPort, on: boolean): void
+  /** The client is gone. */
+  leave(client: ClientPort): Promise<void>
+}
+
+/** A configured server. */
+export interface Upstream {
+  readonly config: ServerConfig
+  /** Starts what every client will need, before any client has said what it is. */
+  warm(): void
+  /** The lane that this client uses from now on. */
+  attach(client: ClientPort): Lane
+  status(): UpstreamStatus
+  close(): Promise<void>
+}

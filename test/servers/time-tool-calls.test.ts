@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { callTool } from '../../src/servers/time-tool-calls.js'
+
+/** The clock of the recorded transcript. */
+const now = (): number => Date.parse('2026-11-21T20:32:38.900Z')
+
+function call(name: string, args: Readonly<Record<string, unknown>>, clock = now): string {
+  const result = callTool(name, args, clock)
+  assert.equal(result.isError, false)
+  return result.content[0].text
+}
+
+test('get_current_time answers as the Python server did', () => {
+  assert.equal(
+    call('get_current_time', { timezone: 'Asia/Shanghai' }),
+    '{\n  "timezone": "Asia/Shanghai",\n  "datetime": "2026-11-22T04:32:38+08:00",\n' +
+      '  "day_of_week": "Sunday",\n  "is_dst": false\n}',
+  )
+})
+
+test('convert_time answers as the Python server did', () => {
+  const args = { source_timezone: 'America/New_York', time: '16:30', target_timezone: 'Asia/Kathmandu' }
+  assert.equal(
+    call('convert_time', args),
+    '{\n  "source": {\n    "timezone": "America/New_York",\n    "datetime": "2026-11-21T16:30:00-05:00",\n' +
+      '    "day_of_week": "Saturday",\n    "is_dst": false\n  },\n  "target": {\n' +
+      '    "timezone": "Asia/Kathmandu",\n    "datetime": "2026-11-22T03:15:00+05:45",\n' +
+      '    "day_of_week": "Sunday",\n    "is_dst": false\n  },\n  "time_difference": "+10.75h"\n}',
+  )
+})
+
+const conversions: readonly [source: string, time: string, target: string, at: string, want: RegExp][] = [
+  ['UTC', '9:05', 'Asia/Tokyo', '2025-06-01T12:00Z', /T09:05:00\+00:00.*T18:05:00\+09:00.*"\+9\.0h"/s],
+  ['UTC', '09:5', 'UTC', '2025-06-01T12:00Z', /T09:05:00\+00:00.*T09:05:00\+00:00.*"\+0\.0h"/s],
+  ['Asia/Kolkata', '00:00', 'UTC', '2025-06-01T12:00Z', /2025-06-01T00.*2025-05-31T18:30.*"-5\.5h"/s],
+  ['Australia/Eucla', '12:00', 'UTC', '2025-06-01T12:00Z', /\+08:45.*"-8\.75h"/s],
+  ['UTC', '12:00', 'Australia/Eucla', '2025-06-01T12:00Z', /\+08:45.*"\+8\.75h"/s],
+  ['Asia/Kathmandu', '12:00', 'Asia/Calcutta', '2025-06-01T12:00Z', /"Asia\/Calcutta".*"-0\.25h"/s],
+  // The day is the source's, not the machine's and not the target's.
+  ['Pacific/Kiritimati', '08:00', 'UTC', '2025-06-01T11:00Z', /2025-06-02T08:00:00\+14:00.*2025-06-01T18/s],
+  ['Pacific/Pago_Pago', '08:00', 'UTC', '2025-06-01T10:00Z', /2025-05-31T08:00:00-11:00.*2025-05-31T19/s],
+  // In a gap the offset of before the change holds; within one zone the time stays as it is.
+  ['America/New_York', '02:30', 'UTC', '2025-03-09T12:00Z', /T02:30:00-05:00.*false.*T07:30:00\+00:00/s],
+  [
+    'America/New_York',
+    '02:30',
+    'US/Eastern',
+    '2025-03-09T12:00Z',
+    /T02:30:00-05:00.*T03:30:00-04:00.*\+1\.0h/s,
+  ],
+  [
+    'America/New_York',
+    '02:30',
+    'America/New_York',
+    '2025-03-09T12:00Z',
+    /T02:30:00-05.*T02:30:00-05.*\+0\.0h/s,
+  ],
+  // In a fold the first of the two.
+  ['America/New_York', '01:30', 'UTC', '2025-11-02T12:00Z', /T01:30:00-04:00.*true.*T05:30:00\+00:00/s],
+]
+
+for (const [source_timezone, time, target_timezone, at, want] of conversions) {
+  test(`${time} in ${source_timezone} for ${target_timezone} on ${at}`, () => {
+    assert.match(
+      call('convert_time', { source_timezone, time, target_timezone }, () => Date.parse(at)),
+      want,
+    )
+  })
+}
+
+const QUERY = 'Error processing mcp-server-time query: '
+const INPUT = 'Input validation error: '
+const BAD_TIME = `${QUERY}Invalid time format. Expected HH:MM [24-hour format]`
+const zones = { source_timezone: 'UTC', target_timezone: 'UTC' }
+
+const errors: readonly [name: string, args: Readonly<Record<string, unknown>>, text: string][] = [
+  ['nope', {}, `${QUERY}Unknown tool: nope`],
+  ['toString', {}, `${QUERY}Unknown tool: toString`],
+  ['get_current_time', {}, `${INPUT}'timezone' is a required property`],
+  ['get_current_time', { timezone: 5 }, `${INPUT}5 is not of type 'string'`],
+  ['get_current_time', { timezone: null }, `${INPUT}None is not of type 'string'`],
+  ['get_current_time', { timezone: ['a', true] }, `${INPUT}['a', True] is not of type 'string'`],
+  ['get_current_time', { timezone: '' }, `${QUERY}Missing required argument: timezone`],
+  [
+    'get_current_time',
+    { timezone: 'Foo/Bar' },
+    `${QUERY}Invalid timezone: 'No time zone found with key Foo/Bar'`,
+  ],
+  ['get_current_time', { timezone: "it's" }, `${QUERY}Invalid timezone: "No time zone found with key it's"`],
+  [
+    'get_current_time',
+    { timezone: '../etc/passwd' },
+    `${QUERY}Invalid timezone: ZoneInfo keys must refer to subdirectories of TZPATH, got: ../etc/passwd`,
+  ],
+  [
+    'convert_time',
+    { ...zones, source_timezone: '', time: 'x' },
+    `${QUERY}Invalid timezone: ZoneInfo keys must be normalized relative paths, got: `,
+  ],
+  [
+    'convert_time',
+    { ...zones, target_timezone: 'utc', time: 'x' },
+    `${QUERY}Invalid timezone: 'No time zone found with key utc'`,
+  ],
+  ['convert_time', {}, `${INPUT}'source_timezone' is a required property`],
+  ['convert_time', { source_timezone: 1, time: 2 }, `${INPUT}'target_timezone' is a required property`],
+  ['convert_time', { source_timezone: 1, time: 2, target_timezone: 3 }, `${INPUT}2 is not of type 'string'`],
+  [
+    'convert_time',
+    { source_timezone: 1, time: 'x', target_timezone: 3 },
+    `${INPUT}3 is not of type 'string'`,
+  ],
+  ...['', ' 9:05', '9:05 ', '9:05\n', '24:00', '12:60', '0905', '٠٩:٣٠', '9:5:00', '-1:00', '9'].map(
+    (time): [string, Readonly<Record<string, unknown>>, string] => [
+      'convert_time',
+      { ...zones, time },
+      BAD_TIME,
+    ],
+  ),
+]
+
+for (const [name, args, text] of errors) {
+  test(`${name} ${JSON.stringify(args)} is refused`, () => {
+    assert.deepEqual(callTool(name, args, now), { content: [{ type: 'text', text }], isError: true })
+  })
+}

@@ -1,0 +1,96 @@
+// The expected values are what Python's `zoneinfo` gives for the same zone and instant.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isoText, openZone, readingAt, readingOfWall, type Zone } from '../../src/servers/zone.js'
+
+function zoneOf(name: string): Zone {
+  const zone = openZone(name)
+  assert.ok(zone.kind === 'zone', name)
+  return zone
+}
+
+const readings: readonly [name: string, instant: string, text: string, isDst: boolean][] = [
+  ['UTC', '2026-11-21T20:32:38Z', '2026-11-21T20:32:38+00:00', false],
+  ['Asia/Shanghai', '2026-11-21T20:32:38Z', '2026-11-22T04:32:38+08:00', false],
+  ['America/New_York', '2025-01-15T12:00:00Z', '2025-01-15T07:00:00-05:00', false],
+  ['America/New_York', '2025-07-15T12:00:00Z', '2025-07-15T08:00:00-04:00', true],
+  ['US/Eastern', '2025-07-15T12:00:00Z', '2025-07-15T08:00:00-04:00', true],
+  ['EST5EDT', '2025-07-15T12:00:00Z', '2025-07-15T08:00:00-04:00', true],
+  ['EST', '2025-07-15T12:00:00Z', '2025-07-15T07:00:00-05:00', false],
+  ['Etc/GMT+5', '2025-07-15T12:00:00Z', '2025-07-15T07:00:00-05:00', false],
+  ['Asia/Calcutta', '2025-07-15T12:00:00Z', '2025-07-15T17:30:00+05:30', false],
+  ['Asia/Kathmandu', '2025-07-15T12:00:00Z', '2025-07-15T17:45:00+05:45', false],
+  ['Europe/London', '2025-01-15T12:00:00Z', '2025-01-15T12:00:00+00:00', false],
+  ['Europe/Guernsey', '2025-07-15T12:00:00Z', '2025-07-15T13:00:00+01:00', true],
+  ['Europe/Dublin', '2025-01-15T12:00:00Z', '2025-01-15T12:00:00+00:00', true],
+  ['Europe/Dublin', '2025-07-15T12:00:00Z', '2025-07-15T13:00:00+01:00', false],
+  ['Eire', '2025-01-15T12:00:00Z', '2025-01-15T12:00:00+00:00', true],
+  ['Africa/Casablanca', '2025-01-15T12:00:00Z', '2025-01-15T13:00:00+01:00', false],
+  ['Africa/Casablanca', '2025-03-15T12:00:00Z', '2025-03-15T12:00:00+00:00', true],
+  ['Africa/Casablanca', '2025-07-15T12:00:00Z', '2025-07-15T13:00:00+01:00', false],
+  ['Africa/El_Aaiun', '2025-03-15T12:00:00Z', '2025-03-15T12:00:00+00:00', true],
+  ['Australia/Lord_Howe', '2025-01-15T12:00:00Z', '2025-01-15T23:00:00+11:00', true],
+  ['Australia/Lord_Howe', '2025-07-15T12:00:00Z', '2025-07-15T22:30:00+10:30', false],
+  ['Antarctica/Troll', '2025-01-15T12:00:00Z', '2025-01-15T12:00:00+00:00', false],
+  ['Antarctica/Troll', '2025-07-15T12:00:00Z', '2025-07-15T14:00:00+02:00', true],
+  ['America/St_Johns', '2025-07-15T12:00:00Z', '2025-07-15T09:30:00-02:30', true],
+  ['Pacific/Chatham', '2025-01-15T12:00:00Z', '2025-01-16T01:45:00+13:45', true],
+  ['Europe/Istanbul', '2025-07-15T12:00:00Z', '2025-07-15T15:00:00+03:00', false],
+  ['Asia/Almaty', '2024-01-15T12:00:00Z', '2024-01-15T18:00:00+06:00', false],
+  ['Asia/Almaty', '2024-07-15T12:00:00Z', '2024-07-15T17:00:00+05:00', false],
+  ['America/Whitehorse', '2020-07-15T12:00:00Z', '2020-07-15T05:00:00-07:00', true],
+  ['America/Whitehorse', '2020-12-15T12:00:00Z', '2020-12-15T05:00:00-07:00', false],
+  ['Asia/Amman', '2022-07-15T12:00:00Z', '2022-07-15T15:00:00+03:00', true],
+  ['Asia/Amman', '2022-12-15T12:00:00Z', '2022-12-15T15:00:00+03:00', false],
+  ['Africa/Monrovia', '1971-06-01T00:00:00Z', '1971-05-31T23:15:30-00:44:30', false],
+]
+
+for (const [name, instant, text, isDst] of readings) {
+  test(`${name} reads ${text} at ${instant}`, () => {
+    const reading = readingAt(zoneOf(name), Date.parse(instant))
+    assert.deepEqual([isoText(reading), reading.isDst], [text, isDst])
+  })
+}
+
+/** The third time of each change of clocks is the one that a fold repeats or a gap skips. */
+const walls: readonly [name: string, wall: string, text: string, isDst: boolean, instant: string][] = [
+  ['America/New_York', '2025-03-09T01:59Z', '2025-03-09T01:59:00-05:00', false, '2025-03-09T06:59:00.000Z'],
+  ['America/New_York', '2025-03-09T02:30Z', '2025-03-09T02:30:00-05:00', false, '2025-03-09T07:30:00.000Z'],
+  ['America/New_York', '2025-03-09T03:00Z', '2025-03-09T03:00:00-04:00', true, '2025-03-09T07:00:00.000Z'],
+  ['America/New_York', '2025-11-02T01:30Z', '2025-11-02T01:30:00-04:00', true, '2025-11-02T05:30:00.000Z'],
+  ['America/New_York', '2025-11-02T02:00Z', '2025-11-02T02:00:00-05:00', false, '2025-11-02T07:00:00.000Z'],
+  ['Europe/Dublin', '2025-03-30T01:30Z', '2025-03-30T01:30:00+00:00', true, '2025-03-30T01:30:00.000Z'],
+  ['Europe/Dublin', '2025-10-26T01:30Z', '2025-10-26T01:30:00+01:00', false, '2025-10-26T00:30:00.000Z'],
+  [
+    'Australia/Lord_Howe',
+    '2025-10-05T02:15Z',
+    '2025-10-05T02:15:00+10:30',
+    false,
+    '2025-10-04T15:45:00.000Z',
+  ],
+  ['Australia/Lord_Howe', '2025-04-06T01:45Z', '2025-04-06T01:45:00+11:00', true, '2025-04-05T14:45:00.000Z'],
+  ['Antarctica/Troll', '2025-03-30T02:30Z', '2025-03-30T02:30:00+00:00', false, '2025-03-30T02:30:00.000Z'],
+  ['Antarctica/Troll', '2025-10-26T02:30Z', '2025-10-26T02:30:00+02:00', true, '2025-10-26T00:30:00.000Z'],
+  ['Africa/Casablanca', '2025-02-23T02:30Z', '2025-02-23T02:30:00+01:00', false, '2025-02-23T01:30:00.000Z'],
+  ['Africa/Casablanca', '2025-04-06T02:30Z', '2025-04-06T02:30:00+00:00', true, '2025-04-06T02:30:00.000Z'],
+  ['Pacific/Apia', '2011-12-30T12:00Z', '2011-12-30T12:00:00-10:00', true, '2011-12-30T22:00:00.000Z'],
+  ['Asia/Kathmandu', '2025-05-05T03:15Z', '2025-05-05T03:15:00+05:45', false, '2025-05-04T21:30:00.000Z'],
+]
+
+for (const [name, wall, text, isDst, instant] of walls) {
+  test(`${name} shows ${wall} at ${instant}`, () => {
+    const reading = readingOfWall(zoneOf(name), Date.parse(wall))
+    const got = [isoText(reading), reading.isDst, new Date(reading.instantMs).toISOString()]
+    assert.deepEqual(got, [text, isDst, instant])
+  })
+}
+
+test('every zone that the engine lists can be opened', () => {
+  const refused = Intl.supportedValuesOf('timeZone').filter((name) => openZone(name).kind === 'refused')
+  assert.deepEqual(refused, [])
+})
+
+test('a zone keeps the name that it was asked for by', () => {
+  assert.equal(zoneOf('US/Eastern').name, 'US/Eastern')
+})
