@@ -37,7 +37,8 @@ export class ArgumentChecks {
   #conclude(call: Call, mode: string, fault: ArgumentFault | undefined, pass: () => void): void {
     if (fault === undefined) return pass()
     const say = mode === 'auto' ? call.client.profile.revision.argumentErrors : mode
-    if (say === 'protocol') return call.fail(invalidArguments(fault.message, { parameter: fault.parameter, ...fault.details }))
+    if (say === 'protocol')
+      return call.fail(invalidArguments(fault.message, { parameter: fault.parameter, ...fault.details }))
     const content = `{"content":[{"type":"text","text":${quote(fault.message)}}],"isError":true}`
     call.settle({ kind: 'result', result: content })
   }

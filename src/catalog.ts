@@ -74,7 +74,12 @@ export class Catalog {
    *
    * Undefined for a cursor that is not ours or is older than the list.
    */
-  page(kind: ListKind, cursor: string | undefined, pageBytesMax: number, splice: SpliceItem): Uint8Array | undefined {
+  page(
+    kind: ListKind,
+    cursor: string | undefined,
+    pageBytesMax: number,
+    splice: SpliceItem,
+  ): Uint8Array | undefined {
     const { targets } = this.#index(kind)
     const from = cursor === undefined ? 0 : this.#offsetOf(cursor, targets.length)
     if (from === undefined) return undefined
@@ -163,7 +168,12 @@ export class Catalog {
     for (const lane of this.#lanes) {
       for (const item of lane.items(kind)) {
         if (!targets.has(item.key)) targets.set(item.key, { lane, item, publicName: item.key })
-        else this.#log({ level: 'warn', service: lane.config.name, message: `${quote(item.key)} is listed before by another server` })
+        else
+          this.#log({
+            level: 'warn',
+            service: lane.config.name,
+            message: `${quote(item.key)} is listed before by another server`,
+          })
       }
     }
     return [...targets.values()]

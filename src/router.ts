@@ -142,7 +142,8 @@ export class Router {
     const { catalog, listPageBytesMax, splice } = this.#parts
     const isBad = span !== undefined && cursor === undefined
     const page = isBad ? undefined : catalog.page(kind, cursor, listPageBytesMax, splice)
-    if (page === undefined) call.fail(invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
+    if (page === undefined)
+      call.fail(invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
     else call.settle({ kind: 'result', result: page })
   }
 
@@ -195,5 +196,7 @@ function isNotFound(outcome: Outcome): boolean {
   if (outcome.kind !== 'answered' || outcome.frame.kind !== 'error') return false
   const { line, error } = outcome.frame
   const code = membersAt(new Scanner(line, Number.MAX_SAFE_INTEGER), error)?.span('code')
-  return code !== undefined && saysResourceNotFound(Number(parse(line.toString('utf8', code.start, code.end))))
+  return (
+    code !== undefined && saysResourceNotFound(Number(parse(line.toString('utf8', code.start, code.end))))
+  )
 }

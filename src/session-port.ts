@@ -5,11 +5,15 @@ import type { Peer } from './jsonrpc/peer.js'
 import type { Edit } from './jsonrpc/splice.js'
 import type { Asker, ClientPort, ClientProfile } from './mcp/call.js'
 import type { ClientLeg } from './mcp/eras/leg.js'
+import { methodNotFound } from './mcp/error-codes.js'
 import { listShapes } from './mcp/lists.js'
 import type { ListKind } from './mcp/method-row.js'
 import { severity } from './mcp/methods/logging.js'
 import { type Question, Questions } from './questions.js'
 import type { Runtime } from './upstream/host.js'
+
+/** Questions that may wait for a client to be ready. */
+const EARLY_MAX = 64
 
 export interface PortParts {
   readonly leg: ClientLeg
@@ -28,6 +32,7 @@ export class SessionPort implements ClientPort {
   readonly #peer: Peer<Question>
   readonly #parts: PortParts
   readonly #untold = new Set<string>()
+  readonly #early: (() => void)[] = []
   #announces = false
   #isTelling = false
   #leastSeverity = 0
@@ -45,6 +50,7 @@ export class SessionPort implements ClientPort {
   /** The client has said that it is ready: from now on it hears of changes. */
   announce(): void {
     this.#announces = true
+    for (const ask of this.#early.splice(0)) ask()
     this.#tellChanges()
   }
 
@@ -53,8 +59,19 @@ export class SessionPort implements ClientPort {
     this.#leastSeverity = severity(level)
   }
 
+  /**
+   * A question that comes before the client is ready waits until it is.
+   *
+   * MCP, Lifecycle: a server sends no request before `initialized`.
+   */
   ask(frame: RequestFrame, asker: Asker): boolean {
-    return this.questions.ask(frame, asker, this.profile)
+    if (this.#announces) return this.questions.ask(frame, asker, this.profile)
+    if (this.#early.length >= EARLY_MAX) return false
+    this.#early.push(() => {
+      if (!this.questions.ask(frame, asker, this.profile))
+        asker.refused(frame.id, methodNotFound(frame.method))
+    })
+    return true
   }
 
   withdraw(frame: NotificationFrame, asker: Asker): void {

@@ -237,7 +237,7 @@ describe('secrets', () => {
     '-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END KEY-----\n',
   ]
   for (const [title, text, want] of cases)
-    test(`${title}`, () => {
+    test(title, () => {
       assert.equal(logged(info(text), known)['message'], want)
       assert.deepEqual(logged(info('m', { deep: [text] }), known)['details'], { deep: [want] })
     })

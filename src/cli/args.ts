@@ -163,8 +163,9 @@ function commandOf(tokens: Tokens): Command {
     case 'http':
       return { kind: 'unserved', asked: values.has('url') ? '--url' : '--http' }
     case undefined:
-      return { kind: 'unserved', asked: 'HTTP, which is what no mode at all means,' }
+      break
   }
+  return { kind: 'unserved', asked: 'HTTP, which is what no mode at all means,' }
 }
 
 function stdioOf({ values }: Tokens): StdioCommand {

@@ -41,7 +41,7 @@ Examples
   ${program} --check ./mcp.json
 
   In the configuration of a client:
-  { "mcpServers": { "all": { "command": "${program}", "args": ["--stdio", "--schema=workspace"] } } }
+  { "mcpServers": { "all": { "command": "${program}", "args": ["--stdio"] } } }
 
 Exit codes
   0 clean   1 run-time failure   2 usage or configuration   70 internal error   128+n second signal

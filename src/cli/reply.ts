@@ -31,8 +31,9 @@ export function replyTo(command: Exclude<Command, { kind: 'stdio' | 'replay' }>,
     case 'unserved':
       return { exitCode: usageMistake, stream: 'stderr', text: unservedText(command.asked, program) }
     case 'usage':
-      return { exitCode: usageMistake, stream: 'stderr', text: usageText(command, program) }
+      break
   }
+  return { exitCode: usageMistake, stream: 'stderr', text: usageText(command, program) }
 }
 
 function usageText({ problem, hint }: Usage, program: string): string {

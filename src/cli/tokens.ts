@@ -86,7 +86,7 @@ function readValues(parsed: Readonly<Record<string, unknown>>): Map<string, stri
     else if (given.length > 1) return usage(`${spelled(name)} was given twice`, 'keep one')
     else if (first === '' && kind === 'value')
       return usage(`${spelled(name)} needs a value`, `${spelled(name)} ${value}`)
-    else values.set(name, String(first))
+    else values.set(name, typeof first === 'string' ? first : '')
   }
   return values
 }

@@ -77,8 +77,9 @@ const shownLengthMax = 60
 export function whatItIs(value: unknown, secret = false): string {
   if (value === undefined) return 'is missing'
   if (Array.isArray(value)) return 'is a list'
-  if (typeof value === 'object' && value !== null) return 'is an object'
-  if (secret && value !== null) return `is a ${typeof value}`
-  if (typeof value !== 'string') return `is ${String(value)}`
+  if (value === null) return 'is null'
+  if (typeof value === 'object') return 'is an object'
+  if (!secret && (typeof value === 'number' || typeof value === 'boolean')) return `is ${value}`
+  if (secret || typeof value !== 'string') return `is a ${typeof value}`
   return `is "${value.length > shownLengthMax ? `${value.slice(0, shownLengthMax)}…` : value}"`
 }

@@ -82,7 +82,7 @@ export class NdjsonConnection implements Connection {
     this.#outbox.add(bytes)
     if (!this.#flushScheduled) {
       this.#flushScheduled = true
-      setImmediate(() => this.#flush())
+      process.nextTick(() => this.#flush())
     }
     return this.#drain?.promise ?? DONE
   }

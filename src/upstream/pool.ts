@@ -17,7 +17,7 @@ import { Listing } from './listing.js'
 import { Member } from './member.js'
 import { PoolLane, type Sharing } from './pool-lane.js'
 import type { ServerConfig } from './server-config.js'
-import { Supervisor } from './supervisor.js'
+import { type Opening, Supervisor } from './supervisor.js'
 import type { Lane, Upstream, UpstreamStatus } from './upstream.js'
 
 /** What a pool gets from the proxy. */
@@ -140,7 +140,7 @@ export class Pool implements Upstream {
     const { limits, runtime } = this.#around
     const { concurrency, idleTimeoutMs, restart, restartDelayMs } = this.#pooling
     const policy = { ...limits.restart, restart, delayMs: restartDelayMs }
-    const open = (): Promise<Link> => this.#open(declared, owner, opened)
+    const open = (): Opening => this.#open(declared, owner, opened)
     const supervisor = new Supervisor(this.config.name, open, policy, this.#around)
     return new Member(supervisor, {
       runtime,
@@ -152,21 +152,15 @@ export class Pool implements Upstream {
     })
   }
 
-  async #open(
+  #open(
     declared: ClientCapabilities,
     owner: LinkOwner,
     opened: (link: Link, facts: ServerFacts) => void,
-  ): Promise<Link> {
+  ): Opening {
     const dialed = this.#spare ?? this.#dial()
     this.#spare = undefined
     const link = this.#newLink(dialed, owner)
-    try {
-      opened(link, await link.start(declared))
-      return link
-    } catch (error) {
-      void link.stop()
-      throw error
-    }
+    return { link, ready: link.start(declared).then((facts) => opened(link, facts)) }
   }
 
   #newLink(dialed: Dialed, owner: LinkOwner): Link {

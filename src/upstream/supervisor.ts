@@ -24,16 +24,23 @@ export interface RestartPolicy {
 
 export type SupervisorState = 'stopped' | 'starting' | 'ready' | 'waiting' | 'broken' | 'closed'
 
-/** Opens links, one at a time. `open` shakes hands and rejects with UpstreamError. */
+/** A link that is being opened; `ready` rejects with UpstreamError. */
+export interface Opening {
+  readonly link: Link
+  readonly ready: Promise<unknown>
+}
+
+/** Opens links, one at a time. */
 export class Supervisor {
   readonly service: string
-  readonly #open: () => Promise<Link>
+  readonly #open: () => Opening
   readonly #policy: RestartPolicy
   readonly #runtime: Runtime
   readonly #log: LogSink
   #state: SupervisorState = 'stopped'
   #link: Link | undefined
   #starting: Promise<Link> | undefined
+  #opening: Link | undefined
   #failure: Failure | undefined
   #restart: Timer | undefined
   #crashes: number[] = []
@@ -42,7 +49,7 @@ export class Supervisor {
 
   constructor(
     service: string,
-    open: () => Promise<Link>,
+    open: () => Opening,
     policy: RestartPolicy,
     around: { readonly runtime: Runtime; readonly log: LogSink },
   ) {
@@ -109,12 +116,11 @@ export class Supervisor {
   }
 
   async close(): Promise<void> {
-    const link = this.#link
+    const link = this.#link ?? this.#opening
     this.#state = 'closed'
     this.#restart?.cancel()
     this.#link = undefined
     await link?.stop()
-    await this.#starting?.then((late) => late.stop()).catch(() => {})
   }
 
   #start(): Promise<Link> {
@@ -128,8 +134,12 @@ export class Supervisor {
   }
 
   async #attempt(): Promise<Link> {
+    let link: Link | undefined
     try {
-      const link = await this.#open()
+      const opening = this.#open()
+      link = opening.link
+      this.#opening = link
+      await opening.ready
       if (this.#isClosed()) throw this.#down('shutting-down', 'is stopped')
       this.#link = link
       this.#state = 'ready'
@@ -137,9 +147,12 @@ export class Supervisor {
       this.#readyAt = this.#runtime.now()
       return link
     } catch (error) {
+      void link?.stop()
       const failure = asUpstreamError(this.service, error)
       if (!this.#isClosed()) this.#failedToStart(failure)
       throw failure
+    } finally {
+      this.#opening = undefined
     }
   }
 
