@@ -1,6 +1,7 @@
 // The answers to one batch, which leave together (JSON-RPC 2.0 section 6).
 
 import { buildBatch } from './jsonrpc/build.js'
+import { type RequestId, canonical } from './jsonrpc/request-id.js'
 import type { WireBytes } from './jsonrpc/splice.js'
 
 /** Collects answers until every request of a batch has one, or will have none. */
@@ -40,5 +41,26 @@ export class BatchReply {
   /** A batch of notifications has no answer at all. */
   #leave(): void {
     if (this.#sealed && this.#open === 0 && this.#answers.length > 0) this.#send(buildBatch(this.#answers))
+  }
+}
+
+/** The batches of one session whose answers have not all come. */
+export class Batches {
+  readonly #replies = new Map<RequestId, BatchReply>()
+
+  /** The request with this key belongs to a batch. */
+  expect(key: RequestId, reply: BatchReply): void {
+    reply.expect()
+    this.#replies.set(key, reply)
+  }
+
+  /** Whether the answer was taken, since it leaves in a batch. */
+  takes(id: RequestId | undefined, answer: WireBytes | undefined): boolean {
+    if (id === undefined || this.#replies.size === 0) return false
+    const key = canonical(id)
+    const reply = this.#replies.get(key)
+    this.#replies.delete(key)
+    reply?.settle(answer)
+    return reply !== undefined
   }
 }

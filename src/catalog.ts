@@ -18,6 +18,8 @@ export interface Target {
   readonly lane: Lane
   readonly item: ListItem
   readonly publicName: string
+  /** The own name as the server wrote it, quotes included. */
+  readonly ownKey: Uint8Array
 }
 
 /** Splices one item for the client that asked; the forward tap sees it. */
@@ -152,7 +154,7 @@ export class Catalog {
     )
     for (const collision of resolved.collisions) this.#logCollision(collision)
     return shown.flatMap(({ lane, items }, at) =>
-      items.map((item) => ({ lane, item, publicName: resolved.publicNames[at]?.get(item.key) ?? item.key })),
+      items.map((item) => target(lane, item, resolved.publicNames[at]?.get(item.key) ?? item.key)),
     )
   }
 
@@ -167,7 +169,7 @@ export class Catalog {
     const targets = new Map<string, Target>()
     for (const lane of this.#lanes) {
       for (const item of lane.items(kind)) {
-        if (!targets.has(item.key)) targets.set(item.key, { lane, item, publicName: item.key })
+        if (!targets.has(item.key)) targets.set(item.key, target(lane, item, item.key))
         else
           this.#log({
             level: 'warn',
@@ -178,6 +180,10 @@ export class Catalog {
     }
     return [...targets.values()]
   }
+}
+
+function target(lane: Lane, item: ListItem, publicName: string): Target {
+  return { lane, item, publicName, ownKey: item.line.subarray(item.keySpan.start, item.keySpan.end) }
 }
 
 /** A template that cannot be read matches nothing. */

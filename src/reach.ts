@@ -10,6 +10,7 @@ import type { ListKind } from './mcp/method-row.js'
 import { Router } from './router.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 import type { Lane, Upstream } from './upstream/upstream.js'
+import { within } from './upstream/within.js'
 
 export interface ReachParts {
   readonly upstreams: readonly Upstream[]
@@ -51,10 +52,6 @@ export class Reach {
   /** Resolves when every server has answered or failed, or the grace is over. */
   get settled(): Promise<void> {
     return this.#grace ?? Promise.resolve()
-  }
-
-  get congested(): boolean {
-    return this.#lanes.some((lane) => lane.congested)
   }
 
   /** What all servers are together; one that has not said yet is presumed to offer everything. */
@@ -101,13 +98,7 @@ export class Reach {
   }
 
   async #settledWithin({ runtime, startupGraceMs }: ReachParts): Promise<void> {
-    let stopWaiting = (): void => {}
-    const over = new Promise<void>((resolve) => {
-      const timer = runtime.setTimer(startupGraceMs, resolve)
-      stopWaiting = () => timer.cancel()
-    })
-    await Promise.race([Promise.all(this.#lanes.map((lane) => lane.settled)), over])
-    stopWaiting()
+    await within(Promise.all(this.#lanes.map((lane) => lane.settled)), startupGraceMs, runtime)
     this.#grace = undefined
   }
 }

@@ -178,9 +178,11 @@ function mayHave(lane: Lane, name: string): boolean {
   return lane.config.prefix ? name.startsWith(`${lane.config.name}__`) : true
 }
 
-function nameEdits(span: Span | undefined, name: string, { item }: Target): readonly Edit[] {
-  if (span === undefined || name === item.key) return []
-  return [{ ...span, bytes: item.line.subarray(item.keySpan.start, item.keySpan.end), why: 'name' }]
+const NO_EDITS: readonly Edit[] = []
+
+function nameEdits(span: Span | undefined, name: string, { item, ownKey }: Target): readonly Edit[] {
+  if (span === undefined || name === item.key) return NO_EDITS
+  return [{ start: span.start, end: span.end, bytes: ownKey, why: 'name' }]
 }
 
 function missing(parameter: string): ReturnType<typeof invalidParams> {

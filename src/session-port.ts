@@ -22,8 +22,8 @@ export interface PortParts {
   readonly changeDelayMs: number
   /** The lists of some server have changed. */
   changed(kinds: readonly ListKind[]): void
-  /** A server takes bytes again. */
-  faster(): void
+  /** Whether every server takes what this client sends. */
+  flows(yes: boolean): void
 }
 
 /** One client, as the upstream layer sees it. */
@@ -97,8 +97,12 @@ export class SessionPort implements ClientPort {
     this.#tellChanges()
   }
 
+  slower(): void {
+    this.#parts.flows(false)
+  }
+
   faster(): void {
-    this.#parts.faster()
+    this.#parts.flows(true)
   }
 
   /** What the client was told by the answer to its first request is no news. */

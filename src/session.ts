@@ -3,7 +3,8 @@
 // Every request that arrives here leaves here once: answered, refused, or
 // cancelled by the client that sent it.
 
-import { BatchReply } from './batch-reply.js'
+import { BatchReply, Batches } from './batch-reply.js'
+import { Flow } from './flow.js'
 import { splitBatch } from './jsonrpc/batch.js'
 import { type ErrorBody, buildError, buildResult } from './jsonrpc/build.js'
 import type { Connection } from './jsonrpc/connection.js'
@@ -55,12 +56,12 @@ export class Session implements PeerOwner<Question> {
   readonly #peer: Peer<Question>
   readonly #port: SessionPort
   readonly #calls = new Map<RequestId, Call>()
-  readonly #batches = new Map<RequestId, BatchReply>()
+  readonly #batches = new Batches()
+  readonly #flow: Flow
   /** Calls that wait for the answer to `initialize`; undefined when none is being made. */
   #held: Held[] | undefined
   #reached: Reach | undefined
   #draining: { exitCode: number; readonly timer: Timer } | undefined
-  #slowedDown: Timer | undefined
   #ended: (end: SessionEnd) => void = () => {}
 
   constructor(connection: Connection, parts: SessionParts) {
@@ -75,7 +76,14 @@ export class Session implements PeerOwner<Question> {
       runtime: parts.runtime,
       changeDelayMs,
       changed: (kinds) => this.#reached?.changed(kinds),
-      faster: () => this.#resume(),
+      flows: (yes) => (yes ? this.#flow.resume() : this.#flow.slowDown()),
+    })
+    this.#flow = new Flow({
+      connection,
+      limits: parts.limits,
+      runtime: parts.runtime,
+      readServers: (on) => this.#reached?.read(on),
+      tooSlow: (bytes) => this.#tooSlow(bytes),
     })
     this.#peer.start()
   }
@@ -89,8 +97,8 @@ export class Session implements PeerOwner<Question> {
   }
 
   request(frame: RequestFrame): void {
-    const key = canonical(frame.id)
-    if (this.#calls.has(key)) return this.#refuse(frame.id, invalidRequest(`id ${frame.id} is in use`))
+    if (this.#calls.has(canonical(frame.id)))
+      return this.#refuse(frame.id, invalidRequest(`id ${frame.id} is in use`))
     this.#handle(frame, this.#parts.leg.received(frame))
   }
 
@@ -149,7 +157,7 @@ export class Session implements PeerOwner<Question> {
   }
 
   drained(): void {
-    this.#reached?.read(true)
+    this.#flow.drained()
   }
 
   ended(): void {
@@ -202,15 +210,13 @@ export class Session implements PeerOwner<Question> {
   #call(frame: RequestFrame, row: RequestRow): void {
     if (this.#calls.size >= this.#parts.limits.callsMax) return this.#refuse(frame.id, tooManyCalls())
     const call = new Call(frame, row, this.#port, (settled, outcome) => this.#settled(settled, outcome))
-    this.#calls.set(canonical(frame.id), call)
-    const reach = this.#reach()
-    reach.router.route(call)
-    if (reach.congested) this.#slowDown()
+    this.#calls.set(call.key, call)
+    this.#reach().router.route(call)
   }
 
   #settled(call: Call, outcome: Outcome): void {
     const { id } = call.frame
-    this.#calls.delete(canonical(id))
+    this.#calls.delete(call.key)
     this.#say(id, this.#bytesOf(id, outcome))
     if (this.#draining !== undefined) this.#closeWhenIdle()
   }
@@ -230,30 +236,19 @@ export class Session implements PeerOwner<Question> {
 
   /** The one place from which a request's answer leaves. */
   #say(id: RequestId | undefined, answer: WireBytes | undefined): void {
-    const batch = id === undefined || this.#batches.size === 0 ? undefined : this.#takeBatch(id)
-    if (batch !== undefined) batch.settle(answer)
-    else if (answer !== undefined) this.#peer.send(answer)
-    this.#holdServersBack()
+    if (this.#batches.takes(id, answer) || answer === undefined) return
+    this.#peer.send(answer)
+    this.#flow.sent()
   }
 
   #refuse(id: RequestId | undefined, error: ErrorBody): void {
     this.#say(id, buildError(id, error, this.#parts.leg.profile.revision.orphanId))
   }
 
-  #takeBatch(id: RequestId): BatchReply | undefined {
-    const key = canonical(id)
-    const batch = this.#batches.get(key)
-    this.#batches.delete(key)
-    return batch
-  }
-
   #member(line: Line, reply: BatchReply): void {
     try {
       const frame = readFrame(line, this.#parts.limits.frame)
-      if (frame.kind === 'request') {
-        reply.expect()
-        this.#batches.set(canonical(frame.id), reply)
-      }
+      if (frame.kind === 'request') this.#batches.expect(canonical(frame.id), reply)
       this.#peer.receive(frame)
     } catch (error) {
       if (!(error instanceof FrameError)) throw error
@@ -275,28 +270,9 @@ export class Session implements PeerOwner<Question> {
     return this.#reached
   }
 
-  /** The client reads too slowly: its servers are read no faster, and at last it is given up. */
-  #holdServersBack(): void {
-    const { connection } = this.#peer
-    if (!connection.congested) return
-    this.#reached?.read(false)
-    if (connection.backlogBytes <= this.#parts.limits.backlogBytesMax) return
-    this.#log('error', `the client leaves ${connection.backlogBytes} bytes unread and is disconnected`)
+  #tooSlow(bytes: number): void {
+    this.#log('error', `the client leaves ${bytes} bytes unread and is disconnected`)
     void this.#peer.close()
-  }
-
-  /** A server takes nothing: the client is read no faster, but never stopped for the sake of one server. */
-  #slowDown(): void {
-    if (this.#slowedDown !== undefined) return
-    this.#peer.connection.read(false)
-    this.#slowedDown = this.#parts.runtime.setTimer(this.#parts.limits.slowDownMs, () => this.#resume())
-  }
-
-  #resume(): void {
-    if (this.#slowedDown === undefined) return
-    this.#slowedDown.cancel()
-    this.#slowedDown = undefined
-    this.#peer.connection.read(true)
   }
 
   #giveUp(): void {

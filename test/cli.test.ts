@@ -4,8 +4,10 @@ import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { parseArguments } from '../src/cli/args.js'
+import type { ReplayCommand } from '../src/cli/args.js'
 import { stdioBanner } from '../src/cli/banner.js'
 import { helpText } from '../src/cli/help.js'
 import { options, spellingsOf } from '../src/cli/options.js'
@@ -30,11 +32,11 @@ describe('the command line', () => {
     logLevel: undefined,
     silent: false,
   }
-  const replay = {
+  const replay: ReplayCommand = {
     kind: 'replay',
     files: ['a.jsonl'],
-    command: [] as string[],
-    url: undefined as string | undefined,
+    command: [],
+    url: undefined,
     verbose: false,
     timeoutMs: 30_000,
   }
@@ -197,8 +199,9 @@ describe('the banner', () => {
     assert.ok(stdioBanner({ ...facts, isInteractive: true }, noPaint).includes('Ctrl-D')))
 })
 
+const withCode = (code: string): Error => Object.assign(new Error('m'), { code })
+
 describe('the exit code of a failure', () => {
-  const withCode = (code: string): Error => Object.assign(new Error('m'), { code })
   const cases: [unknown, number][] = [
     [new ConfigError('CONFIG_INVALID', 'f', []), 2],
     [withCode('UPSTREAM_SPAWN'), 1],
@@ -240,6 +243,19 @@ function config(name: string, value: unknown): string {
   writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value))
   chmodSync(path, 0o600)
   return path
+}
+
+/** Resolves when a process is gone; the test's own time-out is the limit. */
+async function gone(pid: number): Promise<void> {
+  assert.ok(pid > 0)
+  for (;;) {
+    try {
+      process.kill(pid, 0)
+    } catch {
+      return
+    }
+    await setTimeout(20)
+  }
 }
 
 describe('the program', () => {
@@ -337,7 +353,7 @@ describe('the program', () => {
     })
 
   test('a second signal is obeyed at once, exit 128 + n', async () => {
-    const stubborn = 'process.on("SIGTERM",()=>{});setInterval(()=>{},1000)'
+    const stubborn = 'process.on("SIGTERM",()=>{});setInterval(()=>{},1000);console.error("pid "+process.pid)'
     const path = config('stubborn.json', {
       mcpServers: { s: { command: process.execPath, args: ['-e', stubborn] } },
     })
@@ -350,10 +366,13 @@ describe('the program', () => {
     child.stderr.on('data', (chunk: Buffer) => {
       const before = text
       text += chunk.toString()
-      for (const word of ['ready', 'SIGTERM: closing'])
+      for (const word of ['pid ', 'SIGTERM: closing'])
         if (text.includes(word) && !before.includes(word)) child.kill('SIGTERM')
     })
     assert.equal(await ended, 143)
+    // The child ignores SIGTERM and the end of its input; it must be gone all the same.
+    const pid = Number(/pid (\d+)/.exec(text)?.[1])
+    await gone(pid)
   })
 
   const faults: [string, string][] = [
@@ -372,7 +391,7 @@ describe('the program', () => {
       writeFileSync(
         script,
         `import { Endings } from ${JSON.stringify(pathToFileURL(resolve(program, '../cli/endings.js')).href)}
-         const endings = new Endings(({ level, message, details }) => console.error(level, message, details.error))
+         const endings = new Endings(({ level, message, details }) => console.error(level, message, details.error), () => console.error('abandoned'))
          endings.watch()
          ${fault}
          process.exit(await ${wait})`,

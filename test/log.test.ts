@@ -281,13 +281,13 @@ describe('stderr', () => {
   })
 })
 
-describe('the file', () => {
-  const options = (name: string, maxSizeBytes = 1024, maxFiles = 3): NonNullable<LoggerOptions['file']> => ({
-    path: join(folder, name),
-    maxSizeBytes,
-    maxFiles,
-  })
+const options = (name: string, maxSizeBytes = 1024, maxFiles = 3): NonNullable<LoggerOptions['file']> => ({
+  path: join(folder, name),
+  maxSizeBytes,
+  maxFiles,
+})
 
+describe('the file', () => {
   test('is made with its folder, for its owner only, and has JSON lines', async () => {
     const file = options('new/deep/a.log')
     const log = logger(undefined, { file })

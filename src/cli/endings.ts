@@ -20,12 +20,15 @@ export class Endings {
   /** Resolves with the exit code of the first signal (0) or fault (70); pending while all is well. */
   readonly ended: Promise<number>
   readonly #log: LogSink
+  readonly #abandon: () => void
   #end: (exitCode: number) => void = () => undefined
   #asked = false
   #faulty = false
 
-  constructor(log: LogSink) {
+  /** `abandon` is the last thing done when the process ends without an orderly close. */
+  constructor(log: LogSink, abandon: () => void) {
     this.#log = log
+    this.#abandon = abandon
     this.ended = new Promise((resolve) => {
       this.#end = resolve
     })
@@ -44,7 +47,7 @@ export class Endings {
   }
 
   #onSignal(signal: (typeof signals)[number]): void {
-    if (this.#asked) process.exit(128 + constants.signals[signal])
+    if (this.#asked) this.#exit(128 + constants.signals[signal])
     this.#asked = true
     this.#log({ level: 'info', message: `${signal}: closing; once more ends at once` })
     this.#end(0)
@@ -52,9 +55,14 @@ export class Endings {
 
   #onFault(error: unknown): void {
     this.#log({ level: 'error', message: 'internal error: closing', details: { error } })
-    if (this.#faulty) process.exit(internalErrorCode)
+    if (this.#faulty) this.#exit(internalErrorCode)
     this.#faulty = true
-    setTimeout(() => process.exit(internalErrorCode), faultCloseMsMax).unref()
+    setTimeout(() => this.#exit(internalErrorCode), faultCloseMsMax).unref()
     this.#end(internalErrorCode)
+  }
+
+  #exit(exitCode: number): never {
+    this.#abandon()
+    process.exit(exitCode)
   }
 }

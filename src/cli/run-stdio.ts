@@ -8,11 +8,13 @@ import process from 'node:process'
 import { loadConfig, selectSchema } from '../config.js'
 import type { Configuration, SchemaConfig } from '../config.js'
 import { memberPath } from '../config/problems.js'
-import { createProxy, stdio } from '../index.js'
+import { createProxy, realRuntime, stdio } from '../index.js'
+import type { WireTap } from '../index.js'
 import { createLogger, loadPaint, noPaint, wantsColors } from '../log.js'
 import type { Logger, Paint } from '../log.js'
 import type { StdioCommand } from './args.js'
 import { stdioBanner } from './banner.js'
+import { Children } from './children.js'
 import { Endings } from './endings.js'
 import { version } from '../version.js'
 
@@ -39,10 +41,11 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
   const paint = await choosePaint()
   const logger = openLogger(config, command, paint)
   logger.addSecrets(secretsOf(config, schema))
-  const endings = new Endings(logger.sink)
+  const children = new Children()
+  const endings = new Endings(logger.sink, () => children.kill())
   endings.watch()
   try {
-    return await serve({ command, invocation, config, schema, paint, logger, endings })
+    return await serve({ command, invocation, config, schema, paint, logger, endings, children })
   } finally {
     await logger.close()
   }
@@ -56,28 +59,30 @@ interface Run {
   readonly paint: Paint
   readonly logger: Logger
   readonly endings: Endings
+  readonly children: Children
 }
 
 async function serve(run: Run): Promise<number> {
   const record = await openRecordIfAsked(run)
   try {
-    return await serveTapped(run, record === undefined ? {} : { tap: record.tap })
+    return await serveTapped(run, record?.tap)
   } finally {
     await record?.close()
   }
 }
 
-type Tapped = Pick<NonNullable<Parameters<typeof createProxy>[1]>, 'tap'>
-
-async function serveTapped(
-  { config, schema, logger, endings, ...run }: Run,
-  tapped: Tapped,
-): Promise<number> {
-  const options = { schema: schema.name, name: config.server.name, log: logger.sink, ...tapped }
-  const proxy = await createProxy(config, options)
+async function serveTapped(run: Run, tap: WireTap | undefined): Promise<number> {
+  const { config, schema, logger, endings, children } = run
+  const proxy = await createProxy(config, {
+    schema: schema.name,
+    name: config.server.name,
+    log: logger.sink,
+    runtime: children.watch(realRuntime),
+    ...(tap === undefined ? {} : { tap }),
+  })
   try {
     const session = await proxy.attach(stdio())
-    announce({ config, schema, logger, endings, ...run })
+    announce(run)
     const left = session.ended.then(({ exitCode }) => exitCode)
     return await Promise.race([left, endings.ended])
   } finally {
@@ -117,7 +122,7 @@ function secretsOf({ server }: Configuration, { servers }: SchemaConfig): string
   return [...servers.flatMap(({ secrets }) => secrets), ...(server.token === undefined ? [] : [server.token])]
 }
 
-function announce({ command, config, schema, paint, logger }: Omit<Run, 'invocation'>): void {
+function announce({ command, config, schema, paint, logger }: Run): void {
   if (!command.silent) {
     const facts = { name: config.server.name, version, config, schema }
     process.stderr.write(stdioBanner({ ...facts, isInteractive: process.stdin.isTTY }, paint))

@@ -7,7 +7,7 @@
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
-import type { RequestId } from '../jsonrpc/request-id.js'
+import { type RequestId, canonical } from '../jsonrpc/request-id.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { ClientCapabilities } from './capabilities.js'
 import type { ListKind, RequestRow } from './method-row.js'
@@ -51,7 +51,9 @@ export interface ClientPort {
   /** A log message; delivered when it is as severe as the client asked for. */
   log(frame: NotificationFrame): void
   listsChanged(lists: readonly ListKind[]): void
-  /** A server takes bytes again. */
+  /** A server has not taken for a while what this client sends it. */
+  slower(): void
+  /** It takes bytes again. */
   faster(): void
 }
 
@@ -61,6 +63,8 @@ export type Settle = (call: Call, outcome: Outcome) => void
 /** One request of one client. */
 export class Call {
   #frame: RequestFrame
+  /** One text for all spellings of the client's id. */
+  readonly key: RequestId
   readonly row: RequestRow
   readonly client: ClientPort
   readonly #settle: Settle
@@ -70,6 +74,7 @@ export class Call {
 
   constructor(frame: RequestFrame, row: RequestRow, client: ClientPort, settle: Settle) {
     this.#frame = frame
+    this.key = canonical(frame.id)
     this.row = row
     this.client = client
     this.#settle = settle

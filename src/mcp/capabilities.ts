@@ -32,7 +32,9 @@ export function clientCapabilities(bytes: Buffer, span: Span | undefined): Clien
     const name = nameOf(bytes, key)
     if (notRelayed.has(name)) continue
     names.add(name)
-    kept.push(`${bytes.toString('utf8', key.start, key.end)}:${bytes.toString('utf8', value.start, value.end)}`)
+    kept.push(
+      `${bytes.toString('utf8', key.start, key.end)}:${bytes.toString('utf8', value.start, value.end)}`,
+    )
   }
   return { json: `{${kept.join(',')}}`, names }
 }

@@ -72,11 +72,19 @@ export function upstreamFailed(service: string, reason: FailureReason, message: 
 }
 
 export function shuttingDown(): ErrorBody {
-  return { code: INTERNAL_ERROR, message: 'The proxy is shutting down', data: write({ reason: 'shutting-down' }) }
+  return {
+    code: INTERNAL_ERROR,
+    message: 'The proxy is shutting down',
+    data: write({ reason: 'shutting-down' }),
+  }
 }
 
 export function tooManyCalls(): ErrorBody {
-  return { code: INTERNAL_ERROR, message: 'Too many requests in flight', data: write({ reason: 'overloaded' }) }
+  return {
+    code: INTERNAL_ERROR,
+    message: 'Too many requests in flight',
+    data: write({ reason: 'overloaded' }),
+  }
 }
 
 /** Whether an upstream's error says that it has no such resource; servers say it in both ways. */

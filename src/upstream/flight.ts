@@ -1,53 +1,70 @@
-// One call on its way to a server and back.
+// One call on its way to a server and back, and the one timer that limits them all.
 
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { Call } from '../mcp/call.js'
 import type { Runtime, Timer } from './host.js'
 
-/** Below this, a deadline is not moved again: progress may come thousands of times a second. */
-const EXTEND_EVERY_MS = 50
-
-/** What a link remembers of a call, and the clock that limits it. */
+/** What a link remembers of a call. */
 export class Flight {
   readonly call: Call
+  readonly startedAt: number
+  /** When it has taken too long, unless there is progress. */
+  deadline: number
+  /** The id that the server knows it by. */
+  id: RequestId
   /** Raw JSON of the progress token that the server was given. */
   token: string | undefined
-  readonly #runtime: Runtime
-  readonly #expire: (why: string) => void
-  #id: RequestId | undefined
-  #timer: Timer | undefined
-  #timeoutMs = 0
-  #startedAt = 0
-  #extendedAt = 0
-  #totalMs = 0
 
-  constructor(call: Call, runtime: Runtime, expire: (why: string) => void) {
+  constructor(call: Call, startedAt: number, deadline: number) {
     this.call = call
-    this.#runtime = runtime
+    this.id = call.frame.id
+    this.startedAt = startedAt
+    this.deadline = deadline
+  }
+}
+
+export interface DeadlineOptions {
+  readonly runtime: Runtime
+  /** From a call to its answer, extended by progress. */
+  readonly timeoutMs: number
+  /** From a call to its answer, whatever its progress. */
+  readonly totalTimeoutMs: number
+}
+
+/**
+ * The deadlines of all flights of one link.
+ *
+ * Nearly every call is answered in time, so none has a timer of its own: one is
+ * set for the earliest deadline that was known when it was set, and looks again.
+ */
+export class Deadlines {
+  readonly #options: DeadlineOptions
+  readonly #flights: () => Iterable<Flight>
+  readonly #expire: (flight: Flight, why: string) => void
+  #timer: Timer | undefined
+
+  constructor(
+    options: DeadlineOptions,
+    flights: () => Iterable<Flight>,
+    expire: (flight: Flight, why: string) => void,
+  ) {
+    this.#options = options
+    this.#flights = flights
     this.#expire = expire
   }
 
-  /** The id that the server knows it by. */
-  get id(): RequestId {
-    return this.#id ?? this.call.frame.id
-  }
-
-  start(id: RequestId, timeoutMs: number, totalMs: number): void {
-    this.#id = id
-    this.#timeoutMs = timeoutMs
-    this.#totalMs = totalMs
-    this.#startedAt = this.#runtime.now()
-    this.#extendedAt = this.#startedAt
-    this.#arm(timeoutMs)
+  /** A flight that starts now. */
+  start(call: Call): Flight {
+    const { runtime, timeoutMs } = this.#options
+    const now = runtime.now()
+    if (this.#timer === undefined) this.#arm(timeoutMs)
+    return new Flight(call, now, now + timeoutMs)
   }
 
   /** The server is at work: the deadline moves, but never past the total. */
-  extend(): void {
-    const now = this.#runtime.now()
-    if (now - this.#extendedAt < EXTEND_EVERY_MS) return
-    this.#extendedAt = now
-    this.#timer?.cancel()
-    this.#arm(Math.min(this.#timeoutMs, this.#startedAt + this.#totalMs - now))
+  extend(flight: Flight): void {
+    const { runtime, timeoutMs, totalTimeoutMs } = this.#options
+    flight.deadline = Math.min(runtime.now() + timeoutMs, flight.startedAt + totalTimeoutMs)
   }
 
   stop(): void {
@@ -56,12 +73,23 @@ export class Flight {
   }
 
   #arm(delayMs: number): void {
-    this.#timer = this.#runtime.setTimer(Math.max(0, delayMs), () => this.#expire(this.#why()))
+    this.#timer = this.#options.runtime.setTimer(delayMs, () => this.#look())
   }
 
-  #why(): string {
-    const elapsedMs = Math.round(this.#runtime.now() - this.#startedAt)
-    if (elapsedMs >= this.#totalMs) return `no answer within the total of ${this.#totalMs} ms`
-    return `no answer or progress within ${this.#timeoutMs} ms`
+  #look(): void {
+    this.#timer = undefined
+    const now = this.#options.runtime.now()
+    let earliest = Infinity
+    for (const flight of [...this.#flights()]) {
+      if (flight.deadline <= now) this.#expire(flight, this.#why(flight, now))
+      else earliest = Math.min(earliest, flight.deadline)
+    }
+    if (earliest !== Infinity && this.#timer === undefined) this.#arm(earliest - now)
+  }
+
+  #why(flight: Flight, now: number): string {
+    const { timeoutMs, totalTimeoutMs } = this.#options
+    if (now - flight.startedAt >= totalTimeoutMs) return `no answer within the total of ${totalTimeoutMs} ms`
+    return `no answer or progress within ${timeoutMs} ms`
   }
 }

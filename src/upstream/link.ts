@@ -1,27 +1,24 @@
-// One initialised connection to one server, and the calls in flight on it.
-//
-// The link settles every call that it accepts exactly once: by the answer, by
-// its deadline, by the client's cancel, or by the end of the connection.
+// One initialised connection to one server.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { FrameError, TransportError } from '../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../jsonrpc/frame.js'
 import { IdFinder } from '../jsonrpc/id-finder.js'
-import { type Asked, Peer, type PeerOptions, type PeerOwner } from '../jsonrpc/peer.js'
+import { Peer, type PeerOptions, type PeerOwner } from '../jsonrpc/peer.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { Edit } from '../jsonrpc/splice.js'
-import { quote } from '../jsonrpc/text.js'
 import type { Asker, Call } from '../mcp/call.js'
 import type { ClientCapabilities } from '../mcp/capabilities.js'
 import type { ServerFacts, ServerLeg } from '../mcp/eras/leg.js'
-import { type FailureReason, methodNotFound, upstreamFailed } from '../mcp/error-codes.js'
+import { methodNotFound } from '../mcp/error-codes.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../mcp/method-row.js'
 import { serverNotifications, serverRequests } from '../mcp/methods.js'
-import { ProgressTokens } from '../mcp/progress-tokens.js'
 import type { Dialed } from './dial.js'
 import { UpstreamError } from './errors.js'
-import { Flight } from './flight.js'
-import type { LogRecord, Runtime } from './host.js'
+import type { DeadlineOptions, Flight } from './flight.js'
+import { Flights } from './flights.js'
+import type { LogRecord } from './host.js'
+import { within } from './within.js'
 
 /** Who owns a link: what its server says that is not an answer. */
 export interface LinkOwner {
@@ -35,22 +32,20 @@ export interface LinkOwner {
   ended(call: Call, link: Link): void
   /** A call took too long. */
   timedOut(link: Link): void
-  drained(link: Link): void
+  drained(): void
   closed(link: Link): void
 }
 
-export interface LinkOptions {
+export interface LinkOptions extends DeadlineOptions {
   readonly service: string
-  readonly runtime: Runtime
   readonly log: (record: LogRecord) => void
   readonly peer: PeerOptions
-  /** From a call to its answer, extended by progress. */
-  readonly timeoutMs: number
-  /** From a call to its answer, whatever its progress. */
-  readonly totalTimeoutMs: number
   /** For the proxy's own requests: the handshake, lists, levels. */
   readonly ownTimeoutMs: number
 }
+
+/** How long the end of a connection waits for the exit that explains it. */
+const EXIT_WAIT_MS = 300
 
 /** A server as the proxy talks to it. */
 export class Link implements PeerOwner<Flight>, Asker {
@@ -60,8 +55,7 @@ export class Link implements PeerOwner<Flight>, Asker {
   readonly #leg: ServerLeg
   readonly #options: LinkOptions
   readonly #peer: Peer<Flight>
-  readonly #tokens = new ProgressTokens<Flight>()
-  #facts: ServerFacts | undefined
+  readonly #flights: Flights
   #failure: UpstreamError | undefined
   #junkLines = 0
 
@@ -72,18 +66,19 @@ export class Link implements PeerOwner<Flight>, Asker {
     this.#owner = owner
     this.#options = options
     this.#peer = new Peer(dialed.connection, this, options.peer)
+    this.#flights = new Flights({
+      ...options,
+      peer: this.#peer,
+      mayLend: () => owner.carriesOneClient,
+      outcome: (call, frame) => leg.outcome(call, frame),
+      overloaded: () => this.#overloaded(),
+      ended: (call) => owner.ended(call, this),
+      timedOut: () => owner.timedOut(this),
+    })
     void dialed.ended.then(({ reason, message }) => {
       this.#failure ??= new UpstreamError(this.service, reason, message)
       return this.#peer.close()
     })
-  }
-
-  get open(): boolean {
-    return this.#peer.open && this.#facts !== undefined
-  }
-
-  get inflight(): number {
-    return this.#peer.inflight
   }
 
   get congested(): boolean {
@@ -97,7 +92,7 @@ export class Link implements PeerOwner<Flight>, Asker {
 
   /** Why the link ended, for whoever asks afterwards. */
   get failure(): UpstreamError {
-    return this.#failure ?? new UpstreamError(this.service, 'closed', `'${this.service}' closed its connection`)
+    return this.#failure ?? this.#error('closed', 'closed its connection')
   }
 
   /** Begins to read and shakes hands. @throws UpstreamError */
@@ -108,28 +103,26 @@ export class Link implements PeerOwner<Flight>, Asker {
       notify: (method: string) => this.#peer.notify(method),
     }
     const opened = await this.#leg.open(voice, declared)
-    if (opened.kind === 'refused') {
-      throw new UpstreamError(this.service, 'handshake-failed', `'${this.service}' refuses: ${opened.why}`)
-    }
-    this.#facts = opened.facts
+    if (opened.kind === 'refused') throw this.#error('handshake-failed', `cannot be used: ${opened.why}`)
     return opened.facts
   }
 
   /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
   async ask(method: string, params?: string): Promise<ResponseFrame> {
     const asked = this.#peer.ask(method, params)
-    if (asked === undefined) throw this.#overloaded()
+    if (asked === undefined) throw this.#peer.open ? this.#overloaded() : this.failure
     try {
-      return await this.#inTime(asked, method)
+      const { runtime, ownTimeoutMs } = this.#options
+      const answer = await within(asked.answer, ownTimeoutMs, runtime)
+      if (answer !== undefined) return answer
+      throw this.#error('timeout', `did not answer ${method} within ${ownTimeoutMs} ms`)
     } catch (error) {
       if (error instanceof UpstreamError) throw error
       await this.#explained()
       throw this.failure
+    } finally {
+      this.#peer.retire(asked.id)
     }
-  }
-
-  notify(method: string, params?: string): void {
-    this.#peer.notify(method, params)
   }
 
   /** Passes a client's notification on. */
@@ -139,16 +132,7 @@ export class Link implements PeerOwner<Flight>, Asker {
 
   /** Forwards a call; it is this link's to settle from now on. */
   call(call: Call, edits: readonly Edit[]): void {
-    const flight = new Flight(call, this.#options.runtime, (why) => this.#expired(flight, why))
-    const own = call.frame.params.meta.span('progressToken')
-    const id = this.#peer.forward(call.frame, this.#withToken(edits, flight, own), flight, this.#owner.carriesOneClient)
-    if (id === undefined) {
-      this.#tokens.release(flight.token)
-      call.fail(this.#overloaded().body)
-      return this.#owner.ended(call, this)
-    }
-    flight.start(id, this.#options.timeoutMs, this.#options.totalTimeoutMs)
-    call.onCancel = (frame) => this.#cancelled(flight, frame)
+    this.#flights.call(call, edits)
   }
 
   /** The calls that wait for this server. */
@@ -162,7 +146,7 @@ export class Link implements PeerOwner<Flight>, Asker {
   }
 
   async stop(): Promise<void> {
-    this.#failure ??= new UpstreamError(this.service, 'shutting-down', `'${this.service}' is being stopped`)
+    this.#failure ??= this.#error('shutting-down', 'is being stopped')
     await this.dialed.stop()
   }
 
@@ -191,14 +175,12 @@ export class Link implements PeerOwner<Flight>, Asker {
 
   notification(frame: NotificationFrame): void {
     const row = serverNotifications.row(frame.method)
-    if (row?.does === 'progress') this.#progress(frame)
-    else this.#owner.told(frame, row, this)
+    if (row?.does !== 'progress') this.#owner.told(frame, row, this)
+    else if (!this.#flights.progressed(frame)) this.#log('debug', 'progress that nobody waits for')
   }
 
   response(frame: ResponseFrame, flight: Flight): void {
-    this.#leave(flight)
-    flight.call.settle(this.#leg.outcome(flight.call, frame))
-    this.#owner.ended(flight.call, this)
+    this.#flights.answered(flight, frame)
   }
 
   stray(frame: ResponseFrame): void {
@@ -211,7 +193,9 @@ export class Link implements PeerOwner<Flight>, Asker {
 
   malformed(error: FrameError, line: Uint8Array): void {
     const flight = this.#addressee(error, line)
-    if (flight !== undefined) return this.#spoilt(flight, 'invalid-answer', `its answer is invalid: ${error.message}`)
+    if (flight !== undefined) {
+      return this.#flights.spoilt(flight, 'invalid-answer', `its answer is invalid: ${error.message}`)
+    }
     this.#junkLines++
     const start = Buffer.from(line.subarray(0, 200)).toString('utf8')
     this.#log(this.#junkLines === 1 ? 'warn' : 'debug', `a line on stdout is no message: ${start}`, {
@@ -221,12 +205,13 @@ export class Link implements PeerOwner<Flight>, Asker {
   }
 
   oversize(id: RequestId | undefined, flight: Flight | undefined, bytes: number): void {
-    if (flight === undefined) this.#log('error', 'a message over the limit was dropped', { id, bytes })
-    else this.#spoilt(flight, 'too-large', `its answer of ${bytes} bytes is over the limit`)
+    const what = `its answer of ${bytes} bytes is over the limit`
+    if (flight !== undefined) this.#flights.spoilt(flight, 'too-large', what)
+    else this.#log('error', 'a message over the limit was dropped', { id, bytes })
   }
 
   drained(): void {
-    this.#owner.drained(this)
+    this.#owner.drained()
   }
 
   ended(): void {
@@ -237,11 +222,7 @@ export class Link implements PeerOwner<Flight>, Asker {
     // The exit says more than the end of the stream, and follows it closely.
     void this.#explained().then(() => {
       if (cause !== undefined) this.#log('debug', cause.message)
-      for (const flight of unanswered) {
-        this.#leave(flight)
-        flight.call.fail(this.failure.body)
-        this.#owner.ended(flight.call, this)
-      }
+      this.#flights.drain(unanswered, this.failure)
       this.#owner.closed(this)
       void this.dialed.stop()
     })
@@ -249,64 +230,7 @@ export class Link implements PeerOwner<Flight>, Asker {
 
   /** Waits for the exit that explains the end of the connection, but not for long. */
   #explained(): Promise<unknown> {
-    const soon = new Promise<void>((resolve) => {
-      this.#options.runtime.setTimer(EXIT_WAIT_MS, resolve)
-    })
-    return Promise.race([this.dialed.ended, soon])
-  }
-
-  #withToken(edits: readonly Edit[], flight: Flight, own: { start: number; end: number } | undefined): readonly Edit[] {
-    if (own === undefined) return edits
-    const text = flight.call.frame.line.toString('utf8', own.start, own.end)
-    flight.token = this.#tokens.lend(text, flight, this.#owner.carriesOneClient)
-    if (flight.token === text) return edits
-    return [...edits, { ...own, bytes: Buffer.from(flight.token), why: 'progress-token' }]
-  }
-
-  #progress(frame: NotificationFrame): void {
-    const span = frame.params.members.span('progressToken')
-    const token = span === undefined ? '' : frame.line.toString('utf8', span.start, span.end)
-    const flight = this.#tokens.find(token)
-    const own = flight?.call.frame.params.meta.span('progressToken')
-    if (flight === undefined || own === undefined || span === undefined) {
-      return this.#log('debug', 'progress that nobody waits for', { token })
-    }
-    flight.extend()
-    const bytes = flight.call.frame.line.subarray(own.start, own.end)
-    const edits: Edit[] = bytes.toString() === token ? [] : [{ ...span, bytes, why: 'progress-token' }]
-    flight.call.client.tell(frame, edits)
-  }
-
-  #expired(flight: Flight, why: string): void {
-    this.#spoilt(flight, 'timeout', `${why} for ${flight.call.frame.method}`)
-    this.#cancelUpstream(flight, 'the request timed out')
-    this.#owner.timedOut(this)
-  }
-
-  #cancelled(flight: Flight, frame: NotificationFrame | undefined): void {
-    this.#leave(flight)
-    this.#peer.retire(flight.id)
-    const span = frame?.params.members.span('requestId')
-    if (frame === undefined || span === undefined) this.#cancelUpstream(flight, 'the client is gone')
-    else if (frame.line.toString('utf8', span.start, span.end) === flight.id) this.#peer.pass(frame, [])
-    else this.#peer.pass(frame, [{ ...span, bytes: Buffer.from(flight.id), why: 'id' }])
-    this.#owner.ended(flight.call, this)
-  }
-
-  #cancelUpstream(flight: Flight, reason: string): void {
-    this.#peer.notify('notifications/cancelled', `{"requestId":${flight.id},"reason":${quote(reason)}}`)
-  }
-
-  #spoilt(flight: Flight, reason: FailureReason, what: string): void {
-    this.#leave(flight)
-    this.#peer.retire(flight.id)
-    flight.call.fail(upstreamFailed(this.service, reason, `'${this.service}': ${what}`))
-    this.#owner.ended(flight.call, this)
-  }
-
-  #leave(flight: Flight): void {
-    flight.stop()
-    this.#tokens.release(flight.token)
+    return within(this.dialed.ended, EXIT_WAIT_MS, this.#options.runtime)
   }
 
   #addressee(error: FrameError, line: Uint8Array): Flight | undefined {
@@ -317,24 +241,12 @@ export class Link implements PeerOwner<Flight>, Asker {
     return id === undefined ? undefined : this.#peer.entry(id)
   }
 
-  async #inTime(asked: Asked, method: string): Promise<ResponseFrame> {
-    const { runtime, ownTimeoutMs } = this.#options
-    let cancel = (): void => {}
-    const late = new Promise<never>((_resolve, reject) => {
-      const what = `'${this.service}' did not answer ${method} within ${ownTimeoutMs} ms`
-      const timer = runtime.setTimer(ownTimeoutMs, () => reject(new UpstreamError(this.service, 'timeout', what)))
-      cancel = () => timer.cancel()
-    })
-    try {
-      return await Promise.race([asked.answer, late])
-    } finally {
-      cancel()
-      this.#peer.retire(asked.id)
-    }
+  #overloaded(): UpstreamError {
+    return this.#error('overloaded', 'has too many requests in flight')
   }
 
-  #overloaded(): UpstreamError {
-    return new UpstreamError(this.service, 'overloaded', `'${this.service}' has too many requests in flight`)
+  #error(reason: UpstreamError['reason'], what: string): UpstreamError {
+    return new UpstreamError(this.service, reason, `'${this.service}' ${what}`)
   }
 
   #log(level: LogRecord['level'], message: string, details?: Readonly<Record<string, unknown>>): void {
@@ -342,6 +254,3 @@ export class Link implements PeerOwner<Flight>, Asker {
     this.#options.log(details === undefined ? record : { ...record, details })
   }
 }
-
-/** How long the end of a connection waits for the exit that explains it. */
-const EXIT_WAIT_MS = 300

@@ -67,7 +67,8 @@ export class Member {
 
   #enqueue(call: Call, edits: readonly Edit[], link: Link): void {
     if (call.settled) return
-    if (link.backlogBytes > this.#options.outgoingBytesMax) return call.fail(this.#overloaded('reads too slowly'))
+    if (link.backlogBytes > this.#options.outgoingBytesMax)
+      return call.fail(this.#overloaded('reads too slowly'))
     const slots = this.#slotsOf(call)
     if (!slots.available) call.keep()
     if (!slots.take(() => this.#start(call, edits))) call.fail(this.#overloaded('has too many calls waiting'))
@@ -83,6 +84,7 @@ export class Member {
     }
     this.#usedAt = this.#options.runtime.now()
     link.call(call, edits)
+    if (link.congested) call.client.slower()
     return true
   }
 

@@ -5,7 +5,6 @@
 
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
 import type { Edit } from '../jsonrpc/splice.js'
-import { quote } from '../jsonrpc/text.js'
 import type { Call, ClientPort } from '../mcp/call.js'
 import type { ClientCapabilities } from '../mcp/capabilities.js'
 import type { ServerFacts } from '../mcp/eras/leg.js'
@@ -18,7 +17,9 @@ import type { LogSink } from './host.js'
 import type { Link, LinkOwner } from './link.js'
 import type { Listing } from './listing.js'
 import type { Member } from './member.js'
+import { Notices } from './notices.js'
 import type { ServerConfig } from './server-config.js'
+import { Standing } from './standing.js'
 import type { Lane, UpstreamState } from './upstream.js'
 
 /** Who shares the processes of a lane. */
@@ -52,6 +53,8 @@ export class PoolLane implements Lane, LinkOwner {
   readonly #parts: LaneParts
   readonly #members: Member[] = []
   readonly #audience = new Audience()
+  readonly #notices: Notices
+  readonly #standing: Standing
   readonly #byLink = new Map<Link, Member>()
   #facts: ServerFacts | undefined
   #listed: Promise<unknown> = Promise.resolve()
@@ -59,6 +62,12 @@ export class PoolLane implements Lane, LinkOwner {
   constructor(parts: LaneParts) {
     this.config = parts.config
     this.#parts = parts
+    this.#standing = new Standing(this.#audience, (message) => this.#log('debug', message))
+    this.#notices = new Notices({
+      audience: this.#audience,
+      refresh: (link, lists) => this.#refresh(link, lists),
+      kept: (message) => this.#log('debug', message),
+    })
     this.settled = this.#first()
   }
 
@@ -95,10 +104,6 @@ export class PoolLane implements Lane, LinkOwner {
     return this.#members.flatMap((member) => member.supervisor.link?.dialed.pid ?? [])
   }
 
-  get congested(): boolean {
-    return this.#links().some((link) => link.congested)
-  }
-
   join(client: ClientPort): this {
     this.#audience.add(client)
     return this
@@ -115,7 +120,8 @@ export class PoolLane implements Lane, LinkOwner {
 
   level(client: ClientPort, level: string): void {
     this.#audience.setLevel(client, level)
-    for (const link of this.#links()) this.#sendLevel(link)
+    if (this.#facts?.capabilities.logging !== true) return
+    for (const link of this.#links()) this.#standing.sendLevel(link)
   }
 
   rootsChanged(_client: ClientPort, frame: NotificationFrame): void {
@@ -134,9 +140,7 @@ export class PoolLane implements Lane, LinkOwner {
       this.#parts.abandoned(this)
       return this.close()
     }
-    for (const uri of unfollowed) {
-      for (const link of this.#links()) this.#tell(link, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
-    }
+    for (const link of this.#links()) this.#standing.unsubscribe(link, unfollowed)
   }
 
   async close(): Promise<void> {
@@ -159,20 +163,7 @@ export class PoolLane implements Lane, LinkOwner {
   }
 
   told(frame: NotificationFrame, row: ServerNotificationRow | undefined, link: Link): void {
-    switch (row?.does) {
-      case 'list-changed':
-        return this.#refresh(link, row.lists)
-      case 'updated':
-        return this.#updated(frame)
-      case 'cancel':
-        return this.#withdrawn(frame, link)
-      case 'log':
-        return this.#logged(frame)
-      case 'progress':
-      case 'owner':
-      case undefined:
-        return this.#toOnlyClient(frame)
-    }
+    this.#notices.told(frame, row, link)
   }
 
   ended(call: Call, link: Link): void {
@@ -228,10 +219,8 @@ export class PoolLane implements Lane, LinkOwner {
     const isReturn = this.#facts !== undefined
     this.#facts = facts
     this.#byLink.set(link, member)
-    this.#sendLevel(link)
-    for (const uri of this.#audience.followed) {
-      this.#tell(link, 'resources/subscribe', `{"uri":${quote(uri)}}`)
-    }
+    if (facts.capabilities.logging) this.#standing.sendLevel(link)
+    this.#standing.resubscribe(link)
     if (member !== this.#members[0]) return
     this.#listed = this.#parts.listing.refresh(link, facts.capabilities).then((changed) => {
       if (isReturn || changed.length > 0) this.#announce(changed)
@@ -274,46 +263,11 @@ export class PoolLane implements Lane, LinkOwner {
     return call.settle({ kind: 'result', result: '{}' })
   }
 
-  #updated(frame: NotificationFrame): void {
-    const uri = frame.params.members.string('uri')
-    if (uri === undefined) return
-    for (const client of this.#audience.followersOf(uri)) client.tell(frame, [])
-  }
-
-  #withdrawn(frame: NotificationFrame, link: Link): void {
-    for (const client of this.#audience) client.withdraw(frame, link)
-  }
-
-  #logged(frame: NotificationFrame): void {
-    const { only } = this.#audience
-    if (only === undefined) this.#log('debug', 'a log message that belongs to no one client was kept here')
-    else only.log(frame)
-  }
-
-  #toOnlyClient(frame: NotificationFrame): void {
-    const { only } = this.#audience
-    if (only === undefined) this.#log('debug', `${frame.method} belongs to no one client`)
-    else only.tell(frame, [])
-  }
-
-  #sendLevel(link: Link): void {
-    const { level } = this.#audience
-    if (level === undefined || this.#facts?.capabilities.logging !== true) return
-    this.#tell(link, 'logging/setLevel', `{"level":${quote(level)}}`)
-  }
-
-  /** Something of the proxy's own whose failure is the server's own business. */
-  #tell(link: Link, method: string, params: string): void {
-    link.ask(method, params).catch((error: unknown) => {
-      this.#log('debug', `${method}: ${asUpstreamError(this.config.name, error).message}`)
-    })
-  }
-
   #links(): Link[] {
     return this.#members.flatMap((member) => member.supervisor.link ?? [])
   }
 
-  #log(level: 'debug' | 'warn', message: string): void {
+  #log(level: 'debug', message: string): void {
     this.#parts.log({ level, service: this.config.name, message })
   }
 }

@@ -6,6 +6,7 @@ import { childEnvironment } from './environment.js'
 import type { Child, ChildExit, LogSink, Runtime } from './host.js'
 import type { StdioServerConfig } from './server-config.js'
 import { StderrLog } from './stderr-log.js'
+import { within } from './within.js'
 
 /** How long each rung of the stop ladder waits (MCP, Lifecycle: shutdown over stdio). */
 export interface StopLadder {
@@ -66,14 +67,7 @@ export class ServerProcess implements Dialed {
   }
 
   async #goneWithin(waitMs: number): Promise<boolean> {
-    if (this.#gone) return true
-    let stopWaiting = (): void => {}
-    const waited = new Promise<void>((resolve) => {
-      const timer = this.#around.runtime.setTimer(waitMs, resolve)
-      stopWaiting = () => timer.cancel()
-    })
-    await Promise.race([this.ended, waited])
-    stopWaiting()
+    if (!this.#gone) await within(this.ended, waitMs, this.#around.runtime)
     return this.#gone
   }
 
@@ -86,16 +80,13 @@ export class ServerProcess implements Dialed {
     return describeExit(config, exit)
   }
 
-  #outputRead(): Promise<void> {
+  async #outputRead(): Promise<void> {
     const { stdout } = this.#child
-    if (stdout.destroyed || stdout.readableEnded) return Promise.resolve()
-    return new Promise((resolve) => {
-      const timer = this.#around.runtime.setTimer(this.#around.ladder.outputWaitMs, resolve)
-      stdout.once('close', () => {
-        timer.cancel()
-        resolve()
-      })
+    if (stdout.destroyed || stdout.readableEnded) return
+    const closed = new Promise<void>((resolve) => {
+      stdout.once('close', resolve)
     })
+    await within(closed, this.#around.ladder.outputWaitMs, this.#around.runtime)
   }
 }
 
@@ -103,7 +94,10 @@ function describeExit(config: StdioServerConfig, exit: ChildExit): DialEnd {
   const { name, command, cwd } = config
   if (exit.spawnError !== undefined) {
     const hint = exit.spawnError === 'ENOENT' ? `; is the command installed, and does ${cwd} exist?` : ''
-    return { reason: 'spawn-failed', message: `'${name}' cannot be started: ${command}: ${exit.spawnError}${hint}` }
+    return {
+      reason: 'spawn-failed',
+      message: `'${name}' cannot be started: ${command}: ${exit.spawnError}${hint}`,
+    }
   }
   const how = exit.signal === undefined ? `with code ${exit.code}` : `by ${exit.signal}`
   return { reason: 'exited', message: `'${name}' exited ${how}` }

@@ -49,9 +49,7 @@ function started(child: ChildProcessWithoutNullStreams): Child {
 
 function exitOf(child: ChildProcessWithoutNullStreams): Promise<ChildExit> {
   return new Promise((resolve) => {
-    child.once('error', (error) =>
-      resolve({ code: undefined, signal: undefined, spawnError: codeOf(error) }),
-    )
+    child.once('error', (error) => resolve({ code: undefined, signal: undefined, spawnError: codeOf(error) }))
     child.once('exit', (code, signal) =>
       resolve({ code: code ?? undefined, signal: signal ?? undefined, spawnError: undefined }),
     )

@@ -15,7 +15,6 @@ export class UnavailableUpstream implements Upstream, Lane {
   readonly state: UpstreamState = 'error'
   readonly capabilities = undefined
   readonly instructions = undefined
-  readonly congested = false
   readonly settled: Promise<void> = Promise.resolve()
 
   constructor(config: ServerConfig, failure: string) {

@@ -32,8 +32,6 @@ export interface Lane {
   readonly instructions: string | undefined
   /** Resolves when the first attempt has ended, either way. */
   readonly settled: Promise<void>
-  /** The server has not taken for a while what was sent to it. */
-  readonly congested: boolean
   items(kind: ListKind): readonly ListItem[]
   /** Takes the call over and settles it. */
   call(call: Call, edits: readonly Edit[]): void

@@ -68,4 +68,3 @@ export interface ServerLeg {
   open(voice: ServerVoice, declared: ClientCapabilities): Promise<Opened>
   outcome(call: Call, frame: ResponseFrame): Outcome
 }
-

@@ -47,7 +47,10 @@ function readResult(frame: ResultFrame): Opened {
   const revision = handshakeRevision(version)
   if (members === undefined || revision === undefined) {
     const known = handshakeRevisions.map((each) => each.version).join(', ')
-    return { kind: 'refused', why: `it speaks protocol version '${version ?? ''}'; this proxy speaks ${known}` }
+    return {
+      kind: 'refused',
+      why: `it speaks protocol version '${version ?? ''}'; this proxy speaks ${known}`,
+    }
   }
   return {
     kind: 'opened',

@@ -1,0 +1,28 @@
+// The processes of a run, for the moment when there is no time left to ask them.
+
+import type { Runtime } from '../index.js'
+
+type Child = ReturnType<Runtime['spawn']>
+
+/** Remembers the children that are alive. */
+export class Children {
+  readonly #alive = new Set<Child>()
+
+  /** The same runtime, whose children are remembered here. */
+  watch(runtime: Runtime): Runtime {
+    return {
+      ...runtime,
+      spawn: (spec) => {
+        const child = runtime.spawn(spec)
+        this.#alive.add(child)
+        void child.exited.then(() => this.#alive.delete(child))
+        return child
+      },
+    }
+  }
+
+  /** Ends every child and its process group at once. */
+  kill(): void {
+    for (const child of this.#alive) child.signal('SIGKILL')
+  }
+}

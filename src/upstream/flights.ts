@@ -1,0 +1,125 @@
+// The calls in flight on one link: each accepted one is settled exactly once, by
+// its answer, its deadline, the client's cancel, or the end of the connection.
+
+import type { NotificationFrame, ResponseFrame } from '../jsonrpc/frame.js'
+import type { Peer } from '../jsonrpc/peer.js'
+import type { Span } from '../jsonrpc/scan.js'
+import type { Edit } from '../jsonrpc/splice.js'
+import { quote } from '../jsonrpc/text.js'
+import type { Call, Outcome } from '../mcp/call.js'
+import { type FailureReason, upstreamFailed } from '../mcp/error-codes.js'
+import { ProgressTokens } from '../mcp/progress-tokens.js'
+import type { UpstreamError } from './errors.js'
+import { type DeadlineOptions, Deadlines, type Flight } from './flight.js'
+
+export interface FlightsParts extends DeadlineOptions {
+  readonly service: string
+  readonly peer: Peer<Flight>
+  /** Whether clients' ids and tokens may stay as they are. */
+  mayLend(): boolean
+  outcome(call: Call, frame: ResponseFrame): Outcome
+  overloaded(): UpstreamError
+  /** A call has ended, and its slot is free. */
+  ended(call: Call): void
+  timedOut(): void
+}
+
+/** Sends calls and settles them. */
+export class Flights {
+  readonly #parts: FlightsParts
+  readonly #deadlines: Deadlines
+  readonly #tokens = new ProgressTokens<Flight>()
+
+  constructor(parts: FlightsParts) {
+    this.#parts = parts
+    this.#deadlines = new Deadlines(
+      parts,
+      () => parts.peer.waiting(),
+      (flight, why) => this.#expired(flight, why),
+    )
+  }
+
+  call(call: Call, edits: readonly Edit[]): void {
+    const { peer } = this.#parts
+    const flight = this.#deadlines.start(call)
+    const lend = this.#parts.mayLend()
+    const own = call.frame.params.meta.span('progressToken')
+    const all = own === undefined ? edits : this.#withToken(edits, flight, own, lend)
+    const id = peer.forward(call.frame, all, flight, lend)
+    if (id === undefined) {
+      this.#tokens.release(flight.token)
+      call.fail(this.#parts.overloaded().body)
+      return this.#parts.ended(call)
+    }
+    flight.id = id
+    call.onCancel = (frame) => this.#cancelled(flight, frame)
+  }
+
+  answered(flight: Flight, frame: ResponseFrame): void {
+    this.#tokens.release(flight.token)
+    flight.call.settle(this.#parts.outcome(flight.call, frame))
+    this.#parts.ended(flight.call)
+  }
+
+  /** Gives each token back as its client wrote it; false when nobody waits for this progress. */
+  progressed(frame: NotificationFrame): boolean {
+    const span = frame.params.members.span('progressToken')
+    const token = span === undefined ? '' : frame.line.toString('utf8', span.start, span.end)
+    const flight = this.#tokens.find(token)
+    const own = flight?.call.frame.params.meta.span('progressToken')
+    if (flight === undefined || own === undefined || span === undefined) return false
+    this.#deadlines.extend(flight)
+    const bytes = flight.call.frame.line.subarray(own.start, own.end)
+    const isSame = bytes.toString() === token
+    flight.call.client.tell(frame, isSame ? [] : [{ ...span, bytes, why: 'progress-token' }])
+    return true
+  }
+
+  /** The answer came, but cannot be given. */
+  spoilt(flight: Flight, reason: FailureReason, what: string): void {
+    const { service, peer } = this.#parts
+    this.#tokens.release(flight.token)
+    peer.retire(flight.id)
+    flight.call.fail(upstreamFailed(service, reason, `'${service}': ${what}`))
+    this.#parts.ended(flight.call)
+  }
+
+  /** Nobody will answer any more. */
+  drain(unanswered: readonly Flight[], failure: UpstreamError): void {
+    this.#deadlines.stop()
+    for (const flight of unanswered) {
+      this.#tokens.release(flight.token)
+      flight.call.fail(failure.body)
+      this.#parts.ended(flight.call)
+    }
+  }
+
+  #withToken(edits: readonly Edit[], flight: Flight, own: Span, lend: boolean): readonly Edit[] {
+    const text = flight.call.frame.line.toString('utf8', own.start, own.end)
+    flight.token = this.#tokens.lend(text, flight, lend)
+    if (flight.token === text) return edits
+    return [...edits, { ...own, bytes: Buffer.from(flight.token), why: 'progress-token' }]
+  }
+
+  #expired(flight: Flight, why: string): void {
+    this.spoilt(flight, 'timeout', `${why} for ${flight.call.frame.method}`)
+    this.#cancelUpstream(flight, 'the request timed out')
+    this.#parts.timedOut()
+  }
+
+  #cancelled(flight: Flight, frame: NotificationFrame | undefined): void {
+    const { peer } = this.#parts
+    this.#tokens.release(flight.token)
+    peer.retire(flight.id)
+    const span = frame?.params.members.span('requestId')
+    if (frame === undefined || span === undefined) this.#cancelUpstream(flight, 'the client is gone')
+    else if (frame.line.toString('utf8', span.start, span.end) === flight.id) peer.pass(frame, [])
+    else peer.pass(frame, [{ ...span, bytes: Buffer.from(flight.id), why: 'id' }])
+    this.#parts.ended(flight.call)
+  }
+
+  #cancelUpstream(flight: Flight, reason: string): void {
+    const params = `{"requestId":${flight.id},"reason":${quote(reason)}}`
+    this.#parts.peer.notify('notifications/cancelled', params)
+  }
+}

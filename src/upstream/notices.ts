@@ -1,0 +1,58 @@
+// What a server says without naming a client, and who may hear it.
+
+import type { NotificationFrame } from '../jsonrpc/frame.js'
+import type { ListKind, ServerNotificationRow } from '../mcp/method-row.js'
+import type { Audience } from './audience.js'
+import type { Link } from './link.js'
+
+export interface NoticesParts {
+  readonly audience: Audience
+  refresh(link: Link, lists: readonly ListKind[]): void
+  /** What belongs to no one client is kept here. */
+  kept(message: string): void
+}
+
+/** Passes notifications to those they belong to, and to no other. */
+export class Notices {
+  readonly #parts: NoticesParts
+
+  constructor(parts: NoticesParts) {
+    this.#parts = parts
+  }
+
+  told(frame: NotificationFrame, row: ServerNotificationRow | undefined, link: Link): void {
+    switch (row?.does) {
+      case 'list-changed':
+        return this.#parts.refresh(link, row.lists)
+      case 'updated':
+        return this.#updated(frame)
+      case 'cancel':
+        for (const client of this.#parts.audience) client.withdraw(frame, link)
+        return
+      case 'log':
+        return this.#logged(frame)
+      case 'progress':
+      case 'owner':
+      case undefined:
+        return this.#toOnlyClient(frame)
+    }
+  }
+
+  #updated(frame: NotificationFrame): void {
+    const uri = frame.params.members.string('uri')
+    if (uri === undefined) return
+    for (const client of this.#parts.audience.followersOf(uri)) client.tell(frame, [])
+  }
+
+  #logged(frame: NotificationFrame): void {
+    const { only } = this.#parts.audience
+    if (only === undefined) this.#parts.kept('a log message that belongs to no one client')
+    else only.log(frame)
+  }
+
+  #toOnlyClient(frame: NotificationFrame): void {
+    const { only } = this.#parts.audience
+    if (only === undefined) this.#parts.kept(`${frame.method} belongs to no one client`)
+    else only.tell(frame, [])
+  }
+}

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { type NamedService, publicName, resolveNames } from '../../src/mcp/names.js'
+
+const PLAIN = /^[A-Za-z0-9_-]{1,64}$/
+
+function service(name: string, names: readonly string[], more: Partial<NamedService> = {}): NamedService {
+  return { service: name, prefix: true, rename: new Map(), names, ...more }
+}
+
+describe('publicName', () => {
+  const cases = [
+    ['a plain name is kept', 'Time', 'get_current_time', 'Time__get_current_time'],
+    ['separators inside are kept', 'a__b', 'c__d', 'a__b__c__d'],
+    ['64 characters are kept', 'a'.repeat(30), 'b'.repeat(32), `${'a'.repeat(30)}__${'b'.repeat(32)}`],
+    [
+      '65 characters are shortened',
+      'a'.repeat(30),
+      'b'.repeat(33),
+      `${'a'.repeat(30)}__${'b'.repeat(21)}_HASH`,
+    ],
+    ['odd characters are replaced', 'git', 'repo/list', 'git__repo_list_HASH'],
+    ['letters outside ASCII are replaced', 'wetter', 'vorhersage_für', 'wetter__vorhersage_f_r_HASH'],
+    ['a dot is odd', 'a', 'b.c', 'a__b_c_HASH'],
+  ] as const
+  for (const [title, one, own, want] of cases) {
+    it(title, () => {
+      const name = publicName(one, own)
+      assert.equal(want.endsWith('HASH') ? name.replace(/[0-9a-z]{10}$/, 'HASH') : name, want)
+      assert.match(name, PLAIN)
+    })
+  }
+
+  it('is the same in every run', () => {
+    assert.equal(publicName('git', 'repo/list'), 'git__repo_list_evyamqns97')
+  })
+
+  it('tells apart what only the hash can', () => {
+    assert.notEqual(publicName('a', 'b/c'), publicName('a', 'b.c'))
+    assert.notEqual(publicName('a', '\ud800'), publicName('a', '\ud801'))
+    assert.notEqual(publicName('a/', 'b__c'), publicName('a/__b', 'c'))
+  })
+})
+
+describe('resolveNames', () => {
+  it('maps both ways', () => {
+    const { publicNames, targets, collisions } = resolveNames([service('a', ['x', 'y']), service('b', ['x'])])
+    assert.deepEqual(
+      [...(publicNames[0] ?? [])],
+      [
+        ['x', 'a__x'],
+        ['y', 'a__y'],
+      ],
+    )
+    assert.deepEqual(targets.get('b__x'), { index: 1, service: 'b', own: 'x' })
+    assert.deepEqual(collisions, [])
+  })
+
+  it('lets the earlier keep a name, and gives the later one that depends on itself alone', () => {
+    const first = resolveNames([service('a', ['b__c']), service('a__b', ['c'])])
+    const other = resolveNames([service('x', ['y']), service('a', ['b__c']), service('a__b', ['c'])])
+    assert.equal(first.publicNames[0]?.get('b__c'), 'a__b__c')
+    const later = first.publicNames[1]?.get('c') ?? ''
+    assert.match(later, /^a__b__c_[0-9a-z]{10}$/)
+    assert.equal(other.publicNames[2]?.get('c'), later)
+    assert.deepEqual(first.collisions, [
+      {
+        kind: 'same',
+        name: 'a__b__c',
+        earlier: { index: 0, service: 'a', own: 'b__c' },
+        later: { index: 1, service: 'a__b', own: 'c' },
+      },
+    ])
+  })
+
+  it('survives a name made to look like a hashed one', () => {
+    const pair = [service('a', ['b__c']), service('a__b', ['c'])]
+    const taken = resolveNames(pair).publicNames[1]?.get('c') ?? ''
+    const { targets } = resolveNames([service('z', [taken], { prefix: false }), ...pair])
+    assert.equal(targets.size, 3)
+    assert.equal(targets.get(taken)?.service, 'z')
+  })
+
+  it('passes names through untouched without a prefix, odd ones too', () => {
+    const names = ['résumé/now', '', '__proto__', 'x'.repeat(200)]
+    const { publicNames } = resolveNames([service('a', names, { prefix: false })])
+    assert.deepEqual([...(publicNames[0]?.values() ?? [])], names)
+  })
+
+  it('resolves collisions without a prefix as well', () => {
+    const { publicNames } = resolveNames([
+      service('a', ['read'], { prefix: false }),
+      service('b', ['read'], { prefix: false }),
+    ])
+    assert.equal(publicNames[0]?.get('read'), 'read')
+    assert.match(publicNames[1]?.get('read') ?? '', /^read_[0-9a-z]{10}$/)
+  })
+
+  it('renames', () => {
+    const rename = new Map([['ls', 'list']])
+    const { publicNames } = resolveNames([
+      service('a', ['ls'], { rename }),
+      service('b', ['ls'], { rename, prefix: false }),
+    ])
+    assert.equal(publicNames[0]?.get('ls'), 'a__list')
+    assert.equal(publicNames[1]?.get('ls'), 'list')
+  })
+
+  it('tells of names that differ by case only, and leaves them', () => {
+    const { publicNames, collisions } = resolveNames([service('Git', ['log']), service('git', ['log'])])
+    assert.equal(publicNames[1]?.get('log'), 'git__log')
+    assert.deepEqual(
+      collisions.map(({ kind, name }) => [kind, name]),
+      [['case', 'git__log']],
+    )
+  })
+
+  it('gives a name that a server lists twice once', () => {
+    const { targets, collisions } = resolveNames([service('a', ['x', 'x'])])
+    assert.equal(targets.size, 1)
+    assert.deepEqual(collisions, [])
+  })
+})
+
+describe('properties of public names', () => {
+  // Few distinct pieces, so that names meet often.
+  const piece = fc.constantFrom('a', 'b', '__', '_', 'A', '/', 'ü', 'x'.repeat(40))
+  const name = fc.oneof(
+    fc.array(piece, { maxLength: 4 }).map((parts) => parts.join('')),
+    fc.string({ unit: 'binary' }),
+  )
+  const offers = fc.uniqueArray(
+    fc.record({ service: name, prefix: fc.boolean(), names: fc.uniqueArray(name, { maxLength: 6 }) }),
+    { selector: (offer) => offer.service, maxLength: 6 },
+  )
+  const services = offers.map((list) => list.map((offer) => service(offer.service, offer.names, offer)))
+
+  it('every name leads back to its offer, and to no other', () => {
+    fc.assert(
+      fc.property(services, (list) => {
+        const { publicNames, targets } = resolveNames(list)
+        list.forEach((offer, index) => {
+          for (const own of offer.names) {
+            const target = targets.get(publicNames[index]?.get(own) ?? 'none')
+            assert.deepEqual(target, { index, service: offer.service, own })
+          }
+        })
+        assert.equal(
+          targets.size,
+          list.reduce((sum, offer) => sum + offer.names.length, 0),
+        )
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('a prefixed name keeps to the alphabet and the length', () => {
+    fc.assert(
+      fc.property(services, (list) => {
+        const { publicNames } = resolveNames(list)
+        list.forEach((offer, index) => {
+          if (offer.prefix) for (const each of publicNames[index]?.values() ?? []) assert.match(each, PLAIN)
+        })
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('what is added later changes nothing before it', () => {
+    fc.assert(
+      fc.property(services, fc.nat(6), (list, count) => {
+        const all = resolveNames(list).publicNames.slice(0, count)
+        assert.deepEqual(resolveNames(list.slice(0, count)).publicNames, all)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import {
+  literalPrefixLength,
+  matchesUriTemplate,
+  readUriTemplate,
+  uriTemplateLimits,
+} from '../../src/mcp/uri-template.js'
+
+function matches(template: string, uri: string): boolean {
+  const read = readUriTemplate(template)
+  return read !== undefined && matchesUriTemplate(read, uri)
+}
+
+describe('matchesUriTemplate', () => {
+  const cases = [
+    // template, URIs that match, URIs that do not
+    ['file:///a', ['file:///a'], ['file:///', 'file:///ab', 'File:///a']],
+    ['users://{id}', ['users://7', 'users://a%20b', 'users://'], ['users://7/x', 'users://7?x', 'user://7']],
+    ['users://{id}/profile', ['users://7/profile'], ['users://7/8/profile', 'users://7/profile/']],
+    ['file:///{+path}', ['file:///a/b?c#d', 'file:///'], ['file://x']],
+    [
+      'a:{+path}/{name}.txt',
+      ['a:x/y/z.txt', 'a:x/y.txt', 'a:/y.txt'],
+      ['a:y.txt', 'a:x/y.md', 'a:x/y.txt/z'],
+    ],
+    ['a:{x}{y}b', ['a:b', 'a:bb', 'a:xyzb'], ['a:', 'a:b/b', 'a:xyz']],
+    ['a:x{#part}', ['a:x', 'a:x#', 'a:x#y/z#?'], ['a:xy', 'a:x?y']],
+    ['a:x{.ext}', ['a:x', 'a:x.tar.gz'], ['a:xtar', 'a:x.a/b']],
+    ['a:x{/one}', ['a:x', 'a:x/b', 'a:x/'], ['a:x/b/c', 'a:xb', 'a:x//']],
+    ['a:x{/one,two}', ['a:x', 'a:x/b', 'a:x/b/c'], ['a:xb/c', 'a:x/b?c']],
+    ['a:x{/path*}', ['a:x', 'a:x/b/c/d'], ['a:x/b#c', 'a:xb']],
+    ['a:x{;k}', ['a:x', 'a:x;k=v', 'a:x;k'], ['a:xk', 'a:x;k/v']],
+    ['a:x{?q,page}', ['a:x', 'a:x?q=1&page=2', 'a:x?q=a/b'], ['a:xq', 'a:x&q=1', 'a:x?q=1#f']],
+    ['a:x?k=1{&q}', ['a:x?k=1', 'a:x?k=1&q=2'], ['a:x?k=12', 'a:x?k=1&q#f']],
+    ['a:{x}{?q}', ['a:b?q=1', 'a:b', 'a:'], ['a:b/c?q=1']],
+    ['{scheme}://{host}{+rest}', ['a://b', 'a://b/c?d'], ['a:/b']],
+    ['a:{name:3}', ['a:abc', 'a:ab'], ['a:a/b']],
+    ['a:{x.y}{%41}', ['a:b'], []],
+    ['a:(x+)+[y]{v}$', ['a:(x+)+[y]1$'], ['a:xx', 'a:(x+)+[y]1']],
+    ['', [''], ['a']],
+  ] as const
+  for (const [template, good, bad] of cases) {
+    it(template || 'the empty template', () => {
+      for (const uri of good) assert.equal(matches(template, uri), true, uri)
+      for (const uri of bad) assert.equal(matches(template, uri), false, uri)
+    })
+  }
+
+  it('takes no broken template', () => {
+    for (const template of [
+      '{',
+      'a{x',
+      '{}',
+      '{ x}',
+      '{x,}',
+      '{=x}',
+      '{!x}',
+      '{|x}',
+      '{@x}',
+      '{{x}}',
+      '{x:0}',
+      '{x:}',
+    ])
+      assert.equal(readUriTemplate(template), undefined, template)
+  })
+
+  it('holds its limits', () => {
+    const { templateLengthMax, partsMax, uriLengthMax } = uriTemplateLimits
+    assert.notEqual(readUriTemplate('x'.repeat(templateLengthMax)), undefined)
+    assert.equal(readUriTemplate('x'.repeat(templateLengthMax + 1)), undefined)
+    assert.notEqual(readUriTemplate('{x}'.repeat(partsMax)), undefined)
+    assert.equal(readUriTemplate('{x}'.repeat(partsMax + 1)), undefined)
+    assert.equal(matches('{+x}', 'x'.repeat(uriLengthMax)), true)
+    assert.equal(matches('{+x}', 'x'.repeat(uriLengthMax + 1)), false)
+  })
+
+  it('is quick for what would make an expression backtrack', () => {
+    const start = performance.now()
+    assert.equal(matches(`${'{+x}a'.repeat(32)}b`, 'a'.repeat(uriTemplateLimits.uriLengthMax)), false)
+    const literal = 'a'.repeat(uriTemplateLimits.templateLengthMax - 10)
+    assert.equal(matches(`{+x}${literal}b`, 'a'.repeat(uriTemplateLimits.uriLengthMax)), false)
+    assert.ok(performance.now() - start < 50)
+  })
+
+  it('matches whatever a template expands to', () => {
+    const value = fc.string().map(encodeURIComponent)
+    fc.assert(
+      fc.property(value, value, value, (x, y, z) => {
+        assert.equal(matches('a:{x}/{y}{?z}', `a:${x}/${y}?z=${z}`), true)
+        assert.equal(matches('a:{+x}/{y}.txt{#z}', `a:${x}/${y}/${x}.txt#${z}`), true)
+      }),
+    )
+  })
+})
+
+describe('literalPrefixLength', () => {
+  it('counts what stands before the first expression', () => {
+    for (const [template, want] of [
+      ['file:///{+path}', 8],
+      ['file:///a', 9],
+      ['{x}', 0],
+      ['', 0],
+    ] as const)
+      assert.equal(literalPrefixLength(template), want)
+  })
+})

@@ -1,0 +1,187 @@
+// What strangers' schemas and clients' arguments may do to the event loop.
+
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import { ArgumentValidator, schemaLimits } from '../../../src/mcp/validate.js'
+import { loadAjv } from '../../../src/mcp/validate/ajv-build.js'
+
+const BLOCK_MAX_MS = 50
+
+type Bomb = readonly [title: string, schema: unknown, args: unknown]
+
+function times<Value>(count: number, make: (index: number) => Value): Value[] {
+  return Array.from({ length: count }, (_, index) => make(index))
+}
+
+function named(count: number, make: (index: number) => unknown): object {
+  return Object.fromEntries(times(count, (index) => [`d${index}`, make(index)]))
+}
+
+function next(index: number): object {
+  return { $ref: `#/$defs/d${index + 1}` }
+}
+
+function fanOut(levels: number): object {
+  return {
+    $ref: '#/$defs/d0',
+    $defs: named(levels, (index) =>
+      index + 1 < levels ? { allOf: [next(index), next(index)] } : { type: 'object' },
+    ),
+  }
+}
+
+function condition(index: number): string {
+  return `{"if":{"required":["a${index}"]},"then":{"required":["b"]}}`
+}
+
+const tree = {
+  $ref: '#/$defs/n',
+  $defs: {
+    n: {
+      type: 'object',
+      properties: { l: { $ref: '#/$defs/n' }, r: { anyOf: [{ $ref: '#/$defs/n' }, { $ref: '#/$defs/n' }] } },
+    },
+  },
+}
+
+const nested = (levels: number): string => `${'{"r":'.repeat(levels)}{"r":1}${'}'.repeat(levels)}`
+const row = {
+  type: 'object',
+  properties: { id: { type: 'integer' } },
+  required: ['id'],
+  additionalProperties: false,
+}
+const manyMembers = JSON.stringify(named(25_000, (index) => index))
+
+const bombs: readonly Bomb[] = [
+  ['$ref fan-out of 22 levels', fanOut(22), {}],
+  ['the largest fan-out that is compiled', fanOut(28), {}],
+  ['a schema 5000 levels deep', `${'{"properties":{"a":'.repeat(5000)}{}${'}}'.repeat(5000)}`, {}],
+  ['100000 branches', { anyOf: times(100_000, (index) => ({ const: index })) }, {}],
+  ['10000 branches', { anyOf: times(10_000, (index) => ({ const: index })) }, {}],
+  ['as many branches as are compiled', { anyOf: times(66, (index) => ({ required: [`a${index}`] })) }, {}],
+  ['as many conditions', `{"allOf":[${times(16, condition).join()}]}`, {}],
+  [
+    'as many references',
+    {
+      properties: named(32, (i) => ({ $ref: `#/$defs/d${i}` })),
+      $defs: named(32, () => ({ type: 'string' })),
+    },
+    {},
+  ],
+  ['a reference to itself', { $ref: '#/$defs/a', $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } } }, {}],
+  ['a root in itself', { allOf: [{ $ref: '#' }] }, {}],
+  ['a tree of references over nested data', tree, nested(100)],
+  ['^(a+)+$', { properties: { a: { pattern: '^(a+)+$' } } }, { a: `${'a'.repeat(30)}!` }],
+  [
+    '^(a+)+$ as a name',
+    { patternProperties: { '^(a+)+$': { type: 'string' } } },
+    { [`${'a'.repeat(30)}!`]: '' },
+  ],
+  [
+    'thirty times a?',
+    { properties: { a: { pattern: `^${'a?'.repeat(30)}${'a'.repeat(30)}$` } } },
+    { a: 'a'.repeat(30) },
+  ],
+  ['a cubic pattern', { properties: { a: { pattern: 'a+a+!' } } }, { a: 'a'.repeat(100_000) }],
+  [
+    'a square pattern on many texts',
+    { properties: { a: { items: { pattern: 'a+!|' } } } },
+    { a: times(2000, () => 'a'.repeat(200)) },
+  ],
+  [
+    'uniqueItems of objects',
+    { properties: { a: { uniqueItems: true } } },
+    { a: times(100_000, (i) => ({ i })) },
+  ],
+  [
+    'uniqueItems of fewer objects',
+    { properties: { a: { uniqueItems: true } } },
+    { a: times(40_000, (i) => ({ i })) },
+  ],
+  [
+    'uniqueItems of texts',
+    { properties: { a: { uniqueItems: true } } },
+    { a: times(50_000, (i) => `s${i}`) },
+  ],
+  ['many rows', { properties: { a: { items: row } } }, { a: times(40_000, (id) => ({ id })) }],
+  [
+    'many rows of many forms',
+    { properties: { a: { items: { anyOf: [...times(30, (i) => ({ required: [`a${i}`] })), true] } } } },
+    { a: times(40_000, (id) => ({ id })) },
+  ],
+  [
+    'an enum of objects against many members',
+    { allOf: times(50, () => ({ enum: [{ a: 1 }, { b: 1 }] })) },
+    manyMembers,
+  ],
+  [
+    'closed forms against many members',
+    { anyOf: times(25, () => ({ properties: { a: {} }, additionalProperties: false })) },
+    manyMembers,
+  ],
+  [
+    'unevaluated members, handed up',
+    { allOf: times(40, () => ({ patternProperties: { d: true } })), unevaluatedProperties: false },
+    manyMembers,
+  ],
+  [
+    'lengths counted often',
+    { properties: { a: { allOf: times(60, () => ({ minLength: 150_000 })) } } },
+    { a: 'é'.repeat(200_000) },
+  ],
+  ['many short texts', { properties: { a: { type: 'array' } } }, `{"a":[${'"a",'.repeat(2_000_000)}1]}`],
+  [
+    'one long text full of escapes',
+    { properties: { a: { type: 'string' } } },
+    `{"a":"${'a\\"'.repeat(2_700_000)}"}`,
+  ],
+]
+
+/** The longest time for which nothing else could run while a tool was called three times. */
+async function blockOf(schema: Buffer, json: Buffer): Promise<number> {
+  const validator = new ArgumentValidator({ tool: 't', schema, warn: () => {} })
+  let longest = 0
+  let last = performance.now()
+  let beat = setImmediate(function onBeat() {
+    longest = Math.max(longest, performance.now() - last)
+    last = performance.now()
+    beat = setImmediate(onBeat)
+  })
+  for (let call = 0; call < 3; call++) {
+    await validator.check(json)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  clearImmediate(beat)
+  return longest
+}
+
+function bytesOf(value: unknown): Buffer {
+  return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+describe('no schema and no arguments hold up the event loop', () => {
+  before(() => Promise.all([loadAjv('draft-07'), loadAjv('2020-12')]))
+
+  for (const [title, schema, args] of bombs) {
+    it(title, async () => {
+      const [schemaJson, json] = [bytesOf(schema), bytesOf(args)]
+      let block = await blockOf(schemaJson, json)
+      // Another process may have had the processor; a bomb is slow every time.
+      for (let again = 0; again < 2 && block >= BLOCK_MAX_MS; again++) block = await blockOf(schemaJson, json)
+      assert.ok(block < BLOCK_MAX_MS, `${block.toFixed(1)} ms`)
+    })
+  }
+
+  it('a tool whose schema keeps running out of its budget is no longer checked', async () => {
+    const warnings: string[] = []
+    const warn = (message: string): unknown => warnings.push(message)
+    const validator = new ArgumentValidator({ tool: 't', schema: bytesOf(tree), warn })
+    for (let call = 0; call < schemaLimits.overrunsMax - 1; call++)
+      await validator.check(bytesOf(nested(100)))
+    assert.notEqual(await validator.check(bytesOf('{"l":1}')), undefined)
+    await validator.check(bytesOf(nested(100)))
+    assert.equal(await validator.check(bytesOf('{"l":1}')), undefined)
+    assert.equal(warnings.length, 1)
+  })
+})

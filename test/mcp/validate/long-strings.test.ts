@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { shortenLongStrings } from '../../../src/mcp/validate/long-strings.js'
+
+const LONG = 4097
+
+/** What the result should be once parsed. */
+function shortened(value: unknown, standIn: string): unknown {
+  if (typeof value === 'string') {
+    return Buffer.byteLength(JSON.stringify(value)) - 2 >= LONG ? standIn : value
+  }
+  if (Array.isArray(value)) return value.map((item) => shortened(item, standIn))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shortened(inner, standIn)]))
+}
+
+function standIn(): string {
+  const value: unknown = JSON.parse(shortenLongStrings(Buffer.from(`["${'a'.repeat(LONG)}"]`), 1e6) ?? '[]')
+  return Array.isArray(value) ? String(value[0]) : ''
+}
+
+describe('shortenLongStrings', () => {
+  it('replaces long values and nothing else', () => {
+    // Pieces that make the end of a string hard to find, and lengths around the limit.
+    const piece = fc.constantFrom('a', '"', '\\', '\\"', 'é', '😀', '\n', '{', ':', 'x'.repeat(70))
+    const filler = fc.constantFrom(0, 0, 0, 60, 64, 65, 4090, 4095, 4096, 4097, 9000)
+    const text = fc.tuple(fc.array(piece, { maxLength: 8 }), filler, fc.constantFrom('a', '\\', '"', 'é'))
+    const string = text.map(([parts, count, fill]) => parts.join('') + fill.repeat(count) + parts.join(''))
+    const value = fc.oneof(string, fc.integer(), fc.array(string, { maxLength: 3 }), fc.constant(null))
+    fc.assert(
+      fc.property(fc.dictionary(string, value, { maxKeys: 5 }), fc.constantFrom(0, 2), (object, indent) => {
+        const json = Buffer.from(JSON.stringify(object, undefined, indent))
+        assert.deepEqual(JSON.parse(shortenLongStrings(json, 1e9) ?? ''), shortened(object, standIn()))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('keeps long names, with space before the colon too', () => {
+    const name = 'n'.repeat(LONG)
+    const text = shortenLongStrings(Buffer.from(`{"${name}" \n:"${'v'.repeat(LONG)}"}`), 1e6)
+    assert.deepEqual(Object.keys(JSON.parse(text ?? '{}')), [name])
+    assert.ok((text ?? '').length < LONG + 1000)
+  })
+
+  it('gives up when too much is left', () => {
+    const json = Buffer.from(JSON.stringify(['b'.repeat(LONG - 1), 'b'.repeat(LONG - 1), 'a'.repeat(1e6)]))
+    assert.equal(shortenLongStrings(json, 8000), undefined)
+    assert.notEqual(shortenLongStrings(json, 10_000), undefined)
+  })
+})
