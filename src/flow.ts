@@ -28,10 +28,10 @@ export class Flow {
 
   /** Something was sent to the client. */
   sent(): void {
-    const { connection, limits, readServers, tooSlow } = this.#parts
+    const { connection, limits } = this.#parts
     if (!connection.congested) return
-    readServers(false)
-    if (connection.backlogBytes > limits.backlogBytesMax) tooSlow(connection.backlogBytes)
+    this.#parts.readServers(false)
+    if (connection.backlogBytes > limits.backlogBytesMax) this.#parts.tooSlow(connection.backlogBytes)
   }
 
   /** The client takes bytes again. */

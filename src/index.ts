@@ -11,7 +11,7 @@ export type { ForwardEvent, Hop, WireEvent, WireTap } from './jsonrpc/wire-tap.j
 export { type Limits, limits } from './limits.js'
 export { type AttachedSession, type Proxy, type ProxyOptions, createProxy } from './proxy.js'
 export { realRuntime } from './runtime.js'
-export type { SessionEnd } from './session.js'
+export type { SessionEnd } from './session-parts.js'
 export { memoryPair } from './transports/memory.js'
 export { stdio } from './transports/stdio.js'
 export { UpstreamError } from './upstream/errors.js'

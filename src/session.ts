@@ -3,50 +3,25 @@
 // Every request that arrives here leaves here once: answered, refused, or
 // cancelled by the client that sent it.
 
-import { BatchReply, Batches } from './batch-reply.js'
+import { Answers } from './answers.js'
+import type { BatchReply } from './batch-reply.js'
 import { Flow } from './flow.js'
 import { splitBatch } from './jsonrpc/batch.js'
-import { type ErrorBody, buildError, buildResult } from './jsonrpc/build.js'
 import type { Connection } from './jsonrpc/connection.js'
 import { FrameError, type TransportError } from './jsonrpc/errors.js'
 import { type NotificationFrame, type RequestFrame, type ResponseFrame, readFrame } from './jsonrpc/frame.js'
 import type { Line } from './jsonrpc/line.js'
-import { Peer, type PeerOptions, type PeerOwner } from './jsonrpc/peer.js'
+import { Peer, type PeerOwner } from './jsonrpc/peer.js'
 import { type RequestId, canonical } from './jsonrpc/request-id.js'
-import type { WireBytes } from './jsonrpc/splice.js'
-import type { SessionLimits } from './limits.js'
 import { Call, type Outcome } from './mcp/call.js'
-import type { ClientLeg, Received, ServerDescription } from './mcp/eras/leg.js'
+import type { Received, ServerDescription } from './mcp/eras/leg.js'
 import { invalidRequest, malformed, shuttingDown, tooManyCalls } from './mcp/error-codes.js'
 import type { RequestRow } from './mcp/method-row.js'
 import type { Question } from './questions.js'
 import type { Reach } from './reach.js'
+import type { SessionEnd, SessionParts } from './session-parts.js'
 import { SessionPort } from './session-port.js'
-import type { LogSink, Runtime, Timer } from './upstream/host.js'
-
-export interface SessionParts {
-  readonly leg: ClientLeg
-  readonly limits: SessionLimits
-  /** How long calls may still finish once the client ends the session. */
-  readonly drainMs: number
-  readonly runtime: Runtime
-  readonly log: LogSink
-  readonly watch: Pick<PeerOptions, 'wire' | 'forwarded'>
-  /** What the client reaches, once it has said who it is. */
-  reach(port: SessionPort, peer: Peer<Question>): Reach
-}
-
-/** How a session ended. */
-export interface SessionEnd {
-  /** 0, unless the client sent `exit` without `shutdown`. */
-  readonly exitCode: number
-  readonly cause: TransportError | undefined
-}
-
-interface Held {
-  readonly frame: RequestFrame
-  readonly row: RequestRow
-}
+import type { Timer } from './upstream/host.js'
 
 /** The session of one client. */
 export class Session implements PeerOwner<Question> {
@@ -56,10 +31,10 @@ export class Session implements PeerOwner<Question> {
   readonly #peer: Peer<Question>
   readonly #port: SessionPort
   readonly #calls = new Map<RequestId, Call>()
-  readonly #batches = new Batches()
   readonly #flow: Flow
+  readonly #answers: Answers
   /** Calls that wait for the answer to `initialize`; undefined when none is being made. */
-  #held: Held[] | undefined
+  #held: Call[] | undefined
   #reached: Reach | undefined
   #draining: { exitCode: number; readonly timer: Timer } | undefined
   #ended: (end: SessionEnd) => void = () => {}
@@ -85,6 +60,7 @@ export class Session implements PeerOwner<Question> {
       readServers: (on) => this.#reached?.read(on),
       tooSlow: (bytes) => this.#tooSlow(bytes),
     })
+    this.#answers = new Answers(this.#peer, parts.leg, this.#flow)
     this.#peer.start()
   }
 
@@ -98,7 +74,7 @@ export class Session implements PeerOwner<Question> {
 
   request(frame: RequestFrame): void {
     if (this.#calls.has(canonical(frame.id)))
-      return this.#refuse(frame.id, invalidRequest(`id ${frame.id} is in use`))
+      return this.#answers.refuse(frame.id, invalidRequest(`id ${frame.id} is in use`))
     this.#handle(frame, this.#parts.leg.received(frame))
   }
 
@@ -131,7 +107,7 @@ export class Session implements PeerOwner<Question> {
   batch(line: Line): void {
     if (!this.#parts.leg.batching) {
       const { version } = this.#parts.leg.profile.revision
-      return this.#refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
+      return this.#answers.refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
     }
     let lines: Line[]
     try {
@@ -140,19 +116,19 @@ export class Session implements PeerOwner<Question> {
       if (!(error instanceof FrameError)) throw error
       return this.malformed(error)
     }
-    const reply = new BatchReply((bytes) => this.#peer.send(bytes))
+    const reply = this.#answers.newBatch()
     for (const member of lines) this.#member(member, reply)
     reply.seal()
   }
 
   malformed(error: FrameError): void {
-    this.#refuse(error.id, malformed(error))
+    this.#answers.refuse(error.id, malformed(error))
   }
 
   oversize(id: RequestId | undefined, question: Question | undefined, bytes: number): void {
     const { lineBytesMax } = this.#parts.limits.ndjson
     const error = invalidRequest(`a message of ${bytes} bytes is over the limit of ${lineBytesMax}`)
-    if (question === undefined) this.#refuse(id, error)
+    if (question === undefined) this.#answers.refuse(id, error)
     else question.asker.refused(question.id, error)
   }
 
@@ -165,7 +141,7 @@ export class Session implements PeerOwner<Question> {
   }
 
   closed(_unanswered: readonly Question[], cause: TransportError | undefined): void {
-    for (const call of [...this.#calls.values()]) call.cancel(undefined)
+    for (const call of this.#calls.values()) call.cancel(undefined)
     this.#draining?.timer.cancel()
     const exitCode = this.#draining?.exitCode ?? 0
     void (this.#reached?.leave() ?? Promise.resolve()).finally(() => this.#ended({ exitCode, cause }))
@@ -174,15 +150,15 @@ export class Session implements PeerOwner<Question> {
   #handle(frame: RequestFrame, received: Received): void {
     switch (received.kind) {
       case 'call':
-        return this.#held === undefined ? this.#call(frame, received.row) : this.#hold(frame, received.row)
+        return this.#call(frame, received.row)
       case 'reply':
-        return this.#say(frame.id, buildResult(frame.id, received.result))
+        return this.#answers.reply(frame.id, received.result)
       case 'refused':
-        return this.#refuse(frame.id, received.error)
+        return this.#answers.refuse(frame.id, received.error)
       case 'level':
         this.#port.setLevel(received.level)
         this.#reach().level(received.level)
-        return this.#say(frame.id, buildResult(frame.id, '{}'))
+        return this.#answers.reply(frame.id, '{}')
       case 'open':
         this.#held = []
         return void this.#open(frame.id, received.reply)
@@ -194,65 +170,36 @@ export class Session implements PeerOwner<Question> {
     const reach = this.#reach()
     await reach.settled
     this.#port.forgetChanges()
-    this.#say(id, buildResult(id, reply(reach.describe())))
+    this.#answers.reply(id, reply(reach.describe()))
     const held = this.#held ?? []
     this.#held = undefined
-    for (const { frame, row } of held) this.#call(frame, row)
+    for (const call of held) if (!call.settled) reach.router.route(call)
     this.#closeWhenIdle()
   }
 
-  #hold(frame: RequestFrame, row: RequestRow): void {
-    if (this.#held === undefined || this.#held.length >= this.#parts.limits.callsMax) {
-      this.#refuse(frame.id, tooManyCalls())
-    } else this.#held.push({ frame, row })
-  }
-
   #call(frame: RequestFrame, row: RequestRow): void {
-    if (this.#calls.size >= this.#parts.limits.callsMax) return this.#refuse(frame.id, tooManyCalls())
+    if (this.#calls.size >= this.#parts.limits.callsMax) return this.#answers.refuse(frame.id, tooManyCalls())
     const call = new Call(frame, row, this.#port, (settled, outcome) => this.#settled(settled, outcome))
     this.#calls.set(call.key, call)
-    this.#reach().router.route(call)
+    if (this.#held === undefined) return this.#reach().router.route(call)
+    call.keep()
+    this.#held.push(call)
   }
 
   #settled(call: Call, outcome: Outcome): void {
-    const { id } = call.frame
     this.#calls.delete(call.key)
-    this.#say(id, this.#bytesOf(id, outcome))
+    this.#answers.settle(call.frame.id, outcome)
     if (this.#draining !== undefined) this.#closeWhenIdle()
-  }
-
-  #bytesOf(id: RequestId, outcome: Outcome): WireBytes | undefined {
-    switch (outcome.kind) {
-      case 'answered':
-        return this.#peer.answerBytes(outcome.frame, outcome.edits, id)
-      case 'result':
-        return buildResult(id, outcome.result)
-      case 'failed':
-        return buildError(id, outcome.error)
-      case 'cancelled':
-        return undefined
-    }
-  }
-
-  /** The one place from which a request's answer leaves. */
-  #say(id: RequestId | undefined, answer: WireBytes | undefined): void {
-    if (this.#batches.takes(id, answer) || answer === undefined) return
-    this.#peer.send(answer)
-    this.#flow.sent()
-  }
-
-  #refuse(id: RequestId | undefined, error: ErrorBody): void {
-    this.#say(id, buildError(id, error, this.#parts.leg.profile.revision.orphanId))
   }
 
   #member(line: Line, reply: BatchReply): void {
     try {
       const frame = readFrame(line, this.#parts.limits.frame)
-      if (frame.kind === 'request') this.#batches.expect(canonical(frame.id), reply)
+      if (frame.kind === 'request') this.#answers.expect(canonical(frame.id), reply)
       this.#peer.receive(frame)
     } catch (error) {
       if (!(error instanceof FrameError)) throw error
-      reply.add(buildError(error.id, malformed(error), this.#parts.leg.profile.revision.orphanId))
+      reply.add(this.#answers.refusal(error.id, malformed(error)))
     }
   }
 
@@ -276,7 +223,7 @@ export class Session implements PeerOwner<Question> {
   }
 
   #giveUp(): void {
-    for (const call of [...this.#calls.values()]) call.fail(shuttingDown())
+    for (const call of this.#calls.values()) call.fail(shuttingDown())
     void this.#peer.close()
   }
 

@@ -9,22 +9,26 @@ import type { WireBytes } from './splice.js'
 export interface Sink {
   /** One message; the view is the receiver's to keep. */
   message(line: Line): void
-  /** A message over the limit was skipped; its id is given where it could be found on the way. */
-  oversize(id: RequestId | undefined, bytes: number): void
+  /**
+   * A message over the limit was skipped; its id is given where exactly one was found on the way.
+   *
+   * `isCall` says that it has a `method`, so that the id is its sender's own and not that of an answer.
+   */
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
   /** The connection takes bytes again after it was congested. */
   drained(): void
   /** The other end will send nothing more; it may still read. */
   ended(): void
-  /** Called once; nothing comes after it. `cause` is undefined when the other end closed in order. */
+  /** Called once; nothing comes after it. `cause` is undefined when either end closed in order. */
   closed(cause: TransportError | undefined): void
   /** The bytes of every read and write, as the operating system sees them. */
   readonly wire?: (direction: 'in' | 'out', bytes: Uint8Array) => void
 }
 
-/** A channel of messages. It starts silent, delivers to one sink, and closes once. */
+/** A channel of messages. It starts silent, delivers to one sink, and closes once; no promise of it rejects. */
 export interface Connection {
   start(sink: Sink): void
-  /** Queues a message; resolves when the connection takes more, at once unless it is congested. */
+  /** Queues a message, or drops it once closed; resolves when the connection takes more, at once unless congested. */
   send(bytes: WireBytes): Promise<void>
   /** Whether more is queued than the other end has taken for a while; `drained` follows. */
   readonly congested: boolean
@@ -32,6 +36,6 @@ export interface Connection {
   readonly backlogBytes: number
   /** Stops or resumes reading, so that the other end feels the back-pressure. */
   read(on: boolean): void
-  /** Sends what is queued, then closes. */
+  /** Sends what is queued, then closes; every caller waits for the same end. */
   close(): Promise<void>
 }

@@ -1,28 +1,37 @@
 // The id of a message that is too long to keep.
 //
 // The message is dropped while it arrives, in chunks of any size. Servers write
-// `id` first or last, so the whole of it is walked; nothing is validated, since
-// nothing but the id survives.
+// `id` first or last, so the whole of it is walked; nothing but the id is
+// validated, since nothing else survives.
 
 import { Buffer } from 'node:buffer'
 import { type RequestId, readId } from './request-id.js'
+import { Scanner } from './scan.js'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const TOKEN_BYTES_MAX = 1024
 
-/** Finds the value of the top-level `id` in an object that is fed chunk by chunk. */
+/** Finds the top-level `id` of an object that is fed chunk by chunk. */
 export class IdFinder {
   #depth = 0
   #inString = false
   #escaped = false
   #expectsValue = false
-  #isIdValue = false
+  #key = ''
   #token: number[] = []
+  #ids = 0
   #found: RequestId | undefined
+  #isCall = false
 
+  /** Undefined when there is none, when there are several, and when it is not acceptable. */
   get id(): RequestId | undefined {
-    return this.#found
+    return this.#ids === 1 ? this.#found : undefined
+  }
+
+  /** Whether the message has a `method`: a request or notification, whose id is its sender's own. */
+  get isCall(): boolean {
+    return this.#isCall
   }
 
   push(chunk: Uint8Array): void {
@@ -43,9 +52,8 @@ export class IdFinder {
     switch (c) {
       case QUOTE:
         this.#inString = true
-        if (this.#depth !== 1) return
-        if (!this.#expectsValue) this.#token = []
-        return this.#keep(c)
+        if (this.#depth === 1) this.#keep(c)
+        return
       case 0x7b:
       case 0x5b:
         this.#depth++
@@ -66,15 +74,18 @@ export class IdFinder {
 
   #colon(): void {
     if (this.#depth !== 1) return
-    this.#isIdValue = Buffer.from(this.#token).toString('latin1') === '"id"'
+    this.#key = Buffer.from(this.#token).toString('latin1')
+    if (this.#key === '"method"') this.#isCall = true
     this.#expectsValue = true
     this.#token = []
   }
 
   #endValue(): void {
     if (this.#depth !== 1) return
-    if (this.#isIdValue) this.#found = idOf(Buffer.from(this.#token))
-    this.#isIdValue = false
+    if (this.#expectsValue && this.#key === '"id"') {
+      this.#ids++
+      this.#found = idOf(Buffer.from(this.#token))
+    }
     this.#expectsValue = false
     this.#token = []
   }
@@ -86,7 +97,9 @@ export class IdFinder {
 
 function idOf(token: Buffer): RequestId | undefined {
   try {
-    return token.length > TOKEN_BYTES_MAX ? undefined : readId(token, 0, token.length)
+    const scanner = new Scanner(token, 1)
+    scanner.finish(scanner.value(0, 0))
+    return readId(token, 0, token.length)
   } catch {
     return undefined
   }

@@ -26,7 +26,11 @@ function brand(text: string): RequestId {
 /** The longest id that is accepted, in bytes. */
 const ID_BYTES_MAX = 1024
 
+/** No writer spells an integer longer than this. */
+const NUMBER_CHARS_MAX = 32
+
 const integer = /^(?:0|-?[1-9][0-9]{0,14})$/
+const decimal = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 const plainString = /^"[\x20\x21\x23-\x5b\x5d-\x7e]*"$/
 
 /**
@@ -35,12 +39,40 @@ const plainString = /^"[\x20\x21\x23-\x5b\x5d-\x7e]*"$/
  * @throws FrameError `FRAME_ID` unless it is a string or an integer (MCP: basic, Requests)
  */
 export function readId(bytes: Buffer, start: number, end: number): RequestId {
+  const small = smallNumber(bytes, start, end)
+  if (small !== undefined) return numericId(small)
   if (end - start > ID_BYTES_MAX) {
     throw new FrameError('FRAME_ID', `'id' is longer than ${ID_BYTES_MAX} bytes`, start)
   }
   const text = brand(bytes.toString('utf8', start, end))
-  if (text.startsWith('"') || integer.test(text) || Number.isSafeInteger(Number(text))) return text
+  if (text.startsWith('"') || isInteger(text)) return text
   throw new FrameError('FRAME_ID', "'id' must be a string or an integer", start)
+}
+
+/** The value of one to nine digits without a leading zero, as nearly every id is written. */
+function smallNumber(bytes: Buffer, start: number, end: number): number | undefined {
+  if (end - start > 9 || (bytes[start] === 0x30 && end - start > 1)) return undefined
+  let value = 0
+  for (let at = start; at < end; at++) {
+    const digit = (bytes[at] ?? 0) - 0x30
+    if (digit < 0 || digit > 9) return undefined
+    value = value * 10 + digit
+  }
+  return value
+}
+
+/**
+ * Whether a JSON number is an integer that a double holds exactly, however it is spelled: `10e-1` is.
+ *
+ * `1e-400` is not, though `Number` reads it as zero: two ids must not become one by rounding.
+ */
+function isInteger(text: string): boolean {
+  const parts = text.length > NUMBER_CHARS_MAX ? null : decimal.exec(text)
+  if (parts === null || !Number.isSafeInteger(Number(text))) return false
+  const [, whole = '', fraction = '', exponent = '0'] = parts
+  const digits = whole + fraction
+  const zeros = digits.length - digits.replace(/0+$/, '').length
+  return zeros === digits.length || Number(exponent) + zeros >= fraction.length
 }
 
 export function numericId(value: number): MintedId {

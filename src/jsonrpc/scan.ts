@@ -5,8 +5,9 @@
 // accepts exactly what `JSON.parse` accepts of well-formed UTF-8, up to a depth.
 //
 // Long strings are where the bytes are. One pass over the text finds out whether
-// it holds any control byte; when it holds none, as nearly always, a string's
-// end is found by the engine's own byte search instead of a loop over its bytes.
+// it holds any control byte, so the end of a string can be left to the engine's
+// own byte search. What a search found is kept: a text is searched once, however
+// its quotes and backslashes lie.
 
 import { isUtf8 } from 'node:buffer'
 import { HAS_CONTROL, HAS_HIGH, byteKinds, validPrefix } from './byte-kinds.js'
@@ -46,7 +47,9 @@ export class Scanner {
   readonly bytes: Buffer
   readonly #end: number
   readonly #depthMax: number
-  readonly #hasControls: boolean
+  /** Whether any byte is below 0x20; in JSON only white space between tokens is. */
+  readonly hasControls: boolean
+  #nextQuote = -1
   #nextBackslash = -1
 
   /** @throws FrameError `FRAME_UTF8` when the bytes are not UTF-8 */
@@ -55,7 +58,7 @@ export class Scanner {
     this.#end = bytes.length
     this.#depthMax = depthMax
     const kinds = byteKinds(bytes)
-    this.#hasControls = (kinds & HAS_CONTROL) !== 0
+    this.hasControls = (kinds & HAS_CONTROL) !== 0
     if ((kinds & HAS_HIGH) !== 0 && !isUtf8(bytes)) {
       throw new FrameError('FRAME_UTF8', 'the message is not UTF-8', validPrefix(bytes))
     }
@@ -70,8 +73,7 @@ export class Scanner {
   }
 
   skipSpace(at: number): number {
-    let c = this.byte(at)
-    while (c === SPACE || c === LF || c === CR || c === TAB) c = this.byte(++at)
+    while (isSpace(this.byte(at))) at++
     return at
   }
 
@@ -105,22 +107,20 @@ export class Scanner {
   string(at: number): number {
     const bytes = this.bytes
     let i = at + 1
-    let near = this.#hasControls ? this.#end : Math.min(i + NEAR_BYTES, this.#end)
     for (;;) {
+      const near = Math.min(i + NEAR_BYTES, this.#end)
       while (i < near) {
         const c = bytes[i] ?? END
         if (c === QUOTE) return i + 1
         if (c === BACKSLASH) i = this.#escape(i)
-        else if (c < SPACE) this.fail(i, 'unescaped control character in a string')
+        else if (c < SPACE) this.#refuseControls(i, near)
         else i++
       }
-      if (i >= this.#end) this.fail(this.#end, 'unterminated string')
-      const quote = bytes.indexOf(QUOTE, i)
-      if (quote < 0) this.fail(this.#end, 'unterminated string')
-      const backslash = this.#backslashFrom(i)
-      if (backslash > quote) return quote + 1
-      i = this.#escape(backslash)
-      near = Math.min(i + NEAR_BYTES, this.#end)
+      const stop = Math.min(this.#quoteFrom(i), this.#backslashFrom(i))
+      if (this.hasControls) this.#refuseControls(i, stop)
+      if (stop >= this.#end) this.fail(this.#end, 'unterminated string')
+      if (bytes[stop] === QUOTE) return stop + 1
+      i = this.#escape(stop)
     }
   }
 
@@ -203,13 +203,25 @@ export class Scanner {
     }
   }
 
-  /** Cached, so that a text without backslashes is searched for them once. */
+  #quoteFrom(at: number): number {
+    if (this.#nextQuote < at) this.#nextQuote = this.#find(QUOTE, at)
+    return this.#nextQuote
+  }
+
   #backslashFrom(at: number): number {
-    if (this.#nextBackslash < at) {
-      const found = this.bytes.indexOf(BACKSLASH, at)
-      this.#nextBackslash = found < 0 ? this.#end : found
-    }
+    if (this.#nextBackslash < at) this.#nextBackslash = this.#find(BACKSLASH, at)
     return this.#nextBackslash
+  }
+
+  #find(c: number, at: number): number {
+    const found = this.bytes.indexOf(c, at)
+    return found < 0 ? this.#end : found
+  }
+
+  #refuseControls(from: number, to: number): void {
+    if ((byteKinds(this.bytes.subarray(from, to)) & HAS_CONTROL) === 0) return
+    const at = this.bytes.findIndex((c, i) => i >= from && c < SPACE)
+    this.fail(at, 'unescaped control character in a string')
   }
 
   #literal(at: number, word: string): number {
@@ -236,6 +248,10 @@ export class Scanner {
     while (isDigit(this.byte(i))) i++
     return i
   }
+}
+
+function isSpace(c: number): boolean {
+  return c <= SPACE && (c === SPACE || c === LF || c === CR || c === TAB)
 }
 
 function isDigit(c: number): boolean {

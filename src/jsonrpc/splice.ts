@@ -9,7 +9,7 @@ import { type Line, LF, lineAt } from './line.js'
 import type { Span } from './scan.js'
 
 /** Why a forwarded message may differ from what came in; the README prints this list. */
-export const editReasons = ['id', 'name', 'describe', 'progress-token'] as const
+export const editReasons = ['id', 'name', 'describe', 'progress-token', 'line-safe'] as const
 export type EditReason = (typeof editReasons)[number]
 
 /** Replaces the bytes of the span; an empty span inserts, empty bytes remove. */
@@ -39,6 +39,7 @@ export function splice<Why extends string>(input: Line, edits: readonly Edit<Why
   let to = 0
   for (const edit of edits) {
     assert(edit.start >= from && edit.end >= edit.start, 'edits are in order and do not overlap')
+    assert(edit.end <= input.length, 'edits lie in the input')
     to += copy(input, memory, to, from, edit.start)
     memory.set(edit.bytes, to)
     to += edit.bytes.length

@@ -80,7 +80,7 @@ export class Deadlines {
     this.#timer = undefined
     const now = this.#options.runtime.now()
     let earliest = Infinity
-    for (const flight of [...this.#flights()]) {
+    for (const flight of this.#flights()) {
       if (flight.deadline <= now) this.#expire(flight, this.#why(flight, now))
       else earliest = Math.min(earliest, flight.deadline)
     }

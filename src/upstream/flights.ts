@@ -1,7 +1,9 @@
 // The calls in flight on one link: each accepted one is settled exactly once, by
 // its answer, its deadline, the client's cancel, or the end of the connection.
 
+import type { FrameError } from '../jsonrpc/errors.js'
 import type { NotificationFrame, ResponseFrame } from '../jsonrpc/frame.js'
+import { IdFinder } from '../jsonrpc/id-finder.js'
 import type { Peer } from '../jsonrpc/peer.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
@@ -73,6 +75,15 @@ export class Flights {
     const isSame = bytes.toString() === token
     flight.call.client.tell(frame, isSame ? [] : [{ ...span, bytes, why: 'progress-token' }])
     return true
+  }
+
+  /** Whose answer an unacceptable message would have been. */
+  addressee(error: FrameError, line: Uint8Array): Flight | undefined {
+    if (error.unreadable) return undefined
+    const finder = new IdFinder()
+    finder.push(line)
+    const id = error.id ?? finder.id
+    return id === undefined ? undefined : this.#parts.peer.entry(id)
   }
 
   /** The answer came, but cannot be given. */

@@ -3,7 +3,6 @@
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { FrameError, TransportError } from '../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../jsonrpc/frame.js'
-import { IdFinder } from '../jsonrpc/id-finder.js'
 import { Peer, type PeerOptions, type PeerOwner } from '../jsonrpc/peer.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { Edit } from '../jsonrpc/splice.js'
@@ -192,7 +191,7 @@ export class Link implements PeerOwner<Flight>, Asker {
   }
 
   malformed(error: FrameError, line: Uint8Array): void {
-    const flight = this.#addressee(error, line)
+    const flight = this.#flights.addressee(error, line)
     if (flight !== undefined) {
       return this.#flights.spoilt(flight, 'invalid-answer', `its answer is invalid: ${error.message}`)
     }
@@ -231,14 +230,6 @@ export class Link implements PeerOwner<Flight>, Asker {
   /** Waits for the exit that explains the end of the connection, but not for long. */
   #explained(): Promise<unknown> {
     return within(this.dialed.ended, EXIT_WAIT_MS, this.#options.runtime)
-  }
-
-  #addressee(error: FrameError, line: Uint8Array): Flight | undefined {
-    if (error.unreadable) return undefined
-    const finder = new IdFinder()
-    finder.push(line)
-    const id = error.id ?? finder.id
-    return id === undefined ? undefined : this.#peer.entry(id)
   }
 
   #overloaded(): UpstreamError {

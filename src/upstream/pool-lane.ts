@@ -6,52 +6,27 @@
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../mcp/call.js'
-import type { ClientCapabilities } from '../mcp/capabilities.js'
 import type { ServerFacts } from '../mcp/eras/leg.js'
 import { methodNotFound } from '../mcp/error-codes.js'
 import type { ListItem } from '../mcp/lists.js'
 import type { ListKind, ServerNotificationRow, ServerRequestRow } from '../mcp/method-row.js'
 import { Audience } from './audience.js'
 import { asUpstreamError } from './errors.js'
-import type { LogSink } from './host.js'
+import type { LaneParts, Sharing } from './lane-parts.js'
 import type { Link, LinkOwner } from './link.js'
-import type { Listing } from './listing.js'
 import type { Member } from './member.js'
+import { Members } from './members.js'
 import { Notices } from './notices.js'
 import type { ServerConfig } from './server-config.js'
 import { Standing } from './standing.js'
 import type { Lane, UpstreamState } from './upstream.js'
-
-/** Who shares the processes of a lane. */
-export type Sharing =
-  /** Clients that can be asked nothing. */
-  | 'plain'
-  /** One client. */
-  | 'own'
-  /** Everybody; what a server asks belongs to the one askable call that runs. */
-  | 'shared'
-
-/** How a lane gets its processes, and what it tells when it ends. */
-export interface LaneParts {
-  readonly config: ServerConfig
-  readonly sharing: Sharing
-  /** What its servers are told that clients can do. */
-  readonly declared: ClientCapabilities
-  readonly listing: Listing
-  readonly log: LogSink
-  readonly membersMax: number
-  /** A process whose links report to `owner`; `opened` is awaited before calls start. */
-  member(owner: LinkOwner, opened: (link: Link, facts: ServerFacts) => void): Member
-  /** Nobody uses the lane any more. */
-  abandoned(lane: PoolLane): void
-}
 
 /** The processes of one server for one set of clients. */
 export class PoolLane implements Lane, LinkOwner {
   readonly config: ServerConfig
   readonly settled: Promise<void>
   readonly #parts: LaneParts
-  readonly #members: Member[] = []
+  readonly #members: Members
   readonly #audience = new Audience()
   readonly #notices: Notices
   readonly #standing: Standing
@@ -68,20 +43,16 @@ export class PoolLane implements Lane, LinkOwner {
       refresh: (link, lists) => this.#refresh(link, lists),
       kept: (message) => this.#log('debug', message),
     })
+    this.#members = new Members(() => this.#newMember(), parts.membersMax)
     this.settled = this.#first()
   }
 
   get state(): UpstreamState {
-    const states = this.#members.map((member) => member.supervisor.state)
-    if (states.includes('ready')) return 'connected'
-    if (states.includes('starting')) return 'starting'
-    // A process at rest comes back for the next call.
-    if (states.includes('stopped')) return this.#facts === undefined ? 'starting' : 'connected'
-    return states.includes('closed') ? 'disconnected' : 'error'
+    return this.#members.state(this.#facts !== undefined)
   }
 
   get failure(): string | undefined {
-    return this.#members.find((member) => member.supervisor.failure)?.supervisor.failure?.message
+    return this.#members.failure?.message
   }
 
   get capabilities(): ServerFacts['capabilities'] | undefined {
@@ -101,7 +72,7 @@ export class PoolLane implements Lane, LinkOwner {
   }
 
   get pids(): number[] {
-    return this.#members.flatMap((member) => member.supervisor.link?.dialed.pid ?? [])
+    return this.#members.links.flatMap((link) => link.dialed.pid ?? [])
   }
 
   join(client: ClientPort): this {
@@ -115,36 +86,36 @@ export class PoolLane implements Lane, LinkOwner {
 
   call(call: Call, edits: readonly Edit[]): void {
     if (call.row.subscribes !== undefined && this.#isSettledHere(call, call.row.subscribes)) return
-    this.#memberFor(call).call(call, edits)
+    this.#members.pick(call).call(call, edits)
   }
 
   level(client: ClientPort, level: string): void {
     this.#audience.setLevel(client, level)
     if (this.#facts?.capabilities.logging !== true) return
-    for (const link of this.#links()) this.#standing.sendLevel(link)
+    for (const link of this.#members.links) this.#standing.sendLevel(link)
   }
 
   rootsChanged(_client: ClientPort, frame: NotificationFrame): void {
     if (this.#parts.sharing !== 'own' || !this.#parts.declared.names.has('roots')) return
-    for (const link of this.#links()) link.pass(frame, [])
+    for (const link of this.#members.links) link.pass(frame, [])
   }
 
   read(client: ClientPort, on: boolean): void {
     if (this.#audience.only !== client) return
-    for (const link of this.#links()) link.read(on)
+    for (const link of this.#members.links) link.read(on)
   }
 
   async leave(client: ClientPort): Promise<void> {
     const unfollowed = this.#audience.remove(client)
     if (this.#parts.sharing === 'own') {
-      this.#parts.abandoned(this)
+      this.#parts.abandoned()
       return this.close()
     }
-    for (const link of this.#links()) this.#standing.unsubscribe(link, unfollowed)
+    for (const link of this.#members.links) this.#standing.unsubscribe(link, unfollowed)
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#members.map((member) => member.close()))
+    await this.#members.close()
   }
 
   // LinkOwner: what the server says that is not an answer.
@@ -201,7 +172,7 @@ export class PoolLane implements Lane, LinkOwner {
     // The pool puts the lane into place before its first process starts.
     await Promise.resolve()
     try {
-      await this.#addMember().supervisor.ready()
+      await this.#members.first.supervisor.ready()
       await this.#listed
     } catch (error) {
       // The supervisor has logged it, and calls will say it.
@@ -209,9 +180,8 @@ export class PoolLane implements Lane, LinkOwner {
     }
   }
 
-  #addMember(): Member {
-    const member = this.#parts.member(this, (link, facts) => this.#opened(member, link, facts))
-    this.#members.push(member)
+  #newMember(): Member {
+    const member: Member = this.#parts.member(this, (link, facts) => this.#opened(member, link, facts))
     return member
   }
 
@@ -221,7 +191,7 @@ export class PoolLane implements Lane, LinkOwner {
     this.#byLink.set(link, member)
     if (facts.capabilities.logging) this.#standing.sendLevel(link)
     this.#standing.resubscribe(link)
-    if (member !== this.#members[0]) return
+    if (member !== this.#members.first) return
     this.#listed = this.#parts.listing.refresh(link, facts.capabilities).then((changed) => {
       if (isReturn || changed.length > 0) this.#announce(changed)
     })
@@ -239,17 +209,6 @@ export class PoolLane implements Lane, LinkOwner {
     for (const client of this.#audience) client.listsChanged(changed)
   }
 
-  /** What can be asked about may run anywhere; the rest has to find what it left behind. */
-  #memberFor(call: Call): Member {
-    const [first] = this.#members
-    if (first === undefined) return this.#addMember()
-    if (!call.row.askable || this.#parts.membersMax < 2) return first
-    const free = this.#members.find((member) => member.available)
-    if (free !== undefined) return free
-    if (this.#members.length < this.#parts.membersMax) return this.#addMember()
-    return this.#members.reduce((least, member) => (member.load < least.load ? member : least))
-  }
-
   /** Keeps who follows what; true when others still follow, so that the server must not be told. */
   #isSettledHere(call: Call, subscribes: boolean): boolean {
     const uri = call.frame.params.members.string('uri')
@@ -261,10 +220,6 @@ export class PoolLane implements Lane, LinkOwner {
     if (this.#audience.unfollow(call.client, uri)) return false
     if (this.#audience.followersOf(uri).size === 0) return false
     return call.settle({ kind: 'result', result: '{}' })
-  }
-
-  #links(): Link[] {
-    return this.#members.flatMap((member) => member.supervisor.link ?? [])
   }
 
   #log(level: 'debug', message: string): void {

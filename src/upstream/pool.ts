@@ -15,7 +15,8 @@ import type { UpstreamLimits } from './limits.js'
 import { Link, type LinkOwner } from './link.js'
 import { Listing } from './listing.js'
 import { Member } from './member.js'
-import { PoolLane, type Sharing } from './pool-lane.js'
+import type { Sharing } from './lane-parts.js'
+import { PoolLane } from './pool-lane.js'
 import type { ServerConfig } from './server-config.js'
 import { type Opening, Supervisor } from './supervisor.js'
 import type { Lane, Upstream, UpstreamStatus } from './upstream.js'
@@ -117,7 +118,7 @@ export class Pool implements Upstream {
 
   #newLane(sharing: Sharing, declared: ClientCapabilities): PoolLane {
     const { limits, log } = this.#around
-    const lane = new PoolLane({
+    const lane: PoolLane = new PoolLane({
       config: this.config,
       sharing,
       declared,
@@ -125,7 +126,7 @@ export class Pool implements Upstream {
       log,
       membersMax: sharing === 'own' ? 1 : this.#pooling.processes,
       member: (owner, opened) => this.#newMember(sharing, declared, owner, opened),
-      abandoned: (abandoned) => this.#lanes.delete(abandoned),
+      abandoned: () => this.#lanes.delete(lane),
     })
     this.#lanes.add(lane)
     return lane

@@ -1,4 +1,4 @@
-import type { Runtime } from './host.js'
+import type { Runtime, Timer } from './host.js'
 
 /** What `promise` resolves to, or undefined when that takes longer than `waitMs`. */
 export async function within<T>(
@@ -6,14 +6,13 @@ export async function within<T>(
   waitMs: number,
   runtime: Pick<Runtime, 'setTimer'>,
 ): Promise<T | undefined> {
-  let stopWaiting = (): void => {}
+  let timer: Timer | undefined
   const late = new Promise<undefined>((resolve) => {
-    const timer = runtime.setTimer(waitMs, () => resolve(undefined))
-    stopWaiting = () => timer.cancel()
+    timer = runtime.setTimer(waitMs, () => resolve(undefined))
   })
   try {
     return await Promise.race([promise, late])
   } finally {
-    stopWaiting()
+    timer?.cancel()
   }
 }

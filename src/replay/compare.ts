@@ -1,0 +1,255 @@
+// What was expected against what came: equal, or where the first difference is.
+//
+// Two readings. `json` leaves the order of members, white space and the spelling
+// of strings free; numbers count as they are written, so `1.0` is not `1`.
+// `bytes` is that and then every byte, but for the places that may vary.
+
+import type { Span } from '../jsonrpc/scan.js'
+import { type ArrayNode, type JsonNode, type ObjectNode, memberOf, pathAt } from './json-tree.js'
+import { idOf } from './message.js'
+import { type Hole, type Pattern, REST } from './pattern.js'
+import { differingTimes } from './times.js'
+
+export type Mode = 'bytes' | 'json'
+
+/** The first difference. */
+export interface Difference {
+  /** The JSON path of the member. */
+  readonly path: string
+  readonly problem: string
+  /** The first byte that differs, counted from the start of the frame that came. */
+  readonly offset: number
+  /** The same place in the frame that was expected. */
+  readonly expectedOffset: number
+}
+
+export interface Received {
+  readonly bytes: Buffer
+  readonly tree: JsonNode
+}
+
+/** What is known when a frame comes. */
+export interface Knowledge {
+  /** Names and their values, as raw JSON. */
+  readonly values: ReadonlyMap<string, string>
+  /** Whether dates in texts may differ. */
+  readonly timesVary: boolean
+}
+
+export type Verdict =
+  | {
+      readonly kind: 'equal'
+      /** Names that got a value, as raw JSON. */
+      readonly bound: ReadonlyMap<string, string>
+      /** Dates that were accepted although they differ. */
+      readonly times: number
+    }
+  | { readonly kind: 'different'; readonly difference: Difference }
+
+export function compareFrames(pattern: Pattern, received: Received, mode: Mode, known: Knowledge): Verdict {
+  return new Comparison(pattern, received, mode, known).verdict()
+}
+
+/** One value that was accepted in the place of another. */
+interface Accepted {
+  readonly expected: Span
+  readonly received: Span
+}
+
+/** Compares one frame; lives for one call. */
+class Comparison {
+  readonly #pattern: Pattern
+  readonly #received: Received
+  readonly #mode: Mode
+  readonly #known: Knowledge
+  readonly #accepted: Accepted[] = []
+  readonly #bound = new Map<string, string>()
+  #times = 0
+
+  constructor(pattern: Pattern, received: Received, mode: Mode, known: Knowledge) {
+    this.#pattern = pattern
+    this.#received = received
+    this.#mode = mode
+    this.#known = known
+  }
+
+  verdict(): Verdict {
+    const { tree, bytes } = this.#pattern
+    const came = this.#received.tree
+    const whole = { start: 0, end: bytes.length }
+    const difference =
+      tree.kind === 'array' && came.kind === 'array'
+        ? this.#batch(tree, came)
+        : (this.#node(tree, came, '$') ?? this.#bytes(whole, { start: 0, end: this.#received.bytes.length }))
+    if (difference !== undefined) return { kind: 'different', difference }
+    return { kind: 'equal', bound: this.#bound, times: this.#times }
+  }
+
+  /** The answers of a batch come in any order (JSON-RPC 2.0, section 6). */
+  #batch(expected: ArrayNode, came: ArrayNode): Difference | undefined {
+    const left = [...came.items]
+    const ordered = expected.items.map((item) => {
+      const at = left.findIndex((candidate) => idOf(candidate) === idOf(item))
+      return left.splice(at === -1 ? 0 : at, 1)[0]
+    })
+    if (left.length > 0 || ordered.includes(undefined)) return this.#items(expected, came, '$')
+    for (const [at, item] of expected.items.entries()) {
+      const answer = ordered[at]
+      if (answer === undefined) continue
+      const found = this.#node(item, answer, `$[${came.items.indexOf(answer)}]`) ?? this.#bytes(item, answer)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  #node(expected: JsonNode, came: JsonNode, path: string): Difference | undefined {
+    const hole = this.#pattern.holes.get(expected.start)
+    if (hole !== undefined) return this.#hole(hole, expected, came, path)
+    if (expected.kind === 'object' && came.kind === 'object') return this.#members(expected, came, path)
+    if (expected.kind === 'array' && came.kind === 'array') return this.#items(expected, came, path)
+    if (expected.kind === 'string' && came.kind === 'string') {
+      if (expected.text === came.text) return undefined
+      const times = this.#known.timesVary ? differingTimes(expected.text, came.text) : 0
+      if (times > 0) return this.#accept(expected, came, times)
+    } else if (this.#expectedText(expected) === this.#cameText(came)) return undefined
+    return this.#differs(expected, came, path, `is ${kindOf(came, expected)}`)
+  }
+
+  #members(expected: ObjectNode, came: ObjectNode, path: string): Difference | undefined {
+    const left = [...came.members]
+    for (const { name, value } of expected.members) {
+      if (name === REST && this.#pattern.open.has(expected.start)) continue
+      const at = left.findIndex((member) => member.name === name)
+      const [member] = at === -1 ? [] : left.splice(at, 1)
+      if (member === undefined) {
+        const offset = came.end - 1
+        return { path: memberOf(path, name), problem: 'is missing', offset, expectedOffset: value.start }
+      }
+      const found = this.#node(value, member.value, memberOf(path, name))
+      if (found !== undefined) return found
+    }
+    const [extra] = this.#pattern.open.has(expected.start) ? [] : left
+    if (extra === undefined) return undefined
+    const where = { offset: extra.keyStart, expectedOffset: expected.end - 1 }
+    return { path: memberOf(path, extra.name), problem: 'is not expected', ...where }
+  }
+
+  #items(expected: ArrayNode, came: ArrayNode, path: string): Difference | undefined {
+    for (const [at, item] of expected.items.entries()) {
+      const other = came.items[at]
+      const here = `${path}[${at}]`
+      if (other === undefined) {
+        return { path: here, problem: 'is missing', offset: came.end - 1, expectedOffset: item.start }
+      }
+      const found = this.#node(item, other, here)
+      if (found !== undefined) return found
+    }
+    const extra = came.items[expected.items.length]
+    if (extra === undefined) return undefined
+    const where = { offset: extra.start, expectedOffset: expected.end - 1 }
+    return { path: `${path}[${expected.items.length}]`, problem: 'is not expected', ...where }
+  }
+
+  #hole(hole: Hole, expected: JsonNode, came: JsonNode, path: string): Difference | undefined {
+    const raw = this.#cameText(came)
+    const refused = this.#refusal(hole, expected, came, raw)
+    if (refused !== undefined) return this.#differs(expected, came, path, refused)
+    if (hole.kind === 'bind') this.#bound.set(hole.name, raw)
+    return this.#accept(expected, came, 0)
+  }
+
+  /** Why the value may not stand there. */
+  #refusal(hole: Hole, expected: JsonNode, came: JsonNode, raw: string): string | undefined {
+    switch (hole.kind) {
+      case 'any':
+      case 'bind':
+        return undefined
+      case 'string':
+      case 'number':
+        return came.kind === hole.kind ? undefined : `is ${kindOf(came, undefined)}, not a ${hole.kind}`
+      case 'match':
+        if (came.kind !== 'string') return `is ${kindOf(came, undefined)}, not a string`
+        return hole.expression.test(came.text) ? undefined : `does not match ${hole.expression.source}`
+      case 'literal':
+        return came.kind === 'string' && came.text === hole.text ? undefined : `is not "${hole.text}"`
+      case 'same': {
+        const value =
+          this.#bound.get(hole.name) ?? this.#known.values.get(hole.name) ?? this.#expectedText(expected)
+        return raw === value ? undefined : `is not ${value}, which came before`
+      }
+    }
+  }
+
+  #accept(expected: Span, received: Span, times: number): undefined {
+    this.#accepted.push({ expected, received })
+    this.#times += times
+  }
+
+  #differs(expected: Span, came: Span, path: string, problem: string): Difference {
+    const a = this.#pattern.bytes.subarray(expected.start, expected.end)
+    const b = this.#received.bytes.subarray(came.start, came.end)
+    const same = commonLength(a, b)
+    return { path, problem, offset: came.start + same, expectedOffset: expected.start + same }
+  }
+
+  /** The first byte of a span that differs although its values are equal. */
+  #bytes(expected: Span, came: Span): Difference | undefined {
+    if (this.#mode === 'json' || this.#pattern.open.size > 0) return undefined
+    const wanted = this.#filled(expected)
+    const got = this.#received.bytes.subarray(came.start, came.end)
+    if (wanted.equals(got)) return undefined
+    const same = commonLength(wanted, got)
+    const offset = came.start + same
+    const path = pathAt(this.#received.tree, offset)
+    return { path, problem: 'is written differently', offset, expectedOffset: this.#unfilled(expected, same) }
+  }
+
+  /** The expected bytes with what was accepted in its place. */
+  #filled(span: Span): Buffer {
+    const { bytes } = this.#pattern
+    const parts: Buffer[] = []
+    let from = span.start
+    for (const { expected, received } of this.#acceptedIn(span)) {
+      parts.push(bytes.subarray(from, expected.start))
+      parts.push(this.#received.bytes.subarray(received.start, received.end))
+      from = expected.end
+    }
+    return Buffer.concat([...parts, bytes.subarray(from, span.end)])
+  }
+
+  /** Where the byte at `offset` of the filled span stands in the expected frame. */
+  #unfilled(span: Span, offset: number): number {
+    let at = span.start + offset
+    for (const { expected, received } of this.#acceptedIn(span)) {
+      if (at < expected.start) break
+      at = Math.max(expected.start, at - (received.end - received.start) + (expected.end - expected.start))
+    }
+    return at
+  }
+
+  #acceptedIn(span: Span): Accepted[] {
+    return this.#accepted
+      .filter(({ expected }) => span.start <= expected.start && expected.end <= span.end)
+      .sort((a, b) => a.expected.start - b.expected.start)
+  }
+
+  #expectedText(node: Span): string {
+    return this.#pattern.bytes.toString('utf8', node.start, node.end)
+  }
+
+  #cameText(node: Span): string {
+    return this.#received.bytes.toString('utf8', node.start, node.end)
+  }
+}
+
+function kindOf(came: JsonNode, expected: JsonNode | undefined): string {
+  if (came.kind === expected?.kind) return 'another value'
+  return came.kind === 'null' ? 'null' : `${/^[aeiou]/.test(came.kind) ? 'an' : 'a'} ${came.kind}`
+}
+
+function commonLength(left: Uint8Array, right: Uint8Array): number {
+  const end = Math.min(left.length, right.length)
+  let at = 0
+  while (at < end && left[at] === right[at]) at++
+  return at
+}

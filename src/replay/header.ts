@@ -1,0 +1,70 @@
+// The first line of a transcript: what it was made with, and what to replay it against.
+
+import { type JsonNode, type ObjectNode, child, textOf } from './json-tree.js'
+import { refuseUnknown } from './line.js'
+import { PatternError } from './pattern.js'
+
+export interface Header {
+  /** Made by `--record`: values that the other end chooses anew are told by their places. */
+  readonly recorded: boolean
+  /** A server of its own to start; undefined replays against the proxy. */
+  readonly command: readonly string[] | undefined
+  /** What the proxy is started with. */
+  readonly args: readonly string[] | undefined
+  /** The proxy's configuration, as JSON. */
+  readonly config: string | undefined
+  /** Environment variables on top of our own. */
+  readonly env: ReadonlyMap<string, string>
+}
+
+const VERSION = '1'
+
+const KEYS: ReadonlySet<string> = new Set([
+  ...['mcps', 'title', 'comment', 'recorded', 'command', 'args', 'config', 'env', 'revision', 'at', 'version'],
+])
+
+/** @throws PatternError when it is not written as it must be */
+export function readHeader(tree: JsonNode, bytes: Buffer): Header {
+  if (tree.kind !== 'object') throw new PatternError('a header must be an object')
+  refuseUnknown(tree, KEYS)
+  const version = child(tree, 'mcps')
+  if (version?.kind !== 'number' || version.text !== VERSION) {
+    throw new PatternError(`"mcps" must be ${VERSION}, the version of the format`)
+  }
+  const config = child(tree, 'config')
+  if (config !== undefined && config.kind !== 'object') throw new PatternError('"config" must be an object')
+  return {
+    recorded: child(tree, 'recorded')?.kind === 'boolean',
+    command: commandOf(tree),
+    args: texts(tree, 'args'),
+    config: config && bytes.toString('utf8', config.start, config.end),
+    env: environment(tree),
+  }
+}
+
+/** One text describes how a recording was made; a list is a server to start. */
+function commandOf(tree: ObjectNode): readonly string[] | undefined {
+  return child(tree, 'command')?.kind === 'string' ? undefined : texts(tree, 'command')
+}
+
+function texts(tree: ObjectNode, name: string): readonly string[] | undefined {
+  const node = child(tree, name)
+  if (node === undefined) return undefined
+  const values = node.kind === 'array' ? node.items.map(textOf) : [undefined]
+  return values.map((value) => {
+    if (value === undefined) throw new PatternError(`"${name}" must be a list of strings`)
+    return value
+  })
+}
+
+function environment(tree: ObjectNode): ReadonlyMap<string, string> {
+  const node = child(tree, 'env')
+  const members = node?.kind === 'object' ? node.members : []
+  return new Map(
+    members.map(({ name, value }) => {
+      const text = textOf(value)
+      if (text === undefined) throw new PatternError(`"env.${name}" must be a string`)
+      return [name, text]
+    }),
+  )
+}

@@ -1,0 +1,113 @@
+// A JSON text as a tree that loses nothing.
+//
+// Every node knows where it stands in the bytes, numbers keep their spelling, and
+// members keep their order and may stand twice, so that two texts can be compared
+// and the place where they differ can be named.
+
+import { itemsAt, membersAt } from '../jsonrpc/members.js'
+import { Scanner, type Span } from '../jsonrpc/scan.js'
+import { stringAt } from '../jsonrpc/text.js'
+
+/** Deeper than the proxy itself allows, and far from the end of the stack. */
+const DEPTH_MAX = 1000
+
+export interface MemberNode {
+  readonly name: string
+  readonly keyStart: number
+  readonly value: JsonNode
+}
+
+export interface ObjectNode extends Span {
+  readonly kind: 'object'
+  readonly members: readonly MemberNode[]
+}
+
+export interface ArrayNode extends Span {
+  readonly kind: 'array'
+  readonly items: readonly JsonNode[]
+}
+
+export interface StringNode extends Span {
+  readonly kind: 'string'
+  readonly text: string
+}
+
+/** A number, `true`, `false` or `null`, as it is written. */
+export interface PlainNode extends Span {
+  readonly kind: 'number' | 'boolean' | 'null'
+  readonly text: string
+}
+
+/** One value and its place; spans count from the start of the text. */
+export type JsonNode = ObjectNode | ArrayNode | StringNode | PlainNode
+
+/**
+ * Reads one JSON text.
+ *
+ * @throws FrameError when the bytes are not one
+ */
+export function readTree(bytes: Buffer): JsonNode {
+  const scanner = new Scanner(bytes, DEPTH_MAX)
+  const start = scanner.skipSpace(0)
+  const end = scanner.value(start, 0)
+  scanner.finish(end)
+  return nodeAt(scanner, { start, end })
+}
+
+function nodeAt(scanner: Scanner, { start, end }: Span): JsonNode {
+  const { bytes } = scanner
+  switch (bytes[start]) {
+    case 0x7b:
+      return { kind: 'object', start, end, members: memberNodes(scanner, { start, end }) }
+    case 0x5b: {
+      const items = itemsAt(scanner, { start, end }).map((item) => nodeAt(scanner, item))
+      return { kind: 'array', start, end, items }
+    }
+    case 0x22:
+      return { kind: 'string', start, end, text: stringAt(bytes, { start, end }) ?? '' }
+    default:
+      return plainNode(bytes.toString('latin1', start, end), start, end)
+  }
+}
+
+function memberNodes(scanner: Scanner, span: Span): MemberNode[] {
+  const members = membersAt(scanner, span) ?? []
+  return [...members].map(({ key, value }) => ({
+    name: stringAt(scanner.bytes, key) ?? '',
+    keyStart: key.start,
+    value: nodeAt(scanner, value),
+  }))
+}
+
+function plainNode(text: string, start: number, end: number): PlainNode {
+  const kind = text === 'null' ? 'null' : text === 'true' || text === 'false' ? 'boolean' : 'number'
+  return { kind, start, end, text }
+}
+
+/** The first member of that name, when the node is an object that has it. */
+export function child(node: JsonNode | undefined, name: string): JsonNode | undefined {
+  if (node?.kind !== 'object') return undefined
+  return node.members.find((member) => member.name === name)?.value
+}
+
+/** The node's text, when it is a string. */
+export function textOf(node: JsonNode | undefined): string | undefined {
+  return node?.kind === 'string' ? node.text : undefined
+}
+
+/** The path of a member: `$.a.b`, or `$["a b"]` when the name would be misread. */
+export function memberOf(path: string, name: string): string {
+  return /^[\w$-]+$/.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`
+}
+
+/** The path of the innermost value that holds the byte at `offset`. */
+export function pathAt(node: JsonNode, offset: number, path = '$'): string {
+  if (node.kind === 'array') {
+    const at = node.items.findIndex(({ start, end }) => start <= offset && offset < end)
+    const item = node.items[at]
+    return item === undefined ? path : pathAt(item, offset, `${path}[${at}]`)
+  }
+  if (node.kind !== 'object') return path
+  const member = node.members.find(({ keyStart, value }) => keyStart <= offset && offset < value.end)
+  return member === undefined ? path : pathAt(member.value, offset, memberOf(path, member.name))
+}

@@ -1,0 +1,173 @@
+// A transcript file, line by line: a header, then what is sent and what comes back.
+//
+// A file may hold several transcripts, each with its header, since a recording is
+// appended to; a recording of several clients is one transcript for each of them.
+
+import { readFile } from 'node:fs/promises'
+import { FrameError } from '../jsonrpc/errors.js'
+import { ChosenValues } from './chosen.js'
+import type { Mode } from './compare.js'
+import { type Header, readHeader } from './header.js'
+import { child, readTree } from './json-tree.js'
+import { type Entry, TranscriptError, readEntry } from './line.js'
+import { type Fill, type Pattern, PatternError, exactPattern, readFills, readPattern } from './pattern.js'
+
+export interface Sent {
+  readonly kind: 'send'
+  /** Counted from 1. */
+  readonly line: number
+  readonly bytes: Buffer
+  readonly lineEnd: string
+  readonly fills: readonly Fill[]
+}
+
+export interface Expected {
+  readonly kind: 'expect'
+  readonly line: number
+  readonly bytes: Buffer
+  /** Undefined for what is no JSON, which is compared as bytes. */
+  readonly pattern: Pattern | undefined
+  readonly mode: Mode
+  /** It need not come. */
+  readonly optional: boolean
+  /** Its place among the messages of the other end is free. */
+  readonly unordered: boolean
+}
+
+export interface Exit {
+  readonly kind: 'exit'
+  readonly line: number
+  readonly code: number
+}
+
+export type Step = Sent | Expected | Exit
+
+/** What one client said and was answered. */
+export interface Transcript {
+  readonly file: string
+  /** The file, and which transcript of it when there are several. */
+  readonly name: string
+  readonly header: Header
+  readonly steps: readonly Step[]
+}
+
+/**
+ * Reads a file of transcripts.
+ *
+ * @throws TranscriptError that names the line
+ */
+export async function readTranscripts(file: string): Promise<Transcript[]> {
+  return parseTranscripts(file, await contentOf(file))
+}
+
+async function contentOf(file: string): Promise<Buffer> {
+  try {
+    return await readFile(file)
+  } catch (error) {
+    throw new TranscriptError(file, undefined, error instanceof Error ? error.message : String(error))
+  }
+}
+
+export function parseTranscripts(file: string, content: Buffer): Transcript[] {
+  const parts: Part[] = []
+  for (const [index, bytes] of linesOf(content)) {
+    try {
+      addLine(parts, bytes, index + 1)
+    } catch (error) {
+      if (!(error instanceof FrameError || error instanceof PatternError)) throw error
+      throw new TranscriptError(file, index + 1, error.message)
+    }
+  }
+  const transcripts = parts.flatMap((part) => part.transcripts())
+  if (transcripts.length === 0) throw new TranscriptError(file, undefined, 'there is nothing to replay in it')
+  return transcripts.map(({ header, steps }, at) => ({
+    file,
+    name: transcripts.length === 1 ? file : `${file}#${at + 1}`,
+    header,
+    steps,
+  }))
+}
+
+function* linesOf(content: Buffer): IterableIterator<[number, Buffer]> {
+  let start = 0
+  for (let index = 0; start < content.length; index++) {
+    const found = content.indexOf(0x0a, start)
+    const end = found === -1 ? content.length : found
+    const line = content.subarray(start, end)
+    if (line.some((byte) => byte > 0x20)) yield [index, line]
+    start = end + 1
+  }
+}
+
+function addLine(parts: Part[], bytes: Buffer, line: number): void {
+  const tree = readTree(bytes)
+  if (child(tree, 'mcps') !== undefined) {
+    parts.push(new Part(readHeader(tree, bytes)))
+    return
+  }
+  const part = parts.at(-1)
+  if (part === undefined) throw new PatternError('the first line must be a header: {"mcps":1}')
+  const entry = readEntry(tree, bytes, line)
+  if (entry !== undefined) part.add(entry)
+}
+
+/** One header and what follows it. */
+class Part {
+  readonly #header: Header
+  readonly #connections = new Map<number, Client>()
+
+  constructor(header: Header) {
+    this.#header = header
+  }
+
+  add(entry: Entry): void {
+    let client = this.#connections.get(entry.connection)
+    if (client === undefined) {
+      client = new Client(this.#header.recorded)
+      this.#connections.set(entry.connection, client)
+    }
+    client.add(entry)
+  }
+
+  transcripts(): { header: Header; steps: readonly Step[] }[] {
+    return [...this.#connections.values()].map(({ steps }) => ({ header: this.#header, steps }))
+  }
+}
+
+/** One client of a transcript, and the names that its values have so far. */
+class Client {
+  readonly steps: Step[] = []
+  readonly #recorded: boolean
+  readonly #names = new Set<string>()
+
+  constructor(recorded: boolean) {
+    this.#recorded = recorded
+  }
+
+  add(entry: Entry): void {
+    this.steps.push(this.#step(entry))
+  }
+
+  #step(entry: Entry): Step {
+    switch (entry.kind) {
+      case 'exit':
+        return entry
+      case 'in':
+        return { kind: 'send', ...entry, fills: entry.isJson ? this.#fills(entry.bytes) : [] }
+      case 'out': {
+        const pattern = entry.isJson ? this.#pattern(entry.bytes) : undefined
+        return { ...entry, kind: 'expect', pattern }
+      }
+    }
+  }
+
+  #pattern(bytes: Buffer): Pattern {
+    if (!this.#recorded) return readPattern(bytes, this.#names)
+    return new ChosenValues(bytes, this.#names).expected(exactPattern(bytes))
+  }
+
+  #fills(bytes: Buffer): Fill[] {
+    const tree = readTree(bytes)
+    return this.#recorded ? new ChosenValues(bytes, this.#names).sent(tree) : readFills(tree, this.#names)
+  }
+}

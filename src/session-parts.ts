@@ -1,0 +1,29 @@
+// What a session gets from the proxy, and what it leaves behind.
+
+import type { TransportError } from './jsonrpc/errors.js'
+import type { Peer, PeerOptions } from './jsonrpc/peer.js'
+import type { SessionLimits } from './limits.js'
+import type { ClientLeg } from './mcp/eras/leg.js'
+import type { Question } from './questions.js'
+import type { Reach } from './reach.js'
+import type { SessionPort } from './session-port.js'
+import type { LogSink, Runtime } from './upstream/host.js'
+
+export interface SessionParts {
+  readonly leg: ClientLeg
+  readonly limits: SessionLimits
+  /** How long calls may still finish once the client ends the session. */
+  readonly drainMs: number
+  readonly runtime: Runtime
+  readonly log: LogSink
+  readonly watch: Pick<PeerOptions, 'wire' | 'forwarded'>
+  /** What the client reaches, once it has said who it is. */
+  reach(port: SessionPort, peer: Peer<Question>): Reach
+}
+
+/** How a session ended. */
+export interface SessionEnd {
+  /** 0, unless the client sent `exit` without `shutdown`. */
+  readonly exitCode: number
+  readonly cause: TransportError | undefined
+}

@@ -1,0 +1,33 @@
+// How a lane of a pool is put together.
+
+import type { ClientCapabilities } from '../mcp/capabilities.js'
+import type { ServerFacts } from '../mcp/eras/leg.js'
+import type { LogSink } from './host.js'
+import type { Link, LinkOwner } from './link.js'
+import type { Listing } from './listing.js'
+import type { Member } from './member.js'
+import type { ServerConfig } from './server-config.js'
+
+/** Who shares the processes of a lane. */
+export type Sharing =
+  /** Clients that can be asked nothing. */
+  | 'plain'
+  /** One client. */
+  | 'own'
+  /** Everybody; what a server asks belongs to the one askable call that runs. */
+  | 'shared'
+
+/** How a lane gets its processes, and what it tells when it ends. */
+export interface LaneParts {
+  readonly config: ServerConfig
+  readonly sharing: Sharing
+  /** What its servers are told that clients can do. */
+  readonly declared: ClientCapabilities
+  readonly listing: Listing
+  readonly log: LogSink
+  readonly membersMax: number
+  /** A process whose links report to `owner`; `opened` is awaited before calls start. */
+  member(owner: LinkOwner, opened: (link: Link, facts: ServerFacts) => void): Member
+  /** Nobody uses the lane any more. */
+  abandoned(): void
+}

@@ -1,0 +1,60 @@
+// The processes of one lane: which of them gets a call.
+
+import type { Call } from '../mcp/call.js'
+import type { UpstreamError } from './errors.js'
+import type { Link } from './link.js'
+import type { Member } from './member.js'
+import type { UpstreamState } from './upstream.js'
+
+/** Grows up to `membersMax` processes while all of them are busy. */
+export class Members {
+  readonly #members: Member[] = []
+  readonly #make: () => Member
+  readonly #membersMax: number
+
+  constructor(make: () => Member, membersMax: number) {
+    this.#make = make
+    this.#membersMax = membersMax
+  }
+
+  get first(): Member {
+    return this.#members[0] ?? this.#add()
+  }
+
+  get links(): Link[] {
+    return this.#members.flatMap((member) => member.supervisor.link ?? [])
+  }
+
+  get failure(): UpstreamError | undefined {
+    return this.#members.find((member) => member.supervisor.failure)?.supervisor.failure
+  }
+
+  /** `wasReady` says whether a process at rest has ever run. */
+  state(wasReady: boolean): UpstreamState {
+    const states = this.#members.map((member) => member.supervisor.state)
+    if (states.includes('ready')) return 'connected'
+    if (states.includes('starting')) return 'starting'
+    // A process at rest comes back for the next call.
+    if (states.includes('stopped')) return wasReady ? 'connected' : 'starting'
+    return states.includes('closed') ? 'disconnected' : 'error'
+  }
+
+  /** What can be asked about may run anywhere; the rest has to find what it left behind. */
+  pick(call: Call): Member {
+    if (!call.row.askable || this.#membersMax < 2) return this.first
+    const free = this.#members.find((member) => member.available)
+    if (free !== undefined) return free
+    if (this.#members.length < this.#membersMax) return this.#add()
+    return this.#members.reduce((least, member) => (member.load < least.load ? member : least))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#members.map((member) => member.close()))
+  }
+
+  #add(): Member {
+    const member = this.#make()
+    this.#members.push(member)
+    return member
+  }
+}
