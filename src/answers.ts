@@ -62,7 +62,7 @@ export class Answers {
   /** The one place from which a request's answer leaves. */
   #say(id: RequestId | undefined, answer: WireBytes | undefined): void {
     if (this.#batches.takes(id, answer) || answer === undefined) return
-    this.#peer.send(answer)
+    this.#peer.send(answer, id)
     this.#flow.sent()
   }
 }

@@ -7,9 +7,12 @@ import type { ListItem } from './mcp/lists.js'
 import { type ArgumentFault, ArgumentValidator } from './mcp/validate.js'
 import type { LogSink } from './upstream/host.js'
 import type { Target } from './catalog.js'
+import { Turns } from './turns.js'
 
 /** The validators of tools, compiled when a tool is first called. */
 export class ArgumentChecks {
+  /** In which calls leave that are checked, and those that have nothing to check. */
+  readonly turns: Turns = new Turns()
   readonly #validators = new WeakMap<ListItem, ArgumentValidator>()
   readonly #log: LogSink
 
@@ -17,25 +20,23 @@ export class ArgumentChecks {
     this.#log = log
   }
 
-  /** Calls `pass` when the arguments fit, at once unless a schema is being compiled; else settles the call. */
+  /** Calls `pass` in the call's turn when the arguments fit, nearly always at once; else settles the call. */
   check(call: Call, target: Target, pass: () => void): void {
-    const { members } = call.frame.params
-    const span = members.span('arguments')
+    const span = call.frame.params.members.span('arguments')
     const { line } = call.frame
     if (span !== undefined && line[span.start] !== 0x7b) {
       return call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
     }
     const mode = target.lane.config.argumentErrors
     const validator = mode === 'off' ? undefined : this.#validator(target)
-    if (validator === undefined) return pass()
-    const found = validator.check(span === undefined ? undefined : line.subarray(span.start, span.end))
-    if (!(found instanceof Promise)) return this.#conclude(call, mode, found, pass)
-    call.keep()
-    void found.then((fault) => this.#conclude(call, mode, fault, pass))
+    const json = span === undefined ? undefined : line.subarray(span.start, span.end)
+    this.turns.take(call, target.lane, validator?.check(json), (fault) => {
+      if (fault === undefined) pass()
+      else this.#refuse(call, mode, fault)
+    })
   }
 
-  #conclude(call: Call, mode: string, fault: ArgumentFault | undefined, pass: () => void): void {
-    if (fault === undefined) return pass()
+  #refuse(call: Call, mode: string, fault: ArgumentFault): void {
     const say = mode === 'auto' ? call.client.profile.revision.argumentErrors : mode
     if (say === 'protocol')
       return call.fail(invalidArguments(fault.message, { parameter: fault.parameter, ...fault.details }))

@@ -42,6 +42,12 @@ export interface AttachedSession {
 export interface Proxy {
   /** Serves one client on a connection that has not been started. */
   attach(connection: Connection): Promise<AttachedSession>
+  /**
+   * Uses a server that was started elsewhere as the first process of a configured one.
+   *
+   * Call it before the first client is attached; gives false when it is too late or there is no such server.
+   */
+  adopt(service: string, connection: Connection): boolean
   /** The state of every configured server, in configuration order. */
   status(): UpstreamStatus[]
   /** Lets calls finish for up to `graceMs`, answers the rest, and stops every server. */
@@ -116,11 +122,17 @@ class PooledProxy implements Proxy {
           log: this.#log,
           startupGraceMs: this.#config.startupGraceMs,
           listPageBytesMax: this.#limits.session.listPageBytesMax,
+          gave: (kind) => port.gave(kind),
         }),
     })
     this.#sessions.add(session)
     const ended = session.end.finally(() => this.#sessions.delete(session))
     return Promise.resolve({ ended })
+  }
+
+  adopt(service: string, connection: Connection): boolean {
+    const upstream = this.#upstreams.find(({ config }) => config.name === service)
+    return upstream?.adopt(connection) ?? false
   }
 
   status(): UpstreamStatus[] {
@@ -137,9 +149,14 @@ class PooledProxy implements Proxy {
   #open(config: ServerConfig): Upstream {
     const why = config.unavailable
     const upstream = why === undefined ? openUpstream(config, this.#around()) : undefined
+    if (config.kind === 'stdio' && config.memoryLimitBytes !== undefined) {
+      const message = 'memoryLimitMB is not enforced by this version'
+      this.#log({ level: 'warn', service: config.name, message })
+    }
     if (upstream !== undefined) return upstream
     const message = why ?? `'${config.name}' is of kind ${config.kind}, which this version does not serve`
-    this.#log({ level: 'warn', service: config.name, message })
+    // The configuration has warned of what it found itself.
+    if (why === undefined) this.#log({ level: 'warn', service: config.name, message })
     return new UnavailableUpstream(config, message)
   }
 

@@ -8,7 +8,8 @@ import type { Peer } from './jsonrpc/peer.js'
 import { type RequestId, canonical } from './jsonrpc/request-id.js'
 import type { Span } from './jsonrpc/scan.js'
 import type { Edit } from './jsonrpc/splice.js'
-import type { Asker, ClientProfile } from './mcp/call.js'
+import type { Asker, Call, ClientProfile } from './mcp/call.js'
+import { clientUnreachable } from './mcp/error-codes.js'
 import { ProgressTokens } from './mcp/progress-tokens.js'
 
 /** One question on its way to the client and back. */
@@ -40,10 +41,11 @@ export class Questions {
   }
 
   /** Asks; false when this client's revision has no such question, or too many wait. */
-  ask(frame: RequestFrame, asker: Asker, profile: ClientProfile): boolean {
+  ask(frame: RequestFrame, asker: Asker, profile: ClientProfile, during: Call | undefined): boolean {
     if (!profile.revision.serverRequests.some((method) => method === frame.method)) return false
     const question = new Question(asker, frame)
-    question.lentId = this.#peer.forward(frame, this.#withToken(frame, question), question, true)
+    const edits = this.#withToken(frame, question)
+    question.lentId = this.#peer.forward(frame, edits, question, true, during?.frame.id)
     if (question.lentId === undefined) this.#tokens.release(question.token)
     return question.lentId !== undefined
   }
@@ -52,6 +54,12 @@ export class Questions {
   answered(frame: ResponseFrame, question: Question): void {
     this.#tokens.release(question.token)
     question.asker.answered(frame, question.id)
+  }
+
+  /** The question did not reach the client. */
+  failed(question: Question): void {
+    this.#tokens.release(question.token)
+    question.asker.refused(question.id, clientUnreachable())
   }
 
   /** The client is at work on a question. */
@@ -88,7 +96,7 @@ export class Questions {
   }
 
   #drop(question: Question): void {
-    this.#tokens.release(question.token)
+    this.#tokens.retire(question.token)
     if (question.lentId !== undefined) this.#peer.retire(question.lentId)
   }
 

@@ -21,6 +21,8 @@ export interface ReachParts {
   /** How long the first answers wait for servers that are still starting. */
   readonly startupGraceMs: number
   readonly listPageBytesMax: number
+  /** The client has been given this list, and wants to hear when it changes. */
+  gave(kind: ListKind): void
 }
 
 /** Instructions of all servers together; clients put them into a model's context. */
@@ -32,26 +34,26 @@ export class Reach {
   readonly #client: ClientPort
   readonly #lanes: readonly Lane[]
   readonly #catalog: Catalog
-  #grace: Promise<void> | undefined
+  /** Resolves when every server has answered or failed, or the grace is over. */
+  readonly settled: Promise<unknown>
+  #listing: Promise<void> | undefined
 
   constructor(client: ClientPort, parts: ReachParts) {
     this.#client = client
     this.#lanes = parts.upstreams.map((upstream) => upstream.attach(client))
     this.#catalog = new Catalog(this.#lanes, parts.log)
-    this.#grace = this.#settledWithin(parts)
+    const { runtime, startupGraceMs } = parts
+    this.settled = within(Promise.all(this.#lanes.map((lane) => lane.settled)), startupGraceMs, runtime)
+    this.#listing = this.#listedWithin(parts)
     this.router = new Router({
       lanes: this.#lanes,
       catalog: this.#catalog,
       checks: parts.checks,
       splice: parts.splice,
       listPageBytesMax: parts.listPageBytesMax,
-      settled: () => this.#grace,
+      listed: () => this.#listing,
+      gave: (kind) => parts.gave(kind),
     })
-  }
-
-  /** Resolves when every server has answered or failed, or the grace is over. */
-  get settled(): Promise<void> {
-    return this.#grace ?? Promise.resolve()
   }
 
   /** What all servers are together; one that has not said yet is presumed to offer everything. */
@@ -97,8 +99,8 @@ export class Reach {
     return sections.join('\n\n').slice(0, INSTRUCTIONS_LENGTH_MAX)
   }
 
-  async #settledWithin({ runtime, startupGraceMs }: ReachParts): Promise<void> {
-    await within(Promise.all(this.#lanes.map((lane) => lane.settled)), startupGraceMs, runtime)
-    this.#grace = undefined
+  async #listedWithin({ runtime, startupGraceMs }: ReachParts): Promise<void> {
+    await within(Promise.all(this.#lanes.map((lane) => lane.listed)), startupGraceMs, runtime)
+    this.#listing = undefined
   }
 }

@@ -26,8 +26,10 @@ export interface RouterParts {
   readonly checks: ArgumentChecks
   readonly splice: SpliceItem
   readonly listPageBytesMax: number
-  /** Resolves when every lane has settled, or the grace for those that start is over; undefined when it is now. */
-  settled(): Promise<void> | undefined
+  /** Resolves when every list has been read, or the grace for those that start is over; undefined when it is now. */
+  listed(): Promise<void> | undefined
+  /** The client has been given this list. */
+  gave(kind: ListKind): void
 }
 
 const NEAREST_MAX = 3
@@ -51,7 +53,7 @@ export class Router {
       case 'reference':
         return this.#byReference(call)
       case 'merge':
-        return this.#whenSettled(call, () => this.#list(call, route.list))
+        return this.#whenListed(call, () => this.#list(call, route.list))
       case 'proxy':
         // The client's leg answers these itself.
         call.settle({ kind: 'result', result: '{}' })
@@ -72,12 +74,17 @@ export class Router {
 
   #send(call: Call, kind: 'tools' | 'prompts', target: Target, name: string): void {
     const edits = nameEdits(call.frame.params.members.span('name'), name, target)
-    if (kind === 'prompts') return target.lane.call(call, edits)
+    if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
     this.#parts.checks.check(call, target, () => target.lane.call(call, edits))
   }
 
+  /** A call with nothing to check leaves behind those that are being checked. */
+  #toLane(call: Call, lane: Lane, edits: readonly Edit[]): void {
+    this.#parts.checks.turns.take(call, lane, undefined, () => lane.call(call, edits))
+  }
+
   #unknownName(call: Call, kind: 'tools' | 'prompts', name: string): void {
-    const down = this.#parts.lanes.find((lane) => lane.state === 'error' && mayHave(lane, name))
+    const down = this.#parts.lanes.find((lane) => isDown(lane) && mayHave(lane, name))
     if (down !== undefined) return call.fail(unavailable(down))
     const near = nearest(name, this.#parts.catalog.names(kind), NEAREST_MAX)
     call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
@@ -87,10 +94,10 @@ export class Router {
     const uri = call.frame.params.members.string('uri')
     if (uri === undefined) return call.fail(missing('uri'))
     const lane = this.#parts.catalog.resource(uri)
-    if (lane !== undefined) return lane.call(call, [])
-    this.#whenSettled(call, () => {
+    if (lane !== undefined) return this.#toLane(call, lane, NO_EDITS)
+    this.#whenListed(call, () => {
       const late = this.#parts.catalog.resource(uri)
-      if (late !== undefined) late.call(call, [])
+      if (late !== undefined) this.#toLane(call, late, NO_EDITS)
       else this.#askInTurn(call, uri)
     })
   }
@@ -100,7 +107,7 @@ export class Router {
     const lanes = this.#parts.lanes.filter((lane) => lane.capabilities?.resources === true)
     const [first, ...rest] = lanes
     if (first === undefined) return call.fail(resourceNotFound(uri))
-    if (rest.length === 0) return first.call(call, [])
+    if (rest.length === 0) return this.#toLane(call, first, NO_EDITS)
     call.keep()
     this.#tryLane(call, first, rest)
   }
@@ -122,7 +129,7 @@ export class Router {
     const nameSpan = members?.span('name')
     const name = stringAt(line, nameSpan)
     if (name === undefined && uri === undefined) return call.fail(missing('ref'))
-    this.#whenSettled(call, () => {
+    this.#whenListed(call, () => {
       if (name === undefined) return this.#toReference(call, uri ?? '')
       const target = this.#parts.catalog.named('prompts', name)
       if (target === undefined) return this.#unknownName(call, 'prompts', name)
@@ -145,23 +152,24 @@ export class Router {
     if (page === undefined)
       call.fail(invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
     else call.settle({ kind: 'result', result: page })
+    this.#parts.gave(kind)
   }
 
   /** Runs `then` once the names of the server that `name` may belong to are known. */
   #whenKnown(call: Call, name: string, then: () => void): void {
-    const pending = this.#parts.lanes.filter((lane) => lane.state === 'starting' && mayHave(lane, name))
-    if (pending.length === 0) return this.#whenSettled(call, then)
+    const pending = this.#parts.lanes.filter((lane) => !lane.known && mayHave(lane, name))
+    if (pending.length === 0) return this.#whenListed(call, then)
     call.keep()
-    void Promise.all(pending.map((lane) => lane.settled)).then(() => {
+    void Promise.all(pending.map((lane) => lane.listed)).then(() => {
       if (!call.settled) then()
     })
   }
 
-  #whenSettled(call: Call, then: () => void): void {
-    const settled = this.#parts.settled()
-    if (settled === undefined) return then()
+  #whenListed(call: Call, then: () => void): void {
+    const listed = this.#parts.listed()
+    if (listed === undefined) return then()
     call.keep()
-    void settled.then(() => {
+    void listed.then(() => {
       if (!call.settled) then()
     })
   }
@@ -171,6 +179,11 @@ export class Router {
 function completed(call: Call, lane: Lane, edits: readonly Edit[]): void {
   if (lane.capabilities?.completions !== false) lane.call(call, edits)
   else call.settle({ kind: 'result', result: '{"completion":{"values":[]}}' })
+}
+
+/** A server that has never said what it has is down, even while it is being tried again. */
+function isDown(lane: Lane): boolean {
+  return lane.state === 'error' || !lane.known
 }
 
 /** Whether a name reads as one of this server's, for servers whose names are not known. */

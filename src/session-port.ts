@@ -3,7 +3,7 @@
 import type { NotificationFrame, RequestFrame } from './jsonrpc/frame.js'
 import type { Peer } from './jsonrpc/peer.js'
 import type { Edit } from './jsonrpc/splice.js'
-import type { Asker, ClientPort, ClientProfile } from './mcp/call.js'
+import type { Asker, Call, ClientPort, ClientProfile } from './mcp/call.js'
 import type { ClientLeg } from './mcp/eras/leg.js'
 import { methodNotFound } from './mcp/error-codes.js'
 import { listShapes } from './mcp/lists.js'
@@ -22,8 +22,16 @@ export interface PortParts {
   readonly changeDelayMs: number
   /** The lists of some server have changed. */
   changed(kinds: readonly ListKind[]): void
+  /** Something was said to the client that is no answer. */
+  said(): void
   /** Whether every server takes what this client sends. */
   flows(yes: boolean): void
+}
+
+interface Early {
+  readonly frame: RequestFrame
+  readonly asker: Asker
+  readonly during: Call | undefined
 }
 
 /** One client, as the upstream layer sees it. */
@@ -31,8 +39,9 @@ export class SessionPort implements ClientPort {
   readonly questions: Questions
   readonly #peer: Peer<Question>
   readonly #parts: PortParts
+  readonly #given = new Set<ListKind>()
   readonly #untold = new Set<string>()
-  readonly #early: (() => void)[] = []
+  readonly #early: Early[] = []
   #announces = false
   #isTelling = false
   #leastSeverity = 0
@@ -50,7 +59,9 @@ export class SessionPort implements ClientPort {
   /** The client has said that it is ready: from now on it hears of changes. */
   announce(): void {
     this.#announces = true
-    for (const ask of this.#early.splice(0)) ask()
+    for (const { frame, asker, during } of this.#early.splice(0)) {
+      if (!this.ask(frame, asker, during)) asker.refused(frame.id, methodNotFound(frame.method))
+    }
     this.#tellChanges()
   }
 
@@ -64,36 +75,42 @@ export class SessionPort implements ClientPort {
    *
    * MCP, Lifecycle: a server sends no request before `initialized`.
    */
-  ask(frame: RequestFrame, asker: Asker): boolean {
-    if (this.#announces) return this.questions.ask(frame, asker, this.profile)
-    if (this.#early.length >= EARLY_MAX) return false
-    this.#early.push(() => {
-      if (!this.questions.ask(frame, asker, this.profile))
-        asker.refused(frame.id, methodNotFound(frame.method))
-    })
-    return true
+  ask(frame: RequestFrame, asker: Asker, during: Call | undefined): boolean {
+    if (!this.#announces) {
+      return this.#early.length < EARLY_MAX && this.#early.push({ frame, asker, during }) > 0
+    }
+    const isAsked = this.questions.ask(frame, asker, this.profile, during)
+    if (isAsked) this.#parts.said()
+    return isAsked
   }
 
   withdraw(frame: NotificationFrame, asker: Asker): void {
+    const { members } = frame.params
+    const span = members.span('requestId')
+    const id = span === undefined ? undefined : frame.line.toString('utf8', span.start, span.end)
+    this.#dropEarly((early) => early.asker === asker && early.frame.id === id)
     this.questions.withdraw(frame, asker)
   }
 
   forget(asker: Asker): void {
+    this.#dropEarly((early) => early.asker === asker)
     this.questions.forget(asker)
   }
 
-  tell(frame: NotificationFrame, edits: readonly Edit[]): void {
-    this.#peer.pass(frame, edits)
+  tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
+    this.#peer.pass(frame, edits, during?.frame.id)
+    this.#parts.said()
   }
 
-  log(frame: NotificationFrame): void {
+  log(frame: NotificationFrame, during: Call | undefined): void {
     const level = severity(frame.params.members.string('level'))
-    if (level < 0 || level >= this.#leastSeverity) this.#peer.pass(frame, [])
+    if (level < 0 || level >= this.#leastSeverity) this.tell(frame, [], during)
   }
 
   listsChanged(kinds: readonly ListKind[]): void {
     this.#parts.changed(kinds)
-    for (const kind of kinds) this.#untold.add(listShapes[kind].changed)
+    // Who never asked for a list has nothing to read again.
+    for (const kind of kinds) if (this.#given.has(kind)) this.#untold.add(listShapes[kind].changed)
     this.#tellChanges()
   }
 
@@ -105,9 +122,15 @@ export class SessionPort implements ClientPort {
     this.#parts.flows(true)
   }
 
-  /** What the client was told by the answer to its first request is no news. */
-  forgetChanges(): void {
-    this.#untold.clear()
+  /** The client has been given this list. */
+  gave(kind: ListKind): void {
+    this.#given.add(kind)
+  }
+
+  /** Questions that nobody wants answered any more, before they were asked. */
+  #dropEarly(isOver: (early: { readonly frame: RequestFrame; readonly asker: Asker }) => boolean): void {
+    const kept = this.#early.filter((early) => !isOver(early))
+    this.#early.splice(0, this.#early.length, ...kept)
   }
 
   #tellChanges(): void {

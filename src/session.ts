@@ -17,6 +17,7 @@ import { Call, type Outcome } from './mcp/call.js'
 import type { Received, ServerDescription } from './mcp/eras/leg.js'
 import { invalidRequest, malformed, shuttingDown, tooManyCalls } from './mcp/error-codes.js'
 import type { RequestRow } from './mcp/method-row.js'
+import type { Revision } from './mcp/revision.js'
 import type { Question } from './questions.js'
 import type { Reach } from './reach.js'
 import type { SessionEnd, SessionParts } from './session-parts.js'
@@ -38,6 +39,11 @@ export class Session implements PeerOwner<Question> {
   #reached: Reach | undefined
   #draining: { exitCode: number; readonly timer: Timer } | undefined
   #ended: (end: SessionEnd) => void = () => {}
+  readonly #settled = (call: Call, outcome: Outcome): void => {
+    this.#calls.delete(call.key)
+    this.#answers.settle(call.frame.id, outcome)
+    if (this.#draining !== undefined) this.#closeWhenIdle()
+  }
 
   constructor(connection: Connection, parts: SessionParts) {
     this.#parts = parts
@@ -51,6 +57,7 @@ export class Session implements PeerOwner<Question> {
       runtime: parts.runtime,
       changeDelayMs,
       changed: (kinds) => this.#reached?.changed(kinds),
+      said: () => this.#flow.sent(),
       flows: (yes) => (yes ? this.#flow.resume() : this.#flow.slowDown()),
     })
     this.#flow = new Flow({
@@ -62,6 +69,10 @@ export class Session implements PeerOwner<Question> {
     })
     this.#answers = new Answers(this.#peer, parts.leg, this.#flow)
     this.#peer.start()
+  }
+
+  get revision(): Revision {
+    return this.#parts.leg.profile.revision
   }
 
   /** Lets calls finish for a while, answers the rest with an error, and closes. */
@@ -121,6 +132,11 @@ export class Session implements PeerOwner<Question> {
     reply.seal()
   }
 
+  failed(question: Question | undefined, error: TransportError): void {
+    this.#log('debug', error.message)
+    if (question !== undefined) this.#port.questions.failed(question)
+  }
+
   malformed(error: FrameError): void {
     this.#answers.refuse(error.id, malformed(error))
   }
@@ -169,7 +185,6 @@ export class Session implements PeerOwner<Question> {
   async #open(id: RequestId, reply: (description: ServerDescription) => string): Promise<void> {
     const reach = this.#reach()
     await reach.settled
-    this.#port.forgetChanges()
     this.#answers.reply(id, reply(reach.describe()))
     const held = this.#held ?? []
     this.#held = undefined
@@ -179,17 +194,11 @@ export class Session implements PeerOwner<Question> {
 
   #call(frame: RequestFrame, row: RequestRow): void {
     if (this.#calls.size >= this.#parts.limits.callsMax) return this.#answers.refuse(frame.id, tooManyCalls())
-    const call = new Call(frame, row, this.#port, (settled, outcome) => this.#settled(settled, outcome))
+    const call = new Call(frame, row, this.#port, this.#settled)
     this.#calls.set(call.key, call)
     if (this.#held === undefined) return this.#reach().router.route(call)
     call.keep()
     this.#held.push(call)
-  }
-
-  #settled(call: Call, outcome: Outcome): void {
-    this.#calls.delete(call.key)
-    this.#answers.settle(call.frame.id, outcome)
-    if (this.#draining !== undefined) this.#closeWhenIdle()
   }
 
   #member(line: Line, reply: BatchReply): void {
@@ -223,7 +232,7 @@ export class Session implements PeerOwner<Question> {
   }
 
   #giveUp(): void {
-    for (const call of this.#calls.values()) call.fail(shuttingDown())
+    for (const call of this.#calls.values()) call.abandon(shuttingDown())
     void this.#peer.close()
   }
 

@@ -1,25 +1,18 @@
 // The stdio mode: one client, which started this process, and one schema.
 //
 // stdout belongs to the protocol, so everything said here goes to stderr. The
-// order is chosen for the time until the first answer: the client is attached
-// before anything is said.
+// order is chosen for the time until the first answer: the servers are started
+// before the proxy is even loaded.
 
 import process from 'node:process'
 import { loadConfig, selectSchema } from '../config.js'
 import type { Configuration, SchemaConfig } from '../config.js'
-import { memberPath } from '../config/problems.js'
-import { createProxy, realRuntime, stdio } from '../index.js'
-import type { WireTap } from '../index.js'
+import { headStart } from '../head-start.js'
 import { createLogger, loadPaint, noPaint, wantsColors } from '../log.js'
 import type { Logger, Paint } from '../log.js'
 import type { StdioCommand } from './args.js'
-import { stdioBanner } from './banner.js'
 import { Children } from './children.js'
 import { Endings } from './endings.js'
-import { version } from '../version.js'
-
-/** How long calls may still run after a fault of our own. */
-const faultGraceMs = 1000
 
 /** What the process was started as. */
 export interface Invocation {
@@ -44,53 +37,26 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
   const children = new Children()
   const endings = new Endings(logger.sink, () => children.kill())
   endings.watch()
+  const spawn = headStart(schema.servers, process.env)
   try {
-    return await serve({ command, invocation, config, schema, paint, logger, endings, children })
+    const { serveStdio } = await import('./serve-stdio.js')
+    const record = await openRecordIfAsked(command, invocation)
+    try {
+      const run = { command, config, schema, paint, logger, endings, children, spawn }
+      return await serveStdio(run, record?.tap)
+    } finally {
+      await record?.close()
+    }
   } finally {
+    children.kill()
     await logger.close()
   }
 }
 
-interface Run {
-  readonly command: StdioCommand
-  readonly invocation: Invocation
-  readonly config: Configuration
-  readonly schema: SchemaConfig
-  readonly paint: Paint
-  readonly logger: Logger
-  readonly endings: Endings
-  readonly children: Children
-}
-
-async function serve(run: Run): Promise<number> {
-  const record = await openRecordIfAsked(run)
-  try {
-    return await serveTapped(run, record?.tap)
-  } finally {
-    await record?.close()
-  }
-}
-
-async function serveTapped(run: Run, tap: WireTap | undefined): Promise<number> {
-  const { config, schema, logger, endings, children } = run
-  const proxy = await createProxy(config, {
-    schema: schema.name,
-    name: config.server.name,
-    log: logger.sink,
-    runtime: children.watch(realRuntime),
-    ...(tap === undefined ? {} : { tap }),
-  })
-  try {
-    const session = await proxy.attach(stdio())
-    announce(run)
-    const left = session.ended.then(({ exitCode }) => exitCode)
-    return await Promise.race([left, endings.ended])
-  } finally {
-    await (endings.isFaulty ? proxy.close(faultGraceMs) : proxy.close())
-  }
-}
-
-async function openRecordIfAsked({ command, invocation }: Run): Promise<OpenRecord | undefined> {
+async function openRecordIfAsked(
+  command: StdioCommand,
+  invocation: Invocation,
+): Promise<OpenRecord | undefined> {
   if (command.record === undefined) return undefined
   const { openRecord } = await import('../record.js')
   return openRecord(command.record, { command: [invocation.program, ...invocation.argv].join(' ') })
@@ -120,22 +86,4 @@ function openLogger({ logging }: Configuration, { logLevel, silent }: StdioComma
 
 function secretsOf({ server }: Configuration, { servers }: SchemaConfig): string[] {
   return [...servers.flatMap(({ secrets }) => secrets), ...(server.token === undefined ? [] : [server.token])]
-}
-
-function announce({ command, config, schema, paint, logger }: Run): void {
-  if (!command.silent) {
-    const facts = { name: config.server.name, version, config, schema }
-    process.stderr.write(stdioBanner({ ...facts, isInteractive: process.stdin.isTTY }, paint))
-  }
-  for (const { path, message } of config.warnings)
-    if (concerns(path, schema.name))
-      logger.sink({ level: 'warn', message: `configuration: ${path}${path === '' ? '' : ' '}${message}` })
-}
-
-/** Warnings about schemas that are not served would only be noise here; `--check` tells them. */
-function concerns(path: string, schema: string): boolean {
-  const own = memberPath('schemas', schema)
-  return (
-    !path.startsWith('schemas') || path === own || path.startsWith(`${own}.`) || path.startsWith(`${own}[`)
-  )
 }

@@ -30,21 +30,28 @@ export function ambiguity(
   let seen = 0
   let others: Set<string> | undefined
   for (let i = 0; i < members.size; i++) {
-    const { key } = members.at(i)
+    const key = members.key(i)
     const known = indexOfName(members.bytes, key.start, key.end, names.exact)
-    if (known >= 0) {
-      if ((seen & (1 << known)) !== 0) return at(key.start, `'${names.exact[known]}' stands twice`)
+    if (known >= 0 && (seen & (1 << known)) === 0) {
       seen |= 1 << known
       continue
     }
     const text = stringAt(members.bytes, key) ?? ''
     const folded = fold(text)
-    if (names.folded.has(folded)) return at(key.start, `${quoted(text)} is not the exact spelling of a routed member`)
+    if (known >= 0 || others?.has(folded)) return at(key.start, `${quoted(text)} stands twice`)
+    if (names.folded.has(folded))
+      return at(key.start, `${quoted(text)} is not the exact spelling of a routed member`)
     others ??= new Set()
-    if (others.has(folded)) return at(key.start, `${quoted(text)} stands twice`)
     others.add(folded)
   }
   return undefined
+}
+
+/** How many keys somebody could read as `name`. */
+export function spellings(members: Members, name: string): number {
+  let count = 0
+  for (const { key } of members) if (fold(stringAt(members.bytes, key) ?? '') === fold(name)) count++
+  return count
 }
 
 function at(offset: number, message: string): { message: string; offset: number } {

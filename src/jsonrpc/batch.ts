@@ -1,5 +1,6 @@
 // A batch: an array of messages on one line (JSON-RPC 2.0 section 6).
 
+import { OPEN_ARRAY, isSpace } from './ascii.js'
 import { FrameError } from './errors.js'
 import { type FrameLimits, defaultFrameLimits } from './frame.js'
 import { type Line, toLine } from './line.js'
@@ -8,6 +9,14 @@ import { Scanner } from './scan.js'
 
 /** How many messages one batch may hold. */
 const BATCH_MAX = 100
+
+/** Whether the first byte that is not white space opens an array: a batch of messages. */
+export function isBatch(line: Uint8Array): boolean {
+  for (const c of line) {
+    if (!isSpace(c)) return c === OPEN_ARRAY
+  }
+  return false
+}
 
 /**
  * The messages of a batch, each a line of its own.

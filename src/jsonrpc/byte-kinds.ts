@@ -13,9 +13,7 @@ export function byteKinds(bytes: Buffer): number {
   if (bytes.length < WORDS_FROM_BYTES) return kindsOf(bytes, 0, bytes.length)
   const head = -bytes.byteOffset & 3
   const words = new Int32Array(bytes.buffer, bytes.byteOffset + head, (bytes.length - head) >> 2)
-  return (
-    kindsOf(bytes, 0, head) | kindsOfWords(words) | kindsOf(bytes, head + words.length * 4, bytes.length)
-  )
+  return kindsOf(bytes, 0, head) | kindsOfWords(words) | kindsOf(bytes, head + words.length * 4, bytes.length)
 }
 
 function kindsOf(bytes: Buffer, from: number, to: number): number {

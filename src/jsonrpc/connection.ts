@@ -7,8 +7,18 @@ import type { WireBytes } from './splice.js'
 
 /** What a connection tells its owner. None of these may throw into the connection. */
 export interface Sink {
-  /** One message; the view is the receiver's to keep. */
-  message(line: Line): void
+  /**
+   * One message; the view is the receiver's to keep.
+   *
+   * `during` is the id of our request on whose own stream it came, where the transport has such streams.
+   */
+  message(line: Line, during?: RequestId): void
+  /**
+   * A message of ours did not get through, or its answer will not come; everything else goes on.
+   *
+   * `id` is that of our request; undefined for a notification or an answer.
+   */
+  readonly failed?: (id: RequestId | undefined, error: TransportError) => void
   /**
    * A message over the limit was skipped; its id is given where exactly one was found on the way.
    *
@@ -22,14 +32,18 @@ export interface Sink {
   /** Called once; nothing comes after it. `cause` is undefined when either end closed in order. */
   closed(cause: TransportError | undefined): void
   /** The bytes of every read and write, as the operating system sees them. */
-  readonly wire?: (direction: 'in' | 'out', bytes: Uint8Array) => void
+  readonly wire?: ((direction: 'in' | 'out', bytes: Uint8Array) => void) | undefined
 }
 
 /** A channel of messages. It starts silent, delivers to one sink, and closes once; no promise of it rejects. */
 export interface Connection {
   start(sink: Sink): void
-  /** Queues a message, or drops it once closed; resolves when the connection takes more, at once unless congested. */
-  send(bytes: WireBytes): Promise<void>
+  /**
+   * Queues a message, or drops it once closed; resolves when the connection takes more, at once unless congested.
+   *
+   * `about` is the id of the other end's request that the message answers or belongs to, as it was written.
+   */
+  send(bytes: WireBytes, about?: RequestId): Promise<void>
   /** Whether more is queued than the other end has taken for a while; `drained` follows. */
   readonly congested: boolean
   /** Bytes queued here that the other end has not taken. */

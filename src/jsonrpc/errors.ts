@@ -16,7 +16,7 @@ export type FrameErrorCode =
   | 'FRAME_AMBIGUOUS'
   /** An id that is neither a string nor an integer. */
   | 'FRAME_ID'
-  /** Longer than the limit. */
+  /** Longer than the limit, or with more members. */
   | 'FRAME_TOO_LARGE'
 
 /** Bytes that are not one acceptable JSON-RPC message; `offset` counts bytes from the message's start. */
@@ -24,7 +24,7 @@ export class FrameError extends Error {
   override readonly name = 'FrameError'
   readonly code: FrameErrorCode
   readonly offset: number
-  /** The request's id where it could be read, so that the error can be addressed. */
+  /** The id of a request, where it could be read, so that the error can be addressed; never that of an answer. */
   readonly id: RequestId | undefined
 
   constructor(code: FrameErrorCode, message: string, offset: number, id?: RequestId) {
@@ -41,7 +41,17 @@ export class FrameError extends Error {
 }
 
 /** What went wrong with a connection. */
-export type TransportErrorCode = 'TRANSPORT_CLOSED' | 'TRANSPORT_IO' | 'TRANSPORT_SLOW' | 'TRANSPORT_TAP'
+export type TransportErrorCode =
+  | 'TRANSPORT_CLOSED'
+  | 'TRANSPORT_IO'
+  | 'TRANSPORT_SLOW'
+  | 'TRANSPORT_TAP'
+  /** The other end refuses our credentials. */
+  | 'TRANSPORT_AUTH'
+  /** It answered with something that is no answer. */
+  | 'TRANSPORT_ANSWER'
+  | 'TRANSPORT_TIMEOUT'
+  | 'TRANSPORT_TOO_LARGE'
 
 /** The connection is gone, or its other end broke its protocol; everything in flight on it is drained. */
 export class TransportError extends Error {

@@ -1,10 +1,14 @@
 // One JSON-RPC 2.0 message: its bytes, and where the members stand that the proxy routes by.
 //
 // A frame is read in one validating scan and holds no payload value. Spans
-// count from the start of `line`.
+// count from the start of `line`; `multiline` says that a line break stands
+// between its tokens, which must not go out.
 
-import { ambiguity, routedNames } from './ambiguity.js'
+import { ambiguity, routedNames, spellings } from './ambiguity.js'
+import { OPEN_OBJECT } from './ascii.js'
 import { FrameError } from './errors.js'
+import { IdFinder } from './id-finder.js'
+import { hasLineBreaks } from './line-safe.js'
 import type { Line } from './line.js'
 import { Members, isKey } from './members.js'
 import { type RequestId, readId } from './request-id.js'
@@ -14,6 +18,7 @@ import { stringAt } from './text.js'
 export interface RequestFrame {
   readonly kind: 'request'
   readonly line: Line
+  readonly multiline: boolean
   readonly id: RequestId
   readonly idSpan: Span
   readonly method: string
@@ -23,6 +28,7 @@ export interface RequestFrame {
 export interface NotificationFrame {
   readonly kind: 'notification'
   readonly line: Line
+  readonly multiline: boolean
   readonly method: string
   readonly params: Params
 }
@@ -30,6 +36,7 @@ export interface NotificationFrame {
 export interface ResultFrame {
   readonly kind: 'result'
   readonly line: Line
+  readonly multiline: boolean
   readonly id: RequestId
   readonly idSpan: Span
   readonly result: Span
@@ -39,6 +46,7 @@ export interface ResultFrame {
 export interface ErrorFrame {
   readonly kind: 'error'
   readonly line: Line
+  readonly multiline: boolean
   readonly id: RequestId | undefined
   readonly idSpan: Span | undefined
   readonly error: Span
@@ -80,8 +88,9 @@ const paramsNames = routedNames([
 ])
 const metaNames = routedNames(['progressToken'])
 
-const OPEN_OBJECT = 0x7b
-const OPEN_ARRAY = 0x5b
+/** How many members an object may have whose keys are compared; no real message comes near. */
+const MEMBERS_MAX = 1024
+
 const NULL = 0x6e
 
 /**
@@ -90,15 +99,22 @@ const NULL = 0x6e
  * @throws FrameError when the bytes are not one acceptable JSON-RPC 2.0 message
  */
 export function readFrame(line: Line, limits: FrameLimits = defaultFrameLimits): Frame {
-  return new FrameReader(line, limits).read()
+  try {
+    return new FrameReader(line, limits).read()
+  } catch (error) {
+    throw error instanceof FrameError && isTooMuch(error) ? addressed(error, line) : error
+  }
 }
 
-/** Whether the first byte that is not white space opens an array: a batch of messages. */
-export function isBatch(line: Uint8Array): boolean {
-  for (const c of line) {
-    if (c !== 0x20 && c !== 0x09 && c !== 0x0a && c !== 0x0d) return c === OPEN_ARRAY
-  }
-  return false
+function isTooMuch(error: FrameError): boolean {
+  return error.code === 'FRAME_DEPTH' || error.code === 'FRAME_TOO_LARGE'
+}
+
+/** The error of a message whose reading stopped at a limit, with the id that may stand behind it. */
+function addressed(error: FrameError, line: Line): FrameError {
+  const finder = new IdFinder()
+  finder.push(line)
+  return new FrameError(error.code, error.message, error.offset, finder.isCall ? finder.id : undefined)
 }
 
 /** Reads one frame; lives for one call. */
@@ -109,6 +125,8 @@ class FrameReader {
   readonly #envelope: Members
   readonly #params: Members
   readonly #meta: Members
+  /** The id that an error may be addressed to. */
+  #asker: RequestId | undefined
 
   constructor(line: Line, limits: FrameLimits) {
     this.#line = line
@@ -123,7 +141,8 @@ class FrameReader {
     const start = this.#scanner.skipSpace(0)
     if (this.#scanner.byte(start) !== OPEN_OBJECT) return this.#notAnObject(start)
     this.#scanner.finish(this.#collect(start, 1, this.#envelope))
-    return this.#classify()
+    const multiline = this.#scanner.hasControls && hasLineBreaks(this.#line)
+    return this.#classify(multiline)
   }
 
   /** Skips an object, keeps its members in `into`, and goes into `params` and `params._meta` on the way. */
@@ -137,6 +156,7 @@ class FrameReader {
       const nested = scanner.byte(value) === OPEN_OBJECT ? this.#nested(key, keyEnd, depth) : undefined
       end = nested === undefined ? scanner.value(value, depth) : this.#collect(value, depth + 1, nested)
       into.add(key, keyEnd, value, end)
+      if (into.size > MEMBERS_MAX) scanner.fail(key, `more than ${MEMBERS_MAX} members`, 'FRAME_TOO_LARGE')
     }
     return scanner.closed(end)
   }
@@ -151,71 +171,77 @@ class FrameReader {
     throw new FrameError('FRAME_ENVELOPE', 'a message is one object', start)
   }
 
-  #classify(): Frame {
+  #classify(multiline: boolean): Frame {
     const idSpan = this.#envelope.span('id')
     const isNull = idSpan !== undefined && this.#line[idSpan.start] === NULL
     const id = idSpan === undefined || isNull ? undefined : readId(this.#line, idSpan.start, idSpan.end)
-    this.#refuseAmbiguity(id)
-    if (this.#envelope.string('jsonrpc') !== '2.0') this.#invalid(id, `'jsonrpc' must be "2.0"`)
-    if (this.#envelope.span('method') !== undefined) return this.#call(id, idSpan)
-    return this.#response(id, idSpan)
+    const method = this.#envelope.span('method')
+    this.#asker = method === undefined ? undefined : id
+    this.#refuseAmbiguity()
+    this.#refuseOtherVersions()
+    if (method === undefined) return this.#response(multiline, id, idSpan)
+    return this.#call(multiline, id, idSpan, method)
   }
 
-  #call(id: RequestId | undefined, idSpan: Span | undefined): Frame {
-    const method = this.#method(id)
+  #call(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined, methodSpan: Span): Frame {
     const line = this.#line
-    const params = this.#readParams(id)
+    const method = this.#method(methodSpan)
+    const params = this.#readParams()
     if (this.#envelope.span('result') !== undefined || this.#envelope.span('error') !== undefined) {
-      this.#invalid(id, "a message with 'method' has no 'result' or 'error'")
+      this.#invalid("a message with 'method' has no 'result' or 'error'")
     }
-    if (idSpan === undefined) return { kind: 'notification', line, method, params }
-    if (id === undefined) throw new FrameError('FRAME_ID', "'id' must be a string or an integer", idSpan.start)
-    return { kind: 'request', line, id, idSpan, method, params }
+    if (idSpan === undefined) return { kind: 'notification', line, multiline, method, params }
+    if (id === undefined)
+      throw new FrameError('FRAME_ID', "'id' must be a string or an integer", idSpan.start)
+    return { kind: 'request', line, multiline, id, idSpan, method, params }
   }
 
-  #method(id: RequestId | undefined): string {
-    const span = this.#envelope.span('method')
+  #method(span: Span): string {
     const method = stringAt(this.#line, span)
-    if (method === undefined) return this.#invalid(id, "'method' must be a string", span)
-    if (method.length <= this.#limits.methodBytesMax) return method
-    return this.#invalid(id, `'method' is longer than ${this.#limits.methodBytesMax} bytes`, span)
+    if (method === undefined) return this.#invalid("'method' must be a string", span)
+    if (span.end - span.start - 2 <= this.#limits.methodBytesMax) return method
+    return this.#invalid(`'method' is longer than ${this.#limits.methodBytesMax} bytes`, span)
   }
 
-  #readParams(id: RequestId | undefined): Params {
+  #readParams(): Params {
     const span = this.#envelope.span('params')
     if (span !== undefined && this.#line[span.start] !== OPEN_OBJECT) {
-      this.#invalid(id, "'params' must be an object", span)
+      this.#invalid("'params' must be an object", span)
     }
     const metaSpan = this.#params.span('_meta')
     return { span, members: this.#params, metaSpan, meta: this.#meta }
   }
 
-  #response(id: RequestId | undefined, idSpan: Span | undefined): ResponseFrame {
+  #response(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined): ResponseFrame {
     const line = this.#line
     const result = this.#envelope.span('result')
     const error = this.#envelope.span('error')
-    if (result === undefined && error === undefined) {
-      return this.#invalid(id, "a message has a 'method', a 'result' or an 'error'")
-    }
     if (result !== undefined && error !== undefined) {
-      return this.#invalid(id, "a response has a 'result' or an 'error', not both")
+      return this.#invalid("a response has a 'result' or an 'error', not both")
     }
-    if (error !== undefined) return { kind: 'error', line, id, idSpan, error }
-    if (result === undefined || id === undefined || idSpan === undefined) {
-      return this.#invalid(id, "a result names the 'id' of its request")
-    }
-    return { kind: 'result', line, id, idSpan, result }
+    if (error !== undefined) return { kind: 'error', line, multiline, id, idSpan, error }
+    if (result === undefined) return this.#invalid("a message has a 'method', a 'result' or an 'error'")
+    if (id === undefined || idSpan === undefined)
+      return this.#invalid("a result names the 'id' of its request")
+    return { kind: 'result', line, multiline, id, idSpan, result }
   }
 
-  #refuseAmbiguity(id: RequestId | undefined): void {
-    const found =
-      ambiguity(this.#envelope, envelopeNames) ??
-      ambiguity(this.#params, paramsNames) ??
-      ambiguity(this.#meta, metaNames)
-    if (found !== undefined) throw new FrameError('FRAME_AMBIGUOUS', found.message, found.offset, id)
+  #refuseAmbiguity(): void {
+    const outer = ambiguity(this.#envelope, envelopeNames)
+    const found = outer ?? ambiguity(this.#params, paramsNames) ?? ambiguity(this.#meta, metaNames)
+    if (found === undefined) return
+    // Of two ids nobody knows which one its sender waits for.
+    const asker = outer !== undefined && spellings(this.#envelope, 'id') > 1 ? undefined : this.#asker
+    throw new FrameError('FRAME_AMBIGUOUS', found.message, found.offset, asker)
   }
 
-  #invalid(id: RequestId | undefined, message: string, span?: Span): never {
-    throw new FrameError('FRAME_ENVELOPE', message, span?.start ?? 0, id)
+  #refuseOtherVersions(): void {
+    const span = this.#envelope.span('jsonrpc')
+    if (span !== undefined && isKey(this.#line, span.start, span.end, '2.0')) return
+    if (stringAt(this.#line, span) !== '2.0') this.#invalid(`'jsonrpc' must be "2.0"`, span)
+  }
+
+  #invalid(message: string, span?: Span): never {
+    throw new FrameError('FRAME_ENVELOPE', message, span?.start ?? 0, this.#asker)
   }
 }

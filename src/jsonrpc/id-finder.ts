@@ -5,11 +5,20 @@
 // validated, since nothing else survives.
 
 import { Buffer } from 'node:buffer'
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  SPACE,
+} from './ascii.js'
 import { type RequestId, readId } from './request-id.js'
 import { Scanner } from './scan.js'
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const TOKEN_BYTES_MAX = 1024
 
 /** Finds the top-level `id` of an object that is fed chunk by chunk. */
@@ -54,21 +63,21 @@ export class IdFinder {
         this.#inString = true
         if (this.#depth === 1) this.#keep(c)
         return
-      case 0x7b:
-      case 0x5b:
+      case OPEN_OBJECT:
+      case OPEN_ARRAY:
         this.#depth++
         return
-      case 0x7d:
-      case 0x5d:
+      case CLOSE_OBJECT:
+      case CLOSE_ARRAY:
         if (this.#depth === 1) this.#endValue()
         this.#depth--
         return
-      case 0x3a:
+      case COLON:
         return this.#colon()
-      case 0x2c:
+      case COMMA:
         return this.#endValue()
       default:
-        if (this.#depth === 1 && this.#expectsValue && c > 0x20) this.#keep(c)
+        if (this.#depth === 1 && this.#expectsValue && c > SPACE) this.#keep(c)
     }
   }
 

@@ -4,10 +4,16 @@
  *
  * @packageDocumentation
  */
-export { splitBatch } from './batch.js'
+export { isBatch, splitBatch } from './batch.js'
 export { buildError, buildNotification, buildRequest, buildResult, type ErrorBody } from './build.js'
 export type { Connection, Sink } from './connection.js'
-export { FrameError, type FrameErrorCode, RpcError, TransportError, type TransportErrorCode } from './errors.js'
+export {
+  FrameError,
+  type FrameErrorCode,
+  RpcError,
+  TransportError,
+  type TransportErrorCode,
+} from './errors.js'
 export {
   type ErrorFrame,
   type Frame,
@@ -17,7 +23,6 @@ export {
   type RequestFrame,
   type ResponseFrame,
   type ResultFrame,
-  isBatch,
   readFrame,
 } from './frame.js'
 export { Inflight } from './inflight.js'

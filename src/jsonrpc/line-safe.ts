@@ -6,12 +6,11 @@
 // Every break becomes a space: the spans of the message stay what they are.
 
 import { Buffer } from 'node:buffer'
+import { CR, LF } from './ascii.js'
 import type { Line } from './line.js'
 import { type Edit, inOrder } from './splice.js'
 
-const LF = 0x0a
-const CR = 0x0d
-const SPACE = Buffer.from(' ')
+const BLANK = Buffer.from(' ')
 
 /** Whether any byte is CR or LF; inside a JSON string none can be. */
 export function hasLineBreaks(line: Uint8Array): boolean {
@@ -22,20 +21,19 @@ export function hasLineBreaks(line: Uint8Array): boolean {
 export function lineSafe(line: Line, edits: readonly Edit[]): readonly Edit[] {
   const ordered = inOrder(edits)
   const all: Edit[] = []
-  let next = 0
   let from = 0
   for (const edit of ordered) {
     addBreaks(line, from, edit.start, all)
     all.push(edit)
     from = edit.end
-    next++
   }
   addBreaks(line, from, line.length, all)
-  return next === all.length ? ordered : all
+  return all.length === ordered.length ? ordered : all
 }
 
 function addBreaks(line: Line, from: number, to: number, into: Edit[]): void {
   for (let at = from; at < to; at++) {
-    if (line[at] === CR || line[at] === LF) into.push({ start: at, end: at + 1, bytes: SPACE, why: 'line-safe' })
+    if (line[at] === CR || line[at] === LF)
+      into.push({ start: at, end: at + 1, bytes: BLANK, why: 'line-safe' })
   }
 }

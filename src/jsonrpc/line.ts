@@ -6,13 +6,12 @@
 
 import assert from 'node:assert'
 import { Buffer } from 'node:buffer'
+import { LF } from './ascii.js'
 
 declare const lineBrand: unique symbol
 
 /** The bytes of one message, without a line feed of their own, and with one directly behind their end. */
 export type Line = Buffer & { readonly [lineBrand]: true }
-
-export const LF = 0x0a
 
 function assume(_bytes: Buffer): asserts _bytes is Line {}
 

@@ -1,5 +1,6 @@
 // The members of one object, as spans.
 
+import { CLOSE_ARRAY, COMMA, OPEN_ARRAY, OPEN_OBJECT } from './ascii.js'
 import type { Scanner, Span } from './scan.js'
 import { stringAt } from './text.js'
 
@@ -32,7 +33,7 @@ export class Members {
   span(name: string): Span | undefined {
     for (let i = 0; i < this.#offsets.length; i += FIELDS) {
       if (isKey(this.bytes, this.#offset(i), this.#offset(i + 1), name)) {
-        return { start: this.#offset(i + 2), end: this.#offset(i + 3) }
+        return this.#span(i + 2)
       }
     }
     return undefined
@@ -44,15 +45,19 @@ export class Members {
   }
 
   at(index: number): Member {
-    const i = index * FIELDS
-    return {
-      key: { start: this.#offset(i), end: this.#offset(i + 1) },
-      value: { start: this.#offset(i + 2), end: this.#offset(i + 3) },
-    }
+    return { key: this.key(index), value: this.#span(index * FIELDS + 2) }
+  }
+
+  key(index: number): Span {
+    return this.#span(index * FIELDS)
   }
 
   *[Symbol.iterator](): IterableIterator<Member> {
     for (let i = 0; i < this.size; i++) yield this.at(i)
+  }
+
+  #span(index: number): Span {
+    return { start: this.#offset(index), end: this.#offset(index + 1) }
   }
 
   #offset(index: number): number {
@@ -71,7 +76,7 @@ export function isKey(bytes: Buffer, start: number, end: number, name: string): 
 
 /** The members of the object at `span`, or undefined when there is no object; `scanner` has accepted it already. */
 export function membersAt(scanner: Scanner, span: Span | undefined): Members | undefined {
-  if (span === undefined || scanner.byte(span.start) !== 0x7b) return undefined
+  if (span === undefined || scanner.byte(span.start) !== OPEN_OBJECT) return undefined
   const members = new Members(scanner.bytes)
   let end = span.start + 1
   for (let key = scanner.firstKey(end); key >= 0; key = scanner.nextKey(end)) {
@@ -86,13 +91,13 @@ export function membersAt(scanner: Scanner, span: Span | undefined): Members | u
 /** The items of the array at `span`, in order; empty when there is no array. */
 export function itemsAt(scanner: Scanner, span: Span | undefined): Span[] {
   const items: Span[] = []
-  if (span === undefined || scanner.byte(span.start) !== 0x5b) return items
+  if (span === undefined || scanner.byte(span.start) !== OPEN_ARRAY) return items
   let at = scanner.skipSpace(span.start + 1)
-  while (scanner.byte(at) !== 0x5d) {
+  while (scanner.byte(at) !== CLOSE_ARRAY) {
     const end = scanner.value(at, 0)
     items.push({ start: at, end })
     at = scanner.skipSpace(end)
-    if (scanner.byte(at) === 0x2c) at = scanner.skipSpace(at + 1)
+    if (scanner.byte(at) === COMMA) at = scanner.skipSpace(at + 1)
   }
   return items
 }

@@ -4,59 +4,27 @@
 // sends, and finds who waits when an answer comes. It knows no protocol above
 // JSON-RPC, parses no payload, and makes every forwarded message with `splice`.
 
-import { buildError, buildNotification, buildRequest, buildResult, type ErrorBody } from './build.js'
+import { isBatch } from './batch.js'
+import { type ErrorBody, buildError, buildNotification, buildRequest, buildResult } from './build.js'
 import type { Connection, Sink } from './connection.js'
 import { FrameError, TransportError } from './errors.js'
 import {
   type Frame,
-  type FrameLimits,
   type NotificationFrame,
   type RequestFrame,
   type ResponseFrame,
-  isBatch,
   readFrame,
 } from './frame.js'
+import { withId } from './id-edit.js'
 import { Inflight } from './inflight.js'
 import type { Line } from './line.js'
+import { hasLineBreaks, lineSafe } from './line-safe.js'
+import { OwnRequest } from './own-request.js'
+import type { PeerOptions, PeerOwner } from './peer-owner.js'
 import type { MintedId, RequestId } from './request-id.js'
 import { type Edit, type WireBytes, inOrder, splice } from './splice.js'
 
-/** The owner of a peer: what arrives, and the end. */
-export interface PeerOwner<E> {
-  request(frame: RequestFrame): void
-  notification(frame: NotificationFrame): void
-  /** An answer to a forwarded request. */
-  response(frame: ResponseFrame, entry: E): void
-  /** An answer that nobody waits for: late, or made up. */
-  stray(frame: ResponseFrame): void
-  /** Several messages in one array. */
-  batch(line: Line): void
-  /** Bytes that are not one acceptable message. */
-  malformed(error: FrameError, line: Uint8Array): void
-  /** A message over the limit; `entry` is the request it would have answered. */
-  oversize(id: RequestId | undefined, entry: E | undefined, bytes: number): void
-  drained(): void
-  /** The other end will send nothing more; it may still read. */
-  ended(): void
-  /** Called once, with the forwarded requests that nobody will answer now. */
-  closed(unanswered: readonly E[], cause: TransportError | undefined): void
-}
-
-export interface PeerOptions {
-  readonly inflightMax: number
-  readonly frame?: FrameLimits
-  readonly wire?: (direction: 'in' | 'out', bytes: Uint8Array) => void
-  readonly forwarded?: (input: Uint8Array, edits: readonly Edit[], output: Uint8Array) => void
-}
-
-/** A request of the proxy's own. */
-class OwnRequest {
-  readonly settle: (outcome: ResponseFrame | TransportError) => void
-
-  constructor(settle: (outcome: ResponseFrame | TransportError) => void) {
-    this.settle = settle
-  }
-}
+export type { PeerOptions, PeerOwner } from './peer-owner.js'
 
 /** A request of the proxy's own: its id, and the answer to come. */
 export interface Asked {
@@ -94,14 +62,14 @@ export class Peer<E extends object> {
 
   /** Begins to deliver; the owner is told of nothing before. */
   start(): void {
-    const wire = this.#options.wire
     const sink: Sink = {
-      message: (line) => this.#guard(() => this.#message(line)),
-      oversize: (id, bytes) => this.#guard(() => this.#oversize(id, bytes)),
+      message: (line, during) => this.#guard(() => this.#message(line, during)),
+      failed: (id, error) => this.#guard(() => this.#failed(id, error)),
+      oversize: (id, bytes, isCall) => this.#guard(() => this.#oversize(id, bytes, isCall)),
       drained: () => this.#guard(() => this.#owner.drained()),
       ended: () => this.#guard(() => this.#owner.ended()),
       closed: (cause) => this.#close(cause),
-      ...(wire === undefined ? {} : { wire }),
+      wire: this.#options.wire,
     }
     this.#connection.start(sink)
   }
@@ -110,48 +78,50 @@ export class Peer<E extends object> {
    * Forwards a request with the owner's edits and an id of this connection.
    *
    * With `lend` the sender's own id stays where it is free. Gives nothing when
-   * too many requests are out.
+   * too many requests are out, and nothing once closed: nobody would settle the entry.
    */
-  forward(frame: RequestFrame, edits: readonly Edit[], entry: E, lend: boolean): MintedId | undefined {
+  forward(
+    frame: RequestFrame,
+    edits: readonly Edit[],
+    entry: E,
+    lend: boolean,
+    about?: RequestId,
+  ): MintedId | undefined {
+    if (this.#closed) return undefined
     const id = this.#inflight.mint(entry, lend ? frame.id : undefined)
     if (id === undefined) return undefined
-    this.#pass(frame.line, id === frame.id ? edits : withId(edits, frame, id))
+    this.send(this.#forwarded(frame, id === frame.id ? edits : withId(edits, frame.idSpan, id)), about)
     return id
   }
 
   /** Forwards an answer to the request that its sender knows as `id`. */
   answer(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): void {
-    this.send(this.answerBytes(frame, edits, id))
+    this.send(this.answerBytes(frame, edits, id), id)
   }
 
   /** What `answer` sends, for an answer that leaves inside a batch. */
   answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): WireBytes {
-    return this.#spliced(frame.line, frame.id === id ? edits : withId(edits, frame, id))
+    return this.#forwarded(frame, frame.id === id ? edits : withId(edits, frame.idSpan, id))
   }
 
-  /** Forwards a notification. */
-  pass(frame: NotificationFrame, edits: readonly Edit[]): void {
-    this.#pass(frame.line, edits)
+  /** Forwards a notification; `about` is the other end's request that it belongs to. */
+  pass(frame: NotificationFrame, edits: readonly Edit[], about?: RequestId): void {
+    this.send(this.#forwarded(frame, edits), about)
   }
 
   /** Splices one item of a list, which leaves inside a message of the proxy's own. */
   item(line: Line, edits: readonly Edit[]): Uint8Array {
-    return this.#spliced(line, edits)
+    return this.#spliced(line, hasLineBreaks(line) ? lineSafe(line, edits) : edits)
   }
 
   /** Asks something of the proxy's own; `params` is raw JSON. Undefined when too many requests are out. */
   ask(method: string, params?: string): Asked | undefined {
-    let asked: OwnRequest | undefined
-    const answer = new Promise<ResponseFrame>((resolve, reject) => {
-      asked = new OwnRequest((outcome) =>
-        outcome instanceof TransportError ? reject(outcome) : resolve(outcome),
-      )
-    })
-    if (asked === undefined || this.#closed) return undefined
+    if (this.#closed) return undefined
+    const asked = new OwnRequest()
     const id = this.#inflight.mint(asked)
     if (id === undefined) return undefined
     this.send(buildRequest(id, method, params))
-    return { id, answer }
+    return { id, answer: asked.answer }
   }
 
   /** Stops waiting for the answer to `id`. */
@@ -175,24 +145,27 @@ export class Peer<E extends object> {
 
   /** `result` is raw JSON. */
   reply(id: RequestId, result: string | Uint8Array): void {
-    this.send(buildResult(id, result))
+    this.send(buildResult(id, result), id)
   }
 
   refuse(id: RequestId | undefined, error: ErrorBody, orphan?: 'null' | 'omit'): void {
-    this.send(buildError(id, error, orphan))
+    this.send(buildError(id, error, orphan), id)
   }
 
-  send(bytes: WireBytes): void {
-    if (!this.#closed) void this.#connection.send(bytes)
+  send(bytes: WireBytes, about?: RequestId): void {
+    if (!this.#closed) void this.#connection.send(bytes, about)
   }
 
   async close(): Promise<void> {
-    await this.#connection.close()
-    this.#close(undefined)
+    try {
+      await this.#connection.close()
+    } finally {
+      this.#close(undefined)
+    }
   }
 
-  #pass(line: Line, edits: readonly Edit[]): void {
-    this.send(this.#spliced(line, edits))
+  #forwarded(frame: Frame, edits: readonly Edit[]): WireBytes {
+    return this.#spliced(frame.line, frame.multiline ? lineSafe(frame.line, edits) : edits)
   }
 
   #spliced(line: Line, edits: readonly Edit[]): WireBytes {
@@ -207,12 +180,11 @@ export class Peer<E extends object> {
     try {
       this.#options.forwarded?.(line, edits, output)
     } catch (error) {
-      this.#close(new TransportError('TRANSPORT_TAP', 'the forward tap failed', { cause: error }))
-      void this.#connection.close()
+      this.#abort(new TransportError('TRANSPORT_TAP', 'the forward tap failed', { cause: error }))
     }
   }
 
-  #message(line: Line): void {
+  #message(line: Line, during: RequestId | undefined): void {
     if (this.#closed) return
     if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
     let frame: Frame
@@ -222,16 +194,18 @@ export class Peer<E extends object> {
       if (!(error instanceof FrameError)) throw error
       return this.#owner.malformed(error, line)
     }
-    this.receive(frame)
+    this.receive(frame, during)
   }
 
   /** Takes a frame that was read already: a member of a batch. */
-  receive(frame: Frame): void {
+  receive(frame: Frame, during?: RequestId): void {
+    if (this.#closed) return
+    const entry = during === undefined ? undefined : this.entry(during)
     switch (frame.kind) {
       case 'request':
-        return this.#owner.request(frame)
+        return this.#owner.request(frame, entry)
       case 'notification':
-        return this.#owner.notification(frame)
+        return this.#owner.notification(frame, entry)
       case 'result':
       case 'error':
         return this.#response(frame)
@@ -245,9 +219,16 @@ export class Peer<E extends object> {
     else this.#owner.response(frame, entry)
   }
 
-  #oversize(id: RequestId | undefined, bytes: number): void {
+  #failed(id: RequestId | undefined, error: TransportError): void {
     const entry = id === undefined ? undefined : this.#inflight.take(id)
-    if (!(entry instanceof OwnRequest)) return this.#owner.oversize(id, entry, bytes)
+    if (entry instanceof OwnRequest) entry.settle(error)
+    else this.#owner.failed(entry, error)
+  }
+
+  #oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
+    if (isCall || id === undefined) return this.#owner.oversize(id, undefined, bytes)
+    const entry = this.#inflight.take(id)
+    if (!(entry instanceof OwnRequest)) return this.#owner.oversize(undefined, entry, bytes)
     entry.settle(new TransportError('TRANSPORT_IO', `the answer is longer than allowed (${bytes} bytes)`))
   }
 
@@ -260,7 +241,11 @@ export class Peer<E extends object> {
       if (entry instanceof OwnRequest) entry.settle(error)
       else unanswered.push(entry)
     }
-    this.#owner.closed(unanswered, cause)
+    try {
+      this.#owner.closed(unanswered, cause)
+    } catch {
+      // The connection has ended already, and nobody is left to be told.
+    }
   }
 
   /** A fault in handling one message ends this connection, never the process that others share. */
@@ -268,19 +253,12 @@ export class Peer<E extends object> {
     try {
       handle()
     } catch (error) {
-      const cause = new TransportError('TRANSPORT_IO', 'handling a message failed', { cause: error })
-      this.#close(cause)
-      void this.#connection.close()
+      this.#abort(new TransportError('TRANSPORT_IO', 'handling a message failed', { cause: error }))
     }
   }
-}
 
-function withId(
-  edits: readonly Edit[],
-  frame: { readonly line: Line; readonly idSpan: { start: number; end: number } | undefined },
-  id: RequestId,
-): readonly Edit[] {
-  if (frame.idSpan === undefined) return edits
-  const edit: Edit = { ...frame.idSpan, bytes: Buffer.from(id), why: 'id' }
-  return edits.length === 0 ? [edit] : [...edits, edit]
+  #abort(cause: TransportError): void {
+    this.#close(cause)
+    void this.#connection.close()
+  }
 }

@@ -4,6 +4,7 @@
 // is another. Whoever sent an id gets back the bytes that it wrote, so an id is
 // kept as its text, and compared by its canonical form.
 
+import { ZERO } from './ascii.js'
 import { FrameError } from './errors.js'
 
 declare const idBrand: unique symbol
@@ -51,10 +52,10 @@ export function readId(bytes: Buffer, start: number, end: number): RequestId {
 
 /** The value of one to nine digits without a leading zero, as nearly every id is written. */
 function smallNumber(bytes: Buffer, start: number, end: number): number | undefined {
-  if (end - start > 9 || (bytes[start] === 0x30 && end - start > 1)) return undefined
+  if (end - start > 9 || (bytes[start] === ZERO && end - start > 1)) return undefined
   let value = 0
   for (let at = start; at < end; at++) {
-    const digit = (bytes[at] ?? 0) - 0x30
+    const digit = (bytes[at] ?? 0) - ZERO
     if (digit < 0 || digit > 9) return undefined
     value = value * 10 + digit
   }

@@ -5,7 +5,8 @@
 
 import assert from 'node:assert'
 import { Buffer } from 'node:buffer'
-import { type Line, LF, lineAt } from './line.js'
+import { LF } from './ascii.js'
+import { type Line, lineAt } from './line.js'
 import type { Span } from './scan.js'
 
 /** Why a forwarded message may differ from what came in; the README prints this list. */

@@ -1,9 +1,7 @@
 // Between JSON strings as bytes and text.
 
+import { BACKSLASH, QUOTE } from './ascii.js'
 import type { Span } from './scan.js'
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
 
 /** The text of the JSON string at `span`, which includes its quotes; undefined when it is no string. */
 export function stringAt(bytes: Buffer, span: Span | undefined): string | undefined {

@@ -40,16 +40,16 @@ export interface Asker {
 /** A client as the upstream layer sees it: what can be said to it. */
 export interface ClientPort {
   readonly profile: ClientProfile
-  /** A server asks; false when this client cannot be asked that. */
-  ask(frame: RequestFrame, asker: Asker): boolean
+  /** A server asks, during a call where that is known; false when this client cannot be asked that. */
+  ask(frame: RequestFrame, asker: Asker, during: Call | undefined): boolean
   /** A server takes back what it asked. */
   withdraw(frame: NotificationFrame, asker: Asker): void
   /** Nobody will read the answers to what this server asked. */
   forget(asker: Asker): void
-  /** A notification that belongs to this client and to no other. */
-  tell(frame: NotificationFrame, edits: readonly Edit[]): void
+  /** A notification that belongs to this client and to no other, during a call where that is known. */
+  tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void
   /** A log message; delivered when it is as severe as the client asked for. */
-  log(frame: NotificationFrame): void
+  log(frame: NotificationFrame, during: Call | undefined): void
   listsChanged(lists: readonly ListKind[]): void
   /** A server has not taken for a while what this client sends it. */
   slower(): void
@@ -104,6 +104,13 @@ export class Call {
 
   fail(error: ErrorBody): void {
     this.settle({ kind: 'failed', error })
+  }
+
+  /** The proxy gives up for the client, and tells both sides. */
+  abandon(error: ErrorBody): void {
+    const onCancel = this.onCancel
+    this.fail(error)
+    onCancel?.(undefined)
   }
 
   /** The client gives up; `frame` is its notification, if it sent one. */

@@ -25,6 +25,7 @@ export type FailureReason =
   | 'overloaded'
   | 'too-large'
   | 'invalid-answer'
+  | 'unauthorized'
   | 'shutting-down'
 
 export function malformed(error: FrameError): ErrorBody {
@@ -77,6 +78,11 @@ export function shuttingDown(): ErrorBody {
     message: 'The proxy is shutting down',
     data: write({ reason: 'shutting-down' }),
   }
+}
+
+/** Said to a server whose question did not get to a client. */
+export function clientUnreachable(): ErrorBody {
+  return { code: INTERNAL_ERROR, message: 'The client cannot be reached' }
 }
 
 export function tooManyCalls(): ErrorBody {

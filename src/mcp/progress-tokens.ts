@@ -3,15 +3,22 @@
 // A token is the requester's own choice, like an id, and like an id it passes
 // unchanged where the connection carries one requester and the token is free.
 
+/** Spellings that come back as they went out; `1.0` may come back as `1`. */
+const PLAIN = /^(?:0|-?[1-9][0-9]{0,14}|"[\x20\x21\x23-\x5b\x5d-\x7e]*")$/
+
+/** How many given-up tokens are remembered, so that late progress finds nobody else. */
+const RETIRED_MAX = 1024
+
 /** Who waits for progress under which token; tokens are raw JSON. */
 export class ProgressTokens<E> {
   readonly #entries = new Map<string, E>()
+  readonly #retired = new Set<string>()
   #last = 0
 
-  /** The token to send for `entry`: its own where `lend` says so and it is free, else a new one. */
+  /** The token to send for `entry`: its own where `lend` says so, it is free and plain, else a new one. */
   lend(own: string, entry: E, lend: boolean): string {
-    let token = lend ? own : this.#next()
-    while (this.#entries.has(token)) token = this.#next()
+    let token = lend && PLAIN.test(own) ? own : this.#next()
+    while (this.#entries.has(token) || this.#retired.has(token)) token = this.#next()
     this.#entries.set(token, entry)
     return token
   }
@@ -22,6 +29,17 @@ export class ProgressTokens<E> {
 
   release(token: string | undefined): void {
     if (token !== undefined) this.#entries.delete(token)
+  }
+
+  /** Stops waiting for progress that may still come. */
+  retire(token: string | undefined): void {
+    if (token === undefined || !this.#entries.delete(token)) return
+    this.#retired.add(token)
+    if (this.#retired.size <= RETIRED_MAX) return
+    for (const oldest of this.#retired) {
+      this.#retired.delete(oldest)
+      return
+    }
   }
 
   #next(): string {

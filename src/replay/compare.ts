@@ -5,6 +5,7 @@
 // `bytes` is that and then every byte, but for the places that may vary.
 
 import type { Span } from '../jsonrpc/scan.js'
+import { Accepted } from './accepted.js'
 import { type ArrayNode, type JsonNode, type ObjectNode, memberOf, pathAt } from './json-tree.js'
 import { idOf } from './message.js'
 import { type Hole, type Pattern, REST } from './pattern.js'
@@ -50,19 +51,13 @@ export function compareFrames(pattern: Pattern, received: Received, mode: Mode, 
   return new Comparison(pattern, received, mode, known).verdict()
 }
 
-/** One value that was accepted in the place of another. */
-interface Accepted {
-  readonly expected: Span
-  readonly received: Span
-}
-
 /** Compares one frame; lives for one call. */
 class Comparison {
   readonly #pattern: Pattern
   readonly #received: Received
   readonly #mode: Mode
   readonly #known: Knowledge
-  readonly #accepted: Accepted[] = []
+  readonly #accepted: Accepted
   readonly #bound = new Map<string, string>()
   #times = 0
 
@@ -71,6 +66,7 @@ class Comparison {
     this.#received = received
     this.#mode = mode
     this.#known = known
+    this.#accepted = new Accepted(pattern.bytes, received.bytes)
   }
 
   verdict(): Verdict {
@@ -153,7 +149,9 @@ class Comparison {
   #hole(hole: Hole, expected: JsonNode, came: JsonNode, path: string): Difference | undefined {
     const raw = this.#cameText(came)
     const refused = this.#refusal(hole, expected, came, raw)
-    if (refused !== undefined) return this.#differs(expected, came, path, refused)
+    if (refused !== undefined) {
+      return { path, problem: refused, offset: came.start, expectedOffset: expected.start }
+    }
     if (hole.kind === 'bind') this.#bound.set(hole.name, raw)
     return this.#accept(expected, came, 0)
   }
@@ -181,7 +179,7 @@ class Comparison {
   }
 
   #accept(expected: Span, received: Span, times: number): undefined {
-    this.#accepted.push({ expected, received })
+    this.#accepted.add(expected, received)
     this.#times += times
   }
 
@@ -195,42 +193,18 @@ class Comparison {
   /** The first byte of a span that differs although its values are equal. */
   #bytes(expected: Span, came: Span): Difference | undefined {
     if (this.#mode === 'json' || this.#pattern.open.size > 0) return undefined
-    const wanted = this.#filled(expected)
+    const wanted = this.#accepted.filled(expected)
     const got = this.#received.bytes.subarray(came.start, came.end)
     if (wanted.equals(got)) return undefined
     const same = commonLength(wanted, got)
     const offset = came.start + same
     const path = pathAt(this.#received.tree, offset)
-    return { path, problem: 'is written differently', offset, expectedOffset: this.#unfilled(expected, same) }
-  }
-
-  /** The expected bytes with what was accepted in its place. */
-  #filled(span: Span): Buffer {
-    const { bytes } = this.#pattern
-    const parts: Buffer[] = []
-    let from = span.start
-    for (const { expected, received } of this.#acceptedIn(span)) {
-      parts.push(bytes.subarray(from, expected.start))
-      parts.push(this.#received.bytes.subarray(received.start, received.end))
-      from = expected.end
+    return {
+      path,
+      problem: 'is written differently',
+      offset,
+      expectedOffset: this.#accepted.unfilled(expected, same),
     }
-    return Buffer.concat([...parts, bytes.subarray(from, span.end)])
-  }
-
-  /** Where the byte at `offset` of the filled span stands in the expected frame. */
-  #unfilled(span: Span, offset: number): number {
-    let at = span.start + offset
-    for (const { expected, received } of this.#acceptedIn(span)) {
-      if (at < expected.start) break
-      at = Math.max(expected.start, at - (received.end - received.start) + (expected.end - expected.start))
-    }
-    return at
-  }
-
-  #acceptedIn(span: Span): Accepted[] {
-    return this.#accepted
-      .filter(({ expected }) => span.start <= expected.start && expected.end <= span.end)
-      .sort((a, b) => a.expected.start - b.expected.start)
   }
 
   #expectedText(node: Span): string {

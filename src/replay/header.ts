@@ -19,9 +19,9 @@ export interface Header {
 
 const VERSION = '1'
 
-const KEYS: ReadonlySet<string> = new Set([
-  ...['mcps', 'title', 'comment', 'recorded', 'command', 'args', 'config', 'env', 'revision', 'at', 'version'],
-])
+const KEYS: ReadonlySet<string> = new Set(
+  'mcps title recorded command args config env revision at'.split(' '),
+)
 
 /** @throws PatternError when it is not written as it must be */
 export function readHeader(tree: JsonNode, bytes: Buffer): Header {
@@ -33,8 +33,9 @@ export function readHeader(tree: JsonNode, bytes: Buffer): Header {
   }
   const config = child(tree, 'config')
   if (config !== undefined && config.kind !== 'object') throw new PatternError('"config" must be an object')
+  const recorded = child(tree, 'recorded')
   return {
-    recorded: child(tree, 'recorded')?.kind === 'boolean',
+    recorded: recorded?.kind === 'boolean' && recorded.text === 'true',
     command: commandOf(tree),
     args: texts(tree, 'args'),
     config: config && bytes.toString('utf8', config.start, config.end),

@@ -11,6 +11,9 @@ import { stringAt } from '../jsonrpc/text.js'
 /** Deeper than the proxy itself allows, and far from the end of the stack. */
 const DEPTH_MAX = 1000
 
+const OPEN_OBJECT = 0x7b
+const OPEN_ARRAY = 0x5b
+
 export interface MemberNode {
   readonly name: string
   readonly keyStart: number
@@ -56,18 +59,16 @@ export function readTree(bytes: Buffer): JsonNode {
 
 function nodeAt(scanner: Scanner, { start, end }: Span): JsonNode {
   const { bytes } = scanner
-  switch (bytes[start]) {
-    case 0x7b:
-      return { kind: 'object', start, end, members: memberNodes(scanner, { start, end }) }
-    case 0x5b: {
-      const items = itemsAt(scanner, { start, end }).map((item) => nodeAt(scanner, item))
-      return { kind: 'array', start, end, items }
-    }
-    case 0x22:
-      return { kind: 'string', start, end, text: stringAt(bytes, { start, end }) ?? '' }
-    default:
-      return plainNode(bytes.toString('latin1', start, end), start, end)
+  const first = bytes[start]
+  if (first === OPEN_OBJECT)
+    return { kind: 'object', start, end, members: memberNodes(scanner, { start, end }) }
+  if (first === OPEN_ARRAY) {
+    const items = itemsAt(scanner, { start, end }).map((item) => nodeAt(scanner, item))
+    return { kind: 'array', start, end, items }
   }
+  const text = stringAt(bytes, { start, end })
+  if (text !== undefined) return { kind: 'string', start, end, text }
+  return plainNode(bytes.toString('latin1', start, end), start, end)
 }
 
 function memberNodes(scanner: Scanner, span: Span): MemberNode[] {

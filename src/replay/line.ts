@@ -26,13 +26,17 @@ interface Framed {
 
 export type Entry =
   | ({ readonly kind: 'in' } & Framed)
-  | ({ readonly kind: 'out'; readonly mode: Mode; readonly optional: boolean; readonly unordered: boolean } & Framed)
+  | ({
+      readonly kind: 'out'
+      readonly mode: Mode
+      readonly optional: boolean
+      readonly unordered: boolean
+    } & Framed)
   | { readonly kind: 'exit'; readonly line: number; readonly connection: number; readonly code: number }
 
-const KEYS: ReadonlySet<string> = new Set([
-  ...['t', 'hop', 'service', 'conn', 'dir', 'frame', 'text', 'junk64', 'eol'],
-  ...['expect', 'optional', 'unordered', 'exit', 'comment'],
-])
+const KEYS: ReadonlySet<string> = new Set(
+  't hop service conn dir frame text junk64 eol expect optional unordered exit comment'.split(' '),
+)
 
 /**
  * What a line says about the client's side; undefined for a comment and for what passed between the proxy
@@ -54,25 +58,19 @@ export function readEntry(tree: JsonNode, bytes: Buffer, line: number): Entry | 
 
 export function refuseUnknown({ members }: ObjectNode, known: ReadonlySet<string>): void {
   const stray = members.find(({ name }) => !known.has(name))
-  if (stray !== undefined) throw new PatternError(`"${stray.name}" is not known; there is ${[...known].join(', ')}`)
+  if (stray !== undefined)
+    throw new PatternError(`"${stray.name}" is not known; there is ${[...known].join(', ')}`)
 }
 
 function framed(tree: ObjectNode, bytes: Buffer, at: { line: number; connection: number }): Entry {
   const frame = { ...at, ...payload(tree, bytes) }
-  switch (textOf(child(tree, 'dir'))) {
-    case 'in':
-      return { kind: 'in', ...frame }
-    case 'out':
-      return {
-        kind: 'out',
-        ...frame,
-        mode: modeOf(tree),
-        optional: flag(tree, 'optional'),
-        unordered: flag(tree, 'unordered'),
-      }
-    default:
-      throw new PatternError('"dir" must be "in" (sent by the client) or "out" (expected by it)')
+  const direction = textOf(child(tree, 'dir'))
+  if (direction === 'in') return { kind: 'in', ...frame }
+  if (direction !== 'out') {
+    throw new PatternError('"dir" must be "in" (sent by the client) or "out" (expected by it)')
   }
+  const [optional, unordered] = [flag(tree, 'optional'), flag(tree, 'unordered')]
+  return { kind: 'out', ...frame, mode: modeOf(tree), optional, unordered }
 }
 
 function payload(tree: ObjectNode, bytes: Buffer): Pick<Framed, 'bytes' | 'isJson' | 'lineEnd'> {

@@ -28,14 +28,9 @@ export function addressOf(tree: JsonNode | undefined): Address {
 /** One text for all spellings of a message's id. */
 export function idOf(message: JsonNode): string {
   const id = child(message, 'id')
-  switch (id?.kind) {
-    case 'string':
-      return JSON.stringify(id.text)
-    case 'number':
-      return Number.isSafeInteger(Number(id.text)) ? String(Number(id.text)) : id.text
-    default:
-      return NO_ID
-  }
+  if (id?.kind === 'string') return JSON.stringify(id.text)
+  if (id?.kind !== 'number') return NO_ID
+  return Number.isSafeInteger(Number(id.text)) ? String(Number(id.text)) : id.text
 }
 
 /** Whether two frames can only mean each other. */

@@ -76,7 +76,8 @@ export function readFills(tree: JsonNode, bound: ReadonlySet<string>): Fill[] {
   for (const node of nodes(tree)) {
     const name = node.kind === 'string' ? nameIn(node.text) : undefined
     if (name === undefined) continue
-    if (!bound.has(name)) throw new PatternError(`"$id:${name}" is sent, but no frame before it gives it a value`)
+    if (!bound.has(name))
+      throw new PatternError(`"$id:${name}" is sent, but no frame before it gives it a value`)
     fills.push({ start: node.start, end: node.end, name })
   }
   return fills
@@ -95,9 +96,11 @@ function holeOf(text: string, bound: Set<string>): Hole {
   if (text === '$string') return { kind: 'string' }
   if (text === '$number') return { kind: 'number' }
   if (text.startsWith('$$')) return { kind: 'literal', text: text.slice(1) }
-  if (text.startsWith('$match:')) return { kind: 'match', expression: expressionOf(text.slice('$match:'.length)) }
+  if (text.startsWith('$match:'))
+    return { kind: 'match', expression: expressionOf(text.slice('$match:'.length)) }
   const name = nameIn(text)
-  if (name === undefined) throw new PatternError(`"${text}" is no placeholder; text that begins with $ is written $$`)
+  if (name === undefined)
+    throw new PatternError(`"${text}" is no placeholder; text that begins with $ is written $$`)
   if (bound.has(name)) return { kind: 'same', name }
   bound.add(name)
   return { kind: 'bind', name }

@@ -75,7 +75,7 @@ export function parseTranscripts(file: string, content: Buffer): Transcript[] {
       addLine(parts, bytes, index + 1)
     } catch (error) {
       if (!(error instanceof FrameError || error instanceof PatternError)) throw error
-      throw new TranscriptError(file, index + 1, error.message)
+      throw new TranscriptError(file, index + 1, mistakeIn(error))
     }
   }
   const transcripts = parts.flatMap((part) => part.transcripts())
@@ -86,6 +86,10 @@ export function parseTranscripts(file: string, content: Buffer): Transcript[] {
     header,
     steps,
   }))
+}
+
+function mistakeIn(error: FrameError | PatternError): string {
+  return error instanceof FrameError ? `${error.message} at byte ${error.offset} of the line` : error.message
 }
 
 function* linesOf(content: Buffer): IterableIterator<[number, Buffer]> {
@@ -153,11 +157,9 @@ class Client {
       case 'exit':
         return entry
       case 'in':
-        return { kind: 'send', ...entry, fills: entry.isJson ? this.#fills(entry.bytes) : [] }
-      case 'out': {
-        const pattern = entry.isJson ? this.#pattern(entry.bytes) : undefined
-        return { ...entry, kind: 'expect', pattern }
-      }
+        return { ...entry, kind: 'send', fills: entry.isJson ? this.#fills(entry.bytes) : [] }
+      case 'out':
+        return { ...entry, kind: 'expect', pattern: entry.isJson ? this.#pattern(entry.bytes) : undefined }
     }
   }
 

@@ -1,28 +1,33 @@
 // Newline-delimited messages out of chunks of any size.
 //
-// Splits on the byte 0x0A and on nothing else. A line inside one chunk is a view
-// on it; a line over several is joined once, when its end has come, so that the
-// work is linear however the bytes are cut. A line over the limit is dropped as
-// it arrives, and only its id is looked for.
+// Splits on the byte 0x0A and on nothing else; a CR directly before it belongs
+// to the line end. A line inside one chunk is a view on it; a line over several
+// is joined once, when its end has come, so that the work is linear however the
+// bytes are cut. A line over the limit is dropped as it arrives, and only its id
+// is looked for.
 
+import { Buffer } from 'node:buffer'
+import { CR, LF } from '../jsonrpc/ascii.js'
 import { IdFinder } from '../jsonrpc/id-finder.js'
-import { LF, type Line, joinLine, lineAt } from '../jsonrpc/line.js'
+import { type Line, lineAt, toLine } from '../jsonrpc/line.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
-
-const CR = 0x0d
+import { UnfinishedLine } from './unfinished-line.js'
 
 export interface LineSink {
   line(line: Line): void
-  oversize(id: RequestId | undefined, bytes: number): void
+  /** `isCall`: the line has a `method`, and so the id is its sender's own. */
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
 }
 
-/** Holds the unfinished line of one stream. */
+const EMPTY = Buffer.alloc(0)
+
+/** Cuts one stream into lines. */
 export class LineSplitter {
   readonly #sink: LineSink
   readonly #lineBytesMax: number
-  #parts: Buffer[] = []
-  #bytes = 0
-  #finder: IdFinder | undefined
+  readonly #unfinished = new UnfinishedLine()
+  #dropping: IdFinder | undefined
+  #droppedBytes = 0
 
   constructor(sink: LineSink, lineBytesMax: number) {
     this.#sink = sink
@@ -31,13 +36,14 @@ export class LineSplitter {
 
   /** Bytes of the line that has not ended yet. */
   get pendingBytes(): number {
-    return this.#bytes
+    return this.#unfinished.bytes + this.#droppedBytes
   }
 
   push(chunk: Buffer): void {
     let start = 0
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
-      this.#endLine(chunk, start, end)
+      if (this.pendingBytes === 0 && end - start <= this.#lineBytesMax) this.#view(chunk, start, end)
+      else this.#endLine(chunk.subarray(start, end))
       start = end + 1
     }
     if (start < chunk.length) this.#keep(start === 0 ? chunk : chunk.subarray(start))
@@ -45,43 +51,49 @@ export class LineSplitter {
 
   /** The stream has ended: a last line without a line feed counts. */
   end(): void {
-    if (this.#bytes > 0) this.#endLine(Buffer.from([LF]), 0, 0)
+    if (this.pendingBytes > 0) this.#endLine(EMPTY)
+  }
+
+  #view(chunk: Buffer, start: number, end: number): void {
+    if (end === start) return
+    if (chunk[end - 1] !== CR) this.#sink.line(lineAt(chunk, start, end))
+    else if (end - start > 1) this.#sink.line(toLine(chunk.subarray(start, end - 1)))
   }
 
   #keep(part: Buffer): void {
-    this.#bytes += part.length
-    if (this.#finder === undefined && this.#bytes > this.#lineBytesMax) this.#startDropping()
-    if (this.#finder === undefined) this.#parts.push(part)
-    else this.#finder.push(part)
+    if (this.#dropping === undefined && this.#unfinished.bytes + part.length > this.#lineBytesMax)
+      this.#drop()
+    if (this.#dropping === undefined) return this.#unfinished.add(part)
+    this.#dropping.push(part)
+    this.#droppedBytes += part.length
   }
 
-  #startDropping(): void {
-    this.#finder = new IdFinder()
-    for (const part of this.#parts) this.#finder.push(part)
-    this.#parts = []
+  #drop(): void {
+    this.#dropping = new IdFinder()
+    for (const part of this.#unfinished.parts()) this.#dropping.push(part)
+    this.#droppedBytes = this.#unfinished.bytes
+    this.#unfinished.clear()
   }
 
-  #endLine(chunk: Buffer, start: number, end: number): void {
-    if (this.#bytes === 0 && end - start <= this.#lineBytesMax) {
-      if (!isBlank(chunk, start, end)) this.#sink.line(lineAt(chunk, start, end))
+  #endLine(rest: Buffer): void {
+    this.#keep(rest)
+    if (this.#dropping === undefined) {
+      const line = withoutCr(this.#unfinished.take())
+      if (line.length > 0) this.#sink.line(line)
       return
     }
-    this.#keep(chunk.subarray(start, end))
-    const parts = this.#parts
-    const bytes = this.#bytes
-    const finder = this.#finder
-    this.#parts = []
-    this.#bytes = 0
-    this.#finder = undefined
-    if (finder !== undefined) this.#sink.oversize(finder.id, bytes)
-    else this.#joined(joinLine(parts, bytes))
-  }
-
-  #joined(line: Line): void {
-    if (!isBlank(line, 0, line.length)) this.#sink.line(line)
+    const { id, isCall } = this.#dropping
+    const bytes = this.#droppedBytes
+    this.#dropping = undefined
+    this.#droppedBytes = 0
+    this.#sink.oversize(id, bytes, isCall)
   }
 }
 
-function isBlank(bytes: Buffer, start: number, end: number): boolean {
-  return start === end || (end - start === 1 && bytes[start] === CR)
+/** The line feed behind a line in memory of its own may move up. */
+function withoutCr(line: Line): Line {
+  const end = line.length - 1
+  if (line[end] !== CR) return line
+  line[end] = LF
+  return lineAt(line, 0, end)
 }

@@ -2,27 +2,36 @@
 
 import type { Connection, Sink } from '../jsonrpc/connection.js'
 import { TransportError } from '../jsonrpc/errors.js'
-import { toLine } from '../jsonrpc/line.js'
+import { type Line, toLine } from '../jsonrpc/line.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
+import { Congestion } from './congestion.js'
 
-const DONE = Promise.resolve()
+/** Above this many bytes that the other end has not taken, an end is congested. */
+const BACKLOG_BYTES_HIGH = 1024 * 1024
 
 /** One end; what it sends arrives at the other in a later turn, in order, as a copy. */
 class MemoryEnd implements Connection {
+  readonly #congestion = new Congestion()
   #other: MemoryEnd | undefined
   #sink: Sink | undefined
-  #queue: WireBytes[] = []
+  /** What has arrived and is not delivered. */
+  #queue: Line[] = []
+  #queuedBytes = 0
   #reading = true
   #scheduled = false
+  #otherClosed = false
   #closed = false
-  readonly congested = false
+
+  get congested(): boolean {
+    return this.#congestion.on
+  }
 
   get backlogBytes(): number {
     return this.#other?.queuedBytes ?? 0
   }
 
   get queuedBytes(): number {
-    return this.#queue.reduce((sum, message) => sum + message.length, 0)
+    return this.#queuedBytes
   }
 
   join(other: MemoryEnd): void {
@@ -31,13 +40,14 @@ class MemoryEnd implements Connection {
 
   start(sink: Sink): void {
     this.#sink = sink
-    this.#schedule()
+    if (this.#closed) setImmediate(() => sink.closed(undefined))
+    else this.#schedule()
   }
 
   send(bytes: WireBytes): Promise<void> {
-    if (this.#closed) return DONE
-    if (this.#watch('out', bytes)) this.#other?.accept(bytes)
-    return DONE
+    if (!this.#closed && this.#watch('out', bytes)) this.#other?.accept(toLine(bytes))
+    if (!this.#closed && this.backlogBytes > BACKLOG_BYTES_HIGH) this.#congestion.begin()
+    return this.#congestion.relieved
   }
 
   read(on: boolean): void {
@@ -46,39 +56,49 @@ class MemoryEnd implements Connection {
   }
 
   close(): Promise<void> {
-    this.#end()
-    this.#other?.closeAfterQueue()
-    return DONE
+    this.#end(undefined)
+    return Promise.resolve()
   }
 
-  accept(bytes: WireBytes): void {
+  accept(line: Line): void {
     if (this.#closed) return
-    this.#queue.push(bytes)
+    this.#queue.push(line)
+    this.#queuedBytes += line.length
     this.#schedule()
   }
 
-  /** The other end has closed: what it sent before still arrives. */
+  /** The other end has taken everything. */
+  relieve(): void {
+    if (this.#congestion.end() && !this.#closed) this.#sink?.drained()
+  }
+
+  /** What the other end sent before still arrives. */
   closeAfterQueue(): void {
-    setImmediate(() => {
-      this.#deliver()
-      this.#end()
-    })
+    this.#otherClosed = true
+    this.relieve()
+    this.#schedule()
   }
 
   #schedule(): void {
-    if (this.#scheduled || !this.#reading || this.#sink === undefined) return
+    if (this.#scheduled || this.#closed || !this.#reading || this.#sink === undefined) return
     this.#scheduled = true
     setImmediate(() => this.#deliver())
   }
 
   #deliver(): void {
     this.#scheduled = false
-    while (this.#reading && !this.#closed) {
-      const message = this.#queue.shift()
-      if (message === undefined) return
-      const line = toLine(message)
+    const queue = this.#queue
+    let delivered = 0
+    for (const line of queue) {
+      if (!this.#reading || this.#closed) break
+      delivered++
+      this.#queuedBytes -= line.length
       if (this.#watch('in', line)) this.#sink?.message(line)
     }
+    queue.splice(0, delivered)
+    if (this.#closed || queue.length > 0) return
+    this.#other?.relieve()
+    if (this.#otherClosed && this.#reading) this.#end(undefined)
   }
 
   #watch(direction: 'in' | 'out', bytes: Uint8Array): boolean {
@@ -87,15 +107,17 @@ class MemoryEnd implements Connection {
       return true
     } catch (error) {
       this.#end(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))
-      this.#other?.closeAfterQueue()
       return false
     }
   }
 
-  #end(cause?: TransportError): void {
+  #end(cause: TransportError | undefined): void {
     if (this.#closed) return
     this.#closed = true
     this.#queue = []
+    this.#queuedBytes = 0
+    this.#congestion.end()
+    this.#other?.closeAfterQueue()
     this.#sink?.closed(cause)
   }
 }

@@ -6,7 +6,8 @@ import type { Readable, Writable } from 'node:stream'
 import type { Connection, Sink } from '../jsonrpc/connection.js'
 import { TransportError } from '../jsonrpc/errors.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
-import { LineSplitter } from './line-splitter.js'
+import { Congestion } from './congestion.js'
+import { type LineSink, LineSplitter } from './line-splitter.js'
 import { Outbox } from './outbox.js'
 
 export interface NdjsonOptions {
@@ -23,28 +24,33 @@ export const defaultNdjsonOptions: NdjsonOptions = {
   closeWaitMs: 2000,
 }
 
-const DONE = Promise.resolve()
-
-/** Newline-delimited messages over a readable and a writable stream. */
+/** Newline-delimited messages over a readable and a writable stream; both are destroyed when it closes. */
 export class NdjsonConnection implements Connection {
   readonly #input: Readable
   readonly #output: Writable
   readonly #options: NdjsonOptions
   readonly #outbox = new Outbox()
+  readonly #congestion = new Congestion()
   #sink: Sink | undefined
-  #closed = false
-  #closing = false
-  #inputEnded = false
   #flushScheduled = false
-  #drain: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
+  #inputEnded = false
+  #outputGone = false
+  /** Why the connection ends, or has ended. */
+  #cause: TransportError | undefined
+  #lastWords: NodeJS.Timeout | undefined
+  #closing: Promise<void> | undefined
+  #closed = false
 
   constructor(input: Readable, output: Writable, options: NdjsonOptions = defaultNdjsonOptions) {
     this.#input = input
     this.#output = output
     this.#options = options
     // From the first moment: an 'error' that nobody hears would end the process.
-    input.on('error', (error) => this.#lost(error))
-    output.on('error', (error) => this.#lost(error))
+    input.on('error', (error) => this.#end(failed(error)))
+    input.on('close', () => this.#inputEnded || this.#end(undefined))
+    output.on('error', (error) => this.#loseOutput(failed(error)))
+    output.on('close', () => this.#loseOutput(undefined))
+    output.on('drain', () => this.#drained())
   }
 
   get backlogBytes(): number {
@@ -52,39 +58,38 @@ export class NdjsonConnection implements Connection {
   }
 
   get congested(): boolean {
-    return this.#drain !== undefined
+    return this.#congestion.on
   }
 
   start(sink: Sink): void {
     this.#sink = sink
-    const splitter = new LineSplitter(
-      { line: (line) => sink.message(line), oversize: (id, bytes) => sink.oversize(id, bytes) },
-      this.#options.lineBytesMax,
-    )
+    if (this.#closed) return void setImmediate(() => sink.closed(this.#cause))
+    const splitter = new LineSplitter(this.#whileOpen(sink), this.#options.lineBytesMax)
     this.#input.on('data', (chunk: Buffer) => {
-      if (this.#closed) return
-      this.#watch('in', chunk)
-      splitter.push(chunk)
+      if (!this.#closed && this.#watch('in', chunk)) splitter.push(chunk)
     })
     this.#input.on('end', () => {
-      this.#inputEnded = true
       splitter.end()
-      if (!this.#closed) sink.ended()
+      this.#endInput()
     })
-    this.#input.on('close', () => {
-      if (!this.#inputEnded) this.#end(undefined)
-    })
-    this.#output.on('drain', () => this.#drained())
+  }
+
+  /** One message of a chunk may close the connection; nothing comes after that. */
+  #whileOpen(sink: Sink): LineSink {
+    return {
+      line: (line) => this.#closed || sink.message(line),
+      oversize: (id, bytes, isCall) => this.#closed || sink.oversize(id, bytes, isCall),
+    }
   }
 
   send(bytes: WireBytes): Promise<void> {
-    if (this.#closed || this.#closing) return DONE
+    if (this.#closed || this.#closing !== undefined) return Promise.resolve()
     this.#outbox.add(bytes)
     if (!this.#flushScheduled) {
       this.#flushScheduled = true
-      process.nextTick(() => this.#flush())
+      setImmediate(() => this.#flush())
     }
-    return this.#drain?.promise ?? DONE
+    return this.#congestion.relieved
   }
 
   read(on: boolean): void {
@@ -92,78 +97,88 @@ export class NdjsonConnection implements Connection {
     else this.#input.pause()
   }
 
-  async close(): Promise<void> {
-    if (this.#closing) return
+  close(): Promise<void> {
+    this.#closing ??= this.#finish()
+    return this.#closing
+  }
+
+  async #finish(): Promise<void> {
     this.#flush()
-    this.#closing = true
-    await this.#finishOutput()
-    this.#input.destroy()
+    await this.#endOutput()
     this.#end(undefined)
   }
 
   /** Ends our side and waits, but not for ever, until the other end has taken everything. */
-  #finishOutput(): Promise<void> {
-    if (this.#output.destroyed || this.#output.writableFinished) return DONE
+  #endOutput(): Promise<void> {
+    const output = this.#output
+    if (output.destroyed || output.writableFinished) return Promise.resolve()
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, this.#options.closeWaitMs)
-      this.#output.once('close', resolve)
-      this.#output.end(() => {
+      const done = (): void => {
         clearTimeout(timer)
         resolve()
-      })
+      }
+      output.once('close', done)
+      output.end(done)
     })
   }
 
   #flush(): void {
     this.#flushScheduled = false
-    if (this.#closed || this.#outbox.bytes === 0 || !this.#output.writable) return
     const buffers = this.#outbox.take()
+    if (buffers.length === 0 || !this.#output.writable) return
     if (buffers.length > 1) this.#output.cork()
     for (const buffer of buffers) {
-      this.#watch('out', buffer)
+      if (!this.#watch('out', buffer)) return
       this.#output.write(buffer)
     }
     if (buffers.length > 1) this.#output.uncork()
-    if (this.#output.writableLength > this.#options.backlogBytesHigh) this.#congest()
-  }
-
-  #congest(): void {
-    if (this.#drain !== undefined) return
-    let resolve = (): void => {}
-    const promise = new Promise<void>((done) => {
-      resolve = done
-    })
-    this.#drain = { promise, resolve }
+    if (this.#output.writableLength > this.#options.backlogBytesHigh) this.#congestion.begin()
   }
 
   #drained(): void {
-    const drain = this.#drain
-    if (drain === undefined) return
-    this.#drain = undefined
-    drain.resolve()
-    this.#sink?.drained()
+    if (this.#congestion.end() && !this.#closed) this.#sink?.drained()
   }
 
-  #watch(direction: 'in' | 'out', bytes: Uint8Array): void {
+  #endInput(): void {
+    this.#inputEnded = true
+    if (this.#outputGone) this.#end(this.#cause)
+    else if (!this.#closed) this.#sink?.ended()
+  }
+
+  /** What the other end wrote before it stopped reading, its last answer perhaps, is still on the way. */
+  #loseOutput(cause: TransportError | undefined): void {
+    if (this.#outputGone || this.#closed) return
+    this.#outputGone = true
+    this.#cause = cause
+    if (this.#inputEnded) this.#end(cause)
+    else this.#lastWords = setTimeout(() => this.#end(cause), this.#options.closeWaitMs)
+  }
+
+  /** Whether the bytes may pass. */
+  #watch(direction: 'in' | 'out', bytes: Uint8Array): boolean {
     try {
       this.#sink?.wire?.(direction, bytes)
+      return true
     } catch (error) {
       this.#end(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))
-      this.#input.destroy()
-      this.#output.destroy()
+      return false
     }
-  }
-
-  #lost(error: unknown): void {
-    const message = error instanceof Error ? error.message : String(error)
-    this.#end(new TransportError('TRANSPORT_IO', `the stream failed: ${message}`, { cause: error }))
   }
 
   #end(cause: TransportError | undefined): void {
     if (this.#closed) return
     this.#closed = true
-    this.#drain?.resolve()
-    this.#drain = undefined
+    this.#cause = cause
+    clearTimeout(this.#lastWords)
+    this.#congestion.end()
+    this.#input.destroy()
+    this.#output.destroy()
     this.#sink?.closed(cause)
   }
+}
+
+function failed(error: unknown): TransportError {
+  const message = error instanceof Error ? error.message : String(error)
+  return new TransportError('TRANSPORT_IO', `the stream failed: ${message}`, { cause: error })
 }

@@ -8,6 +8,8 @@ export class Audience {
   readonly #clients = new Set<ClientPort>()
   readonly #levels = new Map<ClientPort, string>()
   readonly #followers = new Map<string, Set<ClientPort>>()
+  /** Somebody has left whose business the server may still be at. */
+  #mixed = false
 
   get size(): number {
     return this.#clients.size
@@ -15,7 +17,7 @@ export class Audience {
 
   /** The one client there is; undefined when what belongs to one cannot be told from what belongs to another. */
   get only(): ClientPort | undefined {
-    if (this.#clients.size !== 1) return undefined
+    if (this.#clients.size !== 1 || this.#mixed) return undefined
     for (const client of this.#clients) return client
     return undefined
   }
@@ -30,9 +32,14 @@ export class Audience {
 
   /** Forgets a client and gives the resources that nobody follows any more. */
   remove(client: ClientPort): string[] {
-    this.#clients.delete(client)
+    this.#mixed = this.#clients.delete(client) || this.#mixed
     this.#levels.delete(client)
     return [...this.#followers.keys()].filter((uri) => this.unfollow(client, uri))
+  }
+
+  /** The server has started anew and knows of nobody. */
+  renew(): void {
+    this.#mixed = false
   }
 
   setLevel(client: ClientPort, level: string): void {

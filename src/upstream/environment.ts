@@ -1,5 +1,8 @@
 // What of the proxy's environment a child sees: an allow-list, never the rest.
 
+import type { SpawnSpec } from './host.js'
+import type { StdioServerConfig } from './server-config.js'
+
 const posix = ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'TZ', 'TMPDIR']
 
 const windows = [
@@ -33,4 +36,13 @@ export function childEnvironment(
     if (value !== undefined && !value.startsWith('()')) environment[name] = value
   }
   return Object.assign(environment, configured)
+}
+
+/** What to start for a configured server. */
+export function spawnSpec(
+  config: StdioServerConfig,
+  own: Readonly<Record<string, string | undefined>>,
+): SpawnSpec {
+  const { command, args, cwd, inheritEnv, env } = config
+  return { command, args, cwd, env: childEnvironment(own, inheritEnv, env) }
 }

@@ -12,6 +12,8 @@ export class Flight {
   deadline: number
   /** The id that the server knows it by. */
   id: RequestId
+  /** Nobody waits for it any more, and its slot is free. */
+  ended = false
   /** Raw JSON of the progress token that the server was given. */
   token: string | undefined
 

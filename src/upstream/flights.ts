@@ -1,18 +1,22 @@
 // The calls in flight on one link: each accepted one is settled exactly once, by
 // its answer, its deadline, the client's cancel, or the end of the connection.
 
-import type { FrameError } from '../jsonrpc/errors.js'
+import type { FrameError, TransportError, TransportErrorCode } from '../jsonrpc/errors.js'
 import type { NotificationFrame, ResponseFrame } from '../jsonrpc/frame.js'
 import { IdFinder } from '../jsonrpc/id-finder.js'
 import type { Peer } from '../jsonrpc/peer.js'
+import type { RequestId } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { quote } from '../jsonrpc/text.js'
-import type { Call, Outcome } from '../mcp/call.js'
+import type { Call, ClientPort, Outcome } from '../mcp/call.js'
 import { type FailureReason, upstreamFailed } from '../mcp/error-codes.js'
 import { ProgressTokens } from '../mcp/progress-tokens.js'
 import type { UpstreamError } from './errors.js'
 import { type DeadlineOptions, Deadlines, type Flight } from './flight.js'
+
+/** Calls given up without an answer that are remembered one by one. */
+const ABANDONED_MAX = 1024
 
 export interface FlightsParts extends DeadlineOptions {
   readonly service: string
@@ -20,10 +24,22 @@ export interface FlightsParts extends DeadlineOptions {
   /** Whether clients' ids and tokens may stay as they are. */
   mayLend(): boolean
   outcome(call: Call, frame: ResponseFrame): Outcome
-  overloaded(): UpstreamError
+  /** Why the peer takes no call. */
+  refusal(): UpstreamError
   /** A call has ended, and its slot is free. */
   ended(call: Call): void
   timedOut(): void
+}
+
+const reasons: Readonly<Record<TransportErrorCode, FailureReason>> = {
+  TRANSPORT_CLOSED: 'closed',
+  TRANSPORT_IO: 'closed',
+  TRANSPORT_SLOW: 'overloaded',
+  TRANSPORT_TAP: 'closed',
+  TRANSPORT_AUTH: 'unauthorized',
+  TRANSPORT_ANSWER: 'invalid-answer',
+  TRANSPORT_TIMEOUT: 'timeout',
+  TRANSPORT_TOO_LARGE: 'too-large',
 }
 
 /** Sends calls and settles them. */
@@ -31,6 +47,8 @@ export class Flights {
   readonly #parts: FlightsParts
   readonly #deadlines: Deadlines
   readonly #tokens = new ProgressTokens<Flight>()
+  /** Whose calls the server may still be at work on, though nobody waits for them. */
+  readonly #abandoned = new Map<RequestId, ClientPort>()
 
   constructor(parts: FlightsParts) {
     this.#parts = parts
@@ -49,18 +67,37 @@ export class Flights {
     const all = own === undefined ? edits : this.#withToken(edits, flight, own, lend)
     const id = peer.forward(call.frame, all, flight, lend)
     if (id === undefined) {
-      this.#tokens.release(flight.token)
-      call.fail(this.#parts.overloaded().body)
-      return this.#parts.ended(call)
+      call.fail(this.#parts.refusal().body)
+      return this.#end(flight)
     }
     flight.id = id
     call.onCancel = (frame) => this.#cancelled(flight, frame)
   }
 
   answered(flight: Flight, frame: ResponseFrame): void {
-    this.#tokens.release(flight.token)
     flight.call.settle(this.#parts.outcome(flight.call, frame))
-    this.#parts.ended(flight.call)
+    this.#end(flight)
+  }
+
+  /** An answer that comes after all: the server is done with that call. */
+  late(id: RequestId): void {
+    if (this.#abandoned.size < ABANDONED_MAX) this.#abandoned.delete(id)
+  }
+
+  /**
+   * The call that the server asks about, where only one can be meant.
+   *
+   * Undefined when it may be about a call that somebody else has given up.
+   */
+  get askable(): Call | undefined {
+    let found: Call | undefined
+    for (const { call } of this.#parts.peer.waiting()) {
+      if (!call.row.askable) continue
+      if (found !== undefined) return undefined
+      found = call
+    }
+    for (const client of this.#abandoned.values()) if (client !== found?.client) return undefined
+    return found
   }
 
   /** Gives each token back as its client wrote it; false when nobody waits for this progress. */
@@ -73,7 +110,7 @@ export class Flights {
     this.#deadlines.extend(flight)
     const bytes = flight.call.frame.line.subarray(own.start, own.end)
     const isSame = bytes.toString() === token
-    flight.call.client.tell(frame, isSame ? [] : [{ ...span, bytes, why: 'progress-token' }])
+    flight.call.client.tell(frame, isSame ? [] : [{ ...span, bytes, why: 'progress-token' }], flight.call)
     return true
   }
 
@@ -86,22 +123,25 @@ export class Flights {
     return id === undefined ? undefined : this.#parts.peer.entry(id)
   }
 
+  /** The call did not get through, or its answer will not come; the transport says why. */
+  failed(flight: Flight, error: TransportError): void {
+    this.spoilt(flight, reasons[error.code], error.message)
+  }
+
   /** The answer came, but cannot be given. */
   spoilt(flight: Flight, reason: FailureReason, what: string): void {
     const { service, peer } = this.#parts
-    this.#tokens.release(flight.token)
     peer.retire(flight.id)
     flight.call.fail(upstreamFailed(service, reason, `'${service}': ${what}`))
-    this.#parts.ended(flight.call)
+    this.#end(flight)
   }
 
   /** Nobody will answer any more. */
   drain(unanswered: readonly Flight[], failure: UpstreamError): void {
     this.#deadlines.stop()
     for (const flight of unanswered) {
-      this.#tokens.release(flight.token)
       flight.call.fail(failure.body)
-      this.#parts.ended(flight.call)
+      this.#end(flight)
     }
   }
 
@@ -113,6 +153,7 @@ export class Flights {
   }
 
   #expired(flight: Flight, why: string): void {
+    this.#abandon(flight)
     this.spoilt(flight, 'timeout', `${why} for ${flight.call.frame.method}`)
     this.#cancelUpstream(flight, 'the request timed out')
     this.#parts.timedOut()
@@ -120,12 +161,26 @@ export class Flights {
 
   #cancelled(flight: Flight, frame: NotificationFrame | undefined): void {
     const { peer } = this.#parts
-    this.#tokens.release(flight.token)
+    this.#abandon(flight)
     peer.retire(flight.id)
     const span = frame?.params.members.span('requestId')
     if (frame === undefined || span === undefined) this.#cancelUpstream(flight, 'the client is gone')
     else if (frame.line.toString('utf8', span.start, span.end) === flight.id) peer.pass(frame, [])
     else peer.pass(frame, [{ ...span, bytes: Buffer.from(flight.id), why: 'id' }])
+    this.#end(flight)
+  }
+
+  /** The server may go on with it, tell of progress, and even ask. */
+  #abandon({ id, token, call }: Flight): void {
+    this.#tokens.retire(token)
+    if (call.row.askable && this.#abandoned.size < ABANDONED_MAX) this.#abandoned.set(id, call.client)
+  }
+
+  /** Once for each flight, though a cancel may come after the connection has closed. */
+  #end(flight: Flight): void {
+    if (flight.ended) return
+    flight.ended = true
+    this.#tokens.release(flight.token)
     this.#parts.ended(flight.call)
   }
 

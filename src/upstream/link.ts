@@ -3,45 +3,21 @@
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { FrameError, TransportError } from '../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../jsonrpc/frame.js'
-import { Peer, type PeerOptions, type PeerOwner } from '../jsonrpc/peer.js'
+import { Peer, type PeerOwner } from '../jsonrpc/peer.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { Asker, Call } from '../mcp/call.js'
 import type { ClientCapabilities } from '../mcp/capabilities.js'
 import type { ServerFacts, ServerLeg } from '../mcp/eras/leg.js'
 import { methodNotFound } from '../mcp/error-codes.js'
-import type { ServerNotificationRow, ServerRequestRow } from '../mcp/method-row.js'
 import { serverNotifications, serverRequests } from '../mcp/methods.js'
 import type { Dialed } from './dial.js'
 import { UpstreamError } from './errors.js'
-import type { DeadlineOptions, Flight } from './flight.js'
+import type { Flight } from './flight.js'
 import { Flights } from './flights.js'
 import type { LogRecord } from './host.js'
+import type { LinkOptions, LinkOwner } from './link-parts.js'
 import { within } from './within.js'
-
-/** Who owns a link: what its server says that is not an answer. */
-export interface LinkOwner {
-  /** The connection carries one client, whose ids and tokens may stay as they are. */
-  readonly carriesOneClient: boolean
-  /** The server asks something that only a client can answer. */
-  asked(frame: RequestFrame, row: ServerRequestRow, link: Link): void
-  /** `row` is undefined for a notification that no revision has. */
-  told(frame: NotificationFrame, row: ServerNotificationRow | undefined, link: Link): void
-  /** A call has ended, and its slot is free. */
-  ended(call: Call, link: Link): void
-  /** A call took too long. */
-  timedOut(link: Link): void
-  drained(): void
-  closed(link: Link): void
-}
-
-export interface LinkOptions extends DeadlineOptions {
-  readonly service: string
-  readonly log: (record: LogRecord) => void
-  readonly peer: PeerOptions
-  /** For the proxy's own requests: the handshake, lists, levels. */
-  readonly ownTimeoutMs: number
-}
 
 /** How long the end of a connection waits for the exit that explains it. */
 const EXIT_WAIT_MS = 300
@@ -70,7 +46,7 @@ export class Link implements PeerOwner<Flight>, Asker {
       peer: this.#peer,
       mayLend: () => owner.carriesOneClient,
       outcome: (call, frame) => leg.outcome(call, frame),
-      overloaded: () => this.#overloaded(),
+      refusal: () => (this.#peer.open ? this.#overloaded() : this.failure),
       ended: (call) => owner.ended(call, this),
       timedOut: () => owner.timedOut(this),
     })
@@ -103,6 +79,7 @@ export class Link implements PeerOwner<Flight>, Asker {
     }
     const opened = await this.#leg.open(voice, declared)
     if (opened.kind === 'refused') throw this.#error('handshake-failed', `cannot be used: ${opened.why}`)
+    this.dialed.negotiated?.(opened.facts.revision.version)
     return opened.facts
   }
 
@@ -134,9 +111,9 @@ export class Link implements PeerOwner<Flight>, Asker {
     this.#flights.call(call, edits)
   }
 
-  /** The calls that wait for this server. */
-  *calls(): IterableIterator<Call> {
-    for (const flight of this.#peer.waiting()) yield flight.call
+  /** The call that this server asks about, where only one can be meant. */
+  get askable(): Call | undefined {
+    return this.#flights.askable
   }
 
   /** Stops or resumes reading what the server says. */
@@ -165,16 +142,16 @@ export class Link implements PeerOwner<Flight>, Asker {
 
   // PeerOwner: what the server says.
 
-  request(frame: RequestFrame): void {
+  request(frame: RequestFrame, during: Flight | undefined): void {
     const row = serverRequests.row(frame.method)
     if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
-    else this.#owner.asked(frame, row, this)
+    else this.#owner.asked(frame, row, this, during?.call)
   }
 
-  notification(frame: NotificationFrame): void {
+  notification(frame: NotificationFrame, during: Flight | undefined): void {
     const row = serverNotifications.row(frame.method)
-    if (row?.does !== 'progress') this.#owner.told(frame, row, this)
+    if (row?.does !== 'progress') this.#owner.told(frame, row, this, during?.call)
     else if (!this.#flights.progressed(frame)) this.#log('debug', 'progress that nobody waits for')
   }
 
@@ -183,11 +160,17 @@ export class Link implements PeerOwner<Flight>, Asker {
   }
 
   stray(frame: ResponseFrame): void {
+    if (frame.id !== undefined) this.#flights.late(frame.id)
     this.#log('debug', 'an answer that nobody waits for', { id: frame.id })
   }
 
   batch(): void {
     this.#log('warn', 'a batch was ignored: servers answer one by one')
+  }
+
+  failed(flight: Flight | undefined, error: TransportError): void {
+    if (flight === undefined) this.#log('warn', error.message)
+    else this.#flights.failed(flight, error)
   }
 
   malformed(error: FrameError, line: Uint8Array): void {

@@ -24,6 +24,8 @@ export class Member {
   readonly #options: MemberOptions
   readonly #slots: Slots
   readonly #askable: Slots
+  /** Calls that wait for the process itself. */
+  #arriving = 0
   #usedAt = 0
   #idle: Timer | undefined
 
@@ -34,13 +36,9 @@ export class Member {
     this.#askable = options.oneAskable ? new Slots(1, options.queueMax) : this.#slots
   }
 
-  /** How busy this process is; what waits is not counted. */
-  get load(): number {
-    return this.#slots.taken
-  }
-
-  get available(): boolean {
-    return this.#slots.available
+  /** How many more askable calls this process could start at once; negative when some wait. */
+  get room(): number {
+    return this.#askable.room - this.#arriving
   }
 
   /** Forwards a call as soon as the process is there and has a slot. */
@@ -48,9 +46,16 @@ export class Member {
     const link = this.supervisor.link
     if (link !== undefined) return this.#enqueue(call, edits, link)
     call.keep()
+    this.#arriving++
     this.supervisor.ready().then(
-      (started) => this.#enqueue(call, edits, started),
-      (error: unknown) => call.fail(asUpstreamError(this.supervisor.service, error).body),
+      (started) => {
+        this.#arriving--
+        this.#enqueue(call, edits, started)
+      },
+      (error: unknown) => {
+        this.#arriving--
+        call.fail(asUpstreamError(this.supervisor.service, error).body)
+      },
     )
   }
 

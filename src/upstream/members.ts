@@ -42,10 +42,10 @@ export class Members {
   /** What can be asked about may run anywhere; the rest has to find what it left behind. */
   pick(call: Call): Member {
     if (!call.row.askable || this.#membersMax < 2) return this.first
-    const free = this.#members.find((member) => member.available)
+    const free = this.#members.find((member) => member.room > 0)
     if (free !== undefined) return free
     if (this.#members.length < this.#membersMax) return this.#add()
-    return this.#members.reduce((least, member) => (member.load < least.load ? member : least))
+    return this.#members.reduce((most, member) => (member.room > most.room ? member : most))
   }
 
   async close(): Promise<void> {

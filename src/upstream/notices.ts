@@ -1,6 +1,7 @@
 // What a server says without naming a client, and who may hear it.
 
 import type { NotificationFrame } from '../jsonrpc/frame.js'
+import type { Call } from '../mcp/call.js'
 import type { ListKind, ServerNotificationRow } from '../mcp/method-row.js'
 import type { Audience } from './audience.js'
 import type { Link } from './link.js'
@@ -20,7 +21,12 @@ export class Notices {
     this.#parts = parts
   }
 
-  told(frame: NotificationFrame, row: ServerNotificationRow | undefined, link: Link): void {
+  told(
+    frame: NotificationFrame,
+    row: ServerNotificationRow | undefined,
+    link: Link,
+    during: Call | undefined,
+  ): void {
     switch (row?.does) {
       case 'list-changed':
         return this.#parts.refresh(link, row.lists)
@@ -30,29 +36,29 @@ export class Notices {
         for (const client of this.#parts.audience) client.withdraw(frame, link)
         return
       case 'log':
-        return this.#logged(frame)
+        return this.#logged(frame, during)
       case 'progress':
       case 'owner':
       case undefined:
-        return this.#toOnlyClient(frame)
+        return this.#toOnlyClient(frame, during)
     }
   }
 
   #updated(frame: NotificationFrame): void {
     const uri = frame.params.members.string('uri')
     if (uri === undefined) return
-    for (const client of this.#parts.audience.followersOf(uri)) client.tell(frame, [])
+    for (const client of this.#parts.audience.followersOf(uri)) client.tell(frame, [], undefined)
   }
 
-  #logged(frame: NotificationFrame): void {
-    const { only } = this.#parts.audience
-    if (only === undefined) this.#parts.kept('a log message that belongs to no one client')
-    else only.log(frame)
+  #logged(frame: NotificationFrame, during: Call | undefined): void {
+    const client = during?.client ?? this.#parts.audience.only
+    if (client === undefined) this.#parts.kept('a log message that belongs to no one client')
+    else client.log(frame, during)
   }
 
-  #toOnlyClient(frame: NotificationFrame): void {
-    const { only } = this.#parts.audience
-    if (only === undefined) this.#parts.kept(`${frame.method} belongs to no one client`)
-    else only.tell(frame, [])
+  #toOnlyClient(frame: NotificationFrame, during: Call | undefined): void {
+    const client = during?.client ?? this.#parts.audience.only
+    if (client === undefined) this.#parts.kept(`${frame.method} belongs to no one client`)
+    else client.tell(frame, [], during)
   }
 }

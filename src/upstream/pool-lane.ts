@@ -13,7 +13,8 @@ import type { ListKind, ServerNotificationRow, ServerRequestRow } from '../mcp/m
 import { Audience } from './audience.js'
 import { asUpstreamError } from './errors.js'
 import type { LaneParts, Sharing } from './lane-parts.js'
-import type { Link, LinkOwner } from './link.js'
+import type { Link } from './link.js'
+import type { LinkOwner } from './link-parts.js'
 import type { Member } from './member.js'
 import { Members } from './members.js'
 import { Notices } from './notices.js'
@@ -25,6 +26,7 @@ import type { Lane, UpstreamState } from './upstream.js'
 export class PoolLane implements Lane, LinkOwner {
   readonly config: ServerConfig
   readonly settled: Promise<void>
+  readonly listed: Promise<void>
   readonly #parts: LaneParts
   readonly #members: Members
   readonly #audience = new Audience()
@@ -32,7 +34,8 @@ export class PoolLane implements Lane, LinkOwner {
   readonly #standing: Standing
   readonly #byLink = new Map<Link, Member>()
   #facts: ServerFacts | undefined
-  #listed: Promise<unknown> = Promise.resolve()
+  #reading: Promise<void> = Promise.resolve()
+  #known = false
 
   constructor(parts: LaneParts) {
     this.config = parts.config
@@ -45,10 +48,15 @@ export class PoolLane implements Lane, LinkOwner {
     })
     this.#members = new Members(() => this.#newMember(), parts.membersMax)
     this.settled = this.#first()
+    this.listed = this.settled.then(() => this.#reading)
   }
 
   get state(): UpstreamState {
     return this.#members.state(this.#facts !== undefined)
+  }
+
+  get known(): boolean {
+    return this.#known
   }
 
   get failure(): string | undefined {
@@ -77,6 +85,7 @@ export class PoolLane implements Lane, LinkOwner {
 
   join(client: ClientPort): this {
     this.#audience.add(client)
+    if (this.#audience.size > 1) this.#readOn()
     return this
   }
 
@@ -101,12 +110,13 @@ export class PoolLane implements Lane, LinkOwner {
   }
 
   read(client: ClientPort, on: boolean): void {
-    if (this.#audience.only !== client) return
-    for (const link of this.#members.links) link.read(on)
+    if (on) this.#readOn()
+    else if (this.#audience.only === client) for (const link of this.#members.links) link.read(false)
   }
 
   async leave(client: ClientPort): Promise<void> {
     const unfollowed = this.#audience.remove(client)
+    this.#readOn()
     if (this.#parts.sharing === 'own') {
       this.#parts.abandoned()
       return this.close()
@@ -121,20 +131,27 @@ export class PoolLane implements Lane, LinkOwner {
   // LinkOwner: what the server says that is not an answer.
 
   get carriesOneClient(): boolean {
-    return this.#audience.size === 1
+    return this.#audience.only !== undefined
   }
 
-  asked(frame: RequestFrame, row: ServerRequestRow, link: Link): void {
-    const client = this.#addressee(link)
+  asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void {
+    const call = during ?? (this.#parts.sharing === 'plain' ? undefined : link.askable)
+    // On a lane of its own a client can be asked at any time.
+    const client = this.#parts.sharing === 'own' ? this.#audience.only : call?.client
     const isDeclared = row.capability !== undefined && client?.profile.capabilities.names.has(row.capability)
-    if (isDeclared !== true || client?.ask(frame, link) !== true) {
+    if (isDeclared !== true || client?.ask(frame, link, call) !== true) {
       link.refused(frame.id, methodNotFound(frame.method))
       this.#log('debug', `${frame.method} was refused: no client to ask`)
     }
   }
 
-  told(frame: NotificationFrame, row: ServerNotificationRow | undefined, link: Link): void {
-    this.#notices.told(frame, row, link)
+  told(
+    frame: NotificationFrame,
+    row: ServerNotificationRow | undefined,
+    link: Link,
+    during: Call | undefined,
+  ): void {
+    this.#notices.told(frame, row, link, during)
   }
 
   ended(call: Call, link: Link): void {
@@ -156,28 +173,20 @@ export class PoolLane implements Lane, LinkOwner {
     this.#byLink.delete(link)
   }
 
-  #addressee(link: Link): ClientPort | undefined {
-    switch (this.#parts.sharing) {
-      case 'plain':
-        return undefined
-      case 'own':
-        return this.#audience.only
-      case 'shared':
-        for (const call of link.calls()) if (call.row.askable) return call.client
-        return undefined
-    }
-  }
-
   async #first(): Promise<void> {
     // The pool puts the lane into place before its first process starts.
     await Promise.resolve()
     try {
       await this.#members.first.supervisor.ready()
-      await this.#listed
     } catch (error) {
       // The supervisor has logged it, and calls will say it.
       asUpstreamError(this.config.name, error)
     }
+  }
+
+  /** Nobody is held back any more for the sake of one client. */
+  #readOn(): void {
+    for (const link of this.#members.links) link.read(true)
   }
 
   #newMember(): Member {
@@ -187,12 +196,14 @@ export class PoolLane implements Lane, LinkOwner {
 
   #opened(member: Member, link: Link, facts: ServerFacts): void {
     const isReturn = this.#facts !== undefined
+    if (this.#members.links.length === 0) this.#audience.renew()
     this.#facts = facts
     this.#byLink.set(link, member)
     if (facts.capabilities.logging) this.#standing.sendLevel(link)
     this.#standing.resubscribe(link)
     if (member !== this.#members.first) return
-    this.#listed = this.#parts.listing.refresh(link, facts.capabilities).then((changed) => {
+    this.#reading = this.#parts.listing.refresh(link, facts.capabilities).then((changed) => {
+      this.#known = true
       if (isReturn || changed.length > 0) this.#announce(changed)
     })
   }

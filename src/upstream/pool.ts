@@ -4,15 +4,18 @@
 // So a process belongs either to clients that cannot be asked anything, or to one
 // client; `isolation` chooses otherwise.
 
+import type { Connection } from '../jsonrpc/connection.js'
 import type { PeerOptions } from '../jsonrpc/peer.js'
 import type { ClientPort } from '../mcp/call.js'
 import { type ClientCapabilities, everyCapability, isAskable, noCapabilities } from '../mcp/capabilities.js'
 import type { ServerFacts, ServerLeg } from '../mcp/eras/leg.js'
+import { Adopted } from './adopted.js'
 import type { Dial, Dialed } from './dial.js'
 import { UpstreamError } from './errors.js'
 import type { LogSink, Runtime } from './host.js'
 import type { UpstreamLimits } from './limits.js'
-import { Link, type LinkOwner } from './link.js'
+import { Link } from './link.js'
+import type { LinkOwner } from './link-parts.js'
 import { Listing } from './listing.js'
 import { Member } from './member.js'
 import type { Sharing } from './lane-parts.js'
@@ -70,9 +73,11 @@ export class Pool implements Upstream {
     }
   }
 
-  /** Takes a server that was reached elsewhere as the first one of the next lane. */
-  adopt(dialed: Dialed): void {
-    this.#spare = dialed
+  adopt(connection: Connection): boolean {
+    if (this.#lanes.size > 0 || this.#closed) return false
+    void this.#spare?.stop()
+    this.#spare = new Adopted(this.config.name, connection)
+    return true
   }
 
   attach(client: ClientPort): Lane {

@@ -2,7 +2,7 @@
 
 import { NdjsonConnection, type NdjsonOptions } from '../transports/ndjson.js'
 import type { DialEnd, Dialed } from './dial.js'
-import { childEnvironment } from './environment.js'
+import { spawnSpec } from './environment.js'
 import type { Child, ChildExit, LogSink, Runtime } from './host.js'
 import type { StdioServerConfig } from './server-config.js'
 import { StderrLog } from './stderr-log.js'
@@ -36,12 +36,7 @@ export class ServerProcess implements Dialed {
 
   constructor(config: StdioServerConfig, around: ProcessSurroundings) {
     this.#around = around
-    this.#child = around.runtime.spawn({
-      command: config.command,
-      args: config.args,
-      cwd: config.cwd,
-      env: childEnvironment(around.runtime.env, config.inheritEnv, config.env),
-    })
+    this.#child = around.runtime.spawn(spawnSpec(config, around.runtime.env))
     new StderrLog(config.name, around.runtime, around.log).drain(this.#child.stderr)
     this.connection = new NdjsonConnection(this.#child.stdout, this.#child.stdin, around.ndjson)
     this.ended = this.#child.exited.then((exit) => this.#exited(config, exit))

@@ -27,6 +27,11 @@ export class Slots {
     return this.#taken
   }
 
+  /** How many more calls would find a slot; negative when some wait. */
+  get room(): number {
+    return this.#concurrency - this.#taken - this.#waiting
+  }
+
   /** Whether a call would start at once. */
   get available(): boolean {
     return this.#taken < this.#concurrency && this.#waiting === 0

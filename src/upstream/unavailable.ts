@@ -16,6 +16,8 @@ export class UnavailableUpstream implements Upstream, Lane {
   readonly capabilities = undefined
   readonly instructions = undefined
   readonly settled: Promise<void> = Promise.resolve()
+  readonly listed: Promise<void> = this.settled
+  readonly known = false
 
   constructor(config: ServerConfig, failure: string) {
     this.config = config
@@ -23,6 +25,10 @@ export class UnavailableUpstream implements Upstream, Lane {
   }
 
   warm(): void {}
+
+  adopt(): boolean {
+    return false
+  }
 
   attach(): Lane {
     return this

@@ -1,5 +1,6 @@
 // What the proxy sees of a configured server, whatever its kind.
 
+import type { Connection } from '../jsonrpc/connection.js'
 import type { NotificationFrame } from '../jsonrpc/frame.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../mcp/call.js'
@@ -30,8 +31,12 @@ export interface Lane {
   /** Undefined until the server has said. */
   readonly capabilities: ServerCapabilities | undefined
   readonly instructions: string | undefined
-  /** Resolves when the first attempt has ended, either way. */
+  /** Resolves when the first attempt to reach it has ended, either way. */
   readonly settled: Promise<void>
+  /** Resolves when its lists have been read after that, or could not be. */
+  readonly listed: Promise<void>
+  /** Whether they have been read at least once. */
+  readonly known: boolean
   items(kind: ListKind): readonly ListItem[]
   /** Takes the call over and settles it. */
   call(call: Call, edits: readonly Edit[]): void
@@ -50,6 +55,8 @@ export interface Upstream {
   readonly config: ServerConfig
   /** Starts what every client will need, before any client has said what it is. */
   warm(): void
+  /** Uses a server that was started elsewhere as its first; false when it has one already. */
+  adopt(connection: Connection): boolean
   /** The lane that this client uses from now on. */
   attach(client: ClientPort): Lane
   status(): UpstreamStatus

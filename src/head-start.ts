@@ -1,0 +1,26 @@
+// Children that are started before the proxy is loaded.
+//
+// A child needs longer to start than the proxy does, so at the command line they
+// start side by side. Whoever spawns the same command then gets the child that
+// runs already.
+
+import { write } from './jsonrpc/text.js'
+import { spawnSpec } from './upstream/environment.js'
+import type { Child, SpawnSpec } from './upstream/host.js'
+import type { ServerConfig } from './upstream/server-config.js'
+import { spawnChild } from './upstream/spawn.js'
+
+/** Starts the first child of every server; the result takes the place of `Runtime.spawn`. */
+export function headStart(
+  servers: readonly ServerConfig[],
+  env: Readonly<Record<string, string | undefined>>,
+): (spec: SpawnSpec) => Child {
+  const started = new Map<string, Child[]>()
+  for (const server of servers) {
+    if (server.kind !== 'stdio' || server.disabled || server.unavailable !== undefined) continue
+    const spec = spawnSpec(server, env)
+    const same = started.get(write(spec)) ?? []
+    started.set(write(spec), [...same, spawnChild(spec)])
+  }
+  return (spec) => started.get(write(spec))?.shift() ?? spawnChild(spec)
+}

@@ -1,0 +1,80 @@
+// What a message is, from its first members alone.
+//
+// A transport that matches answers to exchanges needs to know no more, and must
+// not read ten megabytes twice for it. Every writer puts `jsonrpc`, `id` and
+// `method` before what is long, or `result` and `error` before what is behind.
+
+import { isSpace, COLON, COMMA, OPEN_OBJECT, QUOTE, BACKSLASH } from './ascii.js'
+import { readFrame } from './frame.js'
+import type { Line } from './line.js'
+
+/** Beyond this the whole message is read. */
+const PEEK_BYTES_MAX = 1024
+
+/** Whether the message is an answer: it has a `result` or an `error`, and no `method`. */
+export function isAnswer(line: Line): boolean {
+  let at = skipSpace(line, 0)
+  if (line[at] !== OPEN_OBJECT) return false
+  for (;;) {
+    at = skipSpace(line, at + 1)
+    const end = stringEnd(line, at)
+    if (end === undefined) return isAnswerAtAll(line)
+    const key = line.toString('latin1', at + 1, end - 1)
+    if (key === 'method') return false
+    if (key === 'result' || key === 'error') return true
+    at = skipSpace(line, end)
+    if (line[at] !== COLON) return false
+    const next = shortValueEnd(line, skipSpace(line, at + 1))
+    if (next === undefined || line[next] !== COMMA) return isAnswerAtAll(line)
+    at = next
+  }
+}
+
+function skipSpace(line: Line, from: number): number {
+  let at = from
+  while (isSpace(line[at] ?? -1)) at++
+  return at
+}
+
+/** Behind the plain string at `at`; undefined when there is none, or none that is short and plain. */
+function stringEnd(line: Line, at: number): number | undefined {
+  if (line[at] !== QUOTE) return undefined
+  for (let i = at + 1; i < PEEK_BYTES_MAX; i++) {
+    if (line[i] === QUOTE) return i + 1
+    if (line[i] === BACKSLASH) return undefined
+  }
+  return undefined
+}
+
+/** Behind the string, number or literal at `at` and the white space after it. */
+function shortValueEnd(line: Line, at: number): number | undefined {
+  const end = line[at] === QUOTE ? stringEnd(line, at) : wordEnd(line, at)
+  return end === undefined ? undefined : skipSpace(line, end)
+}
+
+function wordEnd(line: Line, at: number): number | undefined {
+  let end = at
+  while (isWord(line[end] ?? -1)) end++
+  return end === at || end > PEEK_BYTES_MAX ? undefined : end
+}
+
+/** Digits, letters, and the signs of numbers. */
+function isWord(c: number): boolean {
+  return (
+    (c >= 0x30 && c <= 0x39) ||
+    (c >= 0x61 && c <= 0x7a) ||
+    c === 0x2b ||
+    c === 0x2d ||
+    c === 0x2e ||
+    c === 0x45
+  )
+}
+
+function isAnswerAtAll(line: Line): boolean {
+  try {
+    const { kind } = readFrame(line)
+    return kind === 'result' || kind === 'error'
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,38 @@
+// Who a peer works for, and how.
+
+import type { FrameError, TransportError } from './errors.js'
+import type { FrameLimits, NotificationFrame, RequestFrame, ResponseFrame } from './frame.js'
+import type { Line } from './line.js'
+import type { RequestId } from './request-id.js'
+import type { Edit } from './splice.js'
+
+/** The owner of a peer: what arrives, and the end. */
+export interface PeerOwner<E> {
+  /** `during` is our request on whose own stream it came, where the transport has such streams. */
+  request(frame: RequestFrame, during: E | undefined): void
+  notification(frame: NotificationFrame, during: E | undefined): void
+  /** An answer to a forwarded request. */
+  response(frame: ResponseFrame, entry: E): void
+  /** An answer that nobody waits for: late, or made up. */
+  stray(frame: ResponseFrame): void
+  /** Several messages in one array. */
+  batch(line: Line): void
+  /** Bytes that are not one acceptable message. */
+  malformed(error: FrameError, line: Uint8Array): void
+  /** A message of ours did not get through; `entry` is the request that it was. */
+  failed(entry: E | undefined, error: TransportError): void
+  /** A message over the limit: `id` is its own if it was a request, `entry` is the request it would have answered. */
+  oversize(id: RequestId | undefined, entry: E | undefined, bytes: number): void
+  drained(): void
+  /** The other end will send nothing more; it may still read. */
+  ended(): void
+  /** Called once, with the forwarded requests that nobody will answer now. */
+  closed(unanswered: readonly E[], cause: TransportError | undefined): void
+}
+
+export interface PeerOptions {
+  readonly inflightMax: number
+  readonly frame?: FrameLimits
+  readonly wire?: (direction: 'in' | 'out', bytes: Uint8Array) => void
+  readonly forwarded?: (input: Uint8Array, edits: readonly Edit[], output: Uint8Array) => void
+}

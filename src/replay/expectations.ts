@@ -1,0 +1,122 @@
+// What is still expected, and which of it a frame that came is.
+//
+// An answer belongs to the expected answer with its id, whatever came between. The
+// other end's own messages are expected in their order. In a recording only
+// messages of one method keep their order: with several servers behind a proxy
+// nothing else is certain.
+
+import { type Difference, type Knowledge, type Received, compareFrames } from './compare.js'
+import type { JsonNode } from './json-tree.js'
+import { type Address, addressOf, sameAddress } from './message.js'
+import type { Expected } from './transcript.js'
+
+/** What a frame turned out to be. */
+export type Finding =
+  | {
+      readonly kind: 'expected'
+      readonly step: Expected
+      readonly bound: ReadonlyMap<string, string>
+      readonly times: number
+      /** It came before others of which it was expected behind. */
+      readonly early: boolean
+    }
+  | { readonly kind: 'different'; readonly step: Expected; readonly difference: Difference }
+  | { readonly kind: 'unexpected' }
+
+interface Pending {
+  readonly step: Expected
+  /** Its place in the transcript. */
+  readonly at: number
+  readonly address: Address
+}
+
+/** A frame that came; `tree` is undefined for what is no JSON. */
+export interface Came {
+  readonly bytes: Buffer
+  readonly tree: JsonNode | undefined
+}
+
+/** The expected frames of one transcript that have not come yet. */
+export class Expectations {
+  readonly #recorded: boolean
+  #pending: Pending[]
+
+  constructor(steps: readonly { readonly at: number; readonly step: Expected }[], recorded: boolean) {
+    this.#recorded = recorded
+    this.#pending = steps.map(({ at, step }) => ({ at, step, address: addressOf(step.pattern?.tree) }))
+  }
+
+  /** The first frame that must have come before the transcript goes on at `at`. */
+  awaited(at: number): Expected | undefined {
+    return this.#pending.find((pending) => pending.at < at && !pending.step.optional)?.step
+  }
+
+  /** Finds out what a frame is, and expects it no more. */
+  take(came: Came, known: Knowledge): Finding {
+    const address = addressOf(came.tree)
+    if (address.kind === 'message') return this.#message(came, address.method, known)
+    const pending = this.#pending.find((each) => sameAddress(each.address, address))
+    if (pending === undefined) return { kind: 'unexpected' }
+    this.#remove(pending)
+    return findingOf(pending, came, known, false)
+  }
+
+  #message(came: Came, method: string, known: Knowledge): Finding {
+    const waiting = this.#pending.filter(({ address }) => address.kind === 'message')
+    let alike: Pending | undefined
+    let blocking: Pending | undefined
+    for (const pending of waiting) {
+      const isAlike = pending.address.kind === 'message' && pending.address.method === method
+      if (this.#recorded && !isAlike) continue
+      const early = pending !== waiting[0]
+      const finding = findingOf(pending, came, known, early && this.#recorded)
+      if (finding.kind === 'expected') return this.#taken(pending, finding)
+      if (isAlike) alike ??= pending
+      if (pending.step.optional || pending.step.unordered) continue
+      blocking = pending
+      break
+    }
+    const meant = alike ?? blocking
+    if (meant === undefined) return { kind: 'unexpected' }
+    this.#remove(meant)
+    return findingOf(meant, came, known, false)
+  }
+
+  /** Optional messages that were passed over did not come. */
+  #taken(pending: Pending, finding: Finding): Finding {
+    const { step, at } = pending
+    const isFree = this.#recorded || step.unordered
+    this.#pending = this.#pending.filter((other) => {
+      const passedOver =
+        !isFree &&
+        other.address.kind === 'message' &&
+        other.step.optional &&
+        !other.step.unordered &&
+        other.at < at
+      return other !== pending && !passedOver
+    })
+    return finding
+  }
+
+  #remove(pending: Pending): void {
+    this.#pending = this.#pending.filter((other) => other !== pending)
+  }
+}
+
+function findingOf({ step }: Pending, came: Came, known: Knowledge, early: boolean): Finding {
+  const { pattern } = step
+  if (pattern === undefined || came.tree === undefined) return findingOfBytes(step, came, early)
+  const received: Received = { bytes: came.bytes, tree: came.tree }
+  const verdict = compareFrames(pattern, received, step.mode, known)
+  return verdict.kind === 'equal'
+    ? { ...verdict, kind: 'expected', step, early }
+    : { kind: 'different', step, difference: verdict.difference }
+}
+
+function findingOfBytes(step: Expected, { bytes }: Came, early: boolean): Finding {
+  if (step.bytes.equals(bytes)) return { kind: 'expected', step, bound: new Map(), times: 0, early }
+  const at = bytes.findIndex((byte, index) => byte !== step.bytes[index])
+  const offset = at === -1 ? bytes.length : at
+  const difference = { path: '$', problem: 'is something else', offset, expectedOffset: offset }
+  return { kind: 'different', step, difference }
+}

@@ -1,0 +1,204 @@
+// One transcript against one server.
+//
+// Frames are sent in the transcript's order, each as soon as everything that is
+// expected before it has come. A difference does not stop the replay, a frame that
+// does not come does: what follows would only repeat that.
+
+import { splice } from '../jsonrpc/splice.js'
+import { toLine } from '../jsonrpc/line.js'
+import type { Runtime } from '../upstream/host.js'
+import type { Difference } from './compare.js'
+import { type Came, Expectations } from './expectations.js'
+import { readTree } from './json-tree.js'
+import type { ServerProcess } from './server-process.js'
+import type { Exit, Expected, Sent, Transcript } from './transcript.js'
+
+/** What happened, in the order in which it happened. */
+export type Event =
+  | { readonly kind: 'sent'; readonly step: Sent; readonly bytes: Buffer }
+  | { readonly kind: 'equal'; readonly step: Expected; readonly bytes: Buffer; readonly times: number }
+  | {
+      readonly kind: 'different'
+      readonly step: Expected
+      readonly bytes: Buffer
+      readonly difference: Difference
+    }
+  | { readonly kind: 'unexpected'; readonly bytes: Buffer }
+  /** `step` did not come. */
+  | { readonly kind: 'missing'; readonly step: Expected; readonly why: string }
+  | { readonly kind: 'exit'; readonly step: Exit; readonly problem: string | undefined }
+
+/** How a replay went. */
+export interface Outcome {
+  readonly events: readonly Event[]
+  readonly passed: boolean
+  /** Dates that were accepted although they differ. */
+  readonly times: number
+  /** Messages that were accepted although they came before others. */
+  readonly early: number
+  readonly stderr: string
+}
+
+export interface ReplayOptions {
+  readonly runtime: Runtime
+  /** How long one frame may take to come. */
+  readonly timeoutMs: number
+}
+
+const LF = Buffer.from('\n')
+
+export async function replayTranscript(
+  transcript: Transcript,
+  server: ServerProcess,
+  options: ReplayOptions,
+): Promise<Outcome> {
+  return new Replay(transcript, server, options).run()
+}
+
+/** Replays one transcript; lives for one run. */
+class Replay {
+  readonly #transcript: Transcript
+  readonly #server: ServerProcess
+  readonly #options: ReplayOptions
+  readonly #expectations: Expectations
+  readonly #values = new Map<string, string>()
+  readonly #events: Event[] = []
+  #early = 0
+
+  constructor(transcript: Transcript, server: ServerProcess, options: ReplayOptions) {
+    this.#transcript = transcript
+    this.#server = server
+    this.#options = options
+    const steps = transcript.steps.flatMap((step, at) => (step.kind === 'expect' ? [{ at, step }] : []))
+    this.#expectations = new Expectations(steps, transcript.header.recorded)
+  }
+
+  async run(): Promise<Outcome> {
+    if (await this.#talk()) {
+      this.#server.closeInput()
+      await this.#listen(Math.min(this.#options.timeoutMs, END_WAIT_MS))
+    }
+    const times = this.#events.reduce((sum, event) => sum + (event.kind === 'equal' ? event.times : 0), 0)
+    const { stderr } = this.#server
+    return { events: this.#events, passed: !this.#events.some(isFailure), times, early: this.#early, stderr }
+  }
+
+  /** Says and awaits everything; false when something did not come. */
+  async #talk(): Promise<boolean> {
+    for (const [at, step] of this.#transcript.steps.entries()) {
+      if (step.kind === 'expect') continue
+      if (!(await this.#comeBefore(at))) return false
+      if (step.kind === 'send') this.#send(step)
+      else await this.#exit(step)
+    }
+    return this.#comeBefore(this.#transcript.steps.length)
+  }
+
+  async #comeBefore(at: number): Promise<boolean> {
+    for (
+      let step = this.#expectations.awaited(at);
+      step !== undefined;
+      step = this.#expectations.awaited(at)
+    ) {
+      const why = await this.#receive(this.#options.timeoutMs)
+      if (why === undefined) continue
+      this.#events.push({ kind: 'missing', step, why })
+      return false
+    }
+    return true
+  }
+
+  /** Takes the next frame; the reason when there is none. */
+  async #receive(timeoutMs: number): Promise<string | undefined> {
+    const next = await this.#server.next(this.#options.runtime.now() + timeoutMs)
+    switch (next.kind) {
+      case 'line':
+        this.#take(next.bytes)
+        return undefined
+      case 'ended':
+        return `the server ended its output${await this.#exitSoon()}`
+      case 'too-late':
+        return `nothing came within ${timeoutMs} ms`
+    }
+  }
+
+  /** What comes after the last step is not expected, unless it is optional. */
+  async #listen(timeoutMs: number): Promise<void> {
+    while ((await this.#receive(timeoutMs)) === undefined) continue
+  }
+
+  #take(bytes: Buffer): void {
+    const timesVary = this.#transcript.header.recorded
+    const finding = this.#expectations.take(cameOf(bytes), { values: this.#values, timesVary })
+    switch (finding.kind) {
+      case 'unexpected':
+        this.#events.push({ kind: 'unexpected', bytes })
+        return
+      case 'different':
+        this.#events.push({ ...finding, bytes })
+        return
+      case 'expected':
+        for (const [name, value] of finding.bound) this.#values.set(name, value)
+        if (finding.early) this.#early++
+        this.#events.push({ kind: 'equal', step: finding.step, bytes, times: finding.times })
+    }
+  }
+
+  #send(step: Sent): void {
+    const edits = step.fills.flatMap(({ start, end, name }) => {
+      const value = this.#values.get(name)
+      return value === undefined ? [] : [{ start, end, bytes: Buffer.from(value), why: 'chosen' }]
+    })
+    const bytes = edits.length === 0 ? step.bytes : splice(toLine(step.bytes), edits)
+    this.#server.send(
+      step.lineEnd === '\n' ? Buffer.concat([bytes, LF]) : Buffer.concat([bytes, Buffer.from(step.lineEnd)]),
+    )
+    this.#events.push({ kind: 'sent', step, bytes })
+  }
+
+  /** The server ends by itself, while its input is still open. */
+  async #exit(step: Exit): Promise<void> {
+    await this.#listen(this.#options.timeoutMs)
+    const { code } = (await this.#exitWithin(EXIT_WAIT_MS)) ?? {}
+    const problem =
+      code === step.code
+        ? undefined
+        : code === undefined
+          ? 'the server did not exit'
+          : `the server exited with ${code}`
+    this.#events.push({ kind: 'exit', step, problem })
+  }
+
+  async #exitSoon(): Promise<string> {
+    const exit = await this.#exitWithin(EXIT_WAIT_MS)
+    if (exit === undefined) return ''
+    if (exit.spawnError !== undefined) return `: it could not be started (${exit.spawnError})`
+    return exit.code === undefined ? ` (${exit.signal ?? 'gone'})` : ` and exited with ${exit.code}`
+  }
+
+  #exitWithin(ms: number): Promise<Awaited<ServerProcess['exited']> | undefined> {
+    const late = new Promise<undefined>((resolve) => {
+      const timer = this.#options.runtime.setTimer(ms, () => resolve(undefined))
+      void this.#server.exited.then(() => timer.cancel())
+    })
+    return Promise.race([this.#server.exited, late])
+  }
+}
+
+/** How long the end of the output waits for the exit that explains it. */
+const EXIT_WAIT_MS = 2000
+
+/** How long a server whose input has ended may still say something. */
+const END_WAIT_MS = 5000
+
+function cameOf(bytes: Buffer): Came {
+  try {
+    return { bytes, tree: readTree(bytes) }
+  } catch {
+    return { bytes, tree: undefined }
+  }
+}
+
+export function isFailure(event: Event): boolean {
+  return event.kind === 'exit' ? event.problem !== undefined : event.kind !== 'sent' && event.kind !== 'equal'
+}

@@ -1,0 +1,32 @@
+// Back-pressure: more waits than the other end has taken for a while.
+
+const DONE = Promise.resolve()
+
+/** Whether a connection is congested, and what its senders wait for. */
+export class Congestion {
+  #relieved: Promise<void> | undefined
+  #relieve = (): void => {}
+
+  get on(): boolean {
+    return this.#relieved !== undefined
+  }
+
+  /** Resolves when the congestion has ended, at once when there is none. */
+  get relieved(): Promise<void> {
+    return this.#relieved ?? DONE
+  }
+
+  begin(): void {
+    this.#relieved ??= new Promise((resolve) => {
+      this.#relieve = resolve
+    })
+  }
+
+  /** Whether there was any. */
+  end(): boolean {
+    const was = this.on
+    this.#relieved = undefined
+    this.#relieve()
+    return was
+  }
+}

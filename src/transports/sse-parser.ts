@@ -1,0 +1,203 @@
+// Server-sent events out of chunks of any size (WHATWG HTML, section 9.2.6).
+//
+// A push parser without I/O. The data of an event is a message, so it is handed
+// on as bytes: a view on the chunk where the line lies in one chunk and ends with
+// a line feed, else one copy. What is over the limit is dropped as it arrives, and
+// only its id is looked for.
+
+import { Buffer } from 'node:buffer'
+import { CR, LF } from '../jsonrpc/ascii.js'
+import { IdFinder } from '../jsonrpc/id-finder.js'
+import { type Line, joinLine, lineAt, toLine } from '../jsonrpc/line.js'
+import type { RequestId } from '../jsonrpc/request-id.js'
+import { type SseField, sseField } from './sse-field.js'
+import { UnfinishedLine } from './unfinished-line.js'
+
+/** What a stream says. */
+export interface SseSink {
+  /** An event with data; `type` is `message` unless the stream says otherwise. */
+  event(type: string, data: Line): void
+  /** An event over the limit; `isCall` says that it has a `method`, so that the id is its sender's own. */
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
+}
+
+export interface SseLimits {
+  /** The data of one event. */
+  readonly dataBytesMax: number
+  /** A longer id, type or reconnection time is ignored; of a longer comment nothing is kept. */
+  readonly fieldBytesMax: number
+  readonly retryMsMin: number
+  readonly retryMsMax: number
+}
+
+const BOM = Buffer.from('\u{feff}')
+const NEWLINE = Buffer.from('\n')
+
+/** What `data` begins with, and no other field does. */
+const D = 0x64
+
+/** Cuts one stream into events. */
+export class SseParser {
+  readonly #sink: SseSink
+  readonly #limits: SseLimits
+  readonly #unfinished = new UnfinishedLine()
+  #firstByte: number | undefined
+  /** Set while the rest of a line over the limit is skipped. */
+  #skipping: 'data' | 'other' | undefined
+  #afterCr = false
+  #isFirstLine = true
+  #type = ''
+  #data: Line[] = []
+  #dataBytes = 0
+  #dropped: IdFinder | undefined
+  #pendingId: string | undefined
+  #lastEventId: string | undefined
+  #retryMs: number | undefined
+
+  constructor(sink: SseSink, limits: SseLimits) {
+    this.#sink = sink
+    this.#limits = limits
+  }
+
+  /** Where the stream can be resumed; undefined before it has said so. */
+  get lastEventId(): string | undefined {
+    return this.#lastEventId
+  }
+
+  /** How long to wait before the stream is opened again, within the limits; undefined when it has not said. */
+  get retryMs(): number | undefined {
+    return this.#retryMs
+  }
+
+  push(chunk: Buffer): void {
+    let start = this.#afterCr && chunk[0] === LF ? 1 : 0
+    if (chunk.length > 0) this.#afterCr = false
+    let cr = nextOf(chunk, CR, start)
+    let lf = nextOf(chunk, LF, start)
+    while (start < chunk.length) {
+      const end = Math.min(cr, lf)
+      if (end === chunk.length) return this.#keep(start === 0 ? chunk : chunk.subarray(start))
+      this.#endLine(chunk, start, end)
+      start = end + 1
+      if (end === cr) {
+        if (start === chunk.length) this.#afterCr = true
+        else if (chunk[start] === LF) start++
+        cr = nextOf(chunk, CR, start)
+      }
+      if (lf < start) lf = nextOf(chunk, LF, start)
+    }
+  }
+
+  #keep(part: Buffer): void {
+    if (this.#skipping === undefined) {
+      if (this.#unfinished.bytes === 0) this.#firstByte = part[0]
+      this.#unfinished.add(part)
+      if (this.#unfinished.bytes > this.#lineBytesMax()) this.#skip()
+    } else if (this.#skipping === 'data') this.#drop(part)
+  }
+
+  /** How much of the line that has begun is worth keeping. */
+  #lineBytesMax(): number {
+    const { dataBytesMax, fieldBytesMax } = this.#limits
+    const isData = this.#firstByte === D || (this.#isFirstLine && this.#firstByte === BOM[0])
+    return isData ? dataBytesMax - this.#dataBytes + fieldBytesMax : fieldBytesMax
+  }
+
+  /** Gives up a line that is too long; of data, the id is still looked for. */
+  #skip(): void {
+    const start = Buffer.concat([...this.#unfinished.parts()])
+    this.#unfinished.clear()
+    const field = sseField(start, this.#lineStart(start, 0), start.length)
+    this.#skipping = field.name === 'data' ? 'data' : 'other'
+    if (field.name === 'data') this.#drop(start.subarray(field.start))
+  }
+
+  #endLine(chunk: Buffer, start: number, end: number): void {
+    if (this.#skipping !== undefined) {
+      this.#keep(chunk.subarray(start, end))
+      this.#skipping = undefined
+    } else if (this.#unfinished.bytes === 0) this.#line(chunk, start, end)
+    else {
+      this.#unfinished.add(chunk.subarray(start, end))
+      const line = this.#unfinished.take()
+      // The line feed behind the line lies in the same memory.
+      this.#line(Buffer.from(line.buffer, line.byteOffset, line.length + 1), 0, line.length)
+    }
+    this.#isFirstLine = false
+  }
+
+  #line(memory: Buffer, start: number, end: number): void {
+    if (start === end) return this.#dispatch()
+    const field = sseField(memory, this.#lineStart(memory, start), end)
+    if (field.name === 'data') return this.#addData(memory, field.start, end)
+    if (end - field.start <= this.#limits.fieldBytesMax) this.#set(field, memory, end)
+  }
+
+  #lineStart(memory: Buffer, start: number): number {
+    const hasBom = this.#isFirstLine && memory.subarray(start, start + BOM.length).equals(BOM)
+    return hasBom ? start + BOM.length : start
+  }
+
+  #set(field: SseField, memory: Buffer, end: number): void {
+    if (field.name === 'other') return
+    const value = memory.toString('utf8', field.start, end)
+    if (field.name === 'event') this.#type = value
+    else if (field.name === 'id' && !value.includes('\0')) this.#pendingId = value
+    else if (field.name === 'retry' && /^\d+$/.test(value)) this.#retryMs = this.#clamped(Number(value))
+  }
+
+  #clamped(ms: number): number {
+    return Math.min(Math.max(ms, this.#limits.retryMsMin), this.#limits.retryMsMax)
+  }
+
+  #addData(memory: Buffer, start: number, end: number): void {
+    const bytes = end - start
+    if (this.#dropped !== undefined || this.#dataBytes + bytes > this.#limits.dataBytesMax)
+      return this.#drop(memory.subarray(start, end))
+    this.#data.push(memory[end] === LF ? lineAt(memory, start, end) : toLine(memory.subarray(start, end)))
+    this.#dataBytes += bytes
+  }
+
+  #drop(part: Buffer): void {
+    this.#dropped ??= this.#dropData()
+    this.#dropped.push(part)
+    this.#dataBytes += part.length
+  }
+
+  #dropData(): IdFinder {
+    const finder = new IdFinder()
+    for (const line of this.#data) finder.push(line)
+    this.#data = []
+    return finder
+  }
+
+  #dispatch(): void {
+    const type = this.#type === '' ? 'message' : this.#type
+    const data = this.#data
+    const bytes = this.#dataBytes
+    const dropped = this.#dropped
+    this.#lastEventId = this.#pendingId ?? this.#lastEventId
+    this.#type = ''
+    this.#data = []
+    this.#dataBytes = 0
+    this.#dropped = undefined
+    if (dropped !== undefined) return this.#sink.oversize(dropped.id, bytes, dropped.isCall)
+    const line = joined(data)
+    if (line !== undefined && line.length > 0) this.#sink.event(type, line)
+  }
+}
+
+function nextOf(chunk: Buffer, byte: number, from: number): number {
+  const at = chunk.indexOf(byte, from)
+  return at < 0 ? chunk.length : at
+}
+
+/** Several data lines are one text with line feeds between them. */
+function joined(lines: readonly Line[]): Line | undefined {
+  if (lines.length < 2) return lines[0]
+  const parts = lines.flatMap((line, index) => (index === 0 ? [line] : [NEWLINE, line]))
+  return joinLine(
+    parts,
+    parts.reduce((sum, part) => sum + part.length, 0),
+  )
+}

@@ -1,0 +1,70 @@
+// A line whose end has not come yet.
+//
+// Large parts are kept as they are. Small ones are copied together, so that a
+// line in tiny chunks costs little more memory than its bytes, and so that the
+// short end of a chunk does not keep the whole of it.
+
+import { Buffer } from 'node:buffer'
+import { type Line, joinLine } from '../jsonrpc/line.js'
+
+/** Above this a part is worth an object of its own. */
+const SMALL_BYTES_MAX = 4 * 1024
+const BLOCK_BYTES = 16 * 1024
+
+/** The parts of one line, joined once. */
+export class UnfinishedLine {
+  #parts: Buffer[] = []
+  #bytes = 0
+  /** Where small parts go; what lies between `#from` and `#to` is not among the parts yet. */
+  #block: Buffer = Buffer.alloc(0)
+  #from = 0
+  #to = 0
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  add(part: Buffer): void {
+    this.#bytes += part.length
+    if (part.length > SMALL_BYTES_MAX) {
+      this.#cut()
+      this.#parts.push(part)
+    } else this.#copy(part)
+  }
+
+  /** The whole line in memory of its own; empty afterwards. */
+  take(): Line {
+    this.#cut()
+    const line = joinLine(this.#parts, this.#bytes)
+    this.clear()
+    return line
+  }
+
+  parts(): readonly Buffer[] {
+    this.#cut()
+    return this.#parts
+  }
+
+  clear(): void {
+    this.#parts = []
+    this.#bytes = 0
+    this.#from = 0
+    this.#to = 0
+  }
+
+  #copy(part: Buffer): void {
+    if (part.length > this.#block.length - this.#to) {
+      this.#cut()
+      this.#block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
+      this.#from = 0
+      this.#to = 0
+    }
+    this.#block.set(part, this.#to)
+    this.#to += part.length
+  }
+
+  #cut(): void {
+    if (this.#to > this.#from) this.#parts.push(this.#block.subarray(this.#from, this.#to))
+    this.#from = this.#to
+  }
+}

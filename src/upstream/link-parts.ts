@@ -1,0 +1,38 @@
+// Who a link works for, and how.
+
+import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
+import type { PeerOptions } from '../jsonrpc/peer.js'
+import type { Call } from '../mcp/call.js'
+import type { ServerNotificationRow, ServerRequestRow } from '../mcp/method-row.js'
+import type { DeadlineOptions } from './flight.js'
+import type { LogRecord } from './host.js'
+import type { Link } from './link.js'
+
+/** Who owns a link: what its server says that is not an answer. */
+export interface LinkOwner {
+  /** The connection carries one client, whose ids and tokens may stay as they are. */
+  readonly carriesOneClient: boolean
+  /** The server asks something that only a client can answer, during a call where the transport tells. */
+  asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void
+  /** `row` is undefined for a notification that no revision has. */
+  told(
+    frame: NotificationFrame,
+    row: ServerNotificationRow | undefined,
+    link: Link,
+    during: Call | undefined,
+  ): void
+  /** A call has ended, and its slot is free. */
+  ended(call: Call, link: Link): void
+  /** A call took too long. */
+  timedOut(link: Link): void
+  drained(): void
+  closed(link: Link): void
+}
+
+export interface LinkOptions extends DeadlineOptions {
+  readonly service: string
+  readonly log: (record: LogRecord) => void
+  readonly peer: PeerOptions
+  /** For the proxy's own requests: the handshake, lists, levels. */
+  readonly ownTimeoutMs: number
+}

@@ -1,0 +1,498 @@
+// The architecture, held by the text of the sources: who may import what, and
+// what may stand only in few places. ARCHITECTURE.md says the same for people.
+//
+// Every exception has a reason here, and one that is no longer needed fails too.
+
+import assert from 'node:assert'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { editReasons } from '../src/index.js'
+import { readSource, readSources, root, topLevel } from './source-text.js'
+import type { SourceFile } from './source-text.js'
+
+const sources = readSources('src')
+
+interface Layer {
+  /** A folder (`src/jsonrpc/`), a file, or `src/*` for the files directly in src. The first that fits counts. */
+  readonly files: readonly string[]
+  readonly project: readonly string[]
+  /** May be named by `import type` alone. */
+  readonly types?: readonly string[]
+  readonly modules: readonly string[]
+}
+
+/** Who may import what, besides its own files. */
+const layers: readonly Layer[] = [
+  { files: ['src/jsonrpc/'], project: [], modules: ['node:assert', 'node:buffer'] },
+  { files: ['src/mcp/'], project: ['src/jsonrpc/'], modules: ['ajv'] },
+  { files: ['src/transports/'], project: ['src/jsonrpc/'], modules: ['node:buffer', 'node:stream'] },
+  {
+    files: ['src/upstream/'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/transports/'],
+    modules: ['node:child_process', 'node:stream', 'p-queue'],
+  },
+  // A program of its own, which happens to be shipped with the proxy.
+  { files: ['src/servers/'], project: [], modules: ['node:events', 'node:fs'] },
+  {
+    files: ['src/config.ts', 'src/config/'],
+    project: ['src/nearest.ts', 'src/log/escape.ts'],
+    types: ['src/upstream/host.ts', 'src/upstream/server-config.ts'],
+    modules: ['node:buffer', 'node:fs', 'node:os', 'node:path', 'node:process', 'node:url'],
+  },
+  {
+    files: ['src/log.ts', 'src/log/'],
+    project: [],
+    types: ['src/upstream/host.ts'],
+    modules: ['chalk', 'node:fs', 'node:fs/promises', 'node:path'],
+  },
+  {
+    files: ['src/record.ts', 'src/record/'],
+    project: ['src/jsonrpc/', 'src/config/problems.ts'],
+    modules: ['node:buffer', 'node:fs', 'node:fs/promises', 'node:process'],
+  },
+  {
+    files: ['src/replay/'],
+    project: ['src/jsonrpc/', 'src/transports/', 'src/log.ts', 'src/runtime.ts', 'src/cli/say.ts'],
+    types: ['src/upstream/host.ts'],
+    modules: ['node:fs/promises', 'node:os', 'node:path', 'node:process', 'node:url'],
+  },
+  {
+    files: ['src/cli.ts', 'src/cli/'],
+    project: [
+      'src/index.ts',
+      'src/config.ts',
+      // How a place in the file is written, for warnings that concern one schema.
+      'src/config/problems.ts',
+      // Starts children while the rest is loaded.
+      'src/head-start.ts',
+      'src/log.ts',
+      'src/nearest.ts',
+      'src/version.ts',
+    ],
+    modules: ['mri', 'node:os', 'node:path', 'node:process'],
+  },
+  // Composition: everything but the command.
+  {
+    files: ['src/*'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/transports/', 'src/upstream/', 'src/config.ts'],
+    modules: [],
+  },
+]
+
+/** Modules that do something stand in one place. */
+const homes: Readonly<Record<string, string>> = {
+  ajv: 'src/mcp/validate/',
+  chalk: 'src/log/paint.ts',
+  mri: 'src/cli/tokens.ts',
+  'node:child_process': 'src/upstream/spawn.ts',
+  'p-queue': 'src/upstream/slots.ts',
+}
+
+function fits(path: string, pattern: string): boolean {
+  if (pattern === 'src/*') return /^src\/[^/]+$/.test(path)
+  return pattern.endsWith('/') ? path.startsWith(pattern) : path === pattern
+}
+
+function fitsAny(path: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => fits(path, pattern))
+}
+
+function packageOf(specifier: string): string {
+  return specifier.startsWith('node:') || !specifier.includes('/')
+    ? specifier
+    : (specifier.split('/')[0] ?? '')
+}
+
+describe('imports', () => {
+  for (const layer of layers) {
+    const own = sources.filter(({ path }) => layers.find(({ files }) => fitsAny(path, files)) === layer)
+    test(`${layer.files.join(' and ')} import only what is below them`, () => {
+      assert.notEqual(own.length, 0)
+      assert.deepEqual(
+        own.flatMap((source) => forbiddenImports(source, layer)),
+        [],
+      )
+    })
+  }
+
+  test('a module that does something is imported in one place', () => {
+    const strays = sources.flatMap(({ path, imports }) =>
+      imports
+        .map(({ specifier }) => packageOf(specifier))
+        .filter((name) => name in homes && !fits(path, homes[name] ?? ''))
+        .map((name) => `${path}: ${name}`),
+    )
+    assert.deepEqual(strays, [])
+  })
+
+  test('there are no cycles', () => {
+    assert.deepEqual(cycles(['static', 'dynamic']), [])
+  })
+
+  test('types make no cycles either', () => {
+    assert.deepEqual(cycles(['static', 'dynamic', 'type']), typeCycles)
+  })
+
+  test('a plain start loads no package that it does not need', () => {
+    const loaded = staticallyLoaded(['src/cli.ts', ...dynamicOnStart])
+    const packages = loaded.flatMap((path) =>
+      importsOf(path).filter(({ kind, file }) => kind === 'static' && file === undefined),
+    )
+    const names = new Set(packages.map(({ specifier }) => packageOf(specifier)))
+    assert.deepEqual(
+      [...names].filter((name) => !name.startsWith('node:')),
+      ['mri'],
+    )
+    assert.deepEqual(
+      loaded.filter((path) => fitsAny(path, ['src/replay/', 'src/record/', 'src/servers/'])),
+      [],
+    )
+  })
+})
+
+/** What `--stdio` loads by `import()`, whatever else was asked for. */
+const dynamicOnStart = ['src/cli/run-stdio.ts', 'src/cli/serve-stdio.ts']
+
+function forbiddenImports({ path, imports }: SourceFile, layer: Layer): string[] {
+  return imports.flatMap(({ specifier, file, kind }) => {
+    const allowed =
+      file === undefined
+        ? layer.modules.includes(packageOf(specifier))
+        : fitsAny(file, [...layer.files, ...layer.project]) ||
+          (kind === 'type' && fitsAny(file, layer.types ?? [])) ||
+          // The command loads these when they are asked for.
+          (kind !== 'static' && path.startsWith('src/cli') && fitsAny(file, ['src/replay/', 'src/record.ts']))
+    return allowed ? [] : [`${path}: ${specifier}${kind === 'type' ? ' (type)' : ''}`]
+  })
+}
+
+function importsOf(path: string): SourceFile['imports'] {
+  return sources.find((source) => source.path === path)?.imports ?? []
+}
+
+function staticallyLoaded(entries: readonly string[]): string[] {
+  const loaded = new Set(entries)
+  for (const path of loaded) {
+    for (const { file, kind } of importsOf(path))
+      if (file !== undefined && kind === 'static') loaded.add(file)
+  }
+  return [...loaded]
+}
+
+/** An error names the id it is about, and the reader of ids throws that error. */
+const typeCycles = ['src/jsonrpc/request-id.ts -> src/jsonrpc/errors.ts -> src/jsonrpc/request-id.ts']
+
+function cycles(kinds: readonly string[]): string[] {
+  const done = new Set<string>()
+  const found: string[] = []
+  const visit = (path: string, trail: readonly string[]): void => {
+    if (trail.includes(path)) found.push([...trail.slice(trail.indexOf(path)), path].join(' -> '))
+    if (done.has(path) || trail.includes(path)) return
+    for (const { file, kind } of importsOf(path)) {
+      if (file !== undefined && kinds.includes(kind)) visit(file, [...trail, path])
+    }
+    done.add(path)
+  }
+  for (const { path } of sources) visit(path, [])
+  return found
+}
+
+interface Confined {
+  readonly what: string
+  /** Where it is looked for: code with or without what stands between quotes, or only that. */
+  readonly among: 'code' | 'bare' | 'strings'
+  readonly pattern: RegExp
+  /** A file or a folder, and why it may. */
+  readonly places: Readonly<Record<string, string>>
+}
+
+const ownProgram = 'a program of its own, which imports nothing of the proxy'
+
+/** What may stand only in few places, and in each of them. */
+const confined: readonly Confined[] = [
+  {
+    what: 'a revision date stands in a string only in the record of that revision',
+    among: 'strings',
+    pattern: /\b20\d\d-\d\d-\d\d\b/,
+    places: { 'src/mcp/revisions/': 'the records', 'src/servers/time-session.ts': ownProgram },
+  },
+  {
+    what: 'only the legs know the words legacy and modern',
+    among: 'bare',
+    pattern: /legacy|modern/i,
+    places: { 'src/mcp/eras/': 'the legs', 'src/proxy.ts': 'chooses the leg of each connection' },
+  },
+  {
+    what: 'JSON.parse and JSON.stringify',
+    among: 'bare',
+    pattern: /\bJSON\s*\.\s*(parse|stringify)\b/,
+    places: {
+      'src/jsonrpc/text.ts': 'one string or small value at a time, for everybody else',
+      'src/jsonrpc/request-id.ts': 'one form for all spellings of an id; the id as written is kept',
+      'src/mcp/validate.ts': 'arguments, to look at them; the bytes that came are what is forwarded',
+      'src/mcp/validate/schema-plan.ts': 'the schema of a tool, for the compiler',
+      'src/config/json-syntax.ts': 'the configuration file',
+      'src/log/lines.ts': 'log records are lines of JSON',
+      'src/record.ts': 'the header of a recording; frames are written as their own bytes',
+      'src/record/stream.ts': 'the envelope of a recorded line; frames are written as their own bytes',
+      'src/replay/json-tree.ts': 'the name of a member in a report',
+      'src/replay/launch.ts': 'the configuration that a transcript brings',
+      'src/replay/message.ts': 'an id in a report',
+      'src/servers/': ownProgram,
+    },
+  },
+  {
+    what: 'JSON-RPC and MCP error numbers',
+    among: 'code',
+    pattern: /-32\d{3}\b/,
+    places: { 'src/mcp/error-codes.ts': 'the table', 'src/servers/time-session.ts': ownProgram },
+  },
+  {
+    what: 'only splice and build make bytes that may be sent',
+    among: 'bare',
+    pattern: /\bwireBytes\b|\bis WireBytes\b/,
+    places: { 'src/jsonrpc/splice.ts': 'forwards', 'src/jsonrpc/build.ts': 'says' },
+  },
+  {
+    what: 'connections are written to by their peer only, so an answer leaves where its request came',
+    among: 'bare',
+    pattern: /\bconnection\.send\(/,
+    places: { 'src/jsonrpc/peer.ts': 'the one sender' },
+  },
+  {
+    what: 'every connection has one peer, made by its one owner',
+    among: 'bare',
+    pattern: /\bnew Peer\b/,
+    places: { 'src/session.ts': 'towards a client', 'src/upstream/link.ts': 'towards a server' },
+  },
+  {
+    what: 'the wire tap is fed below every edit, where bytes are read and written',
+    among: 'bare',
+    pattern: /#sink\?\.wire\?\.\(/,
+    places: { 'src/transports/ndjson.ts': 'streams', 'src/transports/memory.ts': 'memory' },
+  },
+  {
+    what: 'our stdout',
+    among: 'bare',
+    pattern: /\bprocess\s*(\.\s*stdout\b|\[)|\bconsole\s*\./,
+    places: {
+      'src/transports/stdio.ts': 'the protocol',
+      'src/cli/say.ts': 'help, version, findings and reports; never while serving',
+      'src/servers/time.ts': ownProgram,
+    },
+  },
+  {
+    what: 'timers',
+    among: 'bare',
+    pattern: /\bset(Timeout|Interval)\s*\(/,
+    places: {
+      'src/runtime.ts': 'the real clock',
+      'src/transports/ndjson.ts': 'the last wait of a connection that closes; nothing is decided by it',
+      'src/log.ts': 'the last wait for stderr',
+      'src/cli/endings.ts': 'the last resort of a process that cannot end',
+      'src/record/writer.ts': 'lines leave in batches',
+    },
+  },
+  {
+    what: 'clocks',
+    among: 'bare',
+    pattern: /\bDate\.now\b|\bnew Date\(\)|\bperformance\b|\bhrtime\b/,
+    places: {
+      'src/runtime.ts': 'the real clock',
+      'src/log.ts': 'the time of a log record; a test gives its own',
+      'src/record.ts': 'the date in the header of a recording',
+      'src/servers/time.ts': 'what it is for',
+    },
+  },
+  {
+    what: 'chance',
+    among: 'bare',
+    pattern: /\bMath\.random\b|\bcrypto\b|\brandomUUID\b/,
+    places: { 'src/runtime.ts': 'the real dice' },
+  },
+  {
+    what: 'code out of text, and shells',
+    among: 'bare',
+    pattern: /\beval\s*\(|\bnew Function\b|\bshell: true\b/,
+    places: {},
+  },
+  {
+    what: 'names from another module (no barrels)',
+    among: 'code',
+    pattern: /^export (type )?(\*|\{[^}]*\}) from /m,
+    places: {
+      'src/index.ts': 'the public entry',
+      'src/jsonrpc/index.ts': 'the public entry of the core',
+      'src/jsonrpc/peer.ts': 'what its owner must do is part of what it is',
+      'src/config.ts': 'its folder is its own; nobody else looks inside',
+      'src/log.ts': 'its folder is its own; nobody else looks inside',
+      'src/mcp/validate.ts': 'its folder is its own; nobody else looks inside',
+    },
+  },
+]
+
+describe('what may stand only in few places', () => {
+  for (const { what, among, pattern, places } of confined) {
+    test(what, () => {
+      const found = sources.filter((source) => pattern.test(textOf(source, among))).map(({ path }) => path)
+      const strays = found.filter((path) => !fitsAny(path, Object.keys(places)))
+      assert.deepEqual(strays, [], 'stands where it may not')
+      const unneeded = Object.keys(places).filter((place) => !found.some((path) => fits(path, place)))
+      assert.deepEqual(unneeded, [], 'has an exception that nothing needs any more')
+    })
+  }
+})
+
+function textOf(source: SourceFile, among: Confined['among']): string {
+  return among === 'strings' ? source.strings.join('\n') : source[among]
+}
+
+/** MCP's words, from the tables that have them. */
+const methodNames = readSources('src/mcp/methods').flatMap(({ code }) =>
+  [...code.matchAll(/\bmethod: '([^']+)'/g)].map(([, name]) => name ?? ''),
+)
+
+describe('jsonrpc', () => {
+  const core = sources.filter(({ path }) => path.startsWith('src/jsonrpc/'))
+
+  test('knows no MCP method', () => {
+    assert.equal(methodNames.includes('tools/call'), true)
+    const known = core.flatMap(({ path, strings }) =>
+      strings.filter((text) => methodNames.includes(text.slice(1, -1))).map((text) => `${path}: ${text}`),
+    )
+    assert.deepEqual(known, [])
+  })
+
+  test('and mcp do no I/O', () => {
+    const pure = sources.filter(({ path }) => fitsAny(path, ['src/jsonrpc/', 'src/mcp/']))
+    const reach = /\b(process|globalThis|fetch|WebSocket|navigator)\s*[.([]/
+    assert.deepEqual(
+      pure.filter(({ bare }) => reach.test(bare)).map(({ path }) => path),
+      [],
+    )
+  })
+})
+
+describe('every file', () => {
+  test('has at most 250 lines', () => {
+    assert.deepEqual(
+      sources.filter(({ lines }) => lines > 250).map(({ path, lines }) => `${path}: ${lines}`),
+      [],
+    )
+  })
+
+  test('has no default export', () => {
+    assert.deepEqual(
+      sources.filter(({ bare }) => /\bexport\s+default\b|\bas default\b/.test(bare)),
+      [],
+    )
+  })
+
+  test('is imported, or started', () => {
+    const started = [
+      'src/cli.ts',
+      'src/index.ts',
+      'src/jsonrpc/index.ts',
+      'src/servers/time.ts',
+      // By scripts/config-schema.mjs.
+      'src/config/json-schema.ts',
+    ]
+    const imported = new Set(sources.flatMap(({ imports }) => imports.map(({ file }) => file)))
+    assert.deepEqual(
+      sources.map(({ path }) => path).filter((path) => !imported.has(path) && !started.includes(path)),
+      [],
+    )
+  })
+
+  test('imports files that exist', () => {
+    const paths = new Set(sources.map(({ path }) => path))
+    const lost = sources.flatMap(({ path, imports }) =>
+      imports.flatMap(({ file }) => (file === undefined || paths.has(file) ? [] : [`${path}: ${file}`])),
+    )
+    assert.deepEqual(lost, [])
+  })
+
+  test('has no state of its own', () => {
+    assert.deepEqual(
+      sources.flatMap(({ path, bare }) => mutableState(bare).map((found) => `${path}: ${found}`)),
+      [],
+    )
+  })
+})
+
+const changers = '(?:set|add|delete|clear|push|pop|shift|unshift|splice|sort|reverse|fill)'
+
+/** What stands at the top level of a module and can change: variables, and constants that are changed or given away. */
+function mutableState(bare: string): string[] {
+  const top = topLevel(bare)
+  const variables = [...top.matchAll(/^(?:export\s+)?(?:let|var)\s+(\w+)/gm)]
+  const given = [
+    ...top.matchAll(/^export\s+const\s+(\w+)\s*(?::(?!\s*Readonly)[^=]*)?=\s*new\s+(?:Weak)?(?:Map|Set)\b/gm),
+  ]
+  const changed = [...top.matchAll(/^(?:export\s+)?const\s+(\w+)/gm)].filter(([, name]) =>
+    new RegExp(
+      String.raw`(?<![.#\w])${name}(?:\.${changers}\(|(?:\.\w+|\[[^\]]*\])\s*(?:[-+*/|&?]*=(?![=>])|\+\+|--))`,
+    ).test(bare),
+  )
+  return [...new Set([...variables, ...given, ...changed].map(([, name]) => name ?? ''))]
+}
+
+describe('the README', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+
+  test('prints the list of edits as it is', () => {
+    const section = readme.split(/^## /m).find((each) => each.startsWith('What it changes on the wire')) ?? ''
+    const printed = [...section.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, reason]) => reason)
+    assert.deepEqual(printed, [...editReasons])
+  })
+})
+
+describe('the reader of sources', () => {
+  const text = [
+    "import type { A } from './a.js' // import './no.js'",
+    "import {\n  type B,\n  c,\n} from '../x/b.js'",
+    "export * from 'pack/deep.js'",
+    "const d = await import('./d.js') /* 'lost' */",
+    "type E = typeof import('./e.js').e",
+    "const f = 'it is -32700' + `a ${g('deep')} b` + /'\\/[/']/.source",
+    "import 'node:os'",
+    'let last = 1 / 2 / 3',
+  ].join('\n')
+  const source = readSource('src/y/here.ts', text)
+
+  test('sees every kind of import', () => {
+    assert.deepEqual(
+      source.imports.map(({ specifier, file, kind }) => [specifier, file, kind]),
+      [
+        ['./a.js', 'src/y/a.ts', 'type'],
+        ['../x/b.js', 'src/x/b.ts', 'static'],
+        ['pack/deep.js', undefined, 'static'],
+        ['./d.js', 'src/y/d.ts', 'dynamic'],
+        ['./e.js', 'src/y/e.ts', 'type'],
+        ['node:os', undefined, 'static'],
+      ],
+    )
+  })
+
+  test('tells code from strings and comments', () => {
+    assert.deepEqual(source.strings, ["'it is -32700'", '`a ', "'deep'", ' b`'])
+    assert.equal(source.bare.includes('lost'), false)
+    assert.equal(source.bare.includes("''${g('')}''"), true)
+  })
+
+  test('finds state at the top level', () => {
+    const states: [string, string[]][] = [
+      [source.bare, ['last']],
+      ['const seen = new Set()\nfunction f(x) {\n  seen.add(x)\n}\n', ['seen']],
+      ['const counts = { a: 1 }\nfunction f() {\n  counts.a += 1\n}\n', ['counts']],
+      [
+        'const known: ReadonlySet<string> = new Set([])\nfunction f() {\n  return known.has(1) === 2\n}\n',
+        [],
+      ],
+      ['function f() {\n  const own = new Map()\n  own.set(1, 2)\n}\n', []],
+      ['export const all = new Map([])\n', ['all']],
+    ]
+    for (const [code, names] of states) assert.deepEqual(mutableState(code), names)
+  })
+})

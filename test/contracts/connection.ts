@@ -1,0 +1,278 @@
+// What every `Connection` must do, whatever carries it.
+
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { setImmediate as turn } from 'node:timers/promises'
+import { test } from 'node:test'
+import type { Connection, Sink } from '../../src/jsonrpc/connection.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { type WireBytes, splice } from '../../src/jsonrpc/splice.js'
+
+/** Two connected ends; `cut` takes the channel away without a word, where that can happen. */
+export interface Pair {
+  readonly left: Connection
+  readonly right: Connection
+}
+
+/** A sink that keeps what it is told, and lets a test wait for it. */
+export class Recorder implements Sink {
+  readonly events: string[] = []
+  readonly wired: Record<'in' | 'out', Uint8Array[]> = { in: [], out: [] }
+  wire?: Sink['wire']
+  failed = (id: string | undefined, error: { readonly code: string }): void => {
+    this.#add(`failed ${id} ${error.code}`)
+  }
+  /** Called with each event, before anybody who waits. */
+  on: (event: string) => void = () => {}
+  #waiting: { readonly until: (event: string) => boolean; readonly resolve: () => void }[] = []
+
+  message(line: Buffer): void {
+    this.#add(`message ${line.toString()}`)
+  }
+
+  oversize(id: string | undefined, bytes: number, isCall: boolean): void {
+    this.#add(`oversize ${id} ${bytes} ${isCall}`)
+  }
+
+  drained(): void {
+    this.#add('drained')
+  }
+
+  ended(): void {
+    this.#add('ended')
+  }
+
+  closed(cause: { readonly code: string } | undefined): void {
+    this.#add(`closed ${cause?.code}`)
+  }
+
+  /** Keeps what crosses the wire as well. */
+  watching(): this {
+    this.wire = (direction, bytes) => {
+      this.wired[direction].push(Buffer.from(bytes))
+    }
+    return this
+  }
+
+  /** Resolves once an event that begins so has come; one that came before counts. */
+  seen(start: string, times = 1): Promise<void> {
+    const count = (): number => this.events.filter((event) => event.startsWith(start)).length
+    if (count() >= times) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#waiting.push({ until: () => count() >= times, resolve })
+    })
+  }
+
+  #add(event: string): void {
+    this.events.push(event)
+    this.on(event)
+    for (const { until, resolve } of this.#waiting) if (until(event)) resolve()
+  }
+}
+
+export function message(text: string): WireBytes {
+  return splice(toLine(text), [])
+}
+
+/** Runs a kind of connection through what every kind must do. */
+export function holdsConnectionContract(kind: string, open: () => Pair): void {
+  test(`${kind}: messages arrive whole, in order, in both directions`, async () => {
+    const { left, right } = open()
+    const [near, far] = [new Recorder(), new Recorder()]
+    left.start(near)
+    right.start(far)
+    const texts = ['{"a":1}', '{"text":"é😀\\n"}', '[1.0]', `"${'x'.repeat(200_000)}"`, '0']
+    for (const text of texts) void left.send(message(text))
+    void right.send(message('"back"'))
+    await Promise.all([far.seen('message', texts.length), near.seen('message')])
+    assert.deepEqual(
+      far.events,
+      texts.map((text) => `message ${text}`),
+    )
+    assert.deepEqual(near.events, ['message "back"'])
+    await left.close()
+  })
+
+  test(`${kind}: is silent until it starts, and delivers nothing within start or send`, async () => {
+    const { left, right } = open()
+    const [near, far] = [new Recorder(), new Recorder()]
+    left.start(near)
+    void left.send(message('1'))
+    await turn()
+    right.start(far)
+    void left.send(message('2'))
+    assert.deepEqual(far.events, [])
+    await far.seen('message', 2)
+    assert.deepEqual(far.events, ['message 1', 'message 2'])
+    await left.close()
+  })
+
+  test(`${kind}: what is delivered is the receiver's to keep`, async () => {
+    const { left, right } = open()
+    const kept: Buffer[] = []
+    const far = new Recorder()
+    left.start(new Recorder())
+    const tell = far.message.bind(far)
+    far.message = (line) => {
+      kept.push(line)
+      tell(line)
+    }
+    right.start(far)
+    for (let i = 0; i < 100; i++) {
+      void left.send(message(`"${i} ${'x'.repeat(i)}"`))
+      if (i % 7 === 0) await turn()
+    }
+    await far.seen('message', 100)
+    assert.deepEqual(
+      kept.map((line) => `message ${line.toString()}`),
+      far.events,
+    )
+    await left.close()
+  })
+
+  test(`${kind}: close sends what is queued, then ends both sides once`, async () => {
+    const { left, right } = open()
+    const [near, far] = [new Recorder(), new Recorder()]
+    left.start(near)
+    right.start(far)
+    for (let i = 0; i < 100; i++) void left.send(message(String(i)))
+    await Promise.all([left.close(), left.close()])
+    await far.seen('message', 100)
+    await right.close()
+    await Promise.all([near.seen('closed'), far.seen('closed')])
+    await left.close()
+    assert.deepEqual(near.events, ['closed undefined'])
+    assert.deepEqual(
+      far.events.filter((event) => event !== 'ended'),
+      [...Array.from({ length: 100 }, (_, i) => `message ${i}`), 'closed undefined'],
+    )
+  })
+
+  test(`${kind}: once closed it takes nothing, and says so to nobody`, async () => {
+    const { left, right } = open()
+    const near = new Recorder()
+    left.start(near)
+    right.start(new Recorder())
+    await left.close()
+    await left.send(message('1'))
+    left.read(false)
+    left.read(true)
+    await turn()
+    assert.deepEqual(near.events, ['closed undefined'])
+    assert.equal(left.congested, false)
+  })
+
+  test(`${kind}: who starts after the close hears of it, later`, async () => {
+    const { left, right } = open()
+    await left.close()
+    const near = new Recorder()
+    left.start(near)
+    assert.deepEqual(near.events, [])
+    await near.seen('closed')
+    await right.close()
+  })
+
+  test(`${kind}: nothing is delivered while reading is off, and nothing is lost`, async () => {
+    const { left, right } = open()
+    const far = new Recorder()
+    left.start(new Recorder())
+    right.read(false)
+    right.start(far)
+    for (const text of ['1', '2', '3']) void left.send(message(text))
+    for (let i = 0; i < 5; i++) await turn()
+    assert.deepEqual(far.events, [])
+    right.read(true)
+    await far.seen('message', 3)
+    assert.deepEqual(far.events, ['message 1', 'message 2', 'message 3'])
+    await left.close()
+  })
+
+  test(`${kind}: says that it is congested, and when it no longer is`, async () => {
+    const { left, right } = open()
+    const [near, far] = [new Recorder(), new Recorder()]
+    left.start(near)
+    right.read(false)
+    right.start(far)
+    const big = message(`"${'x'.repeat(1_000_000)}"`)
+    await left.send(big)
+    assert.ok(left.backlogBytes >= 1_000_000)
+    while (!left.congested) {
+      void left.send(big)
+      await turn()
+    }
+    assert.ok(left.backlogBytes > 1_000_000)
+    const relieved = left.send(message('"last"'))
+    right.read(true)
+    await Promise.all([near.seen('drained'), relieved, far.seen('message "last"')])
+    assert.equal(left.congested, false)
+    assert.equal(left.backlogBytes, 0)
+    assert.deepEqual(near.events, ['drained'])
+    await left.close()
+  })
+
+  test(`${kind}: a sender that waits is let go when the connection ends`, async () => {
+    const { left, right } = open()
+    left.start(new Recorder())
+    right.read(false)
+    right.start(new Recorder())
+    while (!left.congested) {
+      void left.send(message(`"${'x'.repeat(1_000_000)}"`))
+      await turn()
+    }
+    const waiting = left.send(message('1'))
+    void right.close()
+    void left.close()
+    await waiting
+  })
+
+  test(`${kind}: closing while a message is being delivered stops the rest`, async () => {
+    const { left, right } = open()
+    const far = new Recorder()
+    left.start(new Recorder())
+    right.start(far)
+    const closed = new Promise<void>((resolve) => {
+      far.on = (event) => {
+        if (event === 'message 2') void right.close().then(resolve)
+      }
+    })
+    for (let i = 1; i <= 3; i++) void left.send(message(String(i)))
+    await closed
+    assert.equal(far.events.at(-1), 'closed undefined')
+    assert.equal(far.events.filter((event) => event.startsWith('closed')).length, 1)
+    await left.close()
+  })
+
+  test(`${kind}: a tap that throws on what comes in lets nothing pass`, async () => {
+    const { left, right } = open()
+    const far = new Recorder()
+    far.wire = (direction) => {
+      if (direction === 'in') throw new Error('disk full')
+    }
+    left.start(new Recorder())
+    right.start(far)
+    void left.send(message('"secret"'))
+    void left.send(message('"secret"'))
+    await far.seen('closed')
+    assert.deepEqual(far.events, ['closed TRANSPORT_TAP'])
+    await left.close()
+  })
+
+  test(`${kind}: a tap that throws on what goes out lets nothing pass`, async () => {
+    const { left, right } = open()
+    const [near, far] = [new Recorder(), new Recorder()]
+    near.wire = (direction) => {
+      if (direction === 'out') throw new Error('disk full')
+    }
+    left.start(near)
+    right.start(far)
+    void left.send(message('"secret"'))
+    void left.send(message('"secret"'))
+    await near.seen('closed')
+    await right.close()
+    assert.deepEqual(near.events, ['closed TRANSPORT_TAP'])
+    assert.deepEqual(
+      far.events.filter((event) => event.startsWith('message')),
+      [],
+    )
+  })
+}

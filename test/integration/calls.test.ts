@@ -1,0 +1,371 @@
+// What can happen to a call on its way: crashes, deadlines, cancels, limits.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { limits } from '../../src/index.js'
+import { type Heard, type RawClient, failure, said } from './support/client.js'
+import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { itServer } from './support/programs.js'
+import { type Scope, type Servers, spawnProxy } from './support/spawned.js'
+
+async function opened(t: Scope, servers: Servers, more = {}): Promise<RawClient> {
+  const { client } = await (await libraryProxy(t, servers, {}, more)).attach()
+  await client.open()
+  return client
+}
+
+/** The messages that a test server got, in order. */
+async function linesOf(client: RawClient, service = 's'): Promise<unknown[]> {
+  const seen = said(await client.call(`${service}__seen`))
+  return listAt(seen, 'lines').map((line) => parsed(Buffer.from(String(line), 'base64').toString()))
+}
+
+const withMethod = (lines: readonly unknown[], method: string): unknown[] =>
+  lines.filter((line) => textAt(line, 'method') === method)
+
+const callsOf = (lines: readonly unknown[], tool: string): unknown[] =>
+  lines.filter((line) => textAt(line, 'params', 'name') === tool)
+
+describe('a server that ends in the middle of calls', () => {
+  test('each call in flight gets one error, and the next call works', async (t) => {
+    const client = await opened(t, { s: itServer({}, { restartDelay: 1 }) })
+    const before = numberAt(said(await client.call('s__nonce', { n: 'a' })), 'pid')
+    const ids = Array.from({ length: 20 }, (_, i) => `held-${i}`)
+    const held = ids.map((id) => client.call('s__hold', { key: id }, undefined, id))
+    const died = client.call('s__die', { code: 9 }, undefined, 'died')
+    for (const heard of await Promise.all([...held, died])) {
+      assert.deepEqual(failure(heard), [-32603, 's', 'exited'])
+      assert.match(textAt(heard.value, 'error', 'message'), /code 9/)
+    }
+    const after = numberAt(said(await client.call('s__nonce', { n: 'b' })), 'pid')
+    assert.notEqual(after, before)
+    for (const id of [...ids, 'died']) assert.equal(client.answersTo(id), 1)
+  })
+
+  test('the log level and subscriptions are set again, and lists do not blink', async (t) => {
+    const client = await opened(t, { s: itServer({}, { restartDelay: 1 }), o: itServer({ IT_NAME: 'o' }) })
+    await client.request('logging/setLevel', { level: 'error' })
+    await client.request('resources/subscribe', { uri: 'it://server/a' })
+    await client.request('resources/subscribe', { uri: 'it://server/b' })
+    await client.request('resources/unsubscribe', { uri: 'it://server/b' })
+    await client.call('s__die')
+    const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
+    assert(tools.some((tool) => textAt(tool, 'name') === 's__nonce'))
+    const lines = await linesOf(client)
+    assert.deepEqual(
+      withMethod(lines, 'logging/setLevel').map((line) => textAt(line, 'params', 'level')),
+      ['error'],
+    )
+    assert.deepEqual(
+      withMethod(lines, 'resources/subscribe').map((line) => textAt(line, 'params', 'uri')),
+      ['it://server/a'],
+    )
+    const updated = client.next('an update', ({ value }) => textAt(value, 'method').endsWith('/updated'))
+    const uri = 'it://server/a'
+    await client.call('s__tell', { method: 'notifications/resources/updated', params: { uri } })
+    assert.equal(textAt((await updated).value, 'params', 'uri'), uri)
+  })
+
+  test('calls that come while its output has ended, but it has not, are answered', { timeout: 15_000 }, async (t) => {
+    const client = await opened(t, { s: itServer({}, { restartDelay: 1 }), o: itServer() })
+    const pid = numberAt(said(await client.call('s__nonce', { n: 'a' })), 'pid')
+    const closing = client.call('s__close-stdout')
+    const results: Heard[] = []
+    for (let i = 0; i < 60; i++) {
+      const answer = client.call('s__nonce', { n: String(i) })
+      // A call to the other server passes time in which the first one's end is noticed.
+      await client.call('o__nonce', { n: String(i) })
+      results.push(await answer)
+    }
+    await closing
+    for (const heard of results) {
+      const ok = at(heard.value, 'error') === undefined
+      if (ok) assert.notEqual(numberAt(said(heard), 'pid'), pid)
+      else assert.deepEqual(failure(heard).slice(0, 2), [-32603, 's'])
+    }
+    assert.equal(textAt(said(await client.call('s__nonce', { n: 'z' })), 'n'), 'z')
+  })
+
+  test('calls that come at any moment of its end are answered once', { timeout: 20_000 }, async (t) => {
+    const servers = { s: itServer({}, { restartDelay: 1 }), o: itServer() }
+    const noBreaker = { ...limits.upstream, restart: { ...limits.upstream.restart, crashesMax: 1000 } }
+    const { attach } = await libraryProxy(t, servers, { limits: { ...limits, upstream: noBreaker } })
+    const { client } = await attach()
+    await client.open()
+    for (let round = 0; round < 6; round++) {
+      const calls = [client.call('s__die')]
+      let over = false
+      void Promise.all(calls).then(() => (over = true))
+      while (!over) {
+        calls.push(client.call('s__nonce', { n: 'x' }))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      for (const heard of await Promise.all(calls)) {
+        if (at(heard.value, 'error') !== undefined) assert.equal(failure(heard)[1], 's', heard.text)
+      }
+    }
+  })
+
+  test('restart off: the error stays, and the others serve', async (t) => {
+    const client = await opened(t, { s: itServer({}, { restart: false }), o: itServer() })
+    await client.call('s__die')
+    const answer = await client.call('s__nonce', { n: '1' })
+    assert.deepEqual(failure(answer), [-32603, 's', 'unavailable'])
+    assert.equal(textAt(said(await client.call('o__nonce', { n: '1' })), 'n'), '1')
+  })
+})
+
+describe('deadlines', () => {
+  test('the client gets an error, the server one cancel with its own id, and a late answer goes nowhere', async (t) => {
+    const client = await opened(t, { s: itServer({}, { timeout: 150 }) })
+    const heard = await client.call('s__hold', { key: 'k' }, undefined, 'slow')
+    assert.deepEqual(failure(heard), [-32603, 's', 'timeout'])
+    const lines = await linesOf(client)
+    const [call] = callsOf(lines, 'hold')
+    const cancels = withMethod(lines, 'notifications/cancelled')
+    assert.equal(cancels.length, 1)
+    assert.deepEqual(at(cancels[0], 'params', 'requestId'), at(call, 'id'))
+    await client.call('s__release', { key: 'k' })
+    assert.equal(client.answersTo('slow'), 1)
+  })
+
+  test('progress keeps a deadline away', async (t) => {
+    const client = await opened(t, { s: itServer({}, { timeout: 300 }) })
+    const heard = await client.call('s__slow', { steps: 8, everyMs: 100 }, { progressToken: 'p' })
+    assert.equal(numberAt(said(heard), 'at'), 9)
+    const count = client.count((value) => textAt(value, 'method') === 'notifications/progress')
+    assert.equal(count, 8)
+  })
+
+  test('but never past the total', async (t) => {
+    const upstream = { ...limits.upstream, totalTimeoutMs: 400 }
+    const { attach } = await libraryProxy(t, { s: itServer({}, { timeout: 200 }) }, { limits: { ...limits, upstream } })
+    const { client } = await attach()
+    await client.open()
+    const heard = await client.call('s__slow', { steps: 100, everyMs: 60 }, { progressToken: 1 })
+    assert.deepEqual(failure(heard), [-32603, 's', 'timeout'])
+    assert.match(textAt(heard.value, 'error', 'message'), /total/)
+  })
+
+  test('onTimeout restart: a new process serves the next call', async (t) => {
+    const client = await opened(t, { s: itServer({}, { timeout: 150, onTimeout: 'restart' }) })
+    const before = numberAt(said(await client.call('s__nonce', { n: 'a' })), 'pid')
+    assert.deepEqual(failure(await client.call('s__never')), [-32603, 's', 'timeout'])
+    const after = numberAt(said(await client.call('s__nonce', { n: 'b' })), 'pid')
+    assert.notEqual(after, before)
+  })
+})
+
+describe('cancels', () => {
+  test('a cancelled call gets no answer, and the server one cancel with the id it knows', async (t) => {
+    const { attach } = await libraryProxy(t, { s: itServer() })
+    const [one, two] = [await attach(), await attach()]
+    await one.client.open()
+    await two.client.open()
+    await one.client.call('s__nonce', { n: 'known' })
+    await two.client.call('s__nonce', { n: 'known' })
+    // Both have a call 77 in flight, so that one of them is known by another id.
+    const ends = [one, two].map(({ client }, i) => {
+      client.send(
+        `{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"s__hold","arguments":{"key":"c${i}"}}}`,
+      )
+      client.notify('notifications/cancelled', { requestId: 77, reason: `because ${i}` })
+      return client
+    })
+    // What a client sent before a ping has been dealt with when the answer comes.
+    for (const client of ends) await client.request('ping')
+    const lines = await linesOf(one.client)
+    const calls = callsOf(lines, 'hold')
+    const cancels = withMethod(lines, 'notifications/cancelled')
+    assert.equal(cancels.length, 2)
+    for (const [i] of ends.entries()) {
+      const call = calls.find((each) => textAt(each, 'params', 'arguments', 'key') === `c${i}`)
+      const cancel = cancels.find((each) => textAt(each, 'params', 'reason') === `because ${i}`)
+      assert.notEqual(at(call, 'id'), undefined)
+      assert.deepEqual(at(cancel, 'params', 'requestId'), at(call, 'id'))
+    }
+    // The server answers all the same.
+    await one.client.call('s__release', { key: 'c0' })
+    await one.client.call('s__release', { key: 'c1' })
+    await two.client.call('s__nonce', { n: 'after' })
+    for (const client of ends) assert.equal(client.answersTo(77), 0)
+  })
+
+  test('a call that waits for its turn is cancelled without a word to the server', async (t) => {
+    const client = await opened(t, { s: itServer({}, { concurrency: 1 }) })
+    const first = client.call('s__slow', { steps: 3, everyMs: 30 }, { progressToken: 1 })
+    client.send('{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"s__nonce","arguments":{"n":"waits"}}}')
+    client.notify('notifications/cancelled', { requestId: 'w' })
+    await first
+    const lines = await linesOf(client)
+    assert.equal(callsOf(lines, 'nonce').length, 0)
+    assert.equal(withMethod(lines, 'notifications/cancelled').length, 0)
+    assert.equal(client.answersTo('w'), 0)
+  })
+
+  test('a cancel of another client does nothing', async (t) => {
+    const { attach } = await libraryProxy(t, { s: itServer() })
+    const [one, two] = [await attach(), await attach()]
+    await one.client.open()
+    await two.client.open()
+    const mine = one.client.call('s__hold', { key: 'mine' }, undefined, 5)
+    await one.client.request('ping')
+    two.client.notify('notifications/cancelled', { requestId: 5 })
+    await two.client.call('s__release', { key: 'mine' })
+    assert.equal(textAt(said(await mine), 'n'), 'mine')
+    assert.equal(withMethod(await linesOf(one.client), 'notifications/cancelled').length, 0)
+  })
+
+  test('a cancelled id may be used again at once', async (t) => {
+    const client = await opened(t, { s: itServer() })
+    client.send('{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"s__hold","arguments":{"key":"old"}}}')
+    client.notify('notifications/cancelled', { requestId: 9 })
+    const again = client.call('s__hold', { key: 'new' }, undefined, 9)
+    await client.call('s__release', { key: 'old' })
+    await client.call('s__release', { key: 'new' })
+    assert.equal(textAt(said(await again), 'n'), 'new')
+    assert.equal(client.answersTo(9), 1)
+  })
+})
+
+describe('ids', () => {
+  test('an id in use is refused, and the first call still answered', async (t) => {
+    const client = await opened(t, { s: itServer() })
+    const line = (id: string, key: string): string =>
+      `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"s__hold","arguments":{"key":"${key}"}}}`
+    client.send(line('3', 'first'))
+    const refused = client.next('a refusal', ({ value }) => at(value, 'error', 'code') === -32600)
+    client.send(line('3.0', 'second'))
+    assert.match((await refused).text, /"id":3\.0/)
+    const answer = client.answer(3)
+    await client.call('s__release', { key: 'first' })
+    assert.equal(textAt(said(await answer), 'n'), 'first')
+  })
+
+  test('an id is refused too while the answer to initialize is awaited', async (t) => {
+    const { attach } = await libraryProxy(t, { s: itServer({ IT_START: 'late:150' }) })
+    const { client } = await attach()
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'i', version: '1' } }
+    const open = client.request('initialize', params, 'open')
+    const refusals = (): number => client.count((value) => at(value, 'error', 'code') === -32600)
+    const first = client.call('s__nonce', { n: 'first' }, undefined, 'twin')
+    const refused = client.next('a refusal', ({ value }) => at(value, 'error', 'code') === -32600)
+    void client.call('s__nonce', { n: 'second' }, undefined, 'twin')
+    await refused
+    await open
+    await client.call('s__nonce', { n: 'z' })
+    await first
+    assert.equal(refusals(), 1)
+    assert.equal(client.answersTo('twin'), 2)
+    const results = client.heard.filter(({ value }) => at(value, 'id') === 'twin' && at(value, 'result') !== undefined)
+    assert.deepEqual(
+      results.map((heard) => textAt(said(heard), 'n')),
+      ['first'],
+    )
+  })
+
+  test('every spelling comes back as it was written', async (t) => {
+    const client = await opened(t, { s: itServer() })
+    const ids = ['0', '-0', '1.0', '1e2', '10E1', '-7', '"1"', '"\\u0031"', '"é"', '"\\u00e9"', '""', '9007199254740991', '"__proto__"']
+    for (const id of ids) {
+      const answer = client.next(id, ({ text }) => text.includes(`"id":${id},`) || text.includes(`"id":${id}}`))
+      client.send(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"s__nonce","arguments":{"n":"x"}}}`)
+      assert.equal(textAt(said(await answer), 'n'), 'x')
+    }
+    for (const id of ['1.5', 'null', 'true', '{}', '[1]', '9007199254740993', '1e400']) {
+      const answer = client.next(id, ({ value }) => at(value, 'error', 'code') === -32600)
+      client.send(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`)
+      await answer
+    }
+  })
+})
+
+describe('limits and turns', () => {
+  test('a queue that is full answers "overloaded", and no call is lost', async (t) => {
+    const upstream = { ...limits.upstream, queueMax: 5 }
+    const servers = { s: itServer({}, { concurrency: 2 }) }
+    const { attach } = await libraryProxy(t, servers, { limits: { ...limits, upstream } })
+    const { client } = await attach()
+    await client.open()
+    for (const key of ['a', 'b']) {
+      const params = `{"name":"s__hold","arguments":{"key":"${key}"}}`
+      client.send(`{"jsonrpc":"2.0","id":"${key}","method":"tools/call","params":${params}}`)
+    }
+    const waiting = Array.from({ length: 5 }, (_, i) => client.call('s__nonce', { n: String(i) }))
+    const refused = await Promise.all([client.call('s__nonce', { n: '5' }), client.call('s__nonce', { n: '6' })])
+    for (const heard of refused) assert.deepEqual(failure(heard), [-32603, 's', 'overloaded'])
+    client.notify('notifications/cancelled', { requestId: 'a' })
+    client.notify('notifications/cancelled', { requestId: 'b' })
+    const done = await Promise.all(waiting)
+    assert.deepEqual(
+      done.map((heard) => textAt(said(heard), 'n')),
+      ['0', '1', '2', '3', '4'],
+    )
+  })
+
+  test('concurrency 1 runs one at a time and in order, whichever tool and however new', async (t) => {
+    const client = await opened(t, { s: itServer({}, { concurrency: 1 }) })
+    // The schema of `strict` has to be compiled when it is first called.
+    const names = Array.from({ length: 30 }, (_, i) => `n${i}`)
+    await Promise.all(names.map((n, i) => client.call(i % 10 === 0 ? 's__strict' : 's__turn', { n, ticks: i % 4 })))
+    const turns = said(await client.call('s__turns'))
+    assert.equal(numberAt(turns, 'activeMax'), 1)
+    assert.deepEqual(listAt(turns, 'order'), names)
+  })
+
+  test('calls start in order even when the first tool is new and there are slots for all', async (t) => {
+    const client = await opened(t, { s: itServer() })
+    const calls = [client.call('s__strict', { n: 'first' }), client.call('s__turn', { n: 'second', ticks: 0 })]
+    await Promise.all(calls)
+    assert.deepEqual(listAt(said(await client.call('s__turns')), 'order'), ['first', 'second'])
+  })
+
+  test('processes 3 spreads what is more than one process takes', async (t) => {
+    const client = await opened(t, { s: itServer({}, { processes: 3, concurrency: 1 }) })
+    const calls = Array.from({ length: 12 }, (_, i) => client.call('s__slow', { steps: 2, everyMs: 20, i }, { progressToken: i }))
+    const nonces = Array.from({ length: 12 }, (_, i) => client.call('s__turn', { n: String(i), ticks: 5 }))
+    await Promise.all(calls)
+    const pids = new Set((await Promise.all(nonces)).map((heard) => numberAt(said(heard), 'pid')))
+    assert.equal(pids.size, 3)
+  })
+
+  test('idleTimeout stops a process, and the next call brings it back', async (t) => {
+    const servers = { s: itServer({}, { idleTimeout: 100 }) }
+    const { attach, proxy } = await libraryProxy(t, servers)
+    const { client } = await attach()
+    await client.open()
+    await client.request('logging/setLevel', { level: 'warning' })
+    const before = numberAt(said(await client.call('s__nonce', { n: 'a' })), 'pid')
+    await until(() => proxy.status()[0]?.pids.length === 0)
+    assert.equal(proxy.status()[0]?.state, 'connected')
+    const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
+    assert(tools.length > 0, 'its tools stay listed')
+    const after = numberAt(said(await client.call('s__nonce', { n: 'b' })), 'pid')
+    assert.notEqual(after, before)
+    assert.equal(withMethod(await linesOf(client), 'logging/setLevel').length, 1)
+  })
+
+  test('a wedged server that reads nothing costs its own calls and no others', async (t) => {
+    const { client } = spawnProxy(t, {
+      s: { command: process.execPath, args: ['-e', 'setInterval(()=>{},1e6)'], timeout: 300 },
+      o: itServer(),
+    }, { more: { startupGraceMs: 50 } })
+    await client.open()
+    const filler = 'z'.repeat(200_000)
+    for (let i = 0; i < 10; i++) {
+      const params = `{"name":"s__x","arguments":{"filler":"${filler}"}}`
+      client.send(`{"jsonrpc":"2.0","id":"stuck-${i}","method":"tools/call","params":${params}}`)
+    }
+    assert.equal(textAt(said(await client.call('o__nonce', { n: '1' })), 'n'), '1')
+  })
+})
+
+/** Waits, turn by turn, for something that says nothing when it happens. */
+async function until(holds: () => boolean): Promise<void> {
+  const endsAt = performance.now() + 10_000
+  while (!holds()) {
+    assert(performance.now() < endsAt, 'it did not happen')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

@@ -1,0 +1,103 @@
+// Servers that are missing, broken or late, beside one that is well.
+
+import { strict as assert } from 'node:assert'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { failure, said } from './support/client.js'
+import { at, listAt, textAt } from './support/json.js'
+import { itServer } from './support/programs.js'
+import { scratch, spawnProxy } from './support/spawned.js'
+
+const namesOf = (value: unknown): string[] =>
+  listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
+
+describe('servers that cannot serve', () => {
+  const broken = {
+    missing: { command: 'no-such-command-anywhere' },
+    crashes: itServer({ IT_START: 'crash' }, { restartDelay: 60_000 }),
+    hangs: itServer({ IT_START: 'hang' }),
+    unset: itServer({ KEY: '${IT_SURELY_NOT_SET}' }),
+    late: itServer({ IT_START: 'late:2000' }),
+    well: itServer(),
+  }
+
+  test('the rest answers at once, the late one follows, and calls of the others say why', async (t) => {
+    const { client } = spawnProxy(t, broken)
+    const startedAt = performance.now()
+    const opened = await client.open()
+    assert.equal(textAt(opened, 'protocolVersion'), '2025-06-18')
+    const first = namesOf((await client.request('tools/list')).value)
+    const tookMs = performance.now() - startedAt
+    assert(tookMs < 1900, `tools/list came after ${Math.round(tookMs)} ms`)
+    assert(first.length > 0)
+    assert(first.every((name) => name.startsWith('well__')))
+
+    const early = client.call('late__nonce', { n: 'early' })
+    assert.deepEqual(said(await client.call('well__nonce', { n: 'x' })) !== undefined, true)
+    await client.notification('notifications/tools/list_changed')
+    assert.equal(textAt(said(await early), 'n'), 'early', 'a call to a server that is starting waits for it')
+    const second = namesOf((await client.request('tools/list')).value)
+    assert(second.includes('late__nonce'))
+    assert.equal(second.length, 2 * first.length)
+
+    assert.deepEqual(failure(await client.call('missing__nonce')).slice(0, 2), [-32603, 'missing'])
+    assert.deepEqual(failure(await client.call('crashes__nonce')).slice(0, 2), [-32603, 'crashes'])
+    assert.deepEqual(failure(await client.call('unset__nonce')), [-32603, 'unset', 'unavailable'])
+    for (const service of ['missing', 'crashes']) {
+      const { value } = await client.call(`${service}__nonce`)
+      assert.match(textAt(value, 'error', 'message'), new RegExp(service))
+      assert.match(textAt(value, 'error', 'data', 'reason'), /^[a-z-]+$/)
+    }
+    assert.match(textAt((await client.call('unset__nonce')).value, 'error', 'message'), /IT_SURELY_NOT_SET/)
+    assert.match(textAt((await client.call('missing__nonce')).value, 'error', 'message'), /ENOENT/)
+    const unknown = await client.call('well__nnonce')
+    assert.equal(at(unknown.value, 'error', 'code'), -32601)
+  })
+
+  test('a call to a server that is being tried again says that it is down, not that the tool is unknown', async (t) => {
+    const { client } = spawnProxy(t, {
+      crashes: itServer({ IT_START: 'crash' }, { restartDelay: 1 }),
+      well: itServer(),
+    })
+    await client.open()
+    for (let i = 0; i < 40; i++) {
+      const answer = await client.call('crashes__nonce', {})
+      assert.deepEqual(failure(answer).slice(0, 2), [-32603, 'crashes'], answer.text)
+      await client.call('well__nonce', { n: String(i) })
+    }
+  })
+
+  test('a cancelled call to a server that is starting gets no answer, and the server hears nothing of it', async (t) => {
+    const { client } = spawnProxy(t, { late: itServer({ IT_START: 'late:700' }) }, { more: { startupGraceMs: 10 } })
+    await client.open()
+    void client.call('late__nonce', { n: 'gone' }, undefined, 'doomed').catch(() => undefined)
+    client.notify('notifications/cancelled', { requestId: 'doomed' })
+    const seen = said(await client.call('late__seen'))
+    const lines = listAt(seen, 'lines').map((line) => Buffer.from(String(line), 'base64').toString())
+    assert(lines.every((line) => !line.includes('gone') && !line.includes('cancelled')))
+    assert.equal(client.answersTo('doomed'), 0)
+  })
+
+  test('every way in which a command cannot be started is told with its name', async (t) => {
+    const folder = scratch(t)
+    const plain = join(folder, 'plain')
+    writeFileSync(plain, 'not executable')
+    const { client } = spawnProxy(t, {
+      enoent: { command: join(folder, 'nothing') },
+      eacces: { command: plain },
+      folder: { command: folder },
+      cwd: itServer({}, { cwd: join(folder, 'nowhere') }),
+      file: itServer({}, { cwd: plain }),
+      well: itServer(),
+    })
+    await client.open()
+    for (const service of ['enoent', 'eacces', 'folder', 'cwd', 'file']) {
+      const answer = await client.call(`${service}__nonce`)
+      assert.deepEqual(failure(answer).slice(0, 2), [-32603, service], answer.text)
+      const message = textAt(answer.value, 'error', 'message')
+      assert.match(message, /ENOENT|EACCES|ENOTDIR/, `${service}: ${message}`)
+    }
+    assert.equal(textAt(said(await client.call('well__nonce', { n: '1' })), 'n'), '1')
+  })
+})

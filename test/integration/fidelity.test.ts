@@ -1,0 +1,188 @@
+// What two parsers could read differently crosses unchanged, in both directions.
+
+import { strict as assert } from 'node:assert'
+import { createHash } from 'node:crypto'
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { type RawClient, said } from './support/client.js'
+import { at, listAt, textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { itEcho, root } from './support/programs.js'
+import { type Spawned, spawnProxy } from './support/spawned.js'
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+const sha256 = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex')
+
+const values: [string, string][] = [
+  ['an integer past 2^53', '9007199254740993'],
+  ['a whole number with a fraction', '1.0'],
+  ['a number past every double', '1E400'],
+  ['minus zero', '-0'],
+  ['minus zero with a fraction', '-0.0e-0'],
+  ['400 digits', '1234567890'.repeat(40)],
+  ['400 digits after the point', `0.${'1234567890'.repeat(40)}`],
+  ['an exponent with a sign and zeros', '1e+0010'],
+  ['duplicate members', '{"a":1,"a":2,"a":{"a":3}}'],
+  ['duplicates under other spellings', '{"a":1,"\\u0061":2,"A":3}'],
+  ['an escape and the letter itself', '["\\u00e9","é","e\\u0301"]'],
+  ['__proto__', '{"__proto__":{"x":1},"constructor":{"prototype":{"y":2}},"toString":null}'],
+  ['empty keys', '{"":"","":{"":[{}]}}'],
+  ['lone surrogates', '["\\ud800","\\udc00","\\ud83d\\ude00","😀","\\udfff\\ud800"]'],
+  ['escapes of every kind', '"\\b\\f\\n\\r\\t\\/\\\\\\"\\u0000\\u001f\\u2028\\u2029\\uFEFF/"'],
+  ['line separators as they are', '"\u2028\u2029\u0085\u007f\ufeff"'],
+  ['members the envelope has too', '{"jsonrpc":"1.0","id":7,"id":"x","method":"exit","params":[],"result":{},"error":0}'],
+  ['members the proxy routes by', '{"name":"x","_meta":{"progressToken":1},"arguments":{},"uri":"a","requestId":1}'],
+  ['white space between tokens', '{ "a" :\t[ 1 , 2 ] ,\t"b" : { } }'],
+  ['deep nesting', `${'['.repeat(100)}1${']'.repeat(100)}`],
+  ['a long string', `"${'ü'.repeat(70_000)}"`],
+  ['words', '[true,false,null]'],
+]
+
+describe('values', () => {
+  let spawned: Spawned
+  let client: RawClient
+  const endings: (() => void | Promise<void>)[] = []
+  before(async () => {
+    spawned = spawnProxy({ after: (run) => void endings.push(run) }, { e: itEcho() })
+    client = spawned.client
+    await client.open()
+  })
+  after(async () => {
+    for (const end of endings) await end()
+  })
+
+  /** What the server gets for this line, but for its own id. */
+  async function taken(line: string): Promise<string> {
+    const id = `id-${client.nextId()}`
+    const answer = client.answer(id)
+    client.send(line.replace('$ID', JSON.stringify(id)))
+    const text = textAt((await answer).value, 'result', 'content', 0, 'text')
+    return Buffer.from(text, 'base64').toString().replace(JSON.stringify(id), '$ID')
+  }
+
+  /** What the client gets when the server answers with this. */
+  async function given(text: string, as = 'result'): Promise<string> {
+    const id = `id-${client.nextId()}`
+    const { text: line } = await client.call('e__give', { b64: base64(text), as }, undefined, id)
+    return line.replace(JSON.stringify(id), '$ID')
+  }
+
+  for (const [title, value] of values) {
+    test(`${title}, to the server`, async () => {
+      const line = (name: string): string =>
+        `{"jsonrpc":"2.0","id":$ID,"method":"tools/call","params":{"name":"${name}","arguments":{"v":${value}},"x-unknown":${value},"_meta":{"m":${value}}},"unknown":[${value}]}`
+      assert.equal(await taken(line('e__take')), line('take'))
+    })
+    test(`${title}, to the client`, async () => {
+      const result = `{"content":[],"structuredContent":{"v":${value}},"_meta":{"m":${value}},"unknown":${value}}`
+      assert.equal(await given(result), `{"jsonrpc":"2.0","id":$ID,"result":${result}}`)
+      const error = `{"code":-32099,"message":"m","data":${value},"unknown":${value}}`
+      assert.equal(await given(error, 'error'), `{"jsonrpc":"2.0","id":$ID,"error":${error}}`)
+    })
+    test(`${title}, in a notification`, async () => {
+      const params = `{"level":"info","data":${value},"x":${value}}`
+      const heard = client.next('a message', ({ value: each }) => textAt(each, 'method') === 'notifications/message')
+      await given(params, 'notification')
+      assert.equal((await heard).text, `{"jsonrpc":"2.0","method":"notifications/message","params":${params}}`)
+    })
+  }
+
+  test('members of a message in any order and with any spacing', async () => {
+    const line = (name: string): string =>
+      ` {\t"params" : {"arguments":{"n":1.0}, "_meta" : {"k":[]} , "name" :"${name}"},"method":"tools\\/call" , "id" : $ID, "zz":{"id":1},"jsonrpc":"2.0"}\t`
+    assert.equal(await taken(line('e__take')), line('take'))
+    const answer = ' { "zz":1, "result" : {"content":[]} ,"id": $ID ,\t"jsonrpc":"2.0" } '
+    assert.equal(await given(answer, 'line'), answer)
+  })
+
+  test('arguments that are not there, prompts and resources', async () => {
+    for (const [method, params] of [
+      ['tools/call', '{"name":"NAME"}'],
+      ['prompts/get', '{"name":"NAME","arguments":{"a":"\\u00e9"},"z":1.0}'],
+      ['resources/read', '{"uri":"it://r","z":9007199254740993}'],
+      ['resources/subscribe', '{"uri":"it:\\/\\/r","z":-0}'],
+      ['completion/complete', '{"ref":{"type":"ref/prompt","name":"NAME","q":1e2},"argument":{"name":"NAME","value":""}}'],
+    ]) {
+      const line = (name: string): string =>
+        `{"jsonrpc":"2.0","id":$ID,"method":"${method}","params":${params?.replace('NAME', name)}}`
+      if (method === 'completion/complete') continue
+      assert.equal(await taken(line('e__take')), line('take'))
+    }
+  })
+
+  test('arguments that JSON.parse reads and those it refuses', { skip: corpus() === undefined }, async () => {
+    const folder = corpus() ?? ''
+    for (const file of readdirSync(folder).filter((each) => each.startsWith('y_'))) {
+      const text = readFileSync(join(folder, file)).toString().replaceAll(/[\r\n]/g, ' ')
+      const line = (name: string): string =>
+        `{"jsonrpc":"2.0","id":$ID,"method":"tools/call","params":{"name":"${name}","arguments":{"v":${text}}}}`
+      assert.equal(await taken(line('e__take')), line('take'), file)
+    }
+  })
+})
+
+function corpus(): string | undefined {
+  return process.env['IT_JSON_CASES']
+}
+
+test('a schema with many references stands in the list as the server wrote it', async (t) => {
+  const schema =
+    '{"type":"object","$schema":"https://json-schema.org/draft/2020-12/schema","$defs":{"n\\u00e9":{"type":["integer","null"],"maximum":9007199254740993,"minimum":-1E400},' +
+    '"tree":{"type":"object","properties":{"left":{"$ref":"#/$defs/tree"},"right":{"$ref":"#/$defs/tree"},"__proto__":{"$ref":"#/$defs/n%C3%A9"}},"$anchor":"t"},' +
+    '"list":{"type":"array","items":{"anyOf":[{"$ref":"#t"},{"$ref":"#/$defs/list"},true,{"const":1.0}]}}},' +
+    '"properties":{"":{"$ref":"#/$defs/list"},"a":{"$dynamicRef":"#t","default":1.50},"a":{"$ref":"#/$defs/tree"}},"unevaluatedProperties":true,"x-unknown":[-0]}'
+  const item = (name: string, mark: string): string =>
+    `{"title":"T\\u00e9", "name":${name},"x":1.0,"description":"${mark}d\\u00e9sc","inputSchema":${schema},"outputSchema":${schema},"annotations":{"readOnlyHint":true,"x":1E2},"_meta":{"a":1,"a":2},"icons":[]}`
+  const folder = process.env['TMPDIR'] ?? '/tmp'
+  const file = join(folder, `it-list-${process.pid}.json`)
+  t.after(() => import('node:fs').then(({ rmSync }) => rmSync(file, { force: true })))
+  writeFileSync(file, `[${item('"ta\\u006be"', '')},${item('"plain"', '')}]`)
+  const { client } = await (await libraryProxy(t, { e: itEcho({ IT_LIST: file }) })).attach()
+  await client.open()
+  const { text } = await client.request('tools/list', {}, 'l')
+  assert.equal(
+    text,
+    `{"jsonrpc":"2.0","id":"l","result":{"tools":[${item('"e__take"', '[e] ')},${item('"e__plain"', '[e] ')}]}}`,
+  )
+  // The schema holds for a call, and its own name is what the server gets.
+  const line = (name: string): string =>
+    `{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":${name},"arguments":{"":[[[1.0]]]}}}`
+  const answer = client.answer('c')
+  client.send(line('"e__take"'))
+  const got = textAt((await answer).value, 'result', 'content', 0, 'text')
+  assert.equal(Buffer.from(got, 'base64').toString().replace(/"id":\d+/, '"id":"c"'), line('"ta\\u006be"'))
+})
+
+test('random arguments and results have one sha256 at both ends', async (t) => {
+  const { client } = await (await libraryProxy(t, { e: itEcho() })).attach()
+  await client.open()
+  await fc.assert(
+    fc.asyncProperty(fc.json({ maxDepth: 6 }), fc.string({ unit: 'binary' }), fc.integer(), async (json, text, n) => {
+      const args = `{"j":${json},${JSON.stringify(text)}:${n}.0,"b64":"${base64(`{"content":[],"r":${json}}`)}"}`
+      const id = client.nextId()
+      const answer = client.answer(id)
+      client.send(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"e__take","arguments":${args}}}`)
+      const line = Buffer.from(textAt((await answer).value, 'result', 'content', 0, 'text'), 'base64').toString()
+      const sent = line.slice(line.indexOf('"arguments":') + '"arguments":'.length, -2)
+      assert.equal(sha256(sent), sha256(args))
+      const given = await client.call('e__give', { b64: base64(`{"content":[],"r":${json}}`) })
+      const result = given.text.slice(given.text.indexOf('"result":') + '"result":'.length, -1)
+      assert.equal(sha256(result), sha256(`{"content":[],"r":${json}}`))
+    }),
+    { numRuns: Number(process.env['IT_RUNS'] ?? 300) },
+  )
+})
+
+test('the program and its echo server agree about themselves', async (t) => {
+  assert(root.length > 0 && resolve(root, 'test') !== root)
+  const { client } = await (await libraryProxy(t, { e: itEcho() })).attach()
+  await client.open()
+  const list = await client.request('tools/list')
+  assert.deepEqual(
+    listAt(list.value, 'result', 'tools').map((tool) => at(tool, 'name')),
+    ['e__take', 'e__give'],
+  )
+  await assert.rejects(async () => said(await client.call('e__give', { b64: base64('{}') })))
+})

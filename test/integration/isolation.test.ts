@@ -1,0 +1,290 @@
+// Clients that use the same ids, progress tokens and cancel ids at the same time,
+// and must never hear anything that belongs to another.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { type RawClient, said } from './support/client.js'
+import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
+import { type TestProxy, libraryProxy } from './support/library.js'
+import { itServer } from './support/programs.js'
+import type { Scope } from './support/spawned.js'
+
+/** A small generator, so that a failing run can be repeated. */
+class Random {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = seed
+  }
+
+  below(limit: number): number {
+    this.#state = (Math.imul(this.#state, 1664525) + 1013904223) >>> 0
+    return Math.floor((this.#state / 2 ** 32) * limit)
+  }
+}
+
+const seed = Number(process.env['IT_SEED'] ?? Date.now() % 1e9)
+
+/** One client whose every message carries its own name. */
+class Party {
+  readonly client: RawClient
+  readonly name: string
+  readonly random: Random
+  readonly asked: string[] = []
+  #round = 0
+
+  constructor(client: RawClient, name: string, random: Random) {
+    this.client = client
+    this.name = name
+    this.random = random
+    client.onRequest = (method, params) => {
+      if (method !== 'sampling/createMessage') return undefined
+      const nonce = textAt(params, 'systemPrompt')
+      this.asked.push(nonce)
+      return JSON.stringify({ role: 'assistant', model: 'm', content: { type: 'text', text: `${nonce}:${name}` } })
+    }
+  }
+
+  /** One call with the id and token that everybody uses; some are cancelled. */
+  async once(ask: boolean): Promise<void> {
+    const n = `${this.name}:${this.#round++}`
+    const id = 1 + this.random.below(3)
+    if (this.#busy.has(id)) return
+    this.#busy.add(id)
+    const args = { n, steps: this.random.below(3), ticks: this.random.below(6), logs: true, ask }
+    const answer = this.client.call('s__work', args, { progressToken: this.random.below(2) === 0 ? id : String(id) }, id)
+    if (this.random.below(4) === 0) {
+      for (let i = this.random.below(8); i > 0; i--) await turn()
+      this.client.notify('notifications/cancelled', { requestId: id })
+      const pong = this.client.request('ping', {}, `ping-${n}`)
+      // Whether it was answered or cancelled is settled when the ping is.
+      await Promise.race([answer, pong])
+      await pong
+      answer.catch(() => undefined)
+    } else this.#check(n, await answer, ask)
+    this.#busy.delete(id)
+  }
+
+  readonly #busy = new Set<number>()
+
+  #check(n: string, heard: { value: unknown; text: string }, ask: boolean): void {
+    const answer = said({ ...heard })
+    assert.equal(textAt(answer, 'n'), n, heard.text)
+    if (ask) {
+      const text = textAt(answer, 'answer', 'result', 'content', 'text')
+      assert.equal(text, `${n}:${this.name}`, heard.text)
+    }
+  }
+
+  /** Everything that came names this client, and no other. */
+  assertOwn(): void {
+    for (const { text } of this.client.heard) {
+      for (const nonce of text.match(/client-\d+/g) ?? []) assert.equal(nonce, this.name, text)
+    }
+    for (const nonce of this.asked) assert(nonce.startsWith(`${this.name}:`), nonce)
+  }
+}
+
+async function parties(t: TestProxy, count: number, capabilities: unknown): Promise<Party[]> {
+  const made: Party[] = []
+  for (let i = 0; i < count; i++) {
+    const { client } = await t.attach()
+    made.push(new Party(client, `client-${i}`, new Random(seed + i)))
+    await client.open(capabilities)
+    await client.call('s__nonce', { n: 'known' })
+  }
+  return made
+}
+
+async function play(all: readonly Party[], rounds: number, ask: boolean): Promise<void> {
+  await Promise.all(
+    all.map(async (party) => {
+      const calls: Promise<void>[] = []
+      for (let round = 0; round < rounds; round++) {
+        calls.push(party.once(ask))
+        if (party.random.below(3) === 0) await turn()
+        if (calls.length > 6) await Promise.all(calls.splice(0))
+      }
+      await Promise.all(calls)
+    }),
+  )
+  for (const party of all) party.assertOwn()
+}
+
+const askable = { sampling: {}, roots: {}, elicitation: {} }
+
+describe(`clients with the same ids (IT_SEED=${seed})`, () => {
+  const cases: [string, 'auto' | 'shared' | 'session', number, number, boolean][] = [
+    ['auto, plain', 'auto', 2, 150, false],
+    ['auto, plain', 'auto', 20, 25, false],
+    ['auto, askable', 'auto', 2, 60, true],
+    ['auto, askable', 'auto', 8, 20, true],
+    ['shared, plain', 'shared', 20, 25, false],
+    ['shared, askable', 'shared', 2, 80, true],
+    ['shared, askable', 'shared', 20, 15, true],
+    ['session, askable', 'session', 3, 30, true],
+    ['session, plain', 'session', 3, 30, false],
+  ]
+  for (const [title, isolation, count, rounds, asks] of cases) {
+    test(`${title}: ${count} clients`, async (t) => {
+      const proxy = await libraryProxy(t, { s: itServer({}, { isolation }) })
+      const all = await parties(proxy, count, asks ? askable : {})
+      await play(all, rounds, asks)
+      const pids = await Promise.all(all.map(async ({ client }) => numberAt(said(await client.call('s__nonce', { n: '' })), 'pid')))
+      const processes = new Set(pids).size
+      assert.equal(processes, isolation === 'session' || (isolation === 'auto' && asks) ? count : 1)
+    })
+  }
+
+  test('shared: a client that cannot be asked is not asked, and nobody else in its place', async (t) => {
+    const proxy = await libraryProxy(t, { s: itServer({}, { isolation: 'shared' }) })
+    const [plain] = await parties(proxy, 1, {})
+    const { client } = await proxy.attach()
+    const other = new Party(client, 'client-1', new Random(seed))
+    await client.open(askable)
+    assert(plain !== undefined)
+    const heard = await plain.client.call('s__ask', { method: 'sampling/createMessage', params: { systemPrompt: 'x' } })
+    assert.equal(numberAt(said(heard), 'error', 'code'), -32601)
+    assert.deepEqual(other.asked, [])
+  })
+
+  test('shared: what is asked after a cancel goes to nobody, whoever calls next', async (t) => {
+    const proxy = await libraryProxy(t, { s: itServer({}, { isolation: 'shared' }) })
+    const [one, two] = await parties(proxy, 2, askable)
+    assert(one !== undefined && two !== undefined)
+    // The call of the first is cancelled, but the server works on and asks later.
+    const args = { n: 'client-0:late', steps: 0, ticks: 400, ask: true }
+    one.client.send(
+      JSON.stringify({ jsonrpc: '2.0', id: 'late', method: 'tools/call', params: { name: 's__work', arguments: args } }),
+    )
+    await one.client.request('ping')
+    one.client.notify('notifications/cancelled', { requestId: 'late' })
+    await one.client.request('ping')
+    await two.client.call('s__work', { n: 'client-1:next', steps: 0, ticks: 1200, ask: false })
+    one.assertOwn()
+    two.assertOwn()
+    assert.deepEqual(two.asked, [])
+  })
+})
+
+describe('clients that come and go on one process', () => {
+  const two = async (t: Scope): Promise<TestProxy> => libraryProxy(t, { s: itServer() })
+
+  test('progress of a call that was given up does not reach the next client', async (t) => {
+    const proxy = await two(t)
+    const first = await proxy.attach()
+    await first.client.open()
+    await first.client.call('s__nonce', { n: 'known' })
+    // The first client leaves while the server is at work on its call.
+    const args = { n: 'client-0', steps: 40, ticks: 30, logs: true }
+    first.client.send(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 's__work', arguments: args, _meta: { progressToken: 'token' } },
+      }),
+    )
+    await first.client.request('ping')
+    await first.connection.close()
+    await first.session.ended
+    const second = await proxy.attach()
+    await second.client.open()
+    const party = new Party(second.client, 'client-1', new Random(seed))
+    const heard = await second.client.call('s__work', { n: 'client-1', steps: 2, ticks: 1500, logs: false }, { progressToken: 'token' }, 1)
+    assert.equal(textAt(said(heard), 'n'), 'client-1')
+    party.assertOwn()
+  })
+
+  test('a late answer to a call of one that left is not an answer to another', async (t) => {
+    const proxy = await two(t)
+    const first = await proxy.attach()
+    await first.client.open()
+    await first.client.call('s__nonce', { n: 'known' })
+    first.client.send('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s__hold","arguments":{"key":"client-0"}}}')
+    await first.client.request('ping', {}, 'p')
+    await first.connection.close()
+    await first.session.ended
+    const second = await proxy.attach()
+    await second.client.open()
+    const mine = second.client.call('s__hold', { key: 'client-1' }, undefined, 1)
+    await second.client.request('ping')
+    await second.client.call('s__release', { key: 'client-0' })
+    await second.client.call('s__release', { key: 'client-1' })
+    assert.equal(textAt(said(await mine), 'n'), 'client-1')
+  })
+
+  test('updates go to those who follow the resource, and end when they leave', async (t) => {
+    const proxy = await libraryProxy(t, { s: itServer() })
+    const [one, other, none] = [await proxy.attach(), await proxy.attach(), await proxy.attach()]
+    for (const { client } of [one, other, none]) await client.open()
+    const uri = 'it://server/a'
+    for (const { client } of [one, other]) await client.request('resources/subscribe', { uri })
+    const update = { method: 'notifications/resources/updated', params: { uri } }
+    const updates = (client: RawClient): number =>
+      client.count((value) => textAt(value, 'method') === update.method)
+    await none.client.call('s__tell', update)
+    for (const { client } of [one, other]) await client.notification(update.method)
+    await one.client.request('resources/unsubscribe', { uri })
+    await none.client.call('s__tell', update)
+    await other.client.request('ping')
+    await other.client.call('s__nonce', { n: '' })
+    assert.deepEqual([one, other, none].map(({ client }) => updates(client)), [1, 2, 0])
+    const before = await received(none.client)
+    assert.equal(before.filter((line) => textAt(line, 'method') === 'resources/unsubscribe').length, 0)
+    await other.connection.close()
+    await other.session.ended
+    const lines = await received(none.client)
+    assert.equal(lines.filter((line) => textAt(line, 'method') === 'resources/unsubscribe').length, 1)
+  })
+
+  test('the level of one is not the level of another', async (t) => {
+    const proxy = await libraryProxy(t, { s: itServer({}, { isolation: 'session' }) })
+    const [quiet, loud] = [await proxy.attach(), await proxy.attach()]
+    for (const { client } of [quiet, loud]) {
+      await client.open()
+      await client.call('s__nonce', { n: '' })
+    }
+    await quiet.client.request('logging/setLevel', { level: 'error' })
+    await loud.client.request('logging/setLevel', { level: 'debug' })
+    for (const { client } of [quiet, loud]) {
+      for (const level of ['debug', 'info', 'error', 'made-up']) {
+        await client.call('s__tell', { method: 'notifications/message', params: { level, data: level } })
+      }
+    }
+    const levels = (client: RawClient): string[] =>
+      client.heard
+        .filter(({ value }) => textAt(value, 'method') === 'notifications/message')
+        .map(({ value }) => textAt(value, 'params', 'level'))
+    assert.deepEqual(levels(quiet.client), ['error', 'made-up'])
+    assert.deepEqual(levels(loud.client), ['debug', 'info', 'error', 'made-up'])
+  })
+
+  test('a question that is taken back is taken back where it was asked', async (t) => {
+    const proxy = await libraryProxy(t, { s: itServer(), o: itServer() })
+    const { client } = await proxy.attach()
+    await client.open(askable)
+    // Both servers call their question 0.
+    await client.call('s__ask-and-cancel', { method: 'sampling/createMessage', params: { of: 's' } })
+    await client.call('o__ask-and-cancel', { method: 'sampling/createMessage', params: { of: 'o' } })
+    const questions = client.heard.filter(({ value }) => textAt(value, 'method') === 'sampling/createMessage')
+    const cancels = client.heard.filter(({ value }) => textAt(value, 'method') === 'notifications/cancelled')
+    assert.deepEqual(
+      cancels.map(({ value }) => at(value, 'params', 'requestId')),
+      questions.map(({ value }) => at(value, 'id')),
+    )
+    assert.equal(questions.length, 2)
+    // An answer that comes all the same is no answer to anything.
+    for (const { value } of questions) {
+      client.send(`{"jsonrpc":"2.0","id":${JSON.stringify(at(value, 'id'))},"result":{}}`)
+    }
+    const lines = await received(client)
+    assert.equal(lines.filter((line) => textAt(line, 'method') === '' && at(line, 'result') !== undefined).length, 0)
+  })
+})
+
+async function received(client: RawClient): Promise<unknown[]> {
+  const seen = said(await client.call('s__seen'))
+  return listAt(seen, 'lines').map((line) => parsed(Buffer.from(String(line), 'base64').toString()))
+}

@@ -1,0 +1,69 @@
+// Many clients of one proxy inside this process.
+
+import {
+  type AttachedSession,
+  type Connection,
+  type LogRecord,
+  type Proxy,
+  type ProxyOptions,
+  createProxy,
+  memoryPair,
+} from '../../../src/index.js'
+import { toLine } from '../../../src/jsonrpc/line.js'
+import { wireBytes } from '../../../src/jsonrpc/splice.js'
+import { RawClient } from './client.js'
+import type { ServerEntry } from './programs.js'
+import type { Scope, Servers } from './spawned.js'
+
+/** A client, its connection, and the proxy's side of its session. */
+export interface Attached {
+  readonly client: RawClient
+  readonly connection: Connection
+  readonly session: AttachedSession
+}
+
+export interface TestProxy {
+  readonly proxy: Proxy
+  readonly log: readonly LogRecord[]
+  attach(): Promise<Attached>
+}
+
+/** A client at one end of a pair of connections. */
+export function clientOf(connection: Connection): RawClient {
+  const client = new RawClient((line) => void connection.send(wireBytes(toLine(line))))
+  connection.start({
+    message: (line) => client.take(line.toString()),
+    oversize: () => client.invalid.push('a line over the limit'),
+    drained: () => undefined,
+    ended: () => client.gone('ended'),
+    closed: () => client.gone('closed'),
+  })
+  return client
+}
+
+export async function libraryProxy(
+  scope: Scope,
+  servers: Servers,
+  options: ProxyOptions = {},
+  more: ServerEntry = {},
+): Promise<TestProxy> {
+  const log: LogRecord[] = []
+  const sink = (record: LogRecord): void => void log.push(record)
+  const proxy = await createProxy({ ...more, mcpServers: servers }, { log: sink, ...options })
+  const clients: RawClient[] = []
+  scope.after(async () => {
+    await proxy.close(0)
+    for (const client of clients) client.assertValid()
+  })
+  return {
+    proxy,
+    log,
+    attach: async () => {
+      const [ours, theirs] = memoryPair()
+      const session = await proxy.attach(theirs)
+      const client = clientOf(ours)
+      clients.push(client)
+      return { client, connection: ours, session }
+    },
+  }
+}

@@ -1,0 +1,47 @@
+// Where the programs of the tests are, and how a configuration names them.
+
+import { resolve } from 'node:path'
+
+/** The repository; the tests run from its root. */
+export const root: string = process.env['IT_ROOT'] ?? process.cwd()
+
+/** The command, of the build beside these tests unless `IT_CLI` names another. */
+export const cli: string = process.env['IT_CLI'] ?? resolve(import.meta.dirname, '../../../src/cli.js')
+
+const program = (name: string): string => resolve(root, 'test/programs', name)
+const packaged = (path: string): string => resolve(root, 'node_modules/@modelcontextprotocol', path)
+
+/** A server in a configuration file. */
+export type ServerEntry = Readonly<Record<string, unknown>>
+
+function node(...args: readonly string[]): ServerEntry {
+  return { command: process.execPath, args }
+}
+
+/** `it-server.mjs` with these variables and further settings. */
+export function itServer(env: Readonly<Record<string, string>> = {}, more: ServerEntry = {}): ServerEntry {
+  return { ...node(program('it-server.mjs')), env, ...more }
+}
+
+export function itEcho(env: Readonly<Record<string, string>> = {}, more: ServerEntry = {}): ServerEntry {
+  return { ...node(program('it-echo.mjs')), env, ...more }
+}
+
+export const everythingArgs: readonly string[] = [packaged('server-everything/dist/index.js'), 'stdio']
+export const everything: ServerEntry = node(...everythingArgs)
+export const filesystemArgs = (folder: string): readonly string[] => [
+  packaged('server-filesystem/dist/index.js'),
+  folder,
+]
+export const filesystem = (folder: string): ServerEntry => node(...filesystemArgs(folder))
+export const memoryArgs: readonly string[] = [packaged('server-memory/dist/index.js')]
+export const memory = (file: string): ServerEntry => ({
+  ...node(...memoryArgs),
+  env: { MEMORY_FILE_PATH: file },
+})
+export const timeArgs: readonly string[] = [
+  resolve(cli, '../servers/time.js'),
+  '--local-timezone',
+  'Europe/Berlin',
+]
+export const time: ServerEntry = node(...timeArgs)

@@ -1,0 +1,127 @@
+// A program that speaks on its stdin and stdout, driven line by line.
+
+import { strict as assert } from 'node:assert'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { RawClient } from './client.js'
+import { type ServerEntry, cli, root } from './programs.js'
+
+export interface SpawnOptions {
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly cwd?: string
+}
+
+/** A running program and the client that speaks to it. */
+export class Spawned {
+  readonly client: RawClient
+  readonly child: ChildProcessWithoutNullStreams
+  readonly exited: Promise<number | string>
+  /** What the program said on stderr, the last part of it. */
+  stderr = ''
+  #rest: Buffer[] = []
+  #leftover = ''
+
+  constructor(command: string, args: readonly string[], { env, cwd }: SpawnOptions = {}) {
+    this.child = spawn(command, [...args], { cwd: cwd ?? root, env: env ?? process.env })
+    this.client = new RawClient((line) => this.child.stdin.write(`${line}\n`))
+    this.child.stdin.on('error', () => undefined)
+    this.child.stdout.on('data', (chunk: Buffer) => this.#push(chunk))
+    this.child.stderr.on('data', (chunk: Buffer) => {
+      this.stderr = (this.stderr + chunk.toString()).slice(-100_000)
+    })
+    this.exited = new Promise((resolve) => {
+      this.child.on('close', (code, signal) => {
+        this.#leftover = Buffer.concat(this.#rest).toString()
+        this.client.gone(`exit ${code ?? signal}: ${this.stderr.slice(-2000)}`)
+        resolve(code ?? signal ?? 'unknown')
+      })
+    })
+  }
+
+  write(bytes: string | Uint8Array): void {
+    this.child.stdin.write(bytes)
+  }
+
+  end(): void {
+    this.child.stdin.end()
+  }
+
+  /** Ends stdin and gives the exit code; every line that came must have been a frame. */
+  async finish(): Promise<number | string> {
+    this.end()
+    const code = await this.exited
+    this.assertValid()
+    return code
+  }
+
+  assertValid(): void {
+    this.client.assertValid()
+    assert.equal(this.#leftover, '', 'stdout ends at the end of a line')
+  }
+
+  kill(): void {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGKILL')
+  }
+
+  #push(chunk: Buffer): void {
+    let from = 0
+    for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, from)) {
+      this.client.take(Buffer.concat([...this.#rest, chunk.subarray(from, end)]).toString())
+      this.#rest = []
+      from = end + 1
+    }
+    if (from < chunk.length) this.#rest.push(chunk.subarray(from))
+  }
+}
+
+export interface Scope {
+  after(run: () => void | Promise<void>): void
+}
+
+/** A folder that is gone after the test. */
+export function scratch(scope: Scope): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mcps-it-'))
+  scope.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
+  return folder
+}
+
+export type Servers = Readonly<Record<string, ServerEntry>>
+
+/** A configuration file with these servers. */
+export function configFile(scope: Scope, servers: Servers, more: ServerEntry = {}): string {
+  const path = join(scratch(scope), 'config.json')
+  writeFileSync(path, JSON.stringify({ ...more, mcpServers: servers }))
+  return path
+}
+
+export interface ProxyOptions extends SpawnOptions {
+  readonly args?: readonly string[]
+  /** Beside `mcpServers` in the configuration. */
+  readonly more?: ServerEntry
+}
+
+/** `mcps-proxy --stdio` with these servers; killed after the test if it should still be there. */
+export function spawnProxy(scope: Scope, servers: Servers, options: ProxyOptions = {}): Spawned {
+  const config = configFile(scope, servers, options.more)
+  const args = [cli, '--stdio', '--config', config, ...(options.args ?? [])]
+  return spawnProgram(scope, process.execPath, args, options)
+}
+
+export function spawnProgram(
+  scope: Scope,
+  command: string,
+  args: readonly string[],
+  options?: SpawnOptions,
+): Spawned {
+  const spawned = new Spawned(command, args, options)
+  scope.after(async () => {
+    spawned.end()
+    const killer = setTimeout(() => spawned.kill(), 8000)
+    await spawned.exited
+    clearTimeout(killer)
+    spawned.assertValid()
+  })
+  return spawned
+}

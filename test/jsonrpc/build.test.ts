@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { test } from 'node:test'
+import {
+  buildBatch,
+  buildError,
+  buildNotification,
+  buildRequest,
+  buildResult,
+} from '../../src/jsonrpc/build.js'
+import { readFrame } from '../../src/jsonrpc/frame.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { numericId, readId } from '../../src/jsonrpc/request-id.js'
+
+const seven = numericId(7)
+const text = readId(toLine('"a\\u0062"'), 0, 9)
+const error = { code: -32601, message: 'no "such"\n\u2028method \ud800' }
+
+const cases: [title: string, message: Buffer, want: string][] = [
+  ['a request', buildRequest(seven, 'ping'), '{"jsonrpc":"2.0","id":7,"method":"ping"}'],
+  [
+    'a request with params',
+    buildRequest(text, 'a/"b"', '{"x":1.0}'),
+    '{"jsonrpc":"2.0","id":"a\\u0062","method":"a/\\"b\\"","params":{"x":1.0}}',
+  ],
+  ['a notification', buildNotification('n'), '{"jsonrpc":"2.0","method":"n"}'],
+  ['a notification with params', buildNotification('n', '{}'), '{"jsonrpc":"2.0","method":"n","params":{}}'],
+  ['a result', buildResult(seven, '{"a":"é"}'), '{"jsonrpc":"2.0","id":7,"result":{"a":"é"}}'],
+  ['a result from bytes', buildResult(seven, Buffer.from('[1.0]')), '{"jsonrpc":"2.0","id":7,"result":[1.0]}'],
+  [
+    'an error',
+    buildError(seven, error),
+    '{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no \\"such\\"\\n\u2028method \\ud800"}}',
+  ],
+  [
+    'an error with data',
+    buildError(seven, { code: 1, message: '', data: '{"a":1}' }),
+    '{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"","data":{"a":1}}}',
+  ],
+  [
+    'an error without an id',
+    buildError(undefined, { code: 1, message: '' }),
+    '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}',
+  ],
+  [
+    'an error without an id, where null is none',
+    buildError(undefined, { code: 1, message: '' }, 'omit'),
+    '{"jsonrpc":"2.0","error":{"code":1,"message":""}}',
+  ],
+]
+
+test('what the proxy says is one readable message on one line', () => {
+  for (const [title, message, want] of cases) {
+    assert.equal(message.toString(), want, title)
+    assert.equal(readFrame(toLine(message)).line.toString(), want, title)
+    assert.equal(Buffer.from(message.buffer, message.byteOffset, message.length + 1).at(-1), 0x0a)
+  }
+})
+
+test('a batch is its messages between brackets', () => {
+  const one = buildNotification('a')
+  const two = buildNotification('b')
+  assert.equal(buildBatch([one]).toString(), `[${one.toString()}]`)
+  assert.equal(buildBatch([one, two]).toString(), `[${one.toString()},${two.toString()}]`)
+})

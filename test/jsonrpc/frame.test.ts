@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isBatch } from '../../src/jsonrpc/batch.js'
+import { FrameError, type FrameErrorCode } from '../../src/jsonrpc/errors.js'
+import { type Frame, readFrame } from '../../src/jsonrpc/frame.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import type { Span } from '../../src/jsonrpc/scan.js'
+
+function frameOf(text: string): Frame {
+  return readFrame(toLine(text))
+}
+
+function refusal(text: string): FrameError {
+  try {
+    frameOf(text)
+  } catch (error) {
+    if (error instanceof FrameError) return error
+    throw error
+  }
+  return assert.fail(`accepted: ${text.slice(0, 200)}`)
+}
+
+function text(frame: Frame, span: Span | undefined): string | undefined {
+  return span === undefined ? undefined : frame.line.toString('utf8', span.start, span.end)
+}
+
+test('a request: its id as written, its method, the members of params and _meta', () => {
+  const frame = frameOf(
+    ' {"params" : {"name":"a","arguments":{"_meta":{"progressToken":9}},"_meta":{"progressToken":"t","x/y":[]}},' +
+      '"id":1.0,\t"method":"tools\\/call","jsonrpc":"2.0","other":true} ',
+  )
+  assert.ok(frame.kind === 'request')
+  assert.deepEqual([frame.id, text(frame, frame.idSpan), frame.method], ['1.0', '1.0', 'tools/call'])
+  assert.equal(frame.params.members.string('name'), 'a')
+  assert.equal(text(frame, frame.params.members.span('arguments')), '{"_meta":{"progressToken":9}}')
+  assert.equal(text(frame, frame.params.metaSpan), '{"progressToken":"t","x/y":[]}')
+  assert.equal(text(frame, frame.params.meta.span('progressToken')), '"t"')
+  assert.equal(frame.params.meta.size, 2)
+  assert.equal(frame.multiline, false)
+})
+
+test('the other kinds', () => {
+  const notification = frameOf('{"jsonrpc":"2.0","method":"n"}')
+  assert.ok(notification.kind === 'notification')
+  assert.deepEqual(
+    [notification.params.span, notification.params.metaSpan, notification.params.members.size],
+    [undefined, undefined, 0],
+  )
+  const result = frameOf('{"jsonrpc":"2.0","id":"a","result":null}')
+  assert.ok(result.kind === 'result')
+  assert.deepEqual([result.id, text(result, result.result)], ['"a"', 'null'])
+  const error = frameOf('{"error":{"code":-1,"message":""},"id":-3,"jsonrpc":"2\\u002e0"}')
+  assert.ok(error.kind === 'error')
+  assert.deepEqual([error.id, text(error, error.error)], ['-3', '{"code":-1,"message":""}'])
+})
+
+test('an error response may name no request, in two ways', () => {
+  for (const id of ['', '"id":null,']) {
+    const error = frameOf(`{"jsonrpc":"2.0",${id}"error":{}}`)
+    assert.ok(error.kind === 'error')
+    assert.equal(error.id, undefined)
+  }
+})
+
+const lineBreaks: [input: string, multiline: boolean][] = [
+  ['{"jsonrpc":"2.0",\t"method":"n"}', false],
+  ['{"jsonrpc":"2.0","method":"n\\n"}', false],
+  ['{"jsonrpc":"2.0",\r"method":"n"}', true],
+  ['{"jsonrpc":"2.0","method":"n"}\n', true],
+]
+
+test('a frame says whether a line break stands between its tokens', () => {
+  for (const [input, multiline] of lineBreaks) assert.equal(frameOf(input).multiline, multiline, input)
+})
+
+const everythingBelow = [
+  '{"a":1,"a":2,"A":3,"\\u0061":4,"method":"x","Method":"y","__proto__":{"id":1}}',
+  '[{"name":1,"name":2}]',
+  '"text"',
+]
+
+test('below arguments and result everything that is JSON passes, duplicates and all', () => {
+  for (const value of everythingBelow) {
+    const call = frameOf(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"arguments":${value}}}`)
+    assert.ok(call.kind === 'request')
+    assert.equal(text(call, call.params.members.span('arguments')), value)
+    assert.equal(frameOf(`{"jsonrpc":"2.0","id":1,"result":${value}}`).kind, 'result')
+    assert.equal(frameOf(`{"jsonrpc":"2.0","id":1,"error":${value}}`).kind, 'error')
+  }
+})
+
+const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`
+
+const refusals: [text: string, code: FrameErrorCode, id?: string][] = [
+  ['', 'FRAME_SYNTAX'],
+  ['npm warn deprecated', 'FRAME_SYNTAX'],
+  ['{"jsonrpc":"2.0","method":"n"', 'FRAME_SYNTAX'],
+  ['{"jsonrpc":"2.0","method":"n"}{}', 'FRAME_SYNTAX'],
+  ['\ufeff{"jsonrpc":"2.0","method":"n"}', 'FRAME_SYNTAX'],
+  ['1', 'FRAME_ENVELOPE'],
+  ['"text"', 'FRAME_ENVELOPE'],
+  ['[]', 'FRAME_ENVELOPE'],
+  ['{}', 'FRAME_ENVELOPE'],
+  ['{"jsonrpc":"2.0"}', 'FRAME_ENVELOPE'],
+  ['{"jsonrpc":"2.0","id":1}', 'FRAME_ENVELOPE'],
+  ['{"id":1,"method":"m"}', 'FRAME_ENVELOPE', '1'],
+  ['{"jsonrpc":"1.0","id":1,"method":"m"}', 'FRAME_ENVELOPE', '1'],
+  ['{"jsonrpc":2.0,"id":1,"method":"m"}', 'FRAME_ENVELOPE', '1'],
+  ['{"jsonrpc":null,"id":1,"method":"m"}', 'FRAME_ENVELOPE', '1'],
+  ['{"jsonrpc":"2.0","id":1,"method":1}', 'FRAME_ENVELOPE', '1'],
+  ['{"jsonrpc":"2.0","id":1,"method":null}', 'FRAME_ENVELOPE', '1'],
+  ['{"jsonrpc":"2.0","id":1,"method":"m","params":[]}', 'FRAME_ENVELOPE', '1'],
+  ['{"jsonrpc":"2.0","id":1,"method":"m","params":null}', 'FRAME_ENVELOPE', '1'],
+  ['{"jsonrpc":"2.0","id":1,"method":"m","params":"{}"}', 'FRAME_ENVELOPE', '1'],
+  ['{"jsonrpc":"2.0","id":1,"method":"m","result":1}', 'FRAME_ENVELOPE', '1'],
+  ['{"jsonrpc":"2.0","id":1,"method":"m","error":{}}', 'FRAME_ENVELOPE', '1'],
+  ['{"jsonrpc":"2.0","id":1,"result":1,"error":{}}', 'FRAME_ENVELOPE'],
+  ['{"jsonrpc":"2.0","result":1}', 'FRAME_ENVELOPE'],
+  ['{"jsonrpc":"2.0","id":null,"result":1}', 'FRAME_ENVELOPE'],
+  ['{"jsonrpc":"2.0","id":null,"method":"m"}', 'FRAME_ID'],
+  ['{"jsonrpc":"2.0","id":1.5,"method":"m"}', 'FRAME_ID'],
+  ['{"jsonrpc":"2.0","id":true,"method":"m"}', 'FRAME_ID'],
+  ['{"jsonrpc":"2.0","id":{},"method":"m"}', 'FRAME_ID'],
+  ['{"jsonrpc":"2.0","id":[1],"result":{}}', 'FRAME_ID'],
+  [`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":${deep(127)}}}`, 'FRAME_DEPTH', '1'],
+  [`{"jsonrpc":"2.0","method":"m","params":{"a":${deep(127)}},"id":"x"}`, 'FRAME_DEPTH', '"x"'],
+  [`{"jsonrpc":"2.0","id":1,"result":${deep(128)}}`, 'FRAME_DEPTH'],
+  [`{"jsonrpc":"2.0","id":1,"method":"${'m'.repeat(257)}"}`, 'FRAME_ENVELOPE', '1'],
+  [`{"jsonrpc":"2.0","id":1,"method":"${'€'.repeat(86)}"}`, 'FRAME_ENVELOPE', '1'],
+]
+
+test('refuses what is not one message, with the id to which a refusal may be addressed', () => {
+  for (const [message, code, id] of refusals) {
+    const error = refusal(message)
+    assert.deepEqual([error.code, error.id], [code, id], message.slice(0, 200))
+  }
+})
+
+test('one less is accepted', () => {
+  frameOf(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":${deep(126)}}}`)
+  frameOf(`{"jsonrpc":"2.0","id":1,"result":${deep(127)}}`)
+  frameOf(`{"jsonrpc":"2.0","id":1,"method":"${'m'.repeat(256)}"}`)
+})
+
+/** Members that two parsers can read differently, in each of the objects by which messages are routed. */
+const smuggled: [place: 'envelope' | 'params' | 'meta', members: string][] = [
+  ['envelope', '"method":"other"'],
+  ['envelope', '"Method":"other"'],
+  ['envelope', '"METHOD":"other"'],
+  ['envelope', '"m\\u0065thod":"other"'],
+  ['envelope', '"\\u004dethod":"other"'],
+  ['envelope', '"method\\u0000":"other"'],
+  ['envelope', '"method\\u0000x":"other"'],
+  ['envelope', '"jsonrpc":"2.0"'],
+  ['envelope', '"jsonRPC":"1.0"'],
+  ['envelope', '"j\u017fonrpc":"1.0"'],
+  ['envelope', '"j\\u017fonrpc":"1.0"'],
+  ['envelope', '"params":{}'],
+  ['envelope', '"Params":{"name":"other"}'],
+  ['envelope', '"param\u017f":{"name":"other"}'],
+  ['envelope', '"Result":1'],
+  ['envelope', '"re\u017fult":1'],
+  ['envelope', '"ERROR":1'],
+  ['envelope', '"x":1,"x":2'],
+  ['envelope', '"x":1,"X":2'],
+  ['envelope', '"x":1,"\\u0078":2'],
+  ['params', '"name":"other"'],
+  ['params', '"Name":"other"'],
+  ['params', '"n\\u0061me":"other"'],
+  ['params', '"name\\u0000":"other"'],
+  ['params', '"Arguments":{}'],
+  ['params', '"argument\u017f":{}'],
+  ['params', '"URI":"file:///other"'],
+  ['params', '"uri":"a","uri":"b"'],
+  ['params', '"Cursor":""'],
+  ['params', '"ref":{},"Ref":{}'],
+  ['params', '"requestid":1'],
+  ['params', '"progressTo\u212aen":1'],
+  ['params', '"progresstoken":1'],
+  ['params', '"_Meta":{}'],
+  ['params', '"_meta":{}'],
+  ['params', '"_met\\u0061":{"progressToken":1}'],
+  ['params', '"x":1,"x":1'],
+  ['meta', '"progressToken":2'],
+  ['meta', '"progresstoken":2'],
+  ['meta', '"progressTo\u212aen":2'],
+  ['meta', '"progressTo\\u212aen":2'],
+  ['meta', '"progre\u017f\u017fToken":2'],
+  ['meta', '"io.example/a":1,"IO.example/a":2'],
+  ['meta', '"a":1,"a":1'],
+]
+
+function call(place: string, members: string): string {
+  const at = (here: string): string => (here === place ? `,${members}` : '')
+  return (
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call",` +
+    `"params":{"name":"a","arguments":{},"_meta":{"progressToken":1${at('meta')}}${at('params')}}${at('envelope')}}`
+  )
+}
+
+test('refuses every member that two parsers can read differently', () => {
+  frameOf(call('envelope', '"x":1,"y":2'))
+  frameOf(call('params', '"nam":1,"names":2'))
+  frameOf(call('meta', '"name":1,"id":2'))
+  for (const [place, members] of smuggled) {
+    const error = refusal(call(place, members))
+    assert.deepEqual([error.code, error.id, error.unreadable], ['FRAME_AMBIGUOUS', '1', false], `${place}: ${members}`)
+    assert.match(error.message, /^'[\x20-\x7e]*' /)
+  }
+})
+
+test('answers are held to the same', () => {
+  for (const members of ['"Result":1', '"result":1', '"re\u017fult":2', '"Error":{}', '"ID":2', '"\\u0069d":2']) {
+    const error = refusal(`{"jsonrpc":"2.0","id":1,"result":1,${members}}`)
+    assert.deepEqual([error.code, error.id], ['FRAME_AMBIGUOUS', undefined], members)
+  }
+})
+
+test('of two ids neither is answered, wherever the ambiguity was found', () => {
+  for (const members of ['"id":2', '"ID":2', '"Id":1', '"i\\u0064":2', '"id\\u0000":2']) {
+    assert.equal(refusal(call('envelope', members)).id, undefined, members)
+    assert.equal(refusal(call('envelope', `"Method":"x",${members}`)).id, undefined, members)
+  }
+})
+
+test('an object that is routed by has a limit of members, and one past it', () => {
+  const many = (count: number): string => Array.from({ length: count }, (_, i) => `"k${i}":0`).join()
+  const params = (count: number): string => `{"jsonrpc":"2.0","id":7,"method":"m","params":{${many(count)}}}`
+  frameOf(params(1024))
+  const error = refusal(params(1025))
+  assert.deepEqual([error.code, error.id], ['FRAME_TOO_LARGE', '7'])
+  frameOf(`{"jsonrpc":"2.0","id":7,"method":"m","params":{"arguments":{${many(5000)}}}}`)
+})
+
+const firsts: [text: string, batch: boolean][] = [
+  ['[', true],
+  [' \t\r\n[1]', true],
+  ['{', false],
+  ['', false],
+  ['x[', false],
+]
+
+test('a batch is known by its first byte', () => {
+  for (const [line, batch] of firsts) assert.equal(isBatch(toLine(line)), batch, line)
+})

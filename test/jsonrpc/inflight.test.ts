@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Inflight } from '../../src/jsonrpc/inflight.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { type RequestId, readId } from '../../src/jsonrpc/request-id.js'
+
+function id(text: string): RequestId {
+  const line = toLine(text)
+  return readId(line, 0, line.length)
+}
+
+test('lends integers, each once', () => {
+  const inflight = new Inflight<string>(10)
+  const ids = ['a', 'b', 'c'].map((entry) => inflight.mint(entry))
+  assert.deepEqual(ids, ['1', '2', '3'])
+  assert.equal(inflight.take(id('2')), 'b')
+  assert.equal(inflight.mint('d'), '4')
+  assert.deepEqual([...inflight.values()], ['a', 'c', 'd'])
+})
+
+const own: [title: string, own: string, lent: string][] = [
+  ['an integer', '7', '7'],
+  ['a plain string', '"req-1"', '"req-1"'],
+  ['a spelling that a parser would not keep', '1.0', '1'],
+  ['a string with escapes', '"\\u0061"', '1'],
+  ['a string that some writers escape', '"é"', '1'],
+]
+
+test("lends the sender's own id where every writer would echo it", () => {
+  for (const [title, text, lent] of own) {
+    const inflight = new Inflight<string>(10)
+    assert.equal(inflight.mint('a', id(text)), lent, title)
+    assert.equal(inflight.take(id(lent)), 'a', title)
+  }
+})
+
+test('an id that is lent already is not lent again, in either order', () => {
+  const inflight = new Inflight<string>(10)
+  assert.equal(inflight.mint('a', id('2')), '2')
+  assert.equal(inflight.mint('b', id('2')), '1')
+  assert.equal(inflight.mint('c'), '3')
+  assert.equal(inflight.mint('d', id('3')), '4')
+  assert.equal(inflight.mint('e', id('"3"')), '"3"')
+  assert.deepEqual(['2', '1', '3', '4', '"3"'].map((text) => inflight.take(id(text))), ['a', 'b', 'c', 'd', 'e'])
+})
+
+test('an answer finds its request in any spelling of the id, once', () => {
+  for (const [lent, answered] of [
+    ['5', '5.0'],
+    ['5', '5e0'],
+    ['"a"', '"\\u0061"'],
+  ]) {
+    const inflight = new Inflight<string>(10)
+    inflight.mint('a', id(lent ?? ''))
+    assert.equal(inflight.get(id(answered ?? '')), 'a')
+    assert.equal(inflight.take(id(answered ?? '')), 'a')
+    assert.equal(inflight.take(id(answered ?? '')), undefined)
+    assert.equal(inflight.size, 0)
+  }
+})
+
+test('a string and a number are two ids', () => {
+  const inflight = new Inflight<string>(10)
+  inflight.mint('number', id('1'))
+  inflight.mint('string', id('"1"'))
+  assert.equal(inflight.take(id('"1"')), 'string')
+  assert.equal(inflight.take(id('1')), 'number')
+})
+
+test('the limit, and one past it', () => {
+  const inflight = new Inflight<string>(2)
+  inflight.mint('a')
+  inflight.mint('b')
+  assert.equal(inflight.mint('c'), undefined)
+  assert.equal(inflight.mint('c', id('"own"')), undefined)
+  inflight.take(id('1'))
+  assert.equal(inflight.mint('c'), '3')
+})
+
+test('a late answer to a request that was given up finds no other request', () => {
+  const inflight = new Inflight<string>(10)
+  inflight.mint('a', id('7'))
+  inflight.retire(id('7'))
+  assert.equal(inflight.size, 0)
+  assert.notEqual(inflight.mint('b', id('7')), '7')
+  assert.equal(inflight.take(id('7')), undefined)
+  assert.equal(inflight.mint('c', id('7')), '7', 'free once the late answer has come')
+})
+
+test('to retire what is not out changes nothing', () => {
+  const inflight = new Inflight<string>(10)
+  inflight.retire(id('7'))
+  assert.equal(inflight.mint('a', id('7')), '7')
+})
+
+test('only so many given-up ids are remembered', () => {
+  const inflight = new Inflight<string>(10)
+  for (let i = 1; i <= 1025; i++) {
+    const lent = id(`"${i}"`)
+    inflight.mint('a', lent)
+    inflight.retire(lent)
+  }
+  assert.equal(inflight.mint('b', id('"1"')), '"1"', 'the oldest is forgotten')
+  assert.notEqual(inflight.mint('b', id('"2"')), '"2"')
+})
+
+test('drain gives everything that waits, and nothing twice', () => {
+  const inflight = new Inflight<string>(10)
+  inflight.mint('a')
+  inflight.mint('b')
+  assert.deepEqual(inflight.drain(), ['a', 'b'])
+  assert.deepEqual(inflight.drain(), [])
+  assert.equal(inflight.take(id('1')), undefined)
+})

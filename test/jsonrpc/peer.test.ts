@@ -1,0 +1,475 @@
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { setImmediate as turn } from 'node:timers/promises'
+import { test } from 'node:test'
+import type { Connection, Sink } from '../../src/jsonrpc/connection.js'
+import { type FrameError, TransportError } from '../../src/jsonrpc/errors.js'
+import {
+  type NotificationFrame,
+  type RequestFrame,
+  type ResponseFrame,
+  readFrame,
+} from '../../src/jsonrpc/frame.js'
+import { type Line, toLine } from '../../src/jsonrpc/line.js'
+import { type Asked, Peer, type PeerOptions, type PeerOwner } from '../../src/jsonrpc/peer.js'
+import { type RequestId, readId } from '../../src/jsonrpc/request-id.js'
+import { type Edit, type WireBytes, splice } from '../../src/jsonrpc/splice.js'
+import { memoryPair } from '../../src/transports/memory.js'
+
+interface Entry {
+  readonly name: string
+}
+
+/** Keeps what a peer tells its owner, one line each. */
+class Diary implements PeerOwner<Entry> {
+  readonly events: string[] = []
+  readonly requests: RequestFrame[] = []
+  readonly responses: ResponseFrame[] = []
+  closes = 0
+  /** Called with each event; may throw. */
+  on: (event: string) => void = () => {}
+
+  request(frame: RequestFrame, during: Entry | undefined): void {
+    this.requests.push(frame)
+    this.#add(`request ${frame.id} ${frame.method}${during === undefined ? '' : ` during ${during.name}`}`)
+  }
+
+  notification(frame: NotificationFrame, during: Entry | undefined): void {
+    this.#add(`notification ${frame.method}${during === undefined ? '' : ` during ${during.name}`}`)
+  }
+
+  response(frame: ResponseFrame, entry: Entry): void {
+    this.responses.push(frame)
+    this.#add(`${frame.kind} ${frame.id} for ${entry.name}`)
+  }
+
+  stray(frame: ResponseFrame): void {
+    this.#add(`stray ${frame.kind} ${frame.id}`)
+  }
+
+  batch(line: Line): void {
+    this.#add(`batch ${line.toString()}`)
+  }
+
+  malformed(error: FrameError, line: Uint8Array): void {
+    this.#add(`malformed ${error.code} ${line.length}`)
+  }
+
+  oversize(id: RequestId | undefined, entry: Entry | undefined, bytes: number): void {
+    this.#add(`oversize ${id} for ${entry?.name} ${bytes}`)
+  }
+
+  failed(entry: Entry | undefined, error: TransportError): void {
+    this.#add(`failed ${entry?.name} ${error.code}`)
+  }
+
+  drained(): void {
+    this.#add('drained')
+  }
+
+  ended(): void {
+    this.#add('ended')
+  }
+
+  closed(unanswered: readonly Entry[], cause: TransportError | undefined): void {
+    this.closes++
+    this.#add(`closed [${unanswered.map(({ name }) => name).join()}] ${cause?.code}`)
+  }
+
+  #add(event: string): void {
+    this.events.push(event)
+    this.on(event)
+  }
+}
+
+/** A connection whose other end is the test. */
+class Script implements Connection {
+  readonly congested = false
+  readonly backlogBytes = 0
+  readonly sent: string[] = []
+  closeCalls = 0
+  sink: Sink | undefined
+
+  start(sink: Sink): void {
+    this.sink = sink
+  }
+
+  send(bytes: WireBytes): Promise<void> {
+    this.sent.push(bytes.toString())
+    return Promise.resolve()
+  }
+
+  read(): void {}
+
+  close(): Promise<void> {
+    this.closeCalls++
+    return Promise.resolve()
+  }
+
+  says(text: string): void {
+    this.sink?.message(toLine(text))
+  }
+}
+
+interface Scene {
+  readonly script: Script
+  readonly diary: Diary
+  readonly peer: Peer<Entry>
+}
+
+function scene(options: Partial<PeerOptions> = {}): Scene {
+  const script = new Script()
+  const diary = new Diary()
+  const peer = new Peer(script, diary, { inflightMax: 3, ...options })
+  peer.start()
+  return { script, diary, peer }
+}
+
+function request(text: string): RequestFrame {
+  const frame = readFrame(toLine(text))
+  assert.ok(frame.kind === 'request')
+  return frame
+}
+
+function notification(text: string): NotificationFrame {
+  const frame = readFrame(toLine(text))
+  assert.ok(frame.kind === 'notification')
+  return frame
+}
+
+function id(text: string): RequestId {
+  return readId(toLine(text), 0, text.length)
+}
+
+function asked(peer: Peer<Entry>, method: string): Asked {
+  return peer.ask(method) ?? assert.fail('nothing was asked')
+}
+
+const entry: Entry = { name: 'a' }
+
+const arrivals: [title: string, text: string, events: string[]][] = [
+  ['a request', '{"jsonrpc":"2.0","id":"x","method":"m"}', ['request "x" m']],
+  ['a notification', '{"jsonrpc":"2.0","method":"n"}', ['notification n']],
+  ['an answer to nothing', '{"jsonrpc":"2.0","id":1,"result":{}}', ['stray result 1']],
+  ['an error that names no request', '{"jsonrpc":"2.0","error":{}}', ['stray error undefined']],
+  ['a batch', ' [{"a":1}]', ['batch  [{"a":1}]']],
+  ['junk', 'junk', ['malformed FRAME_SYNTAX 4']],
+  ['an ambiguous message', '{"jsonrpc":"2.0","id":1,"method":"m","Method":"n"}', ['malformed FRAME_AMBIGUOUS 50']],
+  ['white space only', ' \t', ['malformed FRAME_SYNTAX 2']],
+]
+
+test('hands each message to its owner', () => {
+  for (const [title, text, events] of arrivals) {
+    const { script, diary } = scene()
+    script.says(text)
+    assert.deepEqual(diary.events, events, title)
+  }
+})
+
+test('forwards a request under an id of this connection, and its answer finds the entry', () => {
+  const { script, diary, peer } = scene()
+  const frame = request('{"jsonrpc":"2.0", "id":"c","method":"m","params":{"n":1.0}}')
+  assert.equal(peer.forward(frame, [], entry, false), '1')
+  assert.deepEqual(script.sent, ['{"jsonrpc":"2.0", "id":1,"method":"m","params":{"n":1.0}}'])
+  assert.equal(peer.entry(id('1')), entry)
+  assert.deepEqual([...peer.waiting()], [entry])
+  script.says('{"jsonrpc":"2.0","id":1.0,"result":{"big":12345678901234567890}}')
+  assert.deepEqual(diary.events, ['result 1.0 for a'])
+  assert.equal(peer.inflight, 0)
+  script.says('{"jsonrpc":"2.0","id":1,"result":{}}')
+  assert.deepEqual(diary.events.at(-1), 'stray result 1')
+})
+
+test("lends the sender's own id where it is free, and then changes no byte", () => {
+  const { script, peer } = scene()
+  const frame = request('{"jsonrpc":"2.0","id":"c","method":"m"}')
+  assert.equal(peer.forward(frame, [], entry, true), '"c"')
+  assert.equal(peer.forward(frame, [], { name: 'b' }, true), '1')
+  assert.deepEqual(script.sent, ['{"jsonrpc":"2.0","id":"c","method":"m"}', '{"jsonrpc":"2.0","id":1,"method":"m"}'])
+})
+
+test('an answer goes back under the bytes of the id that its asker wrote', () => {
+  const { script, peer } = scene()
+  const frame = readFrame(toLine('{"jsonrpc":"2.0","result":{"x":1.0},"id":17}'))
+  assert.ok(frame.kind === 'result')
+  peer.answer(frame, [], id('1.0'))
+  peer.answer(frame, [{ start: 31, end: 34, bytes: Buffer.from('2'), why: 'name' }], id('"s"'))
+  peer.answer(frame, [], id('17'))
+  assert.deepEqual(script.sent, [
+    '{"jsonrpc":"2.0","result":{"x":1.0},"id":1.0}',
+    '{"jsonrpc":"2.0","result":{"x":2},"id":"s"}',
+    '{"jsonrpc":"2.0","result":{"x":1.0},"id":17}',
+  ])
+})
+
+test('no line break leaves, so nothing can hide behind one', () => {
+  const forwards: { input: string; edits: string[]; output: string }[] = []
+  const { script, peer } = scene({
+    forwarded: (input, edits, output) =>
+      forwards.push({
+        input: Buffer.from(input).toString(),
+        edits: edits.map(({ why }) => why),
+        output: Buffer.from(output).toString(),
+      }),
+  })
+  const hidden = '{"jsonrpc":"2.0","id":9,"method":"tools/call"}'
+  const text = `{"jsonrpc":"2.0","id":1,"method":"m","params":{"arguments":\r${hidden}\n}}`
+  peer.forward(request(text), [], entry, false)
+  peer.pass(notification('{"jsonrpc":"2.0",\r"method":"n"}'), [])
+  peer.item(toLine('{"name":\r"a"}'), [])
+  const answer = readFrame(toLine('{"jsonrpc":"2.0","id":1,\r\n"result":{}}'))
+  assert.ok(answer.kind === 'result')
+  peer.answer(answer, [], id('2'))
+  assert.deepEqual(script.sent, [
+    text.replace(/[\r\n]/g, ' '),
+    '{"jsonrpc":"2.0", "method":"n"}',
+    '{"jsonrpc":"2.0","id":2,  "result":{}}',
+  ])
+  assert.deepEqual(
+    forwards.map(({ edits }) => edits),
+    [['line-safe', 'line-safe'], ['line-safe'], ['line-safe'], ['id', 'line-safe', 'line-safe']],
+  )
+})
+
+test('the forward tap sees what recomputes the output, and nothing of what the proxy says itself', () => {
+  const seen: string[] = []
+  const { peer } = scene({
+    forwarded: (input, edits, output) => {
+      assert.equal(splice(toLine(input), edits).compare(output), 0)
+      seen.push(edits.map(({ why, start, end }) => `${why} ${start}-${end}`).join())
+    },
+  })
+  const frame = request('{"jsonrpc":"2.0","id":5,"method":"m","params":{"name":"x"}}')
+  const edit: Edit = { start: 54, end: 57, bytes: Buffer.from('"y"'), why: 'name' }
+  peer.forward(frame, [edit], entry, false)
+  peer.pass(notification('{"jsonrpc":"2.0","method":"n"}'), [])
+  peer.notify('own')
+  peer.ask('own')
+  assert.deepEqual(seen, ['id 22-23,name 54-57', ''])
+})
+
+test('lends nothing past the limit, to forwarded and own requests alike', () => {
+  const { script, peer } = scene({ inflightMax: 2 })
+  const frame = request('{"jsonrpc":"2.0","id":1,"method":"m"}')
+  assert.equal(peer.forward(frame, [], entry, false), '1')
+  assert.equal(peer.ask('ping')?.id, '2')
+  assert.equal(peer.ask('ping'), undefined)
+  assert.equal(peer.forward(frame, [], entry, false), undefined)
+  assert.equal(script.sent.length, 2)
+})
+
+test('an own request gets its answer, also when that is an error', async () => {
+  const { script, diary, peer } = scene()
+  const ping = asked(peer, 'ping')
+  const list = peer.ask('list', '{"cursor":"x"}') ?? assert.fail()
+  assert.deepEqual(script.sent, [
+    '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+    '{"jsonrpc":"2.0","id":2,"method":"list","params":{"cursor":"x"}}',
+  ])
+  assert.equal(peer.entry(ping.id), undefined)
+  assert.deepEqual([...peer.waiting()], [])
+  script.says('{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":""}}')
+  script.says('{"jsonrpc":"2.0","id":1,"result":{}}')
+  assert.equal((await ping.answer).kind, 'result')
+  assert.equal((await list.answer).kind, 'error')
+  assert.deepEqual(diary.events, [])
+})
+
+test('a retired request has no entry, and its late answer is a stray', () => {
+  const { script, diary, peer } = scene()
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, true)
+  peer.retire(id('1'))
+  assert.equal(peer.entry(id('1')), undefined)
+  script.says('{"jsonrpc":"2.0","id":1,"result":{}}')
+  assert.deepEqual(diary.events, ['stray result 1'])
+})
+
+test('the end of the connection settles everything once', async () => {
+  const { script, diary, peer } = scene()
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+  const ping = asked(peer, 'ping')
+  script.sink?.closed(undefined)
+  script.sink?.closed(undefined)
+  await assert.rejects(ping.answer, { name: 'TransportError', code: 'TRANSPORT_CLOSED' })
+  await peer.close()
+  assert.deepEqual(diary.events, ['closed [a] undefined'])
+  assert.equal(peer.open, false)
+})
+
+test('after the end nothing is sent, nothing is lent and nothing is handed on', () => {
+  const { script, diary, peer } = scene()
+  script.sink?.closed(undefined)
+  const frame = request('{"jsonrpc":"2.0","id":1,"method":"m"}')
+  assert.equal(peer.forward(frame, [], entry, false), undefined)
+  assert.equal(peer.ask('ping'), undefined)
+  peer.notify('n')
+  peer.reply(id('1'), '{}')
+  peer.refuse(id('1'), { code: 1, message: '' })
+  script.says('{"jsonrpc":"2.0","method":"n"}')
+  peer.receive(frame)
+  assert.deepEqual(script.sent, [])
+  assert.deepEqual(diary.events, ['closed [] undefined'])
+})
+
+test('an own request that nobody waits for any more does not end the process', async () => {
+  const { peer } = scene()
+  asked(peer, 'ping')
+  await peer.close()
+  await turn()
+})
+
+test('close waits for the connection and tells the owner, even when the connection fails', async () => {
+  const { script, diary, peer } = scene()
+  script.close = () => Promise.reject(new Error('cannot close'))
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+  await assert.rejects(peer.close(), /cannot close/)
+  assert.deepEqual(diary.events, ['closed [a] undefined'])
+})
+
+test('a message over the limit settles the request that it answers', async () => {
+  const { script, diary, peer } = scene()
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+  const ping = asked(peer, 'ping')
+  script.sink?.oversize(id('1'), 100, false)
+  script.sink?.oversize(id('2'), 100, false)
+  script.sink?.oversize(undefined, 100, false)
+  await assert.rejects(ping.answer, { name: 'TransportError' })
+  assert.deepEqual(diary.events, ['oversize undefined for a 100', 'oversize undefined for undefined 100'])
+})
+
+test('a request over the limit settles nothing, though its id is one that we lent', () => {
+  const { script, diary, peer } = scene()
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+  script.sink?.oversize(id('1'), 100, true)
+  assert.deepEqual(diary.events, ['oversize 1 for undefined 100'])
+  assert.equal(peer.entry(id('1')), entry)
+})
+
+test('a message that did not get through settles its request, and the rest goes on', async () => {
+  const { script, diary, peer } = scene()
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+  const ping = asked(peer, 'ping')
+  const error = new TransportError('TRANSPORT_IO', 'no')
+  script.sink?.failed?.(id('1'), error)
+  script.sink?.failed?.(id('1'), error)
+  script.sink?.failed?.(undefined, error)
+  script.sink?.failed?.(ping.id, error)
+  await assert.rejects(ping.answer, error)
+  assert.deepEqual(diary.events, [
+    'failed a TRANSPORT_IO',
+    'failed undefined TRANSPORT_IO',
+    'failed undefined TRANSPORT_IO',
+  ])
+  assert.equal(peer.open, true)
+})
+
+test('what comes on the stream of one of our requests is told together with it', () => {
+  const { script, diary, peer } = scene()
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+  const ping = asked(peer, 'ping')
+  script.sink?.message(toLine('{"jsonrpc":"2.0","method":"n"}'), id('1'))
+  script.sink?.message(toLine('{"jsonrpc":"2.0","id":5,"method":"m"}'), id('1'))
+  script.sink?.message(toLine('{"jsonrpc":"2.0","method":"n"}'), ping.id)
+  script.sink?.message(toLine('{"jsonrpc":"2.0","method":"n"}'), id('"unknown"'))
+  assert.deepEqual(diary.events, [
+    'notification n during a',
+    'request 5 m during a',
+    'notification n',
+    'notification n',
+  ])
+})
+
+test('a forward tap that throws closes the connection, and the message does not leave', () => {
+  const { script, diary, peer } = scene({
+    forwarded: () => {
+      throw new Error('disk full')
+    },
+  })
+  peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+  assert.deepEqual(script.sent, [])
+  assert.deepEqual(diary.events, ['closed [a] TRANSPORT_TAP'])
+  assert.equal(script.closeCalls, 1)
+})
+
+test('a wire tap that throws closes its connection and passes nothing', async () => {
+  const [left, right] = memoryPair()
+  const diary = new Diary()
+  const other = new Diary()
+  const peer = new Peer(left, diary, {
+    inflightMax: 3,
+    wire: (direction) => {
+      if (direction === 'in') throw new Error('disk full')
+    },
+  })
+  const far = new Peer(right, other, { inflightMax: 3 })
+  peer.start()
+  far.start()
+  const closed = new Promise<void>((resolve) => {
+    other.on = () => resolve()
+  })
+  far.notify('secret')
+  await closed
+  assert.deepEqual(diary.events, ['closed [] TRANSPORT_TAP'])
+  assert.deepEqual(other.events, ['closed [] undefined'])
+})
+
+const callbacks: [title: string, provoke: (scene: Scene) => void][] = [
+  ['request', ({ script }) => script.says('{"jsonrpc":"2.0","id":1,"method":"m"}')],
+  ['notification', ({ script }) => script.says('{"jsonrpc":"2.0","method":"m"}')],
+  ['response', ({ script }) => script.says('{"jsonrpc":"2.0","id":1,"result":1}')],
+  ['stray', ({ script }) => script.says('{"jsonrpc":"2.0","id":2,"result":1}')],
+  ['batch', ({ script }) => script.says('[1]')],
+  ['malformed', ({ script }) => script.says('junk')],
+  ['oversize', ({ script }) => script.sink?.oversize(undefined, 1, false)],
+  ['failed', ({ script }) => script.sink?.failed?.(undefined, new TransportError('TRANSPORT_IO', ''))],
+  ['drained', ({ script }) => script.sink?.drained()],
+  ['ended', ({ script }) => script.sink?.ended()],
+]
+
+test("an exception in an owner's callback ends its connection and goes no further", () => {
+  for (const [title, provoke] of callbacks) {
+    const here = scene()
+    here.diary.on = () => {
+      throw new Error('a fault')
+    }
+    here.peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
+    provoke(here)
+    assert.equal(here.diary.closes, 1, title)
+    assert.match(here.diary.events.at(-1) ?? '', /^closed \[a?\] TRANSPORT_IO$/, title)
+    assert.equal(here.script.closeCalls, 1, title)
+    assert.equal(here.peer.open, false, title)
+  }
+})
+
+test("an exception while hearing of the end goes no further either", () => {
+  const { script, diary } = scene()
+  diary.on = () => {
+    throw new Error('a fault')
+  }
+  script.sink?.closed(undefined)
+  assert.equal(diary.closes, 1)
+})
+
+test('two peers talk over a pair', async () => {
+  const [left, right] = memoryPair()
+  const client = new Diary()
+  const server = new Diary()
+  const near = new Peer(left, client, { inflightMax: 3 })
+  const far = new Peer(right, server, { inflightMax: 3 })
+  server.on = () => {
+    const frame = server.requests.at(-1)
+    if (frame !== undefined) far.reply(frame.id, '{"sum":1.0}')
+  }
+  near.start()
+  far.start()
+  const answer = await asked(near, 'add').answer
+  assert.ok(answer.kind === 'result')
+  assert.equal(answer.line.toString('utf8', answer.result.start, answer.result.end), '{"sum":1.0}')
+  const ended = new Promise<void>((resolve) => {
+    server.on = () => resolve()
+  })
+  await near.close()
+  await ended
+  assert.deepEqual(server.events, ['request 1 add', 'closed [] undefined'])
+  assert.deepEqual(client.events, ['closed [] undefined'])
+})

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { test } from 'node:test'
+import { canonical, isCanonical, readId } from '../../src/jsonrpc/request-id.js'
+
+function read(text: string): ReturnType<typeof readId> {
+  const bytes = Buffer.from(`<${text}>`)
+  return readId(bytes, 1, bytes.length - 1)
+}
+
+/** Spellings, and the one text by which each is known. */
+const accepted: [spelling: string, known: string][] = [
+  ['0', '0'],
+  ['1', '1'],
+  ['7', '7'],
+  ['42', '42'],
+  ['-1', '-1'],
+  ['-0', '0'],
+  ['0.0', '0'],
+  ['-0.0', '0'],
+  ['0e9', '0'],
+  ['0e-9', '0'],
+  ['1.0', '1'],
+  ['1.000', '1'],
+  ['1e0', '1'],
+  ['1E0', '1'],
+  ['1e+0', '1'],
+  ['1e-0', '1'],
+  ['1e2', '100'],
+  ['1.5e1', '15'],
+  ['10e-1', '1'],
+  ['1.20e1', '12'],
+  ['100', '100'],
+  ['-2.0', '-2'],
+  ['123456789', '123456789'],
+  ['1234567890', '1234567890'],
+  ['999999999999999', '999999999999999'],
+  ['1000000000000000', '1000000000000000'],
+  ['9007199254740991', '9007199254740991'],
+  ['-9007199254740991', '-9007199254740991'],
+  ['9007199254740991.0', '9007199254740991'],
+  ['""', '""'],
+  ['"1"', '"1"'],
+  ['"1.0"', '"1.0"'],
+  ['"a b"', '"a b"'],
+  ['"null"', '"null"'],
+  ['"\\u0061"', '"a"'],
+  ['"\\u0041"', '"A"'],
+  ['"\\/"', '"/"'],
+  ['"/"', '"/"'],
+  ['"\\""', '"\\""'],
+  ['"\\u0022"', '"\\""'],
+  ['"\\\\"', '"\\\\"'],
+  ['"\\n"', '"\\n"'],
+  ['"\\u000a"', '"\\n"'],
+  ['"é"', '"é"'],
+  ['"\\u00e9"', '"é"'],
+  ['"\\u00E9"', '"é"'],
+  ['"😀"', '"😀"'],
+  ['"\\ud83d\\ude00"', '"😀"'],
+  ['"\\ud800"', '"\\ud800"'],
+  ['"\\uD800"', '"\\ud800"'],
+  ['"\u2028"', '"\u2028"'],
+  ['"\u007f"', '"\u007f"'],
+  ['"__proto__"', '"__proto__"'],
+]
+
+const refused: string[] = [
+  'null',
+  'true',
+  'false',
+  '{}',
+  '[]',
+  '[1]',
+  '{"id":1}',
+  '1.5',
+  '-0.5',
+  '1e-1',
+  '15e-1',
+  '1e-400',
+  '0.1e-400',
+  '1e400',
+  '-1e400',
+  '1.0000000000000000001',
+  '9007199254740991.4',
+  '9007199254740992',
+  '-9007199254740992',
+  '9007199254740993',
+  '1e16',
+  `1${'0'.repeat(20)}`,
+  `1.${'0'.repeat(40)}`,
+  `"${'x'.repeat(1023)}"`,
+]
+
+test('an id is kept as it is written, and known by one text', () => {
+  assert.ok(accepted.length + refused.length >= 60)
+  for (const [spelling, known] of accepted) {
+    const id = read(spelling)
+    assert.equal(id, spelling)
+    assert.equal(canonical(id), known, spelling)
+    assert.equal(canonical(canonical(id)), known, spelling)
+    const value: unknown = JSON.parse(spelling)
+    assert.equal(JSON.stringify(value), known, `${spelling}: what a server that parses would answer`)
+  }
+})
+
+test('what is neither a string nor an integer is no id', () => {
+  for (const spelling of refused) {
+    assert.throws(() => read(spelling), { name: 'FrameError', code: 'FRAME_ID', offset: 1 }, spelling)
+  }
+})
+
+test('the longest string that is an id', () => {
+  const longest = `"${'x'.repeat(1022)}"`
+  assert.equal(read(longest), longest)
+})
+
+test('an id counts as canonical only when every JSON writer would write it so', () => {
+  const cases: [spelling: string, want: boolean][] = [
+    ['0', true],
+    ['-7', true],
+    ['999999999999999', true],
+    ['1000000000000000', false],
+    ['-0', false],
+    ['1.0', false],
+    ['"a-b_c"', true],
+    ['"é"', false],
+    ['"\\n"', false],
+    ['"\u007f"', false],
+  ]
+  for (const [spelling, want] of cases) assert.equal(isCanonical(read(spelling)), want, spelling)
+})

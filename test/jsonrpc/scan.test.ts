@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { test } from 'node:test'
+import { FrameError, type FrameErrorCode } from '../../src/jsonrpc/errors.js'
+import { Scanner } from '../../src/jsonrpc/scan.js'
+
+function scan(text: string | Buffer, depthMax = 128): void {
+  const scanner = new Scanner(Buffer.from(text), depthMax)
+  scanner.finish(scanner.value(scanner.skipSpace(0), 0))
+}
+
+function failure(text: string | Buffer, depthMax = 128): FrameError {
+  try {
+    scan(text, depthMax)
+  } catch (error) {
+    if (error instanceof FrameError) return error
+    throw error
+  }
+  return assert.fail(`accepted: ${text.toString()}`)
+}
+
+const accepted: string[] = [
+  '{}',
+  '[]',
+  ' \t\r\n{ "a" : [ 1 , 2 ] , "b" : { } } \n',
+  'true',
+  'false',
+  'null',
+  '0',
+  '-0',
+  '1e5',
+  '1E+5',
+  '-12.50e-07',
+  '1'.repeat(400),
+  '""',
+  '"\\u0000\\uD800\\"\\\\\\/\\b\\f\\n\\r\\t"',
+  '"\u007f\u0080\u2028\u{10ffff}"',
+  '{"":0,"":1}',
+  `"${'x'.repeat(1000)}\\n${'y'.repeat(1000)}"`,
+]
+
+test('accepts JSON', () => {
+  for (const text of accepted) {
+    scan(text)
+    JSON.parse(text)
+  }
+})
+
+const refused: [text: string, offset: number][] = [
+  ['', 0],
+  ['  ', 2],
+  ['{', 1],
+  ['[', 1],
+  ['[1', 2],
+  ['[1,]', 3],
+  ['[,1]', 1],
+  ['[1 2]', 3],
+  ['{"a"}', 4],
+  ['{"a":}', 5],
+  ['{"a":1,}', 7],
+  ['{a:1}', 1],
+  ['{"a":1 "b":2}', 7],
+  ['{} x', 3],
+  ['01', 1],
+  ['-', 1],
+  ['+1', 0],
+  ['.5', 0],
+  ['1.', 2],
+  ['1.e1', 2],
+  ['1e', 2],
+  ['1e+', 3],
+  ['0x1', 1],
+  ['NaN', 0],
+  ['Infinity', 0],
+  ['tru', 3],
+  ['truE', 3],
+  ['nulll', 4],
+  ['"', 1],
+  ['"abc', 4],
+  ['"\\', 2],
+  ['"\\x"', 2],
+  ['"\\u12g4"', 5],
+  ['"\\u12"', 5],
+  ['"a\nb"', 2],
+  ['"a\tb"', 2],
+  ['"\u0000"', 1],
+  [`"${'x'.repeat(500)}\u001f${'x'.repeat(500)}"`, 501],
+  [`"${'x'.repeat(500)}\\n${'x'.repeat(500)}\r${'x'.repeat(500)}"`, 1003],
+  [`"${'x'.repeat(500)}`, 501],
+  ["'a'", 0],
+  ['[1]//', 3],
+  ['\u00a01', 0],
+  ['\ufeff{}', 0],
+]
+
+test('refuses everything else, and says where', () => {
+  for (const [text, offset] of refused) {
+    const error = failure(text)
+    assert.equal(error.code, 'FRAME_SYNTAX', text)
+    assert.equal(error.offset, Buffer.byteLength(text.slice(0, offset)), `${text}: ${error.message}`)
+    assert.throws(() => JSON.parse(text))
+  }
+})
+
+test('the depth limit, and one past it', () => {
+  const nested = (depth: number): string => '[{"a":'.repeat(depth / 2) + '1' + '}]'.repeat(depth / 2)
+  scan(nested(128))
+  assert.equal(failure(`[${nested(128)}]`).code, 'FRAME_DEPTH')
+  scan('[[]]', 2)
+  assert.equal(failure('[[[]]]', 2).code, 'FRAME_DEPTH')
+  assert.equal(failure('[[[]]]', 2).offset, 2)
+})
+
+test('a bomb of brackets is refused at the limit, not at its end', () => {
+  assert.equal(failure(Buffer.alloc(1_000_000, '[')).offset, 128)
+})
+
+const notUtf8: [bytes: number[], offset: number][] = [
+  [[0x22, 0xff, 0x22], 1],
+  [[0x22, 0xc3, 0x22], 1],
+  [[0x22, 0x61, 0xed, 0xa0, 0x80, 0x22], 2],
+  [[0x22, 0xc0, 0xaf, 0x22], 1],
+]
+
+test('refuses what is not UTF-8, anywhere', () => {
+  const code: FrameErrorCode = 'FRAME_UTF8'
+  for (const [bytes, offset] of notUtf8) {
+    const error = failure(Buffer.from(bytes))
+    assert.deepEqual([error.code, error.offset, error.unreadable], [code, offset, true])
+  }
+})
+
+test('work is linear: a string whose escapes or quotes stand far apart is not searched again and again', () => {
+  const text = (lines: number): Buffer => Buffer.from(`["${`${'x'.repeat(400)}\\n`.repeat(lines)}"]`)
+  assert.ok(ratio(() => scan(text(8000)), () => scan(text(1000))) < 40)
+  const strings = (count: number): Buffer => Buffer.from(`[${`"${'x'.repeat(400)}",`.repeat(count)}"\\n"]`)
+  assert.ok(ratio(() => scan(strings(8000)), () => scan(strings(1000))) < 40)
+})
+
+/** How many times longer the first takes, each at its best of some runs. */
+function ratio(first: () => void, second: () => void): number {
+  return best(first) / best(second)
+}
+
+function best(run: () => void): number {
+  let least = Infinity
+  for (let i = 0; i < 5; i++) {
+    const before = process.hrtime.bigint()
+    run()
+    least = Math.min(least, Number(process.hrtime.bigint() - before))
+  }
+  return least
+}

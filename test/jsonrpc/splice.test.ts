@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { test } from 'node:test'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { lineSafe } from '../../src/jsonrpc/line-safe.js'
+import { type Edit, inOrder, splice } from '../../src/jsonrpc/splice.js'
+
+function edit(start: number, end: number, text: string): Edit {
+  return { start, end, bytes: Buffer.from(text), why: 'id' }
+}
+
+const cases: [title: string, edits: Edit[], output: string][] = [
+  ['nothing', [], 'abcdef'],
+  ['replaces', [edit(1, 3, 'XYZ')], 'aXYZdef'],
+  ['inserts at the start', [edit(0, 0, '>')], '>abcdef'],
+  ['inserts at the end', [edit(6, 6, '<')], 'abcdef<'],
+  ['removes', [edit(2, 4, '')], 'abef'],
+  ['replaces everything', [edit(0, 6, '')], ''],
+  ['several, side by side', [edit(0, 1, 'A'), edit(1, 2, 'B'), edit(2, 2, '-'), edit(5, 6, 'F')], 'AB-cdeF'],
+  ['grows far beyond the input', [edit(3, 3, 'x'.repeat(10_000))], `abc${'x'.repeat(10_000)}def`],
+]
+
+test('the output is the input with each edit in its place', () => {
+  for (const [title, edits, output] of cases) {
+    assert.equal(splice(toLine('abcdef'), edits).toString(), output, title)
+  }
+})
+
+test('without edits the output is the input itself; with edits the input stays as it was', () => {
+  const input = toLine('abcdef')
+  assert.equal(splice(input, []), input)
+  splice(input, [edit(0, 6, 'x')])
+  assert.equal(input.toString(), 'abcdef')
+})
+
+test('every output has a line feed directly behind it', () => {
+  for (const [, edits] of cases) {
+    const output = splice(toLine('abcdef'), edits)
+    assert.equal(Buffer.from(output.buffer, output.byteOffset, output.length + 1).at(-1), 0x0a)
+  }
+})
+
+const faults: [title: string, edits: Edit[]][] = [
+  ['out of order', [edit(3, 4, ''), edit(1, 2, '')]],
+  ['overlapping', [edit(1, 4, ''), edit(3, 5, '')]],
+  ['backwards', [edit(4, 2, '')]],
+  ['behind the end', [edit(5, 7, 'xx')]],
+  ['far behind the end', [edit(50, 52, 'xx')]],
+]
+
+test('edits that cannot be applied are a programming error', () => {
+  for (const [title, edits] of faults) {
+    assert.throws(() => splice(toLine('abcdef'), edits), { name: /AssertionError|RangeError/ }, title)
+  }
+})
+
+test('edits are put in order; insertions before the replacement at the same place', () => {
+  const edits = [edit(4, 5, 'E'), edit(1, 2, 'B'), edit(1, 1, '-')]
+  assert.equal(splice(toLine('abcdef'), inOrder(edits)).toString(), 'a-BcdEf')
+})
+
+const multiline: [input: string, output: string][] = [
+  ['{"a":1}', '{"a":1}'],
+  ['{\n "a":1\r\n}', '{  "a":1  }'],
+  ['\r{"a":\n1,"b":"\\n"}\n', ' {"a": 1,"b":"\\n"} '],
+]
+
+test('a line break between tokens becomes a space', () => {
+  for (const [input, output] of multiline) {
+    const line = toLine(input)
+    assert.equal(splice(line, lineSafe(line, [])).toString(), output)
+  }
+})
+
+test('a line break that another edit takes away is left to it', () => {
+  const line = toLine('{\n"id":\n1,\n"x":2}')
+  const edits = lineSafe(line, [{ start: 7, end: 9, bytes: Buffer.from('7'), why: 'id' }])
+  assert.equal(splice(line, edits).toString(), '{ "id":7, "x":2}')
+  assert.deepEqual(
+    edits.map(({ why }) => why),
+    ['line-safe', 'id', 'line-safe'],
+  )
+})

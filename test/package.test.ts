@@ -1,0 +1,177 @@
+// The package as its users get it: what package.json promises, and what the
+// README says of the program.
+
+import assert from 'node:assert'
+import { execFile } from 'node:child_process'
+import { accessSync, constants, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { helpText } from '../src/cli/help.js'
+import { options, spellingsOf } from '../src/cli/options.js'
+import { configJsonSchema } from '../src/config/json-schema.js'
+import { editReasons, version } from '../src/index.js'
+import { readSources, root } from './source-text.js'
+
+const run = promisify(execFile)
+
+function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
+
+function readJson(path: string): unknown {
+  const value: unknown = JSON.parse(read(path))
+  return value
+}
+
+/** The member at a path of names. */
+function at(value: unknown, ...names: string[]): unknown {
+  return names.reduce<unknown>(
+    (found, name) => (typeof found === 'object' && found !== null ? Reflect.get(found, name) : undefined),
+    value,
+  )
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
+const manifest = readJson('package.json')
+const readme = read('README.md')
+
+function section(title: string): string {
+  const found = readme.split(/^## /m).find((each) => each.startsWith(`${title}\n`))
+  assert.notEqual(found, undefined, `the README has no section "${title}"`)
+  return found ?? ''
+}
+
+describe('the package', () => {
+  test('has the version that the program says', () => {
+    assert.equal(at(manifest, 'version'), version)
+    assert.match(read('CHANGELOG.md'), new RegExp(`^## ${version.replaceAll('.', '\\.')}\\b`, 'm'))
+  })
+
+  test('exports files that exist', () => {
+    const files = textsIn(at(manifest, 'exports'))
+    assert.equal(files.includes('./dist/index.js'), true)
+    for (const file of files) accessSync(join(root, file))
+  })
+
+  test('can be imported by its name, whole and in part', async () => {
+    const whole = 'mcps-proxy'
+    const core = 'mcps-proxy/jsonrpc'
+    const script = `
+      const whole = await import('${whole}')
+      const core = await import('${core}')
+      console.log(whole.version, typeof whole.createProxy, typeof whole.memoryPair, typeof core.readFrame)`
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: root })
+    assert.equal(stdout.trim(), `${version} function function function`)
+  })
+
+  test('installs one program under two names', async () => {
+    const bins = at(manifest, 'bin')
+    assert.deepEqual(bins, { 'mcps-proxy': 'dist/cli.js', 'mcp-all-in-one': 'dist/cli.js' })
+    accessSync(join(root, 'dist/cli.js'), constants.X_OK)
+    assert.match(read('dist/cli.js'), /^#!\/usr\/bin\/env node\n/)
+    const { stdout } = await run(process.execPath, [join(root, 'dist/cli.js'), '--version'])
+    assert.equal(stdout, `${version}\n`)
+  })
+
+  test('ships the schema of the configuration as it is', () => {
+    assert.deepEqual(
+      readJson('config.schema.json'),
+      JSON.parse(JSON.stringify(configJsonSchema())),
+      'npm run schema',
+    )
+  })
+
+  test('depends at run time on what the sources import, and on nothing else', () => {
+    const imported = readSources('src').flatMap(({ imports }) =>
+      imports.flatMap(({ specifier, file }) =>
+        file !== undefined || specifier.startsWith('node:') ? [] : [specifier.split('/')[0] ?? ''],
+      ),
+    )
+    const named = Object.keys(Object(at(manifest, 'dependencies')))
+    assert.deepEqual(named.sort(), [...new Set(imported)].sort())
+  })
+})
+
+describe('the README', () => {
+  test('lists every option that --help has', () => {
+    const told = section('Command line')
+    const help = helpText('mcps-proxy')
+    for (const option of options.filter(({ about }) => about !== '')) {
+      assert.equal(help.includes(` --${option.name}`), true)
+      for (const spelling of spellingsOf(option)) assert.equal(told.includes(`\`${spelling}`), true, spelling)
+    }
+  })
+
+  test('gives every reason for an edit', () => {
+    const told = section('What it changes on the wire')
+    for (const reason of editReasons) assert.equal(told.includes(`| \`${reason}\` |`), true, reason)
+  })
+
+  test('has a row for every key of the configuration', () => {
+    const told = section('Configuration')
+    const schema = configJsonSchema()
+    for (const key of keysOf(schema)) assert.equal(told.includes(`\`${key}\``), true, key)
+  })
+
+  test('names files that exist', () => {
+    for (const file of ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md']) {
+      for (const [, link = ''] of read(file).matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g))
+        accessSync(join(root, link))
+    }
+  })
+})
+
+/** The names of all members that a schema describes. */
+function keysOf(schema: unknown): Set<string> {
+  const keys = new Set<string>()
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    const properties = at(value, 'properties')
+    if (typeof properties === 'object' && properties !== null)
+      for (const key of Object.keys(properties)) keys.add(key)
+    for (const each of Object.values(value)) visit(each)
+  }
+  visit(schema)
+  return keys
+}
+
+describe('the examples', () => {
+  test('hello.jsonl: every request is answered', async () => {
+    const frames = read('examples/hello.jsonl')
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line))
+    const answered = await answersTo(read('examples/hello.jsonl'))
+    const asked = frames.map((frame) => at(frame, 'id')).filter((id) => id !== undefined)
+    assert.deepEqual(answered.map((frame) => at(frame, 'id')).sort(), asked)
+    const errors = answered.filter((frame) => at(frame, 'error') !== undefined)
+    assert.deepEqual(
+      errors.map((frame) => at(frame, 'error', 'code')),
+      [-32601],
+    )
+  })
+
+  test('audit: nothing differs', { timeout: 60_000 }, async () => {
+    const program = join(root, 'build/examples/audit.js')
+    const { stdout } = await run(process.execPath, [program], { timeout: 50_000 })
+    assert.match(stdout, /^servers +Time, everything$/m)
+    assert.match(stdout, /^nothing differs$/m)
+  })
+})
+
+/** What the command answers with the embedded configuration. */
+async function answersTo(input: string): Promise<unknown[]> {
+  const env = { ...process.env, HOME: join(root, 'no-such-home'), MCPS_PROXY_CONFIG: '' }
+  const child = run(process.execPath, [join(root, 'dist/cli.js'), '--stdio'], { env, timeout: 30_000 })
+  child.child.stdin?.end(input)
+  const { stdout } = await child
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line): unknown => JSON.parse(line))
+}

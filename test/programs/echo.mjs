@@ -1,0 +1,50 @@
+// Gives back what it was given, byte for byte: arguments as they were written in the line.
+
+import { send, serve, text, tool } from './serve.mjs'
+
+/** The raw text of the value behind `"name":` up to the end of the message's last two objects. */
+function rawArguments(line) {
+  const marker = '"arguments":'
+  return line.slice(line.indexOf(marker) + marker.length, line.lastIndexOf('}}'))
+}
+
+serve({
+  name: 'echo',
+  capabilities: { tools: {} },
+  requests: {
+    'tools/list': () => ({
+      tools: [
+        tool('echo', 'Gives its arguments back'),
+        tool('fail', 'Answers with an error of its own'),
+        {
+          name: 'typed',
+          title: 'A typed tool',
+          description: 'Takes a count and a colour',
+          inputSchema: {
+            $schema: 'http://json-schema.org/draft-07/schema#',
+            type: 'object',
+            properties: { count: { $ref: '#/definitions/count' }, colour: { enum: ['red', 'green'] } },
+            required: ['count'],
+            definitions: { count: { type: 'integer', minimum: 1 } },
+          },
+          annotations: { readOnlyHint: true },
+          'x-unknown': { kept: [1, 2] },
+        },
+      ],
+    }),
+    'tools/call': ({ name }, { id, line }) => {
+      if (name === 'typed') return text('accepted')
+      const raw = rawArguments(line)
+      if (name === 'fail') {
+        send(
+          `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":-32099,"message":"as \\u0061sked","data":${raw}}}`,
+        )
+      } else {
+        send(
+          `{"jsonrpc":"2.0", "id":${JSON.stringify(id)}, "result":{"content":[],"structuredContent":${raw}}}`,
+        )
+      }
+      return undefined
+    },
+  },
+})

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { test } from 'node:test'
+import { LineSplitter } from '../../src/transports/line-splitter.js'
+
+/** What a splitter says of `text` in chunks of `size`. */
+function split(text: string | Buffer, size: number, lineBytesMax = 1000): string[] {
+  const said: string[] = []
+  const splitter = new LineSplitter(
+    {
+      line: (line) => {
+        assert.equal(Buffer.from(line.buffer, line.byteOffset + line.length, 1)[0], 0x0a)
+        said.push(line.toString('latin1'))
+      },
+      oversize: (id, bytes, isCall) => said.push(`OVERSIZE ${id} ${bytes} ${isCall}`),
+    },
+    lineBytesMax,
+  )
+  const bytes = typeof text === 'string' ? Buffer.from(text, 'latin1') : text
+  for (let at = 0; at < bytes.length; at += size) splitter.push(Buffer.from(bytes.subarray(at, at + size)))
+  splitter.end()
+  assert.equal(splitter.pendingBytes, 0)
+  return said
+}
+
+const x = (length: number): string => 'x'.repeat(length)
+const call = `{"id":7,"method":"m","params":"${x(1000)}"}`
+const answer = `{"result":"${x(1000)}","id":"a"}`
+
+const cases: [title: string, text: string, lines: string[]][] = [
+  ['nothing', '', []],
+  ['one line', 'a\n', ['a']],
+  ['two lines', 'a\nbb\n', ['a', 'bb']],
+  ['a last line without a line feed', 'a\nbb', ['a', 'bb']],
+  ['blank lines', '\n\na\n\r\n\n', ['a']],
+  ['line ends of Windows', 'a\r\nb\r\n', ['a', 'b']],
+  ['a last line that ends in CR', 'a\r', ['a']],
+  ['only the last CR belongs to the end', 'a\r\r\nb\rc\n\r\r\n', ['a\r', 'b\rc', '\r']],
+  ['white space is not blank', ' \n\t\r\n', [' ', '\t']],
+  ['what other readers take for a line end', 'a\x85b\x0bc\x0cd\xe2\x80\xa8e\xe2\x80\xa9f\n', ['a\x85b\x0bc\x0cd\xe2\x80\xa8e\xe2\x80\xa9f']],
+  ['the limit', `${x(1000)}\n`, [x(1000)]],
+  ['one below it', `${x(999)}\n`, [x(999)]],
+  ['one past it', `${x(1001)}\na\n`, ['OVERSIZE undefined 1001 false', 'a']],
+  ['two lines near the limit', `${x(999)}\n${x(1000)}\n`, [x(999), x(1000)]],
+  ['one past it between two at it', `${x(1000)}\n${x(1001)}\n${x(1000)}\n`, [x(1000), 'OVERSIZE undefined 1001 false', x(1000)]],
+  ['a long call', `${call}\nb\n`, [`OVERSIZE 7 ${call.length} true`, 'b']],
+  ['a long answer', `${answer}\n`, [`OVERSIZE "a" ${answer.length} false`]],
+  ['a long last line without a line feed', `a\n${answer}`, ['a', `OVERSIZE "a" ${answer.length} false`]],
+]
+
+test('the same lines whatever the chunks', () => {
+  for (const [title, text, lines] of cases) {
+    for (const size of [1, 2, 3, 7, 999, 1000, 1001, 1002, 64 * 1024]) {
+      assert.deepEqual(split(text, size), lines, `${title}, in chunks of ${size}`)
+    }
+  }
+})
+
+test('a character may be cut anywhere', () => {
+  const text = Buffer.from('"é€😀"\n"é€😀"\n')
+  for (let size = 1; size < text.length; size++) {
+    assert.deepEqual(split(text, size), split(text, text.length))
+  }
+})
+
+test('large and small parts of one line stay in their order', () => {
+  const parts = [1, 5000, 1, 1, 20_000, 4096, 4097, 3000, 16_384, 16_383, 2, 100_000]
+  let said = ''
+  const splitter = new LineSplitter({ line: (line) => (said = line.toString()), oversize: () => {} }, 1e9)
+  const wanted = parts.map((length, i) => String.fromCharCode(0x61 + i).repeat(length))
+  for (let round = 0; round < 2; round++) {
+    for (const part of wanted) splitter.push(Buffer.from(part))
+    assert.equal(splitter.pendingBytes, wanted.join('').length)
+    splitter.push(Buffer.from('\n'))
+    assert.ok(said === wanted.join(''))
+  }
+})
+
+test('a line inside one chunk is a view on it; a chunk may be reused once its lines are joined', () => {
+  const chunk = Buffer.from('a\nb')
+  const lines: Buffer[] = []
+  const splitter = new LineSplitter({ line: (line) => lines.push(line), oversize: () => {} }, 1000)
+  splitter.push(chunk)
+  splitter.push(Buffer.from('c\nd'))
+  splitter.push(Buffer.from('e\n'))
+  assert.equal(lines[0]?.buffer, chunk.buffer)
+  assert.deepEqual(lines.map(String), ['a', 'bc', 'de'], 'a joined line keeps its bytes')
+})
+
+test('an oversize line is not kept while it arrives', () => {
+  const splitter = new LineSplitter({ line: () => {}, oversize: () => {} }, 64 * 1024)
+  const chunk = Buffer.alloc(64 * 1024, 'x')
+  splitter.push(chunk)
+  const before = process.memoryUsage().arrayBuffers
+  for (let i = 0; i < 200; i++) splitter.push(Buffer.from(chunk))
+  assert.equal(splitter.pendingBytes, 201 * chunk.length)
+  globalThis.gc?.()
+  assert.ok(process.memoryUsage().arrayBuffers - before <= 200 * chunk.length)
+  splitter.push(Buffer.from('\n'))
+  assert.equal(splitter.pendingBytes, 0)
+})
+
+/** How long a line of `bytes` in chunks of `size` takes, at best of some runs. */
+function cost(bytes: number, size: number): number {
+  let least = Infinity
+  let whole = 0
+  const splitter = new LineSplitter({ line: (line) => (whole = line.length), oversize: () => {} }, 1e9)
+  const chunk = Buffer.alloc(size, 'x')
+  for (let run = 0; run < 3; run++) {
+    const before = process.hrtime.bigint()
+    for (let at = 0; at < bytes; at += size) splitter.push(chunk)
+    splitter.push(Buffer.from('\n'))
+    least = Math.min(least, Number(process.hrtime.bigint() - before))
+    assert.equal(whole, bytes)
+  }
+  return least
+}
+
+test('work is linear: eight times the bytes take nowhere near 64 times as long', () => {
+  assert.ok(cost(40 * 1024 * 1024, 64 * 1024) / cost(5 * 1024 * 1024, 64 * 1024) < 32)
+  assert.ok(cost(4 * 1024 * 1024, 1) / cost(512 * 1024, 1) < 32)
+})

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import { test } from 'node:test'
+import { memoryPair } from '../../src/transports/memory.js'
+import { Recorder, holdsConnectionContract, message } from '../contracts/connection.js'
+
+holdsConnectionContract('memory', () => {
+  const [left, right] = memoryPair()
+  return { left, right }
+})
+
+test('what was sent before a close arrives, even when nobody read until after it', async () => {
+  const [left, right] = memoryPair()
+  left.start(new Recorder())
+  void left.send(message('1'))
+  await left.close()
+  await turn()
+  const far = new Recorder()
+  right.start(far)
+  await far.seen('closed')
+  assert.deepEqual(far.events, ['message 1', 'closed undefined'])
+})
+
+test('the same when reading was off', async () => {
+  const [left, right] = memoryPair()
+  const far = new Recorder()
+  left.start(new Recorder())
+  right.start(far)
+  right.read(false)
+  void left.send(message('1'))
+  await left.close()
+  await turn()
+  assert.deepEqual(far.events, [])
+  right.read(true)
+  await far.seen('closed')
+  assert.deepEqual(far.events, ['message 1', 'closed undefined'])
+})
+
+test('reading may be stopped between two messages of one turn', async () => {
+  const [left, right] = memoryPair()
+  const far = new Recorder()
+  far.on = () => right.read(false)
+  left.start(new Recorder())
+  right.start(far)
+  void left.send(message('1'))
+  void left.send(message('2'))
+  await far.seen('message 1')
+  await turn()
+  assert.deepEqual(far.events, ['message 1'])
+  right.read(true)
+  await far.seen('message 2')
+})
+
+test('each tap sees the messages of its end', async () => {
+  const [left, right] = memoryPair()
+  const [near, far] = [new Recorder().watching(), new Recorder().watching()]
+  left.start(near)
+  right.start(far)
+  void left.send(message('1'))
+  await far.seen('message')
+  const text = (parts: Uint8Array[]): string => Buffer.concat(parts).toString()
+  assert.deepEqual(
+    [near.wired.out, near.wired.in, far.wired.out, far.wired.in].map(text),
+    ['1', '', '', '1'],
+  )
+})
+
+test('a queue of many messages is delivered in linear time', async () => {
+  const [left, right] = memoryPair()
+  const far = new Recorder()
+  left.start(new Recorder())
+  right.start(far)
+  right.read(false)
+  for (let i = 0; i < 50_000; i++) void left.send(message('1'))
+  assert.equal(left.backlogBytes, 50_000)
+  let count = 0
+  const all = new Promise<void>((resolve) => {
+    far.message = () => {
+      if (++count === 50_000) resolve()
+    }
+  })
+  right.read(true)
+  await all
+})

@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { PassThrough, Writable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
+import { test } from 'node:test'
+import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/ndjson.js'
+import { Recorder, holdsConnectionContract, message } from '../contracts/connection.js'
+
+const options: NdjsonOptions = { lineBytesMax: 8 * 1024 * 1024, backlogBytesHigh: 1024 * 1024, closeWaitMs: 50 }
+
+holdsConnectionContract('ndjson', () => {
+  const [there, back] = [new PassThrough(), new PassThrough()]
+  return { left: new NdjsonConnection(back, there, options), right: new NdjsonConnection(there, back, options) }
+})
+
+interface Ends {
+  readonly input: PassThrough
+  readonly output: PassThrough
+  readonly connection: NdjsonConnection
+  readonly recorder: Recorder
+}
+
+function open(more: Partial<NdjsonOptions> = {}): Ends {
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  const connection = new NdjsonConnection(input, output, { ...options, ...more })
+  const recorder = new Recorder().watching()
+  connection.start(recorder)
+  return { input, output, connection, recorder }
+}
+
+function closeOf(stream: PassThrough): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once('close', resolve)
+  })
+}
+
+/** A program that talks on its pipes; it says `ready` on stderr first. */
+function child(script: string): {
+  readonly child: ReturnType<typeof spawn>
+  readonly connection: NdjsonConnection
+  readonly recorder: Recorder
+} {
+  const program = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const { stdin, stdout } = program
+  assert.ok(stdin !== null && stdout !== null)
+  const recorder = new Recorder().watching()
+  const connection = new NdjsonConnection(stdout, stdin, options)
+  connection.start(recorder)
+  return { child: program, connection, recorder }
+}
+
+test('what one turn says leaves in one write', async () => {
+  const writes: string[] = []
+  const output = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      writes.push(chunk.toString())
+      done()
+    },
+  })
+  const connection = new NdjsonConnection(new PassThrough(), output, options)
+  connection.start(new Recorder())
+  void connection.send(message('1'))
+  void connection.send(message('22'))
+  assert.deepEqual(writes, [])
+  await turn()
+  void connection.send(message('333'))
+  await turn()
+  assert.deepEqual(writes, ['1\n22\n', '333\n'])
+  await connection.close()
+})
+
+test('large messages of one turn leave together, uncopied', async () => {
+  const batches: number[] = []
+  const output = new Writable({
+    writev(chunks, done) {
+      batches.push(chunks.length)
+      done()
+    },
+  })
+  const connection = new NdjsonConnection(new PassThrough(), output, options)
+  connection.start(new Recorder())
+  for (let i = 0; i < 3; i++) void connection.send(message(`"${'x'.repeat(50_000)}"`))
+  await turn()
+  assert.deepEqual(batches, [3])
+  await connection.close()
+})
+
+test('the tap sees exactly the bytes, in both directions', async () => {
+  const { input, output, connection, recorder } = open()
+  input.write('{"a":1}\r\n\n{"b"')
+  input.write(':2}\njunk\n')
+  await recorder.seen('message', 3)
+  void connection.send(message('{"c":3}'))
+  await turn()
+  assert.equal(Buffer.concat(recorder.wired.in).toString(), '{"a":1}\r\n\n{"b":2}\njunk\n')
+  assert.equal(Buffer.concat(recorder.wired.out).toString(), '{"c":3}\n')
+  assert.equal(String(output.read()), '{"c":3}\n')
+  assert.deepEqual(recorder.events, ['message {"a":1}', 'message {"b":2}', 'message junk'])
+})
+
+test('a line over the limit is skipped, and what follows arrives', async () => {
+  const { input, recorder } = open({ lineBytesMax: 100 })
+  input.write(`{"id":5,"result":"${'x'.repeat(100)}"}\n{"ok":1}\n`)
+  await recorder.seen('message')
+  assert.deepEqual(recorder.events, ['oversize 5 120 false', 'message {"ok":1}'])
+})
+
+test('half close: the other end has finished and can still be answered', async () => {
+  const { input, output, connection, recorder } = open()
+  input.end('{"last":1}')
+  await recorder.seen('ended')
+  assert.deepEqual(recorder.events, ['message {"last":1}', 'ended'])
+  void connection.send(message('{"answer":1}'))
+  await connection.close()
+  assert.equal(String(output.read()), '{"answer":1}\n')
+  assert.deepEqual(recorder.events.at(-1), 'closed undefined')
+})
+
+test('a failing input ends the connection with its reason', async () => {
+  const { input, output, recorder } = open()
+  input.destroy(new Error('read failed'))
+  await recorder.seen('closed')
+  assert.deepEqual(recorder.events, ['closed TRANSPORT_IO'])
+  assert.equal(output.destroyed, true)
+})
+
+test('an input that is taken away without an error ends the connection', async () => {
+  const { input, recorder } = open()
+  input.destroy()
+  await recorder.seen('closed')
+  assert.deepEqual(recorder.events, ['closed undefined'])
+})
+
+test('when the output fails, what the other end wrote before still arrives', async () => {
+  const { input, output, connection, recorder } = open({ closeWaitMs: 60_000 })
+  input.pause()
+  input.write('{"last":"answer"}\n')
+  output.destroy(new Error('EPIPE'))
+  await closeOf(output)
+  void connection.send(message('1'))
+  await turn()
+  assert.equal(connection.backlogBytes, 0, 'what cannot be sent is not kept')
+  input.end('{"very":"last"}\n')
+  connection.read(true)
+  await recorder.seen('closed')
+  assert.deepEqual(recorder.events, ['message {"last":"answer"}', 'message {"very":"last"}', 'closed TRANSPORT_IO'])
+})
+
+test('when the output fails and the other end says nothing more, the connection ends all the same', async () => {
+  const { output, recorder } = open({ closeWaitMs: 1 })
+  output.destroy(new Error('EPIPE'))
+  await recorder.seen('closed')
+  assert.deepEqual(recorder.events, ['closed TRANSPORT_IO'])
+})
+
+test('an end that was half closed ends when its output goes, too', async () => {
+  const { input, output, recorder } = open({ closeWaitMs: 60_000 })
+  input.end()
+  await recorder.seen('ended')
+  output.destroy()
+  await recorder.seen('closed')
+  assert.deepEqual(recorder.events, ['ended', 'closed undefined'])
+})
+
+test('a failure before the start is heard of after it', async () => {
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  const connection = new NdjsonConnection(input, output, options)
+  input.destroy(new Error('no such program'))
+  await closeOf(input)
+  const recorder = new Recorder()
+  connection.start(recorder)
+  await recorder.seen('closed')
+  assert.deepEqual(recorder.events, ['closed TRANSPORT_IO'])
+})
+
+test('close waits for a reader that is slow, but not for ever', async () => {
+  const { output, connection, recorder } = open({ closeWaitMs: 10 })
+  for (let i = 0; i < 20; i++) void connection.send(message(`"${'x'.repeat(100_000)}"`))
+  await connection.close()
+  assert.deepEqual(recorder.events, ['closed undefined'])
+  assert.equal(output.destroyed, true)
+})
+
+test('close leaves no timer behind', async () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const before = timers()
+  const { output, connection } = open({ closeWaitMs: 60_000 })
+  void connection.send(message('1'))
+  output.resume()
+  await connection.close()
+  assert.equal(timers(), before)
+})
+
+test("over a child's pipes: an echo of megabytes, both ways at once", async () => {
+  const { child: program, connection, recorder } = child('process.stdin.pipe(process.stdout)')
+  const big = `"${'x'.repeat(3_000_000)}"`
+  const texts = ['{"a":1}', big, '{"b":2}', big]
+  for (const text of texts) void connection.send(message(text))
+  await recorder.seen('message', texts.length)
+  assert.ok(recorder.events.join('\n') === texts.map((text) => `message ${text}`).join('\n'))
+  assert.equal(Buffer.concat(recorder.wired.in).compare(Buffer.concat(recorder.wired.out)), 0)
+  await Promise.all([connection.close(), once(program, 'exit')])
+})
+
+test("over a child's pipes: everything queued has arrived when close is done", async () => {
+  const count = `let n = 0
+    process.stdin.on('data', (chunk) => (n += chunk.length)).on('end', () => console.error(n) ?? process.exit(n % 251))`
+  const program = spawn(process.execPath, ['-e', count], { stdio: ['pipe', 'pipe', 'ignore'] })
+  const connection = new NdjsonConnection(program.stdout, program.stdin, { ...options, closeWaitMs: 10_000 })
+  connection.start(new Recorder())
+  for (let i = 0; i < 50; i++) void connection.send(message(`"${'x'.repeat(100_000)}"`))
+  const [exit] = await Promise.all([once(program, 'exit'), connection.close()])
+  assert.equal(exit[0], (50 * 100_003) % 251)
+})
+
+test("over a child's pipes: a child that takes nothing congests, and one that takes again relieves", async () => {
+  const waits = `process.on('SIGUSR2', () => process.stdin.resume()); console.log('ready'); setInterval(() => {}, 1e6)`
+  const { child: program, connection, recorder } = child(waits)
+  await recorder.seen('message ready')
+  while (!connection.congested) {
+    void connection.send(message(`"${'x'.repeat(500_000)}"`))
+    await turn()
+  }
+  assert.ok(connection.backlogBytes > options.backlogBytesHigh)
+  program.kill('SIGUSR2')
+  await recorder.seen('drained')
+  assert.equal(connection.backlogBytes, 0)
+  program.kill('SIGKILL')
+  await recorder.seen('ended')
+  await connection.close()
+})
+
+test("over a child's pipes: the answer of a child that then died arrives, though we were still writing", async () => {
+  const dies = `process.stdin.destroy(); process.stdout.write('{"answer":1}\\n', () => process.exit(3))`
+  const { child: program, connection, recorder } = child(dies)
+  const writing = setInterval(() => void connection.send(message('"more"')), 1)
+  await recorder.seen('closed')
+  clearInterval(writing)
+  assert.equal(recorder.events[0], 'message {"answer":1}')
+  if (program.exitCode === null) await once(program, 'exit')
+})
+
+test("over a child's pipes: a child that dies in the middle of a line", async () => {
+  const { recorder, connection } = child(`process.stdout.write('{"a":1}\\n{"b":', () => process.exit(0))`)
+  await recorder.seen('ended')
+  assert.deepEqual(recorder.events.slice(0, 3), ['message {"a":1}', 'message {"b":', 'ended'])
+  await connection.close()
+})
