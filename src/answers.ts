@@ -4,10 +4,11 @@ import { BatchReply, Batches } from './batch-reply.js'
 import type { Flow } from './flow.js'
 import { type ErrorBody, buildError, buildResult } from './jsonrpc/build.js'
 import type { Peer } from './jsonrpc/peer.js'
-import type { RequestId } from './jsonrpc/request-id.js'
+import { type RequestId, canonical } from './jsonrpc/request-id.js'
 import type { WireBytes } from './jsonrpc/splice.js'
 import type { Outcome } from './mcp/call.js'
 import type { ClientLeg } from './mcp/eras/leg.js'
+import { idInUse } from './mcp/error-codes.js'
 import type { Question } from './questions.js'
 
 /** Says the answers of one session. */
@@ -28,9 +29,18 @@ export class Answers {
     return new BatchReply((bytes) => this.#peer.send(bytes))
   }
 
-  /** The request with this key belongs to the batch. */
-  expect(key: RequestId, batch: BatchReply): void {
-    this.#batches.expect(key, batch)
+  /** The request belongs to the batch; false when its id is in use, which the batch then says. */
+  expect(id: RequestId, batch: BatchReply, calls: ReadonlyMap<RequestId, unknown>): boolean {
+    const key = canonical(id)
+    if (!calls.has(key) && this.#batches.expect(key, batch)) return true
+    batch.add(this.refusal(id, idInUse(id)))
+    return false
+  }
+
+  /** The id is in use; whoever has it is answered later, alone or in its batch. */
+  refuseTwin(id: RequestId): void {
+    this.#peer.send(this.refusal(id, idInUse(id)))
+    this.#flow.sent()
   }
 
   /** `result` is raw JSON. */

@@ -48,10 +48,12 @@ export class BatchReply {
 export class Batches {
   readonly #replies = new Map<RequestId, BatchReply>()
 
-  /** The request with this key belongs to a batch. */
-  expect(key: RequestId, reply: BatchReply): void {
+  /** The request with this key belongs to a batch; false when another with the same key does. */
+  expect(key: RequestId, reply: BatchReply): boolean {
+    if (this.#replies.has(key)) return false
     reply.expect()
     this.#replies.set(key, reply)
+    return true
   }
 
   /** Whether the answer was taken, since it leaves in a batch. */

@@ -7,9 +7,8 @@
 // waits for the start.
 
 import { homedir } from 'node:os'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import process from 'node:process'
-import { fileURLToPath } from 'node:url'
 import type { Configuration, Environment, LoggingConfig, SchemaConfig } from './config/configuration.js'
 import { literal } from './config/expand.js'
 import { loggingFields, rootFields, stdioFields } from './config/fields.js'
@@ -20,6 +19,7 @@ import { ConfigError, Findings } from './config/problems.js'
 import { Section } from './config/section.js'
 import { absolute } from './config/server.js'
 import { sharedFields } from './config/server-fields.js'
+import { programFolder } from './folder.js'
 import { nearest } from './nearest.js'
 
 export type {
@@ -172,7 +172,7 @@ function readLogging(section: Section, folder: string, home: string): LoggingCon
 
 /** The Time server as a real child process, so that a machine with nothing installed has something to serve. */
 function embeddedConfig(): unknown {
-  const program = fileURLToPath(new URL('./servers/time.js', import.meta.url))
+  const program = join(programFolder, 'servers', 'time.js')
   return { mcpServers: { Time: { command: literal(process.execPath), args: [literal(program)] } } }
 }
 

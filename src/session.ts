@@ -84,8 +84,7 @@ export class Session implements PeerOwner<Question> {
   }
 
   request(frame: RequestFrame): void {
-    if (this.#calls.has(canonical(frame.id)))
-      return this.#answers.refuse(frame.id, invalidRequest(`id ${frame.id} is in use`))
+    if (this.#calls.has(canonical(frame.id))) return this.#answers.refuseTwin(frame.id)
     this.#handle(frame, this.#parts.leg.received(frame))
   }
 
@@ -204,7 +203,7 @@ export class Session implements PeerOwner<Question> {
   #member(line: Line, reply: BatchReply): void {
     try {
       const frame = readFrame(line, this.#parts.limits.frame)
-      if (frame.kind === 'request') this.#answers.expect(canonical(frame.id), reply)
+      if (frame.kind === 'request' && !this.#answers.expect(frame.id, reply, this.#calls)) return
       this.#peer.receive(frame)
     } catch (error) {
       if (!(error instanceof FrameError)) throw error

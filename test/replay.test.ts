@@ -74,6 +74,27 @@ function compare(expected: string, came: string, mode: 'bytes' | 'json' = 'bytes
   return compareFrames(readPattern(Buffer.from(expected), new Set(['known'])), received, mode, known)
 }
 
+function long(letter: string): string {
+  return letter.repeat(500)
+}
+
+describe('the tree of a text', () => {
+  it('is right although members are scanned more than once', () => {
+    const value = {
+      [long('a')]: [long('b'), { c: `${long('d')}\n"${long('e')}` }],
+      f: [long('g'), long('h')],
+    }
+    const texts: string[] = []
+    const collect = (node: ReturnType<typeof readTree>): void => {
+      if (node.kind === 'string') texts.push(node.text)
+      if (node.kind === 'array') node.items.forEach(collect)
+      if (node.kind === 'object') for (const member of node.members) collect(member.value)
+    }
+    collect(readTree(Buffer.from(JSON.stringify(value, null, 1))))
+    assert.deepEqual(texts, [long('b'), `${long('d')}\n"${long('e')}`, long('g'), long('h')])
+  })
+})
+
 describe('frames that are equal', () => {
   const cases: readonly [string, string, string, ('json' | 'bytes')?][] = [
     ['the same bytes', '{"a":1.0}', '{"a":1.0}'],
@@ -110,10 +131,10 @@ describe('where frames differ', () => {
     ['another kind', '{"a":1}', '{"a":"1"}', '$.a is a string', 5],
     ['null', '{"a":1}', '{"a":null}', '$.a is null', 5],
     ['a missing member', '{"a":1,"b":2}', '{"a":1}', '$.b is missing', 6],
-    ['a further member', '{"a":1}', '{"a":1,"b c":2}', '$["b c"] is not expected', 7],
+    ['a further member', '{"a":1}', '{"a":1,"b c":2}', '$["b c"] is not expected', 6],
     ['a member once instead of twice', '{"a":1,"a":1}', '{"a":1}', '$.a is missing', 6],
     ['a missing item', '{"a":[1,2]}', '{"a":[1]}', '$.a[1] is missing', 7],
-    ['a further item', '{"a":[1]}', '{"a":[1,2]}', '$.a[1] is not expected', 8],
+    ['a further item', '{"a":[1]}', '{"a":[1,2]}', '$.a[1] is not expected', 7],
     ['the order of members', '{"a":1,"b":2}', '{"b":2,"a":1}', '$.b is written differently', 2],
     ['white space', '{"a":1}', '{"a": 1}', '$.a is written differently', 5],
     ['white space behind', '{"a":1}', '{"a":1} ', '$ is written differently', 7],
@@ -183,25 +204,34 @@ function transcriptOf(...lines: readonly string[]): Transcript {
   return transcript
 }
 
+function findingName(finding: Finding): string {
+  if (finding.kind === 'unexpected') return '?'
+  return `${finding.kind === 'different' ? '!' : ''}${finding.step.line}`
+}
+
+function out(frame: string, more = ''): string {
+  return `{"dir":"out",${more}"frame":${frame}}`
+}
+
+function recordedSteps(...lines: readonly string[]): Transcript['steps'] {
+  return transcriptOf('{"mcps":1,"recorded":true}', ...lines).steps
+}
+
+/** Takes every frame in turn: the line that it was, `!` and the line that it should have been, or `?`. */
+function found(lines: readonly string[], came: readonly string[], recorded = false): string {
+  const { steps } = transcriptOf(`{"mcps":1,"recorded":${recorded}}`, ...lines)
+  const expected = steps.flatMap((step, at) => (step.kind === 'expect' ? [{ at, step }] : []))
+  const expectations = new Expectations(expected, recorded)
+  return came
+    .map((text) => Buffer.from(text))
+    .map((bytes) =>
+      expectations.take({ bytes, tree: readTree(bytes) }, { values: new Map(), timesVary: false }),
+    )
+    .map(findingName)
+    .join(' ')
+}
+
 describe('which expected frame one that came is', () => {
-  /** Takes every frame in turn: the line that it was, `!` and the line that it should have been, or `?`. */
-  function found(lines: readonly string[], came: readonly string[], recorded = false): string {
-    const { steps } = transcriptOf(`{"mcps":1,"recorded":${recorded}}`, ...lines)
-    const expected = steps.flatMap((step, at) => (step.kind === 'expect' ? [{ at, step }] : []))
-    const expectations = new Expectations(expected, recorded)
-    const name = (finding: Finding): string => {
-      if (finding.kind === 'unexpected') return '?'
-      return `${finding.kind === 'different' ? '!' : ''}${finding.step.line}`
-    }
-    return came
-      .map((text) => Buffer.from(text))
-      .map((bytes) =>
-        expectations.take({ bytes, tree: readTree(bytes) }, { values: new Map(), timesVary: false }),
-      )
-      .map(name)
-      .join(' ')
-  }
-  const out = (frame: string, more = ''): string => `{"dir":"out",${more}"frame":${frame}}`
   const [a, b, c] = ['{"method":"a"}', '{"method":"b"}', '{"method":"c"}']
   const [one, two] = ['{"id":1,"result":1}', '{"id":2,"result":2}']
 
@@ -268,17 +298,14 @@ describe('mistakes in a transcript', () => {
 })
 
 describe('a recording', () => {
-  const steps = (...lines: readonly string[]): Transcript['steps'] =>
-    transcriptOf('{"mcps":1,"recorded":true}', ...lines).steps
-
   it('has no placeholders', () => {
-    const [step] = steps('{"dir":"out","frame":{"id":1,"result":"$any"}}')
+    const [step] = recordedSteps('{"dir":"out","frame":{"id":1,"result":"$any"}}')
     assert(step?.kind === 'expect')
     assert.equal(step.pattern?.holes.size, 0)
   })
 
   it('leaves the ids of the other end free, and sends what they are', () => {
-    const [asked, answered] = steps(
+    const [asked, answered] = recordedSteps(
       '{"dir":"out","frame":{"id":5,"method":"roots/list"}}',
       '{"dir":"in","frame":{"id":5,"result":{}}}',
     )
@@ -382,6 +409,21 @@ describe('a replay that fails', () => {
     assert.equal(code, 2)
     assert.equal(out, '')
     assert.match(err, /:2: "dir" must be[^]*none\.jsonl: ENOENT/)
+  })
+
+  it('is said by the exit code of the command', () => {
+    const file = fileOf('{"mcps":1}', call, '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{}}}')
+    const args = (program: string): string[] => [
+      cli,
+      'replay',
+      file,
+      '--',
+      process.execPath,
+      join(programs, program),
+    ]
+    const good = spawnSync(process.execPath, args('echo.mjs'), { encoding: 'utf8' })
+    assert.deepEqual([good.status, good.stdout], [0, '1 passed, 0 failed (1 frames compared)\n'], good.stderr)
+    assert.equal(spawnSync(process.execPath, args('junk.mjs')).status, 1)
   })
 
   it('does not know --url yet', async () => {

@@ -118,7 +118,6 @@ function mistakeInReplay({ words, rest, values }: Tokens): Usage | undefined {
   const hasCommand = rest !== undefined && rest.length > 0
   if (words.length < 2) return usage('replay needs a file', example)
   if (hasCommand && values.has('url')) return usage('replay takes a command or --url, not both', example)
-  if (!hasCommand && !values.has('url')) return usage('replay needs a command after --, or --url', example)
   return undefined
 }
 

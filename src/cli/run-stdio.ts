@@ -59,7 +59,8 @@ async function openRecordIfAsked(
 ): Promise<OpenRecord | undefined> {
   if (command.record === undefined) return undefined
   const { openRecord } = await import('../record.js')
-  return openRecord(command.record, { command: [invocation.program, ...invocation.argv].join(' ') })
+  const { program, argv } = invocation
+  return openRecord(command.record, { command: [program, ...argv].join(' '), args: argv })
 }
 
 type OpenRecord = Awaited<ReturnType<typeof import('../record.js').openRecord>>

@@ -52,15 +52,28 @@ export type TransportErrorCode =
   | 'TRANSPORT_ANSWER'
   | 'TRANSPORT_TIMEOUT'
   | 'TRANSPORT_TOO_LARGE'
+  /** It cannot be reached; nothing was sent. */
+  | 'TRANSPORT_UNREACHABLE'
+  /** It answered with an HTTP status that is no success. */
+  | 'TRANSPORT_STATUS'
+  /** It does not know the session any more; what was sent was not taken. */
+  | 'TRANSPORT_SESSION'
+
+export interface TransportErrorOptions extends ErrorOptions {
+  readonly details?: Readonly<Record<string, unknown>>
+}
 
 /** The connection is gone, or its other end broke its protocol; everything in flight on it is drained. */
 export class TransportError extends Error {
   override readonly name = 'TransportError'
   readonly code: TransportErrorCode
+  /** What a client may be told besides: a status, the beginning of a body, a remedy. */
+  readonly details: Readonly<Record<string, unknown>> | undefined
 
-  constructor(code: TransportErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: TransportErrorCode, message: string, options?: TransportErrorOptions) {
     super(message, options)
     this.code = code
+    this.details = options?.details
   }
 }
 

@@ -176,11 +176,17 @@ class FrameReader {
     const isNull = idSpan !== undefined && this.#line[idSpan.start] === NULL
     const id = idSpan === undefined || isNull ? undefined : readId(this.#line, idSpan.start, idSpan.end)
     const method = this.#envelope.span('method')
-    this.#asker = method === undefined ? undefined : id
+    this.#asker = this.#isAnswer() ? undefined : id
     this.#refuseAmbiguity()
     this.#refuseOtherVersions()
     if (method === undefined) return this.#response(multiline, id, idSpan)
     return this.#call(multiline, id, idSpan, method)
+  }
+
+  /** The id of an answer is not its sender's own. */
+  #isAnswer(): boolean {
+    if (this.#envelope.span('method') !== undefined) return false
+    return this.#envelope.span('result') !== undefined || this.#envelope.span('error') !== undefined
   }
 
   #call(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined, methodSpan: Span): Frame {

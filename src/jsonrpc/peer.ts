@@ -15,14 +15,14 @@ import {
   type ResponseFrame,
   readFrame,
 } from './frame.js'
+import { Forwarder } from './forwarder.js'
 import { withId } from './id-edit.js'
 import { Inflight } from './inflight.js'
 import type { Line } from './line.js'
-import { hasLineBreaks, lineSafe } from './line-safe.js'
 import { OwnRequest } from './own-request.js'
 import type { PeerOptions, PeerOwner } from './peer-owner.js'
 import type { MintedId, RequestId } from './request-id.js'
-import { type Edit, type WireBytes, inOrder, splice } from './splice.js'
+import type { Edit, WireBytes } from './splice.js'
 
 export type { PeerOptions, PeerOwner } from './peer-owner.js'
 
@@ -39,6 +39,7 @@ export class Peer<E extends object> {
   readonly #owner: PeerOwner<E>
   readonly #options: PeerOptions
   readonly #inflight: Inflight<E | OwnRequest>
+  readonly #forwarder: Forwarder
   #closed = false
 
   constructor(connection: Connection, owner: PeerOwner<E>, options: PeerOptions) {
@@ -46,6 +47,7 @@ export class Peer<E extends object> {
     this.#owner = owner
     this.#options = options
     this.#inflight = new Inflight(options.inflightMax)
+    this.#forwarder = new Forwarder(options.forwarded, (cause) => this.#abort(cause))
   }
 
   get connection(): Connection {
@@ -90,7 +92,10 @@ export class Peer<E extends object> {
     if (this.#closed) return undefined
     const id = this.#inflight.mint(entry, lend ? frame.id : undefined)
     if (id === undefined) return undefined
-    this.send(this.#forwarded(frame, id === frame.id ? edits : withId(edits, frame.idSpan, id)), about)
+    this.send(
+      this.#forwarder.message(frame, id === frame.id ? edits : withId(edits, frame.idSpan, id)),
+      about,
+    )
     return id
   }
 
@@ -101,17 +106,17 @@ export class Peer<E extends object> {
 
   /** What `answer` sends, for an answer that leaves inside a batch. */
   answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): WireBytes {
-    return this.#forwarded(frame, frame.id === id ? edits : withId(edits, frame.idSpan, id))
+    return this.#forwarder.message(frame, frame.id === id ? edits : withId(edits, frame.idSpan, id))
   }
 
   /** Forwards a notification; `about` is the other end's request that it belongs to. */
   pass(frame: NotificationFrame, edits: readonly Edit[], about?: RequestId): void {
-    this.send(this.#forwarded(frame, edits), about)
+    this.send(this.#forwarder.message(frame, edits), about)
   }
 
   /** Splices one item of a list, which leaves inside a message of the proxy's own. */
   item(line: Line, edits: readonly Edit[]): Uint8Array {
-    return this.#spliced(line, hasLineBreaks(line) ? lineSafe(line, edits) : edits)
+    return this.#forwarder.item(line, edits)
   }
 
   /** Asks something of the proxy's own; `params` is raw JSON. Undefined when too many requests are out. */
@@ -161,26 +166,6 @@ export class Peer<E extends object> {
       await this.#connection.close()
     } finally {
       this.#close(undefined)
-    }
-  }
-
-  #forwarded(frame: Frame, edits: readonly Edit[]): WireBytes {
-    return this.#spliced(frame.line, frame.multiline ? lineSafe(frame.line, edits) : edits)
-  }
-
-  #spliced(line: Line, edits: readonly Edit[]): WireBytes {
-    const ordered = inOrder(edits)
-    const output = splice(line, ordered)
-    if (this.#options.forwarded !== undefined) this.#audit(line, ordered, output)
-    return output
-  }
-
-  /** A tap that fails must not let traffic pass. */
-  #audit(line: Line, edits: readonly Edit[], output: WireBytes): void {
-    try {
-      this.#options.forwarded?.(line, edits, output)
-    } catch (error) {
-      this.#abort(new TransportError('TRANSPORT_TAP', 'the forward tap failed', { cause: error }))
     }
   }
 

@@ -13,6 +13,10 @@ const METHOD_NOT_FOUND = -32601
 const INVALID_PARAMS = -32602
 const INTERNAL_ERROR = -32603
 const RESOURCE_NOT_FOUND = -32002
+// What servers that others wrote say over HTTP, and what clients look for.
+const TRANSPORT_ERROR = -32000
+const SESSION_NOT_FOUND = -32001
+const SCHEMA_NOT_FOUND = 404
 
 /** Why an upstream could not answer; stands in `data.reason`. */
 export type FailureReason =
@@ -26,6 +30,7 @@ export type FailureReason =
   | 'too-large'
   | 'invalid-answer'
   | 'unauthorized'
+  | 'http-status'
   | 'shutting-down'
 
 export function malformed(error: FrameError): ErrorBody {
@@ -36,6 +41,11 @@ export function malformed(error: FrameError): ErrorBody {
 
 export function invalidRequest(why: string): ErrorBody {
   return { code: INVALID_REQUEST, message: `Invalid Request: ${why}` }
+}
+
+/** `id` is the id as it was written. */
+export function idInUse(id: string): ErrorBody {
+  return invalidRequest(`id ${id} is in use`)
 }
 
 export function methodNotFound(method: string): ErrorBody {
@@ -96,4 +106,23 @@ export function tooManyCalls(): ErrorBody {
 /** Whether an upstream's error says that it has no such resource; servers say it in both ways. */
 export function saysResourceNotFound(code: number): boolean {
   return code === RESOURCE_NOT_FOUND || code === INVALID_PARAMS
+}
+
+/** An HTTP request that is refused before it reaches a session. */
+export function transportRefused(why: string): ErrorBody {
+  return { code: TRANSPORT_ERROR, message: why }
+}
+
+export function sessionNotFound(why: string): ErrorBody {
+  return { code: SESSION_NOT_FOUND, message: why }
+}
+
+export function internalError(why: string): ErrorBody {
+  return { code: INTERNAL_ERROR, message: why }
+}
+
+/** `known` are the schemas that are served. */
+export function schemaNotFound(name: string, known: readonly string[]): ErrorBody {
+  const message = `Schema '${name}' not found or disabled`
+  return { code: SCHEMA_NOT_FOUND, message, data: write({ schemas: known }) }
 }

@@ -70,15 +70,21 @@ class Comparison {
   }
 
   verdict(): Verdict {
-    const { tree, bytes } = this.#pattern
+    const { tree } = this.#pattern
     const came = this.#received.tree
-    const whole = { start: 0, end: bytes.length }
     const difference =
-      tree.kind === 'array' && came.kind === 'array'
-        ? this.#batch(tree, came)
-        : (this.#node(tree, came, '$') ?? this.#bytes(whole, { start: 0, end: this.#received.bytes.length }))
+      tree.kind === 'array' && came.kind === 'array' ? this.#batch(tree, came) : this.#whole(tree, came)
     if (difference !== undefined) return { kind: 'different', difference }
     return { kind: 'equal', bound: this.#bound, times: this.#times }
+  }
+
+  /** The first member that differs, and the first byte. */
+  #whole(tree: JsonNode, came: JsonNode): Difference | undefined {
+    const member = this.#node(tree, came, '$')
+    const whole = { start: 0, end: this.#pattern.bytes.length }
+    const byte = this.#bytes(whole, { start: 0, end: this.#received.bytes.length })
+    if (member === undefined || byte === undefined || byte.offset >= member.offset) return member ?? byte
+    return { ...byte, path: member.path, problem: member.problem }
   }
 
   /** The answers of a batch come in any order (JSON-RPC 2.0, section 6). */

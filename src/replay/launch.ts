@@ -3,7 +3,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { programFolder } from '../folder.js'
 import type { SpawnSpec } from '../upstream/host.js'
 import type { Header } from './header.js'
 import type { Transcript } from './transcript.js'
@@ -23,9 +23,6 @@ export interface Launch {
   /** Removes what was written for it. */
   dispose(): Promise<void>
 }
-
-/** The folder of the compiled program, which has the bundled servers. */
-const distFolder = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
 
 export async function prepareLaunch({ header, file }: Transcript, options: LaunchOptions): Promise<Launch> {
   const expand = expander(file)
@@ -60,7 +57,7 @@ function expander(file: string): (text: string) => string {
   const values = new Map([
     ['$node', process.execPath],
     ['$here', dirname(resolve(file))],
-    ['$dist', distFolder],
+    ['$dist', programFolder],
   ])
   return (text) => text.replace(/\$(?:node|here|dist)\b/g, (name) => values.get(name) ?? name)
 }

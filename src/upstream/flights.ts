@@ -40,6 +40,9 @@ const reasons: Readonly<Record<TransportErrorCode, FailureReason>> = {
   TRANSPORT_ANSWER: 'invalid-answer',
   TRANSPORT_TIMEOUT: 'timeout',
   TRANSPORT_TOO_LARGE: 'too-large',
+  TRANSPORT_UNREACHABLE: 'unavailable',
+  TRANSPORT_STATUS: 'http-status',
+  TRANSPORT_SESSION: 'closed',
 }
 
 /** Sends calls and settles them. */

@@ -32,17 +32,24 @@ const cases: [object: string, offset: number | undefined][] = [
 ]
 
 test('says which key is ambiguous, by its offset', () => {
-  for (const [object, offset] of cases) assert.equal(ambiguity(membersOf(object), names)?.offset, offset, object)
+  for (const [object, offset] of cases)
+    assert.equal(ambiguity(membersOf(object), names)?.offset, offset, object)
 })
 
 test('counts the keys that somebody could read as a name', () => {
   assert.equal(spellings(membersOf('{"kind":1,"x":2}'), 'kind'), 1)
-  assert.equal(spellings(membersOf('{"kind":1,"KIND":2,"\u212aind":3,"k\\u0069nd\\u0000":4,"x":5}'), 'kind'), 4)
+  assert.equal(
+    spellings(membersOf('{"kind":1,"KIND":2,"\u212aind":3,"k\\u0069nd\\u0000":4,"x":5}'), 'kind'),
+    4,
+  )
   assert.equal(spellings(membersOf('{}'), 'kind'), 0)
 })
 
 test('a message quotes a key in plain characters and not at length', () => {
-  const hostile = `{"x\u001b[2J${'é'.repeat(500)}":1,"x\u001b[2J${'é'.repeat(500)}":2}`.replaceAll('\u001b', '\\u001b')
+  const hostile = `{"x\u001b[2J${'é'.repeat(500)}":1,"x\u001b[2J${'é'.repeat(500)}":2}`.replaceAll(
+    '\u001b',
+    '\\u001b',
+  )
   const message = ambiguity(membersOf(hostile), names)?.message ?? ''
   assert.match(message, /^'x\?\[2J\?+' stands twice$/)
   assert.ok(message.length < 100)

@@ -18,7 +18,8 @@ test('the messages of a batch, each a line of its own', () => {
       lines.map((line) => line.toString()),
       messages,
     )
-    for (const line of lines) assert.equal(Buffer.from(line.buffer, line.byteOffset + line.length, 1)[0], 0x0a)
+    for (const line of lines)
+      assert.equal(Buffer.from(line.buffer, line.byteOffset + line.length, 1)[0], 0x0a)
   }
 })
 

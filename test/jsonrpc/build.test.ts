@@ -26,7 +26,11 @@ const cases: [title: string, message: Buffer, want: string][] = [
   ['a notification', buildNotification('n'), '{"jsonrpc":"2.0","method":"n"}'],
   ['a notification with params', buildNotification('n', '{}'), '{"jsonrpc":"2.0","method":"n","params":{}}'],
   ['a result', buildResult(seven, '{"a":"é"}'), '{"jsonrpc":"2.0","id":7,"result":{"a":"é"}}'],
-  ['a result from bytes', buildResult(seven, Buffer.from('[1.0]')), '{"jsonrpc":"2.0","id":7,"result":[1.0]}'],
+  [
+    'a result from bytes',
+    buildResult(seven, Buffer.from('[1.0]')),
+    '{"jsonrpc":"2.0","id":7,"result":[1.0]}',
+  ],
   [
     'an error',
     buildError(seven, error),

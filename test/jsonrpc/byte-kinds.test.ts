@@ -27,7 +27,11 @@ test('one byte of each kind is found at every length, alignment and place', () =
       for (let at = 0; at < length; at++) {
         for (const c of [0x00, 0x1f, 0x20, 0x7f, 0x80, 0xff]) {
           bytes[at] = c
-          assert.equal(byteKinds(bytes), kindsOneByOne(bytes), `${c} at ${at} of ${length}, alignment ${alignment}`)
+          assert.equal(
+            byteKinds(bytes),
+            kindsOneByOne(bytes),
+            `${c} at ${at} of ${length}, alignment ${alignment}`,
+          )
         }
         bytes[at] = 0x61
       }
@@ -70,7 +74,11 @@ test('the offset of the first invalid byte, wherever it stands', () => {
     for (const before of ['', 'a', 'é', '€', '😀', 'ab😀€é'.repeat(20)]) {
       for (const after of ['', 'a', '€', 'ab€'.repeat(30)]) {
         const bytes = Buffer.concat([Buffer.from(before), Buffer.from(hex, 'hex'), Buffer.from(after)])
-        assert.equal(validPrefix(bytes), validPrefixByTrying(bytes), `${title} after '${before}' before '${after}'`)
+        assert.equal(
+          validPrefix(bytes),
+          validPrefixByTrying(bytes),
+          `${title} after '${before}' before '${after}'`,
+        )
       }
     }
   }

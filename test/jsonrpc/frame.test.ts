@@ -204,13 +204,24 @@ test('refuses every member that two parsers can read differently', () => {
   frameOf(call('meta', '"name":1,"id":2'))
   for (const [place, members] of smuggled) {
     const error = refusal(call(place, members))
-    assert.deepEqual([error.code, error.id, error.unreadable], ['FRAME_AMBIGUOUS', '1', false], `${place}: ${members}`)
+    assert.deepEqual(
+      [error.code, error.id, error.unreadable],
+      ['FRAME_AMBIGUOUS', '1', false],
+      `${place}: ${members}`,
+    )
     assert.match(error.message, /^'[\x20-\x7e]*' /)
   }
 })
 
 test('answers are held to the same', () => {
-  for (const members of ['"Result":1', '"result":1', '"re\u017fult":2', '"Error":{}', '"ID":2', '"\\u0069d":2']) {
+  for (const members of [
+    '"Result":1',
+    '"result":1',
+    '"re\u017fult":2',
+    '"Error":{}',
+    '"ID":2',
+    '"\\u0069d":2',
+  ]) {
     const error = refusal(`{"jsonrpc":"2.0","id":1,"result":1,${members}}`)
     assert.deepEqual([error.code, error.id], ['FRAME_AMBIGUOUS', undefined], members)
   }
@@ -223,8 +234,9 @@ test('of two ids neither is answered, wherever the ambiguity was found', () => {
   }
 })
 
+const many = (count: number): string => Array.from({ length: count }, (_, i) => `"k${i}":0`).join()
+
 test('an object that is routed by has a limit of members, and one past it', () => {
-  const many = (count: number): string => Array.from({ length: count }, (_, i) => `"k${i}":0`).join()
   const params = (count: number): string => `{"jsonrpc":"2.0","id":7,"method":"m","params":{${many(count)}}}`
   frameOf(params(1024))
   const error = refusal(params(1025))

@@ -41,7 +41,10 @@ test('an id that is lent already is not lent again, in either order', () => {
   assert.equal(inflight.mint('c'), '3')
   assert.equal(inflight.mint('d', id('3')), '4')
   assert.equal(inflight.mint('e', id('"3"')), '"3"')
-  assert.deepEqual(['2', '1', '3', '4', '"3"'].map((text) => inflight.take(id(text))), ['a', 'b', 'c', 'd', 'e'])
+  assert.deepEqual(
+    ['2', '1', '3', '4', '"3"'].map((text) => inflight.take(id(text))),
+    ['a', 'b', 'c', 'd', 'e'],
+  )
 })
 
 test('an answer finds its request in any spelling of the id, once', () => {

@@ -23,7 +23,16 @@ test('a line has a line feed directly behind it, whatever it is made of', () => 
   for (const line of lines) assert.equal(behind(line), 0x0a)
   assert.deepEqual(
     lines.map((line) => line.toString('latin1')),
-    ['{"a":1}', '{"b":2}', Buffer.from('text é😀\ufffd').toString('latin1'), 'bytes', '\x01\x02\x03', '', 'onetwo', ''],
+    [
+      '{"a":1}',
+      '{"b":2}',
+      Buffer.from('text é😀\ufffd').toString('latin1'),
+      'bytes',
+      '\x01\x02\x03',
+      '',
+      'onetwo',
+      '',
+    ],
   )
 })
 

@@ -154,7 +154,11 @@ const arrivals: [title: string, text: string, events: string[]][] = [
   ['an error that names no request', '{"jsonrpc":"2.0","error":{}}', ['stray error undefined']],
   ['a batch', ' [{"a":1}]', ['batch  [{"a":1}]']],
   ['junk', 'junk', ['malformed FRAME_SYNTAX 4']],
-  ['an ambiguous message', '{"jsonrpc":"2.0","id":1,"method":"m","Method":"n"}', ['malformed FRAME_AMBIGUOUS 50']],
+  [
+    'an ambiguous message',
+    '{"jsonrpc":"2.0","id":1,"method":"m","Method":"n"}',
+    ['malformed FRAME_AMBIGUOUS 50'],
+  ],
   ['white space only', ' \t', ['malformed FRAME_SYNTAX 2']],
 ]
 
@@ -185,7 +189,10 @@ test("lends the sender's own id where it is free, and then changes no byte", () 
   const frame = request('{"jsonrpc":"2.0","id":"c","method":"m"}')
   assert.equal(peer.forward(frame, [], entry, true), '"c"')
   assert.equal(peer.forward(frame, [], { name: 'b' }, true), '1')
-  assert.deepEqual(script.sent, ['{"jsonrpc":"2.0","id":"c","method":"m"}', '{"jsonrpc":"2.0","id":1,"method":"m"}'])
+  assert.deepEqual(script.sent, [
+    '{"jsonrpc":"2.0","id":"c","method":"m"}',
+    '{"jsonrpc":"2.0","id":1,"method":"m"}',
+  ])
 })
 
 test('an answer goes back under the bytes of the id that its asker wrote', () => {
@@ -441,7 +448,7 @@ test("an exception in an owner's callback ends its connection and goes no furthe
   }
 })
 
-test("an exception while hearing of the end goes no further either", () => {
+test('an exception while hearing of the end goes no further either', () => {
   const { script, diary } = scene()
   diary.on = () => {
     throw new Error('a fault')

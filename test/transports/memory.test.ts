@@ -51,6 +51,10 @@ test('reading may be stopped between two messages of one turn', async () => {
   await far.seen('message 2')
 })
 
+function text(parts: Uint8Array[]): string {
+  return Buffer.concat(parts).toString()
+}
+
 test('each tap sees the messages of its end', async () => {
   const [left, right] = memoryPair()
   const [near, far] = [new Recorder().watching(), new Recorder().watching()]
@@ -58,11 +62,7 @@ test('each tap sees the messages of its end', async () => {
   right.start(far)
   void left.send(message('1'))
   await far.seen('message')
-  const text = (parts: Uint8Array[]): string => Buffer.concat(parts).toString()
-  assert.deepEqual(
-    [near.wired.out, near.wired.in, far.wired.out, far.wired.in].map(text),
-    ['1', '', '', '1'],
-  )
+  assert.deepEqual([near.wired.out, near.wired.in, far.wired.out, far.wired.in].map(text), ['1', '', '', '1'])
 })
 
 test('a queue of many messages is delivered in linear time', async () => {

@@ -7,4 +7,6 @@ export const revision: Revision = {
   argumentErrors: 'protocol',
   orphanId: 'null',
   serverRequests: ['roots/list', 'sampling/createMessage'],
+  versionHeader: false,
+  primesStreams: false,
 }

@@ -7,4 +7,6 @@ export const revision: Revision = {
   argumentErrors: 'protocol',
   orphanId: 'null',
   serverRequests: ['roots/list', 'sampling/createMessage', 'elicitation/create'],
+  versionHeader: true,
+  primesStreams: false,
 }

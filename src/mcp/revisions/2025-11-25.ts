@@ -7,4 +7,6 @@ export const revision: Revision = {
   argumentErrors: 'tool',
   orphanId: 'omit',
   serverRequests: ['roots/list', 'sampling/createMessage', 'elicitation/create'],
+  versionHeader: true,
+  primesStreams: true,
 }

@@ -1,0 +1,93 @@
+// The paths of the HTTP front, and what stands at each.
+
+import { quote, write } from './jsonrpc/text.js'
+import { schemaNotFound, transportRefused } from './mcp/error-codes.js'
+import { handshakeRevisions } from './mcp/revisions.js'
+import { version } from './version.js'
+import type { HttpEndpoint, HttpRoutes, HttpTarget } from './transports/http-front/endpoint.js'
+
+/** The schema that has the short paths. */
+const DEFAULT = 'default'
+
+export interface RouteParts {
+  /** Served under their names; `default` also without. */
+  readonly endpoints: ReadonlyMap<string, HttpEndpoint>
+  /** `serverInfo.name`. */
+  readonly name: string
+  /** The pages, as JSON text. */
+  health(): string
+  status(): string
+}
+
+/** Finds what stands at a path. */
+export class Routes implements HttpRoutes {
+  readonly versions: readonly string[] = handshakeRevisions.map(({ version }) => version)
+  readonly #parts: RouteParts
+
+  constructor(parts: RouteParts) {
+    this.#parts = parts
+  }
+
+  find(path: string): HttpTarget {
+    const { health, status } = this.#parts
+    switch (path) {
+      case '/':
+        return { kind: 'page', open: false, body: () => this.#index() }
+      case '/health':
+        // For machines that have no token; it says nothing but that the process answers.
+        return { kind: 'page', open: true, body: health }
+      case '/api/status':
+        return { kind: 'page', open: false, body: status }
+      default:
+        return this.#mcp(path)
+    }
+  }
+
+  #mcp(path: string): HttpTarget {
+    const [, short, escaped, long] =
+      /^(?:\/(mcp|sse|message)|\/api\/([^/]+)\/(mcp|sse|message))$/.exec(path) ?? []
+    const last = short ?? long
+    if (last === undefined) return this.#nothing(path)
+    const name = escaped === undefined ? DEFAULT : unescaped(escaped)
+    const endpoint = name === undefined ? undefined : this.#parts.endpoints.get(name)
+    if (endpoint === undefined) return this.#noSchema(name ?? escaped ?? '')
+    if (last === 'mcp') return { kind: 'mcp', endpoint }
+    if (last === 'message') return { kind: 'messages', endpoint }
+    return { kind: 'events', endpoint, messagePath: path.replace(/sse$/, 'message') }
+  }
+
+  #noSchema(name: string): HttpTarget {
+    const error = schemaNotFound(name.slice(0, NAME_LENGTH_MAX), [...this.#parts.endpoints.keys()])
+    return { kind: 'nothing', refusal: { status: 404, error } }
+  }
+
+  #nothing(path: string): HttpTarget {
+    const message = `There is nothing at ${path.slice(0, NAME_LENGTH_MAX)}`
+    const body = write({ error: 'Not Found', message, availableEndpoints: this.#list() })
+    return { kind: 'nothing', refusal: { status: 404, error: transportRefused(message), body } }
+  }
+
+  #index(): string {
+    return `{"name":${quote(this.#parts.name)},"version":${quote(version)},"endpoints":${write(this.#list())}}`
+  }
+
+  #list(): string[] {
+    const names = [...this.#parts.endpoints.keys()]
+    const short = names.includes(DEFAULT) ? ['POST /mcp', 'GET /sse'] : []
+    const long = names
+      .map(encodeURIComponent)
+      .flatMap((name) => [`POST /api/${name}/mcp`, `GET /api/${name}/sse`])
+    return [...short, ...long, 'GET /health', 'GET /api/status', 'GET /']
+  }
+}
+
+/** What a stranger sent is repeated up to here. */
+const NAME_LENGTH_MAX = 100
+
+function unescaped(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

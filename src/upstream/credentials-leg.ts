@@ -1,0 +1,53 @@
+// A server that says in a result that it does not know our key.
+//
+// Gateways in front of MCP servers answer a call without a valid key with a
+// result like any other; clients are told the same as for an HTTP 401.
+
+import type { ResponseFrame } from '../jsonrpc/frame.js'
+import type { Call, Outcome } from '../mcp/call.js'
+import type { ClientCapabilities } from '../mcp/capabilities.js'
+import { authenticationFailed } from '../mcp/error-codes.js'
+import type { Opened, ServerLeg, ServerVoice } from '../mcp/eras/leg.js'
+import type { HttpServerConfig } from './server-config.js'
+
+/** Such a result is one short sentence; longer ones are not looked at. */
+const SENTENCE_BYTES_MAX = 1024
+
+const isErrorMember = /"isError"\s*:\s*true/
+const saysNoKey = /MCP error -401\b|Api key not found/
+
+/** Speaks to a server as its era does, and hears what it says about credentials. */
+export class CredentialsLeg implements ServerLeg {
+  readonly #config: HttpServerConfig
+  readonly #leg: ServerLeg
+
+  constructor(config: HttpServerConfig, leg: ServerLeg) {
+    this.#config = config
+    this.#leg = leg
+  }
+
+  open(voice: ServerVoice, declared: ClientCapabilities): Promise<Opened> {
+    return this.#leg.open(voice, declared)
+  }
+
+  outcome(call: Call, frame: ResponseFrame): Outcome {
+    if (!saysUnauthorized(frame)) return this.#leg.outcome(call, frame)
+    const { name } = this.#config
+    return { kind: 'failed', error: authenticationFailed(name, refusalMessage(this.#config, undefined)) }
+  }
+}
+
+function saysUnauthorized(frame: ResponseFrame): boolean {
+  if (frame.line.length > SENTENCE_BYTES_MAX || frame.kind !== 'result') return false
+  const text = frame.line.toString('utf8')
+  return isErrorMember.test(text) && saysNoKey.test(text)
+}
+
+/** What a refusal of our credentials means for this server, by the variable that holds them. */
+export function refusalMessage(config: HttpServerConfig, status: number | undefined): string {
+  const { variables } = config
+  const variable = variables.find((name) => /KEY|TOKEN|SECRET|PASS|AUTH/i.test(name)) ?? variables[0]
+  if (variable !== undefined) return `Authentication failed: Invalid or missing ${variable}`
+  const how = status === undefined ? '' : ` (HTTP ${status})`
+  return `Authentication failed: '${config.name}' refused the request${how}; check its headers`
+}

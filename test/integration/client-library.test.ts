@@ -1,0 +1,326 @@
+// Four servers behind the command, driven by the official client.
+
+import { strict as assert } from 'node:assert'
+import { readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  LoggingMessageNotificationSchema,
+  ResourceUpdatedNotificationSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js'
+import { at, listAt, numberAt, textAt } from './support/json.js'
+import { cli, everything, filesystem, memory, root, time } from './support/programs.js'
+import { configFile, scratch } from './support/spawned.js'
+
+const endings: (() => void | Promise<void>)[] = []
+const scope = { after: (run: () => void | Promise<void>): void => void endings.push(run) }
+
+/** Things that arrive by themselves, and whoever waits for them. */
+class Inbox {
+  readonly got: unknown[] = []
+  #wake: () => void = () => undefined
+
+  add(value: unknown): void {
+    this.got.push(value)
+    this.#wake()
+  }
+
+  async first(wants: (value: unknown) => boolean): Promise<unknown> {
+    for (;;) {
+      const found = this.got.find((value) => wants(value))
+      if (found !== undefined) return found
+      await new Promise<void>((resolve, reject) => {
+        const timer = setTimeout(() => reject(new Error('nothing came')), 20_000)
+        this.#wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+  }
+}
+
+describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', () => {
+  const folder = realpathSync(scratch(scope))
+  const outside = realpathSync(scratch(scope))
+  const graph = join(folder, 'graph.jsonl')
+  const logs = new Inbox()
+  const updates = new Inbox()
+  const changes = new Inbox()
+  const asked: unknown[] = []
+  let roots = [{ uri: `file://${folder}`, name: 'first' }]
+  let client: Client
+
+  before(async () => {
+    writeFileSync(join(folder, 'a.txt'), 'one\ntwo\n')
+    const servers = { everything, fs: filesystem(folder), memory: memory(graph), Time: time }
+    const config = configFile(scope, servers, { startupGraceMs: 20_000 })
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [cli, '--stdio', '--config', config, '--silent'],
+      cwd: root,
+      stderr: 'ignore',
+    })
+    client = new Client(
+      { name: 'it', version: '1' },
+      { capabilities: { sampling: {}, elicitation: { form: {}, url: {} }, roots: { listChanged: true } } },
+    )
+    client.setRequestHandler(CreateMessageRequestSchema, (request) => {
+      asked.push(request)
+      return { role: 'assistant', model: 'model', content: { type: 'text', text: 'sampled 1.0' } }
+    })
+    client.setRequestHandler(ElicitRequestSchema, (request) => {
+      asked.push(request)
+      return { action: 'accept', content: { name: 'Née', check: true } }
+    })
+    client.setRequestHandler(ListRootsRequestSchema, () => ({ roots }))
+    client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => logs.add(params))
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => updates.add(params))
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => changes.add({}))
+    await client.connect(transport)
+  })
+
+  after(async () => {
+    await client.close()
+    for (const end of endings) await end()
+  })
+
+  const call = async (name: string, args: Record<string, unknown> = {}): Promise<string> => {
+    const result: unknown = await client.callTool({ name, arguments: args })
+    assert.notEqual(at(result, 'isError'), true, JSON.stringify(result))
+    return textAt(result, 'content', 0, 'text')
+  }
+
+  test('who answers, and what it offers', () => {
+    assert.equal(client.getServerVersion()?.name, 'mcps-proxy')
+    const offers = client.getServerCapabilities()
+    assert.deepEqual(offers, {
+      tools: { listChanged: true },
+      prompts: { listChanged: true },
+      resources: { subscribe: true, listChanged: true },
+      logging: {},
+      completions: {},
+    })
+    assert.match(client.getInstructions() ?? '', /^# everything\n\n/)
+  })
+
+  test('every tool of every server, with the tools that need a client that can be asked', async () => {
+    const { tools } = await client.listTools()
+    const names = tools.map(({ name }) => name)
+    const ofService = (service: string): number => names.filter((name) => name.startsWith(`${service}__`)).length
+    assert.equal(new Set(names).size, names.length)
+    assert(ofService('everything') >= 17, `everything has ${ofService('everything')}`)
+    assert.equal(ofService('fs'), 14)
+    assert.equal(ofService('memory'), 9)
+    assert.equal(ofService('Time'), 2)
+    for (const { name, description } of tools) assert(description?.startsWith(`[${name.split('__')[0]}] `), name)
+  })
+
+  test('tools of everything', async () => {
+    assert.equal(await call('everything__echo', { message: 'é 1.0' }), 'Echo: é 1.0')
+    assert.match(await call('everything__get-sum', { a: 2, b: 0.5 }), /2\.5/)
+    assert.match(await call('everything__get-env'), /PATH/)
+    assert.match(await call('everything__get-annotated-message', { messageType: 'error' }), /Error/)
+    assert.match(await call('everything__get-resource-links', { count: 2 }), /2 resource/)
+    assert.match(await call('everything__get-resource-reference', { resourceType: 'Text', resourceId: 1 }), /resource/i)
+    const structured: unknown = await client.callTool({
+      name: 'everything__get-structured-content',
+      arguments: { location: 'Chicago' },
+    })
+    assert.equal(typeof at(structured, 'structuredContent', 'temperature'), 'number')
+    const image: unknown = await client.callTool({ name: 'everything__get-tiny-image', arguments: {} })
+    assert.equal(textAt(image, 'content', 1, 'mimeType'), 'image/png')
+    const zipped: unknown = await client.callTool({
+      name: 'everything__gzip-file-as-resource',
+      arguments: { name: 'x.gz', data: 'data:text/plain;base64,QUJD', outputType: 'resource' },
+    })
+    assert.match(JSON.stringify(zipped), /x\.gz/)
+    const needsTask: unknown = await client.callTool({
+      name: 'everything__simulate-research-query',
+      arguments: { topic: 'x' },
+    }).catch((error: unknown) => ({ isError: true, why: String(error) }))
+    assert.equal(at(needsTask, 'isError'), true)
+  })
+
+  test('tools of filesystem, memory and Time', async () => {
+    assert.equal(await call('fs__read_text_file', { path: join(folder, 'a.txt') }), 'one\ntwo\n')
+    await call('fs__write_file', { path: join(folder, 'b.txt'), content: 'é\u2028"\\' })
+    assert.equal(readFileSync(join(folder, 'b.txt'), 'utf8'), 'é\u2028"\\')
+    await call('fs__create_directory', { path: join(folder, 'sub') })
+    await call('fs__move_file', { source: join(folder, 'b.txt'), destination: join(folder, 'sub', 'b.txt') })
+    assert.match(await call('fs__list_directory', { path: folder }), /\[DIR\] sub/)
+    assert.match(await call('fs__directory_tree', { path: folder }), /b\.txt/)
+    assert.match(await call('fs__get_file_info', { path: join(folder, 'a.txt') }), /size: 8/)
+    const entities = [{ name: 'N', entityType: 't', observations: ['o'] }]
+    await call('memory__create_entities', { entities })
+    await call('memory__create_relations', { relations: [{ from: 'N', to: 'N', relationType: 'is' }] })
+    await call('memory__add_observations', { observations: [{ entityName: 'N', contents: ['p'] }] })
+    assert.match(await call('memory__read_graph'), /"p"/)
+    assert.match(await call('memory__search_nodes', { query: 'p' }), /"N"/)
+    await call('memory__delete_entities', { entityNames: ['N'] })
+    assert.match(await call('Time__get_current_time', { timezone: 'Asia/Shanghai' }), /Asia\/Shanghai/)
+    const converted = await call('Time__convert_time', {
+      source_timezone: 'Asia/Tokyo',
+      target_timezone: 'UTC',
+      time: '09:30',
+    })
+    assert.match(converted, /"-9\.0h"/)
+  })
+
+  test('resources, templates and what they read', async () => {
+    const { resources } = await client.listResources()
+    const documents = resources.filter(({ uri }) => uri.startsWith('demo://resource/static/'))
+    assert.equal(documents.length, 7)
+    for (const { uri } of documents) {
+      const { contents } = await client.readResource({ uri })
+      assert.equal(contents[0]?.uri, uri)
+    }
+    const { resourceTemplates } = await client.listResourceTemplates()
+    assert.deepEqual(
+      resourceTemplates.map(({ uriTemplate }) => uriTemplate),
+      ['demo://resource/dynamic/text/{resourceId}', 'demo://resource/dynamic/blob/{resourceId}'],
+    )
+    for (const kind of ['text', 'blob']) {
+      const { contents } = await client.readResource({ uri: `demo://resource/dynamic/${kind}/3` })
+      assert.match(contents[0]?.uri ?? '', /\/3$/)
+    }
+    await assert.rejects(client.readResource({ uri: 'demo://resource/nope' }), { code: -32602 })
+    await assert.rejects(client.readResource({ uri: 'nobody://x' }), { code: -32602 })
+  })
+
+  test('prompts and completions', async () => {
+    const { prompts } = await client.listPrompts()
+    assert.deepEqual(
+      prompts.map(({ name }) => name),
+      ['simple', 'args', 'completable', 'resource'].map((name) => `everything__${name}-prompt`),
+    )
+    const args = { city: 'Köln', state: 'NRW' }
+    const prompt = await client.getPrompt({ name: 'everything__args-prompt', arguments: args })
+    assert.match(textAt(prompt, 'messages', 0, 'content', 'text'), /Köln/)
+    await client.getPrompt({ name: 'everything__simple-prompt' })
+    await client.getPrompt({ name: 'everything__resource-prompt', arguments: { resourceType: 'Text', resourceId: '1' } })
+    await assert.rejects(client.getPrompt({ name: 'everything__nope' }), { code: -32602 })
+    const byPrompt = await client.complete({
+      ref: { type: 'ref/prompt', name: 'everything__completable-prompt' },
+      argument: { name: 'department', value: 'E' },
+    })
+    assert.deepEqual(byPrompt.completion.values, ['Engineering'])
+    const byContext = await client.complete({
+      ref: { type: 'ref/prompt', name: 'everything__completable-prompt' },
+      argument: { name: 'name', value: '' },
+      context: { arguments: { department: 'Sales' } },
+    })
+    assert(byContext.completion.values.length > 0)
+    const byTemplate = await client.complete({
+      ref: { type: 'ref/resource', uri: 'demo://resource/dynamic/text/{resourceId}' },
+      argument: { name: 'resourceId', value: '7' },
+    })
+    assert.deepEqual(byTemplate.completion.values, ['7'])
+  })
+
+  test('every log level, and messages that are as severe', async () => {
+    const levels = ['emergency', 'alert', 'critical', 'error', 'warning', 'notice', 'info', 'debug'] as const
+    const uri = 'demo://resource/dynamic/text/9'
+    for (const level of levels) {
+      await client.setLoggingLevel(level)
+      const from = logs.got.length
+      // The server says at `info` that it was asked to subscribe.
+      await client.subscribeResource({ uri })
+      await client.unsubscribeResource({ uri })
+      const messages = logs.got.slice(from).filter((params) => textAt(params, 'data').includes('/9'))
+      assert.equal(messages.length, level === 'info' || level === 'debug' ? 2 : 0, level)
+    }
+    await client.callTool({ name: 'everything__toggle-simulated-logging', arguments: {} })
+    await logs.first((params) => /level/i.test(textAt(params, 'data')))
+    await client.callTool({ name: 'everything__toggle-simulated-logging', arguments: {} })
+  })
+
+  test('progress', async () => {
+    const seen: number[] = []
+    const params = { name: 'everything__trigger-long-running-operation', arguments: { duration: 0.2, steps: 4 } }
+    const result: unknown = await client.callTool(params, undefined, {
+      onprogress: ({ progress, total }) => seen.push(progress / (total ?? Number.NaN)),
+    })
+    assert.match(textAt(result, 'content', 0, 'text'), /completed/)
+    // This client forgets the token when the answer comes in the same read as the last progress.
+    assert.deepEqual([...seen, 1].slice(0, 4), [0.25, 0.5, 0.75, 1])
+  })
+
+  test('a call that is cancelled ends at once, and others go on', async () => {
+    const cancel = new AbortController()
+    const params = { name: 'everything__trigger-long-running-operation', arguments: { duration: 600, steps: 100_000 } }
+    const running = client.callTool(params, undefined, {
+      signal: cancel.signal,
+      onprogress: ({ progress }) => {
+        if (progress === 3) cancel.abort('enough')
+      },
+    })
+    await assert.rejects(running, /enough/)
+    assert.equal(await call('everything__echo', { message: 'after' }), 'Echo: after')
+  })
+
+  test('sampling, elicitation by form and by URL', async () => {
+    assert.match(await call('everything__trigger-sampling-request', { prompt: 'p', maxTokens: 5 }), /sampled 1\.0/)
+    assert.equal(textAt(asked.at(-1), 'method'), 'sampling/createMessage')
+    assert.equal(numberAt(asked.at(-1), 'params', 'maxTokens'), 5)
+    const elicited: unknown = await client.callTool({ name: 'everything__trigger-elicitation-request', arguments: {} })
+    assert.match(JSON.stringify(elicited), /Née/)
+    const url = 'https://example.com/é?x=1'
+    await call('everything__trigger-url-elicitation', { url })
+    assert.equal(textAt(asked.at(-1), 'params', 'mode'), 'url')
+    const refused = client.callTool({
+      name: 'everything__trigger-url-elicitation',
+      arguments: { url, errorPath: true, elicitationId: 'e1' },
+    })
+    await assert.rejects(refused, { code: -32042 })
+  })
+
+  test('roots reach the servers that want them, and so do their changes', async () => {
+    assert.match(await call('everything__get-roots-list'), new RegExp(`first\\n +URI: file://${folder}`))
+    // The filesystem server serves the client's roots instead of its own argument.
+    assert.match(await call('fs__list_allowed_directories'), new RegExp(folder))
+    const denied: unknown = await client.callTool({ name: 'fs__list_directory', arguments: { path: outside } })
+    assert.equal(at(denied, 'isError'), true)
+    roots = [{ uri: `file://${outside}`, name: 'second' }]
+    const from = logs.got.length
+    const isNew = (params: unknown): boolean => logs.got.indexOf(params) >= from
+    const updated = logs.first((params) => textAt(params, 'data').startsWith('Roots updated: 1') && isNew(params))
+    await client.sendRootsListChanged()
+    await updated
+    assert.match(await call('everything__get-roots-list'), /second/)
+    let listed = ''
+    for (let tries = 0; tries < 200 && !listed.includes(outside); tries++) {
+      listed = await call('fs__list_allowed_directories')
+    }
+    assert(listed.includes(outside), listed)
+  })
+
+  test('a subscribed resource tells of its updates, and no longer when it is not', async () => {
+    const uri = 'demo://resource/dynamic/text/5'
+    await client.subscribeResource({ uri })
+    await client.callTool({ name: 'everything__toggle-subscriber-updates', arguments: {} })
+    await updates.first((params) => textAt(params, 'uri') === uri)
+    await client.callTool({ name: 'everything__toggle-subscriber-updates', arguments: {} })
+    await client.unsubscribeResource({ uri })
+    const { length } = updates.got
+    await client.callTool({ name: 'everything__toggle-subscriber-updates', arguments: {} })
+    await client.callTool({ name: 'everything__toggle-subscriber-updates', arguments: {} })
+    assert.equal(updates.got.length, length)
+  })
+
+  test('errors of the proxy and of servers', async () => {
+    await assert.rejects(client.callTool({ name: 'nonexistent_tool', arguments: {} }), { code: -32601 })
+    const invalid: unknown = await client.callTool({ name: 'everything__echo', arguments: {} })
+    assert.equal(at(invalid, 'isError'), true, 'from 2025-11-25 on a result says that arguments are wrong')
+    const unknown: unknown = await client.callTool({ name: 'Time__get_current_time', arguments: { timezone: 'No/Where' } })
+    assert.equal(at(unknown, 'isError'), true)
+    await client.ping()
+    assert(listAt({ changes: changes.got }, 'changes').length < 50)
+  })
+})

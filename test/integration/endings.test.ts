@@ -1,0 +1,285 @@
+// How a session begins and ends, and how its bytes may be cut.
+
+import { strict as assert } from 'node:assert'
+import { once } from 'node:events'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { type RawClient, failure, said } from './support/client.js'
+import { at, listAt, numberAt, textAt } from './support/json.js'
+import { itServer } from './support/programs.js'
+import { type Spawned, spawnProxy } from './support/spawned.js'
+
+const initialize = (revision: string): string =>
+  `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"${revision}","capabilities":{},"clientInfo":{"name":"i","version":"1"}}}`
+const initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+const nonce = (id: string, n: string): string =>
+  `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"s__nonce","arguments":{"n":"${n}"}}}`
+
+function gone(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch {
+    return true
+  }
+}
+
+async function pidOf({ client }: Spawned): Promise<number> {
+  return numberAt(said(await client.call('s__nonce', { n: '' })), 'pid')
+}
+
+describe('the end of a session', () => {
+  test('end of file: everything that was sent is answered, and the exit code is 0', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    const calls = Array.from({ length: 50 }, (_, i) => {
+      const args = `{"n":"${i}","ticks":${i % 7}}`
+      return `{"jsonrpc":"2.0","id":${i},"method":"tools/call","params":{"name":"s__turn","arguments":${args}}}`
+    })
+    proxy.write(`${[initialize('2025-06-18'), initialized, ...calls].join('\n')}`)
+    assert.equal(await proxy.finish(), 0)
+    for (let i = 0; i < 50; i++) assert.equal(proxy.client.answersTo(i), 1, `call ${i}`)
+  })
+
+  test('end of file at once', async (t) => {
+    assert.equal(await spawnProxy(t, { s: itServer() }).finish(), 0)
+  })
+
+  test('requests without initialize, as somebody with a pipe sends them', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    proxy.write(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n${nonce('2', 'x')}\n`)
+    assert.equal(await proxy.finish(), 0)
+    assert.equal(proxy.client.heard.length, 2)
+    assert(proxy.client.heard.every(({ value }) => at(value, 'result') !== undefined))
+  })
+
+  const exits: [string, readonly string[], number][] = [
+    ['shutdown and exit', ['{"jsonrpc":"2.0","id":"s","method":"shutdown"}', '{"jsonrpc":"2.0","method":"exit"}'], 0],
+    ['shutdown and notifications/exit', ['{"jsonrpc":"2.0","id":"s","method":"shutdown"}', '{"jsonrpc":"2.0","method":"notifications/exit"}'], 0],
+    ['exit alone', ['{"jsonrpc":"2.0","method":"exit"}'], 1],
+  ]
+  for (const [title, lines, code] of exits) {
+    test(`${title}: ${code}`, async (t) => {
+      const proxy = spawnProxy(t, { s: itServer() })
+      await proxy.client.open()
+      const pid = await pidOf(proxy)
+      const running = proxy.client.call('s__slow', { steps: 3, everyMs: 30 }, { progressToken: 1 })
+      for (const line of lines) proxy.client.send(line)
+      assert.equal(numberAt(said(await running), 'at'), 4, 'what is running may finish')
+      assert.equal(await proxy.exited, code)
+      if (lines.length > 1) assert.equal(proxy.client.answersTo('s'), 1)
+      assert(gone(pid))
+    })
+  }
+
+  test('SIGTERM: what finishes in time is answered, the rest gets an error, and the exit code is 0', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open()
+    const pid = await pidOf(proxy)
+    const quick = proxy.client.call('s__slow', { steps: 2, everyMs: 50 }, { progressToken: 1 })
+    const stuck = proxy.client.call('s__never')
+    await proxy.client.request('ping')
+    proxy.child.kill('SIGTERM')
+    assert.equal(numberAt(said(await quick), 'at'), 3)
+    assert.deepEqual(failure(await stuck).slice(0, 1), [-32603])
+    assert.equal(textAt((await stuck).value, 'error', 'data', 'reason'), 'shutting-down')
+    assert.equal(await proxy.exited, 0)
+    assert(gone(pid))
+  })
+
+  test('a second SIGTERM is obeyed at once, and leaves no child', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer({ IT_STUBBORN: '1' }) })
+    await proxy.client.open()
+    const pids = said(await proxy.client.call('s__pids'))
+    const stuck = proxy.client.call('s__never')
+    stuck.catch(() => undefined)
+    await proxy.client.request('ping')
+    proxy.child.kill('SIGTERM')
+    await proxy.client.request('ping')
+    proxy.child.kill('SIGTERM')
+    assert.equal(await proxy.exited, 128 + 15)
+    for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(pids, name)))
+  })
+
+  test('a client that closes our stdout ends the session', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open()
+    const pid = await pidOf(proxy)
+    proxy.child.stdout.destroy()
+    for (let i = 0; i < 10; i++) proxy.client.send(nonce(String(100 + i), 'x'))
+    await once(proxy.child, 'exit')
+    await until(() => gone(pid))
+  })
+})
+
+describe('the bytes of a session', () => {
+  async function whole(client: RawClient): Promise<void> {
+    await client.some('the last answer', ({ value }) => at(value, 'id') === 3)
+    assert.equal(client.answersTo('init'), 1)
+    for (const id of [1, 2, 3]) assert.equal(client.answersTo(id), 1)
+  }
+
+  test('one byte at a time', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    const text = [initialize('2025-06-18'), initialized, nonce('1', 'é😀'), nonce('2', 'b'), nonce('3', 'c')].join('\n')
+    for (const byte of Buffer.from(`${text}\n`)) {
+      proxy.write(Uint8Array.of(byte))
+      await turn()
+    }
+    await whole(proxy.client)
+    assert.equal(textAt(said(await proxy.client.some('1', ({ value }) => at(value, 'id') === 1)), 'n'), 'é😀')
+  })
+
+  test('lines that end with CR LF, blank lines, and no line feed at the end', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    proxy.write(
+      `\r\n\n${[initialize('2025-06-18'), initialized, nonce('1', 'a'), '', nonce('2', 'b'), nonce('3', 'c')].join('\r\n')}`,
+    )
+    assert.equal(await proxy.finish(), 0)
+    await whole(proxy.client)
+    assert.equal(proxy.client.heard.length, 4)
+  })
+
+  test('a message on several lines is refused, and the next one served', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open()
+    proxy.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }, null, 2)}\n`)
+    const answer = await proxy.client.call('s__nonce', { n: 'x' })
+    assert.equal(textAt(said(answer), 'n'), 'x')
+    const errors = proxy.client.heard.filter(({ value }) => at(value, 'error') !== undefined)
+    assert.equal(errors.length, 5)
+    // `"jsonrpc": "2.0",` is no JSON; what is JSON by accident is no message.
+    for (const { value } of errors) assert([-32700, -32600].includes(numberAt(value, 'error', 'code')))
+    assert(errors.every(({ value }) => at(value, 'id') === null || at(value, 'id') === undefined))
+  })
+
+  test('what is no message is answered as such, and what follows is served', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open()
+    const cases: [string | Uint8Array, number][] = [
+      ['{', -32700],
+      [Uint8Array.of(0x22, 0xff, 0x22), -32700],
+      ['\ufeff{"jsonrpc":"2.0","id":1,"method":"ping"}', -32700],
+      ['1', -32600],
+      ['{"id":1,"method":"ping"}', -32600],
+      ['{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600],
+      ['{"jsonrpc":"2.0","id":1,"method":"ping","Method":"exit"}', -32600],
+      ['{"jsonrpc":"2.0","id":1,"method":"ping","m\\u0065thod":"exit"}', -32600],
+      ['{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32600],
+      ['{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32600],
+      ['{"jsonrpc":"2.0","id":1,"method":7}', -32600],
+      ['{"jsonrpc":"2.0","id":1,"method":"invalid/method"}', -32601],
+      ['{"jsonrpc":"2.0","id":1,"method":"tools/call"}', -32602],
+      ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s__nonce","arguments":[]}}', -32602],
+      ['{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}', -32600],
+      ['{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"made-up"}}', -32602],
+      ['{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"loud"}}', -32602],
+    ]
+    for (const [line, code] of cases) {
+      const answer = proxy.client.next('an error', ({ value }) => at(value, 'error') !== undefined)
+      proxy.write(line)
+      proxy.write('\n')
+      const { value } = await answer
+      assert.equal(numberAt(value, 'error', 'code'), code, String(line))
+      assert.match(textAt(value, 'error', 'message'), /./)
+    }
+    assert.equal(textAt(said(await proxy.client.call('s__nonce', { n: 'x' })), 'n'), 'x')
+  })
+
+  test('unknown notifications and answers that nobody waits for are ignored', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open()
+    for (const line of [
+      '{"jsonrpc":"2.0","method":"notifications/made-up"}',
+      '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"none"}}',
+      '{"jsonrpc":"2.0","method":"notifications/cancelled"}',
+      '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}',
+      '{"jsonrpc":"2.0","id":77,"result":{}}',
+      '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}',
+    ]) proxy.client.send(line)
+    const { length } = proxy.client.heard
+    await proxy.client.request('ping')
+    assert.equal(proxy.client.heard.length, length + 1)
+  })
+})
+
+describe('batches', () => {
+  test('2025-03-26: one array with an answer for each request', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open({}, '2025-03-26')
+    const parts = [nonce('1', 'a'), initialized, nonce('"x"', 'b'), '{"jsonrpc":"2.0","id":3,"method":"no/such"}', '7']
+    const answer = proxy.client.next('a batch', ({ value }) => Array.isArray(value))
+    proxy.client.send(` [ ${parts.join(' , ')} ] `)
+    const { value } = await answer
+    const ids = listAt({ value }, 'value').map((each) => at(each, 'id'))
+    assert.deepEqual(new Set(ids), new Set([1, 'x', 3, null]))
+    assert.equal(ids.length, 4)
+  })
+
+  test('2025-03-26: an id twice in one batch costs the second and not the others', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open({}, '2025-03-26')
+    const answer = proxy.client.next('a batch', ({ value }) => Array.isArray(value))
+    proxy.client.send(`[${nonce('1', 'first')},${nonce('1', 'second')},${nonce('2', 'third')}]`)
+    const { value } = await answer
+    const all = listAt({ value }, 'value')
+    assert.equal(all.length, 3)
+    assert.equal(all.filter((each) => at(each, 'error', 'code') === -32600).length, 1)
+    assert.equal(proxy.client.heard.filter((heard) => at(heard.value, 'id') === 1).length, 1, 'only initialize')
+  })
+
+  test('2025-03-26: an id of a batch that is used again outside costs the second alone', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open({}, '2025-03-26')
+    const answer = proxy.client.next('a batch', ({ value }) => Array.isArray(value))
+    const hold = '{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"s__hold","arguments":{"key":"k"}}}'
+    proxy.client.send(`[${hold}]`)
+    assert.equal(at((await proxy.client.call('s__nonce', {}, undefined, 'b')).value, 'error', 'code'), -32600)
+    await proxy.client.call('s__release', { key: 'k' })
+    assert.equal(textAt(said({ text: '', value: at((await answer).value, 0) }), 'n'), 'k')
+  })
+
+  test('2025-03-26: a batch with an id that is in flight outside, and a cancelled one', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open({}, '2025-03-26')
+    const held = proxy.client.call('s__hold', { key: 'k' }, undefined, 'h')
+    const answer = proxy.client.next('a batch', ({ value }) => Array.isArray(value))
+    const never = '{"jsonrpc":"2.0","id":"never","method":"tools/call","params":{"name":"s__never"}}'
+    proxy.client.send(`[${nonce('"h"', 'again')},${nonce('"n"', 'n')},${never}]`)
+    proxy.client.notify('notifications/cancelled', { requestId: 'never' })
+    const ids = listAt({ value: (await answer).value }, 'value').map((each) => at(each, 'id'))
+    assert.deepEqual(new Set(ids), new Set(['h', 'n']))
+    await proxy.client.call('s__release', { key: 'k' })
+    assert.equal(textAt(said(await held), 'n'), 'k')
+  })
+
+  test('2025-03-26: notifications alone have no answer, and an empty batch is an error', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open({}, '2025-03-26')
+    proxy.client.send(`[${initialized},${initialized}]`)
+    const { length } = proxy.client.heard
+    await proxy.client.request('ping')
+    assert.equal(proxy.client.heard.length, length + 1)
+    const refused = proxy.client.next('an error', ({ value }) => at(value, 'error', 'code') === -32600)
+    proxy.client.send('[]')
+    await refused
+  })
+
+  for (const revision of ['2024-11-05', '2025-06-18', '2025-11-25']) {
+    test(`${revision}: refused`, async (t) => {
+      const proxy = spawnProxy(t, { s: itServer() })
+      await proxy.client.open({}, revision)
+      const refused = proxy.client.next('an error', ({ value }) => at(value, 'error', 'code') === -32600)
+      proxy.client.send(`[${nonce('1', 'a')}]`)
+      assert.equal(at((await refused).value, 'id') ?? null, null)
+      assert.equal(textAt(said(await proxy.client.call('s__nonce', { n: 'x' })), 'n'), 'x')
+    })
+  }
+})
+
+async function until(holds: () => boolean): Promise<void> {
+  const endsAt = performance.now() + 10_000
+  while (!holds()) {
+    assert(performance.now() < endsAt, 'it did not happen')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

@@ -1,0 +1,287 @@
+// Children that misbehave, and what they may see.
+
+import { strict as assert } from 'node:assert'
+import { readFileSync, realpathSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { type RawClient, failure, said } from './support/client.js'
+import { at, listAt, numberAt, textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { itServer } from './support/programs.js'
+import { type Spawned, scratch, spawnProxy } from './support/spawned.js'
+
+const MiB = 1024 * 1024
+
+function gone(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch {
+    return true
+  }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const endsAt = performance.now() + 15_000
+  while (!holds()) {
+    assert(performance.now() < endsAt, 'it did not happen')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+describe('the end of children', () => {
+  test('one that ignores end of file and SIGTERM is killed with its own child, in time', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer({ IT_STUBBORN: '1' }), o: itServer() })
+    await proxy.client.open()
+    const pids = said(await proxy.client.call('s__pids'))
+    const other = numberAt(said(await proxy.client.call('o__pids')), 'pid')
+    const startedAt = performance.now()
+    assert.equal(await proxy.finish(), 0)
+    const tookMs = performance.now() - startedAt
+    // A second for end of file, two for SIGTERM, and some for a busy machine.
+    assert(tookMs > 2500 && tookMs < 6000, `${Math.round(tookMs)} ms`)
+    for (const pid of [numberAt(pids, 'pid'), numberAt(pids, 'grandchild'), other]) await until(() => gone(pid))
+  })
+
+  test('one that is well ends with its stdin', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open()
+    const { pid } = await pidsOf(proxy.client)
+    const startedAt = performance.now()
+    assert.equal(await proxy.finish(), 0)
+    assert(performance.now() - startedAt < 900)
+    assert(gone(pid))
+  })
+
+  test('the child of one that crashed is gone with it', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer({ IT_STUBBORN: '1' }) })).attach()
+    await client.open()
+    const { pid, grandchild } = await pidsOf(client)
+    await client.call('s__die')
+    await until(() => gone(pid) && gone(grandchild))
+  })
+
+  test('a client of its own process takes it along, and the others keep theirs', async (t) => {
+    const { attach, proxy } = await libraryProxy(t, { s: itServer({}, { isolation: 'session' }) })
+    const [one, two] = [await attach(), await attach()]
+    for (const { client } of [one, two]) await client.open()
+    const [mine, other] = [await pidsOf(one.client), await pidsOf(two.client)]
+    await one.connection.close()
+    await one.session.ended
+    assert(gone(mine.pid))
+    assert(!gone(other.pid))
+    assert.deepEqual(proxy.status()[0]?.pids, [other.pid])
+  })
+})
+
+async function pidsOf(client: RawClient): Promise<{ pid: number; grandchild: number }> {
+  const pids = said(await client.call('s__pids'))
+  return { pid: numberAt(pids, 'pid'), grandchild: numberAt(pids, 'grandchild') }
+}
+
+describe('what children see', () => {
+  test('their environment is the allow-list, what they inherit and their own, and nothing else', async (t) => {
+    const env = {
+      HOME: '/home/it',
+      PATH: process.env['PATH'],
+      LANG: 'C.UTF-8',
+      TZ: 'UTC',
+      TERM: '() { :; }; echo shell function',
+      SECRET_TOKEN: 'secret',
+      NODE_OPTIONS: '--no-warnings',
+      LD_PRELOAD: '',
+      MCPS_PROXY_TOKEN: 'secret',
+      IT_WANTED: 'wanted',
+      IT_UNWANTED: 'unwanted',
+    }
+    const servers = {
+      s: itServer({ OWN: 'own ${IT_WANTED}', LANG: 'de' }, { inheritEnv: ['IT_WANTED', 'IT_MISSING'] }),
+    }
+    const { client } = spawnProxy(t, servers, { env })
+    await client.open()
+    assert.deepEqual(said(await client.call('s__env')), {
+      HOME: '/home/it',
+      PATH: env.PATH,
+      LANG: 'de',
+      TZ: 'UTC',
+      IT_WANTED: 'wanted',
+      OWN: 'own wanted',
+    })
+  })
+
+  test('arguments reach them as they are written, through no shell', async (t) => {
+    const args = ['$HOME', '`id`', 'a b', '"', "'", '*', ';exit', '\\', '', 'é😀', '-', '--', '%PATH%', '\n']
+    const script = 'console.error(JSON.stringify(process.argv.slice(1)));setTimeout(()=>process.exit(3),50)'
+    const cwd = realpathSync(scratch(t))
+    const servers = { s: { command: process.execPath, args: ['-e', script, ...args], cwd, restart: false } }
+    const { proxy, attach, log } = await libraryProxy(t, servers)
+    const { client } = await attach()
+    await client.open()
+    await until(() => proxy.status()[0]?.state === 'error')
+    const line = log.find(({ details }) => details?.['stream'] === 'stderr')
+    assert.equal(line?.message, JSON.stringify(args.map((arg) => (arg === '--' ? arg : arg))))
+    assert.deepEqual(failure(await client.call('s__x')), [-32603, 's', 'unavailable'])
+  })
+})
+
+describe('children that say too much', () => {
+  test('100 MB on stderr block nothing, in lines and in one', { timeout: 30_000 }, async (t) => {
+    const { client } = spawnProxy(t, { s: itServer(), o: itServer() }, { args: ['--log-level', 'error'] })
+    await client.open()
+    for (const width of [100, 100 * MiB]) {
+      const flood = client.call('s__stderr-flood', { bytes: 100 * MiB, width: Math.min(width, MiB) })
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => client.call('o__nonce', { n: String(i) })))
+      assert.equal(answers.length, 20)
+      assert.deepEqual(said(await flood), {})
+    }
+  })
+
+  test('junk between 1,000 answers costs none of them', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+    await client.open()
+    const junk = [
+      'Loading…',
+      '{"level":30,"msg":"a log line in JSON"}',
+      '{"jsonrpc":"2.0"}',
+      '{"jsonrpc":"2.0","id":99999999,"result":{}}',
+      '[1,2',
+      '[]',
+      '\u0000\u0001',
+      '\u001b[31mred\u001b[0m',
+      '"a string"',
+      '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}',
+      '',
+      '{"jsonrpc":"2.0","method":"made/up","id":"x"}',
+    ]
+    const calls = Array.from({ length: 1000 }, (_, i) => client.call('s__junk', { n: String(i), lines: junk }))
+    const answers = await Promise.all(calls)
+    assert.deepEqual(
+      answers.map((heard) => textAt(said(heard), 'n')),
+      answers.map((_, i) => String(i)),
+    )
+  })
+
+  test('a log line that happens to have the id of a call is not its answer', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+    await client.open()
+    const lines = [
+      '{"level":30,"id":$ID,"msg":"a log line"}',
+      '{"id":$ID,"result":"not a message either"}',
+      '{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"7"}]}}',
+    ]
+    assert.equal(said(await client.call('s__raw', { lines })), 7)
+  })
+
+  test('an answer that cannot be given is an error for its call, at once', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+    await client.open()
+    const bad = [
+      '{"jsonrpc":"2.0","id":$ID}',
+      '{"jsonrpc":"2.0","id":$ID,"result":{},"error":{"code":1,"message":"m"}}',
+      '{"jsonrpc":"2.0","id":$ID,"id":$ID,"result":{}}',
+      '{"jsonrpc":"2.0","id":$ID,"Result":{},"result":{}}',
+      `{"jsonrpc":"2.0","id":$ID,"result":{"deep":${'['.repeat(200)}${']'.repeat(200)}}}`,
+    ]
+    for (const line of bad) {
+      assert.deepEqual(failure(await client.call('s__raw', { lines: [line] })), [-32603, 's', 'invalid-answer'], line)
+    }
+    const twice = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}'
+    await client.call('s__raw', { lines: [twice, twice] }, undefined, 'twice')
+    await client.call('s__nonce', { n: 'x' })
+    assert.equal(client.answersTo('twice'), 1)
+  })
+
+  test('a line of 100 MB costs the call that it answers, and nothing else', { timeout: 30_000 }, async (t) => {
+    const { client } = spawnProxy(t, { s: itServer() })
+    await client.open()
+    const large = client.call('s__big', { bytes: 100 * MiB, n: 'large' })
+    const small = client.call('s__nonce', { n: 'small' })
+    assert.deepEqual(failure(await large), [-32603, 's', 'too-large'])
+    assert.equal(textAt(said(await small), 'n'), 'small')
+  })
+
+  test('a line of a client over the limit is refused with its id, and the next one served', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open()
+    const large = proxy.client.call('s__nonce', { n: 'x'.repeat(17 * MiB) }, undefined, 'large')
+    assert.equal(at((await large).value, 'error', 'code'), -32600)
+    assert.equal(textAt(said(await proxy.client.call('s__nonce', { n: 'x' })), 'n'), 'x')
+    const fits = await proxy.client.call('s__nonce', { n: 'x'.repeat(15 * MiB) })
+    assert.equal(textAt(said(fits), 'n').length, 15 * MiB)
+  })
+})
+
+describe('a client that does not read', () => {
+  const rss = ({ child }: Spawned): number => {
+    const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024
+  }
+
+  /** Waits until the memory of the proxy has not grown for a while. */
+  async function settled(proxy: Spawned): Promise<number> {
+    let most = rss(proxy)
+    for (let still = 0; still < 15; still++) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      const now = rss(proxy)
+      if (now > most + MiB) still = 0
+      most = Math.max(most, now)
+    }
+    return most
+  }
+
+  const skip = process.platform !== 'linux'
+
+  test('answers wait in the server, not in memory, and all come when it reads', { skip, timeout: 30_000 }, async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open()
+    await proxy.client.call('s__big', { bytes: 2 * MiB, n: 'warm' })
+    const before = rss(proxy)
+    proxy.child.stdout.pause()
+    const calls = Array.from({ length: 100 }, (_, i) => proxy.client.call('s__big', { bytes: 2 * MiB, n: String(i) }))
+    const after = await settled(proxy)
+    proxy.child.stdout.resume()
+    const answers = await Promise.all(calls)
+    assert.deepEqual(
+      answers.map((heard) => textAt(said(heard), 'n')),
+      answers.map((_, i) => String(i)),
+    )
+    assert(after - before < 64 * MiB, `grew by ${Math.round((after - before) / MiB)} MB`)
+  })
+
+  test('so do progress and log messages', { skip, timeout: 30_000 }, async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open()
+    const filler = 'f'.repeat(100_000)
+    await proxy.client.call('s__work', { n: filler, steps: 20, ticks: 1, logs: true })
+    const before = rss(proxy)
+    const { length } = proxy.client.heard
+    proxy.child.stdout.pause()
+    const call = proxy.client.call('s__work', { n: filler, steps: 2000, ticks: 1, logs: true }, { progressToken: 1 })
+    const after = await settled(proxy)
+    proxy.child.stdout.resume()
+    await call
+    assert.equal(proxy.client.heard.length - length, 4001)
+    assert(after - before < 64 * MiB, `grew by ${Math.round((after - before) / MiB)} MB`)
+  })
+
+  test('a client that left while it was slow leaves no silence to the next one', async (t) => {
+    const { attach } = await libraryProxy(t, { s: itServer() })
+    const one = await attach()
+    await one.client.open()
+    await one.client.call('s__nonce', { n: 'x' })
+    one.connection.read(false)
+    for (let i = 0; i < 8; i++) {
+      const params = `{"name":"s__big","arguments":{"n":"${i}","bytes":${MiB}}}`
+      one.client.send(`{"jsonrpc":"2.0","id":"b${i}","method":"tools/call","params":${params}}`)
+    }
+    const two = await attach()
+    await two.client.open()
+    assert.equal(textAt(said(await two.client.call('s__nonce', { n: 'two' })), 'n'), 'two')
+    await one.connection.close()
+    await one.session.ended
+    assert.equal(textAt(said(await two.client.call('s__nonce', { n: 'again' })), 'n'), 'again')
+    const three = await attach()
+    await three.client.open()
+    assert.equal(textAt(said(await three.client.call('s__nonce', { n: 'three' })), 'n'), 'three')
+    assert(listAt(said(await three.client.call('s__seen')), 'lines').length > 0)
+  })
+})

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { lineAt, toLine } from '../../src/jsonrpc/line.js'
+import { type Edit, type WireBytes, splice } from '../../src/jsonrpc/splice.js'
+import { LineSplitter } from '../../src/transports/line-splitter.js'
+import { Outbox } from '../../src/transports/outbox.js'
+import { numRuns } from './runs.js'
+
+const LIMIT = 64
+
+function split(chunks: Iterable<Buffer>): string[] {
+  const said: string[] = []
+  const splitter = new LineSplitter(
+    {
+      line: (line) => said.push(line.toString('latin1')),
+      oversize: (id, bytes, isCall) => said.push(`OVERSIZE ${id} ${bytes} ${isCall}`),
+    },
+    LIMIT,
+  )
+  for (const chunk of chunks) splitter.push(chunk)
+  splitter.end()
+  return said
+}
+
+/** What the lines of a text are, read slowly. */
+function linesOf(bytes: Buffer): string[] {
+  return bytes
+    .toString('latin1')
+    .split('\n')
+    .map((line) =>
+      line.length > LIMIT ? `OVERSIZE undefined ${line.length} false` : line.replace(/\r$/, ''),
+    )
+    .filter((line) => line !== '')
+}
+
+function* chunksOf(bytes: Buffer, size: () => number): Iterable<Buffer> {
+  for (let at = 0; at < bytes.length;) {
+    const end = at + size()
+    yield Buffer.from(bytes.subarray(at, end))
+    at = end
+  }
+}
+
+const part = fc.oneof(
+  fc.constantFrom('\n', '\r\n', '\r', '\n\n', '{"a":1}', '\u2028', '\u0085', '😀', ' ', '\0', '"'),
+  fc
+    .constantFrom(LIMIT - 2, LIMIT - 1, LIMIT, LIMIT + 1, 3 * LIMIT)
+    .map((length) => `${'x'.repeat(length)}\n`),
+  fc.string({ maxLength: 20 }),
+)
+const stream = fc.array(part, { maxLength: 20 }).map((parts) => Buffer.from(parts.join('')))
+
+test('the same lines whatever the chunks', () => {
+  fc.assert(
+    fc.property(stream, fc.infiniteStream(fc.integer({ min: 1, max: 100 })), (bytes, random) => {
+      const lines = linesOf(bytes)
+      for (const size of [1, 2, 3, 7, 64 * 1024]) {
+        assert.deepEqual(split(chunksOf(bytes, () => size)), lines, `chunks of ${size}`)
+      }
+      assert.deepEqual(split(chunksOf(bytes, () => random.next().value)), lines)
+    }),
+    { numRuns: numRuns(300) },
+  )
+})
+
+/** Messages that lie in memory in every way in which messages do. */
+const messages = fc
+  .array(
+    fc.record({
+      text: fc.string({ maxLength: 40 }),
+      kind: fc.constantFrom('chunk', 'pool', 'own', 'edited', 'large'),
+    }),
+    {
+      maxLength: 30,
+    },
+  )
+  .map((wanted) => {
+    const texts = wanted.map(({ text, kind }) =>
+      (kind === 'large' ? text.repeat(500) : text).replaceAll('\n', ' '),
+    )
+    const chunk = Buffer.from(texts.map((text) => `${text}\n`).join(''))
+    let at = 0
+    return wanted.map(({ kind }, i): [string, WireBytes] => {
+      const text = texts[i] ?? ''
+      const end = at + Buffer.byteLength(text)
+      const view = lineAt(chunk, at, end)
+      at = end + 1
+      return [text, lying(kind, text, view)]
+    })
+  })
+
+function lying(kind: string, text: string, view: ReturnType<typeof lineAt>): WireBytes {
+  const whole: Edit = { start: 0, end: view.length, bytes: Buffer.from(text), why: 'name' }
+  switch (kind) {
+    case 'pool':
+      return splice(toLine(text), [])
+    case 'own': {
+      const memory = Buffer.allocUnsafeSlow(Buffer.byteLength(text) + 1)
+      memory.write(`${text}\n`)
+      return splice(lineAt(memory, 0, memory.length - 1), [])
+    }
+    case 'edited':
+      return splice(view, [whole])
+    default:
+      return splice(view, [])
+  }
+}
+
+test('what leaves is the messages, each with its line feed, wherever they lie', () => {
+  fc.assert(
+    fc.property(messages, fc.nat(30), (all, pause) => {
+      const outbox = new Outbox()
+      const written: Buffer[] = []
+      all.forEach(([, message], i) => {
+        if (i === pause) written.push(...outbox.take())
+        outbox.add(message)
+      })
+      const waiting = outbox.bytes
+      const rest = outbox.take()
+      assert.equal(Buffer.concat(rest).length, waiting)
+      const want = all.map(([text]) => `${text}\n`).join('')
+      assert.equal(Buffer.concat([...written, ...rest]).toString(), want)
+    }),
+    { numRuns: numRuns(400) },
+  )
+})
