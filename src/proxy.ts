@@ -2,12 +2,14 @@
 
 import { ArgumentChecks } from './arguments.js'
 import { type Configuration, resolveConfig, selectSchema } from './config.js'
+import type { Listener, Serving } from './http.js'
 import type { Connection } from './jsonrpc/connection.js'
 import type { PeerOptions } from './jsonrpc/peer.js'
 import type { Hop, WireTap } from './jsonrpc/wire-tap.js'
 import { limits as defaultLimits, type Limits } from './limits.js'
 import { LegacyClientLeg, type ServerIdentity } from './mcp/eras/legacy-client.js'
 import { LegacyServerLeg } from './mcp/eras/legacy-server.js'
+import type { Revision } from './mcp/revision.js'
 import { Reach } from './reach.js'
 import { realRuntime } from './runtime.js'
 import { Session } from './session.js'
@@ -34,6 +36,8 @@ export interface ProxyOptions {
 
 /** One client of the proxy. */
 export interface AttachedSession {
+  /** The protocol revision that the client speaks: negotiated, or assumed until then. */
+  readonly revision: Revision
   /** Resolves when the client is gone: its end of file, its `exit`, or a broken connection. */
   readonly ended: Promise<SessionEnd>
 }
@@ -42,6 +46,8 @@ export interface AttachedSession {
 export interface Proxy {
   /** Serves one client on a connection that has not been started. */
   attach(connection: Connection): Promise<AttachedSession>
+  /** Serves many clients, until the proxy is closed. */
+  serve(listener: Listener): Promise<Serving>
   /**
    * Uses a server that was started elsewhere as the first process of a configured one.
    *
@@ -87,6 +93,7 @@ class PooledProxy implements Proxy {
   readonly #checks: ArgumentChecks
   readonly #upstreams: readonly Upstream[]
   readonly #sessions = new Set<Session>()
+  readonly #serving = new Set<Serving>()
   readonly #startedAt: number
   #connections = 0
   #processes = 0
@@ -127,7 +134,18 @@ class PooledProxy implements Proxy {
     })
     this.#sessions.add(session)
     const ended = session.end.finally(() => this.#sessions.delete(session))
-    return Promise.resolve({ ended })
+    return Promise.resolve({
+      get revision() {
+        return session.revision
+      },
+      ended,
+    })
+  }
+
+  async serve(listener: Listener): Promise<Serving> {
+    const serving = await listener.serve(this, this.#identity.name, this.#log)
+    this.#serving.add(serving)
+    return serving
   }
 
   adopt(service: string, connection: Connection): boolean {
@@ -140,10 +158,12 @@ class PooledProxy implements Proxy {
   }
 
   async close(graceMs: number = this.#limits.drainMs): Promise<void> {
+    for (const serving of this.#serving) serving.stop()
     const sessions = [...this.#sessions]
     for (const session of sessions) session.drain(0, graceMs)
     await Promise.all(sessions.map((session) => session.end))
     await Promise.all(this.#upstreams.map((upstream) => upstream.close()))
+    await Promise.all([...this.#serving].map((serving) => serving.close()))
   }
 
   #open(config: ServerConfig): Upstream {
