@@ -17,6 +17,10 @@ async function run(command: Command): Promise<number> {
     const { runStdio } = await import('./cli/run-stdio.js')
     return runStdio(command, { program, argv })
   }
+  if (command.kind === 'http') {
+    const { runHttp } = await import('./cli/run-http.js')
+    return runHttp(command, { program, argv })
+  }
   if (command.kind === 'replay') {
     const { replayCommand } = await import('./replay/command.js')
     return replayCommand(command)

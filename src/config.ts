@@ -22,16 +22,9 @@ import { sharedFields } from './config/server-fields.js'
 import { programFolder } from './folder.js'
 import { nearest } from './nearest.js'
 
-export type {
-  Configuration,
-  CorsConfig,
-  Environment,
-  FrontConfig,
-  LoggingConfig,
-  SchemaConfig,
-} from './config/configuration.js'
-export { ConfigError, problemLine } from './config/problems.js'
-export type { ConfigErrorCode, ConfigProblem, ConfigWarning } from './config/problems.js'
+export type { Configuration, CorsConfig, Environment, SchemaConfig } from './config/configuration.js'
+export { ConfigError } from './config/problems.js'
+export type { ConfigProblem } from './config/problems.js'
 
 /** Where a configuration is looked for, and what the command line says about it. */
 export interface LoadOptions extends ConfigOverrides {

@@ -5,10 +5,12 @@
  */
 export { ConfigError, type ConfigProblem, type Configuration } from './config.js'
 export { FrameError, RpcError, TransportError } from './jsonrpc/errors.js'
+export { type HttpServerOptions, httpServer } from './http.js'
 export type { Connection, Sink } from './jsonrpc/connection.js'
 export { type Edit, type EditReason, editReasons } from './jsonrpc/splice.js'
 export type { ForwardEvent, Hop, WireEvent, WireTap } from './jsonrpc/wire-tap.js'
 export { type Limits, limits } from './limits.js'
+export type { Listener, ServedProxy, Serving } from './listener.js'
 export { type AttachedSession, type Proxy, type ProxyOptions, createProxy } from './proxy.js'
 export { realRuntime } from './runtime.js'
 export type { SessionEnd } from './session-parts.js'

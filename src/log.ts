@@ -14,7 +14,7 @@ import type { LogLevel, LogRecord, LogSink } from './upstream/host.js'
 
 export { escapeText } from './log/escape.js'
 export { loadPaint, noPaint, wantsColors } from './log/paint.js'
-export type { Paint, PaintRole } from './log/paint.js'
+export type { Paint } from './log/paint.js'
 export type { LogLevel, LogRecord, LogSink } from './upstream/host.js'
 
 /** Bytes that wait for a slow reader of stderr; lines on top of it are dropped and counted. */

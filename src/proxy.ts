@@ -2,11 +2,11 @@
 
 import { ArgumentChecks } from './arguments.js'
 import { type Configuration, resolveConfig, selectSchema } from './config.js'
-import type { Listener, Serving } from './http.js'
 import type { Connection } from './jsonrpc/connection.js'
 import type { PeerOptions } from './jsonrpc/peer.js'
 import type { Hop, WireTap } from './jsonrpc/wire-tap.js'
 import { limits as defaultLimits, type Limits } from './limits.js'
+import type { Listener, Serving } from './listener.js'
 import { LegacyClientLeg, type ServerIdentity } from './mcp/eras/legacy-client.js'
 import { LegacyServerLeg } from './mcp/eras/legacy-server.js'
 import type { Revision } from './mcp/revision.js'
@@ -168,16 +168,12 @@ class PooledProxy implements Proxy {
 
   #open(config: ServerConfig): Upstream {
     const why = config.unavailable
-    const upstream = why === undefined ? openUpstream(config, this.#around()) : undefined
     if (config.kind === 'stdio' && config.memoryLimitBytes !== undefined) {
       const message = 'memoryLimitMB is not enforced by this version'
       this.#log({ level: 'warn', service: config.name, message })
     }
-    if (upstream !== undefined) return upstream
-    const message = why ?? `'${config.name}' is of kind ${config.kind}, which this version does not serve`
     // The configuration has warned of what it found itself.
-    if (why === undefined) this.#log({ level: 'warn', service: config.name, message })
-    return new UnavailableUpstream(config, message)
+    return why === undefined ? openUpstream(config, this.#around()) : new UnavailableUpstream(config, why)
   }
 
   #around(): PoolSurroundings {

@@ -85,7 +85,7 @@ export class Router {
 
   #unknownName(call: Call, kind: 'tools' | 'prompts', name: string): void {
     const down = this.#parts.lanes.find((lane) => isDown(lane) && mayHave(lane, name))
-    if (down !== undefined) return call.fail(unavailable(down))
+    if (down !== undefined) return call.fail(down.refusal ?? unavailable(down))
     const near = nearest(name, this.#parts.catalog.names(kind), NEAREST_MAX)
     call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
   }

@@ -15,8 +15,8 @@ export interface RouteParts {
   /** `serverInfo.name`. */
   readonly name: string
   /** The pages, as JSON text. */
-  health(): string
-  status(): string
+  readonly health: () => string
+  readonly status: () => string
 }
 
 /** Finds what stands at a path. */

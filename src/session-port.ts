@@ -5,7 +5,7 @@ import type { Peer } from './jsonrpc/peer.js'
 import type { Edit } from './jsonrpc/splice.js'
 import type { Asker, Call, ClientPort, ClientProfile } from './mcp/call.js'
 import type { ClientLeg } from './mcp/eras/leg.js'
-import { methodNotFound } from './mcp/error-codes.js'
+import { clientGone, methodNotFound } from './mcp/error-codes.js'
 import { listShapes } from './mcp/lists.js'
 import type { ListKind } from './mcp/method-row.js'
 import { severity } from './mcp/methods/logging.js'
@@ -95,6 +95,12 @@ export class SessionPort implements ClientPort {
   forget(asker: Asker): void {
     this.#dropEarly((early) => early.asker === asker)
     this.questions.forget(asker)
+  }
+
+  /** The client is gone: servers that asked it something are told, since others may still need them. */
+  gone(unanswered: readonly Question[]): void {
+    for (const { asker, id } of unanswered) asker.refused(id, clientGone())
+    for (const { asker, frame } of this.#early.splice(0)) asker.refused(frame.id, clientGone())
   }
 
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {

@@ -155,7 +155,8 @@ export class Session implements PeerOwner<Question> {
     this.drain()
   }
 
-  closed(_unanswered: readonly Question[], cause: TransportError | undefined): void {
+  closed(unanswered: readonly Question[], cause: TransportError | undefined): void {
+    this.#port.gone(unanswered)
     for (const call of this.#calls.values()) call.cancel(undefined)
     this.#draining?.timer.cancel()
     const exitCode = this.#draining?.exitCode ?? 0

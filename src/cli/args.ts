@@ -4,18 +4,22 @@ import type { LogLevel } from '../log.js'
 import { nearest } from '../nearest.js'
 import { options, spelled } from './options.js'
 import type { Mode } from './options.js'
+import type { ServeOptions } from './surroundings.js'
 import { readTokens, usage } from './tokens.js'
 import type { Tokens, Usage } from './tokens.js'
 
 /** Serve one schema on stdin and stdout. */
-export interface StdioCommand {
+export interface StdioCommand extends ServeOptions {
   readonly kind: 'stdio'
   readonly schema: string
-  readonly config: string | undefined
-  readonly record: string | undefined
-  readonly timeoutMs: number | undefined
-  readonly logLevel: LogLevel | undefined
-  readonly silent: boolean
+}
+
+/** Serve every enabled schema on HTTP; what is undefined is as the configuration says. */
+export interface HttpCommand extends ServeOptions {
+  readonly kind: 'http'
+  readonly port: number | undefined
+  readonly host: string | undefined
+  readonly allowUnauthenticated: boolean
 }
 
 export interface CheckCommand {
@@ -37,6 +41,7 @@ export interface ReplayCommand {
 /** What one command line asks for. */
 export type Command =
   | StdioCommand
+  | HttpCommand
   | CheckCommand
   | ReplayCommand
   | { readonly kind: 'help' }
@@ -48,6 +53,7 @@ export type Command =
 const subCommands: readonly string[] = ['stdio', 'http', 'replay']
 const replayTimeoutMsDefault = 30_000
 const timeoutMsMax = 2_147_483_647
+const PORT_MAX = 65_535
 
 export function parseArguments(argv: readonly string[]): Command {
   const tokens = readTokens(argv)
@@ -125,6 +131,9 @@ function mistakeInValues({ values }: Tokens): Usage | undefined {
   const timeout = values.get('timeout')
   if (timeout !== undefined && millisecondsOf(timeout) === undefined)
     return usage(`--timeout is "${timeout}"`, `it must be a number of milliseconds from 1 to ${timeoutMsMax}`)
+  const port = values.get('port')
+  if (port !== undefined && portOf(port) === undefined)
+    return usage(`--port is "${port}"`, `it must be a number from 0 to ${PORT_MAX}`)
   const level = values.get('log-level')
   if (level !== undefined && logLevelOf(level) === undefined)
     return usage(`--log-level is "${level}"`, 'it must be error, warn, info or debug')
@@ -138,6 +147,11 @@ function mistakeInValues({ values }: Tokens): Usage | undefined {
 function millisecondsOf(text: string): number | undefined {
   const ms = /^\d{1,10}$/.test(text) ? Number(text) : 0
   return ms >= 1 && ms <= timeoutMsMax ? ms : undefined
+}
+
+function portOf(text: string): number | undefined {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : PORT_MAX + 1
+  return port <= PORT_MAX ? port : undefined
 }
 
 function logLevelOf(text: string | undefined): LogLevel | undefined {
@@ -160,17 +174,29 @@ function commandOf(tokens: Tokens): Command {
     case 'stdio':
       return stdioOf(tokens)
     case 'http':
-      return { kind: 'unserved', asked: values.has('url') ? '--url' : '--http' }
     case undefined:
       break
   }
-  return { kind: 'unserved', asked: 'HTTP, which is what no mode at all means,' }
+  return values.has('url') ? { kind: 'unserved', asked: '--url' } : httpOf(tokens)
 }
 
-function stdioOf({ values }: Tokens): StdioCommand {
+function stdioOf(tokens: Tokens): StdioCommand {
+  return { kind: 'stdio', schema: tokens.values.get('schema') ?? 'default', ...serveOptionsOf(tokens) }
+}
+
+function httpOf(tokens: Tokens): HttpCommand {
+  const { values } = tokens
   return {
-    kind: 'stdio',
-    schema: values.get('schema') ?? 'default',
+    kind: 'http',
+    port: portOf(values.get('port') ?? ''),
+    host: values.get('host'),
+    allowUnauthenticated: values.has('allow-unauthenticated'),
+    ...serveOptionsOf(tokens),
+  }
+}
+
+function serveOptionsOf({ values }: Tokens): ServeOptions {
+  return {
     config: values.get('config'),
     record: values.get('record'),
     timeoutMs: millisecondsOf(values.get('timeout') ?? ''),

@@ -1,4 +1,4 @@
-// What a person sees on stderr when the stdio mode is ready.
+// What a person sees on stderr when a serving mode is ready.
 
 import type { Configuration, SchemaConfig } from '../config.js'
 import { escapeText } from '../log.js'
@@ -17,18 +17,50 @@ export function stdioBanner(
   { name, version, config, schema, isInteractive }: BannerFacts,
   paint: Paint,
 ): string {
-  const enabled = schema.servers.filter(({ disabled }) => !disabled).map((server) => server.name)
-  const count = `${enabled.length} ${enabled.length === 1 ? 'server' : 'servers'}`
-  const names = enabled.length === 0 ? '' : `: ${namesShown(enabled)}`
   return [
     paint('title', escapeText(`${name} ${version}`)),
     `  mode     stdio`,
-    `  schema   ${escapeText(`${schema.name} (${count}${names})`)}`,
+    `  schema   ${escapeText(schemaLine(schema))}`,
     `  config   ${escapeText(config.source)}`,
     `${paint('info', 'JSON-RPC 2.0 ready')}: one message per line on stdin, answers on stdout${isInteractive ? ', Ctrl-D ends' : ''}`,
     `  try      {"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
     '',
   ].join('\n')
+}
+
+export interface HttpBannerFacts {
+  readonly name: string
+  readonly version: string
+  readonly config: Configuration
+  readonly url: string
+  readonly needsToken: boolean
+}
+
+export function httpBanner(
+  { name, version, config, url, needsToken }: HttpBannerFacts,
+  paint: Paint,
+): string {
+  const enabled = [...config.schemas.values()].filter((schema) => schema.enabled)
+  return [
+    paint('title', escapeText(`${name} ${version}`)),
+    `  mode     http${needsToken ? ', with a bearer token' : ''}`,
+    ...enabled.map((schema) => `  schema   ${escapeText(`${schemaLine(schema)} at ${pathOf(schema)}`)}`),
+    `  config   ${escapeText(config.source)}`,
+    `${paint('info', 'JSON-RPC 2.0 ready')}: POST to ${url}${pathOf(enabled[0])}, Ctrl-C ends`,
+    `  status   ${url}/api/status`,
+    '',
+  ].join('\n')
+}
+
+function pathOf(schema: SchemaConfig | undefined): string {
+  if (schema === undefined) return ''
+  return schema.name === 'default' ? '/mcp' : `/api/${encodeURIComponent(schema.name)}/mcp`
+}
+
+function schemaLine({ name, servers }: SchemaConfig): string {
+  const enabled = servers.filter(({ disabled }) => !disabled).map((server) => server.name)
+  const count = `${enabled.length} ${enabled.length === 1 ? 'server' : 'servers'}`
+  return `${name} (${count}${enabled.length === 0 ? '' : `: ${namesShown(enabled)}`})`
 }
 
 const namesShownMax = 8

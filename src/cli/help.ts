@@ -8,8 +8,9 @@ export function helpText(program: string): string {
   return `${program}: many MCP servers as one
 
 Usage
+  ${program} [--http] [--port N] [--host HOST] [--config FILE]
   ${program} --stdio [--schema=NAME] [--config FILE]
-  ${program} stdio --mcp-config FILE       the same as --stdio --config FILE
+  ${program} stdio --mcp-config FILE       the same as --stdio --config FILE; likewise http
   ${program} --check [FILE]
   ${program} replay FILE.jsonl... [-- COMMAND | --url URL]
 
@@ -17,7 +18,11 @@ Modes
   --stdio   Serves one schema to one client: one JSON-RPC message per line on stdin and stdout.
             Logs and everything else go to stderr. Only the servers of that schema are started.
   replay    Replays recorded transcripts against a server and compares its answers.
-  This version serves stdio only: --http, --port, --host, and --url without replay, are refused.
+  --http    Serves every enabled schema to many clients; also what no mode at all means.
+            POST /mcp is the schema "default", POST /api/NAME/mcp any other; GET / names all paths.
+            Listens on this machine only. Any other --host needs a token (server.token in the
+            configuration, or $MCPS_PROXY_TOKEN) or --allow-unauthenticated.
+  This version refuses --url without replay.
 
 Schemas
   A schema is a named group of servers in the configuration. Without --schema it is "default",
@@ -37,6 +42,9 @@ Examples
   ${program} --stdio
   ${program} --stdio --schema=workspace
   ${program} --stdio --schema workspace --config ./mcp.json --record session.jsonl
+  ${program} --http --port 8080
+  curl -s http://127.0.0.1:3095/mcp -H 'Content-Type: application/json' \\
+    -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
   echo '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' | ${program} --stdio --silent
   ${program} --check ./mcp.json
 

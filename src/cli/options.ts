@@ -53,9 +53,12 @@ export const options: readonly Option[] = [
   option('help', 'Show this help', { aliases: ['h'] }),
   option('version', 'Show the version', { aliases: ['V'] }),
   valued('url', 'URL', 'The server to replay against; only with replay', { modes: ['http', 'replay'] }),
-  option('http', '', { modes: ['http', 'check'] }),
-  valued('port', 'N', '', { aliases: ['p'], modes: ['http'] }),
-  valued('host', 'HOST', '', { modes: ['http'] }),
+  option('http', 'Serve every enabled schema on HTTP; what no mode at all means', {
+    modes: ['http', 'check'],
+  }),
+  valued('port', 'N', 'TCP port (default: 3095); 0 takes a free one', { aliases: ['p'], modes: ['http'] }),
+  valued('host', 'HOST', 'Address to listen on (default: 127.0.0.1)', { modes: ['http'] }),
+  option('allow-unauthenticated', 'Listen beyond this machine without a token', { modes: ['http'] }),
 ]
 
 /** How a person types it. */

@@ -20,7 +20,10 @@ export interface Reply {
 }
 
 /** What was asked for goes to stdout, what is wrong to stderr. */
-export function replyTo(command: Exclude<Command, { kind: 'stdio' | 'replay' }>, program: string): Reply {
+export function replyTo(
+  command: Exclude<Command, { kind: 'stdio' | 'http' | 'replay' }>,
+  program: string,
+): Reply {
   switch (command.kind) {
     case 'help':
       return { exitCode: 0, stream: 'stdout', text: helpText(program) }
@@ -41,7 +44,7 @@ function usageText({ problem, hint }: Usage, program: string): string {
 }
 
 function unservedText(asked: string, program: string): string {
-  return `${program}: ${asked} is not in this version, which serves stdio only
+  return `${program}: ${asked} is not in this version
 Start it with: ${program} --stdio
 More: ${program} --help
 `

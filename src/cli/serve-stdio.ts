@@ -3,7 +3,7 @@
 import process from 'node:process'
 import type { Configuration, SchemaConfig } from '../config.js'
 import { memberPath } from '../config/problems.js'
-import { createProxy, realRuntime, stdio } from '../index.js'
+import { createProxy, limits, realRuntime, stdio } from '../index.js'
 import type { Runtime, WireTap } from '../index.js'
 import type { Logger, Paint } from '../log.js'
 import { version } from '../version.js'
@@ -38,7 +38,7 @@ export async function serveStdio(run: StdioRun, tap: WireTap | undefined): Promi
     ...(tap === undefined ? {} : { tap }),
   })
   try {
-    const session = await proxy.attach(stdio())
+    const session = await proxy.attach(stdio(limits.session.ndjson))
     announce(run)
     const left = session.ended.then(({ exitCode }) => exitCode)
     return await Promise.race([left, endings.ended])

@@ -11,7 +11,7 @@ import { field, optional } from './section.js'
 import type { FieldsOf } from './section.js'
 
 /** The time that a call may take when nothing says otherwise. */
-export const callTimeoutMsDefault = 30_000
+const callTimeoutMsDefault = 30_000
 
 const names = list(text())
 

@@ -14,7 +14,7 @@ import type { ConfigErrorCode } from './problems.js'
 import { fromHome } from './server.js'
 
 /** Largest configuration file: a thousand servers fit, a log or an image given by mistake does not. */
-export const configBytesMax: number = 1024 * 1024
+const configBytesMax: number = 1024 * 1024
 
 /** A file that was found and read. */
 export interface ConfigFile {

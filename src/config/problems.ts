@@ -43,7 +43,7 @@ export class ConfigError extends Error {
 }
 
 /** One problem as one line of text, safe for a terminal. */
-export function problemLine({ path, problem, hint }: ConfigProblem): string {
+function problemLine({ path, problem, hint }: ConfigProblem): string {
   const where = path === '' ? '' : `${path} `
   return escapeText(`  ${where}${problem}${hint === '' ? '' : `; ${hint}`}`)
 }

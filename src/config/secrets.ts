@@ -9,7 +9,7 @@
 // costs a readable log.
 
 /** Shorter values are not looked for. */
-export const secretLengthMin = 6
+const secretLengthMin = 6
 
 const publicNames: ReadonlySet<string> = new Set(
   'HOME LOGNAME PATH SHELL TERM USER USERNAME LANG TZ TMPDIR TEMP TMP PWD HOSTNAME NODE_ENV EDITOR DISPLAY'.split(

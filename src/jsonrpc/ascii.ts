@@ -1,20 +1,13 @@
 // The bytes that JSON gives a meaning, by name.
 
-/** What is read behind the last byte. */
-export const END = -1
-
-export const TAB = 0x09
+const TAB = 0x09
+const NINE = 0x39
 export const LF = 0x0a
 export const CR = 0x0d
 export const SPACE = 0x20
 export const QUOTE = 0x22
-export const PLUS = 0x2b
 export const COMMA = 0x2c
-export const MINUS = 0x2d
-export const DOT = 0x2e
-export const SLASH = 0x2f
 export const ZERO = 0x30
-export const NINE = 0x39
 export const COLON = 0x3a
 export const OPEN_ARRAY = 0x5b
 export const BACKSLASH = 0x5c

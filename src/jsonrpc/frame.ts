@@ -4,7 +4,7 @@
 // count from the start of `line`; `multiline` says that a line break stands
 // between its tokens, which must not go out.
 
-import { ambiguity, routedNames, spellings } from './ambiguity.js'
+import { ambiguity, spellings } from './ambiguity.js'
 import { OPEN_OBJECT } from './ascii.js'
 import { FrameError } from './errors.js'
 import { IdFinder } from './id-finder.js'
@@ -12,6 +12,7 @@ import { hasLineBreaks } from './line-safe.js'
 import type { Line } from './line.js'
 import { Members, isKey } from './members.js'
 import { type RequestId, readId } from './request-id.js'
+import { envelopeNames, metaNames, paramsNames } from './routed-names.js'
 import { Scanner, type Span } from './scan.js'
 import { stringAt } from './text.js'
 
@@ -72,26 +73,13 @@ export interface FrameLimits {
 
 export const defaultFrameLimits: FrameLimits = { depthMax: 128, methodBytesMax: 256 }
 
-const envelopeNames = routedNames(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
-const paramsNames = routedNames([
-  '_meta',
-  'name',
-  'arguments',
-  'uri',
-  'ref',
-  'cursor',
-  'level',
-  'requestId',
-  'progressToken',
-  'protocolVersion',
-  'capabilities',
-])
-const metaNames = routedNames(['progressToken'])
-
 /** How many members an object may have whose keys are compared; no real message comes near. */
 const MEMBERS_MAX = 1024
 
 const NULL = 0x6e
+
+/** Of an object that is not there; most messages have no `_meta`, and answers no `params`. */
+const noMembers = new Members(Buffer.alloc(0))
 
 /**
  * Reads one message.
@@ -123,8 +111,8 @@ class FrameReader {
   readonly #limits: FrameLimits
   readonly #scanner: Scanner
   readonly #envelope: Members
-  readonly #params: Members
-  readonly #meta: Members
+  #params: Members = noMembers
+  #meta: Members = noMembers
   /** The id that an error may be addressed to. */
   #asker: RequestId | undefined
 
@@ -133,8 +121,6 @@ class FrameReader {
     this.#limits = limits
     this.#scanner = new Scanner(line, limits.depthMax)
     this.#envelope = new Members(line)
-    this.#params = new Members(line)
-    this.#meta = new Members(line)
   }
 
   read(): Frame {
@@ -161,9 +147,15 @@ class FrameReader {
     return scanner.closed(end)
   }
 
+  /** Where the members of the object with this key go, if it is one that is gone into. */
   #nested(key: number, keyEnd: number, depth: number): Members | undefined {
-    if (depth === 1) return isKey(this.#line, key, keyEnd, 'params') ? this.#params : undefined
-    return depth === 2 && isKey(this.#line, key, keyEnd, '_meta') ? this.#meta : undefined
+    if (depth === 1 && isKey(this.#line, key, keyEnd, 'params')) {
+      this.#params = new Members(this.#line)
+      return this.#params
+    }
+    if (depth !== 2 || !isKey(this.#line, key, keyEnd, '_meta')) return undefined
+    this.#meta = new Members(this.#line)
+    return this.#meta
   }
 
   #notAnObject(start: number): never {
@@ -176,16 +168,15 @@ class FrameReader {
     const isNull = idSpan !== undefined && this.#line[idSpan.start] === NULL
     const id = idSpan === undefined || isNull ? undefined : readId(this.#line, idSpan.start, idSpan.end)
     const method = this.#envelope.span('method')
-    this.#asker = this.#isAnswer() ? undefined : id
+    // The id of an answer is not its sender's own.
+    this.#asker = method === undefined && this.#hasOutcome() ? undefined : id
     this.#refuseAmbiguity()
     this.#refuseOtherVersions()
     if (method === undefined) return this.#response(multiline, id, idSpan)
     return this.#call(multiline, id, idSpan, method)
   }
 
-  /** The id of an answer is not its sender's own. */
-  #isAnswer(): boolean {
-    if (this.#envelope.span('method') !== undefined) return false
+  #hasOutcome(): boolean {
     return this.#envelope.span('result') !== undefined || this.#envelope.span('error') !== undefined
   }
 
@@ -193,9 +184,7 @@ class FrameReader {
     const line = this.#line
     const method = this.#method(methodSpan)
     const params = this.#readParams()
-    if (this.#envelope.span('result') !== undefined || this.#envelope.span('error') !== undefined) {
-      this.#invalid("a message with 'method' has no 'result' or 'error'")
-    }
+    if (this.#hasOutcome()) this.#invalid("a message with 'method' has no 'result' or 'error'")
     if (idSpan === undefined) return { kind: 'notification', line, multiline, method, params }
     if (id === undefined)
       throw new FrameError('FRAME_ID', "'id' must be a string or an integer", idSpan.start)

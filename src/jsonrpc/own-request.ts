@@ -2,6 +2,7 @@
 
 import { TransportError } from './errors.js'
 import type { ResponseFrame } from './frame.js'
+import type { MintedId } from './request-id.js'
 
 /** Settles once, with the answer or with the end of the connection. */
 export class OwnRequest {
@@ -19,4 +20,11 @@ export class OwnRequest {
   settle(outcome: ResponseFrame | TransportError): void {
     this.#settle(outcome)
   }
+}
+
+/** A request of the proxy's own: its id, and the answer to come. */
+export interface Asked {
+  readonly id: MintedId
+  /** Rejects with TransportError when the connection ends first. */
+  readonly answer: Promise<ResponseFrame>
 }

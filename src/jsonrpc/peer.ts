@@ -19,19 +19,13 @@ import { Forwarder } from './forwarder.js'
 import { withId } from './id-edit.js'
 import { Inflight } from './inflight.js'
 import type { Line } from './line.js'
-import { OwnRequest } from './own-request.js'
+import { type Asked, OwnRequest } from './own-request.js'
 import type { PeerOptions, PeerOwner } from './peer-owner.js'
 import type { MintedId, RequestId } from './request-id.js'
 import type { Edit, WireBytes } from './splice.js'
 
+export type { Asked } from './own-request.js'
 export type { PeerOptions, PeerOwner } from './peer-owner.js'
-
-/** A request of the proxy's own: its id, and the answer to come. */
-export interface Asked {
-  readonly id: MintedId
-  /** Rejects with TransportError when the connection ends first. */
-  readonly answer: Promise<ResponseFrame>
-}
 
 /** Reads, writes and matches the messages of one connection; `E` is what a forwarded request leaves behind. */
 export class Peer<E extends object> {
@@ -50,22 +44,14 @@ export class Peer<E extends object> {
     this.#forwarder = new Forwarder(options.forwarded, (cause) => this.#abort(cause))
   }
 
-  get connection(): Connection {
-    return this.#connection
-  }
-
   get open(): boolean {
     return !this.#closed
-  }
-
-  get inflight(): number {
-    return this.#inflight.size
   }
 
   /** Begins to deliver; the owner is told of nothing before. */
   start(): void {
     const sink: Sink = {
-      message: (line, during) => this.#guard(() => this.#message(line, during)),
+      message: (line, during) => this.#guarded(line, during),
       failed: (id, error) => this.#guard(() => this.#failed(id, error)),
       oversize: (id, bytes, isCall) => this.#guard(() => this.#oversize(id, bytes, isCall)),
       drained: () => this.#guard(() => this.#owner.drained()),
@@ -233,13 +219,26 @@ export class Peer<E extends object> {
     }
   }
 
+  /** Without a closure for every message. */
+  #guarded(line: Line, during: RequestId | undefined): void {
+    try {
+      this.#message(line, during)
+    } catch (error) {
+      this.#faulty(error)
+    }
+  }
+
   /** A fault in handling one message ends this connection, never the process that others share. */
   #guard(handle: () => void): void {
     try {
       handle()
     } catch (error) {
-      this.#abort(new TransportError('TRANSPORT_IO', 'handling a message failed', { cause: error }))
+      this.#faulty(error)
     }
+  }
+
+  #faulty(cause: unknown): void {
+    this.#abort(new TransportError('TRANSPORT_IO', 'handling a message failed', { cause }))
   }
 
   #abort(cause: TransportError): void {

@@ -7,7 +7,7 @@
 import type { Redactor } from './redact.js'
 
 /** Longest text of one value, in UTF-16 units; the rest is counted, not shown. */
-export const logTextLengthMax: number = 8 * 1024
+const logTextLengthMax: number = 8 * 1024
 
 /** Deepest nesting that is shown: an error, its cause, and their details. */
 const depthMax = 6

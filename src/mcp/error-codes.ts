@@ -78,8 +78,22 @@ export function invalidArguments(message: string, data: Readonly<Record<string, 
 }
 
 /** An upstream cannot serve; `message` says what happened, in words. */
-export function upstreamFailed(service: string, reason: FailureReason, message: string): ErrorBody {
-  return { code: INTERNAL_ERROR, message, data: write({ service, reason }) }
+export function upstreamFailed(
+  service: string,
+  reason: FailureReason,
+  message: string,
+  details: Readonly<Record<string, unknown>> = {},
+): ErrorBody {
+  return { code: INTERNAL_ERROR, message, data: write({ service, reason, ...details }) }
+}
+
+/** An upstream refuses our credentials; `message` says which variable holds them, where that is known. */
+export function authenticationFailed(
+  service: string,
+  message: string,
+  details: Readonly<Record<string, unknown>> = {},
+): ErrorBody {
+  return { code: INTERNAL_ERROR, message, data: write({ service, ...details }) }
 }
 
 export function shuttingDown(): ErrorBody {
@@ -93,6 +107,11 @@ export function shuttingDown(): ErrorBody {
 /** Said to a server whose question did not get to a client. */
 export function clientUnreachable(): ErrorBody {
   return { code: INTERNAL_ERROR, message: 'The client cannot be reached' }
+}
+
+/** What a server is told that asked a client which has left. */
+export function clientGone(): ErrorBody {
+  return { code: INTERNAL_ERROR, message: 'The client is gone' }
 }
 
 export function tooManyCalls(): ErrorBody {

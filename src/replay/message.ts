@@ -13,7 +13,7 @@ export type Address =
   | { readonly kind: 'bytes' }
 
 /** Stands for the id of an answer that has none, or `null`. */
-export const NO_ID = 'none'
+const NO_ID = 'none'
 
 export function addressOf(tree: JsonNode | undefined): Address {
   if (tree === undefined) return { kind: 'bytes' }

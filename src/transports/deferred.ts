@@ -4,6 +4,7 @@ import type { Connection, Sink } from '../jsonrpc/connection.js'
 import { TransportError } from '../jsonrpc/errors.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
+import { sinkWith } from './sink.js'
 
 interface Waiting {
   readonly bytes: WireBytes
@@ -43,7 +44,7 @@ export class DeferredConnection implements Connection {
   }
 
   start(sink: Sink): void {
-    this.#sink = { ...sink, closed: (cause) => this.#end(cause, sink) }
+    this.#sink = sinkWith(sink, { closed: (cause) => this.#end(cause, sink) })
     if (this.#closed) setImmediate(() => sink.closed(undefined))
     else this.#inner?.start(this.#sink)
   }

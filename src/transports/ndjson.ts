@@ -18,7 +18,7 @@ export interface NdjsonOptions {
   readonly closeWaitMs: number
 }
 
-export const defaultNdjsonOptions: NdjsonOptions = {
+const defaultNdjsonOptions: NdjsonOptions = {
   lineBytesMax: 64 * 1024 * 1024,
   backlogBytesHigh: 1024 * 1024,
   closeWaitMs: 2000,

@@ -59,6 +59,10 @@ export class Audience {
     return this.#followers.keys()
   }
 
+  get isFollowed(): boolean {
+    return this.#followers.size > 0
+  }
+
   follow(client: ClientPort, uri: string): void {
     const followers = this.#followers.get(uri) ?? new Set()
     followers.add(client)

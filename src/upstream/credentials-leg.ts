@@ -8,6 +8,7 @@ import type { Call, Outcome } from '../mcp/call.js'
 import type { ClientCapabilities } from '../mcp/capabilities.js'
 import { authenticationFailed } from '../mcp/error-codes.js'
 import type { Opened, ServerLeg, ServerVoice } from '../mcp/eras/leg.js'
+import { googleAuthOf } from './google-auth.js'
 import type { HttpServerConfig } from './server-config.js'
 
 /** Such a result is one short sentence; longer ones are not looked at. */
@@ -39,6 +40,7 @@ export class CredentialsLeg implements ServerLeg {
 
 function saysUnauthorized(frame: ResponseFrame): boolean {
   if (frame.line.length > SENTENCE_BYTES_MAX || frame.kind !== 'result') return false
+  if (!frame.line.includes('-401') && !frame.line.includes('Api key not found')) return false
   const text = frame.line.toString('utf8')
   return isErrorMember.test(text) && saysNoKey.test(text)
 }
@@ -46,8 +48,19 @@ function saysUnauthorized(frame: ResponseFrame): boolean {
 /** What a refusal of our credentials means for this server, by the variable that holds them. */
 export function refusalMessage(config: HttpServerConfig, status: number | undefined): string {
   const { variables } = config
+  if (googleAuthOf(config) !== undefined) return googleRefusal(config, status)
   const variable = variables.find((name) => /KEY|TOKEN|SECRET|PASS|AUTH/i.test(name)) ?? variables[0]
   if (variable !== undefined) return `Authentication failed: Invalid or missing ${variable}`
   const how = status === undefined ? '' : ` (HTTP ${status})`
   return `Authentication failed: '${config.name}' refused the request${how}; check its headers`
+}
+
+function googleRefusal(config: HttpServerConfig, status: number | undefined): string {
+  const { audience = '', impersonate } = googleAuthOf(config) ?? {}
+  const who = impersonate ?? 'the account of the credentials'
+  const remedy =
+    status === 403
+      ? `give ${who} the role roles/run.invoker on the service`
+      : `check that the audience ${audience} is that of the service, and that ${who} may invoke it`
+  return `Authentication failed: '${config.name}' refused the ID token${status === undefined ? '' : ` (HTTP ${status})`}; ${remedy}`
 }

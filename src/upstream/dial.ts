@@ -1,6 +1,7 @@
 // A way to reach one server once: a process, later an origin.
 
 import type { Connection } from '../jsonrpc/connection.js'
+import type { FailureReason } from '../mcp/error-codes.js'
 
 /** One reached server, before anything was said to it. */
 export interface Dialed {
@@ -16,8 +17,10 @@ export interface Dialed {
 }
 
 export interface DialEnd {
-  readonly reason: 'spawn-failed' | 'exited' | 'closed'
+  readonly reason: FailureReason
   readonly message: string
+  /** What a client may be told besides. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined
 }
 
 export type Dial = () => Dialed

@@ -23,7 +23,7 @@ const windows = [
 ]
 
 /** The whole environment of a child: the allow-list, what it may inherit besides, and its own. */
-export function childEnvironment(
+function childEnvironment(
   own: Readonly<Record<string, string | undefined>>,
   inherit: readonly string[],
   configured: Readonly<Record<string, string>>,

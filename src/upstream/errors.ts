@@ -1,16 +1,24 @@
 import type { ErrorBody } from '../jsonrpc/build.js'
-import { type FailureReason, upstreamFailed } from '../mcp/error-codes.js'
+import type { TransportError, TransportErrorCode } from '../jsonrpc/errors.js'
+import { type FailureReason, authenticationFailed, upstreamFailed } from '../mcp/error-codes.js'
+
+export interface UpstreamErrorOptions extends ErrorOptions {
+  /** What a client may be told besides. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined
+}
 
 /** An upstream cannot serve. Its `code` is `UPSTREAM_` and the reason in capitals. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError'
   readonly service: string
   readonly reason: FailureReason
+  readonly details: Readonly<Record<string, unknown>> | undefined
 
-  constructor(service: string, reason: FailureReason, message: string, options?: ErrorOptions) {
+  constructor(service: string, reason: FailureReason, message: string, options?: UpstreamErrorOptions) {
     super(message, options)
     this.service = service
     this.reason = reason
+    this.details = options?.details
   }
 
   get code(): string {
@@ -19,8 +27,30 @@ export class UpstreamError extends Error {
 
   /** The error as a client sees it. */
   get body(): ErrorBody {
-    return upstreamFailed(this.service, this.reason, this.message)
+    if (this.reason === 'unauthorized') return authenticationFailed(this.service, this.message, this.details)
+    return upstreamFailed(this.service, this.reason, this.message, this.details)
   }
+}
+
+const reasons: Readonly<Record<TransportErrorCode, FailureReason>> = {
+  TRANSPORT_CLOSED: 'closed',
+  TRANSPORT_IO: 'closed',
+  TRANSPORT_SLOW: 'overloaded',
+  TRANSPORT_TAP: 'closed',
+  TRANSPORT_AUTH: 'unauthorized',
+  TRANSPORT_ANSWER: 'invalid-answer',
+  TRANSPORT_TIMEOUT: 'timeout',
+  TRANSPORT_TOO_LARGE: 'too-large',
+  TRANSPORT_UNREACHABLE: 'unavailable',
+  TRANSPORT_STATUS: 'http-status',
+  TRANSPORT_SESSION: 'closed',
+}
+
+/** A message that did not get through; a refusal of credentials is a whole sentence already. */
+export function fromTransport(service: string, error: TransportError): UpstreamError {
+  const reason = reasons[error.code]
+  const message = reason === 'unauthorized' ? error.message : `'${service}': ${error.message}`
+  return new UpstreamError(service, reason, message, { cause: error, details: error.details })
 }
 
 /** Any failure to reach a server, as the error that names the server. */

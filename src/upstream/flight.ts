@@ -1,12 +1,15 @@
 // One call on its way to a server and back, and the one timer that limits them all.
 
 import type { RequestId } from '../jsonrpc/request-id.js'
+import type { Edit } from '../jsonrpc/splice.js'
 import type { Call } from '../mcp/call.js'
 import type { Runtime, Timer } from './host.js'
 
 /** What a link remembers of a call. */
 export class Flight {
   readonly call: Call
+  /** What it was to be sent with, should it have to be sent again. */
+  readonly edits: readonly Edit[]
   readonly startedAt: number
   /** When it has taken too long, unless there is progress. */
   deadline: number
@@ -17,8 +20,9 @@ export class Flight {
   /** Raw JSON of the progress token that the server was given. */
   token: string | undefined
 
-  constructor(call: Call, startedAt: number, deadline: number) {
+  constructor(call: Call, edits: readonly Edit[], startedAt: number, deadline: number) {
     this.call = call
+    this.edits = edits
     this.id = call.frame.id
     this.startedAt = startedAt
     this.deadline = deadline
@@ -56,11 +60,11 @@ export class Deadlines {
   }
 
   /** A flight that starts now. */
-  start(call: Call): Flight {
+  start(call: Call, edits: readonly Edit[]): Flight {
     const { runtime, timeoutMs } = this.#options
     const now = runtime.now()
     if (this.#timer === undefined) this.#arm(timeoutMs)
-    return new Flight(call, now, now + timeoutMs)
+    return new Flight(call, edits, now, now + timeoutMs)
   }
 
   /** The server is at work: the deadline moves, but never past the total. */

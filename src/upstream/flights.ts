@@ -1,7 +1,7 @@
 // The calls in flight on one link: each accepted one is settled exactly once, by
 // its answer, its deadline, the client's cancel, or the end of the connection.
 
-import type { FrameError, TransportError, TransportErrorCode } from '../jsonrpc/errors.js'
+import type { FrameError, TransportError } from '../jsonrpc/errors.js'
 import type { NotificationFrame, ResponseFrame } from '../jsonrpc/frame.js'
 import { IdFinder } from '../jsonrpc/id-finder.js'
 import type { Peer } from '../jsonrpc/peer.js'
@@ -12,7 +12,7 @@ import { quote } from '../jsonrpc/text.js'
 import type { Call, ClientPort, Outcome } from '../mcp/call.js'
 import { type FailureReason, upstreamFailed } from '../mcp/error-codes.js'
 import { ProgressTokens } from '../mcp/progress-tokens.js'
-import type { UpstreamError } from './errors.js'
+import { type UpstreamError, fromTransport } from './errors.js'
 import { type DeadlineOptions, Deadlines, type Flight } from './flight.js'
 
 /** Calls given up without an answer that are remembered one by one. */
@@ -28,21 +28,9 @@ export interface FlightsParts extends DeadlineOptions {
   refusal(): UpstreamError
   /** A call has ended, and its slot is free. */
   ended(call: Call): void
+  /** Takes back a call that the server has not taken; false when it has been given back before. */
+  again(call: Call, edits: readonly Edit[]): boolean
   timedOut(): void
-}
-
-const reasons: Readonly<Record<TransportErrorCode, FailureReason>> = {
-  TRANSPORT_CLOSED: 'closed',
-  TRANSPORT_IO: 'closed',
-  TRANSPORT_SLOW: 'overloaded',
-  TRANSPORT_TAP: 'closed',
-  TRANSPORT_AUTH: 'unauthorized',
-  TRANSPORT_ANSWER: 'invalid-answer',
-  TRANSPORT_TIMEOUT: 'timeout',
-  TRANSPORT_TOO_LARGE: 'too-large',
-  TRANSPORT_UNREACHABLE: 'unavailable',
-  TRANSPORT_STATUS: 'http-status',
-  TRANSPORT_SESSION: 'closed',
 }
 
 /** Sends calls and settles them. */
@@ -64,7 +52,7 @@ export class Flights {
 
   call(call: Call, edits: readonly Edit[]): void {
     const { peer } = this.#parts
-    const flight = this.#deadlines.start(call)
+    const flight = this.#deadlines.start(call, edits)
     const lend = this.#parts.mayLend()
     const own = call.frame.params.meta.span('progressToken')
     const all = own === undefined ? edits : this.#withToken(edits, flight, own, lend)
@@ -119,16 +107,24 @@ export class Flights {
 
   /** Whose answer an unacceptable message would have been. */
   addressee(error: FrameError, line: Uint8Array): Flight | undefined {
-    if (error.unreadable) return undefined
+    // A line of a log may be JSON too, and may well have an `id`.
+    if (error.unreadable || !Buffer.from(line.buffer, line.byteOffset, line.length).includes('"jsonrpc"')) {
+      return undefined
+    }
     const finder = new IdFinder()
     finder.push(line)
+    // The id of a question is the server's own, and no call of ours.
+    if (finder.isCall) return undefined
     const id = error.id ?? finder.id
     return id === undefined ? undefined : this.#parts.peer.entry(id)
   }
 
   /** The call did not get through, or its answer will not come; the transport says why. */
   failed(flight: Flight, error: TransportError): void {
-    this.spoilt(flight, reasons[error.code], error.message)
+    this.#end(flight)
+    const isRefused = error.code === 'TRANSPORT_SESSION'
+    if (isRefused && this.#parts.again(flight.call, flight.edits)) return
+    flight.call.fail(fromTransport(this.#parts.service, error).body)
   }
 
   /** The answer came, but cannot be given. */

@@ -1,5 +1,6 @@
 // Who a link works for, and how.
 
+import type { Edit } from '../jsonrpc/splice.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
 import type { PeerOptions } from '../jsonrpc/peer.js'
 import type { Call } from '../mcp/call.js'
@@ -12,6 +13,8 @@ import type { Link } from './link.js'
 export interface LinkOwner {
   /** The connection carries one client, whose ids and tokens may stay as they are. */
   readonly carriesOneClient: boolean
+  /** Somebody wants to hear of changes of its resources. */
+  readonly isFollowed: boolean
   /** The server asks something that only a client can answer, during a call where the transport tells. */
   asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void
   /** `row` is undefined for a notification that no revision has. */
@@ -23,6 +26,8 @@ export interface LinkOwner {
   ): void
   /** A call has ended, and its slot is free. */
   ended(call: Call, link: Link): void
+  /** Takes back a call that the server has not taken, since it has forgotten the session; false when it may not. */
+  again(call: Call, edits: readonly Edit[], link: Link): boolean
   /** A call took too long. */
   timedOut(link: Link): void
   drained(): void

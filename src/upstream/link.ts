@@ -1,7 +1,7 @@
 // One initialised connection to one server.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
-import type { FrameError, TransportError } from '../jsonrpc/errors.js'
+import { type FrameError, TransportError } from '../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../jsonrpc/frame.js'
 import { Peer, type PeerOwner } from '../jsonrpc/peer.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
@@ -12,7 +12,7 @@ import type { ServerFacts, ServerLeg } from '../mcp/eras/leg.js'
 import { methodNotFound } from '../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../mcp/methods.js'
 import type { Dialed } from './dial.js'
-import { UpstreamError } from './errors.js'
+import { UpstreamError, fromTransport } from './errors.js'
 import type { Flight } from './flight.js'
 import { Flights } from './flights.js'
 import type { LogRecord } from './host.js'
@@ -49,9 +49,10 @@ export class Link implements PeerOwner<Flight>, Asker {
       refusal: () => (this.#peer.open ? this.#overloaded() : this.failure),
       ended: (call) => owner.ended(call, this),
       timedOut: () => owner.timedOut(this),
+      again: (call, edits) => owner.again(call, edits, this),
     })
-    void dialed.ended.then(({ reason, message }) => {
-      this.#failure ??= new UpstreamError(this.service, reason, message)
+    void dialed.ended.then(({ reason, message, details }) => {
+      this.#failure ??= new UpstreamError(this.service, reason, message, { details })
       return this.#peer.close()
     })
   }
@@ -94,6 +95,7 @@ export class Link implements PeerOwner<Flight>, Asker {
       throw this.#error('timeout', `did not answer ${method} within ${ownTimeoutMs} ms`)
     } catch (error) {
       if (error instanceof UpstreamError) throw error
+      if (error instanceof TransportError && this.#peer.open) throw fromTransport(this.service, error)
       await this.#explained()
       throw this.failure
     } finally {
@@ -169,6 +171,7 @@ export class Link implements PeerOwner<Flight>, Asker {
   }
 
   failed(flight: Flight | undefined, error: TransportError): void {
+    if (error.code === 'TRANSPORT_SESSION') this.#failure ??= fromTransport(this.service, error)
     if (flight === undefined) this.#log('warn', error.message)
     else this.#flights.failed(flight, error)
   }

@@ -14,6 +14,8 @@ export interface MemberOptions {
   readonly queueMax: number
   readonly outgoingBytesMax: number
   readonly idleTimeoutMs: number | undefined
+  /** Whether nobody waits for what the server says by itself. */
+  mayRest(): boolean
   /** Calls during which the server may ask something run one at a time. */
   readonly oneAskable: boolean
 }
@@ -24,6 +26,7 @@ export class Member {
   readonly #options: MemberOptions
   readonly #slots: Slots
   readonly #askable: Slots
+  readonly #repeated = new WeakSet<Call>()
   /** Calls that wait for the process itself. */
   #arriving = 0
   #usedAt = 0
@@ -38,6 +41,8 @@ export class Member {
 
   /** How many more askable calls this process could start at once; negative when some wait. */
   get room(): number {
+    // One that keeps crashing fails calls at once, which makes it look free.
+    if (this.supervisor.state === 'broken') return Number.NEGATIVE_INFINITY
     return this.#askable.room - this.#arriving
   }
 
@@ -62,6 +67,21 @@ export class Member {
   /** A call has ended: its slot is free. */
   ended(call: Call): void {
     this.#slotsOf(call).free()
+    this.#watchIdle()
+  }
+
+  /** Gives a call that was not taken to the next link, once. */
+  again(call: Call, edits: readonly Edit[], link: Link): boolean {
+    if (this.#repeated.has(call)) return false
+    this.#repeated.add(call)
+    this.supervisor.lost(link)
+    this.call(call, edits)
+    return true
+  }
+
+  /** The process is there; it may rest before it has had a call. */
+  opened(): void {
+    this.#usedAt = this.#options.runtime.now()
     this.#watchIdle()
   }
 
@@ -108,7 +128,8 @@ export class Member {
     this.#idle = runtime.setTimer(idleTimeoutMs, () => {
       this.#idle = undefined
       const idleMs = runtime.now() - this.#usedAt
-      if (this.#slots.taken === 0 && this.#askable.taken === 0 && idleMs >= idleTimeoutMs) {
+      const isFree = this.#slots.taken === 0 && this.#askable.taken === 0
+      if (isFree && idleMs >= idleTimeoutMs && this.#options.mayRest()) {
         void this.supervisor.rest()
       } else this.#watchIdle()
     })

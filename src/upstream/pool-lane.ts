@@ -3,6 +3,7 @@
 // Everything that a server says without naming a client is decided here. What
 // cannot be tied to one client is refused or logged, never broadcast.
 
+import type { ErrorBody } from '../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../mcp/call.js'
@@ -61,6 +62,10 @@ export class PoolLane implements Lane, LinkOwner {
 
   get failure(): string | undefined {
     return this.#members.failure?.message
+  }
+
+  get refusal(): ErrorBody | undefined {
+    return this.#members.failure?.body
   }
 
   get capabilities(): ServerFacts['capabilities'] | undefined {
@@ -134,6 +139,10 @@ export class PoolLane implements Lane, LinkOwner {
     return this.#audience.only !== undefined
   }
 
+  get isFollowed(): boolean {
+    return this.#audience.isFollowed
+  }
+
   asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void {
     const call = during ?? (this.#parts.sharing === 'plain' ? undefined : link.askable)
     // On a lane of its own a client can be asked at any time.
@@ -156,6 +165,10 @@ export class PoolLane implements Lane, LinkOwner {
 
   ended(call: Call, link: Link): void {
     this.#byLink.get(link)?.ended(call)
+  }
+
+  again(call: Call, edits: readonly Edit[], link: Link): boolean {
+    return this.#byLink.get(link)?.again(call, edits, link) ?? false
   }
 
   timedOut(link: Link): void {
@@ -199,6 +212,7 @@ export class PoolLane implements Lane, LinkOwner {
     if (this.#members.links.length === 0) this.#audience.renew()
     this.#facts = facts
     this.#byLink.set(link, member)
+    member.opened()
     if (facts.capabilities.logging) this.#standing.sendLevel(link)
     this.#standing.resubscribe(link)
     if (member !== this.#members.first) return

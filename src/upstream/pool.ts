@@ -154,6 +154,7 @@ export class Pool implements Upstream {
       queueMax: limits.queueMax,
       outgoingBytesMax: limits.outgoingBytesMax,
       idleTimeoutMs,
+      mayRest: () => !owner.isFollowed,
       oneAskable: sharing === 'shared',
     })
   }

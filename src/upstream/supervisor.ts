@@ -179,7 +179,8 @@ export class Supervisor {
       return
     }
     this.#state = 'waiting'
-    if (restart) this.#scheduleRestart()
+    // Nobody but the user can mend credentials: only a call makes the next attempt.
+    if (restart && this.#failure?.reason !== 'unauthorized') this.#scheduleRestart()
   }
 
   #scheduleRestart(): void {
@@ -192,6 +193,7 @@ export class Supervisor {
   }
 
   #down(reason: FailureReason, what: string): Failure {
+    if (this.#failure?.reason === 'unauthorized') return this.#failure
     const why = this.#failure === undefined ? '' : `: ${this.#failure.message}`
     return new UpstreamError(this.service, reason, `'${this.service}' ${what}${why}`)
   }

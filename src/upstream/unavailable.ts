@@ -1,8 +1,10 @@
 // A configured server that cannot be opened at all: the others do not wait for it.
 
+import type { ErrorBody } from '../jsonrpc/build.js'
 import type { Call } from '../mcp/call.js'
-import { upstreamFailed } from '../mcp/error-codes.js'
+import { authenticationFailed, upstreamFailed } from '../mcp/error-codes.js'
 import type { ListItem } from '../mcp/lists.js'
+import { refusalMessage } from './credentials-leg.js'
 import type { ServerConfig } from './server-config.js'
 import type { Lane, Upstream, UpstreamState, UpstreamStatus } from './upstream.js'
 
@@ -12,6 +14,7 @@ const NOTHING: readonly ListItem[] = []
 export class UnavailableUpstream implements Upstream, Lane {
   readonly config: ServerConfig
   readonly failure: string
+  readonly refusal: ErrorBody
   readonly state: UpstreamState = 'error'
   readonly capabilities = undefined
   readonly instructions = undefined
@@ -22,6 +25,11 @@ export class UnavailableUpstream implements Upstream, Lane {
   constructor(config: ServerConfig, failure: string) {
     this.config = config
     this.failure = failure
+    // The variables of a remote server hold its credentials, nearly always.
+    this.refusal =
+      config.kind === 'stdio'
+        ? upstreamFailed(config.name, 'unavailable', failure)
+        : authenticationFailed(config.name, refusalMessage(config, undefined))
   }
 
   warm(): void {}
@@ -39,7 +47,7 @@ export class UnavailableUpstream implements Upstream, Lane {
   }
 
   call(call: Call): void {
-    call.fail(upstreamFailed(this.config.name, 'unavailable', this.failure))
+    call.fail(this.refusal)
   }
 
   level(): void {}

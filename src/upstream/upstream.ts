@@ -1,5 +1,6 @@
 // What the proxy sees of a configured server, whatever its kind.
 
+import type { ErrorBody } from '../jsonrpc/build.js'
 import type { Connection } from '../jsonrpc/connection.js'
 import type { NotificationFrame } from '../jsonrpc/frame.js'
 import type { Edit } from '../jsonrpc/splice.js'
@@ -28,6 +29,8 @@ export interface Lane {
   readonly state: UpstreamState
   /** Why it is not connected, in words. */
   readonly failure: string | undefined
+  /** What a call is told while it is not connected, where that is known. */
+  readonly refusal: ErrorBody | undefined
   /** Undefined until the server has said. */
   readonly capabilities: ServerCapabilities | undefined
   readonly instructions: string | undefined

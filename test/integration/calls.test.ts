@@ -7,7 +7,8 @@ import { type Heard, type RawClient, failure, said } from './support/client.js'
 import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { itServer } from './support/programs.js'
-import { type Scope, type Servers, spawnProxy } from './support/spawned.js'
+import type { Scope, Servers } from './support/spawned.js'
+import { until } from './support/waiting.js'
 
 async function opened(t: Scope, servers: Servers, more = {}): Promise<RawClient> {
   const { client } = await (await libraryProxy(t, servers, {}, more)).attach()
@@ -26,6 +27,9 @@ const withMethod = (lines: readonly unknown[], method: string): unknown[] =>
 
 const callsOf = (lines: readonly unknown[], tool: string): unknown[] =>
   lines.filter((line) => textAt(line, 'params', 'name') === tool)
+
+const holdLine = (id: string, key: string): string =>
+  `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"s__hold","arguments":{"key":"${key}"}}}`
 
 describe('a server that ends in the middle of calls', () => {
   test('each call in flight gets one error, and the next call works', async (t) => {
@@ -67,25 +71,29 @@ describe('a server that ends in the middle of calls', () => {
     assert.equal(textAt((await updated).value, 'params', 'uri'), uri)
   })
 
-  test('calls that come while its output has ended, but it has not, are answered', { timeout: 15_000 }, async (t) => {
-    const client = await opened(t, { s: itServer({}, { restartDelay: 1 }), o: itServer() })
-    const pid = numberAt(said(await client.call('s__nonce', { n: 'a' })), 'pid')
-    const closing = client.call('s__close-stdout')
-    const results: Heard[] = []
-    for (let i = 0; i < 60; i++) {
-      const answer = client.call('s__nonce', { n: String(i) })
-      // A call to the other server passes time in which the first one's end is noticed.
-      await client.call('o__nonce', { n: String(i) })
-      results.push(await answer)
-    }
-    await closing
-    for (const heard of results) {
-      const ok = at(heard.value, 'error') === undefined
-      if (ok) assert.notEqual(numberAt(said(heard), 'pid'), pid)
-      else assert.deepEqual(failure(heard).slice(0, 2), [-32603, 's'])
-    }
-    assert.equal(textAt(said(await client.call('s__nonce', { n: 'z' })), 'n'), 'z')
-  })
+  test(
+    'calls that come while its output has ended, but it has not, are answered',
+    { timeout: 15_000 },
+    async (t) => {
+      const client = await opened(t, { s: itServer({}, { restartDelay: 1 }), o: itServer() })
+      const pid = numberAt(said(await client.call('s__nonce', { n: 'a' })), 'pid')
+      const closing = client.call('s__close-stdout')
+      const results: Heard[] = []
+      for (let i = 0; i < 60; i++) {
+        const answer = client.call('s__nonce', { n: String(i) })
+        // A call to the other server passes time in which the first one's end is noticed.
+        await client.call('o__nonce', { n: String(i) })
+        results.push(await answer)
+      }
+      await closing
+      for (const heard of results) {
+        const ok = at(heard.value, 'error') === undefined
+        if (ok) assert.notEqual(numberAt(said(heard), 'pid'), pid)
+        else assert.deepEqual(failure(heard).slice(0, 2), [-32603, 's'])
+      }
+      assert.equal(textAt(said(await client.call('s__nonce', { n: 'z' })), 'n'), 'z')
+    },
+  )
 
   test('calls that come at any moment of its end are answered once', { timeout: 20_000 }, async (t) => {
     const servers = { s: itServer({}, { restartDelay: 1 }), o: itServer() }
@@ -94,10 +102,8 @@ describe('a server that ends in the middle of calls', () => {
     const { client } = await attach()
     await client.open()
     for (let round = 0; round < 6; round++) {
-      const calls = [client.call('s__die')]
-      let over = false
-      void Promise.all(calls).then(() => (over = true))
-      while (!over) {
+      const calls = [client.call('s__die', {}, undefined, `die-${round}`)]
+      while (client.answersTo(`die-${round}`) === 0) {
         calls.push(client.call('s__nonce', { n: 'x' }))
         await new Promise((resolve) => setImmediate(resolve))
       }
@@ -140,7 +146,11 @@ describe('deadlines', () => {
 
   test('but never past the total', async (t) => {
     const upstream = { ...limits.upstream, totalTimeoutMs: 400 }
-    const { attach } = await libraryProxy(t, { s: itServer({}, { timeout: 200 }) }, { limits: { ...limits, upstream } })
+    const { attach } = await libraryProxy(
+      t,
+      { s: itServer({}, { timeout: 200 }) },
+      { limits: { ...limits, upstream } },
+    )
     const { client } = await attach()
     await client.open()
     const heard = await client.call('s__slow', { steps: 100, everyMs: 60 }, { progressToken: 1 })
@@ -195,7 +205,9 @@ describe('cancels', () => {
   test('a call that waits for its turn is cancelled without a word to the server', async (t) => {
     const client = await opened(t, { s: itServer({}, { concurrency: 1 }) })
     const first = client.call('s__slow', { steps: 3, everyMs: 30 }, { progressToken: 1 })
-    client.send('{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"s__nonce","arguments":{"n":"waits"}}}')
+    client.send(
+      '{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"s__nonce","arguments":{"n":"waits"}}}',
+    )
     client.notify('notifications/cancelled', { requestId: 'w' })
     await first
     const lines = await linesOf(client)
@@ -219,7 +231,9 @@ describe('cancels', () => {
 
   test('a cancelled id may be used again at once', async (t) => {
     const client = await opened(t, { s: itServer() })
-    client.send('{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"s__hold","arguments":{"key":"old"}}}')
+    client.send(
+      '{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"s__hold","arguments":{"key":"old"}}}',
+    )
     client.notify('notifications/cancelled', { requestId: 9 })
     const again = client.call('s__hold', { key: 'new' }, undefined, 9)
     await client.call('s__release', { key: 'old' })
@@ -232,11 +246,9 @@ describe('cancels', () => {
 describe('ids', () => {
   test('an id in use is refused, and the first call still answered', async (t) => {
     const client = await opened(t, { s: itServer() })
-    const line = (id: string, key: string): string =>
-      `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"s__hold","arguments":{"key":"${key}"}}}`
-    client.send(line('3', 'first'))
+    client.send(holdLine('3', 'first'))
     const refused = client.next('a refusal', ({ value }) => at(value, 'error', 'code') === -32600)
-    client.send(line('3.0', 'second'))
+    client.send(holdLine('3.0', 'second'))
     assert.match((await refused).text, /"id":3\.0/)
     const answer = client.answer(3)
     await client.call('s__release', { key: 'first' })
@@ -246,7 +258,11 @@ describe('ids', () => {
   test('an id is refused too while the answer to initialize is awaited', async (t) => {
     const { attach } = await libraryProxy(t, { s: itServer({ IT_START: 'late:150' }) })
     const { client } = await attach()
-    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'i', version: '1' } }
+    const params = {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'i', version: '1' },
+    }
     const open = client.request('initialize', params, 'open')
     const refusals = (): number => client.count((value) => at(value, 'error', 'code') === -32600)
     const first = client.call('s__nonce', { n: 'first' }, undefined, 'twin')
@@ -258,7 +274,9 @@ describe('ids', () => {
     await first
     assert.equal(refusals(), 1)
     assert.equal(client.answersTo('twin'), 2)
-    const results = client.heard.filter(({ value }) => at(value, 'id') === 'twin' && at(value, 'result') !== undefined)
+    const results = client.heard.filter(
+      ({ value }) => at(value, 'id') === 'twin' && at(value, 'result') !== undefined,
+    )
     assert.deepEqual(
       results.map((heard) => textAt(said(heard), 'n')),
       ['first'],
@@ -267,10 +285,29 @@ describe('ids', () => {
 
   test('every spelling comes back as it was written', async (t) => {
     const client = await opened(t, { s: itServer() })
-    const ids = ['0', '-0', '1.0', '1e2', '10E1', '-7', '"1"', '"\\u0031"', '"é"', '"\\u00e9"', '""', '9007199254740991', '"__proto__"']
+    const ids = [
+      '0',
+      '-0',
+      '1.0',
+      '1e2',
+      '10E1',
+      '-7',
+      '"1"',
+      '"\\u0031"',
+      '"é"',
+      '"\\u00e9"',
+      '""',
+      '9007199254740991',
+      '"__proto__"',
+    ]
     for (const id of ids) {
-      const answer = client.next(id, ({ text }) => text.includes(`"id":${id},`) || text.includes(`"id":${id}}`))
-      client.send(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"s__nonce","arguments":{"n":"x"}}}`)
+      const answer = client.next(
+        id,
+        ({ text }) => text.includes(`"id":${id},`) || text.includes(`"id":${id}}`),
+      )
+      client.send(
+        `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"s__nonce","arguments":{"n":"x"}}}`,
+      )
       assert.equal(textAt(said(await answer), 'n'), 'x')
     }
     for (const id of ['1.5', 'null', 'true', '{}', '[1]', '9007199254740993', '1e400']) {
@@ -293,7 +330,10 @@ describe('limits and turns', () => {
       client.send(`{"jsonrpc":"2.0","id":"${key}","method":"tools/call","params":${params}}`)
     }
     const waiting = Array.from({ length: 5 }, (_, i) => client.call('s__nonce', { n: String(i) }))
-    const refused = await Promise.all([client.call('s__nonce', { n: '5' }), client.call('s__nonce', { n: '6' })])
+    const refused = await Promise.all([
+      client.call('s__nonce', { n: '5' }),
+      client.call('s__nonce', { n: '6' }),
+    ])
     for (const heard of refused) assert.deepEqual(failure(heard), [-32603, 's', 'overloaded'])
     client.notify('notifications/cancelled', { requestId: 'a' })
     client.notify('notifications/cancelled', { requestId: 'b' })
@@ -308,7 +348,9 @@ describe('limits and turns', () => {
     const client = await opened(t, { s: itServer({}, { concurrency: 1 }) })
     // The schema of `strict` has to be compiled when it is first called.
     const names = Array.from({ length: 30 }, (_, i) => `n${i}`)
-    await Promise.all(names.map((n, i) => client.call(i % 10 === 0 ? 's__strict' : 's__turn', { n, ticks: i % 4 })))
+    await Promise.all(
+      names.map((n, i) => client.call(i % 10 === 0 ? 's__strict' : 's__turn', { n, ticks: i % 4 })),
+    )
     const turns = said(await client.call('s__turns'))
     assert.equal(numberAt(turns, 'activeMax'), 1)
     assert.deepEqual(listAt(turns, 'order'), names)
@@ -316,14 +358,19 @@ describe('limits and turns', () => {
 
   test('calls start in order even when the first tool is new and there are slots for all', async (t) => {
     const client = await opened(t, { s: itServer() })
-    const calls = [client.call('s__strict', { n: 'first' }), client.call('s__turn', { n: 'second', ticks: 0 })]
+    const calls = [
+      client.call('s__strict', { n: 'first' }),
+      client.call('s__turn', { n: 'second', ticks: 0 }),
+    ]
     await Promise.all(calls)
     assert.deepEqual(listAt(said(await client.call('s__turns')), 'order'), ['first', 'second'])
   })
 
   test('processes 3 spreads what is more than one process takes', async (t) => {
     const client = await opened(t, { s: itServer({}, { processes: 3, concurrency: 1 }) })
-    const calls = Array.from({ length: 12 }, (_, i) => client.call('s__slow', { steps: 2, everyMs: 20, i }, { progressToken: i }))
+    const calls = Array.from({ length: 12 }, (_, i) =>
+      client.call('s__slow', { steps: 2, everyMs: 20, i }, { progressToken: i }),
+    )
     const nonces = Array.from({ length: 12 }, (_, i) => client.call('s__turn', { n: String(i), ticks: 5 }))
     await Promise.all(calls)
     const pids = new Set((await Promise.all(nonces)).map((heard) => numberAt(said(heard), 'pid')))
@@ -346,12 +393,61 @@ describe('limits and turns', () => {
     assert.equal(withMethod(await linesOf(client), 'logging/setLevel').length, 1)
   })
 
-  test('a wedged server that reads nothing costs its own calls and no others', async (t) => {
-    const { client } = spawnProxy(t, {
-      s: { command: process.execPath, args: ['-e', 'setInterval(()=>{},1e6)'], timeout: 300 },
-      o: itServer(),
-    }, { more: { startupGraceMs: 50 } })
+  test('a process that keeps crashing does not take the calls that others could serve', async (t) => {
+    const restart = { ...limits.upstream.restart, crashesMax: 1 }
+    const servers = { s: itServer({}, { processes: 2, concurrency: 1 }) }
+    const options = { limits: { ...limits, upstream: { ...limits.upstream, restart } } }
+    const { client } = await (await libraryProxy(t, servers, options)).attach()
     await client.open()
+    client.send(
+      '{"jsonrpc":"2.0","id":"h","method":"tools/call","params":{"name":"s__hold","arguments":{"key":"k"}}}',
+    )
+    const other = numberAt(said(await client.call('s__nonce', { n: '1' })), 'pid')
+    client.notify('notifications/cancelled', { requestId: 'h' })
+    await client.call('s__die')
+    for (let i = 0; i < 5; i++) assert.equal(numberAt(said(await client.call('s__nonce', {})), 'pid'), other)
+  })
+
+  test('idleTimeout stops a process that never had a call, but not one whose resources are followed', async (t) => {
+    const servers = {
+      s: itServer({}, { idleTimeout: 60 }),
+      f: itServer({ IT_NAME: 'f' }, { idleTimeout: 60 }),
+    }
+    const { attach, proxy } = await libraryProxy(t, servers)
+    const { client } = await attach()
+    await client.open()
+    await client.request('resources/subscribe', { uri: 'it://f/a' })
+    const pid = numberAt(said(await client.call('f__nonce', {})), 'pid')
+    await until(() => proxy.status()[0]?.pids.length === 0)
+    await client.call('s__nonce', {})
+    await until(() => proxy.status()[0]?.pids.length === 0)
+    assert.deepEqual(proxy.status()[1]?.pids, [pid])
+  })
+
+  test('a call that waits for its turn has the same deadline as one that runs', { todo: true }, async (t) => {
+    const client = await opened(t, { s: itServer({}, { concurrency: 1, timeout: 400 }) })
+    const startedAt = performance.now()
+    const running = client.call('s__slow', { steps: 8, everyMs: 100 }, { progressToken: 1 })
+    const waiting = await client.call('s__nonce', { n: 'x' })
+    assert.deepEqual(failure(waiting), [-32603, 's', 'timeout'])
+    assert(performance.now() - startedAt < 1000)
+    await running
+  })
+
+  test('a call to a server that hangs in initialize ends at its own timeout', { todo: true }, async (t) => {
+    const client = await opened(
+      t,
+      { s: itServer({ IT_START: 'hang' }, { timeout: 300 }) },
+      { startupGraceMs: 50 },
+    )
+    const answer = client.call('s__nonce', { n: 'x' })
+    const late = new Promise((resolve) => setTimeout(resolve, 1500, 'late'))
+    assert.notEqual(await Promise.race([answer.catch(() => 'gone'), late]), 'late')
+  })
+
+  test('a wedged server that reads nothing costs its own calls and no others', async (t) => {
+    const s = { command: process.execPath, args: ['-e', 'setInterval(()=>{},1e6)'], timeout: 300 }
+    const client = await opened(t, { s, o: itServer() }, { startupGraceMs: 50 })
     const filler = 'z'.repeat(200_000)
     for (let i = 0; i < 10; i++) {
       const params = `{"name":"s__x","arguments":{"filler":"${filler}"}}`
@@ -360,12 +456,3 @@ describe('limits and turns', () => {
     assert.equal(textAt(said(await client.call('o__nonce', { n: '1' })), 'n'), '1')
   })
 })
-
-/** Waits, turn by turn, for something that says nothing when it happens. */
-async function until(holds: () => boolean): Promise<void> {
-  const endsAt = performance.now() + 10_000
-  while (!holds()) {
-    assert(performance.now() < endsAt, 'it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}

@@ -113,13 +113,15 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
   test('every tool of every server, with the tools that need a client that can be asked', async () => {
     const { tools } = await client.listTools()
     const names = tools.map(({ name }) => name)
-    const ofService = (service: string): number => names.filter((name) => name.startsWith(`${service}__`)).length
+    const ofService = (service: string): number =>
+      names.filter((name) => name.startsWith(`${service}__`)).length
     assert.equal(new Set(names).size, names.length)
     assert(ofService('everything') >= 17, `everything has ${ofService('everything')}`)
     assert.equal(ofService('fs'), 14)
     assert.equal(ofService('memory'), 9)
     assert.equal(ofService('Time'), 2)
-    for (const { name, description } of tools) assert(description?.startsWith(`[${name.split('__')[0]}] `), name)
+    for (const { name, description } of tools)
+      assert(description?.startsWith(`[${name.split('__')[0]}] `), name)
   })
 
   test('tools of everything', async () => {
@@ -128,7 +130,10 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
     assert.match(await call('everything__get-env'), /PATH/)
     assert.match(await call('everything__get-annotated-message', { messageType: 'error' }), /Error/)
     assert.match(await call('everything__get-resource-links', { count: 2 }), /2 resource/)
-    assert.match(await call('everything__get-resource-reference', { resourceType: 'Text', resourceId: 1 }), /resource/i)
+    assert.match(
+      await call('everything__get-resource-reference', { resourceType: 'Text', resourceId: 1 }),
+      /resource/i,
+    )
     const structured: unknown = await client.callTool({
       name: 'everything__get-structured-content',
       arguments: { location: 'Chicago' },
@@ -141,10 +146,12 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
       arguments: { name: 'x.gz', data: 'data:text/plain;base64,QUJD', outputType: 'resource' },
     })
     assert.match(JSON.stringify(zipped), /x\.gz/)
-    const needsTask: unknown = await client.callTool({
-      name: 'everything__simulate-research-query',
-      arguments: { topic: 'x' },
-    }).catch((error: unknown) => ({ isError: true, why: String(error) }))
+    const needsTask: unknown = await client
+      .callTool({
+        name: 'everything__simulate-research-query',
+        arguments: { topic: 'x' },
+      })
+      .catch((error: unknown) => ({ isError: true, why: String(error) }))
     assert.equal(at(needsTask, 'isError'), true)
   })
 
@@ -204,7 +211,10 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
     const prompt = await client.getPrompt({ name: 'everything__args-prompt', arguments: args })
     assert.match(textAt(prompt, 'messages', 0, 'content', 'text'), /Köln/)
     await client.getPrompt({ name: 'everything__simple-prompt' })
-    await client.getPrompt({ name: 'everything__resource-prompt', arguments: { resourceType: 'Text', resourceId: '1' } })
+    await client.getPrompt({
+      name: 'everything__resource-prompt',
+      arguments: { resourceType: 'Text', resourceId: '1' },
+    })
     await assert.rejects(client.getPrompt({ name: 'everything__nope' }), { code: -32602 })
     const byPrompt = await client.complete({
       ref: { type: 'ref/prompt', name: 'everything__completable-prompt' },
@@ -243,7 +253,10 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
 
   test('progress', async () => {
     const seen: number[] = []
-    const params = { name: 'everything__trigger-long-running-operation', arguments: { duration: 0.2, steps: 4 } }
+    const params = {
+      name: 'everything__trigger-long-running-operation',
+      arguments: { duration: 0.2, steps: 4 },
+    }
     const result: unknown = await client.callTool(params, undefined, {
       onprogress: ({ progress, total }) => seen.push(progress / (total ?? Number.NaN)),
     })
@@ -254,7 +267,10 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
 
   test('a call that is cancelled ends at once, and others go on', async () => {
     const cancel = new AbortController()
-    const params = { name: 'everything__trigger-long-running-operation', arguments: { duration: 600, steps: 100_000 } }
+    const params = {
+      name: 'everything__trigger-long-running-operation',
+      arguments: { duration: 600, steps: 100_000 },
+    }
     const running = client.callTool(params, undefined, {
       signal: cancel.signal,
       onprogress: ({ progress }) => {
@@ -266,10 +282,16 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
   })
 
   test('sampling, elicitation by form and by URL', async () => {
-    assert.match(await call('everything__trigger-sampling-request', { prompt: 'p', maxTokens: 5 }), /sampled 1\.0/)
+    assert.match(
+      await call('everything__trigger-sampling-request', { prompt: 'p', maxTokens: 5 }),
+      /sampled 1\.0/,
+    )
     assert.equal(textAt(asked.at(-1), 'method'), 'sampling/createMessage')
     assert.equal(numberAt(asked.at(-1), 'params', 'maxTokens'), 5)
-    const elicited: unknown = await client.callTool({ name: 'everything__trigger-elicitation-request', arguments: {} })
+    const elicited: unknown = await client.callTool({
+      name: 'everything__trigger-elicitation-request',
+      arguments: {},
+    })
     assert.match(JSON.stringify(elicited), /Née/)
     const url = 'https://example.com/é?x=1'
     await call('everything__trigger-url-elicitation', { url })
@@ -285,12 +307,17 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
     assert.match(await call('everything__get-roots-list'), new RegExp(`first\\n +URI: file://${folder}`))
     // The filesystem server serves the client's roots instead of its own argument.
     assert.match(await call('fs__list_allowed_directories'), new RegExp(folder))
-    const denied: unknown = await client.callTool({ name: 'fs__list_directory', arguments: { path: outside } })
+    const denied: unknown = await client.callTool({
+      name: 'fs__list_directory',
+      arguments: { path: outside },
+    })
     assert.equal(at(denied, 'isError'), true)
     roots = [{ uri: `file://${outside}`, name: 'second' }]
     const from = logs.got.length
     const isNew = (params: unknown): boolean => logs.got.indexOf(params) >= from
-    const updated = logs.first((params) => textAt(params, 'data').startsWith('Roots updated: 1') && isNew(params))
+    const updated = logs.first(
+      (params) => textAt(params, 'data').startsWith('Roots updated: 1') && isNew(params),
+    )
     await client.sendRootsListChanged()
     await updated
     assert.match(await call('everything__get-roots-list'), /second/)
@@ -318,7 +345,10 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
     await assert.rejects(client.callTool({ name: 'nonexistent_tool', arguments: {} }), { code: -32601 })
     const invalid: unknown = await client.callTool({ name: 'everything__echo', arguments: {} })
     assert.equal(at(invalid, 'isError'), true, 'from 2025-11-25 on a result says that arguments are wrong')
-    const unknown: unknown = await client.callTool({ name: 'Time__get_current_time', arguments: { timezone: 'No/Where' } })
+    const unknown: unknown = await client.callTool({
+      name: 'Time__get_current_time',
+      arguments: { timezone: 'No/Where' },
+    })
     assert.equal(at(unknown, 'isError'), true)
     await client.ping()
     assert(listAt({ changes: changes.got }, 'changes').length < 50)

@@ -35,7 +35,8 @@ const call = (name: string, args = '{}', more = ''): Line => ({
 
 /** The public form of a request: its name with the service in front. */
 function toPublic(service: string, { method, params }: Line): string {
-  if (method === 'tools/call' || method === 'prompts/get') return params.replace('"name":"', `"name":"${service}__`)
+  if (method === 'tools/call' || method === 'prompts/get')
+    return params.replace('"name":"', `"name":"${service}__`)
   return params.replace('"ref/prompt","name":"', `"ref/prompt","name":"${service}__`)
 }
 
@@ -46,7 +47,10 @@ function toPublicList(service: string, text: string): string {
   let edited = text
   for (const item of [...tools, ...listAt(list, 'result', 'prompts')]) {
     const name = textAt(item, 'name')
-    edited = edited.replace(`"name":${JSON.stringify(name)},`, `"name":${JSON.stringify(`${service}__${name}`)},`)
+    edited = edited.replace(
+      `"name":${JSON.stringify(name)},`,
+      `"name":${JSON.stringify(`${service}__${name}`)},`,
+    )
   }
   for (const item of tools) {
     const description = JSON.stringify(textAt(item, 'description')).slice(1, -1)
@@ -57,7 +61,12 @@ function toPublicList(service: string, text: string): string {
 
 const lists = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']
 
-async function compare(service: string, direct: Spawned, proxied: Spawned, lines: readonly Line[]): Promise<void> {
+async function compare(
+  service: string,
+  direct: Spawned,
+  proxied: Spawned,
+  lines: readonly Line[],
+): Promise<void> {
   let id = 1000
   for (const line of lines) {
     const own = JSON.stringify(++id)
@@ -72,7 +81,11 @@ async function compare(service: string, direct: Spawned, proxied: Spawned, lines
 }
 
 /** A server that has no such list answers with an error; the proxy's list of it is empty. */
-function normalised(service: string, method: string, { text, value }: { text: string; value: unknown }): string {
+function normalised(
+  service: string,
+  method: string,
+  { text, value }: { text: string; value: unknown },
+): string {
   if (!lists.includes(method)) return text
   if (at(value, 'error') === undefined) return withResultLast(toPublicList(service, text), value)
   const key = { 'tools/list': 'tools', 'prompts/list': 'prompts', 'resources/list': 'resources' }[method]
@@ -97,7 +110,7 @@ async function pair(
   env: NodeJS.ProcessEnv = {},
 ): Promise<[Spawned, Spawned]> {
   const direct = spawnProgram(t, process.execPath, args, { env: { ...process.env, ...env } })
-  const more = { argumentErrors: "off", startupGraceMs: 20_000 }
+  const more = { argumentErrors: 'off', startupGraceMs: 20_000 }
   const proxied = spawnProxy(t, { [service]: entry }, { more, env: { ...process.env, ...env } })
   const opened = await Promise.all([direct.client.open({}, revision), proxied.client.open({}, revision)])
   for (const result of opened) assert.equal(textAt(result, 'protocolVersion'), revision)
@@ -128,7 +141,10 @@ const everythingLines: readonly Line[] = [
   { method: 'prompts/get', params: '{"name":"simple-prompt"}' },
   { method: 'prompts/get', params: '{"name":"args-prompt","arguments":{"city":"K\\u00f6ln","state":"é"}}' },
   { method: 'prompts/get', params: '{"name":"args-prompt"}' },
-  { method: 'prompts/get', params: '{"name":"completable-prompt","arguments":{"department":"Sales","name":"Bob"}}' },
+  {
+    method: 'prompts/get',
+    params: '{"name":"completable-prompt","arguments":{"department":"Sales","name":"Bob"}}',
+  },
   { method: 'resources/read', params: '{"uri":"demo://resource/static/document/features.md"}' },
   { method: 'resources/read', params: '{"uri":"demo://resource/static/document/nope.md"}' },
   { method: 'resources/subscribe', params: '{"uri":"demo://resource/dynamic/text/1"}' },
@@ -186,6 +202,14 @@ const memoryLines: readonly Line[] = [
   call('read_graph'),
 ]
 
+async function transcript({ client }: Spawned, prefix: string): Promise<string[]> {
+  const from = client.heard.length
+  const name = `${prefix}trigger-long-running-operation`
+  await client.call(name, { duration: 0.1, steps: 4 }, { progressToken: 'tök' }, 'x')
+  const texts = client.heard.slice(from).map(({ text }) => text)
+  return texts.filter((text) => !text.includes('list_changed'))
+}
+
 describe('through the proxy and directly', { concurrency: 2 }, () => {
   for (const revision of revisions) {
     test(`everything, ${revision}`, async (t) => {
@@ -216,13 +240,6 @@ describe('through the proxy and directly', { concurrency: 2 }, () => {
 
   test('progress and log messages of a call, in their order', async (t) => {
     const [direct, proxied] = await pair(t, 'everything', everything, everythingArgs, '2025-06-18')
-    const transcript = async ({ client }: Spawned, prefix: string): Promise<string[]> => {
-      const from = client.heard.length
-      const name = `${prefix}trigger-long-running-operation`
-      await client.call(name, { duration: 0.1, steps: 4 }, { progressToken: 'tök' }, 'x')
-      const texts = client.heard.slice(from).map(({ text }) => text)
-      return texts.filter((text) => !text.includes('list_changed'))
-    }
     const [wanted, got] = [await transcript(direct, ''), await transcript(proxied, 'everything__')]
     assert.deepEqual(got, wanted)
     assert.equal(got.length, 5)

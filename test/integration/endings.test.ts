@@ -8,21 +8,13 @@ import { type RawClient, failure, said } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { itServer } from './support/programs.js'
 import { type Spawned, spawnProxy } from './support/spawned.js'
+import { gone, until } from './support/waiting.js'
 
 const initialize = (revision: string): string =>
   `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"${revision}","capabilities":{},"clientInfo":{"name":"i","version":"1"}}}`
 const initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 const nonce = (id: string, n: string): string =>
   `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"s__nonce","arguments":{"n":"${n}"}}}`
-
-function gone(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return false
-  } catch {
-    return true
-  }
-}
 
 async function pidOf({ client }: Spawned): Promise<number> {
   return numberAt(said(await client.call('s__nonce', { n: '' })), 'pid')
@@ -35,7 +27,7 @@ describe('the end of a session', () => {
       const args = `{"n":"${i}","ticks":${i % 7}}`
       return `{"jsonrpc":"2.0","id":${i},"method":"tools/call","params":{"name":"s__turn","arguments":${args}}}`
     })
-    proxy.write(`${[initialize('2025-06-18'), initialized, ...calls].join('\n')}`)
+    proxy.write([initialize('2025-06-18'), initialized, ...calls].join('\n'))
     assert.equal(await proxy.finish(), 0)
     for (let i = 0; i < 50; i++) assert.equal(proxy.client.answersTo(i), 1, `call ${i}`)
   })
@@ -53,8 +45,16 @@ describe('the end of a session', () => {
   })
 
   const exits: [string, readonly string[], number][] = [
-    ['shutdown and exit', ['{"jsonrpc":"2.0","id":"s","method":"shutdown"}', '{"jsonrpc":"2.0","method":"exit"}'], 0],
-    ['shutdown and notifications/exit', ['{"jsonrpc":"2.0","id":"s","method":"shutdown"}', '{"jsonrpc":"2.0","method":"notifications/exit"}'], 0],
+    [
+      'shutdown and exit',
+      ['{"jsonrpc":"2.0","id":"s","method":"shutdown"}', '{"jsonrpc":"2.0","method":"exit"}'],
+      0,
+    ],
+    [
+      'shutdown and notifications/exit',
+      ['{"jsonrpc":"2.0","id":"s","method":"shutdown"}', '{"jsonrpc":"2.0","method":"notifications/exit"}'],
+      0,
+    ],
     ['exit alone', ['{"jsonrpc":"2.0","method":"exit"}'], 1],
   ]
   for (const [title, lines, code] of exits) {
@@ -111,16 +111,22 @@ describe('the end of a session', () => {
   })
 })
 
-describe('the bytes of a session', () => {
-  async function whole(client: RawClient): Promise<void> {
-    await client.some('the last answer', ({ value }) => at(value, 'id') === 3)
-    assert.equal(client.answersTo('init'), 1)
-    for (const id of [1, 2, 3]) assert.equal(client.answersTo(id), 1)
-  }
+async function whole(client: RawClient): Promise<void> {
+  await client.some('the last answer', ({ value }) => at(value, 'id') === 3)
+  assert.equal(client.answersTo('init'), 1)
+  for (const id of [1, 2, 3]) assert.equal(client.answersTo(id), 1)
+}
 
+describe('the bytes of a session', () => {
   test('one byte at a time', async (t) => {
     const proxy = spawnProxy(t, { s: itServer() })
-    const text = [initialize('2025-06-18'), initialized, nonce('1', 'é😀'), nonce('2', 'b'), nonce('3', 'c')].join('\n')
+    const text = [
+      initialize('2025-06-18'),
+      initialized,
+      nonce('1', 'é😀'),
+      nonce('2', 'b'),
+      nonce('3', 'c'),
+    ].join('\n')
     for (const byte of Buffer.from(`${text}\n`)) {
       proxy.write(Uint8Array.of(byte))
       await turn()
@@ -195,7 +201,8 @@ describe('the bytes of a session', () => {
       '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}',
       '{"jsonrpc":"2.0","id":77,"result":{}}',
       '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}',
-    ]) proxy.client.send(line)
+    ])
+      proxy.client.send(line)
     const { length } = proxy.client.heard
     await proxy.client.request('ping')
     assert.equal(proxy.client.heard.length, length + 1)
@@ -206,7 +213,13 @@ describe('batches', () => {
   test('2025-03-26: one array with an answer for each request', async (t) => {
     const proxy = spawnProxy(t, { s: itServer() })
     await proxy.client.open({}, '2025-03-26')
-    const parts = [nonce('1', 'a'), initialized, nonce('"x"', 'b'), '{"jsonrpc":"2.0","id":3,"method":"no/such"}', '7']
+    const parts = [
+      nonce('1', 'a'),
+      initialized,
+      nonce('"x"', 'b'),
+      '{"jsonrpc":"2.0","id":3,"method":"no/such"}',
+      '7',
+    ]
     const answer = proxy.client.next('a batch', ({ value }) => Array.isArray(value))
     proxy.client.send(` [ ${parts.join(' , ')} ] `)
     const { value } = await answer
@@ -224,14 +237,19 @@ describe('batches', () => {
     const all = listAt({ value }, 'value')
     assert.equal(all.length, 3)
     assert.equal(all.filter((each) => at(each, 'error', 'code') === -32600).length, 1)
-    assert.equal(proxy.client.heard.filter((heard) => at(heard.value, 'id') === 1).length, 1, 'only initialize')
+    assert.equal(
+      proxy.client.heard.filter((heard) => at(heard.value, 'id') === 1).length,
+      1,
+      'only initialize',
+    )
   })
 
   test('2025-03-26: an id of a batch that is used again outside costs the second alone', async (t) => {
     const proxy = spawnProxy(t, { s: itServer() })
     await proxy.client.open({}, '2025-03-26')
     const answer = proxy.client.next('a batch', ({ value }) => Array.isArray(value))
-    const hold = '{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"s__hold","arguments":{"key":"k"}}}'
+    const hold =
+      '{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"s__hold","arguments":{"key":"k"}}}'
     proxy.client.send(`[${hold}]`)
     assert.equal(at((await proxy.client.call('s__nonce', {}, undefined, 'b')).value, 'error', 'code'), -32600)
     await proxy.client.call('s__release', { key: 'k' })
@@ -275,11 +293,3 @@ describe('batches', () => {
     })
   }
 })
-
-async function until(holds: () => boolean): Promise<void> {
-  const endsAt = performance.now() + 10_000
-  while (!holds()) {
-    assert(performance.now() < endsAt, 'it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}

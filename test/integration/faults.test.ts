@@ -69,7 +69,11 @@ describe('servers that cannot serve', () => {
   })
 
   test('a cancelled call to a server that is starting gets no answer, and the server hears nothing of it', async (t) => {
-    const { client } = spawnProxy(t, { late: itServer({ IT_START: 'late:700' }) }, { more: { startupGraceMs: 10 } })
+    const { client } = spawnProxy(
+      t,
+      { late: itServer({ IT_START: 'late:700' }) },
+      { more: { startupGraceMs: 10 } },
+    )
     await client.open()
     void client.call('late__nonce', { n: 'gone' }, undefined, 'doomed').catch(() => undefined)
     client.notify('notifications/cancelled', { requestId: 'doomed' })
@@ -99,5 +103,17 @@ describe('servers that cannot serve', () => {
       assert.match(message, /ENOENT|EACCES|ENOTDIR/, `${service}: ${message}`)
     }
     assert.equal(textAt(said(await client.call('well__nonce', { n: '1' })), 'n'), '1')
+  })
+
+  test('every page of a list is followed, but not for ever', async (t) => {
+    const servers = { p: itServer({ IT_PAGES: '3' }), stuck: itServer({ IT_PAGES: 'stuck' }), w: itServer() }
+    const { client } = spawnProxy(t, servers, { more: { startupGraceMs: 20_000 } })
+    await client.open()
+    const names = namesOf((await client.request('tools/list')).value)
+    const ofService = (service: string): string[] =>
+      names.filter((name) => name.startsWith(`${service}__`)).map((name) => name.slice(service.length + 2))
+    assert(ofService('w').length > 6)
+    assert.deepEqual(ofService('p'), ofService('w'))
+    assert.deepEqual(ofService('stuck'), [])
   })
 })

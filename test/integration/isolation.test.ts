@@ -8,7 +8,6 @@ import { type RawClient, said } from './support/client.js'
 import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
 import { type TestProxy, libraryProxy } from './support/library.js'
 import { itServer } from './support/programs.js'
-import type { Scope } from './support/spawned.js'
 
 /** A small generator, so that a failing run can be repeated. */
 class Random {
@@ -42,7 +41,11 @@ class Party {
       if (method !== 'sampling/createMessage') return undefined
       const nonce = textAt(params, 'systemPrompt')
       this.asked.push(nonce)
-      return JSON.stringify({ role: 'assistant', model: 'm', content: { type: 'text', text: `${nonce}:${name}` } })
+      return JSON.stringify({
+        role: 'assistant',
+        model: 'm',
+        content: { type: 'text', text: `${nonce}:${name}` },
+      })
     }
   }
 
@@ -53,7 +56,12 @@ class Party {
     if (this.#busy.has(id)) return
     this.#busy.add(id)
     const args = { n, steps: this.random.below(3), ticks: this.random.below(6), logs: true, ask }
-    const answer = this.client.call('s__work', args, { progressToken: this.random.below(2) === 0 ? id : String(id) }, id)
+    const answer = this.client.call(
+      's__work',
+      args,
+      { progressToken: this.random.below(2) === 0 ? id : String(id) },
+      id,
+    )
     if (this.random.below(4) === 0) {
       for (let i = this.random.below(8); i > 0; i--) await turn()
       this.client.notify('notifications/cancelled', { requestId: id })
@@ -131,7 +139,9 @@ describe(`clients with the same ids (IT_SEED=${seed})`, () => {
       const proxy = await libraryProxy(t, { s: itServer({}, { isolation }) })
       const all = await parties(proxy, count, asks ? askable : {})
       await play(all, rounds, asks)
-      const pids = await Promise.all(all.map(async ({ client }) => numberAt(said(await client.call('s__nonce', { n: '' })), 'pid')))
+      const pids = await Promise.all(
+        all.map(async ({ client }) => numberAt(said(await client.call('s__nonce', { n: '' })), 'pid')),
+      )
       const processes = new Set(pids).size
       assert.equal(processes, isolation === 'session' || (isolation === 'auto' && asks) ? count : 1)
     })
@@ -144,7 +154,10 @@ describe(`clients with the same ids (IT_SEED=${seed})`, () => {
     const other = new Party(client, 'client-1', new Random(seed))
     await client.open(askable)
     assert(plain !== undefined)
-    const heard = await plain.client.call('s__ask', { method: 'sampling/createMessage', params: { systemPrompt: 'x' } })
+    const heard = await plain.client.call('s__ask', {
+      method: 'sampling/createMessage',
+      params: { systemPrompt: 'x' },
+    })
     assert.equal(numberAt(said(heard), 'error', 'code'), -32601)
     assert.deepEqual(other.asked, [])
   })
@@ -156,7 +169,12 @@ describe(`clients with the same ids (IT_SEED=${seed})`, () => {
     // The call of the first is cancelled, but the server works on and asks later.
     const args = { n: 'client-0:late', steps: 0, ticks: 400, ask: true }
     one.client.send(
-      JSON.stringify({ jsonrpc: '2.0', id: 'late', method: 'tools/call', params: { name: 's__work', arguments: args } }),
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: 'late',
+        method: 'tools/call',
+        params: { name: 's__work', arguments: args },
+      }),
     )
     await one.client.request('ping')
     one.client.notify('notifications/cancelled', { requestId: 'late' })
@@ -168,11 +186,32 @@ describe(`clients with the same ids (IT_SEED=${seed})`, () => {
   })
 })
 
-describe('clients that come and go on one process', () => {
-  const two = async (t: Scope): Promise<TestProxy> => libraryProxy(t, { s: itServer() })
+test('shared: a server that asked a client which has left is told so', async (t) => {
+  const proxy = await libraryProxy(t, { s: itServer({}, { isolation: 'shared' }) })
+  const [one, two] = [await proxy.attach(), await proxy.attach()]
+  for (const { client } of [one, two]) await client.open(askable)
+  one.client.onRequest = () => undefined
+  const asked = one.client.next(
+    'a question',
+    ({ value }) => textAt(value, 'method') === 'sampling/createMessage',
+  )
+  one.client.send(
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s__ask","arguments":{"method":"sampling/createMessage","params":{"n":1}}}}',
+  )
+  await asked
+  await one.connection.close()
+  await one.session.ended
+  const lines = await received(two.client)
+  const answers = lines.filter((line) => textAt(line, 'method') === '' && at(line, 'id') === 0)
+  assert.deepEqual(
+    answers.map((line) => at(line, 'error', 'code')),
+    [-32603],
+  )
+})
 
+describe('clients that come and go on one process', () => {
   test('progress of a call that was given up does not reach the next client', async (t) => {
-    const proxy = await two(t)
+    const proxy = await libraryProxy(t, { s: itServer() })
     const first = await proxy.attach()
     await first.client.open()
     await first.client.call('s__nonce', { n: 'known' })
@@ -192,17 +231,24 @@ describe('clients that come and go on one process', () => {
     const second = await proxy.attach()
     await second.client.open()
     const party = new Party(second.client, 'client-1', new Random(seed))
-    const heard = await second.client.call('s__work', { n: 'client-1', steps: 2, ticks: 1500, logs: false }, { progressToken: 'token' }, 1)
+    const heard = await second.client.call(
+      's__work',
+      { n: 'client-1', steps: 2, ticks: 1500, logs: false },
+      { progressToken: 'token' },
+      1,
+    )
     assert.equal(textAt(said(heard), 'n'), 'client-1')
     party.assertOwn()
   })
 
   test('a late answer to a call of one that left is not an answer to another', async (t) => {
-    const proxy = await two(t)
+    const proxy = await libraryProxy(t, { s: itServer() })
     const first = await proxy.attach()
     await first.client.open()
     await first.client.call('s__nonce', { n: 'known' })
-    first.client.send('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s__hold","arguments":{"key":"client-0"}}}')
+    first.client.send(
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s__hold","arguments":{"key":"client-0"}}}',
+    )
     await first.client.request('ping', {}, 'p')
     await first.connection.close()
     await first.session.ended
@@ -230,7 +276,10 @@ describe('clients that come and go on one process', () => {
     await none.client.call('s__tell', update)
     await other.client.request('ping')
     await other.client.call('s__nonce', { n: '' })
-    assert.deepEqual([one, other, none].map(({ client }) => updates(client)), [1, 2, 0])
+    assert.deepEqual(
+      [one, other, none].map(({ client }) => updates(client)),
+      [1, 2, 0],
+    )
     const before = await received(none.client)
     assert.equal(before.filter((line) => textAt(line, 'method') === 'resources/unsubscribe').length, 0)
     await other.connection.close()
@@ -253,10 +302,6 @@ describe('clients that come and go on one process', () => {
         await client.call('s__tell', { method: 'notifications/message', params: { level, data: level } })
       }
     }
-    const levels = (client: RawClient): string[] =>
-      client.heard
-        .filter(({ value }) => textAt(value, 'method') === 'notifications/message')
-        .map(({ value }) => textAt(value, 'params', 'level'))
     assert.deepEqual(levels(quiet.client), ['error', 'made-up'])
     assert.deepEqual(levels(loud.client), ['debug', 'info', 'error', 'made-up'])
   })
@@ -280,11 +325,20 @@ describe('clients that come and go on one process', () => {
       client.send(`{"jsonrpc":"2.0","id":${JSON.stringify(at(value, 'id'))},"result":{}}`)
     }
     const lines = await received(client)
-    assert.equal(lines.filter((line) => textAt(line, 'method') === '' && at(line, 'result') !== undefined).length, 0)
+    assert.equal(
+      lines.filter((line) => textAt(line, 'method') === '' && at(line, 'result') !== undefined).length,
+      0,
+    )
   })
 })
 
 async function received(client: RawClient): Promise<unknown[]> {
   const seen = said(await client.call('s__seen'))
   return listAt(seen, 'lines').map((line) => parsed(Buffer.from(String(line), 'base64').toString()))
+}
+
+function levels(client: RawClient): string[] {
+  return client.heard
+    .filter(({ value }) => textAt(value, 'method') === 'notifications/message')
+    .map(({ value }) => textAt(value, 'params', 'level'))
 }

@@ -39,6 +39,14 @@ test('a request: its id as written, its method, the members of params and _meta'
   assert.equal(frame.multiline, false)
 })
 
+test('only params._meta is _meta', () => {
+  const frame = frameOf(
+    '{"jsonrpc":"2.0","method":"n","_meta":{"a":1},"params":{"x":{"_meta":{"b":1}},"_meta":{"_meta":{"progressToken":1}}}}',
+  )
+  assert.ok(frame.kind === 'notification')
+  assert.deepEqual([frame.params.meta.size, frame.params.meta.span('progressToken')], [1, undefined])
+})
+
 test('the other kinds', () => {
   const notification = frameOf('{"jsonrpc":"2.0","method":"n"}')
   assert.ok(notification.kind === 'notification')
@@ -102,7 +110,7 @@ const refusals: [text: string, code: FrameErrorCode, id?: string][] = [
   ['[]', 'FRAME_ENVELOPE'],
   ['{}', 'FRAME_ENVELOPE'],
   ['{"jsonrpc":"2.0"}', 'FRAME_ENVELOPE'],
-  ['{"jsonrpc":"2.0","id":1}', 'FRAME_ENVELOPE'],
+  ['{"jsonrpc":"2.0","id":1}', 'FRAME_ENVELOPE', '1'],
   ['{"id":1,"method":"m"}', 'FRAME_ENVELOPE', '1'],
   ['{"jsonrpc":"1.0","id":1,"method":"m"}', 'FRAME_ENVELOPE', '1'],
   ['{"jsonrpc":2.0,"id":1,"method":"m"}', 'FRAME_ENVELOPE', '1'],

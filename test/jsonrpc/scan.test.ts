@@ -84,6 +84,7 @@ const refused: [text: string, offset: number][] = [
   ['"a\nb"', 2],
   ['"a\tb"', 2],
   ['"\u0000"', 1],
+  ['"\u001f"', 1],
   [`"${'x'.repeat(500)}\u001f${'x'.repeat(500)}"`, 501],
   [`"${'x'.repeat(500)}\\n${'x'.repeat(500)}\r${'x'.repeat(500)}"`, 1003],
   [`"${'x'.repeat(500)}`, 501],

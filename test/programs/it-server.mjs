@@ -5,6 +5,7 @@
 // `late:<ms>` answers it after that time.
 // IT_STUBBORN: ignores the end of its stdin and SIGTERM, and has a child that does too.
 // IT_TOOLS: names of further tools, which all do what `nonce` does.
+// IT_PAGES: how many tools stand on one page; `stuck` gives the same cursor for ever.
 
 import { spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
@@ -142,6 +143,19 @@ const schemas = {
 }
 const names = [...Object.keys(tools), 'strict', ...(process.env.IT_TOOLS ?? '').split(' ').filter(Boolean)]
 
+/** The second page's cursor is the empty string, which is a cursor too. */
+function toolPage(cursor) {
+  const all = names.map((name) => ({ name, inputSchema: schemas[name] ?? { type: 'object' } }))
+  const pages = process.env.IT_PAGES
+  if (pages === undefined) return { tools: all }
+  if (pages === 'stuck') return { tools: all.slice(0, 1), nextCursor: 'again' }
+  const length = Number(pages)
+  const from = cursor === undefined ? 0 : cursor === '' ? length : Number(cursor)
+  const next = from + length
+  const nextCursor = next === length ? '' : String(next)
+  return { tools: all.slice(from, next), ...(next < all.length && { nextCursor }) }
+}
+
 const uriOf = (n) => `it://${process.env.IT_NAME ?? 'server'}/${n}`
 
 const methods = {
@@ -161,10 +175,7 @@ const methods = {
     else answer()
   },
   ping: (id) => result(id, {}),
-  'tools/list': (id) =>
-    result(id, {
-      tools: names.map((name) => ({ name, inputSchema: schemas[name] ?? { type: 'object' } })),
-    }),
+  'tools/list': (id, params) => result(id, toolPage(params?.cursor)),
   'resources/list': (id) =>
     result(id, { resources: ['a', 'b', 'c'].map((name) => ({ name, uri: uriOf(name) })) }),
   'resources/templates/list': (id) => result(id, { resourceTemplates: [] }),

@@ -36,6 +36,33 @@ test('the same when reading was off', async () => {
   assert.deepEqual(far.events, ['message 1', 'closed undefined'])
 })
 
+test('what arrives is a copy, made when it was sent', async () => {
+  const [left, right] = memoryPair()
+  const far = new Recorder()
+  left.start(new Recorder())
+  right.start(far)
+  const memory = message('"first"')
+  void left.send(memory)
+  memory.fill('x')
+  await far.seen('message')
+  assert.deepEqual(far.events, ['message "first"'])
+})
+
+test('an end that stopped reading hears of the close when it reads again', async () => {
+  const [left, right] = memoryPair()
+  const far = new Recorder()
+  far.on = () => right.read(false)
+  left.start(new Recorder())
+  right.start(far)
+  void left.send(message('1'))
+  await left.close()
+  await far.seen('message')
+  await turn()
+  assert.deepEqual(far.events, ['message 1'])
+  right.read(true)
+  await far.seen('closed')
+})
+
 test('reading may be stopped between two messages of one turn', async () => {
   const [left, right] = memoryPair()
   const far = new Recorder()

@@ -186,6 +186,24 @@ test('a failure before the start is heard of after it', async () => {
   assert.deepEqual(recorder.events, ['closed TRANSPORT_IO'])
 })
 
+test('a connection that one message ends delivers no other of the same chunk', async () => {
+  const [input, recorder] = [new PassThrough(), new Recorder()]
+  const connection = new NdjsonConnection(input, new PassThrough(), { ...options, lineBytesMax: 10 })
+  recorder.wire = (direction) => {
+    if (direction === 'out') throw new Error('disk full')
+  }
+  recorder.on = (event) => {
+    if (event !== 'message 1') return
+    void connection.send(message('"answer"'))
+    void connection.close()
+  }
+  connection.start(recorder)
+  input.write('1\n2\n"longer than ten"\n3\n')
+  await recorder.seen('closed')
+  await turn()
+  assert.deepEqual(recorder.events, ['message 1', 'closed TRANSPORT_TAP'])
+})
+
 test('close waits for a reader that is slow, but not for ever', async () => {
   const { output, connection, recorder } = open({ closeWaitMs: 10 })
   for (let i = 0; i < 20; i++) void connection.send(message(`"${'x'.repeat(100_000)}"`))

@@ -11,16 +11,7 @@ export const serverNotifications: readonly ServerNotificationRow[] = [
 ]
 
 /** From the least to the most severe (RFC 5424, the names of MCP). */
-export const logLevels = [
-  'debug',
-  'info',
-  'notice',
-  'warning',
-  'error',
-  'critical',
-  'alert',
-  'emergency',
-] as const
+const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const
 
 /** How severe a level is, from 0; -1 for what is no level. */
 export function severity(level: string | undefined): number {

@@ -25,7 +25,7 @@ export interface Attached {
 export interface TestProxy {
   readonly proxy: Proxy
   readonly log: readonly LogRecord[]
-  attach(): Promise<Attached>
+  readonly attach: () => Promise<Attached>
 }
 
 /** A client at one end of a pair of connections. */

@@ -1,0 +1,37 @@
+// The HTTP mode: every enabled schema, and as many clients as come.
+
+import { loadConfig } from '../config.js'
+import type { HttpCommand } from './args.js'
+import { Children } from './children.js'
+import { Endings } from './endings.js'
+import { choosePaint, openLogger, openRecordIfAsked } from './surroundings.js'
+import type { Invocation } from './surroundings.js'
+
+/**
+ * Serves until a signal comes; what is running may finish then, and everything is flushed and closed.
+ *
+ * @returns the exit code.
+ * @throws ConfigError when the configuration cannot be used, or the system's error when the address cannot be had.
+ */
+export async function runHttp(command: HttpCommand, invocation: Invocation): Promise<number> {
+  const { config: path, timeoutMs } = command
+  const config = loadConfig({ path, timeoutMs, nameDefault: invocation.program })
+  const schemas = [...config.schemas.values()].filter(({ enabled }) => enabled).map(({ name }) => name)
+  const paint = await choosePaint()
+  const logger = openLogger(config, schemas, command, paint)
+  const children = new Children()
+  const endings = new Endings(logger.sink, () => children.kill())
+  endings.watch()
+  try {
+    const { serveHttp } = await import('./serve-http.js')
+    const record = await openRecordIfAsked(command, invocation)
+    try {
+      return await serveHttp({ command, config, paint, logger, endings, children }, record?.tap)
+    } finally {
+      await record?.close()
+    }
+  } finally {
+    children.kill()
+    await logger.close()
+  }
+}

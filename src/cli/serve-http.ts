@@ -1,0 +1,55 @@
+// Every enabled schema on one port, until somebody ends the process.
+
+import process from 'node:process'
+import type { Configuration } from '../config.js'
+import { type Gateway, openGateway } from '../gateway.js'
+import { realRuntime } from '../index.js'
+import type { WireTap } from '../index.js'
+import type { Logger, Paint } from '../log.js'
+import { version } from '../version.js'
+import type { HttpCommand } from './args.js'
+import { httpBanner } from './banner.js'
+import type { Children } from './children.js'
+import type { Endings } from './endings.js'
+
+/** How long calls may still run after a fault of our own. */
+const faultGraceMs = 1000
+
+/** Everything that was made ready before the gateway is. */
+export interface HttpRun {
+  readonly command: HttpCommand
+  readonly config: Configuration
+  readonly paint: Paint
+  readonly logger: Logger
+  readonly endings: Endings
+  readonly children: Children
+}
+
+/** Serves until a signal comes; gives the exit code. */
+export async function serveHttp(run: HttpRun, tap: WireTap | undefined): Promise<number> {
+  const { command, config, logger, endings, children } = run
+  const gateway = await openGateway(config, {
+    host: command.host,
+    port: command.port,
+    allowUnauthenticated: command.allowUnauthenticated,
+    name: config.server.name,
+    log: logger.sink,
+    runtime: children.watch(realRuntime),
+    ...(tap === undefined ? {} : { tap }),
+  })
+  try {
+    announce(run, gateway)
+    return await endings.ended
+  } finally {
+    await (endings.isFaulty ? gateway.close(faultGraceMs) : gateway.close())
+  }
+}
+
+function announce({ command, config, paint, logger }: HttpRun, { url }: Gateway): void {
+  if (!command.silent) {
+    const { token, name } = config.server
+    process.stderr.write(httpBanner({ name, version, config, url, needsToken: token !== undefined }, paint))
+  }
+  for (const { path, message } of config.warnings)
+    logger.sink({ level: 'warn', message: `configuration: ${path}${path === '' ? '' : ' '}${message}` })
+}

@@ -1,0 +1,67 @@
+// What every serving mode is surrounded by: its log, its recording, and what must not be left behind.
+
+import process from 'node:process'
+import type { Configuration } from '../config.js'
+import { createLogger, loadPaint, noPaint, wantsColors } from '../log.js'
+import type { LogLevel, Logger, Paint } from '../log.js'
+
+/** What the process was started as. */
+export interface Invocation {
+  /** The name it was called by. */
+  readonly program: string
+  readonly argv: readonly string[]
+}
+
+/** What every serving mode can be told. */
+export interface ServeOptions {
+  readonly config: string | undefined
+  readonly record: string | undefined
+  readonly timeoutMs: number | undefined
+  readonly logLevel: LogLevel | undefined
+  readonly silent: boolean
+}
+
+type OpenRecord = Awaited<ReturnType<typeof import('../record.js').openRecord>>
+
+export async function openRecordIfAsked(
+  { record }: ServeOptions,
+  { program, argv }: Invocation,
+): Promise<OpenRecord | undefined> {
+  if (record === undefined) return undefined
+  const { openRecord } = await import('../record.js')
+  return openRecord(record, { command: [program, ...argv].join(' '), args: argv })
+}
+
+/** Colours are chosen, and chalk loaded, only for a person who looks at a terminal. */
+export async function choosePaint(): Promise<Paint> {
+  return wantsColors(process.stderr.isTTY, process.env) ? loadPaint() : noPaint
+}
+
+/** Nothing secret of these schemas, or of the front, is ever logged. */
+export function openLogger(
+  config: Configuration,
+  schemas: readonly string[],
+  { logLevel, silent }: ServeOptions,
+  paint: Paint,
+): Logger {
+  const { logging } = config
+  const format = process.stderr.isTTY ? 'readable' : 'json'
+  const level = logLevel ?? logging.level
+  // A client that stops reading our stderr must not stop us.
+  process.stderr.on('error', () => undefined)
+  const logger = createLogger({
+    level,
+    console: logging.console
+      ? { stream: process.stderr, format, level: silent ? 'error' : level }
+      : undefined,
+    paint,
+    file: logging.file === undefined ? undefined : { ...logging, path: logging.file },
+  })
+  logger.addSecrets(secretsOf(config, schemas))
+  return logger
+}
+
+function secretsOf({ server, schemas }: Configuration, names: readonly string[]): string[] {
+  const servers = names.flatMap((name) => schemas.get(name)?.servers ?? [])
+  return [...servers.flatMap(({ secrets }) => secrets), ...(server.token === undefined ? [] : [server.token])]
+}

@@ -1,0 +1,85 @@
+// The HTTP front with everything it must not make by itself: randomness, secrets, words.
+//
+// Loaded only when something is served over HTTP.
+
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { ConfigError } from './config.js'
+import type { CorsConfig } from './config.js'
+import type { HttpLimits } from './transports/http-front/limits.js'
+import {
+  internalError,
+  invalidRequest,
+  malformed,
+  sessionNotFound,
+  transportRefused,
+} from './mcp/error-codes.js'
+import type { HttpRoutes } from './transports/http-front/endpoint.js'
+import { isLoopback } from './transports/http-front/host.js'
+import type { RefusalKind, Wording } from './transports/http-front/refusal.js'
+import { HttpServer } from './transports/http-server.js'
+import type { LogSink } from './upstream/host.js'
+
+export interface FrontOptions {
+  readonly host: string
+  readonly port: number
+  readonly allowedHosts: readonly string[]
+  readonly cors: CorsConfig
+  readonly token: string | undefined
+  readonly allowUnauthenticated: boolean
+  readonly limits: HttpLimits
+  readonly log: LogSink
+  /** What a message calls the configuration. */
+  readonly source: string
+}
+
+/**
+ * Makes a front; it does not listen yet.
+ *
+ * @throws ConfigError when it would be open to the network without a token
+ */
+export function createFront(options: FrontOptions, routes: HttpRoutes): HttpServer {
+  const { host, port, allowedHosts, cors, token, limits, log } = options
+  if (token === undefined && !isLoopback(host) && !options.allowUnauthenticated) throw needsToken(options)
+  const principalOf = token === undefined ? undefined : bearerOf(token)
+  const around = { newId, now: () => performance.now(), failed: (error: unknown) => complain(log, error) }
+  return new HttpServer({ host, port, allowedHosts, cors, principalOf, limits, wording, around }, routes)
+}
+
+const BEARER = 'bearer'
+
+/** Compares hashes, since those have one length and differ anywhere. */
+function bearerOf(token: string): (given: string) => string | undefined {
+  const wanted = hash(token)
+  return (given) => (timingSafeEqual(hash(given), wanted) ? BEARER : undefined)
+}
+
+function hash(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+/** 192 bits that nobody guesses, in visible ASCII. */
+function newId(): string {
+  return randomBytes(24).toString('base64url')
+}
+
+function complain(log: LogSink, error: unknown): void {
+  log({ level: 'error', message: 'an HTTP request failed inside the proxy', details: { error } })
+}
+
+function needsToken({ host, source }: FrontOptions): ConfigError {
+  const problem = `has no token, and ${host} can be reached from other machines`
+  const hint = 'set server.token or MCPS_PROXY_TOKEN, or start with --allow-unauthenticated'
+  return new ConfigError('CONFIG_INVALID', source, [{ path: 'server', problem, hint }])
+}
+
+const wording: Wording = {
+  malformed,
+  refused: (kind, why) => words[kind](why),
+}
+
+const words: Readonly<Record<RefusalKind, (why: string) => { code: number; message: string }>> = {
+  invalid: invalidRequest,
+  transport: transportRefused,
+  session: sessionNotFound,
+  internal: internalError,
+}

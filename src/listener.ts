@@ -1,0 +1,29 @@
+// How a proxy and what it listens on find each other.
+
+import type { Connection } from './jsonrpc/connection.js'
+import type { HttpAttached } from './transports/http-front/endpoint.js'
+import type { LogSink } from './upstream/host.js'
+import type { UpstreamStatus } from './upstream/upstream.js'
+
+/** What a front needs of a proxy. */
+export interface ServedProxy {
+  attach(connection: Connection): Promise<HttpAttached>
+  status(): UpstreamStatus[]
+}
+
+/** A front that listens. */
+export interface Serving {
+  readonly host: string
+  readonly port: number
+  readonly url: string
+  /** Takes no new connection; what is being answered goes on. */
+  stop(): void
+  /** Ends every session and every connection. */
+  close(): Promise<void>
+}
+
+/** Serves a proxy to many clients; `httpServer` makes one. */
+export interface Listener {
+  /** `name` is what the proxy is called towards clients. */
+  serve(proxy: ServedProxy, name: string, log: LogSink): Promise<Serving>
+}

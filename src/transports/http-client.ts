@@ -1,0 +1,192 @@
+// A connection over Streamable HTTP: every message of ours is a POST.
+//
+// MCP 2025-03-26 to 2025-11-25, Transports, Streamable HTTP. Answers come back as
+// JSON or as events, each handed on as it arrives. A message that does not get
+// through fails alone; the connection ends when the server has forgotten the
+// session, or cannot be reached while nothing else is on its way.
+
+import type { Connection, Sink } from '../jsonrpc/connection.js'
+import { TransportError } from '../jsonrpc/errors.js'
+import { type Frame, readFrame } from '../jsonrpc/frame.js'
+import type { Line } from '../jsonrpc/line.js'
+import type { RequestId } from '../jsonrpc/request-id.js'
+import type { WireBytes } from '../jsonrpc/splice.js'
+import type { HttpAgent } from './http-client/agent.js'
+import { Arrivals } from './http-client/arrivals.js'
+import { Departures } from './http-client/departures.js'
+import { cancelledId, sentFrameLimits, versionIn } from './http-client/envelope.js'
+import { farewell } from './http-client/farewell.js'
+import type { HttpTarget } from './http-client/options.js'
+import { HttpPost, type PostOwner } from './http-client/post.js'
+import { HttpSession } from './http-client/session.js'
+import { StandaloneStream } from './http-client/standalone.js'
+
+/** One session with one server. */
+export class HttpClientConnection implements Connection, PostOwner {
+  readonly #target: HttpTarget
+  readonly #session: HttpSession
+  readonly #standalone: StandaloneStream
+  readonly #departures: Departures
+  readonly #arrivals = new Arrivals((cause) => this.#end(cause))
+  /** What must be taken before anything else is sent, and what waits for that. */
+  #gate: HttpPost | undefined
+  #held: HttpPost[] = []
+  #reading = true
+  #forgotten = false
+  #closing: Promise<void> | undefined
+
+  constructor(target: HttpTarget, agent: HttpAgent) {
+    this.#target = target
+    this.#session = new HttpSession(target, agent)
+    this.#departures = new Departures(target.limits.backlogBytesHigh, () => this.#arrivals.drained())
+    this.#standalone = new StandaloneStream(this.#session, {
+      isReading: () => this.#reading,
+      message: (line) => this.#arrivals.message(line, undefined),
+      oversize: (id, bytes, isCall) => this.#arrivals.oversize(id, bytes, isCall),
+      forgotten: () => this.#forget(),
+    })
+  }
+
+  get congested(): boolean {
+    return this.#departures.congested
+  }
+
+  get backlogBytes(): number {
+    return this.#departures.bytes
+  }
+
+  start(sink: Sink): void {
+    this.#arrivals.start(sink)
+  }
+
+  send(bytes: WireBytes): Promise<void> {
+    if (this.#arrivals.closed || this.#closing !== undefined) return Promise.resolve()
+    const frame = readFrame(bytes, sentFrameLimits)
+    const post = new HttpPost(frame, bytes, this.#session, this)
+    this.#departures.add(post)
+    // Later: whoever sends is not ready yet to hear that it failed.
+    if (this.#forgotten) setImmediate(() => this.#refuse(post))
+    else if (this.#gate !== undefined) this.#held.push(post)
+    else this.#post(post, frame)
+    return this.#departures.relieved
+  }
+
+  read(on: boolean): void {
+    this.#reading = on
+    this.#departures.read(on)
+    this.#standalone.read(on)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish()
+    return this.#closing
+  }
+
+  // PostOwner: what becomes of the messages.
+
+  isReading(): boolean {
+    return this.#reading
+  }
+
+  message(line: Line, post: HttpPost): void {
+    if (post.method === 'initialize') this.#session.version ??= versionIn(line)
+    this.#arrivals.message(line, post.id)
+  }
+
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
+    this.#arrivals.oversize(id, bytes, isCall)
+  }
+
+  sent(post: HttpPost): void {
+    this.#departures.sent(post)
+  }
+
+  failed(post: HttpPost, error: TransportError): void {
+    this.#arrivals.failed(post.id, error)
+    // Others that are on their way say that the server is there after all.
+    if (error.code === 'TRANSPORT_UNREACHABLE' && this.#departures.size === 1) this.#end(error)
+  }
+
+  forgotten(post: HttpPost): void {
+    this.#refuse(post)
+    this.#forget()
+  }
+
+  ended(post: HttpPost): void {
+    this.#departures.ended(post)
+    if (this.#gate === post) this.#openGate()
+    if (this.#forgotten) this.#endWhenIdle()
+  }
+
+  #post(post: HttpPost, frame: Frame): void {
+    if (!this.#arrivals.watch('out', post.bytes)) return
+    // Two POSTs may overtake each other, and a server must not be called before it is ready.
+    if (post.method === 'notifications/initialized') this.#gate = post
+    post.send()
+    const cancelled = cancelledId(frame)
+    if (cancelled !== undefined) this.#departures.request(cancelled)?.abandon()
+  }
+
+  #openGate(): void {
+    this.#gate = undefined
+    const held = this.#held
+    this.#held = []
+    if (this.#arrivals.closed || this.#forgotten || this.#closing !== undefined) return
+    this.#standalone.open()
+    for (const post of held) this.#post(post, readFrame(post.bytes, sentFrameLimits))
+  }
+
+  /** It was not taken: whoever sent it may send it to the next session. */
+  #refuse(post: HttpPost): void {
+    this.#arrivals.failed(post.id, forgetful())
+    post.cancel()
+  }
+
+  /** What is still on its way may come to its end; nothing new is sent. */
+  #forget(): void {
+    if (this.#forgotten || this.#arrivals.closed) return
+    this.#forgotten = true
+    this.#standalone.stop()
+    for (const post of this.#held) this.#refuse(post)
+    this.#endWhenIdle()
+  }
+
+  #endWhenIdle(): void {
+    if (this.#departures.size === 0) this.#end(forgetful())
+  }
+
+  /** What was said last, a cancel perhaps, gets a moment to arrive. */
+  async #finish(): Promise<void> {
+    if (this.#arrivals.closed) return
+    await this.#quiet()
+    this.#stop()
+    if (!this.#forgotten) await farewell(this.#session)
+    this.#end(undefined)
+  }
+
+  #quiet(): Promise<void> {
+    const { timers, limits } = this.#target
+    return new Promise((resolve) => {
+      const timer = timers.setTimer(limits.closeMs, resolve)
+      this.#departures.whenQuiet(() => {
+        timer.cancel()
+        resolve()
+      })
+    })
+  }
+
+  #stop(): void {
+    this.#standalone.stop()
+    this.#departures.cancel()
+  }
+
+  #end(cause: TransportError | undefined): void {
+    if (this.#arrivals.closed) return
+    this.#arrivals.close(cause)
+    this.#stop()
+  }
+}
+
+function forgetful(): TransportError {
+  return new TransportError('TRANSPORT_SESSION', 'the server has forgotten the session')
+}

@@ -1,0 +1,73 @@
+// What comes from the server, on its way to the owner of the connection, with the wire tap beside it.
+
+import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
+import type { Sink } from '../../jsonrpc/connection.js'
+import { TransportError } from '../../jsonrpc/errors.js'
+import type { Line } from '../../jsonrpc/line.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+
+/** Hands messages to the sink of a connection until that has closed. */
+export class Arrivals {
+  readonly #broken: (cause: TransportError) => void
+  #sink: Sink | undefined
+  #closed = false
+
+  /** `broken` is told of a tap that fails, which must not let traffic pass. */
+  constructor(broken: (cause: TransportError) => void) {
+    this.#broken = broken
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  start(sink: Sink): void {
+    this.#sink = sink
+    if (this.#closed) setImmediate(() => sink.closed(undefined))
+  }
+
+  /** `during` is the request of ours on whose stream it came. */
+  message(line: Line, during: RequestId | undefined): void {
+    if (this.#closed || !this.watch('in', line)) return
+    if (!isBatch(line)) return this.#sink?.message(line, during)
+    for (const message of messagesOf(line)) this.#sink?.message(message, during)
+  }
+
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
+    if (!this.#closed) this.#sink?.oversize(id, bytes, isCall)
+  }
+
+  failed(id: RequestId | undefined, error: TransportError): void {
+    if (!this.#closed) this.#sink?.failed?.(id, error)
+  }
+
+  drained(): void {
+    if (!this.#closed) this.#sink?.drained()
+  }
+
+  close(cause: TransportError | undefined): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#sink?.closed(cause)
+  }
+
+  /** Whether the message may pass. Bodies are tapped as lines; headers, which hold credentials, are not. */
+  watch(direction: 'in' | 'out', line: Line): boolean {
+    try {
+      this.#sink?.wire?.(direction, Buffer.from(line.buffer, line.byteOffset, line.length + 1))
+      return true
+    } catch (error) {
+      this.#broken(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))
+      return false
+    }
+  }
+}
+
+/** The messages of a batch; one that is broken goes on as it is, and is refused there. */
+function messagesOf(line: Line): readonly Line[] {
+  try {
+    return splitBatch(line)
+  } catch {
+    return [line]
+  }
+}

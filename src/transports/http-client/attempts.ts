@@ -1,0 +1,104 @@
+// Whether a message is sent again, and when.
+//
+// Again only where it cannot be done twice: the connection was never made, the
+// server said that it had not taken it (429, 503 with Retry-After, 401 before a new
+// token), or the request only reads. All of it within `retries`.
+
+import type { HttpTrouble } from './exchange.js'
+import type { CredentialHeader, HttpTarget } from './options.js'
+
+/** A response whose status is no success, as far as it matters here. */
+export interface RefusedAttempt {
+  readonly status: number
+  readonly credential: CredentialHeader | undefined
+  readonly retryAfter: string | undefined
+}
+
+/** Counts the attempts of one message. */
+export class Attempts {
+  readonly #target: HttpTarget
+  readonly #isRead: boolean
+  #timer: { cancel(): void } | undefined
+  #retried = 0
+  #resumed = 0
+  #renewed = false
+
+  constructor(target: HttpTarget, method: string | undefined) {
+    this.#target = target
+    this.#isRead = method !== undefined && target.isRead(method)
+  }
+
+  /** Whether the message is not on its way now, but will be. */
+  get waiting(): boolean {
+    return this.#timer !== undefined
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
+  /** Schedules another attempt where one is in order. */
+  afterTrouble({ neverSent }: HttpTrouble, again: () => void): boolean {
+    return (neverSent || this.#isRead) && this.#retry(undefined, again)
+  }
+
+  /** Schedules another attempt where one is in order. */
+  afterRefusal({ status, credential, retryAfter }: RefusedAttempt, again: () => void): boolean {
+    if (status === 401) return this.#renew(credential, again)
+    const wait = retryAfterMs(retryAfter)
+    const isOffered = wait !== undefined && wait <= this.#target.limits.retryAfterMsMax
+    const wasNotTaken = status === 429 || (status === 503 && wait !== undefined)
+    const isPassing = status === 502 || status === 503 || status === 504
+    if (wasNotTaken && wait !== undefined && !isOffered) return false
+    return (wasNotTaken || (isPassing && this.#isRead)) && this.#retry(wait, again)
+  }
+
+  /** Schedules another attempt to get the rest of an answer. */
+  resume(retryMs: number | undefined, again: () => void): boolean {
+    const { limits, reconnectMs } = this.#target
+    if (this.#resumed >= limits.resumesMax) return false
+    this.#after((retryMs ?? reconnectMs) * 2 ** this.#resumed++, again)
+    return true
+  }
+
+  /** The server is at work on it. */
+  progressed(): void {
+    this.#resumed = 0
+  }
+
+  /** A request that was refused for its token never got to the server behind the gate. */
+  #renew(credential: CredentialHeader | undefined, again: () => void): boolean {
+    const { credentials } = this.#target
+    if (this.#renewed || credential === undefined || credentials === undefined) return false
+    this.#renewed = true
+    if (!credentials.refused(credential)) return false
+    this.#after(0, again)
+    return true
+  }
+
+  #retry(waitMs: number | undefined, again: () => void): boolean {
+    const { retries, retryDelayMs, timers } = this.#target
+    if (this.#retried >= retries) return false
+    const grown = retryDelayMs * 2 ** this.#retried++
+    this.#after(waitMs ?? grown * (0.8 + 0.4 * timers.random()), again)
+    return true
+  }
+
+  #after(delayMs: number, again: () => void): void {
+    const { timers, limits } = this.#target
+    this.#timer?.cancel()
+    this.#timer = timers.setTimer(Math.min(delayMs, limits.retryAfterMsMax), () => {
+      this.#timer = undefined
+      again()
+    })
+  }
+}
+
+/** Seconds, or a date (RFC 9110, section 10.2.3). */
+function retryAfterMs(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
+  const date = Date.parse(header)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
+}

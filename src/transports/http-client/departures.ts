@@ -1,0 +1,87 @@
+// The messages of one connection that are on their way, and how much of them the server has not taken.
+
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import { Congestion } from '../congestion.js'
+import type { HttpPost } from './post.js'
+
+/** Every message that was sent and has not come to its end. */
+export class Departures {
+  readonly #posts = new Set<HttpPost>()
+  readonly #requests = new Map<RequestId, HttpPost>()
+  readonly #unsent = new Set<HttpPost>()
+  readonly #congestion = new Congestion()
+  readonly #bytesHigh: number
+  readonly #drained: () => void
+  #unsentBytes = 0
+  #quiet: (() => void) | undefined
+
+  constructor(bytesHigh: number, drained: () => void) {
+    this.#bytesHigh = bytesHigh
+    this.#drained = drained
+  }
+
+  get size(): number {
+    return this.#posts.size
+  }
+
+  get bytes(): number {
+    return this.#unsentBytes
+  }
+
+  get congested(): boolean {
+    return this.#congestion.on
+  }
+
+  /** Resolves when more may be sent. */
+  get relieved(): Promise<void> {
+    return this.#congestion.relieved
+  }
+
+  add(post: HttpPost): void {
+    this.#posts.add(post)
+    this.#unsent.add(post)
+    this.#unsentBytes += post.bytes.length
+    if (post.id !== undefined) this.#requests.set(post.id, post)
+    if (this.#unsentBytes > this.#bytesHigh) this.#congestion.begin()
+  }
+
+  /** The system has the whole message. */
+  sent(post: HttpPost): void {
+    if (!this.#unsent.delete(post)) return
+    this.#unsentBytes -= post.bytes.length
+    if (this.#unsentBytes <= this.#bytesHigh && this.#congestion.end()) this.#drained()
+  }
+
+  ended(post: HttpPost): void {
+    this.sent(post)
+    this.#posts.delete(post)
+    // The id may have been given back and lent again.
+    if (post.id !== undefined && this.#requests.get(post.id) === post) this.#requests.delete(post.id)
+    if (!this.#isTelling()) this.#quiet?.()
+  }
+
+  /** The request of ours that is known by this id. */
+  request(id: RequestId): HttpPost | undefined {
+    return this.#requests.get(id)
+  }
+
+  read(on: boolean): void {
+    for (const post of this.#posts) post.read(on)
+  }
+
+  /** Calls back once nothing is on its way that expects no answer: a cancel, or an answer of ours. */
+  whenQuiet(quiet: () => void): void {
+    if (this.#isTelling()) this.#quiet = quiet
+    else quiet()
+  }
+
+  cancel(): void {
+    for (const post of this.#posts) post.cancel()
+    this.#congestion.end()
+  }
+
+  #isTelling(): boolean {
+    for (const post of this.#posts) if (post.id === undefined) return true
+    return false
+  }
+}

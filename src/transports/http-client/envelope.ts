@@ -1,0 +1,34 @@
+// The few things that a transport has to know of the messages it carries.
+
+import type { Frame, FrameLimits } from '../../jsonrpc/frame.js'
+import { readFrame } from '../../jsonrpc/frame.js'
+import type { Line } from '../../jsonrpc/line.js'
+import { membersAt } from '../../jsonrpc/members.js'
+import { type RequestId, readId } from '../../jsonrpc/request-id.js'
+import { Scanner } from '../../jsonrpc/scan.js'
+
+/** Every message was read before it is sent, within limits that are not ours. */
+export const sentFrameLimits: FrameLimits = { depthMax: 10_000, methodBytesMax: 1024 * 1024 }
+
+/** A version goes into a header, so it has to look like one. */
+const headerText = /^[\x21-\x7e]{1,64}$/
+
+/** The request that a cancel takes back. */
+export function cancelledId(frame: Frame): RequestId | undefined {
+  if (frame.kind !== 'notification' || frame.method !== 'notifications/cancelled') return undefined
+  const span = frame.params.members.span('requestId')
+  return span === undefined ? undefined : readId(frame.line, span.start, span.end)
+}
+
+/** The version that the answer to an `initialize` settles on. */
+export function versionIn(line: Line): string | undefined {
+  try {
+    const frame = readFrame(line)
+    if (frame.kind !== 'result') return undefined
+    const members = membersAt(new Scanner(frame.line, Number.MAX_SAFE_INTEGER), frame.result)
+    const version = members?.string('protocolVersion')
+    return version !== undefined && headerText.test(version) ? version : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,115 @@
+// What went wrong with an HTTP request, as the errors of a connection.
+
+import { TransportError, type TransportErrorCode } from '../../jsonrpc/errors.js'
+import { type ErrorFrame, readFrame } from '../../jsonrpc/frame.js'
+import { type Line, toLine } from '../../jsonrpc/line.js'
+import { membersAt } from '../../jsonrpc/members.js'
+import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import { Scanner } from '../../jsonrpc/scan.js'
+import type { HttpTrouble } from './exchange.js'
+import type { HttpTarget } from './options.js'
+
+/** The head of a response that is no answer, and the beginning of its body. */
+export interface Refusal {
+  readonly status: number
+  readonly body: string
+}
+
+/** Gateways that answer 200 say in the body that the key is wrong. */
+const saysUnauthorized = /^(?=[^]*"success"\s*:\s*false)[^]*"code"\s*:\s*"?(?:401|1001)\b/
+
+const remedies: ReadonlyMap<number, string> = new Map([
+  [404, 'check the path of the url'],
+  [405, 'check the path of the url'],
+  [406, 'the server does not take what this proxy accepts'],
+  [413, 'the request is larger than the server takes'],
+  [429, 'the server has had too many requests; try again later'],
+  [502, 'the server behind the gateway failed; look at its logs'],
+  [503, 'the server is overloaded or starting; try again later'],
+  [504, 'the server took too long; raise its own request timeout'],
+])
+
+/** A response whose status is no success. */
+export function refused(target: HttpTarget, { status, body }: Refusal): TransportError {
+  if (status === 401 || status === 403) return unauthorized(target, status, body)
+  const said = rpcMessage(body)
+  const shown = said ?? excerpt(target, body)
+  const message = `it answered HTTP ${status}${shown === '' ? '' : `: ${shown}`}`
+  const remedy = remedies.get(status)
+  // A server that refuses in JSON-RPC has said everything with that.
+  const details = said === undefined ? { status, body: shown, ...(remedy && { remedy }) } : { status }
+  return failure('TRANSPORT_STATUS', message, details)
+}
+
+/** A body of a success that is no message; some gateways hide a refusal in it. */
+export function notAMessage(target: HttpTarget, type: string, { status, body }: Refusal): TransportError {
+  if (saysUnauthorized.test(body)) return unauthorized(target, status, body)
+  const shown = excerpt(target, body)
+  const what = type === '' ? 'without a content type' : `with ${type.slice(0, 100)}`
+  return failure('TRANSPORT_ANSWER', `it answered HTTP ${status} ${what}, which is no answer: ${shown}`, {
+    status,
+    body: shown,
+  })
+}
+
+export function unauthorized(target: HttpTarget, status: number, body: string): TransportError {
+  return failure('TRANSPORT_AUTH', target.refusal(status), { status, body: excerpt(target, body) })
+}
+
+export function unreachable(target: HttpTarget, { neverSent, what }: HttpTrouble): TransportError {
+  return neverSent
+    ? failure('TRANSPORT_UNREACHABLE', `it cannot be reached at ${target.url.origin}: ${what}`)
+    : failure('TRANSPORT_IO', `${what} (${target.url.origin})`)
+}
+
+export function redirected(target: HttpTarget, status: number, location: string | undefined): TransportError {
+  const to =
+    location !== undefined && URL.canParse(location, target.url.href)
+      ? new URL(location, target.url)
+      : undefined
+  const where =
+    to === undefined ? 'nowhere' : to.origin === target.url.origin ? 'another path of it' : to.origin
+  const message = `it redirects to ${where} (HTTP ${status}), which is not followed: configure the final url`
+  return failure('TRANSPORT_STATUS', message, { status })
+}
+
+export function failure(
+  code: TransportErrorCode,
+  message: string,
+  details?: Readonly<Record<string, unknown>>,
+): TransportError {
+  return new TransportError(code, message, details === undefined ? {} : { details })
+}
+
+/** The error response in a body that names the request `id`. */
+export function answerTo(id: RequestId | undefined, body: string): Line | undefined {
+  const frame = errorIn(body)
+  const isOurs = id !== undefined && frame?.id !== undefined && canonical(frame.id) === canonical(id)
+  return isOurs ? frame.line : undefined
+}
+
+/** The message of a JSON-RPC error that names no request. */
+function rpcMessage(body: string): string | undefined {
+  const frame = errorIn(body)
+  if (frame === undefined) return undefined
+  return membersAt(new Scanner(frame.line, Number.MAX_SAFE_INTEGER), frame.error)?.string('message')
+}
+
+function errorIn(body: string): ErrorFrame | undefined {
+  try {
+    const frame = readFrame(toLine(body))
+    return frame.kind === 'error' ? frame : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The beginning of a body as text: tags and runs of white space say nothing. */
+function excerpt({ limits }: HttpTarget, body: string): string {
+  const text = body
+    .replaceAll(/<(?:style|script)[^]{0,4000}?<\/(?:style|script)>/gi, ' ')
+    .replaceAll(/<[^>]{0,1000}>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+  return text.length > limits.excerptCharsMax ? `${text.slice(0, limits.excerptCharsMax)}…` : text
+}

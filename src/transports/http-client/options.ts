@@ -1,0 +1,109 @@
+// What the HTTP transports are given: where to go, as whom, and within which limits.
+
+import type { SseLimits } from '../sse-parser.js'
+
+/** Time and chance, from outside. */
+export interface HttpTimers {
+  /** Monotonic, in milliseconds. */
+  now(): number
+  setTimer(delayMs: number, fire: () => void): { cancel(): void }
+  /** In [0, 1). */
+  random(): number
+}
+
+/** A header that proves who asks; never to be logged. */
+export interface CredentialHeader {
+  readonly name: string
+  readonly value: string
+}
+
+/** Credentials that change while a connection lasts. */
+export interface HttpCredentials {
+  /** The header for the next request, at once where it is known. Rejects with TransportError. */
+  header(): CredentialHeader | Promise<CredentialHeader>
+  /** The server refused this header: whether another one is worth a try. */
+  refused(header: CredentialHeader): boolean
+}
+
+export interface HttpLimits {
+  readonly sse: SseLimits
+  /** A JSON answer, or a batch of them. */
+  readonly answerBytesMax: number
+  /** How much is read of a body that is no answer, and how much of it is shown. */
+  readonly excerptBytesMax: number
+  readonly excerptCharsMax: number
+  /** Above this many bytes that the server has not taken the connection is congested. */
+  readonly backlogBytesHigh: number
+  readonly socketsMax: number
+  readonly idleSocketsMax: number
+  /** Shorter than what servers keep an idle connection open for, so that a request does not meet its end. */
+  readonly idleSocketMs: number
+  /** Until a socket is connected and, for https, encrypted. */
+  readonly connectMs: number
+  /** For a notification or an answer of ours, until the server has taken it. */
+  readonly acceptMs: number
+  /** For a request, in all; the owner of the connection gives up before. */
+  readonly answerMs: number
+  /** After a cancel, or when an answered stream goes on, until the exchange is dropped. */
+  readonly lingerMs: number
+  /** For the last words of a connection that is closed. */
+  readonly closeMs: number
+  readonly retryAfterMsMax: number
+  readonly retryDelayMsMax: number
+  readonly redirectsMax: number
+  /** Attempts to resume one answer without any event in between. */
+  readonly resumesMax: number
+  readonly reconnectMsMin: number
+  readonly reconnectMsMax: number
+  readonly cookiesMax: number
+  readonly cookieBytesMax: number
+}
+
+/** One server as the transports see it. */
+export interface HttpTarget {
+  readonly url: URL
+  /** From the configuration; sent to this origin and to no other. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly credentials: HttpCredentials | undefined
+  /** How often a message is sent again that provably was not taken, or may safely be taken twice. */
+  readonly retries: number
+  readonly retryDelayMs: number
+  /** Before a lost event stream is opened again, unless the server says otherwise. */
+  readonly reconnectMs: number
+  /** Whether a request with this method may be sent twice. */
+  readonly isRead: (method: string) => boolean
+  /** Says what a refusal of our credentials means. */
+  readonly refusal: (status: number | undefined) => string
+  readonly log: (level: 'debug' | 'warn', message: string) => void
+  readonly timers: HttpTimers
+  readonly limits: HttpLimits
+}
+
+const MiB = 1024 * 1024
+
+export const defaultHttpLimits: HttpLimits = {
+  sse: { dataBytesMax: 64 * MiB, fieldBytesMax: 1024, retryMsMin: 100, retryMsMax: 60_000 },
+  // Servers send files, over HTTP as over stdio.
+  answerBytesMax: 64 * MiB,
+  excerptBytesMax: 16 * 1024,
+  excerptCharsMax: 200,
+  backlogBytesHigh: MiB,
+  // Every call in flight holds a socket, and so does every standalone stream.
+  socketsMax: 1024,
+  idleSocketsMax: 64,
+  // Node's own servers close idle sockets after five seconds.
+  idleSocketMs: 4000,
+  connectMs: 10_000,
+  acceptMs: 30_000,
+  answerMs: 660_000,
+  lingerMs: 5000,
+  closeMs: 1000,
+  retryAfterMsMax: 60_000,
+  retryDelayMsMax: 30_000,
+  redirectsMax: 3,
+  resumesMax: 5,
+  reconnectMsMin: 100,
+  reconnectMsMax: 60_000,
+  cookiesMax: 20,
+  cookieBytesMax: 4096,
+}

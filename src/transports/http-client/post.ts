@@ -1,0 +1,185 @@
+// One message of ours on its way: the POST that carries it, and what becomes of it.
+
+import type { IncomingMessage } from 'node:http'
+import type { TransportError } from '../../jsonrpc/errors.js'
+import type { Frame } from '../../jsonrpc/frame.js'
+import type { Line } from '../../jsonrpc/line.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { WireBytes } from '../../jsonrpc/splice.js'
+import { Attempts } from './attempts.js'
+import { discard, mediaType, readExcerpt } from './body.js'
+import type { HttpExchange, HttpTrouble } from './exchange.js'
+import { answerTo, failure, redirected, refused, unreachable } from './failure.js'
+import { HttpReply } from './reply.js'
+import type { HttpSession } from './session.js'
+
+/** What a message tells whoever sent it. */
+export interface PostOwner {
+  /** Whether anybody takes what comes back now. */
+  isReading(): boolean
+  /** The system has the whole message. */
+  sent(post: HttpPost): void
+  message(line: Line, post: HttpPost): void
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean, post: HttpPost): void
+  /** The message did not get through, or its answer will not come. */
+  failed(post: HttpPost, error: TransportError): void
+  /** The server does not know the session any more, and has not taken the message. */
+  forgotten(post: HttpPost): void
+  /** Called once, after any of the others; nothing comes after it. */
+  ended(post: HttpPost): void
+}
+
+const ACCEPT = 'application/json, text/event-stream'
+
+/** How servers say with a 400 that they do not know the session, for which the protocol has 404. */
+const unknownSession = /no valid session|session (?:not found|expired)|invalid session|unknown session/i
+
+/** Sends one message and reads everything that belongs to it. */
+export class HttpPost {
+  /** Undefined for an answer. */
+  readonly method: string | undefined
+  /** Undefined for a notification and for an answer. */
+  readonly id: RequestId | undefined
+  readonly bytes: WireBytes
+  readonly #session: HttpSession
+  readonly #owner: PostOwner
+  readonly #attempts: Attempts
+  #exchange: HttpExchange | undefined
+  #reply: HttpReply | undefined
+  #timer: { cancel(): void } | undefined
+  readonly #elsewhere: boolean
+  #redirects = 0
+  /** Whether anybody still waits for an answer. */
+  #awaited: boolean
+  #ended = false
+
+  /** `elsewhere`: answers come on another stream, so that a message is done once it is taken. */
+  constructor(frame: Frame, bytes: WireBytes, session: HttpSession, owner: PostOwner, elsewhere = false) {
+    this.#elsewhere = elsewhere
+    this.method = 'method' in frame ? frame.method : undefined
+    this.id = frame.kind === 'request' ? frame.id : undefined
+    this.bytes = bytes
+    this.#session = session
+    this.#owner = owner
+    this.#awaited = true
+    this.#attempts = new Attempts(session.target, this.method)
+    const { answerMs, acceptMs } = session.target.limits
+    this.#expireAfter(this.id === undefined || elsewhere ? acceptMs : answerMs)
+  }
+
+  send(): void {
+    if (this.#ended) return
+    const ask = { method: 'POST', url: this.#session.url, accept: ACCEPT, body: this.bytes } as const
+    this.#exchange = this.#session.ask(ask, {
+      responded: (response) => this.#responded(response),
+      troubled: (trouble) => this.#troubled(trouble),
+      sent: () => this.#owner.sent(this),
+    })
+  }
+
+  /** Stops or resumes reading what comes back. */
+  read(on: boolean): void {
+    this.#reply?.read(on)
+  }
+
+  /** Nobody waits for the answer any more; the server gets a moment to end the exchange by itself. */
+  abandon(): void {
+    this.#awaited = false
+    if (this.#attempts.waiting) this.cancel()
+    else this.#expireAfter(this.#session.target.limits.lingerMs)
+  }
+
+  /** Drops everything; the owner is told nothing but the end. */
+  cancel(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#timer?.cancel()
+    this.#attempts.stop()
+    this.#reply?.stop()
+    this.#exchange?.cancel()
+    this.#owner.ended(this)
+  }
+
+  #expireAfter(ms: number): void {
+    this.#timer?.cancel()
+    this.#timer = this.#session.target.timers.setTimer(ms, () => {
+      this.#fail(failure('TRANSPORT_TIMEOUT', `no answer within ${ms} ms`))
+    })
+  }
+
+  #fail(error: TransportError): void {
+    if (this.#ended) return
+    if (this.#awaited) this.#owner.failed(this, error)
+    this.cancel()
+  }
+
+  #troubled(trouble: HttpTrouble): void {
+    if (this.#attempts.afterTrouble(trouble, () => this.send())) return
+    this.#fail(trouble.error ?? unreachable(this.#session.target, trouble))
+  }
+
+  #responded(response: IncomingMessage): void {
+    const status = response.statusCode ?? 0
+    const isSuccess = status >= 200 && status < 300
+    this.#session.learn(response, this.method === 'initialize' && isSuccess)
+    if (status >= 300 && status < 400) return this.#redirected(response, status)
+    if (!isSuccess) return this.#refused(response, status)
+    if (this.id === undefined || this.#elsewhere) this.#taken(response)
+    else this.#answering(this.id, response)
+  }
+
+  #answering(id: RequestId, response: IncomingMessage): void {
+    const owner = this.#owner
+    this.#reply = new HttpReply(id, this.#session, this.#attempts, {
+      isReading: () => owner.isReading(),
+      message: (line) => owner.message(line, this),
+      oversize: (about, bytes, isCall) => owner.oversize(about, bytes, isCall, this),
+      answered: () => this.abandon(),
+      finished: (error) => (error === undefined ? this.cancel() : this.#fail(error)),
+    })
+    this.#reply.take(response)
+  }
+
+  /** What the server says to a notification or to an answer of ours means nothing. */
+  #taken(response: IncomingMessage): void {
+    if (mediaType(response) !== 'text/event-stream') {
+      discard(response, this.#session.target.limits.excerptBytesMax)
+      this.#exchange = undefined
+    }
+    this.cancel()
+  }
+
+  #redirected(response: IncomingMessage, status: number): void {
+    const to = this.#session.redirect(response)
+    response.resume()
+    if (to === undefined || ++this.#redirects > this.#session.target.limits.redirectsMax)
+      return this.#fail(redirected(this.#session.target, status, response.headers.location))
+    this.#session.url = to
+    this.send()
+  }
+
+  #refused(response: IncomingMessage, status: number): void {
+    readExcerpt(response, this.#session.target.limits.excerptBytesMax, (body) => {
+      if (!this.#ended) this.#refusedWith(status, body, response.headers['retry-after'])
+    })
+  }
+
+  #refusedWith(status: number, body: string, retryAfter: string | undefined): void {
+    const refusal = { status, retryAfter, credential: this.#exchange?.credential }
+    if (this.#attempts.afterRefusal(refusal, () => this.send())) return
+    if (this.#isForgotten(status, body)) {
+      this.#owner.forgotten(this)
+      return this.cancel()
+    }
+    const answer = status === 401 || status === 403 ? undefined : answerTo(this.id, body)
+    if (answer === undefined) return this.#fail(refused(this.#session.target, { status, body }))
+    this.#owner.message(answer, this)
+    this.cancel()
+  }
+
+  #isForgotten(status: number, body: string): boolean {
+    if (this.#elsewhere) return status === 404
+    if (this.#session.id === undefined || this.method === 'initialize') return false
+    return status === 404 || (status === 400 && unknownSession.test(body))
+  }
+}

@@ -1,0 +1,172 @@
+// The answer to one request, as JSON or on an event stream.
+//
+// A stream may be cut before the answer and resumed where it was, as often as the
+// server likes (MCP 2025-11-25, Transports: resumability and redelivery).
+
+import type { IncomingMessage } from 'node:http'
+import type { TransportError } from '../../jsonrpc/errors.js'
+import type { Line } from '../../jsonrpc/line.js'
+import { isAnswer } from '../../jsonrpc/peek.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { Attempts } from './attempts.js'
+import { isCompressed, mediaType, readEvents, readExcerpt, readLine } from './body.js'
+import type { HttpExchange } from './exchange.js'
+import { failure, notAMessage } from './failure.js'
+import type { HttpSession } from './session.js'
+import type { SseParser } from '../sse-parser.js'
+
+/** What a reply tells. */
+export interface ReplyHandler {
+  /** Whether anybody takes what comes now. */
+  isReading(): boolean
+  message(line: Line): void
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
+  /** The answer has come; the stream that carried it may go on for a moment. */
+  answered(): void
+  /** Told once: everything has been read, or the answer will not come. */
+  finished(error: TransportError | undefined): void
+}
+
+/** Reads until the answer has come, or cannot come. */
+export class HttpReply {
+  readonly #id: RequestId
+  readonly #session: HttpSession
+  readonly #attempts: Attempts
+  readonly #handler: ReplyHandler
+  #response: IncomingMessage | undefined
+  #resuming: HttpExchange | undefined
+  #parser: SseParser | undefined
+  #lastEventId: string | undefined
+  #answered = false
+  #over = false
+
+  constructor(id: RequestId, session: HttpSession, attempts: Attempts, handler: ReplyHandler) {
+    this.#id = id
+    this.#session = session
+    this.#attempts = attempts
+    this.#handler = handler
+  }
+
+  take(response: IncomingMessage): void {
+    if (!this.#handler.isReading()) response.pause()
+    this.#response = response
+    const type = mediaType(response)
+    if (isCompressed(response)) return this.#finish(compressed(response))
+    if (type === 'text/event-stream') return this.#readEvents(response)
+    if (type === 'application/json') return this.#readJson(response)
+    const { target } = this.#session
+    readExcerpt(response, target.limits.excerptBytesMax, (body) => {
+      this.#finish(notAMessage(target, type, { status: response.statusCode ?? 0, body }))
+    })
+  }
+
+  read(on: boolean): void {
+    if (on) this.#response?.resume()
+    else this.#response?.pause()
+  }
+
+  /** Tells nothing any more. */
+  stop(): void {
+    this.#over = true
+    this.#resuming?.cancel()
+  }
+
+  #finish(error: TransportError | undefined): void {
+    if (this.#over) return
+    this.#over = true
+    this.#handler.finished(this.#answered ? undefined : error)
+  }
+
+  #readJson(response: IncomingMessage): void {
+    const { target } = this.#session
+    const { answerBytesMax, excerptBytesMax } = target.limits
+    readLine(response, answerBytesMax, (line, why) => {
+      if (this.#over) return
+      if (line === undefined)
+        return this.#unread(why, Number(response.headers['content-length'] ?? answerBytesMax))
+      if (mayHoldAnswer(line)) {
+        this.#handler.message(line)
+        return this.#finish(undefined)
+      }
+      const body = line.toString('utf8', 0, excerptBytesMax)
+      this.#finish(notAMessage(target, 'application/json', { status: response.statusCode ?? 0, body }))
+    })
+  }
+
+  #unread(why: 'cut' | 'too-large' | undefined, bytes: number): void {
+    if (why !== 'too-large') return this.#finish(failure('TRANSPORT_IO', 'the answer was cut'))
+    this.#handler.oversize(this.#id, bytes, false)
+    this.#finish(undefined)
+  }
+
+  #readEvents(response: IncomingMessage): void {
+    const sink = {
+      event: (type: string, data: Line) => this.#event(type, data),
+      oversize: (id: RequestId | undefined, bytes: number, isCall: boolean) =>
+        this.#oversize(id, bytes, isCall),
+    }
+    this.#parser = readEvents(response, this.#session.target.limits.sse, sink, () => this.#streamEnded())
+  }
+
+  #event(type: string, data: Line): void {
+    if (this.#over || type !== 'message') return
+    this.#attempts.progressed()
+    const answers = !this.#answered && isAnswer(data)
+    this.#handler.message(data)
+    if (answers) this.#hasAnswer()
+  }
+
+  #oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
+    if (this.#over) return
+    this.#handler.oversize(isCall ? id : this.#id, bytes, isCall)
+    if (!isCall) this.#hasAnswer()
+  }
+
+  #hasAnswer(): void {
+    if (this.#over) return
+    this.#answered = true
+    this.#handler.answered()
+  }
+
+  #streamEnded(): void {
+    if (this.#over) return
+    this.#response = undefined
+    if (this.#answered) return this.#finish(undefined)
+    const lastEventId = this.#parser?.lastEventId
+    if (lastEventId !== undefined && lastEventId !== this.#lastEventId) this.#attempts.progressed()
+    this.#lastEventId = lastEventId ?? this.#lastEventId
+    if (this.#lastEventId !== undefined && this.#attempts.resume(this.#parser?.retryMs, () => this.#resume()))
+      return
+    this.#finish(failure('TRANSPORT_IO', 'the event stream ended before the answer'))
+  }
+
+  /** Always with GET, though the stream began with a POST. */
+  #resume(): void {
+    const { url } = this.#session
+    const ask = { method: 'GET', url, accept: 'text/event-stream', lastEventId: this.#lastEventId } as const
+    this.#resuming = this.#session.ask(ask, {
+      responded: (response) => this.#resumed(response),
+      troubled: () => this.#streamEnded(),
+    })
+  }
+
+  #resumed(response: IncomingMessage): void {
+    const isStream = response.statusCode === 200 && mediaType(response) === 'text/event-stream'
+    if (isStream) return this.take(response)
+    response.destroy()
+    const why = `the event stream ended before the answer and cannot be resumed (HTTP ${response.statusCode})`
+    this.#finish(failure('TRANSPORT_IO', why))
+  }
+}
+
+function compressed(response: IncomingMessage): TransportError {
+  const encoding = String(response.headers['content-encoding']).slice(0, 50)
+  response.destroy()
+  return failure('TRANSPORT_ANSWER', `its answer is compressed (${encoding}), which was not asked for`)
+}
+
+/** An answer, or a batch that has one; anything else would leave the request waiting. */
+function mayHoldAnswer(line: Line): boolean {
+  const [first] = line.toString('latin1', 0, 64).trimStart()
+  return first === '[' || isAnswer(line)
+}

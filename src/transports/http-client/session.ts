@@ -1,0 +1,140 @@
+// What every request of one session carries, and what its answers teach it.
+//
+// MCP, Transports, Streamable HTTP: session management, protocol version header.
+
+import type { IncomingMessage } from 'node:http'
+import { TransportError } from '../../jsonrpc/errors.js'
+import type { HttpAgent } from './agent.js'
+import { CookieJar } from './cookie-jar.js'
+import { type ExchangeHandler, HttpExchange } from './exchange.js'
+import type { CredentialHeader, HttpTarget } from './options.js'
+
+export interface HttpAsk {
+  readonly method: 'POST' | 'GET' | 'DELETE'
+  readonly url: URL
+  readonly accept: string
+  readonly body?: Uint8Array
+  readonly lastEventId?: string | undefined
+}
+
+/** Written by the transport itself, whatever the configuration says. */
+const reserved: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'content-type',
+  'host',
+  'last-event-id',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'transfer-encoding',
+])
+
+/** Visible ASCII (MCP 2025-06-18, Transports: session management). */
+const sessionId = /^[\x21-\x7e]{1,1024}$/
+
+/** One session with one server; sends its credentials to that server's origin and nowhere else. */
+export class HttpSession {
+  readonly target: HttpTarget
+  /** Where messages are posted; a redirect within the origin moves it. */
+  url: URL
+  version: string | undefined
+  readonly #agent: HttpAgent
+  readonly #cookies: CookieJar
+  readonly #fixed: readonly string[]
+  #id: string | undefined
+
+  constructor(target: HttpTarget, agent: HttpAgent) {
+    this.target = target
+    this.url = target.url
+    this.#agent = agent
+    this.#cookies = new CookieJar(target.limits.cookiesMax, target.limits.cookieBytesMax)
+    this.#fixed = fixedHeaders(target)
+  }
+
+  /** Undefined where the server keeps no sessions. */
+  get id(): string | undefined {
+    return this.#id
+  }
+
+  /** Sends a request; it can be cancelled from now on. */
+  ask(ask: HttpAsk, handler: ExchangeHandler): HttpExchange {
+    const { timers, limits, credentials } = this.target
+    const exchange = new HttpExchange(handler, timers, limits.connectMs)
+    const header = credentials?.header()
+    if (header instanceof Promise) {
+      header.then(
+        (known) => this.#start(exchange, ask, known),
+        (error: unknown) => exchange.fail(asTransportError(error)),
+      )
+    } else this.#start(exchange, ask, header)
+    return exchange
+  }
+
+  /** Takes what the head of a response says about the session. */
+  learn(response: IncomingMessage, isOpening: boolean): void {
+    this.#cookies.take(response.headers['set-cookie'])
+    const id = response.headers['mcp-session-id']
+    if (isOpening && typeof id === 'string' && sessionId.test(id)) this.#id = id
+  }
+
+  /** Where a redirect leads that may be followed: it stays within the origin and keeps the method. */
+  redirect(response: IncomingMessage): URL | undefined {
+    const { statusCode, headers } = response
+    const { location } = headers
+    if ((statusCode !== 307 && statusCode !== 308) || location === undefined) return undefined
+    if (!URL.canParse(location, this.url.href)) return undefined
+    const to = new URL(location, this.url)
+    return to.origin === this.target.url.origin ? to : undefined
+  }
+
+  #start(exchange: HttpExchange, ask: HttpAsk, credential: CredentialHeader | undefined): void {
+    const { url, method } = ask
+    exchange.credential = credential
+    const { hostname, port } = url
+    exchange.start(
+      this.#agent,
+      {
+        method,
+        // Brackets belong to the URL, not to the address.
+        host: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
+        port: port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(port),
+        path: url.pathname + url.search,
+        headers: this.#headers(ask, credential),
+      },
+      ask.body,
+    )
+  }
+
+  #headers(ask: HttpAsk, credential: CredentialHeader | undefined): string[] {
+    const headers = [...this.#fixed, 'Accept', ask.accept]
+    if (credential !== undefined) headers.push(credential.name, credential.value)
+    if (this.#id !== undefined) headers.push('Mcp-Session-Id', this.#id)
+    if (this.version !== undefined) headers.push('MCP-Protocol-Version', this.version)
+    const cookie = this.#cookies.header
+    if (cookie !== undefined) headers.push('Cookie', cookie)
+    if (ask.lastEventId !== undefined) headers.push('Last-Event-ID', ask.lastEventId)
+    if (ask.body !== undefined)
+      headers.push('Content-Type', 'application/json', 'Content-Length', String(ask.body.length))
+    return headers
+  }
+}
+
+function fixedHeaders({ url, headers }: HttpTarget): string[] {
+  const fixed = ['Host', url.host, 'Accept-Encoding', 'identity']
+  const own = Object.entries(headers).filter(([name]) => !reserved.has(name.toLowerCase()))
+  const has = (name: string): boolean => own.some(([key]) => key.toLowerCase() === name)
+  if (!has('user-agent')) fixed.push('User-Agent', 'mcps-proxy')
+  if (url.username !== '' && !has('authorization')) fixed.push('Authorization', basic(url))
+  return [...fixed, ...own.flat()]
+}
+
+function asTransportError(error: unknown): TransportError {
+  return error instanceof TransportError ? error : new TransportError('TRANSPORT_AUTH', String(error))
+}
+
+function basic({ username, password }: URL): string {
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return `Basic ${Buffer.from(pair).toString('base64')}`
+}

@@ -1,0 +1,118 @@
+// The stream on which a server speaks unasked, opened again whenever it ends.
+//
+// MCP, Transports, Streamable HTTP: listening for messages from the server. A
+// server may have none (405), and whatever happens to it, calls go on without.
+
+import type { IncomingMessage } from 'node:http'
+import type { Line } from '../../jsonrpc/line.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { SseParser } from '../sse-parser.js'
+import { isCompressed, mediaType, readEvents } from './body.js'
+import type { HttpExchange } from './exchange.js'
+import type { HttpSession } from './session.js'
+
+export interface StandaloneHandler {
+  /** Whether anybody takes what comes now. */
+  isReading(): boolean
+  message(line: Line): void
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
+  /** The server does not know the session any more. */
+  forgotten(): void
+}
+
+/** Listens until it is stopped, or the server says that it has nothing to say. */
+export class StandaloneStream {
+  readonly #session: HttpSession
+  readonly #handler: StandaloneHandler
+  #exchange: HttpExchange | undefined
+  #response: IncomingMessage | undefined
+  #parser: SseParser | undefined
+  #timer: { cancel(): void } | undefined
+  #lastEventId: string | undefined
+  #openedAt = 0
+  #failures = 0
+  #stopped = false
+
+  constructor(session: HttpSession, handler: StandaloneHandler) {
+    this.#session = session
+    this.#handler = handler
+  }
+
+  open(): void {
+    if (this.#stopped) return
+    const { url } = this.#session
+    const ask = { method: 'GET', url, accept: 'text/event-stream', lastEventId: this.#lastEventId } as const
+    this.#openedAt = this.#session.target.timers.now()
+    this.#exchange = this.#session.ask(ask, {
+      responded: (response) => this.#responded(response),
+      troubled: ({ what }) => this.#again(what),
+    })
+  }
+
+  read(on: boolean): void {
+    if (on) this.#response?.resume()
+    else this.#response?.pause()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+    this.#exchange?.cancel()
+  }
+
+  #responded(response: IncomingMessage): void {
+    const status = response.statusCode ?? 0
+    this.#session.learn(response, false)
+    const isStream = status === 200 && mediaType(response) === 'text/event-stream' && !isCompressed(response)
+    if (isStream) return this.#listen(response)
+    response.destroy()
+    if (status === 404 && this.#session.id !== undefined && this.#response !== undefined)
+      return this.#handler.forgotten()
+    // 409: our last stream is not forgotten yet; 429 and 5xx pass as well.
+    if (status === 409 || status === 429 || status >= 500) return this.#again(`HTTP ${status}`)
+    if (status === 401) this.#renew(status)
+    else if (status !== 405) this.#log(`the server offers no stream of its own (HTTP ${status})`)
+  }
+
+  #renew(status: number): void {
+    const { credentials } = this.#session.target
+    const credential = this.#exchange?.credential
+    if (credential !== undefined && this.#failures === 0 && credentials?.refused(credential) === true)
+      this.#again(`HTTP ${status}`)
+    else this.#log(`the server offers no stream of its own (HTTP ${status})`)
+  }
+
+  #listen(response: IncomingMessage): void {
+    this.#response = response
+    if (!this.#handler.isReading()) response.pause()
+    const sink = {
+      event: (type: string, data: Line): void => {
+        if (!this.#stopped && type === 'message') this.#handler.message(data)
+      },
+      oversize: (id: RequestId | undefined, bytes: number, isCall: boolean): void => {
+        if (!this.#stopped) this.#handler.oversize(id, bytes, isCall)
+      },
+    }
+    this.#parser = readEvents(response, this.#session.target.limits.sse, sink, () => this.#again('it ended'))
+  }
+
+  /** A stream that lasted was a good one; one that ends at once is opened ever more seldom. */
+  #again(why: string): void {
+    if (this.#stopped) return
+    const { timers, limits, reconnectMs } = this.#session.target
+    this.#lastEventId = this.#parser?.lastEventId ?? this.#lastEventId
+    const hasLasted = timers.now() - this.#openedAt > limits.reconnectMsMax
+    this.#failures = hasLasted ? 0 : this.#failures + 1
+    const told = this.#parser?.retryMs
+    const grown = reconnectMs * 2 ** Math.min(this.#failures - 1, 10) * (0.8 + 0.4 * timers.random())
+    // What the server asked for is kept to, while it keeps its streams open for a while.
+    const delayMs = told !== undefined && this.#failures <= 3 ? told : Math.max(grown, told ?? 0)
+    const bounded = Math.min(Math.max(delayMs, limits.reconnectMsMin), limits.reconnectMsMax)
+    this.#log(`the stream of the server: ${why}; again in ${Math.round(bounded)} ms`)
+    this.#timer = timers.setTimer(bounded, () => this.open())
+  }
+
+  #log(message: string): void {
+    this.#session.target.log('debug', message)
+  }
+}

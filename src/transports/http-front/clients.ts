@@ -1,0 +1,129 @@
+// The clients of Streamable HTTP: those with a session, and those that are gone after one request.
+
+import type { Connection } from '../../jsonrpc/connection.js'
+import { StreamableConnection } from './connection.js'
+import type { HttpAttached, HttpRevision, HttpSurroundings } from './endpoint.js'
+import { EventBudget, EventStore } from './event-store.js'
+import type { HttpLimits } from './limits.js'
+import { HttpSessions, type Kept, type Owner } from './sessions.js'
+import { HttpStreams } from './streams.js'
+
+/** One client and its connection. */
+export class Client implements Kept {
+  readonly connection: StreamableConnection
+  readonly #attached: HttpAttached
+  readonly #store: EventStore | undefined
+
+  constructor(connection: StreamableConnection, attached: HttpAttached, store: EventStore | undefined) {
+    this.connection = connection
+    this.#attached = attached
+    this.#store = store
+  }
+
+  get revision(): HttpRevision {
+    return this.#attached.revision
+  }
+
+  get busy(): boolean {
+    return this.connection.busy
+  }
+
+  /** A client without a session has said everything. */
+  done(): void {
+    if (this.#store === undefined) this.end()
+  }
+
+  sweep(): void {
+    this.#store?.sweep()
+  }
+
+  end(): void {
+    void this.connection.close()
+  }
+}
+
+/** Opens and finds clients. */
+export class Clients {
+  readonly #limits: HttpLimits
+  readonly #around: HttpSurroundings
+  readonly #sessions: HttpSessions<Client>
+  readonly #budget: EventBudget
+  /** Clients without a session that are being served. */
+  readonly #passing = new Set<StreamableConnection>()
+
+  constructor(limits: HttpLimits, around: HttpSurroundings) {
+    this.#limits = limits
+    this.#around = around
+    this.#sessions = new HttpSessions(limits, around.now)
+    this.#budget = new EventBudget(limits.events.totalBytesMax)
+  }
+
+  find(id: string, owner: Owner): Client | undefined {
+    return this.#sessions.find(id, owner)
+  }
+
+  /** Attaches a client, with a session or for one request; undefined when there are too many. */
+  async open(owner: Owner, withSession: boolean): Promise<Client | undefined> {
+    if (!withSession) return this.#openPassing(owner)
+    return this.#sessions.makeRoom() ? this.#openSession(owner) : undefined
+  }
+
+  sweep(): void {
+    this.#sessions.sweep()
+  }
+
+  endAll(): void {
+    this.#sessions.endAll()
+    for (const connection of this.#passing) void connection.close()
+  }
+
+  async #openSession(owner: Owner): Promise<Client> {
+    const id = this.#around.newId()
+    const store = new EventStore(this.#limits.events, this.#budget, this.#around.now)
+    let headers: Readonly<Record<string, string>> = { 'mcp-session-id': id }
+    const connection: StreamableConnection = new StreamableConnection({
+      streams: new HttpStreams({
+        limits: this.#limits,
+        store,
+        primes: () => attached.revision.primesStreams,
+      }),
+      answerWaitMs: this.#limits.answerWaitMs,
+      headers: () => headers,
+      refused: () => {
+        headers = {}
+        setImmediate(() => void connection.close())
+      },
+      idle: () => undefined,
+      closed: () => this.#sessions.delete(id),
+    })
+    const attached = await attach(owner, connection)
+    const client = new Client(connection, attached, store)
+    if (connection.open) this.#sessions.add(id, owner, client)
+    return client
+  }
+
+  async #openPassing(owner: Owner): Promise<Client | undefined> {
+    if (this.#passing.size >= this.#limits.sessionlessMax) return undefined
+    const connection: StreamableConnection = new StreamableConnection({
+      streams: new HttpStreams({ limits: this.#limits, store: undefined, primes: () => false }),
+      answerWaitMs: this.#limits.answerWaitMs,
+      headers: () => ({}),
+      refused: () => undefined,
+      // Whoever said the last word is still in the middle of it.
+      idle: () => setImmediate(() => void connection.close()),
+      closed: () => this.#passing.delete(connection),
+    })
+    this.#passing.add(connection)
+    return new Client(connection, await attach(owner, connection), undefined)
+  }
+}
+
+/** A connection that nobody takes is closed. */
+async function attach({ endpoint }: Owner, connection: Connection): Promise<HttpAttached> {
+  try {
+    return await endpoint.attach(connection)
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}

@@ -1,0 +1,162 @@
+// The connection of one client that speaks over many requests.
+//
+// Each message leaves on exactly one response (MCP 2025-03-26, Transports,
+// Multiple connections): what belongs to a request on the response to its POST,
+// all else on the client's standalone stream, where it waits until there is one.
+
+import type { ServerResponse } from 'node:http'
+import type { Connection, Sink } from '../../jsonrpc/connection.js'
+import type { TransportError } from '../../jsonrpc/errors.js'
+import type { Frame } from '../../jsonrpc/frame.js'
+import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import type { WireBytes } from '../../jsonrpc/splice.js'
+import { Exchange, type ExchangeParts } from './exchange.js'
+import { Inbox } from './inbox.js'
+import { cancelledBy, opensSession } from './message.js'
+import { outgoing } from './outgoing.js'
+import type { HttpStreams, Listening } from './streams.js'
+
+/** What a POST brings. */
+export type Post = Pick<ExchangeParts, 'response' | 'keys' | 'isBatch' | 'accepts'>
+
+export interface ConnectionParts {
+  readonly streams: HttpStreams
+  readonly answerWaitMs: number
+  /** Fields of every response. */
+  headers(): Readonly<Record<string, string>>
+  /** The answer to `initialize` is an error; called before it leaves. */
+  refused(): void
+  /** Nothing is being answered any more. */
+  idle(): void
+  closed(): void
+}
+
+/** One client of Streamable HTTP. */
+export class StreamableConnection implements Connection {
+  readonly #parts: ConnectionParts
+  readonly #streams: HttpStreams
+  readonly #inbox = new Inbox((cause) => this.#end(cause))
+  readonly #exchanges = new Map<RequestId, Exchange>()
+  /** The key of the `initialize` that is being answered. */
+  #opening: RequestId | undefined
+
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts
+    this.#streams = parts.streams
+    this.#streams.onDrained = () => this.#inbox.drained()
+  }
+
+  get congested(): boolean {
+    return this.#streams.congestion.on
+  }
+
+  get backlogBytes(): number {
+    return this.#streams.backlogBytes
+  }
+
+  get open(): boolean {
+    return this.#inbox.open
+  }
+
+  /** Whether somebody listens, or waits for an answer. */
+  get busy(): boolean {
+    return this.#exchanges.size > 0 || this.#streams.attached
+  }
+
+  start(sink: Sink): void {
+    this.#inbox.start(sink)
+  }
+
+  send(message: WireBytes, about?: RequestId): Promise<void> {
+    if (this.#inbox.passes('out', message)) this.#route(message, about)
+    this.#streams.measure()
+    return this.#streams.congestion.relieved
+  }
+
+  read(on: boolean): void {
+    this.#inbox.read(on)
+  }
+
+  close(): Promise<void> {
+    this.#end(undefined)
+    return Promise.resolve()
+  }
+
+  /** Whether one of these requests is being answered already. */
+  knows(keys: readonly RequestId[]): boolean {
+    return keys.some((key) => this.#exchanges.has(key))
+  }
+
+  /** Takes what a POST brought, and answers its requests on its response. */
+  post(frames: readonly Frame[], post: Post): void {
+    const exchange: Exchange = new Exchange({
+      ...post,
+      answerWaitMs: this.#parts.answerWaitMs,
+      headers: () => this.#parts.headers(),
+      openStream: (response) => this.#streams.open(response, this.#parts.headers()),
+      sending: (response) => this.#streams.sending(response),
+      done: () => this.#forget(exchange, post.keys),
+    })
+    for (const key of post.keys) this.#exchanges.set(key, exchange)
+    if (opensSession(frames[0])) this.#opening = post.keys[0]
+    this.take(frames)
+  }
+
+  /** Takes messages; a request among them must have been posted. */
+  take(frames: readonly Frame[]): void {
+    this.#inbox.deliver(() => {
+      for (const frame of frames) this.#deliver(frame)
+    })
+  }
+
+  /** Opens the standalone stream, or resumes the one that holds this event. */
+  listen(response: ServerResponse, lastEventId: string | undefined): Listening {
+    return this.#streams.listen(response, this.#parts.headers(), lastEventId)
+  }
+
+  #deliver(frame: Frame): void {
+    if (!this.#inbox.message(frame.line)) return
+    const key = cancelledBy(frame)
+    // A session that obeys says no more about that request, and does so at once; `initialize` cannot be cancelled.
+    if (key === undefined || key === this.#opening) return
+    const exchange = this.#exchanges.get(key)
+    this.#exchanges.delete(key)
+    exchange?.unanswered(key)
+  }
+
+  #route(message: WireBytes, about: RequestId | undefined): void {
+    const key = about === undefined ? undefined : canonical(about)
+    const exchange = key === undefined ? undefined : this.#exchanges.get(key)
+    if (key === undefined) return this.#streams.aside(message)
+    const kind = outgoing(message)
+    if (exchange === undefined) {
+      // The standalone stream carries no answers (MCP 2025-03-26, Transports, Listening).
+      if (kind === 'call') this.#streams.aside(message)
+      return
+    }
+    if (kind !== 'call') return this.#answer(exchange, key, message, kind === 'error')
+    if (!exchange.during(message)) this.#streams.aside(message)
+  }
+
+  #answer(exchange: Exchange, key: RequestId, message: WireBytes, isError: boolean): void {
+    this.#exchanges.delete(key)
+    if (key === this.#opening) {
+      this.#opening = undefined
+      if (isError) this.#parts.refused()
+    }
+    exchange.answer(key, message)
+  }
+
+  #forget(exchange: Exchange, keys: readonly RequestId[]): void {
+    for (const key of keys) if (this.#exchanges.get(key) === exchange) this.#exchanges.delete(key)
+    if (this.#exchanges.size === 0) this.#parts.idle()
+  }
+
+  #end(cause: TransportError | undefined): void {
+    this.#inbox.close(cause, () => {
+      for (const exchange of new Set(this.#exchanges.values())) exchange.end()
+      this.#streams.close()
+      this.#parts.closed()
+    })
+  }
+}

@@ -1,0 +1,58 @@
+// What the HTTP front serves, as the layers above make it.
+
+import type { Connection } from '../../jsonrpc/connection.js'
+import type { Refusal } from './refusal.js'
+
+/** What the transport must know of the revision that a client speaks. */
+export interface HttpRevision {
+  readonly version: string
+  readonly batching: boolean
+  /** Whether a client says its revision with every request. */
+  readonly versionHeader: boolean
+  /** Whether an event stream begins with an event without data. */
+  readonly primesStreams: boolean
+}
+
+/** A client that has been attached. */
+export interface HttpAttached {
+  /** The one that was negotiated, or that is assumed until then. */
+  readonly revision: HttpRevision
+}
+
+/** One MCP endpoint: its clients share nothing with those of another. */
+export interface HttpEndpoint {
+  readonly name: string
+  /** Starts the connection, at once. */
+  attach(connection: Connection): Promise<HttpAttached>
+  /** Raw JSON, for people and for machines that watch. */
+  status(): string
+}
+
+/** What stands at a path. */
+export type HttpTarget =
+  /** Streamable HTTP. */
+  | { readonly kind: 'mcp'; readonly endpoint: HttpEndpoint }
+  /** The older pair: events here, messages to `messagePath`. */
+  | { readonly kind: 'events'; readonly endpoint: HttpEndpoint; readonly messagePath: string }
+  | { readonly kind: 'messages'; readonly endpoint: HttpEndpoint }
+  /** A page of JSON; `open` to everybody, or only with the token. */
+  | { readonly kind: 'page'; readonly open: boolean; body(): string }
+  | { readonly kind: 'nothing'; readonly refusal: Refusal }
+
+/** Where everything stands. */
+export interface HttpRoutes {
+  /** `path` as it was sent, without the query. */
+  find(path: string): HttpTarget
+  /** The versions that a client may name in a header. */
+  readonly versions: readonly string[]
+}
+
+/** What the transport gets from outside. */
+export interface HttpSurroundings {
+  /** A session id that nobody can guess, of visible ASCII characters. */
+  readonly newId: () => string
+  /** Monotonic, in milliseconds. */
+  readonly now: () => number
+  /** Something went wrong that is our own fault. */
+  readonly failed: (error: unknown) => void
+}

@@ -1,0 +1,169 @@
+// The older HTTP transport: events on one response, messages to another path.
+//
+// MCP 2024-11-05, Transports, HTTP with SSE. The first event names the path for
+// messages; the session lasts as long as the stream of events.
+
+import type { Connection, Sink } from '../../jsonrpc/connection.js'
+import type { TransportError } from '../../jsonrpc/errors.js'
+import type { Line } from '../../jsonrpc/line.js'
+import type { WireBytes } from '../../jsonrpc/splice.js'
+import { Congestion } from '../congestion.js'
+import type { HttpAttached, HttpEndpoint, HttpSurroundings } from './endpoint.js'
+import { Inbox } from './inbox.js'
+import { type Incoming, isRefusal, readIncoming } from './incoming.js'
+import type { HttpLimits } from './limits.js'
+import type { Refusal, Refusals } from './refusal.js'
+import { sendEmpty } from './reply.js'
+import { HttpSessions, type Kept } from './sessions.js'
+import { SseWriter, messageEvent, textEvent } from './sse-writer.js'
+
+/** One client of the pair. */
+class PairConnection implements Connection, Kept {
+  readonly #limits: HttpLimits
+  readonly #ended: () => void
+  readonly #writer: SseWriter
+  readonly #congestion = new Congestion()
+  readonly #inbox = new Inbox((cause) => this.#end(cause))
+
+  constructor(incoming: Incoming, limits: HttpLimits, ended: () => void) {
+    this.#limits = limits
+    this.#ended = ended
+    this.#writer = new SseWriter(incoming.response, {}, limits, {
+      drained: () => this.#measure(),
+      gone: () => this.#end(undefined),
+    })
+  }
+
+  /** As long as it is kept, its client listens. */
+  get busy(): boolean {
+    return true
+  }
+
+  get open(): boolean {
+    return this.#inbox.open
+  }
+
+  get congested(): boolean {
+    return this.#congestion.on
+  }
+
+  get backlogBytes(): number {
+    return this.#writer.backlogBytes
+  }
+
+  /** Says where messages go. */
+  invite(path: string): void {
+    this.#writer.write([textEvent('endpoint', path)])
+  }
+
+  start(sink: Sink): void {
+    this.#inbox.start(sink)
+  }
+
+  take(line: Line): void {
+    this.#inbox.deliver(() => void this.#inbox.message(line))
+  }
+
+  send(message: WireBytes): Promise<void> {
+    if (this.#inbox.passes('out', message)) this.#writer.write(messageEvent(message, undefined))
+    this.#measure()
+    return this.#congestion.relieved
+  }
+
+  read(on: boolean): void {
+    this.#inbox.read(on)
+  }
+
+  close(): Promise<void> {
+    this.#end(undefined)
+    return Promise.resolve()
+  }
+
+  sweep(): void {
+    // Nothing is kept that could grow old.
+  }
+
+  end(): void {
+    this.#end(undefined)
+  }
+
+  #measure(): void {
+    if (this.backlogBytes > this.#limits.backlogBytesHigh) this.#congestion.begin()
+    else if (this.#congestion.end()) this.#inbox.drained()
+  }
+
+  #end(cause: TransportError | undefined): void {
+    this.#inbox.close(cause, () => {
+      this.#writer.end()
+      this.#congestion.end()
+      this.#ended()
+    })
+  }
+}
+
+export interface PairParts {
+  readonly limits: HttpLimits
+  readonly refusals: Refusals
+  readonly around: HttpSurroundings
+}
+
+/** Serves the clients of all endpoints that speak the older transport. */
+export class EventPair {
+  readonly #parts: PairParts
+  readonly #sessions: HttpSessions<PairConnection>
+
+  constructor(parts: PairParts) {
+    this.#parts = parts
+    this.#sessions = new HttpSessions(parts.limits, parts.around.now)
+  }
+
+  /** Opens a session and its stream of events. */
+  async events(
+    incoming: Incoming,
+    endpoint: HttpEndpoint,
+    messagePath: string,
+  ): Promise<Refusal | undefined> {
+    const { refusals, limits, around } = this.#parts
+    if (incoming.request.method !== 'GET')
+      return refusals.plain(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
+    if (!this.#sessions.makeRoom()) return refusals.plain(503, 'Too many clients', { 'retry-after': '5' })
+    const id = around.newId()
+    const connection = new PairConnection(incoming, limits, () => this.#sessions.delete(id))
+    this.#sessions.add(id, { endpoint, principal: incoming.principal }, connection)
+    await attach(endpoint, connection)
+    connection.invite(`${messagePath}?sessionId=${id}`)
+    return undefined
+  }
+
+  /** Takes a message, whose answer will be an event. */
+  async messages(incoming: Incoming, endpoint: HttpEndpoint): Promise<Refusal | undefined> {
+    const { refusals, limits } = this.#parts
+    const { request, response, query, principal } = incoming
+    if (request.method !== 'POST')
+      return refusals.plain(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
+    const id = new URLSearchParams(query).get('sessionId')
+    if (id === null) return refusals.plain(400, 'The query must name a sessionId')
+    const find = (): PairConnection | undefined => this.#sessions.find(id, { endpoint, principal })
+    if (find() === undefined) return refusals.noSession()
+    const posted = await readIncoming(incoming, limits, refusals)
+    if (posted === undefined || isRefusal(posted)) return posted
+    const connection = find()
+    if (connection === undefined) return refusals.noSession()
+    sendEmpty(response, 202)
+    connection.take(posted.line)
+    return undefined
+  }
+
+  endAll(): void {
+    this.#sessions.endAll()
+  }
+}
+
+async function attach(endpoint: HttpEndpoint, connection: PairConnection): Promise<HttpAttached> {
+  try {
+    return await endpoint.attach(connection)
+  } catch (error) {
+    connection.end()
+    throw error
+  }
+}

@@ -1,0 +1,128 @@
+// Who gets in. Decided from the request line and the header fields alone, before a byte of the body is read.
+
+import type { IncomingMessage } from 'node:http'
+import { type CorsRules, names } from './cors.js'
+import {
+  type HostRule,
+  type Authority,
+  answersTo,
+  isLoopback,
+  originAuthority,
+  readAuthority,
+} from './host.js'
+import type { Refusal, Refusals } from './refusal.js'
+import type { RequestHead } from './request-head.js'
+
+export interface GuardRules {
+  readonly hosts: HostRule
+  readonly cors: CorsRules
+  /** Whether a bearer token is asked for. */
+  readonly hasToken: boolean
+  /** Who presents this token; undefined when nobody does. Takes the same time for every wrong one. */
+  principalOf(token: string): string | undefined
+}
+
+/** Whoever needs no token. */
+const ANYBODY = 'anybody'
+
+const challenge = { 'www-authenticate': 'Bearer realm="mcps-proxy"' } as const
+
+/** Where a request goes: its path, still escaped, without the query. */
+export interface Target {
+  readonly path: string
+  readonly query: string
+}
+
+/** Checks requests by one set of rules. */
+export class Guard {
+  readonly #rules: GuardRules
+  readonly #refusals: Refusals
+
+  constructor(rules: GuardRules, refusals: Refusals) {
+    this.#rules = rules
+    this.#refusals = refusals
+  }
+
+  /** Why this request may not come in, whoever sends it. */
+  refuses(request: IncomingMessage, head: RequestHead): Refusal | undefined {
+    // Without `Host` nothing tells a rebound page from a client.
+    if (request.httpVersion !== '1.1') return this.#refusals.plain(505, 'HTTP/1.1 is required')
+    const { repeated } = head
+    if (repeated !== undefined) return this.#refusals.plain(400, `'${repeated}' was sent more than once`)
+    return this.#refusesHost(request.url ?? '', head) ?? this.#refusesPage(head) ?? this.#refusesCoding(head)
+  }
+
+  /** Who sends the request; undefined when a token is asked for and this is none. */
+  principal(head: RequestHead): string | undefined {
+    if (!this.#rules.hasToken) return ANYBODY
+    const [, token] = /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '') ?? []
+    return token === undefined ? undefined : this.#rules.principalOf(token)
+  }
+
+  unauthorized(): Refusal {
+    return this.#refusals.plain(401, 'A bearer token is required', challenge)
+  }
+
+  #refusesHost(url: string, head: RequestHead): Refusal | undefined {
+    const own = readAuthority(head.get('host') ?? '')
+    if (own === undefined) return this.#refusals.plain(400, "'Host' is missing or malformed")
+    const named = absoluteAuthority(url)
+    if (named !== undefined && !isSame(named, own))
+      return this.#refusals.plain(400, "'Host' and the request line name different hosts")
+    if (answersTo(this.#rules.hosts, own)) return undefined
+    return this.#refusals.plain(403, `Host '${own.host}' is not served here`)
+  }
+
+  /** `Origin` comes from browsers, and a browser runs what strangers wrote. */
+  #refusesPage(head: RequestHead): Refusal | undefined {
+    const origin = head.get('origin')
+    if (origin !== undefined)
+      return this.#lets(origin) ? undefined : this.#refusals.plain(403, 'This origin is not allowed')
+    const site = head.get('sec-fetch-site') ?? 'none'
+    if (site === 'none' || site === 'same-origin') return undefined
+    return this.#refusals.plain(403, 'Requests from other sites are not allowed')
+  }
+
+  /**
+   * Pages of this machine, and those that are named in the configuration.
+   *
+   * `*` lets any page in only where it still needs a token.
+   */
+  #lets(origin: string): boolean {
+    const { cors, hasToken } = this.#rules
+    if (cors.enabled && names(cors.origins, origin)) return true
+    const page = originAuthority(origin)
+    if (page === undefined) return false
+    return isLoopback(page.host) || (cors.enabled && hasToken && cors.origins.includes('*'))
+  }
+
+  #refusesCoding(head: RequestHead): Refusal | undefined {
+    const coding = head.get('content-encoding')?.toLowerCase() ?? 'identity'
+    return coding === 'identity'
+      ? undefined
+      : this.#refusals.plain(415, `Content-Encoding '${coding}' is not read`)
+  }
+}
+
+/** The authority of an absolute-form request target (RFC 9112 section 3.2.2); one that cannot be read is `''`. */
+function absoluteAuthority(url: string): Authority | undefined {
+  if (url.startsWith('/') || url === '*') return undefined
+  const [, text = ''] = /^https?:\/\/([^/?#]*)/i.exec(url) ?? []
+  return readAuthority(text) ?? { host: '', port: undefined }
+}
+
+function isSame(a: Authority, b: Authority): boolean {
+  return a.host === b.host && (a.port ?? 80) === (b.port ?? 80)
+}
+
+/** The target of a request that was let in. */
+export function targetOf(url: string): Target {
+  const local = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '')
+  const [path = '', ...query] = local.split('?')
+  return { path: path === '' ? '/' : path, query: query.join('?') }
+}
+
+/** Whether a `Content-Type` is JSON; browsers send anything else across sites without asking first. */
+export function isJson(contentType: string | undefined): boolean {
+  return /^application\/json[ \t]*(?:;|$)/i.test(contentType?.trim() ?? '')
+}

@@ -1,0 +1,74 @@
+// What both kinds of HTTP client share: the sink that they deliver to, and the way there.
+
+import { Buffer } from 'node:buffer'
+import type { Sink } from '../../jsonrpc/connection.js'
+import { TransportError } from '../../jsonrpc/errors.js'
+import type { Line } from '../../jsonrpc/line.js'
+
+/** Delivers to one sink until it is closed. */
+export class Inbox {
+  readonly #tapFailed: (cause: TransportError) => void
+  #sink: Sink | undefined
+  /** What came while reading is off; its senders wait, so that it is as bounded as the connections are. */
+  #held: (() => void)[] | undefined
+  #closed = false
+
+  /** `tapFailed` closes the connection: an audit that fails must not pass traffic. */
+  constructor(tapFailed: (cause: TransportError) => void) {
+    this.#tapFailed = tapFailed
+  }
+
+  get open(): boolean {
+    return !this.#closed
+  }
+
+  start(sink: Sink): void {
+    this.#sink = sink
+    if (this.#closed) setImmediate(() => sink.closed(undefined))
+  }
+
+  read(on: boolean): void {
+    const held = this.#held ?? []
+    this.#held = on ? undefined : held
+    if (on) for (const deliver of held) deliver()
+  }
+
+  /** Delivers now, or once reading is on again. */
+  deliver(deliver: () => void): void {
+    if (this.#held === undefined) deliver()
+    else this.#held.push(deliver)
+  }
+
+  /** Whether the message was delivered. */
+  message(line: Line): boolean {
+    if (this.#closed || !this.passes('in', line)) return false
+    this.#sink?.message(line)
+    return true
+  }
+
+  /** Shows a message to the tap; false when it must not pass. */
+  passes(direction: 'in' | 'out', line: Line): boolean {
+    if (this.#closed) return false
+    try {
+      // With the line feed behind every message, by which a recording is cut.
+      this.#sink?.wire?.(direction, Buffer.from(line.buffer, line.byteOffset, line.length + 1))
+      return true
+    } catch (error) {
+      this.#tapFailed(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))
+      return false
+    }
+  }
+
+  drained(): void {
+    if (!this.#closed) this.#sink?.drained()
+  }
+
+  /** Calls `before`, then tells the sink, once. */
+  close(cause: TransportError | undefined, before: () => void): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#held = undefined
+    before()
+    this.#sink?.closed(cause)
+  }
+}

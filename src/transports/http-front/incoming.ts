@@ -1,0 +1,45 @@
+// One request that was let in, and how its message is read.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { FrameError } from '../../jsonrpc/errors.js'
+import type { FrameLimits } from '../../jsonrpc/frame.js'
+import { readBody } from './body.js'
+import { isJson } from './guard.js'
+import { type Posted, readPosted } from './message.js'
+import type { Refusal, Refusals } from './refusal.js'
+import type { RequestHead } from './request-head.js'
+
+export interface Incoming {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly head: RequestHead
+  readonly query: string
+  readonly principal: string
+}
+
+export interface BodyLimits {
+  readonly bodyBytesMax: number
+  readonly frame: FrameLimits
+}
+
+/** What a POST brought, or why it is refused; undefined when its sender has gone. */
+export async function readIncoming(
+  { request, head }: Incoming,
+  { bodyBytesMax, frame }: BodyLimits,
+  refusals: Refusals,
+): Promise<Posted | Refusal | undefined> {
+  if (!isJson(head.get('content-type'))) return refusals.plain(415, 'Content-Type must be application/json')
+  const body = await readBody(request, head.get('content-length'), bodyBytesMax)
+  if (body.kind === 'gone') return undefined
+  if (body.kind === 'too-large') return refusals.plain(413, `A message may have ${bodyBytesMax} bytes`)
+  try {
+    return readPosted(body.line, frame)
+  } catch (error) {
+    if (error instanceof FrameError) return refusals.malformed(error)
+    throw error
+  }
+}
+
+export function isRefusal(value: object): value is Refusal {
+  return 'status' in value
+}

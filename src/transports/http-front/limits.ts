@@ -1,0 +1,79 @@
+// What the HTTP front grants, each with its reason. Nothing that a stranger can make grow is without a limit.
+
+import { type FrameLimits, defaultFrameLimits } from '../../jsonrpc/frame.js'
+import type { EventLimits } from './event-store.js'
+
+const KiB = 1024
+const MiB = 1024 * KiB
+
+export interface HttpLimits {
+  readonly frame: FrameLimits
+  /** Bytes of one request's header fields, and how many of them. */
+  readonly headersBytesMax: number
+  readonly headersMax: number
+  /** How long the header fields and the whole of a request may take to arrive. */
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  /** How often Node looks for requests that are late. */
+  readonly lateCheckMs: number
+  readonly connectionsMax: number
+  /** How long a connection may lie idle between two requests. */
+  readonly idleConnectionMs: number
+  readonly bodyBytesMax: number
+  /** How long the rest of a refused body is read, so that its sender can read why. */
+  readonly refusedBodyMs: number
+  readonly sessionsMax: number
+  readonly sessionIdleMs: number
+  /** How often idle sessions and old events are looked for. */
+  readonly sweepMs: number
+  /** Requests without a session that are being served. */
+  readonly sessionlessMax: number
+  /** How long an answer may take before the response becomes an event stream. */
+  readonly answerWaitMs: number
+  /** Silence on an event stream after which a comment is sent. */
+  readonly keepAliveMs: number
+  /** After how long a client should resume a stream that broke. */
+  readonly retryMs: number
+  /** Ended event streams of a session that can still be resumed. */
+  readonly endedStreamsMax: number
+  readonly events: EventLimits
+  /** Above this many bytes that a client has not taken, its session is congested. */
+  readonly backlogBytesHigh: number
+  /** Above this many, a stream is cut; the client may resume it. */
+  readonly backlogBytesMax: number
+  /** How long a client may take nothing of what was sent. */
+  readonly stallMs: number
+  /** How long `close` waits for clients to take their last answers. */
+  readonly closeWaitMs: number
+}
+
+export const defaultHttpLimits: HttpLimits = {
+  frame: defaultFrameLimits,
+  headersBytesMax: 16 * KiB,
+  headersMax: 100,
+  // A real client sends its header fields in one packet; what drips in is an attack.
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  lateCheckMs: 1000,
+  connectionsMax: 1024,
+  idleConnectionMs: 30_000,
+  // As on stdio: clients send arguments, servers send files.
+  bodyBytesMax: 16 * MiB,
+  refusedBodyMs: 1000,
+  sessionsMax: 1000,
+  // Clients that go away without DELETE are the rule.
+  sessionIdleMs: 30 * 60_000,
+  sweepMs: 30_000,
+  sessionlessMax: 1024,
+  // Long enough for nearly every call to be answered in plain JSON, short enough for a person.
+  answerWaitMs: 250,
+  // Proxies on the way cut a connection that is silent for 30 to 60 seconds.
+  keepAliveMs: 15_000,
+  retryMs: 1000,
+  endedStreamsMax: 256,
+  events: { eventsMax: 1024, bytesMax: 4 * MiB, totalBytesMax: 64 * MiB, ageMsMax: 5 * 60_000 },
+  backlogBytesHigh: MiB,
+  backlogBytesMax: 16 * MiB,
+  stallMs: 60_000,
+  closeWaitMs: 2000,
+}

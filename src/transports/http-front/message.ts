@@ -1,0 +1,47 @@
+// What HTTP must know of a message: which request it is or answers, and little else.
+
+import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
+import { FrameError } from '../../jsonrpc/errors.js'
+import { type Frame, type FrameLimits, readFrame } from '../../jsonrpc/frame.js'
+import type { Line } from '../../jsonrpc/line.js'
+import { type RequestId, canonical, readId } from '../../jsonrpc/request-id.js'
+import type { Span } from '../../jsonrpc/scan.js'
+
+/** One body: a message, or several in an array. */
+export interface Posted {
+  readonly line: Line
+  readonly frames: readonly Frame[]
+  readonly isBatch: boolean
+}
+
+/** @throws FrameError when any of it is not one acceptable message: then none of it is taken. */
+export function readPosted(line: Line, limits: FrameLimits): Posted {
+  if (!isBatch(line)) return { line, frames: [readFrame(line, limits)], isBatch: false }
+  return { line, frames: splitBatch(line, limits).map((member) => readFrame(member, limits)), isBatch: true }
+}
+
+/** Whether the message opens a session (MCP, Lifecycle). */
+export function opensSession(frame: Frame | undefined): boolean {
+  return frame?.kind === 'request' && frame.method === 'initialize'
+}
+
+/** The key of the request that a client gives up with this message. */
+export function cancelledBy(frame: Frame): RequestId | undefined {
+  if (frame.kind !== 'notification' || frame.method !== 'notifications/cancelled') return undefined
+  const span = frame.params.members.span('requestId')
+  return span === undefined ? undefined : keyAt(frame.line, span)
+}
+
+function keyAt(line: Line, { start, end }: Span): RequestId | undefined {
+  try {
+    return canonical(readId(line, start, end))
+  } catch (error) {
+    if (error instanceof FrameError) return undefined
+    throw error
+  }
+}
+
+/** The key of each request among the frames. */
+export function requestKeys(frames: readonly Frame[]): RequestId[] {
+  return frames.flatMap((frame) => (frame.kind === 'request' ? [canonical(frame.id)] : []))
+}

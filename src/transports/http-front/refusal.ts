@@ -1,0 +1,51 @@
+// Why a request is not served: a status code for machines on the way, and a
+// JSON-RPC error for the client.
+
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { FrameError } from '../../jsonrpc/errors.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+
+/** What went wrong, as the layer that knows the numbers tells apart. */
+export type RefusalKind = 'invalid' | 'transport' | 'session' | 'internal'
+
+export interface Refusal {
+  readonly status: number
+  readonly error: ErrorBody
+  /** Of the request that the error answers, where it could be read. */
+  readonly id?: RequestId | undefined
+  readonly headers?: Readonly<Record<string, string>>
+  /** For a body that is not JSON-RPC: plain JSON instead of `error`. */
+  readonly body?: string
+}
+
+/** Makes error bodies: this layer knows no JSON-RPC number. */
+export interface Wording {
+  refused(kind: RefusalKind, why: string): ErrorBody
+  malformed(error: FrameError): ErrorBody
+}
+
+/** Makes refusals with one wording. */
+export class Refusals {
+  readonly #wording: Wording
+
+  constructor(wording: Wording) {
+    this.#wording = wording
+  }
+
+  plain(status: number, why: string, headers?: Readonly<Record<string, string>>): Refusal {
+    const error = this.#wording.refused(status >= 500 ? 'internal' : 'transport', why)
+    return headers === undefined ? { status, error } : { status, error, headers }
+  }
+
+  invalid(why: string, id?: RequestId): Refusal {
+    return { status: 400, error: this.#wording.refused('invalid', why), id }
+  }
+
+  noSession(): Refusal {
+    return { status: 404, error: this.#wording.refused('session', 'Session not found') }
+  }
+
+  malformed(error: FrameError): Refusal {
+    return { status: 400, error: this.#wording.malformed(error), id: error.id }
+  }
+}

@@ -1,0 +1,89 @@
+// The sessions of a front: who they belong to, how long they last, how many there are.
+//
+// A session id is no proof of identity (MCP, Security Best Practices): a session
+// is found only at the endpoint and by the principal that it was opened with.
+
+import type { HttpEndpoint } from './endpoint.js'
+
+/** Whose a session is. */
+export interface Owner {
+  readonly endpoint: HttpEndpoint
+  readonly principal: string
+}
+
+/** One client's session as the registry sees it. */
+export interface Kept {
+  /** Whether somebody listens or waits. */
+  readonly busy: boolean
+  /** Lets go of what has become too old. */
+  sweep(): void
+  end(): void
+}
+
+interface Entry<S> extends Owner {
+  readonly session: S
+  usedMs: number
+}
+
+export interface SessionsLimits {
+  readonly sessionsMax: number
+  readonly sessionIdleMs: number
+}
+
+/** Sessions by id, the least recently used first. */
+export class HttpSessions<S extends Kept> {
+  readonly #entries = new Map<string, Entry<S>>()
+  readonly #limits: SessionsLimits
+  readonly #now: () => number
+
+  constructor(limits: SessionsLimits, now: () => number) {
+    this.#limits = limits
+    this.#now = now
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** Makes room for one more, at the cost of the one that has been idle longest; false when all are busy. */
+  makeRoom(): boolean {
+    if (this.#entries.size < this.#limits.sessionsMax) return true
+    for (const { session } of this.#entries.values()) {
+      if (session.busy) continue
+      session.end()
+      return true
+    }
+    return false
+  }
+
+  add(id: string, owner: Owner, session: S): void {
+    this.#entries.set(id, { ...owner, session, usedMs: this.#now() })
+  }
+
+  /** The session of that id, if it is this owner's; it counts as used. */
+  find(id: string, owner: Owner): S | undefined {
+    const entry = this.#entries.get(id)
+    if (entry?.endpoint !== owner.endpoint || entry.principal !== owner.principal) return undefined
+    this.#entries.delete(id)
+    this.#entries.set(id, { ...entry, usedMs: this.#now() })
+    return entry.session
+  }
+
+  delete(id: string): void {
+    this.#entries.delete(id)
+  }
+
+  /** Ends the sessions that nobody has used for long. */
+  sweep(): void {
+    const nowMs = this.#now()
+    for (const entry of this.#entries.values()) {
+      entry.session.sweep()
+      if (entry.session.busy) entry.usedMs = nowMs
+      else if (nowMs - entry.usedMs > this.#limits.sessionIdleMs) entry.session.end()
+    }
+  }
+
+  endAll(): void {
+    for (const { session } of this.#entries.values()) session.end()
+  }
+}

@@ -1,0 +1,119 @@
+// Server-sent events on one HTTP response (HTML, Server-sent events).
+//
+// A message holds no line break, so an event is `data: ` and the message's own
+// bytes, and nothing in them is escaped or cut.
+
+import { Buffer } from 'node:buffer'
+import type { ServerResponse } from 'node:http'
+import type { WireBytes } from '../../jsonrpc/splice.js'
+
+const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
+const END_OF_EVENT = Buffer.from('\n\n')
+
+/** Up to here, one copied event beats three writes. */
+const COPY_BYTES_MAX = 64 * 1024
+
+/** One event, ready to be written: in one piece, or as a large message between its head and its end. */
+export type SseEvent = readonly Buffer[]
+
+/** The event that carries a message; `id` is what a client resumes after. */
+export function messageEvent(message: WireBytes, id: string | undefined): SseEvent {
+  const head = `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: `
+  if (message.length > COPY_BYTES_MAX) return [Buffer.from(head), message, END_OF_EVENT]
+  const bytes = Buffer.allocUnsafe(head.length + message.length + 2)
+  const at = bytes.write(head, 'latin1')
+  bytes.set(message, at)
+  bytes.set(END_OF_EVENT, at + message.length)
+  return [bytes]
+}
+
+/** An event without data, which gives a client the id to resume after before there is anything to say. */
+export function primingEvent(id: string, retryMs: number): Buffer {
+  return Buffer.from(`id: ${id}\nretry: ${retryMs}\ndata: \n\n`)
+}
+
+export function textEvent(event: string, data: string): Buffer {
+  return Buffer.from(`event: ${event}\ndata: ${data}\n\n`)
+}
+
+/** What an event stream tells the client before the first event; a proxy on the way must not hold it back. */
+export const sseHeaders: Readonly<Record<string, string>> = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+export interface SseWatch {
+  /** The client has taken everything. */
+  drained(): void
+  /** The client is gone, or the stream was cut. */
+  gone(): void
+}
+
+export interface SseLimits {
+  readonly keepAliveMs: number
+  readonly backlogBytesMax: number
+  readonly stallMs: number
+}
+
+/** One open event stream. */
+export class SseWriter {
+  readonly #response: ServerResponse
+  readonly #limits: SseLimits
+  readonly #beat: NodeJS.Timeout
+  #stalledMs = 0
+  #takenBytes = 0
+  #ended = false
+
+  /** Sends the header fields at once. */
+  constructor(
+    response: ServerResponse,
+    headers: Readonly<Record<string, string>>,
+    limits: SseLimits,
+    watch: SseWatch,
+  ) {
+    this.#response = response
+    this.#limits = limits
+    response.writeHead(200, { ...sseHeaders, ...headers })
+    response.flushHeaders()
+    this.#beat = setInterval(() => this.#keepAlive(), limits.keepAliveMs)
+    response.on('drain', () => watch.drained())
+    response.once('close', () => {
+      clearInterval(this.#beat)
+      if (!this.#ended) watch.gone()
+    })
+  }
+
+  get backlogBytes(): number {
+    return this.#response.writableLength
+  }
+
+  /** Writes one event, or cuts a client off that has left too much unread. */
+  write(event: SseEvent): void {
+    if (this.#ended || this.#response.destroyed) return
+    if (this.backlogBytes > this.#limits.backlogBytesMax) return void this.#response.destroy()
+    if (event.length > 1) this.#response.cork()
+    for (const part of event) this.#response.write(part)
+    if (event.length > 1) this.#response.uncork()
+  }
+
+  end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    clearInterval(this.#beat)
+    this.#response.end()
+  }
+
+  /** Behind a backlog a comment would prove nothing: there, what counts is whether the client takes any of it. */
+  #keepAlive(): void {
+    if (this.backlogBytes === 0) {
+      this.#stalledMs = 0
+      this.#response.write(KEEP_ALIVE)
+      return
+    }
+    const taken = this.#response.socket?.bytesWritten ?? 0
+    this.#stalledMs = taken > this.#takenBytes ? 0 : this.#stalledMs + this.#limits.keepAliveMs
+    this.#takenBytes = taken
+    if (this.#stalledMs >= this.#limits.stallMs) this.#response.destroy()
+  }
+}

@@ -1,0 +1,154 @@
+// Streamable HTTP: POST, GET and DELETE on one endpoint.
+//
+// MCP 2025-03-26, 2025-06-18 and 2025-11-25, Transports. A client that keeps no
+// session is served too, one request at a time, so that a person with a command
+// line needs no handshake.
+
+import { readAccept } from './accept.js'
+import { type Client, Clients } from './clients.js'
+import type { HttpEndpoint, HttpSurroundings } from './endpoint.js'
+import { type Incoming, isRefusal, readIncoming } from './incoming.js'
+import type { HttpLimits } from './limits.js'
+import { type Posted, opensSession, requestKeys } from './message.js'
+import type { Refusal, Refusals } from './refusal.js'
+import { sendEmpty, sendJson } from './reply.js'
+
+export interface StreamableParts {
+  readonly limits: HttpLimits
+  readonly refusals: Refusals
+  readonly around: HttpSurroundings
+  /** The versions that a client may name. */
+  readonly versions: readonly string[]
+}
+
+/** Gives the refusal, if there is one; otherwise the response is on its way. */
+type Served = Promise<Refusal | undefined>
+
+const allow = { allow: 'GET, POST, DELETE, OPTIONS' } as const
+
+/** Serves the clients of all endpoints. */
+export class Streamable {
+  readonly #parts: StreamableParts
+  readonly #refusals: Refusals
+  readonly #clients: Clients
+
+  constructor(parts: StreamableParts) {
+    this.#parts = parts
+    this.#refusals = parts.refusals
+    this.#clients = new Clients(parts.limits, parts.around)
+  }
+
+  get clients(): Clients {
+    return this.#clients
+  }
+
+  serve(incoming: Incoming, endpoint: HttpEndpoint): Served {
+    switch (incoming.request.method) {
+      case 'POST':
+        return this.#post(incoming, endpoint)
+      case 'GET':
+      case 'HEAD':
+        return Promise.resolve(this.#get(incoming, endpoint))
+      case 'DELETE':
+        return Promise.resolve(this.#delete(incoming, endpoint))
+      case undefined:
+      default:
+        return Promise.resolve(this.#refusals.plain(405, 'Method not allowed', allow))
+    }
+  }
+
+  async #post(incoming: Incoming, endpoint: HttpEndpoint): Served {
+    const accepts = readAccept(incoming.head.list('accept'))
+    if (!accepts.json && !accepts.stream)
+      return this.#refusals.plain(406, 'Accept must list application/json and text/event-stream')
+    const id = incoming.head.get('mcp-session-id')
+    if (id !== undefined && this.#find(id, incoming, endpoint) === undefined)
+      return this.#refusals.noSession()
+    const posted = await readIncoming(incoming, this.#parts.limits, this.#refusals)
+    if (posted === undefined || isRefusal(posted)) return posted
+    // The session may have ended while the body came.
+    const known = id === undefined ? undefined : this.#find(id, incoming, endpoint)
+    if (id !== undefined && known === undefined) return this.#refusals.noSession()
+    return this.#refuses(posted, incoming, known) ?? this.#take(posted, incoming, known ?? endpoint)
+  }
+
+  /** What is wrong with the messages of this client. */
+  #refuses(posted: Posted, { head }: Incoming, client: Client | undefined): Refusal | undefined {
+    const { frames, isBatch } = posted
+    const opens = frames.some(opensSession)
+    if (isBatch && opens) return this.#refusals.invalid('initialize must not be part of a batch')
+    if (isBatch && client?.revision.batching === false)
+      return this.#refusals.invalid(`protocol version ${client.revision.version} has no batches`)
+    const keys = requestKeys(frames)
+    if (new Set(keys).size < keys.length || client?.connection.knows(keys) === true)
+      return this.#refusals.invalid('a request with this id is being answered already', frameId(posted))
+    return opens ? undefined : this.#refusesVersion(head.get('mcp-protocol-version'), client)
+  }
+
+  #refusesVersion(version: string | undefined, client: Client | undefined): Refusal | undefined {
+    const { versions } = this.#parts
+    if (version === undefined || versions.includes(version) || client?.revision.versionHeader === false)
+      return undefined
+    const why = `Unsupported protocol version: ${version} (supported versions: ${versions.join(', ')})`
+    return this.#refusals.plain(400, why)
+  }
+
+  async #take(posted: Posted, incoming: Incoming, to: Client | HttpEndpoint): Served {
+    const { frames, isBatch } = posted
+    const { response, principal, head } = incoming
+    const opens = opensSession(frames[0])
+    const client = 'connection' in to ? to : await this.#clients.open({ endpoint: to, principal }, opens)
+    if (client === undefined) return this.#refusals.plain(503, 'Too many clients', { 'retry-after': '5' })
+    const keys = requestKeys(frames)
+    if (keys.length > 0) {
+      client.connection.post(frames, { response, keys, isBatch, accepts: readAccept(head.list('accept')) })
+      return undefined
+    }
+    client.connection.take(frames)
+    if (!client.connection.open) return this.#refusals.noSession()
+    client.done()
+    sendEmpty(response, 202)
+    return undefined
+  }
+
+  #get(incoming: Incoming, endpoint: HttpEndpoint): Refusal | undefined {
+    const { head, response, request } = incoming
+    if (request.method === 'HEAD' || !readAccept(head.list('accept')).stream) {
+      sendJson(response, 200, endpoint.status())
+      return undefined
+    }
+    const client = this.#session(incoming, endpoint)
+    if (isRefusal(client)) return client
+    const listening = client.connection.listen(response, head.get('last-event-id'))
+    if (listening === 'busy')
+      return this.#refusals.plain(409, 'Only one stream of this kind is allowed per session')
+    return listening === 'open'
+      ? undefined
+      : this.#refusals.plain(400, 'The events after this id are not kept')
+  }
+
+  #delete(incoming: Incoming, endpoint: HttpEndpoint): Refusal | undefined {
+    const client = this.#session(incoming, endpoint)
+    if (isRefusal(client)) return client
+    void client.connection.close()
+    sendEmpty(incoming.response, 200)
+    return undefined
+  }
+
+  #session(incoming: Incoming, endpoint: HttpEndpoint): Client | Refusal {
+    const id = incoming.head.get('mcp-session-id')
+    if (id === undefined) return this.#refusals.plain(400, 'Mcp-Session-Id is required')
+    const client = this.#find(id, incoming, endpoint)
+    if (client === undefined) return this.#refusals.noSession()
+    return this.#refusesVersion(incoming.head.get('mcp-protocol-version'), client) ?? client
+  }
+
+  #find(id: string, { principal }: Incoming, endpoint: HttpEndpoint): Client | undefined {
+    return this.#clients.find(id, { endpoint, principal })
+  }
+}
+
+function frameId({ frames }: Posted): ReturnType<typeof requestKeys>[number] | undefined {
+  const request = frames.find((frame) => frame.kind === 'request')
+  return frames.length === 1 ? request?.id : undefined
+}

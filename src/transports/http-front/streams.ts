@@ -1,0 +1,143 @@
+// The event streams of one client: those of its POSTs, and the standalone one.
+
+import type { ServerResponse } from 'node:http'
+import type { WireBytes } from '../../jsonrpc/splice.js'
+import { Congestion } from '../congestion.js'
+import type { EventStore } from './event-store.js'
+import { EventStream, readEventId } from './event-stream.js'
+import { type SseLimits, SseWriter } from './sse-writer.js'
+
+export interface StreamLimits extends SseLimits {
+  readonly retryMs: number
+  readonly endedStreamsMax: number
+  readonly backlogBytesHigh: number
+}
+
+export interface StreamsParts {
+  readonly limits: StreamLimits
+  /** Undefined for a client without a session: it can resume nothing and has no standalone stream. */
+  readonly store: EventStore | undefined
+  /** Whether this client may be given an event without data. */
+  readonly primes: () => boolean
+}
+
+/** How an attempt to listen ends. */
+export type Listening = 'open' | 'busy' | 'unknown'
+
+/** The number of the standalone stream. */
+const STANDALONE = 0
+
+export class HttpStreams {
+  readonly congestion: Congestion = new Congestion()
+  /** Called when a client that had left much unread has taken it. */
+  onDrained: () => void = () => {}
+  readonly #parts: StreamsParts
+  readonly #streams = new Map<number, EventStream>()
+  /** Responses that hold what their client has not taken. */
+  readonly #sending = new Set<ServerResponse>()
+  readonly #standalone: EventStream
+  #last = STANDALONE
+  #closed = false
+
+  constructor(parts: StreamsParts) {
+    this.#parts = parts
+    this.#standalone = new EventStream(STANDALONE, parts.store)
+    this.#streams.set(STANDALONE, this.#standalone)
+  }
+
+  /** Whether the client listens to any of them. */
+  get attached(): boolean {
+    return this.#sending.size > 0
+  }
+
+  get backlogBytes(): number {
+    let bytes = 0
+    for (const response of this.#sending) bytes += response.writableLength
+    return bytes
+  }
+
+  /** Begins the event stream of a POST. */
+  open(response: ServerResponse, headers: Readonly<Record<string, string>>): EventStream {
+    const stream = new EventStream(++this.#last, this.#parts.store)
+    this.#streams.set(stream.number, stream)
+    this.#dropEnded()
+    this.#write(response, headers, stream)
+    return stream
+  }
+
+  /** Opens the standalone stream, or goes on with the one that holds the event of that id. */
+  listen(
+    response: ServerResponse,
+    headers: Readonly<Record<string, string>>,
+    lastEventId: string | undefined,
+  ): Listening {
+    const place = lastEventId === undefined ? undefined : readEventId(lastEventId)
+    const stream = lastEventId === undefined ? this.#standalone : this.#streams.get(place?.stream ?? -1)
+    if (stream === undefined) return 'unknown'
+    if (stream.attached) return 'busy'
+    if (place !== undefined && !stream.reaches(place.number)) return 'unknown'
+    this.#write(response, headers, stream, place?.number)
+    return 'open'
+  }
+
+  /** Says what belongs to no request. */
+  aside(message: WireBytes): void {
+    if (this.#parts.store !== undefined) this.#standalone.send(message)
+  }
+
+  /** A body is on its way that the client may take slowly. */
+  sending(response: ServerResponse): void {
+    this.#sending.add(response)
+    const { stallMs } = this.#parts.limits
+    response.setTimeout(stallMs, () => response.destroy())
+    response.once('close', () => this.#taken(response))
+  }
+
+  /** Whether there is too much that the client has not taken. */
+  measure(): void {
+    const { backlogBytesHigh } = this.#parts.limits
+    if (this.backlogBytes > backlogBytesHigh) this.congestion.begin()
+    else if (this.congestion.end() && !this.#closed) this.onDrained()
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const stream of this.#streams.values()) stream.end()
+    this.#streams.clear()
+    this.congestion.end()
+    this.#parts.store?.clear()
+  }
+
+  #write(
+    response: ServerResponse,
+    headers: Readonly<Record<string, string>>,
+    stream: EventStream,
+    after?: number,
+  ): void {
+    const { limits, store, primes } = this.#parts
+    const writer = new SseWriter(response, headers, limits, {
+      drained: () => this.measure(),
+      gone: () => stream.detach(writer),
+    })
+    this.#sending.add(response)
+    response.once('close', () => this.#taken(response))
+    stream.attach(writer, after)
+    // Where there is something to replay, that has ids of its own.
+    if (store !== undefined && after === undefined && primes()) stream.prime(limits.retryMs)
+  }
+
+  #taken(response: ServerResponse): void {
+    this.#sending.delete(response)
+    this.measure()
+  }
+
+  /** A client that lost the end of a stream comes back for it soon, or not at all. */
+  #dropEnded(): void {
+    if (this.#streams.size <= this.#parts.limits.endedStreamsMax) return
+    for (const [number, stream] of this.#streams) {
+      if (!stream.ended) continue
+      this.#streams.delete(number)
+      return
+    }
+  }
+}

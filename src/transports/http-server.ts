@@ -1,0 +1,233 @@
+// The HTTP front: one listening socket for every endpoint.
+//
+// Every request passes the guard first, then finds its route, then its handler;
+// what a handler refuses is said in one place.
+
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type CorsRules, corsHeaders, preflightHeaders } from './http-front/cors.js'
+import type { HttpRoutes, HttpSurroundings, HttpTarget } from './http-front/endpoint.js'
+import { EventPair } from './http-front/event-pair.js'
+import { Guard, targetOf } from './http-front/guard.js'
+import { bracketed, hostRule } from './http-front/host.js'
+import type { Incoming } from './http-front/incoming.js'
+import type { HttpLimits } from './http-front/limits.js'
+import { type Refusal, Refusals, type Wording } from './http-front/refusal.js'
+import { refuse, sendJson } from './http-front/reply.js'
+import { RequestHead } from './http-front/request-head.js'
+import { Streamable } from './http-front/streamable.js'
+
+export interface HttpServerOptions {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  /** Names under which clients may reach the server, besides its own. */
+  readonly allowedHosts: readonly string[]
+  readonly cors: CorsRules
+  /** Whose token it is; undefined where none is asked for. */
+  readonly principalOf: ((token: string) => string | undefined) | undefined
+  readonly limits: HttpLimits
+  readonly wording: Wording
+  readonly around: HttpSurroundings
+}
+
+/** Where a server listens. */
+export interface HttpAddress {
+  readonly host: string
+  readonly port: number
+  readonly url: string
+}
+
+/** An HTTP front; it listens once and closes once. */
+export class HttpServer {
+  readonly #options: HttpServerOptions
+  readonly #server: Server
+  readonly #refusals: Refusals
+  readonly #streamable: Streamable
+  readonly #pair: EventPair
+  readonly #routes: HttpRoutes
+  readonly #sweeper: NodeJS.Timeout
+  #guard: Guard | undefined
+  #stopping = false
+
+  constructor(options: HttpServerOptions, routes: HttpRoutes) {
+    const { limits, around } = options
+    this.#options = options
+    this.#routes = routes
+    this.#refusals = new Refusals(options.wording)
+    const parts = { limits, refusals: this.#refusals, around, versions: routes.versions }
+    this.#streamable = new Streamable(parts)
+    this.#pair = new EventPair(parts)
+    this.#server = serverWith(limits, (request, response) => this.#handle(request, response))
+    this.#sweeper = setInterval(() => this.#streamable.clients.sweep(), limits.sweepMs)
+    this.#sweeper.unref()
+  }
+
+  /** @throws the system's error (`EADDRINUSE`, …) when the address cannot be had */
+  async listen(): Promise<HttpAddress> {
+    const { host } = this.#options
+    const port = await listening(this.#server, host, this.#options.port)
+    const { allowedHosts, principalOf, cors } = this.#options
+    const hasToken = principalOf !== undefined
+    this.#guard = new Guard(
+      {
+        hosts: hostRule({ host, port, alsoKnownAs: allowedHosts, hasToken }),
+        cors,
+        hasToken,
+        principalOf: principalOf ?? (() => undefined),
+      },
+      this.#refusals,
+    )
+    return { host, port, url: `http://${bracketed(host)}:${port}` }
+  }
+
+  /** Takes no new connection and no new request; what is being answered goes on. */
+  stop(): void {
+    if (this.#stopping) return
+    this.#stopping = true
+    this.#server.close()
+    this.#server.closeIdleConnections()
+  }
+
+  /** Ends every session; clients have a moment to take what was said to them. */
+  async close(): Promise<void> {
+    this.stop()
+    clearInterval(this.#sweeper)
+    this.#streamable.clients.endAll()
+    this.#pair.endAll()
+    const closed = new Promise<void>((resolve) => this.#server.once('close', resolve))
+    if (!this.#server.listening && (await connections(this.#server)) === 0) return
+    this.#server.closeIdleConnections()
+    const idle = setInterval(() => this.#server.closeIdleConnections(), 20)
+    const timer = setTimeout(() => this.#server.closeAllConnections(), this.#options.limits.closeWaitMs)
+    await closed
+    clearInterval(idle)
+    clearTimeout(timer)
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse): void {
+    // A client that goes away in the middle is no failure of ours.
+    response.on('error', ignore)
+    request.on('error', ignore)
+    this.#serve(request, response).catch((error: unknown) => {
+      this.#options.around.failed(error)
+      this.#refuse(request, response, this.#refusals.plain(500, 'Internal error'))
+    })
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const head = new RequestHead(request.rawHeaders)
+    const refusal = this.#refuses(request, head) ?? (await this.#admitted(request, response, head))
+    if (refusal !== undefined) this.#refuse(request, response, refusal)
+  }
+
+  #refuses(request: IncomingMessage, head: RequestHead): Refusal | undefined {
+    if (this.#stopping || this.#guard === undefined)
+      return this.#refusals.plain(503, 'Shutting down', closing)
+    return this.#guard.refuses(request, head)
+  }
+
+  async #admitted(
+    request: IncomingMessage,
+    response: ServerResponse,
+    head: RequestHead,
+  ): Promise<Refusal | undefined> {
+    const { cors } = this.#options
+    const origin = head.get('origin')
+    for (const [name, value] of Object.entries(corsHeaders(cors, origin)))
+      if (value !== undefined) response.setHeader(name, value)
+    if (request.method === 'OPTIONS') return preflight(response, cors, origin)
+    const { path, query } = targetOf(request.url ?? '')
+    const target = this.#routes.find(path)
+    const principal = this.#guard?.principal(head)
+    if (principal === undefined && !(target.kind === 'page' && target.open))
+      return this.#guard?.unauthorized()
+    return this.#dispatch({ request, response, head, query, principal: principal ?? '' }, target)
+  }
+
+  async #dispatch(incoming: Incoming, target: HttpTarget): Promise<Refusal | undefined> {
+    const { request, response } = incoming
+    switch (target.kind) {
+      case 'mcp':
+        return this.#streamable.serve(incoming, target.endpoint)
+      case 'events':
+        return this.#pair.events(incoming, target.endpoint, target.messagePath)
+      case 'messages':
+        return this.#pair.messages(incoming, target.endpoint)
+      case 'nothing':
+        return target.refusal
+      case 'page':
+        break
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return this.#refusals.plain(405, 'Method not allowed', { allow: 'GET, HEAD, OPTIONS' })
+    sendJson(response, 200, target.body())
+    return undefined
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
+    refuse(request, response, refusal, this.#options.limits.refusedBodyMs)
+  }
+}
+
+const closing = { connection: 'close', 'retry-after': '5' } as const
+
+function ignore(): void {}
+
+function preflight(response: ServerResponse, cors: CorsRules, origin: string | undefined): undefined {
+  const isAllowed = origin !== undefined && response.hasHeader('access-control-allow-origin')
+  response.writeHead(204, isAllowed ? preflightHeaders(cors) : {})
+  response.end()
+  return undefined
+}
+
+function serverWith(
+  limits: HttpLimits,
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+): Server {
+  const server = createServer(
+    {
+      insecureHTTPParser: false,
+      maxHeaderSize: limits.headersBytesMax,
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      connectionsCheckingInterval: limits.lateCheckMs,
+      keepAliveTimeout: limits.idleConnectionMs,
+      // The guard says it in JSON.
+      requireHostHeader: false,
+      noDelay: true,
+    },
+    handle,
+  )
+  server.maxHeadersCount = limits.headersMax
+  server.maxConnections = limits.connectionsMax
+  server.on('clientError', refuseBytes)
+  return server
+}
+
+/** Bytes that are no HTTP request: nothing behind them on this connection can be trusted. */
+function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  const status = statuses.get(error.code ?? '') ?? '400 Bad Request'
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy())
+}
+
+const statuses: ReadonlyMap<string, string> = new Map([
+  ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
+  ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
+])
+
+function listening(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port }, () => {
+      server.off('error', reject)
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
+    })
+  })
+}
+
+function connections(server: Server): Promise<number> {
+  return new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
+}

@@ -1,0 +1,204 @@
+// A connection over the older HTTP+SSE pair: one event stream in, POSTs out.
+//
+// MCP 2024-11-05, Transports, HTTP with SSE. The first event names the address for
+// the POSTs; the end of the stream is the end of the session.
+
+import type { IncomingMessage } from 'node:http'
+import type { Connection, Sink } from '../jsonrpc/connection.js'
+import type { TransportError } from '../jsonrpc/errors.js'
+import { readFrame } from '../jsonrpc/frame.js'
+import type { Line } from '../jsonrpc/line.js'
+import type { RequestId } from '../jsonrpc/request-id.js'
+import type { WireBytes } from '../jsonrpc/splice.js'
+import type { HttpAgent } from './http-client/agent.js'
+import { Arrivals } from './http-client/arrivals.js'
+import { Attempts } from './http-client/attempts.js'
+import { isCompressed, mediaType, readEvents, readExcerpt } from './http-client/body.js'
+import { Departures } from './http-client/departures.js'
+import { cancelledId, sentFrameLimits } from './http-client/envelope.js'
+import type { HttpExchange, HttpTrouble } from './http-client/exchange.js'
+import { failure, notAMessage, refused, unreachable } from './http-client/failure.js'
+import type { HttpTarget } from './http-client/options.js'
+import { HttpPost, type PostOwner } from './http-client/post.js'
+import { HttpSession } from './http-client/session.js'
+
+/** One session with one server. */
+export class SseClientConnection implements Connection, PostOwner {
+  readonly #target: HttpTarget
+  readonly #session: HttpSession
+  readonly #departures: Departures
+  readonly #arrivals = new Arrivals((cause) => this.#end(cause))
+  readonly #attempts: Attempts
+  #exchange: HttpExchange | undefined
+  #response: IncomingMessage | undefined
+  #opening: { cancel(): void } | undefined
+  /** What waits for the address. */
+  #held: HttpPost[] | undefined = []
+  #reading = true
+
+  constructor(target: HttpTarget, agent: HttpAgent) {
+    this.#target = target
+    this.#session = new HttpSession(target, agent)
+    this.#departures = new Departures(target.limits.backlogBytesHigh, () => this.#arrivals.drained())
+    // To listen is to read.
+    this.#attempts = new Attempts({ ...target, isRead: () => true }, '')
+  }
+
+  get congested(): boolean {
+    return this.#departures.congested
+  }
+
+  get backlogBytes(): number {
+    return this.#departures.bytes
+  }
+
+  start(sink: Sink): void {
+    this.#arrivals.start(sink)
+    this.#listen()
+  }
+
+  send(bytes: WireBytes): Promise<void> {
+    if (this.#arrivals.closed) return Promise.resolve()
+    const post = new HttpPost(readFrame(bytes, sentFrameLimits), bytes, this.#session, this, true)
+    this.#departures.add(post)
+    if (this.#held === undefined) this.#post(post)
+    else this.#held.push(post)
+    return this.#departures.relieved
+  }
+
+  read(on: boolean): void {
+    this.#reading = on
+    if (on) this.#response?.resume()
+    else this.#response?.pause()
+  }
+
+  close(): Promise<void> {
+    this.#end(undefined)
+    return Promise.resolve()
+  }
+
+  // PostOwner: what becomes of the messages.
+
+  isReading(): boolean {
+    return this.#reading
+  }
+
+  message(line: Line, post: HttpPost): void {
+    this.#arrivals.message(line, post.id)
+  }
+
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
+    this.#arrivals.oversize(id, bytes, isCall)
+  }
+
+  sent(post: HttpPost): void {
+    this.#departures.sent(post)
+  }
+
+  failed(post: HttpPost, error: TransportError): void {
+    this.#arrivals.failed(post.id, error)
+  }
+
+  forgotten(post: HttpPost): void {
+    const error = failure('TRANSPORT_SESSION', 'the server has forgotten the session')
+    this.#arrivals.failed(post.id, error)
+    this.#end(error)
+  }
+
+  ended(post: HttpPost): void {
+    this.#departures.ended(post)
+  }
+
+  #listen(): void {
+    if (this.#arrivals.closed) return
+    const { timers, limits, url } = this.#target
+    this.#opening?.cancel()
+    this.#opening = timers.setTimer(limits.acceptMs, () =>
+      this.#end(failure('TRANSPORT_TIMEOUT', `no event stream within ${limits.acceptMs} ms`)),
+    )
+    this.#exchange = this.#session.ask(
+      { method: 'GET', url, accept: 'text/event-stream' },
+      {
+        responded: (response) => this.#responded(response),
+        troubled: (trouble) => this.#troubled(trouble),
+      },
+    )
+  }
+
+  #troubled(trouble: HttpTrouble): void {
+    this.#opening?.cancel()
+    if (this.#attempts.afterTrouble(trouble, () => this.#listen())) return
+    this.#end(trouble.error ?? unreachable(this.#target, trouble))
+  }
+
+  #responded(response: IncomingMessage): void {
+    const status = response.statusCode ?? 0
+    const type = mediaType(response)
+    this.#session.learn(response, false)
+    if (status === 200 && type === 'text/event-stream' && !isCompressed(response)) return this.#read(response)
+    readExcerpt(response, this.#target.limits.excerptBytesMax, (body) => {
+      this.#opening?.cancel()
+      const refusal = {
+        status,
+        credential: this.#exchange?.credential,
+        retryAfter: response.headers['retry-after'],
+      }
+      if (this.#attempts.afterRefusal(refusal, () => this.#listen())) return
+      const isSuccess = status >= 200 && status < 300
+      this.#end(
+        isSuccess
+          ? notAMessage(this.#target, type, { status, body })
+          : refused(this.#target, { status, body }),
+      )
+    })
+  }
+
+  #read(response: IncomingMessage): void {
+    this.#response = response
+    if (!this.#reading) response.pause()
+    const sink = {
+      event: (type: string, data: Line) => this.#event(type, data),
+      oversize: (id: RequestId | undefined, bytes: number, isCall: boolean) =>
+        this.#arrivals.oversize(id, bytes, isCall),
+    }
+    readEvents(response, this.#target.limits.sse, sink, () => {
+      this.#end(failure('TRANSPORT_IO', 'the event stream has ended, and the session with it'))
+    })
+  }
+
+  #event(type: string, data: Line): void {
+    if (type === 'message') return this.#arrivals.message(data, undefined)
+    if (type === 'endpoint' && this.#held !== undefined) this.#open(data.toString('utf8').trim())
+  }
+
+  /** An address elsewhere would get our credentials. */
+  #open(address: string): void {
+    const base = this.#session.url
+    const url = URL.canParse(address, base.href) ? new URL(address, base) : undefined
+    if (url?.origin !== base.origin) {
+      const where = url === undefined ? 'an address that is none' : `an address at ${url.origin}`
+      return this.#end(failure('TRANSPORT_ANSWER', `it names ${where} for messages, which is refused`))
+    }
+    this.#opening?.cancel()
+    this.#session.url = url
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const post of held) this.#post(post)
+  }
+
+  #post(post: HttpPost): void {
+    if (!this.#arrivals.watch('out', post.bytes)) return
+    post.send()
+    const cancelled = cancelledId(readFrame(post.bytes, sentFrameLimits))
+    if (cancelled !== undefined) this.#departures.request(cancelled)?.abandon()
+  }
+
+  #end(cause: TransportError | undefined): void {
+    if (this.#arrivals.closed) return
+    this.#opening?.cancel()
+    this.#attempts.stop()
+    this.#arrivals.close(cause)
+    this.#exchange?.cancel()
+    this.#departures.cancel()
+  }
+}

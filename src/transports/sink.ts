@@ -1,0 +1,17 @@
+// A sink that hears some things itself and passes the rest on.
+
+import type { Sink } from '../jsonrpc/connection.js'
+
+/** `sink`, with `changes` in its place where they are given. */
+export function sinkWith(sink: Sink, changes: Partial<Sink>): Sink {
+  return {
+    message: (line, during) => sink.message(line, during),
+    failed: (id, error) => sink.failed?.(id, error),
+    oversize: (id, bytes, isCall) => sink.oversize(id, bytes, isCall),
+    drained: () => sink.drained(),
+    ended: () => sink.ended(),
+    closed: (cause) => sink.closed(cause),
+    wire: sink.wire,
+    ...changes,
+  }
+}

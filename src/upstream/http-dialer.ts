@@ -1,0 +1,92 @@
+// How the connections to one remote server are made; loaded when the first one is.
+
+import type { Connection } from '../jsonrpc/connection.js'
+import { TransportError } from '../jsonrpc/errors.js'
+import { requests } from '../mcp/methods.js'
+import { AutoHttpConnection } from '../transports/http-auto.js'
+import { HttpClientConnection } from '../transports/http-client.js'
+import { HttpAgent } from '../transports/http-client/agent.js'
+import {
+  type HttpCredentials,
+  type HttpTarget,
+  defaultHttpLimits,
+} from '../transports/http-client/options.js'
+import { SseClientConnection } from '../transports/http-sse.js'
+import { refusalMessage } from './credentials-leg.js'
+import { googleAuthOf, whyNoTokens } from './google-auth.js'
+import type { FetchIdToken } from './google-id-token.js'
+import type { Runtime } from './host.js'
+import { IdTokenCredentials } from './id-token-credentials.js'
+import type { PoolSurroundings } from './pool.js'
+import type { HttpServerConfig } from './server-config.js'
+
+/** Makes connections that share sockets and credentials, and nothing else. */
+export class HttpDialer {
+  readonly #target: HttpTarget
+  readonly #agent: HttpAgent
+  /** The server speaks HTTP+SSE: because the configuration says so, or because it was found out. */
+  #isOlder: boolean
+
+  constructor(config: HttpServerConfig, { runtime, log }: PoolSurroundings) {
+    const url = new URL(config.url)
+    this.#isOlder = config.kind === 'sse'
+    const limits = defaultHttpLimits
+    this.#target = {
+      url,
+      headers: config.headers,
+      credentials: credentialsFor(config, runtime),
+      retries: config.retries,
+      retryDelayMs: config.retryDelayMs,
+      reconnectMs: config.reconnectIntervalMs,
+      isRead,
+      refusal: (status) => refusalMessage(config, status),
+      log: (level, message) => log({ level, service: config.name, message }),
+      timers: runtime,
+      limits,
+    }
+    this.#agent = new HttpAgent(url, limits)
+  }
+
+  connect(): Connection {
+    if (this.#isOlder) return this.#older()
+    const newer = new HttpClientConnection(this.#target, this.#agent)
+    return new AutoHttpConnection(
+      newer,
+      () => this.#older(),
+      () => {
+        this.#isOlder = true
+      },
+    )
+  }
+
+  #older(): Connection {
+    return new SseClientConnection(this.#target, this.#agent)
+  }
+}
+
+/** Tokens leave the header `Authorization` to the configuration where that has one. */
+function credentialsFor(config: HttpServerConfig, runtime: Runtime): HttpCredentials | undefined {
+  const auth = googleAuthOf(config)
+  if (auth === undefined) return undefined
+  const hasOwn = Object.keys(config.headers).some((name) => name.toLowerCase() === 'authorization')
+  let found: Promise<FetchIdToken> | undefined
+  const fetch = async (): Promise<string> => {
+    const why = whyNoTokens(config)
+    if (why !== undefined) throw new TransportError('TRANSPORT_AUTH', `Authentication failed: ${why}`)
+    const { findGoogleCredentials } = await import('./google-id-token.js')
+    found ??= findGoogleCredentials(auth)
+    // Credentials that appear later are found then.
+    found.catch(() => {
+      found = undefined
+    })
+    return (await found)()
+  }
+  const clocks = { now: () => runtime.now(), wallNow: () => Date.now() }
+  return new IdTokenCredentials(hasOwn ? 'X-Serverless-Authorization' : 'Authorization', fetch, clocks)
+}
+
+/** Everything but a call of a tool says or does the same when it is said twice. */
+function isRead(method: string): boolean {
+  const route = requests.row(method)?.route
+  return route !== undefined && !(route.to === 'name' && route.list === 'tools')
+}

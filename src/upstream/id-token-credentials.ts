@@ -1,0 +1,90 @@
+// One ID token for all calls to a server: fetched once however many wait for it,
+// renewed before it expires, and again when the server refuses it.
+
+import { parse } from '../jsonrpc/text.js'
+import type { CredentialHeader, HttpCredentials } from '../transports/http-client/options.js'
+
+export interface TokenClocks {
+  /** Monotonic, in milliseconds. */
+  now(): number
+  /** Milliseconds since 1970: what tokens count by. */
+  wallNow(): number
+}
+
+/** A token is renewed this long before its end, or in the last fifth of its life where that is shorter. */
+const RENEW_MS = 5 * 60_000
+
+/** A token is not used any more this long before its end, or in its last tenth. */
+const MARGIN_MS = 30_000
+
+/** Of a token that does not say. */
+const LIFE_MS = 5 * 60_000
+
+interface Held {
+  readonly header: CredentialHeader
+  readonly renewAt: number
+  readonly endsAt: number
+}
+
+/** Holds the current token. */
+export class IdTokenCredentials implements HttpCredentials {
+  readonly #name: string
+  readonly #fetch: () => Promise<string>
+  readonly #clocks: TokenClocks
+  #held: Held | undefined
+  #fetching: Promise<CredentialHeader> | undefined
+
+  /** `name` is the header's; `fetch` rejects with TransportError. */
+  constructor(name: string, fetch: () => Promise<string>, clocks: TokenClocks) {
+    this.#name = name
+    this.#fetch = fetch
+    this.#clocks = clocks
+  }
+
+  header(): CredentialHeader | Promise<CredentialHeader> {
+    const held = this.#held
+    const now = this.#clocks.now()
+    if (held === undefined || now >= held.endsAt) return this.#renew()
+    // A renewal that fails now may succeed later; the token is good for a while.
+    if (now >= held.renewAt) this.#renew().catch(() => {})
+    return held.header
+  }
+
+  /** Another token is always worth one try: clocks differ, and keys are rotated. */
+  refused({ value }: CredentialHeader): boolean {
+    if (this.#held?.header.value === value) this.#held = undefined
+    return true
+  }
+
+  #renew(): Promise<CredentialHeader> {
+    this.#fetching ??= this.#fetchOne().finally(() => {
+      this.#fetching = undefined
+    })
+    return this.#fetching
+  }
+
+  async #fetchOne(): Promise<CredentialHeader> {
+    const token = await this.#fetch()
+    const header = { name: this.#name, value: `Bearer ${token}` }
+    const now = this.#clocks.now()
+    const expiry = expiryOf(token)
+    const life = expiry === undefined ? LIFE_MS : Math.max(0, expiry - this.#clocks.wallNow())
+    this.#held = {
+      header,
+      renewAt: now + life - Math.min(RENEW_MS, life / 5),
+      endsAt: now + life - Math.min(MARGIN_MS, life / 10),
+    }
+    return header
+  }
+}
+
+/** When a JWT expires, in milliseconds since 1970. */
+function expiryOf(token: string): number | undefined {
+  try {
+    const claims = parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'))
+    const isClaims = typeof claims === 'object' && claims !== null && 'exp' in claims
+    return isClaims && typeof claims.exp === 'number' ? claims.exp * 1000 : undefined
+  } catch {
+    return undefined
+  }
+}

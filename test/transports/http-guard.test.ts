@@ -1,0 +1,310 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { readAccept } from '../../src/transports/http-front/accept.js'
+import { isJson } from '../../src/transports/http-front/guard.js'
+import { answersTo, hostRule, isLoopback, readAuthority } from '../../src/transports/http-front/host.js'
+import { RequestHead } from '../../src/transports/http-front/request-head.js'
+import { type Front, type Scope, both, front, message, raw, send, statusOf } from './support/http.js'
+
+const body = message('echo', 1)
+
+/** A whole POST, written by hand. */
+function post(fields: readonly string[], { target = '/mcp', version = '1.1', text = body } = {}): string {
+  const lines = [`POST ${target} HTTP/${version}`, ...fields, `Content-Length: ${Buffer.byteLength(text)}`]
+  return `${lines.join('\r\n')}\r\nConnection: close\r\n\r\n${text}`
+}
+
+const json = 'Content-Type: application/json'
+
+describe('the Host of a request', () => {
+  const cases: [string, number][] = [
+    ['localhost:PORT', 200],
+    ['LOCALHOST:PORT', 200],
+    ['127.0.0.1:PORT', 200],
+    ['[::1]:PORT', 200],
+    ['localhost', 403],
+    ['localhost:1', 403],
+    ['localhost:PORT0', 400],
+    ['localhost.:PORT', 400],
+    ['localhost.evil.com:PORT', 403],
+    ['evil.localhost:PORT', 403],
+    ['127.0.0.1.nip.io:PORT', 403],
+    ['127.0.0.2:PORT', 403],
+    ['127.1:PORT', 403],
+    ['0.0.0.0:PORT', 403],
+    ['2130706433:PORT', 403],
+    ['0x7f000001:PORT', 403],
+    ['[::]:PORT', 403],
+    ['[::ffff:127.0.0.1]:PORT', 403],
+    ['::1:PORT', 400],
+    ['[::1:PORT', 400],
+    ['[::1]PORT', 400],
+    ['evil.example:PORT', 403],
+    ['evil.example', 403],
+    ['localhost@evil.example:PORT', 400],
+    ['evil.example@localhost:PORT', 400],
+    ['localhost:PORT@evil.example', 400],
+    ['localhost/?x:PORT', 400],
+    ['localhost:PORT/x', 400],
+    ['localhost#:PORT', 400],
+    ['localhost\\evil:PORT', 400],
+    ['localhost, evil.example:PORT', 400],
+    ['localhost:PORT,localhost:PORT', 400],
+    ['local host:PORT', 400],
+    ['localhost:', 400],
+    ['localhost:+PORT', 400],
+    ['localhost:99999', 400],
+    ['localhost..:PORT', 400],
+    ['-localhost:PORT', 400],
+    ['l%6fcalhost:PORT', 400],
+    ['loc\u00e1lhost:PORT', 400],
+    ['*', 400],
+    ['', 400],
+  ]
+  test('is one of the few that a loopback server has', async (t) => {
+    const { port } = await front(t)
+    for (const [host, status] of cases) {
+      const answer = await raw(port, post([`Host: ${host.replaceAll('PORT', String(port))}`, json]))
+      assert.equal(statusOf(answer), status, host)
+      if (status !== 200) assert.match(answer, /"error":\{"code":-32000/, host)
+    }
+  })
+
+  test('agrees with an absolute request line', async (t) => {
+    const { port } = await front(t)
+    const own = `localhost:${port}`
+    const targets: [string, number][] = [
+      [`http://${own}/mcp`, 200],
+      [`http://LOCALHOST:${port}/mcp`, 200],
+      [`http://evil.example/mcp`, 400],
+      [`http://127.0.0.1:${port}/mcp`, 400],
+      [`http://${own}@evil.example/mcp`, 400],
+      ['ftp://localhost/mcp', 400],
+      ['mcp', 400],
+    ]
+    for (const [target, status] of targets)
+      assert.equal(statusOf(await raw(port, post([`Host: ${own}`, json], { target }))), status, target)
+  })
+
+  test('comes once, and with HTTP/1.1', async (t) => {
+    const { port } = await front(t)
+    const own = `Host: localhost:${port}`
+    assert.equal(statusOf(await raw(port, post([json]))), 400)
+    assert.equal(statusOf(await raw(port, post([own, own, json]))), 400)
+    assert.equal(statusOf(await raw(port, post([own, 'Host: evil.example', json]))), 400)
+    assert.equal(statusOf(await raw(port, post([own, json], { version: '1.0' }))), 505)
+  })
+
+  test('may be more where the server is bound to more', () => {
+    const bound = { host: '0.0.0.0', port: 80, alsoKnownAs: ['proxy', 'box:8080'], hasToken: false }
+    const rows: [string, boolean][] = [
+      ['192.168.1.5:9000', true],
+      ['[fe80::1]', true],
+      ['localhost:1', true],
+      ['proxy:1234', true],
+      ['box:8080', true],
+      ['box:8081', false],
+      ['rebound.example', false],
+    ]
+    for (const [text, wanted] of rows) {
+      const authority = readAuthority(text)
+      assert.ok(authority)
+      assert.equal(answersTo(hostRule(bound), authority), wanted, text)
+      assert.equal(answersTo(hostRule({ ...bound, hasToken: true }), authority), true, text)
+    }
+    for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '::1']) assert.ok(isLoopback(host))
+    for (const host of ['0.0.0.0', '::', '127.evil.com', '10.0.0.1']) assert.ok(!isLoopback(host))
+  })
+})
+
+describe('header fields that decide something', () => {
+  const names = [
+    'Authorization: Bearer x',
+    'Content-Type: application/json',
+    'Origin: http://localhost',
+    'Mcp-Session-Id: a',
+    'MCP-Protocol-Version: 2025-06-18',
+    'Mcp-Anything: 1',
+    'Last-Event-ID: 1-1',
+    'Sec-Fetch-Site: none',
+    'Content-Encoding: identity',
+  ]
+  test('come only once', async (t) => {
+    const { port, sessions } = await front(t)
+    for (const field of names) {
+      const twice = [`Host: localhost:${port}`, json, field, field.replace(/^./, (c) => c.toLowerCase())]
+      const answer = await raw(
+        port,
+        post(twice.filter((each, at) => each !== json || at === 1 || field === json)),
+      )
+      assert.equal(statusOf(answer), 400, field)
+      assert.match(answer, /was sent more than once/, field)
+    }
+    assert.equal(sessions.length, 0)
+  })
+
+  test('are read from what was sent, whatever their case', () => {
+    const head = new RequestHead(['ACCEPT', 'a', 'accept', 'b', '__proto__', 'x'])
+    assert.equal(head.list('accept'), 'a, b')
+    assert.equal(head.get('__proto__'), 'x')
+    assert.equal(head.repeated, undefined)
+    assert.equal(head.get('constructor'), undefined)
+  })
+
+  test('name the kind of body', async (t) => {
+    const { port } = await front(t)
+    const types: [string, boolean][] = [
+      ['application/json', true],
+      ['Application/JSON', true],
+      ['application/json; charset=utf-8', true],
+      ['application/json;charset=utf-8', true],
+      ['application/jsonx', false],
+      ['application/json-rpc', false],
+      ['text/plain', false],
+      ['text/plain; x=application/json', false],
+      ['application/x-www-form-urlencoded', false],
+      ['multipart/form-data', false],
+      ['', false],
+    ]
+    for (const [type, wanted] of types) {
+      assert.equal(isJson(type), wanted, type)
+      assert.equal(
+        (await send(port, { body, headers: { 'content-type': type } })).status,
+        wanted ? 200 : 415,
+        type,
+      )
+    }
+    assert.equal((await send(port, { body, headers: { 'content-encoding': 'gzip' } })).status, 415)
+    assert.equal((await send(port, { body, headers: { 'content-encoding': 'identity' } })).status, 200)
+  })
+
+  test('name what is accepted', () => {
+    const rows: [string, boolean, boolean][] = [
+      ['', true, false],
+      ['*/*', true, false],
+      ['application/json', true, false],
+      ['application/*', true, false],
+      [both, true, true],
+      ['text/event-stream', false, true],
+      ['text/*;q=0.5', false, true],
+      ['TEXT/EVENT-STREAM, Application/JSON', true, true],
+      ['text/event-stream;q=0, application/json', true, false],
+      ['text/html', false, false],
+    ]
+    for (const [text, isJsonTaken, stream] of rows)
+      assert.deepEqual(readAccept(text), { json: isJsonTaken, stream }, text)
+  })
+})
+
+describe('pages of the web', () => {
+  const named = 'https://app.example'
+  const cors = { enabled: true, methods: ['GET', 'POST'], credentials: true, allowedHeaders: ['X-Own'] }
+  /** Origin, status with named origins, and whether the browser is told that it may read the answer. */
+  const rows: [string, number, boolean][] = [
+    ['http://localhost', 200, false],
+    ['http://localhost:5173', 200, false],
+    ['http://127.0.0.1:1', 200, false],
+    ['http://[::1]:8080', 200, false],
+    [named, 200, true],
+    ['https://app.example.evil', 403, false],
+    ['http://app.example', 403, false],
+    ['https://app.example:8443', 403, false],
+    ['http://evil.example', 403, false],
+    ['http://localhost.evil.example', 403, false],
+    ['http://localhost@evil.example', 403, false],
+    ['null', 403, false],
+    ['', 403, false],
+    ['file://', 403, false],
+    ['chrome-extension://abc', 403, false],
+  ]
+  for (const method of ['POST', 'GET', 'DELETE', 'OPTIONS']) {
+    test(`are let in by their origin: ${method}`, async (t) => {
+      const { port } = await front(t, { cors: { ...cors, origins: [named] } })
+      for (const [origin, status, isTold] of rows) {
+        const { status: got, headers } = await send(port, {
+          method,
+          headers: { origin },
+          ...(method === 'POST' && { body }),
+        })
+        assert.equal(got === 403, status === 403, `${method} ${origin} ${got}`)
+        assert.equal(headers['access-control-allow-origin'], isTold ? origin : undefined, origin)
+        if (status !== 403) assert.equal(headers['vary'], 'Origin')
+      }
+    })
+  }
+
+  test('get the answer to a preflight', async (t) => {
+    const { port } = await front(t, { cors: { ...cors, origins: [named] } })
+    const { status, headers } = await send(port, { method: 'OPTIONS', headers: { origin: named } })
+    assert.equal(status, 204)
+    assert.equal(headers['access-control-allow-methods'], 'GET, POST')
+    assert.match(String(headers['access-control-allow-headers']), /Mcp-Session-Id.*X-Own/)
+    assert.match(String(headers['access-control-expose-headers']), /Mcp-Session-Id/)
+    assert.equal(headers['access-control-allow-credentials'], 'true')
+  })
+
+  test('of any origin come in only with a token, and never with credentials', async (t) => {
+    const any = { ...cors, origins: ['*'] }
+    const open = await front(t, { cors: any })
+    const closed = await front(t, { cors: any, principalOf: (token) => (token === 's' ? 'me' : undefined) })
+    const headers = { origin: 'http://evil.example' }
+    assert.equal((await send(open.port, { body, headers })).status, 403)
+    assert.equal((await send(closed.port, { body, headers })).status, 401)
+    const answer = await send(closed.port, { body, headers: { ...headers, authorization: 'Bearer s' } })
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers['access-control-allow-origin'], 'http://evil.example')
+    assert.equal(answer.headers['access-control-allow-credentials'], undefined)
+    const local = await send(open.port, { body, headers: { origin: 'http://localhost:5173' } })
+    assert.equal(local.headers['access-control-allow-origin'], 'http://localhost:5173')
+  })
+
+  test('without an origin are told by Sec-Fetch-Site', async (t) => {
+    const { port } = await front(t)
+    const sites: [string, number][] = [
+      ['none', 200],
+      ['same-origin', 200],
+      ['same-site', 403],
+      ['cross-site', 403],
+    ]
+    for (const [site, status] of sites)
+      assert.equal((await send(port, { body, headers: { 'sec-fetch-site': site } })).status, status, site)
+  })
+})
+
+describe('a token', () => {
+  const principalOf = (token: string): string | undefined => (token === 'secret' ? 'me' : undefined)
+  const rows: [string | undefined, number][] = [
+    ['Bearer secret', 200],
+    ['bearer   secret', 200],
+    ['Bearer secret ', 200],
+    ['Bearer wrong', 401],
+    ['Bearer', 401],
+    ['Bearer secret more', 401],
+    ['Basic secret', 401],
+    ['secret', 401],
+    [undefined, 401],
+  ]
+  async function withToken(scope: Scope): Promise<Front> {
+    return front(scope, { principalOf })
+  }
+  test('is asked for before the body is read', async (t) => {
+    const { port, sessions } = await withToken(t)
+    for (const [authorization, status] of rows) {
+      const answer = await send(port, { body, headers: authorization === undefined ? {} : { authorization } })
+      assert.equal(answer.status, status, authorization)
+      if (status === 401) assert.match(String(answer.headers['www-authenticate']), /^Bearer/)
+    }
+    assert.equal(sessions.length, 3)
+  })
+
+  test('is asked for everywhere but for the state of health and preflights', async (t) => {
+    const { port } = await withToken(t)
+    for (const [path, status] of [
+      ['/page', 401],
+      ['/health', 200],
+      ['/nothing', 401],
+    ] as const)
+      assert.equal((await send(port, { path, method: 'GET' })).status, status, path)
+    assert.equal((await send(port, { method: 'OPTIONS' })).status, 204)
+  })
+})

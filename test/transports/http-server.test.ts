@@ -1,0 +1,517 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { describe, test } from 'node:test'
+import { handshakeRevisions } from '../../src/mcp/revisions.js'
+import {
+  EventReader,
+  type Sent,
+  both,
+  events,
+  front,
+  handshake,
+  message,
+  open,
+  raw,
+  read,
+  send,
+  statusOf,
+  until,
+} from './support/http.js'
+
+const stream = { accept: 'text/event-stream' }
+
+describe('one request without a session', () => {
+  const echo = message('echo', 1)
+  /** What is sent, the status, and a part of the body. */
+  const cases: [string, Sent, number, RegExp][] = [
+    ['is answered in plain JSON', { body: echo }, 200, /^\{"jsonrpc":"2.0","id":1,"result":\{"id":"1"\}\}$/],
+    ['keeps its id', { body: message('echo', 'a\u00e9') }, 200, /"id":"a\u00e9"/],
+    ['is answered to who accepts anything', { body: echo, headers: { accept: '*/*' } }, 200, /"result"/],
+    ['gets an error as an answer', { body: message('refuse', 1) }, 200, /"error":\{"code":-32600/],
+    ['may end in a line feed', { body: `${echo}\r\n` }, 200, /"result"/],
+    ['may be pretty-printed', { body: JSON.stringify(JSON.parse(echo), undefined, 2) }, 200, /"result"/],
+    ['of a notification is accepted', { body: message('notifications/x') }, 202, /^$/],
+    ['of an answer is accepted', { body: '{"jsonrpc":"2.0","id":1,"result":{}}' }, 202, /^$/],
+    ['in a batch is answered in one', { body: `[${echo}]` }, 200, /^\[\{.*"result".*\}\]$/],
+    ['that is no JSON', { body: '{"a"' }, 400, /"code":-32700/],
+    ['that is nothing', { body: '' }, 400, /"code":-32700/],
+    ['that is no UTF-8', { body: Buffer.from([0x22, 0xff, 0x22]) }, 400, /"code":-32700/],
+    ['that is no message', { body: '{}' }, 400, /"code":-32600/],
+    ['with an id that is none', { body: '{"jsonrpc":"2.0","id":1.5,"method":"echo"}' }, 400, /-32600/],
+    [
+      'that is ambiguous keeps its id',
+      { body: '{"jsonrpc":"2.0","id":7,"method":"a","Method":"b"}' },
+      400,
+      /"id":7,/,
+    ],
+    ['that is nested deep', { body: '['.repeat(20_000) }, 400, /"error"/],
+    ['with an empty batch', { body: '[]' }, 400, /-32600/],
+    ['with two requests of one id', { body: `[${echo},${echo}]` }, 400, /answered already/],
+    ['that opens a session in a batch', { body: `[${message('initialize', 1)}]` }, 400, /-32600/],
+    ['for nobody', { body: echo, headers: { accept: 'text/html' } }, 406, /Accept/],
+    ['as text', { body: echo, headers: { 'content-type': 'text/plain' } }, 415, /Content-Type/],
+    [
+      'of an unknown version',
+      { body: echo, headers: { 'mcp-protocol-version': '1999-01-01' } },
+      400,
+      /supported versions/,
+    ],
+    [
+      'of a known version',
+      { body: echo, headers: { 'mcp-protocol-version': '2025-06-18' } },
+      200,
+      /"result"/,
+    ],
+    ['to an unknown session', { body: echo, headers: { 'mcp-session-id': 'x' } }, 404, /-32001/],
+    ['by PUT', { method: 'PUT', body: echo }, 405, /Method/],
+    ['by DELETE', { method: 'DELETE' }, 400, /Mcp-Session-Id/],
+    ['for the status', { method: 'GET', headers: { accept: '*/*' } }, 200, /^\{"schema":"one"\}$/],
+    ['to listen', { method: 'GET', headers: stream }, 400, /Mcp-Session-Id/],
+    ['to a page by POST', { path: '/page', body: '{}' }, 405, /Method/],
+    ['to nowhere', { path: '/nowhere', body: echo }, 404, /nothing/],
+  ]
+  for (const [title, sent, status, body] of cases) {
+    test(title, async (t) => {
+      const { port, failures, sessions } = await front(t)
+      const answer = await send(port, sent)
+      assert.equal(answer.status, status)
+      assert.match(answer.body, body)
+      if (status === 405) assert.match(String(answer.headers.allow), /GET/)
+      await until(() => sessions.every(({ closed }) => closed))
+      assert.deepEqual(failures, [])
+    })
+  }
+
+  test('is answered on an event stream where something comes before the answer', async (t) => {
+    const { port } = await front(t)
+    const { status, headers, body } = await send(port, { body: message('noisy', 1) })
+    assert.equal(status, 200)
+    assert.equal(headers['content-type'], 'text/event-stream')
+    assert.equal(headers['x-accel-buffering'], 'no')
+    assert.deepEqual(
+      events(body).map(({ event, id, data }) => [
+        event,
+        id,
+        /"method":"([^"]+)|result/.exec(data ?? '')?.[1],
+      ]),
+      [
+        ['message', undefined, 'notifications/one'],
+        ['message', undefined, 'notifications/two'],
+        ['message', undefined, undefined],
+      ],
+    )
+  })
+
+  test('is answered in plain JSON where no event stream is accepted', async (t) => {
+    const { port } = await front(t)
+    const { headers, body } = await send(port, {
+      body: message('noisy', 1),
+      headers: { accept: 'application/json' },
+    })
+    assert.equal(headers['content-type'], 'application/json')
+    assert.equal(body, '{"jsonrpc":"2.0","id":1,"result":{}}')
+  })
+
+  test('is answered on an event stream where no JSON is accepted', async (t) => {
+    const { port } = await front(t)
+    const { body } = await send(port, { body: message('echo', 1), headers: stream })
+    assert.deepEqual(events(body), [
+      { event: 'message', data: '{"jsonrpc":"2.0","id":1,"result":{"id":"1"}}' },
+    ])
+  })
+
+  test('becomes an event stream when the answer takes long, and no sooner', async (t) => {
+    const { port, sessions } = await front(t, { limits: { answerWaitMs: 30 } })
+    const sent = Date.now()
+    const response = await open(port, { body: message('wait', 5) })
+    assert.ok(Date.now() - sent >= 28)
+    assert.equal(response.headers['content-type'], 'text/event-stream')
+    const [session] = sessions
+    const [frame] = session?.received ?? []
+    assert.ok(frame?.kind === 'request')
+    session?.answer(frame.id, '{}')
+    const { body } = await read(response)
+    assert.deepEqual(events(body), [{ event: 'message', data: '{"jsonrpc":"2.0","id":5,"result":{}}' }])
+    await until(() => session?.closed === true)
+  })
+
+  test('is limited in number', async (t) => {
+    const { port, sessions } = await front(t, { limits: { sessionlessMax: 2, answerWaitMs: 1 } })
+    const waiting = [
+      await open(port, { body: message('wait', 1) }),
+      await open(port, { body: message('wait', 1) }),
+    ]
+    const refused = await send(port, { body: message('wait', 1) })
+    assert.equal(refused.status, 503)
+    assert.equal(refused.headers['retry-after'], '5')
+    for (const { connection } of sessions) await connection.close()
+    for (const response of waiting) await read(response)
+    assert.equal((await send(port, { body: message('echo', 1) })).status, 200)
+  })
+
+  test('is not cancelled when its client goes away', async (t) => {
+    const { port, sessions, failures } = await front(t, { limits: { answerWaitMs: 1 } })
+    const response = await open(port, { body: message('wait', 1) })
+    response.destroy()
+    const [session] = sessions
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.equal(session?.closed, false)
+    const [frame] = session?.received ?? []
+    assert.ok(frame?.kind === 'request')
+    session?.answer(frame.id, '{}')
+    await until(() => session?.closed === true)
+    assert.deepEqual(failures, [])
+  })
+})
+
+describe('the bytes of a message', () => {
+  const odd =
+    '{"result":{"n":12345678901234567890,"f":1.0,"e":1E+2,"d":1,"d":2,"u":"\\u00e9\u00e9\\/","__proto__":{}}, "jsonrpc":"2.0","id":1 }'
+  test('cross unchanged as JSON and as an event', async (t) => {
+    const { port } = await front(t, {
+      play: (frame, session) => frame.kind === 'request' && session.say(odd, frame.id),
+    })
+    assert.equal((await send(port, { body: message('x', 1) })).body, odd)
+    const { body } = await send(port, { body: message('x', 1), headers: stream })
+    assert.equal(events(body)[0]?.data, odd)
+  })
+
+  for (const bytes of [1000, 65_535, 65_536, 65_537, 3_000_000])
+    test(`cross whole: ${bytes}`, async (t) => {
+      const large = `{"jsonrpc":"2.0","id":1,"result":"${'x'.repeat(bytes)}"}`
+      const { port } = await front(t, {
+        play: (frame, session) => frame.kind === 'request' && session.say(large, frame.id),
+      })
+      assert.equal((await send(port, { body: message('x', 1) })).body, large)
+      const { body } = await send(port, { body: message('x', 1), headers: stream })
+      assert.equal(events(body)[0]?.data, large)
+    })
+})
+
+describe('bodies', () => {
+  const limits = { bodyBytesMax: 100, refusedBodyMs: 100 }
+  test('are read up to the limit, declared or not', async (t) => {
+    const { port, sessions } = await front(t, { limits })
+    const exact = message('echo', 1).padEnd(100)
+    assert.equal((await send(port, { body: exact })).status, 200)
+    assert.equal((await send(port, { body: `${exact} ` })).status, 413)
+    const chunked = `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`
+    const chunk = `32\r\n${' '.repeat(50)}\r\n`
+    assert.equal(statusOf(await raw(port, [chunked, chunk, chunk, chunk, '0\r\n\r\n'])), 413)
+    const declared = chunked.replace('Transfer-Encoding: chunked', 'Content-Length: 99999999')
+    assert.equal(statusOf(await raw(port, declared)), 413)
+    assert.equal(sessions.length, 1)
+  })
+
+  test('that are cut are nobody’s message', async (t) => {
+    const { port, sessions, failures } = await front(t)
+    const socket = connect(port, '127.0.0.1')
+    socket.write(
+      `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"jsonrpc"`,
+    )
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    socket.destroy()
+    assert.equal((await send(port, { body: message('echo', 1) })).status, 200)
+    assert.equal(sessions.length, 1)
+    assert.deepEqual(failures, [])
+  })
+
+  test('that never come are given up', async (t) => {
+    const { port } = await front(t, {
+      limits: { headersTimeoutMs: 60, requestTimeoutMs: 80, lateCheckMs: 20 },
+    })
+    assert.equal(statusOf(await raw(port, 'POST /mcp HTTP/1.1\r\n')), 408)
+    const head = `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\n`
+    assert.equal(statusOf(await raw(port, head)), 408)
+  })
+
+  test('that are no HTTP close the connection', async (t) => {
+    const { port, sessions } = await front(t)
+    const host = `Host: localhost:${port}\r\n`
+    const rows: [string, number][] = [
+      ['hello\r\n\r\n', 400],
+      [`POST /mcp HTTP/1.1\r\n${host}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 400],
+      [`POST /mcp HTTP/1.1\r\n${host}Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx`, 400],
+      [`POST /mcp HTTP/1.1\r\n${host}Content-Length : 1\r\n\r\nx`, 400],
+      [`POST /mcp HTTP/1.1\r\n${host} folded: 1\r\n\r\n`, 400],
+      [`POST /mcp HTTP/1.1\r\n${host}X: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+    ]
+    for (const [text, status] of rows)
+      assert.equal(statusOf(await raw(port, text)), status, text.slice(0, 90))
+    assert.equal(sessions.length, 0)
+  })
+})
+
+describe('a session', () => {
+  test('is opened by initialize and named by visible ASCII', async (t) => {
+    const { port, sessions } = await front(t)
+    const first = await handshake(port)
+    const second = await handshake(port)
+    assert.match(first['mcp-session-id'] ?? '', /^[\x21-\x7e]{16,}$/)
+    assert.notEqual(first['mcp-session-id'], second['mcp-session-id'])
+    assert.equal(sessions.length, 2)
+    const { headers, body } = await send(port, { body: message('echo', 1), headers: first })
+    assert.equal(headers['mcp-session-id'], first['mcp-session-id'])
+    assert.match(body, /result/)
+    assert.equal(sessions.length, 2)
+  })
+
+  test('is not opened by an initialize that fails', async (t) => {
+    const { port, sessions } = await front(t)
+    const { headers, body } = await send(port, { body: message('initialize', 1, {}) })
+    assert.match(body, /"error"/)
+    assert.equal(headers['mcp-session-id'], undefined)
+    await until(() => sessions.every(({ closed }) => closed))
+  })
+
+  test('belongs to its endpoint and to who opened it', async (t) => {
+    const principalOf = (token: string): string | undefined => (token.length === 1 ? token : undefined)
+    const { port } = await front(t, { principalOf })
+    const opened = await send(port, {
+      body: message('initialize', 0, { protocolVersion: '2025-06-18' }),
+      headers: { authorization: 'Bearer a' },
+    })
+    const session = { 'mcp-session-id': String(opened.headers['mcp-session-id']) }
+    const rows: [string, string, number][] = [
+      ['/mcp', 'a', 200],
+      ['/mcp', 'b', 404],
+      ['/other', 'a', 404],
+      ['/mcp', 'wrong', 401],
+    ]
+    for (const [path, token, status] of rows) {
+      const headers = { ...session, authorization: `Bearer ${token}` }
+      assert.equal(
+        (await send(port, { path, body: message('echo', 1), headers })).status,
+        status,
+        path + token,
+      )
+    }
+    for (const method of ['GET', 'DELETE']) {
+      const headers = { ...session, ...stream, authorization: 'Bearer b' }
+      assert.equal((await send(port, { method, headers })).status, 404, method)
+    }
+  })
+
+  test('ends with DELETE', async (t) => {
+    const { port, sessions } = await front(t)
+    const headers = await handshake(port)
+    const listening = new EventReader(await open(port, { method: 'GET', headers: { ...headers, ...stream } }))
+    assert.equal((await send(port, { method: 'DELETE', headers })).status, 200)
+    assert.equal(await listening.next(), undefined)
+    assert.equal(sessions[0]?.closed, true)
+    for (const sent of [{ body: message('echo', 1) }, { method: 'DELETE' }, { method: 'GET' }])
+      assert.equal((await send(port, { ...sent, headers: { ...headers, ...stream } })).status, 404)
+  })
+
+  test('ends when nobody uses it for long, but not while somebody listens', async (t) => {
+    let now = 0
+    const { port, sessions } = await front(t, {
+      now: () => now,
+      limits: { sessionIdleMs: 1000, sweepMs: 5 },
+    })
+    const idle = await handshake(port)
+    const used = await handshake(port)
+    const listens = await handshake(port)
+    const stays = new EventReader(await open(port, { method: 'GET', headers: { ...listens, ...stream } }))
+    now = 900
+    assert.equal((await send(port, { body: message('echo', 1), headers: used })).status, 200)
+    now = 1500
+    await until(() => sessions[0]?.closed === true)
+    assert.equal((await send(port, { body: message('echo', 1), headers: idle })).status, 404)
+    assert.equal((await send(port, { body: message('echo', 1), headers: used })).status, 200)
+    now = 5000
+    await until(() => sessions[1]?.closed === true)
+    assert.equal(sessions[2]?.closed, false)
+    stays.cut()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    now = 7000
+    await until(() => sessions[2]?.closed === true)
+  })
+
+  test('is given up for a new one when there are too many, the longest idle first', async (t) => {
+    const { port, sessions } = await front(t, { limits: { sessionsMax: 2 } })
+    const first = await handshake(port)
+    const second = await handshake(port)
+    await send(port, { body: message('echo', 1), headers: first })
+    const third = await handshake(port)
+    assert.deepEqual(
+      sessions.map(({ closed }) => closed),
+      [false, true, false],
+    )
+    assert.equal((await send(port, { body: message('echo', 1), headers: second })).status, 404)
+    const kept = await Promise.all(
+      [first, third].map((headers) => open(port, { method: 'GET', headers: { ...headers, ...stream } })),
+    )
+    const refused = await send(port, { body: message('initialize', 0, { protocolVersion: '2025-06-18' }) })
+    assert.equal(refused.status, 503)
+    for (const response of kept) response.destroy()
+  })
+
+  test('answers a request once, and refuses its twin', async (t) => {
+    const { port, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
+    const headers = await handshake(port)
+    const response = await open(port, { body: message('wait', 7), headers })
+    for (const body of [
+      message('wait', 7),
+      '{"jsonrpc":"2.0","id":7.0,"method":"echo"}',
+      `[${message('wait', 7)}]`,
+    ])
+      assert.equal((await send(port, { body, headers })).status, 400, body)
+    assert.equal((await send(port, { body: message('echo', '7'), headers })).status, 200)
+    const frame = sessions[0]?.received.find((each) => each.kind === 'request' && each.method === 'wait')
+    assert.ok(frame?.kind === 'request')
+    sessions[0]?.answer(frame.id, '"first"')
+    assert.match((await read(response)).body, /"first"/)
+    assert.equal((await send(port, { body: message('echo', 7), headers })).status, 200)
+  })
+
+  test('ends the response of a request that its client cancels', async (t) => {
+    const { port } = await front(t)
+    const headers = await handshake(port)
+    const response = open(port, { body: message('wait', 7), headers })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    const cancel = message('notifications/cancelled', undefined, { requestId: 7 })
+    assert.equal((await send(port, { body: cancel, headers })).status, 202)
+    const { status, body } = await read(await response)
+    assert.deepEqual([status, body], [202, ''])
+    assert.equal((await send(port, { body: message('echo', 7), headers })).status, 200)
+  })
+
+  for (const { version, batching, versionHeader, primesStreams } of handshakeRevisions)
+    test(`speaks as ${version} says`, async (t) => {
+      const { port } = await front(t, { limits: { retryMs: 123 } })
+      const headers = await handshake(port, version)
+      const batch = {
+        body: `[${message('echo', 1)},${message('echo', 2)},${message('notifications/x')}]`,
+        headers,
+      }
+      const answer = await send(port, batch)
+      assert.equal(answer.status, batching ? 200 : 400)
+      if (batching) assert.match(answer.body, /^\[\{.*"id":1,.*\},\{.*"id":2,.*\}\]$/)
+      const unknown = {
+        body: message('echo', 1),
+        headers: { ...headers, 'mcp-protocol-version': '2099-01-01' },
+      }
+      assert.equal((await send(port, unknown)).status, versionHeader ? 400 : 200)
+      const noisy = events((await send(port, { body: message('noisy', 3), headers })).body)
+      assert.deepEqual(
+        noisy.map(({ id }) => id),
+        primesStreams ? ['1-0', '1-1', '1-2', '1-3'] : ['1-1', '1-2', '1-3'],
+      )
+      assert.deepEqual(noisy[0]?.retry, primesStreams ? '123' : undefined)
+      assert.equal(noisy.filter(({ data }) => data === '').length, primesStreams ? 1 : 0)
+    })
+
+  test('answers a batch as a stream when anything comes first', async (t) => {
+    const { port } = await front(t)
+    const headers = await handshake(port, '2025-03-26')
+    const { body } = await send(port, { body: `[${message('echo', 1)},${message('noisy', 2)}]`, headers })
+    assert.deepEqual(
+      events(body).map(({ data }) => /"(?:id|method)":("?[\w/]+)/.exec(data ?? '')?.[1]),
+      ['1', '"notifications/one', '"notifications/two', '2'],
+    )
+  })
+})
+
+describe('the standalone stream', () => {
+  test('carries what belongs to no request, also what came before it was open', async (t) => {
+    const { port, sessions } = await front(t)
+    const headers = await handshake(port, '2025-06-18')
+    const [session] = sessions
+    session?.notify('notifications/early')
+    const get = { method: 'GET', headers: { ...headers, ...stream } }
+    const reader = new EventReader(await open(port, get))
+    session?.notify('notifications/late')
+    assert.match((await reader.next())?.data ?? '', /early/)
+    assert.match((await reader.next())?.data ?? '', /late/)
+    const [opening] = session?.received ?? []
+    assert.ok(opening?.kind === 'request')
+    // An answer that nobody waits for any more goes nowhere.
+    session?.answer(opening.id, '{}')
+    session?.notify('notifications/last')
+    assert.match((await reader.next())?.data ?? '', /last/)
+    assert.equal((await send(port, get)).status, 409)
+    reader.cut()
+    await until(() => reader.response.destroyed)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    const again = new EventReader(await open(port, get))
+    session?.notify('notifications/again')
+    assert.match((await again.next())?.data ?? '', /again/)
+    again.cut()
+  })
+
+  test('is kept alive', async (t) => {
+    const { port } = await front(t, { limits: { keepAliveMs: 10 } })
+    const headers = await handshake(port)
+    const response = await open(port, { method: 'GET', headers: { ...headers, ...stream } })
+    let text = ''
+    for await (const chunk of response) {
+      text += String(chunk)
+      if (text.split(': keep-alive\n\n').length > 3) break
+    }
+    assert.match(text, /^id: 0-0\nretry: \d+\ndata: \n\n(?:: keep-alive\n\n)+/)
+  })
+})
+
+describe('the older pair', () => {
+  test('names the path for messages and answers as events', async (t) => {
+    const { port, sessions } = await front(t)
+    const reader = new EventReader(await open(port, { path: '/sse', method: 'GET', headers: stream }))
+    await until(() => reader.all.length > 0)
+    const [endpoint] = reader.all
+    assert.equal(endpoint?.event, 'endpoint')
+    const path = endpoint?.data ?? ''
+    assert.match(path, /^\/message\?sessionId=[\w-]{16}$/)
+    assert.equal((await reader.next())?.data, path)
+    assert.equal((await send(port, { path, body: message('noisy', 1) })).status, 202)
+    assert.match((await reader.next())?.data ?? '', /notifications\/one/)
+    assert.match((await reader.next())?.data ?? '', /notifications\/two/)
+    assert.equal((await reader.next())?.data, '{"jsonrpc":"2.0","id":1,"result":{}}')
+    const rows: [Sent, number][] = [
+      [{ path, body: '{' }, 400],
+      [{ path, body: message('echo', 2), headers: { 'content-type': 'text/plain' } }, 415],
+      [{ path, method: 'GET' }, 405],
+      [{ path: '/sse', body: message('echo', 2) }, 405],
+      [{ path: '/message?sessionId=x', body: message('echo', 2) }, 404],
+      [{ path: '/message', body: message('echo', 2) }, 400],
+    ]
+    for (const [sent, status] of rows)
+      assert.equal((await send(port, sent)).status, status, JSON.stringify(sent))
+    reader.cut()
+    await until(() => sessions[0]?.closed === true)
+    assert.equal((await send(port, { path, body: message('echo', 1) })).status, 404)
+  })
+
+  test('ends its stream when the session ends', async (t) => {
+    const { port, sessions } = await front(t)
+    const reader = new EventReader(await open(port, { path: '/sse', method: 'GET', headers: stream }))
+    await reader.next()
+    await sessions[0]?.connection.close()
+    assert.equal(await reader.next(), undefined)
+  })
+})
+
+describe('closing', () => {
+  test('ends every stream and every connection, and takes nothing new', async (t) => {
+    const { port, server, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
+    const headers = await handshake(port)
+    const listening = new EventReader(await open(port, { method: 'GET', headers: { ...headers, ...stream } }))
+    const waiting = new EventReader(await open(port, { body: message('wait', 1), headers }))
+    const pair = new EventReader(await open(port, { path: '/sse', method: 'GET', headers: stream }))
+    await pair.next()
+    server.stop()
+    await assert.rejects(send(port, { body: message('echo', 1) }))
+    await server.close()
+    for (const reader of [listening, waiting, pair]) assert.equal(await reader.next(), undefined)
+    assert.ok(sessions.every(({ closed }) => closed))
+  })
+
+  test('does not wait for a client that reads nothing', async (t) => {
+    const { port, server, sessions } = await front(t, { limits: { closeWaitMs: 50 } })
+    const response = await open(port, { body: message('noisy', 1), headers: { accept: both } })
+    response.pause()
+    await read(response)
+    await server.close()
+    assert.ok(sessions.every(({ closed }) => closed))
+  })
+})

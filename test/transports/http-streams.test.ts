@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { describe, test } from 'node:test'
+import type { RequestId } from '../../src/jsonrpc/request-id.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { wireBytes } from '../../src/jsonrpc/splice.js'
+import { EventBudget, EventStore } from '../../src/transports/http-front/event-store.js'
+import { readEventId } from '../../src/transports/http-front/event-stream.js'
+import { outgoing } from '../../src/transports/http-front/outgoing.js'
+import {
+  EventReader,
+  type ScriptedSession,
+  front,
+  handshake,
+  message,
+  open,
+  send,
+  until,
+} from './support/http.js'
+
+const stream = { accept: 'text/event-stream' }
+
+/** The id of the request with that method. */
+function idOf({ received }: ScriptedSession, method: string): RequestId {
+  const frame = received.findLast((each) => each.kind === 'request' && each.method === method)
+  assert.ok(frame?.kind === 'request')
+  return frame.id
+}
+
+describe('a stream that was cut', () => {
+  const EVENTS = 4
+  for (let cut = 0; cut <= EVENTS + 1; cut++)
+    test(`goes on after event ${cut} of ${EVENTS}, and repeats nothing`, async (t) => {
+      const { port, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
+      const headers = await handshake(port)
+      const first = new EventReader(await open(port, { body: message('work', 9), headers }))
+      const [session] = sessions
+      assert.ok(session)
+      const id = idOf(session, 'work')
+      const told: (string | undefined)[] = []
+      let lastId = '1-0'
+      await until(() => first.all.length > 0)
+      assert.equal(first.all[0]?.id, lastId)
+      const say = (at: number): void => {
+        if (at <= EVENTS) session.notify(`notifications/${at}`, id)
+        else session.answer(id, '"done"')
+      }
+      for (let at = 1; at <= cut; at++) {
+        say(at)
+        const event = await first.next()
+        told.push(event?.data)
+        lastId = event?.id ?? ''
+      }
+      first.cut()
+      // Some of it is said while nobody listens, the rest later.
+      for (let at = cut + 1; at <= EVENTS; at++) say(at)
+      session.notify('notifications/elsewhere')
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      const get = { method: 'GET', headers: { ...headers, ...stream, 'last-event-id': lastId } }
+      const second = new EventReader(await open(port, get))
+      if (cut <= EVENTS) {
+        while (told.length < EVENTS) told.push((await second.next())?.data)
+        say(EVENTS + 1)
+        told.push((await second.next())?.data)
+      }
+      assert.equal(await second.next(), undefined)
+      assert.deepEqual(
+        told.map((data) =>
+          /notifications\/(\d)|"result":"(done)"/
+            .exec(data ?? '')
+            ?.slice(1)
+            .find(Boolean),
+        ),
+        ['1', '2', '3', '4', 'done'],
+      )
+      const standalone = new EventReader(
+        await open(port, { method: 'GET', headers: { ...headers, ...stream } }),
+      )
+      assert.match((await standalone.next())?.data ?? '', /elsewhere/)
+      standalone.cut()
+    })
+
+  test('is found only in its own session, while nobody listens to it, and while it is kept', async (t) => {
+    const { port, sessions } = await front(t, {
+      limits: {
+        answerWaitMs: 1,
+        events: { eventsMax: 3, bytesMax: 10_000, totalBytesMax: 10_000, ageMsMax: 60_000 },
+      },
+    })
+    const headers = await handshake(port)
+    const other = await handshake(port)
+    const reader = new EventReader(await open(port, { body: message('work', 1), headers }))
+    const [session] = sessions
+    assert.ok(session)
+    const id = idOf(session, 'work')
+    session.notify('notifications/1', id)
+    await reader.next()
+    const resume = (fields: Record<string, string>, lastId: string): Promise<number> =>
+      open(port, { method: 'GET', headers: { ...fields, ...stream, 'last-event-id': lastId } }).then(
+        (response) => {
+          response.destroy()
+          return response.statusCode ?? 0
+        },
+      )
+    assert.equal(await resume(headers, '1-1'), 409)
+    reader.cut()
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    for (const lastId of ['', '1', '1-', '1-9', '2-0', 'x-y', '-1-0', '1-1-1', 'zzzzzzzzz-1'])
+      assert.equal(await resume(headers, lastId), 400, lastId)
+    assert.equal(await resume(other, '1-1'), 400)
+    for (let at = 2; at <= 5; at++) session.notify(`notifications/${at}`, id)
+    // 1 and 2 have fallen out: after 1, 2 is missing; after 2, nothing is.
+    assert.equal(await resume(headers, '1-1'), 400)
+    assert.equal(await resume(headers, '1-2'), 200)
+  })
+
+  test('of the standalone kind goes on as well', async (t) => {
+    const { port, sessions } = await front(t)
+    const headers = await handshake(port)
+    const get = { method: 'GET', headers: { ...headers, ...stream } }
+    const first = new EventReader(await open(port, get))
+    const [session] = sessions
+    session?.notify('notifications/1')
+    const event = await first.next()
+    first.cut()
+    session?.notify('notifications/2')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    session?.notify('notifications/3')
+    const second = new EventReader(
+      await open(port, { ...get, headers: { ...get.headers, 'last-event-id': event?.id ?? '' } }),
+    )
+    assert.match((await second.next())?.data ?? '', /2/)
+    assert.match((await second.next())?.data ?? '', /3/)
+    second.cut()
+  })
+})
+
+describe('a client that reads nothing', () => {
+  const limits = { backlogBytesHigh: 64 * 1024, backlogBytesMax: 256 * 1024, answerWaitMs: 1 }
+  const large = `"${'x'.repeat(20_000)}"`
+
+  test('is cut off with what it left unread, and its session goes on', async (t) => {
+    const events = { eventsMax: 16, bytesMax: 100_000, totalBytesMax: 100_000, ageMsMax: 60_000 }
+    const { port, sessions } = await front(t, { limits: { ...limits, events } })
+    const headers = await handshake(port)
+    const response = await open(port, { method: 'GET', headers: { ...headers, ...stream } })
+    response.pause()
+    response.on('error', () => undefined)
+    const [session] = sessions
+    assert.ok(session)
+    let backlogMax = 0
+    let isCut = false
+    response.on('close', () => {
+      isCut = true
+    })
+    for (let at = 0; at < 20_000; at++) {
+      session.say(`{"jsonrpc":"2.0","method":"notifications/x","params":{"p":${large}}}`)
+      backlogMax = Math.max(backlogMax, session.connection.backlogBytes)
+      if (at % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
+      if (isCut) break
+    }
+    assert.ok(backlogMax < 2 * limits.backlogBytesMax, String(backlogMax))
+    response.destroy()
+    await until(() => session.connection.backlogBytes === 0 && !session.connection.congested)
+    assert.equal((await send(port, { body: message('echo', 1), headers })).status, 200)
+  })
+
+  test('makes its session congested until it reads', async (t) => {
+    const { port, sessions } = await front(t, { limits: { ...limits, backlogBytesMax: 1e9 } })
+    const headers = await handshake(port)
+    const response = await open(port, { method: 'GET', headers: { ...headers, ...stream } })
+    response.pause()
+    const [session] = sessions
+    assert.ok(session)
+    let ready: Promise<void> = Promise.resolve()
+    while (!session.connection.congested) {
+      ready = session.connection.send(
+        wireBytes(toLine(`{"jsonrpc":"2.0","method":"n","params":{"p":${large}}}`)),
+      )
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    assert.ok(session.connection.backlogBytes > limits.backlogBytesHigh)
+    response.resume()
+    await ready
+    assert.equal(session.connection.congested, false)
+    response.destroy()
+  })
+
+  test('is given up when it takes nothing for long', async (t) => {
+    const { port, sessions } = await front(t, { limits: { ...limits, keepAliveMs: 10, stallMs: 50 } })
+    const headers = await handshake(port)
+    const [session] = sessions
+    assert.ok(session)
+    const socket = connect(port, '127.0.0.1')
+    socket.pause()
+    socket.on('error', () => undefined)
+    socket.write(
+      `GET /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${headers['mcp-session-id']}\r\n\r\n`,
+    )
+    // One message may be of any size; it is the next one that is too many.
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    session.say(`{"jsonrpc":"2.0","method":"n","params":{"p":"${'x'.repeat(20_000_000)}"}}`)
+    assert.ok(session.connection.backlogBytes > 1_000_000)
+    await until(() => session.connection.backlogBytes === 0)
+    socket.destroy()
+  })
+})
+
+describe('kept events', () => {
+  const limits = { eventsMax: 3, bytesMax: 100, totalBytesMax: 150, ageMsMax: 1000 }
+  const sized = (bytes: number): Buffer => Buffer.alloc(bytes)
+
+  test('are limited in number, bytes and age, and together', () => {
+    let now = 0
+    const budget = new EventBudget(limits.totalBytesMax)
+    const one = new EventStore(limits, budget, () => now)
+    const two = new EventStore(limits, budget, () => now)
+    for (let at = 1; at <= 4; at++) one.add(0, at, sized(10))
+    assert.equal(one.after(0, 0).length, 3)
+    one.add(0, 5, sized(100))
+    assert.deepEqual([one.after(0, 0).length, budget.bytes], [1, 100])
+    one.add(0, 6, sized(101))
+    assert.equal(one.after(0, 5).length, 0)
+    assert.ok(!one.takes(101) && one.takes(100))
+    two.add(0, 1, sized(60))
+    assert.deepEqual([two.after(0, 0).length, budget.bytes], [0, 100])
+    two.add(0, 2, sized(50))
+    assert.deepEqual([two.after(0, 0).length, budget.bytes], [1, 150])
+    now = 1001
+    one.sweep()
+    assert.deepEqual([one.after(0, 0).length, budget.bytes], [0, 50])
+    two.clear()
+    assert.equal(budget.bytes, 0)
+  })
+
+  test('have ids that name their stream', () => {
+    assert.deepEqual(readEventId('a-z'), { stream: 10, number: 35 })
+    for (const text of ['', '-', 'a', 'a-', '-a', 'A-1', 'a-1-2', 'a-1 ', '123456789-1'])
+      assert.equal(readEventId(text), undefined)
+  })
+})
+
+test('an answer is told from everything else by its first telling member', () => {
+  const rows: [string, string][] = [
+    ['{"jsonrpc":"2.0","id":1,"result":{}}', 'result'],
+    ['{"result":{"method":1},"jsonrpc":"2.0","id":1}', 'result'],
+    [' { "id" : "a\\"b\\\\" , "result" : 1 }', 'result'],
+    ['{"x":{"result":[{}]},"y":["]"],"id":1,"error":{}}', 'error'],
+    ['{"id":1,"error":{}}', 'error'],
+    ['{"jsonrpc":"2.0","id":1,"method":"result"}', 'call'],
+    ['{"params":{"result":1},"method":"x"}', 'call'],
+    ['{"id":-1.0e2,"method":"x"}', 'call'],
+    ['{"id":"result","method":"x"}', 'call'],
+    ['{"n":null,"t":true,"result":1}', 'result'],
+  ]
+  for (const [text, kind] of rows) assert.equal(outgoing(wireBytes(toLine(text))), kind, text)
+})

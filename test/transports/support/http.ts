@@ -1,0 +1,313 @@
+// An HTTP front whose other side is a script, and clients that see every byte.
+
+import { Buffer } from 'node:buffer'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
+import { buildError, buildNotification, buildResult } from '../../../src/jsonrpc/build.js'
+import type { Connection } from '../../../src/jsonrpc/connection.js'
+import { type Frame, type RequestFrame, readFrame } from '../../../src/jsonrpc/frame.js'
+import { toLine } from '../../../src/jsonrpc/line.js'
+import type { RequestId } from '../../../src/jsonrpc/request-id.js'
+import { wireBytes } from '../../../src/jsonrpc/splice.js'
+import { quote } from '../../../src/jsonrpc/text.js'
+import {
+  internalError,
+  invalidRequest,
+  malformed,
+  sessionNotFound,
+  transportRefused,
+} from '../../../src/mcp/error-codes.js'
+import { assumedRevision, handshakeRevision, handshakeRevisions } from '../../../src/mcp/revisions.js'
+import type { Revision } from '../../../src/mcp/revision.js'
+import type { HttpEndpoint, HttpTarget } from '../../../src/transports/http-front/endpoint.js'
+import { type HttpLimits, defaultHttpLimits } from '../../../src/transports/http-front/limits.js'
+import { HttpServer, type HttpServerOptions } from '../../../src/transports/http-server.js'
+
+export interface Scope {
+  after(run: () => void | Promise<void>): void
+}
+
+/** One client as the script sees it. */
+export class ScriptedSession {
+  readonly connection: Connection
+  readonly received: Frame[] = []
+  revision: Revision = assumedRevision
+  closed = false
+
+  constructor(connection: Connection, play: Play) {
+    this.connection = connection
+    connection.start({
+      message: (line) => {
+        const frame = readFrame(line)
+        this.received.push(frame)
+        play(frame, this)
+      },
+      oversize: () => undefined,
+      drained: () => undefined,
+      ended: () => undefined,
+      closed: () => {
+        this.closed = true
+      },
+    })
+  }
+
+  answer(id: RequestId, result: string): void {
+    void this.connection.send(buildResult(id, result), id)
+  }
+
+  notify(method: string, about?: RequestId): void {
+    void this.connection.send(buildNotification(method), about)
+  }
+
+  /** Sends these bytes as they are. */
+  say(bytes: string | Uint8Array, about?: RequestId): void {
+    void this.connection.send(wireBytes(toLine(bytes)), about)
+  }
+}
+
+export type Play = (frame: Frame, session: ScriptedSession) => void
+
+/** Answers what tests ask for: `initialize`, `echo`, `noisy`, `refuse`; everything else waits for the test. */
+export const usual: Play = (frame, session) => {
+  if (frame.kind !== 'request') return
+  if (frame.method === 'initialize') return initialize(frame, session)
+  if (frame.method === 'echo') session.answer(frame.id, `{"id":${quote(frame.id)}}`)
+  if (frame.method === 'noisy') {
+    session.notify('notifications/one', frame.id)
+    session.notify('notifications/two', frame.id)
+    session.answer(frame.id, '{}')
+  }
+  if (frame.method === 'refuse')
+    void session.connection.send(buildError(frame.id, invalidRequest('no')), frame.id)
+}
+
+function initialize(frame: RequestFrame, session: ScriptedSession): void {
+  const version = frame.params.members.string('protocolVersion')
+  const revision = handshakeRevision(version)
+  if (revision === undefined)
+    return void session.connection.send(buildError(frame.id, invalidRequest('no version')), frame.id)
+  session.revision = revision
+  session.answer(frame.id, `{"protocolVersion":${quote(revision.version)}}`)
+}
+
+const refusals = {
+  invalid: invalidRequest,
+  transport: transportRefused,
+  session: sessionNotFound,
+  internal: internalError,
+} as const
+
+export interface Front {
+  readonly port: number
+  readonly server: HttpServer
+  readonly sessions: ScriptedSession[]
+  readonly failures: unknown[]
+}
+
+export interface FrontOptions extends Partial<Omit<HttpServerOptions, 'limits'>> {
+  readonly limits?: Partial<HttpLimits>
+  readonly play?: Play
+  readonly now?: () => number
+}
+
+/** Listens on a free loopback port until the test is over. */
+export async function front(scope: Scope, options: FrontOptions = {}): Promise<Front> {
+  const sessions: ScriptedSession[] = []
+  const failures: unknown[] = []
+  const endpoint = (name: string): HttpEndpoint => ({
+    name,
+    attach: (connection) => {
+      const session = new ScriptedSession(connection, options.play ?? usual)
+      sessions.push(session)
+      return Promise.resolve(session)
+    },
+    status: () => `{"schema":${quote(name)}}`,
+  })
+  const targets = new Map<string, HttpTarget>([
+    ['/mcp', { kind: 'mcp', endpoint: endpoint('one') }],
+    ['/other', { kind: 'mcp', endpoint: endpoint('other') }],
+    ['/page', { kind: 'page', open: false, body: () => '{"page":true}' }],
+    ['/health', { kind: 'page', open: true, body: () => '{"ok":true}' }],
+  ])
+  const pair = endpoint('pair')
+  targets.set('/sse', { kind: 'events', endpoint: pair, messagePath: '/message' })
+  targets.set('/message', { kind: 'messages', endpoint: pair })
+  const server = new HttpServer(
+    {
+      host: '127.0.0.1',
+      port: 0,
+      allowedHosts: [],
+      cors: { enabled: true, origins: [], methods: ['GET', 'POST'], credentials: false, allowedHeaders: [] },
+      principalOf: undefined,
+      wording: {
+        malformed,
+        refused: (kind, why) => refusals[kind](why),
+      },
+      around: {
+        newId: () => randomBytes(12).toString('base64url'),
+        now: options.now ?? (() => performance.now()),
+        failed: (error) => failures.push(error),
+      },
+      ...options,
+      limits: { ...defaultHttpLimits, closeWaitMs: 200, ...options.limits },
+    },
+    {
+      versions: handshakeRevisions.map(({ version }) => version),
+      find: (path) =>
+        targets.get(path) ?? {
+          kind: 'nothing',
+          refusal: { status: 404, error: transportRefused('nothing') },
+        },
+    },
+  )
+  const { port } = await server.listen()
+  scope.after(() => server.close())
+  return { port, server, sessions, failures }
+}
+
+/** Sends bytes on a socket of its own and gives everything that comes until the server closes. */
+export async function raw(port: number, text: string | readonly string[]): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  socket.on('error', () => undefined)
+  for (const part of typeof text === 'string' ? [text] : text) {
+    socket.write(part)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await once(socket, 'close')
+  return Buffer.concat(chunks).toString()
+}
+
+/** The status code of a raw answer; 0 when the connection was closed without one. */
+export function statusOf(answer: string): number {
+  return Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0)
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+export interface Sent {
+  readonly path?: string
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+}
+
+export const both = 'application/json, text/event-stream'
+
+/** Sends a request as a client does, and gives the response as soon as its head is there. */
+export function open(
+  port: number,
+  { path = '/mcp', method = 'POST', headers = {}, body }: Sent,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = request({
+      port,
+      host: '127.0.0.1',
+      path,
+      method,
+      agent: false,
+      headers: { ...(method === 'POST' && { 'content-type': 'application/json' }), accept: both, ...headers },
+    })
+    sent.on('response', resolve)
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+export async function read(response: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(Buffer.from(chunk))
+  const { statusCode = 0, headers } = response
+  return { status: statusCode, headers, body: Buffer.concat(chunks).toString() }
+}
+
+export async function send(port: number, sent: Sent): Promise<Answer> {
+  return read(await open(port, sent))
+}
+
+export function message(method: string, id?: number | string, params?: object): string {
+  return JSON.stringify({
+    jsonrpc: '2.0',
+    ...(id !== undefined && { id }),
+    method,
+    ...(params && { params }),
+  })
+}
+
+/** Opens a session of that revision; the fields that its requests carry. */
+export async function handshake(
+  port: number,
+  version = '2025-11-25',
+  path = '/mcp',
+): Promise<Record<string, string>> {
+  const body = message('initialize', 0, { protocolVersion: version })
+  const { headers, status } = await send(port, { path, body })
+  const id = headers['mcp-session-id']
+  if (status !== 200 || typeof id !== 'string') throw new Error(`initialize: ${status}`)
+  return { 'mcp-session-id': id }
+}
+
+export interface Event {
+  readonly id?: string
+  readonly event?: string
+  readonly retry?: string
+  readonly data?: string
+}
+
+/** The events of a text, whole ones only. */
+export function events(text: string): Event[] {
+  return text
+    .split('\n\n')
+    .slice(0, -1)
+    .map((block) => Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s))))
+}
+
+/** Reads an open stream event by event. */
+export class EventReader {
+  readonly response: IncomingMessage
+  #text = ''
+  #seen = 0
+
+  constructor(response: IncomingMessage) {
+    this.response = response
+    response.on('data', (chunk: Buffer) => {
+      this.#text += chunk.toString()
+    })
+    response.on('error', () => undefined)
+  }
+
+  get all(): Event[] {
+    return events(this.#text)
+  }
+
+  /** The next event that carries a message; undefined at the end. */
+  async next(): Promise<Event | undefined> {
+    for (;;) {
+      const found = this.all.slice(this.#seen).findIndex(({ data }) => data !== undefined && data !== '')
+      if (found >= 0) {
+        this.#seen += found + 1
+        return this.all[this.#seen - 1]
+      }
+      if (this.response.readableEnded || this.response.destroyed) return undefined
+      await new Promise((resolve) => {
+        for (const name of ['data', 'end', 'close']) this.response.once(name, resolve)
+      })
+    }
+  }
+
+  cut(): void {
+    this.response.destroy()
+  }
+}
+
+/** Waits until something holds; the test runner's time-out is the limit. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2))
+}
