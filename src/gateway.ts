@@ -34,7 +34,7 @@ export async function openGateway(config: Configuration, options: GatewayOptions
   try {
     for (const schema of enabledSchemas(config)) {
       const tap = options.tap && apart(options.tap, proxies.size, config.schemas.size)
-      proxies.set(schema, await createProxy(config, { ...options, schema, ...(tap && { tap }) }))
+      proxies.set(schema, await createProxy(config, { eager: true, ...options, schema, ...(tap && { tap }) }))
     }
     const serving = await listen(config, options, proxies)
     return { ...serving, close: (graceMs) => close(serving, proxies, graceMs) }

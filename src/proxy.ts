@@ -21,6 +21,7 @@ import type { ServerConfig } from './upstream/server-config.js'
 import { UnavailableUpstream } from './upstream/unavailable.js'
 import type { Upstream, UpstreamStatus } from './upstream/upstream.js'
 import { version } from './version.js'
+import { visit } from './visitor.js'
 
 export interface ProxyOptions {
   /** Which schema of the configuration is served; `default` unless given. */
@@ -32,6 +33,8 @@ export interface ProxyOptions {
   /** Time, randomness and processes; the real ones unless given. */
   readonly runtime?: Runtime
   readonly limits?: Limits
+  /** Opens every server before the first client comes, so that the status tells at once what works. */
+  readonly eager?: boolean
 }
 
 /** One client of the proxy. */
@@ -109,7 +112,10 @@ class PooledProxy implements Proxy {
     this.#startedAt = this.#runtime.now()
     const { servers } = selectSchema(config, options.schema ?? 'default')
     this.#upstreams = servers.filter((server) => !server.disabled).map((server) => this.#open(server))
-    for (const upstream of this.#upstreams) upstream.warm()
+    for (const upstream of this.#upstreams) {
+      upstream.warm()
+      if (options.eager === true) visit(upstream)
+    }
   }
 
   attach(connection: Connection): Promise<AttachedSession> {

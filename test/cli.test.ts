@@ -76,11 +76,6 @@ describe('the command line', () => {
     ['replay --help', { kind: 'help' }],
     ['--version', { kind: 'version' }],
     ['-V', { kind: 'version' }],
-    ['', { kind: 'unserved', asked: 'HTTP, which is what no mode at all means,' }],
-    ['--config f.json', { kind: 'unserved', asked: 'HTTP, which is what no mode at all means,' }],
-    ['--http', { kind: 'unserved', asked: '--http' }],
-    ['http -c f.json', { kind: 'unserved', asked: '--http' }],
-    ['--http --port 8080 --host 127.0.0.1', { kind: 'unserved', asked: '--http' }],
     ['--url https://h/mcp', { kind: 'unserved', asked: '--url' }],
   ]
   for (const [line, want] of cases)
@@ -265,8 +260,6 @@ describe('the program', () => {
   })
 
   const mistakes: [string[], RegExp][] = [
-    [[], /serves stdio only\nStart it with: mcps-proxy --stdio/],
-    [['--http'], /--http is not in this version/],
     [['--url', 'http://h'], /--url is not in this version/],
     [['--stdio', '--http'], /cannot be used together/],
     [['--schema', 'x'], /--schema works only with --stdio/],

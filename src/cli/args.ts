@@ -4,6 +4,8 @@ import type { LogLevel } from '../log.js'
 import { nearest } from '../nearest.js'
 import { options, spelled } from './options.js'
 import type { Mode } from './options.js'
+import { mistakeInRemote, remoteOf } from './remote-options.js'
+import type { RemoteServer } from './remote-options.js'
 import type { ServeOptions } from './surroundings.js'
 import { readTokens, usage } from './tokens.js'
 import type { Tokens, Usage } from './tokens.js'
@@ -12,6 +14,8 @@ import type { Tokens, Usage } from './tokens.js'
 export interface StdioCommand extends ServeOptions {
   readonly kind: 'stdio'
   readonly schema: string
+  /** The one server behind this process, instead of a configuration. */
+  readonly remote: RemoteServer | undefined
 }
 
 /** Serve every enabled schema on HTTP; what is undefined is as the configuration says. */
@@ -76,8 +80,9 @@ function asksFor(tokens: Tokens, mode: 'stdio' | 'http'): boolean {
 function modeOf(tokens: Tokens): Mode | undefined {
   if (tokens.values.has('check')) return 'check'
   if (subCommandOf(tokens) === 'replay') return 'replay'
+  if (tokens.values.has('url') && !asksFor(tokens, 'http')) return 'url'
   if (asksFor(tokens, 'stdio')) return 'stdio'
-  return asksFor(tokens, 'http') || tokens.values.has('url') ? 'http' : undefined
+  return asksFor(tokens, 'http') ? 'http' : undefined
 }
 
 function mistakeInModes(tokens: Tokens): Usage | undefined {
@@ -127,7 +132,10 @@ function mistakeInReplay({ words, rest, values }: Tokens): Usage | undefined {
   return undefined
 }
 
-function mistakeInValues({ values }: Tokens): Usage | undefined {
+function mistakeInValues(tokens: Tokens): Usage | undefined {
+  const { values } = tokens
+  const remote = mistakeInRemote(tokens)
+  if (remote !== undefined) return remote
   const timeout = values.get('timeout')
   if (timeout !== undefined && millisecondsOf(timeout) === undefined)
     return usage(`--timeout is "${timeout}"`, `it must be a number of milliseconds from 1 to ${timeoutMsMax}`)
@@ -172,16 +180,18 @@ function commandOf(tokens: Tokens): Command {
     case 'replay':
       return replayOf(tokens)
     case 'stdio':
+    case 'url':
       return stdioOf(tokens)
     case 'http':
     case undefined:
       break
   }
-  return values.has('url') ? { kind: 'unserved', asked: '--url' } : httpOf(tokens)
+  return httpOf(tokens)
 }
 
 function stdioOf(tokens: Tokens): StdioCommand {
-  return { kind: 'stdio', schema: tokens.values.get('schema') ?? 'default', ...serveOptionsOf(tokens) }
+  const schema = tokens.values.get('schema') ?? 'default'
+  return { kind: 'stdio', schema, remote: remoteOf(tokens), ...serveOptionsOf(tokens) }
 }
 
 function httpOf(tokens: Tokens): HttpCommand {

@@ -12,6 +12,7 @@ Usage
   ${program} --stdio [--schema=NAME] [--config FILE]
   ${program} stdio --mcp-config FILE       the same as --stdio --config FILE; likewise http
   ${program} --check [FILE]
+  ${program} --url https://SERVICE.run.app/mcp
   ${program} replay FILE.jsonl... [-- COMMAND | --url URL]
 
 Modes
@@ -22,7 +23,8 @@ Modes
             POST /mcp is the schema "default", POST /api/NAME/mcp any other; GET / names all paths.
             Listens on this machine only. Any other --host needs a token (server.token in the
             configuration, or $MCPS_PROXY_TOKEN) or --allow-unauthenticated.
-  This version refuses --url without replay.
+  --url     Serves one remote server on stdin and stdout, under its own names. For a Cloud Run service
+            behind IAM every request carries an ID token from Application Default Credentials.
 
 Schemas
   A schema is a named group of servers in the configuration. Without --schema it is "default",

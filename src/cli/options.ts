@@ -1,7 +1,7 @@
 // Every option of the command line: one table for the parser, the suggestions and the help.
 
 /** What the program can be asked to do. */
-export type Mode = 'stdio' | 'http' | 'replay' | 'check'
+export type Mode = 'stdio' | 'http' | 'url' | 'replay' | 'check'
 
 export interface Option {
   readonly name: string
@@ -17,7 +17,7 @@ export interface Option {
 }
 
 function option(name: string, about: string, more: Partial<Option> = {}): Option {
-  const modes: readonly Mode[] = ['stdio', 'http', 'replay', 'check']
+  const modes: readonly Mode[] = ['stdio', 'http', 'url', 'replay', 'check']
   return { name, about, aliases: [], kind: 'switch', modes, value: '', ...more }
 }
 
@@ -26,7 +26,7 @@ function valued(name: string, value: string, about: string, more: Partial<Option
 }
 
 export const options: readonly Option[] = [
-  option('stdio', 'Serve one schema on stdin and stdout', { modes: ['stdio', 'check'] }),
+  option('stdio', 'Serve one schema on stdin and stdout', { modes: ['stdio', 'url', 'check'] }),
   valued('schema', 'NAME', 'The schema to serve (default: "default"); only with --stdio', {
     modes: ['stdio', 'check'],
   }),
@@ -39,20 +39,36 @@ export const options: readonly Option[] = [
     modes: ['check'],
   }),
   valued('record', 'FILE.jsonl', 'Write every frame on every hop to a file while running', {
-    modes: ['stdio', 'http'],
+    modes: ['stdio', 'http', 'url'],
   }),
   valued('timeout', 'MS', 'Longest time for a call in milliseconds, for every server', {
-    modes: ['stdio', 'http', 'replay'],
+    modes: ['stdio', 'http', 'url', 'replay'],
   }),
-  option('verbose', 'Log everything, as --log-level debug does', { modes: ['stdio', 'http', 'replay'] }),
-  valued('log-level', 'LEVEL', 'error, warn, info or debug', { aliases: ['l'], modes: ['stdio', 'http'] }),
+  option('verbose', 'Log everything, as --log-level debug does', {
+    modes: ['stdio', 'http', 'url', 'replay'],
+  }),
+  valued('log-level', 'LEVEL', 'error, warn, info or debug', {
+    aliases: ['l'],
+    modes: ['stdio', 'http', 'url'],
+  }),
   option('silent', 'No banner, and nothing but errors on stderr', {
     aliases: ['s'],
-    modes: ['stdio', 'http'],
+    modes: ['stdio', 'http', 'url'],
   }),
   option('help', 'Show this help', { aliases: ['h'] }),
   option('version', 'Show the version', { aliases: ['V'] }),
-  valued('url', 'URL', 'The server to replay against; only with replay', { modes: ['http', 'replay'] }),
+  valued('url', 'URL', 'Serve this one remote server on stdin and stdout; or the server to replay against', {
+    modes: ['url', 'replay'],
+  }),
+  valued('auth', 'HOW', 'auto, google (an ID token with every request) or none; only with --url', {
+    modes: ['url'],
+  }),
+  valued('audience', 'URL', 'The audience of the ID tokens (default: the origin of the url)', {
+    modes: ['url'],
+  }),
+  valued('impersonate-service-account', 'EMAIL', 'Get the ID tokens as this service account', {
+    modes: ['url'],
+  }),
   option('http', 'Serve every enabled schema on HTTP; what no mode at all means', {
     modes: ['http', 'check'],
   }),

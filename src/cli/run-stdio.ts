@@ -6,6 +6,7 @@
 
 import process from 'node:process'
 import { loadConfig, selectSchema } from '../config.js'
+import type { Configuration } from '../config.js'
 import { headStart } from '../head-start.js'
 import type { StdioCommand } from './args.js'
 import { Children } from './children.js'
@@ -20,8 +21,7 @@ import type { Invocation } from './surroundings.js'
  * @throws ConfigError when the configuration cannot be used.
  */
 export async function runStdio(command: StdioCommand, invocation: Invocation): Promise<number> {
-  const { config: path, timeoutMs } = command
-  const config = loadConfig({ path, timeoutMs, nameDefault: invocation.program })
+  const config = await configOf(command, invocation)
   const schema = selectSchema(config, command.schema)
   const paint = await choosePaint()
   const logger = openLogger(config, [schema.name], command, paint)
@@ -42,4 +42,16 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
     children.kill()
     await logger.close()
   }
+}
+
+/** One remote server is a configuration too; without its credentials nothing is read from stdin. */
+async function configOf(
+  { config: path, timeoutMs, remote, schema }: StdioCommand,
+  { program }: Invocation,
+): Promise<Configuration> {
+  if (remote === undefined) return loadConfig({ path, timeoutMs, nameDefault: program })
+  const { checkCredentials, remoteConfig } = await import('./remote.js')
+  const config = remoteConfig(remote, timeoutMs, program)
+  await checkCredentials(selectSchema(config, schema))
+  return config
 }

@@ -69,6 +69,8 @@ export class Call {
   readonly client: ClientPort
   readonly #settle: Settle
   #settled = false
+  /** When it has taken too long; set while it waits, in the monotonic time of whoever holds it. */
+  deadline: number | undefined
   /** Set by whoever holds the call now; told once when the client gives up. */
   onCancel: ((frame: NotificationFrame | undefined) => void) | undefined
 

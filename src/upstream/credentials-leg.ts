@@ -8,7 +8,7 @@ import type { Call, Outcome } from '../mcp/call.js'
 import type { ClientCapabilities } from '../mcp/capabilities.js'
 import { authenticationFailed } from '../mcp/error-codes.js'
 import type { Opened, ServerLeg, ServerVoice } from '../mcp/eras/leg.js'
-import { googleAuthOf } from './google-auth.js'
+import { type GoogleAuth, googleAuthOf } from './google-auth.js'
 import type { HttpServerConfig } from './server-config.js'
 
 /** Such a result is one short sentence; longer ones are not looked at. */
@@ -34,7 +34,10 @@ export class CredentialsLeg implements ServerLeg {
   outcome(call: Call, frame: ResponseFrame): Outcome {
     if (!saysUnauthorized(frame)) return this.#leg.outcome(call, frame)
     const { name } = this.#config
-    return { kind: 'failed', error: authenticationFailed(name, refusalMessage(this.#config, undefined)) }
+    return {
+      kind: 'failed',
+      error: authenticationFailed(name, credentialsRefusal(this.#config, undefined).message),
+    }
   }
 }
 
@@ -46,21 +49,29 @@ function saysUnauthorized(frame: ResponseFrame): boolean {
 }
 
 /** What a refusal of our credentials means for this server, by the variable that holds them. */
-export function refusalMessage(config: HttpServerConfig, status: number | undefined): string {
-  const { variables } = config
-  if (googleAuthOf(config) !== undefined) return googleRefusal(config, status)
-  const variable = variables.find((name) => /KEY|TOKEN|SECRET|PASS|AUTH/i.test(name)) ?? variables[0]
-  if (variable !== undefined) return `Authentication failed: Invalid or missing ${variable}`
+export function credentialsRefusal(
+  config: HttpServerConfig,
+  status: number | undefined,
+): { readonly message: string; readonly remedy: string | undefined } {
+  const { name, variables } = config
+  const auth = googleAuthOf(config)
   const how = status === undefined ? '' : ` (HTTP ${status})`
-  return `Authentication failed: '${config.name}' refused the request${how}; check its headers`
+  if (auth !== undefined) {
+    const message = `Authentication failed: '${name}' refused the ID token${how}`
+    return { message, remedy: googleRemedy(auth, status) }
+  }
+  const variable = variables.find((each) => /KEY|TOKEN|SECRET|PASS|AUTH/i.test(each)) ?? variables[0]
+  if (variable !== undefined)
+    return { message: `Authentication failed: Invalid or missing ${variable}`, remedy: undefined }
+  return {
+    message: `Authentication failed: '${name}' refused the request${how}`,
+    remedy: 'check the headers that its configuration sends',
+  }
 }
 
-function googleRefusal(config: HttpServerConfig, status: number | undefined): string {
-  const { audience = '', impersonate } = googleAuthOf(config) ?? {}
+function googleRemedy({ audience, impersonate }: GoogleAuth, status: number | undefined): string {
   const who = impersonate ?? 'the account of the credentials'
-  const remedy =
-    status === 403
-      ? `give ${who} the role roles/run.invoker on the service`
-      : `check that the audience ${audience} is that of the service, and that ${who} may invoke it`
-  return `Authentication failed: '${config.name}' refused the ID token${status === undefined ? '' : ` (HTTP ${status})`}; ${remedy}`
+  return status === 403
+    ? `give ${who} the role roles/run.invoker on the service`
+    : `check that ${audience} is the audience of the service, and that ${who} may invoke it`
 }

@@ -48,6 +48,7 @@ export class Deadlines {
   readonly #flights: () => Iterable<Flight>
   readonly #expire: (flight: Flight, why: string) => void
   #timer: Timer | undefined
+  #looksAt = 0
 
   constructor(
     options: DeadlineOptions,
@@ -63,8 +64,9 @@ export class Deadlines {
   start(call: Call, edits: readonly Edit[]): Flight {
     const { runtime, timeoutMs } = this.#options
     const now = runtime.now()
-    if (this.#timer === undefined) this.#arm(timeoutMs)
-    return new Flight(call, edits, now, now + timeoutMs)
+    const deadline = call.deadline ?? now + timeoutMs
+    if (this.#timer === undefined || deadline < this.#looksAt) this.#arm(now, deadline)
+    return new Flight(call, edits, now, deadline)
   }
 
   /** The server is at work: the deadline moves, but never past the total. */
@@ -78,8 +80,10 @@ export class Deadlines {
     this.#timer = undefined
   }
 
-  #arm(delayMs: number): void {
-    this.#timer = this.#options.runtime.setTimer(delayMs, () => this.#look())
+  #arm(now: number, looksAt: number): void {
+    this.#timer?.cancel()
+    this.#looksAt = looksAt
+    this.#timer = this.#options.runtime.setTimer(Math.max(0, looksAt - now), () => this.#look())
   }
 
   #look(): void {
@@ -90,7 +94,7 @@ export class Deadlines {
       if (flight.deadline <= now) this.#expire(flight, this.#why(flight, now))
       else earliest = Math.min(earliest, flight.deadline)
     }
-    if (earliest !== Infinity && this.#timer === undefined) this.#arm(earliest - now)
+    if (earliest !== Infinity && this.#timer === undefined) this.#arm(now, earliest)
   }
 
   #why(flight: Flight, now: number): string {

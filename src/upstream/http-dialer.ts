@@ -12,7 +12,7 @@ import {
   defaultHttpLimits,
 } from '../transports/http-client/options.js'
 import { SseClientConnection } from '../transports/http-sse.js'
-import { refusalMessage } from './credentials-leg.js'
+import { credentialsRefusal } from './credentials-leg.js'
 import { googleAuthOf, whyNoTokens } from './google-auth.js'
 import type { FetchIdToken } from './google-id-token.js'
 import type { Runtime } from './host.js'
@@ -39,7 +39,7 @@ export class HttpDialer {
       retryDelayMs: config.retryDelayMs,
       reconnectMs: config.reconnectIntervalMs,
       isRead,
-      refusal: (status) => refusalMessage(config, status),
+      refusal: (status) => credentialsRefusal(config, status),
       log: (level, message) => log({ level, service: config.name, message }),
       timers: runtime,
       limits,

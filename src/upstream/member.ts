@@ -14,6 +14,8 @@ export interface MemberOptions {
   readonly queueMax: number
   readonly outgoingBytesMax: number
   readonly idleTimeoutMs: number | undefined
+  /** From a call to its answer, waiting included. */
+  readonly timeoutMs: number
   /** Whether nobody waits for what the server says by itself. */
   mayRest(): boolean
   /** Calls during which the server may ask something run one at a time. */
@@ -52,13 +54,16 @@ export class Member {
     if (link !== undefined) return this.#enqueue(call, edits, link)
     call.keep()
     this.#arriving++
+    const patience = this.#patience(call)
     this.supervisor.ready().then(
       (started) => {
         this.#arriving--
+        patience.cancel()
         this.#enqueue(call, edits, started)
       },
       (error: unknown) => {
         this.#arriving--
+        patience.cancel()
         call.fail(asUpstreamError(this.supervisor.service, error).body)
       },
     )
@@ -95,8 +100,32 @@ export class Member {
     if (link.backlogBytes > this.#options.outgoingBytesMax)
       return call.fail(this.#overloaded('reads too slowly'))
     const slots = this.#slotsOf(call)
-    if (!slots.available) call.keep()
-    if (!slots.take(() => this.#start(call, edits))) call.fail(this.#overloaded('has too many calls waiting'))
+    if (slots.available) slots.take(() => this.#start(call, edits))
+    else this.#wait(call, edits, slots)
+  }
+
+  #wait(call: Call, edits: readonly Edit[], slots: Slots): void {
+    call.keep()
+    const patience = this.#patience(call)
+    const isWaiting = slots.take(() => {
+      patience.cancel()
+      return this.#start(call, edits)
+    })
+    if (isWaiting) return
+    patience.cancel()
+    call.fail(this.#overloaded('has too many calls waiting'))
+  }
+
+  /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */
+  #patience(call: Call): Timer {
+    const { runtime, timeoutMs } = this.#options
+    const { service } = this.supervisor
+    const now = runtime.now()
+    call.deadline ??= now + timeoutMs
+    return runtime.setTimer(Math.max(0, call.deadline - now), () => {
+      const what = `'${service}' did not take ${call.frame.method} within ${timeoutMs} ms`
+      call.fail(new UpstreamError(service, 'timeout', what).body)
+    })
   }
 
   /** The link may have gone while the call waited; what never left waits for the next one. */

@@ -13,7 +13,7 @@ import type { ListItem } from '../mcp/lists.js'
 import type { ListKind, ServerNotificationRow, ServerRequestRow } from '../mcp/method-row.js'
 import { Audience } from './audience.js'
 import { asUpstreamError } from './errors.js'
-import type { LaneParts, Sharing } from './lane-parts.js'
+import type { LaneParts } from './lane-parts.js'
 import type { Link } from './link.js'
 import type { LinkOwner } from './link-parts.js'
 import type { Member } from './member.js'
@@ -74,14 +74,6 @@ export class PoolLane implements Lane, LinkOwner {
 
   get instructions(): string | undefined {
     return this.#facts?.instructions
-  }
-
-  get sharing(): Sharing {
-    return this.#parts.sharing
-  }
-
-  get clients(): number {
-    return this.#audience.size
   }
 
   get pids(): number[] {

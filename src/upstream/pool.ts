@@ -153,6 +153,7 @@ export class Pool implements Upstream {
       concurrency,
       queueMax: limits.queueMax,
       outgoingBytesMax: limits.outgoingBytesMax,
+      timeoutMs: this.config.timeoutMs,
       idleTimeoutMs,
       mayRest: () => !owner.isFollowed,
       oneAskable: sharing === 'shared',

@@ -4,7 +4,7 @@ import type { ErrorBody } from '../jsonrpc/build.js'
 import type { Call } from '../mcp/call.js'
 import { authenticationFailed, upstreamFailed } from '../mcp/error-codes.js'
 import type { ListItem } from '../mcp/lists.js'
-import { refusalMessage } from './credentials-leg.js'
+import { credentialsRefusal } from './credentials-leg.js'
 import type { ServerConfig } from './server-config.js'
 import type { Lane, Upstream, UpstreamState, UpstreamStatus } from './upstream.js'
 
@@ -29,7 +29,7 @@ export class UnavailableUpstream implements Upstream, Lane {
     this.refusal =
       config.kind === 'stdio'
         ? upstreamFailed(config.name, 'unavailable', failure)
-        : authenticationFailed(config.name, refusalMessage(config, undefined))
+        : authenticationFailed(config.name, credentialsRefusal(config, undefined).message)
   }
 
   warm(): void {}

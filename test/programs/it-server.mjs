@@ -20,6 +20,7 @@ const seen = []
 const held = new Map()
 const asked = new Map()
 const order = []
+const stashed = []
 let active = 0
 let activeMax = 0
 let asking = 0
@@ -76,6 +77,18 @@ const tools = {
       ? await ask('sampling/createMessage', { messages: [], maxTokens: 1, systemPrompt: args.n })
       : undefined
     saying(id, { n: args.n, pid: process.pid, answer })
+  },
+  /** Remembers a call and its token for `spill`, and leaves it unanswered. */
+  stash: (_id, args, token) => void stashed.push({ n: args.n, token }),
+  /** Says everything that could come late for the calls that were stashed, and only then answers. */
+  spill: async (id) => {
+    const answers = []
+    for (const { n, token } of stashed) {
+      tell('notifications/progress', { progressToken: token, progress: 1, message: n })
+      tell('notifications/message', { level: 'error', data: n })
+      answers.push(await ask('sampling/createMessage', { messages: [], maxTokens: 1, systemPrompt: n }))
+    }
+    saying(id, { answers })
   },
   ask: async (id, args) => saying(id, await ask(args.method, args.params)),
   /** Asks, and takes the question back. */

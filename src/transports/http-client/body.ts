@@ -22,7 +22,9 @@ export function readLine(response: IncomingMessage, bytesMax: number, done: Done
     finish(undefined, 'too-large')
     response.destroy()
   })
-  response.on('end', () => finish(response.complete ? joinLine(parts, bytes) : undefined, 'cut'))
+  response.on('end', () => {
+    if (bytes <= bytesMax) finish(response.complete ? joinLine(parts, bytes) : undefined, 'cut')
+  })
   whenCut(response, () => finish(undefined, 'cut'))
 }
 

@@ -53,7 +53,9 @@ export function notAMessage(target: HttpTarget, type: string, { status, body }: 
 }
 
 export function unauthorized(target: HttpTarget, status: number, body: string): TransportError {
-  return failure('TRANSPORT_AUTH', target.refusal(status), { status, body: excerpt(target, body) })
+  const { message, remedy } = target.refusal(status)
+  if (remedy === undefined) return failure('TRANSPORT_AUTH', message)
+  return failure('TRANSPORT_AUTH', `${message}; ${remedy}`, { status, body: excerpt(target, body), remedy })
 }
 
 export function unreachable(target: HttpTarget, { neverSent, what }: HttpTrouble): TransportError {

@@ -17,6 +17,13 @@ export interface CredentialHeader {
   readonly value: string
 }
 
+/** What a refusal of our credentials means. */
+export interface CredentialsRefusal {
+  readonly message: string
+  /** What can be done; undefined when the message says it all. */
+  readonly remedy: string | undefined
+}
+
 /** Credentials that change while a connection lasts. */
 export interface HttpCredentials {
   /** The header for the next request, at once where it is known. Rejects with TransportError. */
@@ -73,7 +80,7 @@ export interface HttpTarget {
   /** Whether a request with this method may be sent twice. */
   readonly isRead: (method: string) => boolean
   /** Says what a refusal of our credentials means. */
-  readonly refusal: (status: number | undefined) => string
+  readonly refusal: (status: number) => CredentialsRefusal
   readonly log: (level: 'debug' | 'warn', message: string) => void
   readonly timers: HttpTimers
   readonly limits: HttpLimits

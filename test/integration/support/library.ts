@@ -19,6 +19,8 @@ import type { Scope, Servers } from './spawned.js'
 export interface Attached {
   readonly client: RawClient
   readonly connection: Connection
+  /** The proxy's end of the same channel. */
+  readonly proxyEnd: Connection
   readonly session: AttachedSession
 }
 
@@ -63,7 +65,7 @@ export async function libraryProxy(
       const session = await proxy.attach(theirs)
       const client = clientOf(ours)
       clients.push(client)
-      return { client, connection: ours, session }
+      return { client, connection: ours, proxyEnd: theirs, session }
     },
   }
 }

@@ -1,0 +1,45 @@
+// What the command line says about one remote server (--url).
+
+import { usage } from './tokens.js'
+import type { Tokens, Usage } from './tokens.js'
+
+/** One server on the network, to be served on stdin and stdout. */
+export interface RemoteServer {
+  readonly url: string
+  /** Whether ID tokens of Google's are sent. */
+  readonly google: boolean
+  readonly audience: string | undefined
+  readonly impersonate: string | undefined
+}
+
+const ways: readonly string[] = ['auto', 'google', 'none']
+
+/** Undefined without --url. */
+export function remoteOf({ values }: Tokens): RemoteServer | undefined {
+  const url = values.get('url')
+  if (url === undefined) return undefined
+  const audience = values.get('audience')
+  const impersonate = values.get('impersonate-service-account')
+  const way = values.get('auth') ?? 'auto'
+  const isMeant = audience !== undefined || impersonate !== undefined || isCloudRun(url)
+  return { url, audience, impersonate, google: way === 'google' || (way === 'auto' && isMeant) }
+}
+
+export function mistakeInRemote({ values }: Tokens): Usage | undefined {
+  const url = values.get('url')
+  if (url !== undefined && !(/^https?:\/\//i.test(url) && URL.canParse(url)))
+    return usage(`--url is "${url}"`, 'it must be like https://host/mcp')
+  const way = values.get('auth')
+  if (way !== undefined && !ways.includes(way))
+    return usage(`--auth is "${way}"`, 'it must be auto, google or none')
+  const isPointless = values.has('audience') || values.has('impersonate-service-account')
+  if (way === 'none' && isPointless)
+    return usage('--auth none sends no ID token', 'leave out --audience and --impersonate-service-account')
+  return undefined
+}
+
+/** No other server is sent a token that nobody asked for. */
+function isCloudRun(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'https:' && hostname.endsWith('.run.app')
+}

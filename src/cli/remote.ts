@@ -1,0 +1,41 @@
+// One remote server in place of a configuration (--url).
+
+import process from 'node:process'
+import { resolveConfig } from '../config.js'
+import type { Configuration, SchemaConfig } from '../config.js'
+import { literal } from '../config/expand.js'
+import { googleAuthOf } from '../upstream/google-auth.js'
+import type { RemoteServer } from './remote-options.js'
+
+/** A service that has to be started first takes longer than a program on this machine. */
+const timeoutMsDefault = 120_000
+
+/** Names and descriptions pass through: a client sees the server as it is. */
+export function remoteConfig(
+  { url, google, audience, impersonate }: RemoteServer,
+  timeoutMs: number | undefined,
+  name: string,
+): Configuration {
+  const auth = { type: 'google', audience, impersonateServiceAccount: impersonate }
+  const server = { url: literal(url), prefix: false, describe: false, ...(google && { auth }) }
+  return resolveConfig(
+    { mcpServers: { [new URL(url).hostname]: server } },
+    {
+      source: 'the command line',
+      folder: process.cwd(),
+      env: process.env,
+      nameDefault: name,
+      timeoutMs: timeoutMs ?? timeoutMsDefault,
+    },
+  )
+}
+
+/** @throws TransportError when a server needs credentials and there are none */
+export async function checkCredentials({ servers }: SchemaConfig): Promise<void> {
+  for (const server of servers) {
+    const auth = server.kind === 'stdio' ? undefined : googleAuthOf(server)
+    if (auth === undefined) continue
+    const { findGoogleCredentials } = await import('../upstream/google-id-token.js')
+    await findGoogleCredentials(auth)
+  }
+}

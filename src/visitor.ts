@@ -1,0 +1,32 @@
+// A client that is nobody: it opens servers before anybody has come.
+//
+// Where many clients are expected, the status should say at once what works,
+// and the first client should not wait. What the visitor opens is what clients
+// share that can be asked nothing, and it stays open for them.
+
+import type { ClientPort } from './mcp/call.js'
+import { noCapabilities } from './mcp/capabilities.js'
+import { latestHandshake } from './mcp/revisions.js'
+import type { Upstream } from './upstream/upstream.js'
+
+const ignore = (): void => {}
+
+const visitor: ClientPort = {
+  profile: { revision: latestHandshake, capabilities: noCapabilities },
+  ask: () => false,
+  withdraw: ignore,
+  forget: ignore,
+  tell: ignore,
+  log: ignore,
+  listsChanged: ignore,
+  slower: ignore,
+  faster: ignore,
+}
+
+/** Opens a server and reads its lists, unless every client is to have one of its own. */
+export function visit(upstream: Upstream): void {
+  const { config } = upstream
+  if (config.kind === 'stdio' && config.isolation === 'session') return
+  const lane = upstream.attach(visitor)
+  void lane.listed.then(() => lane.leave(visitor))
+}

@@ -1,0 +1,443 @@
+// A loopback "Google" and a loopback "Cloud Run": every kind of credentials, with real keys.
+
+import { strict as assert } from 'node:assert'
+import { createSign, createVerify, generateKeyPairSync, randomUUID } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import { dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { findGoogleCredentials, noCredentials } from '../src/upstream/google-id-token.js'
+import { IdTokenCredentials } from '../src/upstream/id-token-credentials.js'
+import { at, parsed, textAt } from './integration/support/json.js'
+import { cli } from './integration/support/programs.js'
+import { type Spawned, scratch, spawnProgram } from './integration/support/spawned.js'
+import { type Scope, type Seen, answerOf, events, json, scripted } from './transports/support/scripted.js'
+
+const ACCOUNT = 'invoker@project.iam.gserviceaccount.com'
+const CLIENT_ID = 'client-id.apps.googleusercontent.com'
+const REFRESH = 'CANARY-refresh-token-1234567890'
+const INIT =
+  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+
+interface Keys {
+  readonly kid: string
+  readonly privateKey: string
+  readonly publicKey: string
+}
+
+function newKeys(): Keys {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+  return { kid: randomUUID(), privateKey, publicKey }
+}
+
+const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+function jwt({ kid, privateKey }: Keys, claims: unknown): string {
+  const signed = `${encoded({ alg: 'RS256', typ: 'JWT', kid })}.${encoded(claims)}`
+  return `${signed}.${createSign('RSA-SHA256').update(signed).sign(privateKey, 'base64url')}`
+}
+
+/** The claims of a token with a good signature. */
+function verified(token: string, keys: Keys): unknown {
+  const [head = '', claims = '', signature = ''] = token.split('.')
+  const isGood = createVerify('RSA-SHA256')
+    .update(`${head}.${claims}`)
+    .verify(keys.publicKey, signature, 'base64url')
+  return isGood ? parsed(Buffer.from(claims, 'base64url').toString()) : undefined
+}
+
+/** Tokens, metadata, impersonation and federation, each checked as the real ones check it. */
+class Google {
+  keys: Keys = newKeys()
+  readonly account: Keys = newKeys()
+  lifeSeconds = 3600
+  /** Tokens given, and where. */
+  readonly given: string[] = []
+  url = ''
+
+  async start(scope: Scope): Promise<this> {
+    const { url } = await scripted(scope, (seen, response) => this.#handle(seen, response), { raw: true })
+    this.url = url.origin
+    return this
+  }
+
+  idToken(audience: string, email = ACCOUNT): string {
+    const iat = Math.floor(Date.now() / 1000)
+    const token = jwt(this.keys, {
+      iss: 'https://accounts.google.com',
+      aud: audience,
+      email,
+      iat,
+      exp: iat + this.lifeSeconds,
+      jti: randomUUID(),
+    })
+    this.given.push(token)
+    return token
+  }
+
+  #handle(seen: Seen, response: ServerResponse): void {
+    const url = new URL(seen.url, this.url)
+    if (url.pathname === '/token') return this.#token(new URLSearchParams(seen.body), response)
+    if (url.pathname === '/sts') return this.#exchange(new URLSearchParams(seen.body), response)
+    if (url.pathname.endsWith(':generateIdToken')) return this.#impersonate(seen, url, response)
+    if (url.pathname.startsWith('/computeMetadata/')) return this.#metadata(seen, url, response)
+    response.writeHead(404).end()
+  }
+
+  #token(form: URLSearchParams, response: ServerResponse): void {
+    if (form.get('grant_type') === 'refresh_token') {
+      if (form.get('refresh_token') !== REFRESH)
+        return json(
+          response,
+          '{"error":"invalid_grant","error_description":"Token has been expired or revoked."}',
+          400,
+        )
+      return json(
+        response,
+        JSON.stringify({
+          access_token: 'user-access',
+          expires_in: 3600,
+          id_token: this.idToken(CLIENT_ID, 'user@example.com'),
+        }),
+      )
+    }
+    const claims = verified(form.get('assertion') ?? '', this.account)
+    if (claims === undefined || at(claims, 'iss') !== ACCOUNT)
+      return json(response, '{"error":"invalid_grant"}', 400)
+    const audience = textAt(claims, 'target_audience')
+    json(
+      response,
+      JSON.stringify(
+        audience === ''
+          ? { access_token: 'sa-access', expires_in: 3600 }
+          : { id_token: this.idToken(audience) },
+      ),
+    )
+  }
+
+  #exchange(form: URLSearchParams, response: ServerResponse): void {
+    if (form.get('subject_token') !== 'CANARY-subject-token')
+      return json(response, '{"error":"invalid_request"}', 400)
+    json(
+      response,
+      JSON.stringify({
+        access_token: 'federated',
+        expires_in: 3600,
+        token_type: 'Bearer',
+        issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      }),
+    )
+  }
+
+  #impersonate(seen: Seen, url: URL, response: ServerResponse): void {
+    const known = ['Bearer federated', 'Bearer user-access', 'Bearer sa-access']
+    if (!known.includes(seen.headers.authorization ?? ''))
+      return json(response, '{"error":{"code":403,"message":"denied"}}', 403)
+    const email = decodeURIComponent(url.pathname.split('/').at(-1) ?? '').split(':')[0]
+    json(response, JSON.stringify({ token: this.idToken(textAt(parsed(seen.body), 'audience'), email) }))
+  }
+
+  #metadata(seen: Seen, url: URL, response: ServerResponse): void {
+    if (seen.headers['metadata-flavor'] !== 'Google') return void response.writeHead(403).end()
+    response.setHeader('Metadata-Flavor', 'Google')
+    const audience = url.searchParams.get('audience')
+    response.end(url.pathname.endsWith('/identity') && audience !== null ? this.idToken(audience) : 'ok')
+  }
+}
+
+/** Lets in whoever brings a good token, as the front of Cloud Run does. */
+async function cloudRun(scope: Scope, google: Google, audiences: readonly string[] = []) {
+  const state = { audience: '', refuseNext: 0, page: undefined as string | undefined }
+  const service = await scripted(scope, (seen, response) => {
+    const header = seen.headers['x-serverless-authorization'] ?? seen.headers.authorization ?? ''
+    const claims = verified(String(header).replace(/^Bearer /, ''), google.keys)
+    const isInTime = Number(at(claims, 'exp')) * 1000 > Date.now()
+    const accepted = [state.audience, CLIENT_ID, ...audiences]
+    if (state.refuseNext > 0 || !isInTime || !accepted.includes(textAt(claims, 'aud'))) {
+      state.refuseNext--
+      return void response
+        .writeHead(401, { 'content-type': 'text/html' })
+        .end('<title>401 Unauthorized</title><h1>Error: Unauthorized</h1>')
+    }
+    if (state.page !== undefined)
+      return void response
+        .writeHead(Number(state.page), { 'content-type': 'text/html' })
+        .end('<h1>Error: Forbidden</h1>')
+    if (seen.rpc === 'initialize') return json(response, answerOf(seen.id, INIT))
+    if (seen.method === 'GET') return void response.writeHead(405).end()
+    if (seen.id === undefined) return void response.writeHead(202).end()
+    events(response, `data: ${answerOf(seen.id, '{"tools":[]}')}\n\n`)
+    response.end()
+  })
+  state.audience = service.url.origin
+  return { ...service, state }
+}
+
+/** A file of credentials, and the environment that finds it. */
+function credentials(scope: Scope, google: Google, kind: string): Record<string, string> {
+  const folder = scratch(scope)
+  const file = join(folder, 'credentials.json')
+  const subject = join(folder, 'subject.txt')
+  writeFileSync(subject, 'CANARY-subject-token')
+  const user = {
+    type: 'authorized_user',
+    client_id: CLIENT_ID,
+    client_secret: 'CANARY-client-secret',
+    refresh_token: REFRESH,
+  }
+  const impersonation = `${google.url}/v1/projects/-/serviceAccounts/${ACCOUNT}:generateAccessToken`
+  const files: Readonly<Record<string, unknown>> = {
+    service_account: {
+      type: 'service_account',
+      client_email: ACCOUNT,
+      private_key: google.account.privateKey,
+      private_key_id: google.account.kid,
+      token_uri: `${google.url}/token`,
+    },
+    authorized_user: user,
+    external_account: {
+      type: 'external_account',
+      audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+      token_url: `${google.url}/sts`,
+      service_account_impersonation_url: impersonation,
+      credential_source: { file: subject },
+    },
+  }
+  writeFileSync(file, JSON.stringify(files[kind] ?? {}))
+  return { GOOGLE_APPLICATION_CREDENTIALS: file, CANARY_FOLDER: folder }
+}
+
+/** Runs with these variables in place of our own. */
+async function withEnv<T>(
+  env: Readonly<Record<string, string | undefined>>,
+  run: () => Promise<T>,
+): Promise<T> {
+  const names = [
+    'GOOGLE_APPLICATION_CREDENTIALS',
+    'google_application_credentials',
+    'CLOUDSDK_CONFIG',
+    'HOME',
+    'GCE_METADATA_HOST',
+    'GCE_METADATA_IP',
+    'METADATA_SERVER_DETECTION',
+  ]
+  const before = Object.fromEntries(names.map((name) => [name, process.env[name]]))
+  for (const name of names) set(name, env[name])
+  try {
+    return await run()
+  } finally {
+    for (const name of names) set(name, before[name])
+  }
+}
+
+function set(name: string, value: string | undefined): void {
+  if (value === undefined) delete process.env[name]
+  else process.env[name] = value
+}
+
+/** Requests to Google's own hosts go to the loopback one. */
+function rerouted(google: Google): typeof fetch {
+  return (input, init) => {
+    const url = new URL(input instanceof Request ? input.url : input)
+    const isGoogles = url.hostname.endsWith('googleapis.com')
+    return fetch(isGoogles ? `${google.url}${url.pathname}${url.search}` : url, init)
+  }
+}
+
+const nowhere = { HOME: '/nonexistent', METADATA_SERVER_DETECTION: 'none' }
+
+describe('ID tokens', () => {
+  for (const kind of ['service_account', 'authorized_user', 'external_account']) {
+    test(kind, async (t) => {
+      const google = await new Google().start(t)
+      const token = await withEnv({ ...nowhere, ...credentials(t, google, kind) }, async () => {
+        const found = await findGoogleCredentials(
+          { audience: 'https://svc', impersonate: undefined },
+          { fetch: rerouted(google) },
+        )
+        return found()
+      })
+      const wanted = kind === 'authorized_user' ? CLIENT_ID : 'https://svc'
+      assert.equal(at(verified(token, google.keys), 'aud'), wanted)
+    })
+  }
+
+  test('impersonation by a user', async (t) => {
+    const google = await new Google().start(t)
+    const token = await withEnv({ ...nowhere, ...credentials(t, google, 'authorized_user') }, async () => {
+      const auth = { audience: 'https://svc', impersonate: 'other@project.iam.gserviceaccount.com' }
+      return (await findGoogleCredentials(auth, { fetch: rerouted(google) }))()
+    })
+    const claims = verified(token, google.keys)
+    assert.deepEqual(
+      [at(claims, 'aud'), at(claims, 'email')],
+      ['https://svc', 'other@project.iam.gserviceaccount.com'],
+    )
+  })
+
+  test('the folder of gcloud', async (t) => {
+    const google = await new Google().start(t)
+    const { GOOGLE_APPLICATION_CREDENTIALS: file = '' } = credentials(t, google, 'authorized_user')
+    const folder = dirname(file)
+    const text = JSON.stringify({
+      type: 'authorized_user',
+      client_id: CLIENT_ID,
+      client_secret: 's',
+      refresh_token: REFRESH,
+    })
+    mkdirSync(join(folder, '.config/gcloud'), { recursive: true })
+    writeFileSync(join(folder, '.config/gcloud/application_default_credentials.json'), text)
+    const token = await withEnv({ ...nowhere, HOME: folder }, async () =>
+      (await findGoogleCredentials({ audience: 'x', impersonate: undefined }, { fetch: rerouted(google) }))(),
+    )
+    assert.equal(at(verified(token, google.keys), 'aud'), CLIENT_ID)
+  })
+
+  test('none, revoked, and in a file that is not there', async (t) => {
+    const google = await new Google().start(t)
+    const auth = { audience: 'https://svc', impersonate: undefined }
+    await withEnv(nowhere, () =>
+      assert.rejects(findGoogleCredentials(auth), { code: 'TRANSPORT_AUTH', message: noCredentials }),
+    )
+    const folder = scratch(t)
+    const file = join(folder, 'c.json')
+    writeFileSync(
+      file,
+      JSON.stringify({
+        type: 'authorized_user',
+        client_id: CLIENT_ID,
+        client_secret: 'CANARY-secret',
+        refresh_token: 'CANARY-revoked',
+      }),
+    )
+    const revoked = await withEnv({ ...nowhere, GOOGLE_APPLICATION_CREDENTIALS: file }, () =>
+      findGoogleCredentials(auth, { fetch: rerouted(google) }),
+    )
+    await assert.rejects(
+      revoked(),
+      (error) =>
+        error instanceof Error &&
+        /gcloud auth application-default login/.test(error.message) &&
+        !/CANARY/.test(JSON.stringify(error)),
+    )
+    await withEnv({ ...nowhere, GOOGLE_APPLICATION_CREDENTIALS: '/nope.json' }, () =>
+      assert.rejects(findGoogleCredentials(auth), /nope\.json/),
+    )
+  })
+})
+
+describe('the current token', () => {
+  const token = (exp: number): string => `h.${encoded({ exp })}.${randomUUID()}`
+
+  test('one fetch for all that wait, renewed before its end, and after a refusal', async () => {
+    let now = 0
+    let fetched = 0
+    const fetchOne = async (): Promise<string> => {
+      fetched++
+      return token(now / 1000 + 3600)
+    }
+    const held = new IdTokenCredentials('Authorization', fetchOne, { now: () => now, wallNow: () => now })
+    const [a, b] = await Promise.all([held.header(), held.header()])
+    assert.deepEqual([a, fetched], [b, 1])
+    assert.equal(await held.header(), a)
+    now = 3_600_000 - 200_000
+    assert.equal(await held.header(), a, 'good while it is renewed')
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(fetched, 2)
+    const renewed = await held.header()
+    assert.notEqual(renewed, a)
+    assert.equal(held.refused(a), true, 'an older one does not take the new one along')
+    assert.equal(await held.header(), renewed)
+    held.refused(renewed)
+    assert.notEqual(await held.header(), renewed)
+    assert.equal(fetched, 3)
+  })
+})
+
+describe('mcps-proxy --url', () => {
+  /** The metadata server is what needs no file. */
+  async function started(t: Scope, args: readonly string[] = []) {
+    const google = await new Google().start(t)
+    const run = await cloudRun(t, google, ['https://custom'])
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: '/nonexistent',
+      GCE_METADATA_HOST: new URL(google.url).host,
+      METADATA_SERVER_DETECTION: 'assume-present',
+    }
+    const spawned = spawnProgram(
+      t,
+      process.execPath,
+      [cli, '--url', run.url.href, '--auth', 'google', '--verbose', ...args],
+      { env },
+    )
+    return { google, run, spawned }
+  }
+
+  function assertSecret({ stderr, client }: Spawned, google: Google): void {
+    const all = stderr + client.heard.map(({ text }) => text).join('\n')
+    for (const token of google.given)
+      assert.equal(all.includes(token) || all.includes(token.split('.')[2] ?? token), false)
+    assert.equal(all.includes('CANARY'), false)
+  }
+
+  test('a token for the origin, one for all calls, and one more on a 401', async (t) => {
+    const { google, run, spawned } = await started(t)
+    const { client } = spawned
+    await client.open()
+    const lists = await Promise.all([1, 2, 3].map(() => client.request('tools/list')))
+    for (const { value, text } of lists) assert.notEqual(at(value, 'result'), undefined, text)
+    assert.equal(google.given.length, 1)
+    google.keys = newKeys()
+    const names = await client.request('resources/list')
+    assert.notEqual(names, undefined)
+    run.state.refuseNext = 1
+    assert.notEqual(at((await client.request('ping')).value, 'result'), undefined)
+    assertSecret(spawned, google)
+  })
+
+  test('401 for ever, then 403: surfaced, with what to do', async (t) => {
+    const { google, run, spawned } = await started(t)
+    run.state.refuseNext = Number.MAX_SAFE_INTEGER
+    await spawned.client.open()
+    const heard = await spawned.client.call('anything')
+    assert.equal(at(heard.value, 'error', 'code'), -32603, heard.text)
+    assert.match(textAt(heard.value, 'error', 'message'), /refused the ID token \(HTTP 401\); check that/)
+    assert.equal(at(heard.value, 'error', 'data', 'status'), 401)
+    run.state.refuseNext = 0
+    run.state.page = '403'
+    assertSecret(spawned, google)
+  })
+
+  test('short tokens are renewed', async (t) => {
+    const { google, spawned } = await started(t)
+    google.lifeSeconds = 2
+    await spawned.client.open()
+    await spawned.client.request('tools/list')
+    await new Promise((resolve) => setTimeout(resolve, 2100))
+    const before = google.given.length
+    await spawned.client.request('tools/list')
+    assert.ok(google.given.length >= before)
+    assertSecret(spawned, google)
+  })
+
+  test('a custom audience', async (t) => {
+    const { google, spawned } = await started(t, ['--audience', 'https://custom'])
+    await spawned.client.open()
+    const [token = ''] = google.given
+    assert.equal(at(verified(token, google.keys), 'aud'), 'https://custom')
+  })
+
+  test('no credentials: said before stdin is read, with a remedy', async (t) => {
+    const env = { PATH: process.env['PATH'], HOME: '/nonexistent', METADATA_SERVER_DETECTION: 'none' }
+    const spawned = spawnProgram(t, process.execPath, [cli, '--url', 'https://svc-x.run.app/mcp'], { env })
+    assert.equal(await spawned.exited, 1)
+    assert.match(spawned.stderr, /No credentials found\. Please run "gcloud auth application-default login"/)
+    assert.deepEqual(spawned.client.heard, [])
+  })
+})

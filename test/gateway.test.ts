@@ -1,0 +1,310 @@
+// The gateway with real servers behind it and clients that others wrote.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js'
+import { ConfigError, resolveConfig } from '../src/config.js'
+import { type Gateway, type GatewayOptions, openGateway } from '../src/gateway.js'
+import { createProxy, httpServer } from '../src/index.js'
+import { clockTime } from '../src/status.js'
+import { everything, itEcho, itServer, root, time } from './integration/support/programs.js'
+import { events, handshake, message, open, read, send } from './transports/support/http.js'
+
+interface Scope {
+  after(run: () => void | Promise<void>): void
+}
+
+async function gateway(
+  scope: Scope,
+  schemas: Readonly<Record<string, unknown>>,
+  server: Readonly<Record<string, unknown>> = {},
+  options: GatewayOptions = {},
+): Promise<Gateway> {
+  const value = { server: { port: 0, ...server }, schemas }
+  const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
+  const opened = await openGateway(config, options)
+  scope.after(() => opened.close(0))
+  return opened
+}
+
+const schema = (servers: Readonly<Record<string, unknown>>, more: object = {}): object => ({
+  mcpServers: servers,
+  ...more,
+})
+
+/** A client that answers every question with its own name, and remembers what it heard. */
+function asked(name: string): { client: Client; told: string[] } {
+  const told: string[] = []
+  const capabilities = { sampling: {}, elicitation: {}, roots: { listChanged: true } }
+  const client = new Client({ name, version: '1' }, { capabilities })
+  client.setRequestHandler(CreateMessageRequestSchema, () => {
+    told.push('sampling')
+    return { model: name, role: 'assistant', content: { type: 'text', text: `sampled by ${name}` } }
+  })
+  client.setRequestHandler(ElicitRequestSchema, () => {
+    told.push('elicitation')
+    return { action: 'accept', content: { name: `elicited by ${name}` } }
+  })
+  client.setRequestHandler(ListRootsRequestSchema, () => {
+    told.push('roots')
+    return { roots: [{ uri: `file:///${name}`, name: `root of ${name}` }] }
+  })
+  return { client, told }
+}
+
+async function call(client: Client, name: string, args: Record<string, unknown> = {}): Promise<string> {
+  return JSON.stringify(await client.callTool({ name, arguments: args }))
+}
+
+const transports = {
+  'Streamable HTTP': (url: string) => new StreamableHTTPClientTransport(new URL(`${url}/mcp`)),
+  'HTTP+SSE': (url: string) => new SSEClientTransport(new URL(`${url}/sse`)),
+}
+
+describe('three clients that others wrote', () => {
+  for (const [kind, transport] of Object.entries(transports))
+    test(`are each asked what their own calls ask: ${kind}`, { timeout: 60_000 }, async (t) => {
+      const { url } = await gateway(t, { default: schema({ every: { ...everything, prefix: false } }) })
+      const names = ['ann', 'bob', 'cyd']
+      const clients = names.map((name) => ({ name, ...asked(name) }))
+      await Promise.all(
+        clients.map(async ({ client }) => {
+          await client.connect(transport(url))
+          t.after(() => client.close())
+        }),
+      )
+      await Promise.all(
+        clients.map(async ({ client, name, told }) => {
+          while (!(await client.listTools()).tools.some((tool) => tool.name === 'get-roots-list'))
+            await delay(50)
+          assert.match(await call(client, 'echo', { message: `from ${name}` }), new RegExp(`from ${name}`))
+          const sampled = await call(client, 'trigger-sampling-request', { prompt: 'x' })
+          assert.match(sampled, new RegExp(`sampled by ${name}`))
+          assert.match(await call(client, 'trigger-elicitation-request'), new RegExp(`elicited by ${name}`))
+          assert.match(await call(client, 'get-roots-list'), new RegExp(`root of ${name}`))
+          const progress: number[] = []
+          await client.callTool(
+            { name: 'trigger-long-running-operation', arguments: { duration: 0.2, steps: 4 } },
+            undefined,
+            { onprogress: (each) => progress.push(each.progress) },
+          )
+          // The client library drops what comes in one piece with the answer.
+          assert.deepEqual(progress.slice(0, 3), [1, 2, 3])
+          assert.ok(['sampling', 'elicitation', 'roots'].every((what) => told.includes(what)))
+        }),
+      )
+    })
+
+  test('end their sessions, and are told when one is gone', { timeout: 30_000 }, async (t) => {
+    const { url, port } = await gateway(t, { default: schema({ every: { ...everything, prefix: false } }) })
+    const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`))
+    const client = new Client({ name: 'dan', version: '1' })
+    await client.connect(transport)
+    const { sessionId = '' } = transport
+    await transport.terminateSession()
+    await client.close()
+    const answer = await send(port, { body: message('ping', 1), headers: { 'mcp-session-id': sessionId } })
+    assert.equal(answer.status, 404)
+  })
+})
+
+describe('the pages of a gateway', () => {
+  const schemas = {
+    default: schema({ Time: time, gone: { command: '/nonexistent/program' } }),
+    'my.work': schema({ echo: itEcho() }),
+    off: schema({ Time: time }, { enabled: false }),
+  }
+  test('name every server and its state', async (t) => {
+    const { port, url } = await gateway(t, schemas)
+    await send(port, { body: message('tools/list', 1) })
+    const get = async (path: string): Promise<unknown> =>
+      JSON.parse((await send(port, { path, method: 'GET', headers: { accept: '*/*' } })).body)
+    const settled = async (): Promise<string> => {
+      for (;;) {
+        const text = JSON.stringify(await get('/api/status'))
+        if (!text.includes('"starting"')) return text
+        await delay(20)
+      }
+    }
+    const text = await settled()
+    const status: unknown = JSON.parse(
+      text.replaceAll(/"pid":\d+/g, '"pid":1').replace(/"uptime":"\d\d:\d\d:\d\d"/, '"uptime":"U"'),
+    )
+    const gone = JSON.parse(text).schemas.default.mcpServers[1].error
+    assert.match(String(gone), /nonexistent/)
+    assert.deepEqual(status, {
+      server: { status: 'running', port, url, uptime: 'U' },
+      schemas: {
+        default: {
+          status: 'active',
+          mcpServers: [
+            { id: 'Time', name: 'Time', type: 'stdio', status: 'connected', toolCount: 2, pid: 1 },
+            { id: 'gone', name: 'gone', type: 'stdio', status: 'error', toolCount: 0, error: gone },
+          ],
+          totalTools: 2,
+          connectedServers: 1,
+        },
+        'my.work': {
+          status: 'active',
+          mcpServers: [
+            { id: 'echo', name: 'echo', type: 'stdio', status: 'connected', toolCount: 2, pid: 1 },
+          ],
+          totalTools: 2,
+          connectedServers: 1,
+        },
+        off: { status: 'disabled', mcpServers: [], totalTools: 0, connectedServers: 0 },
+      },
+      summary: {
+        totalSchemas: 3,
+        activeSchemas: 2,
+        totalServers: 3,
+        connectedServers: 2,
+        failedServers: 1,
+        totalTools: 4,
+      },
+    })
+    const health = JSON.stringify(await get('/health'))
+    assert.match(health, /^\{"status":"ok","timestamp":"\d{4}-[^"]+Z","uptime":[\d.]+\}$/)
+    assert.match(JSON.stringify(await get('/api/my.work/mcp')), /^\{"schema":"my.work","status":"active"/)
+    const endpoints = JSON.stringify(await get('/'))
+    for (const path of ['POST /mcp', 'POST /api/my.work/mcp', 'GET /api/status'])
+      assert.ok(endpoints.includes(path))
+  })
+
+  test('are found, or say what there is', async (t) => {
+    const { port } = await gateway(t, schemas)
+    const body = message('ping', 1)
+    const rows: [string, number, RegExp][] = [
+      ['/mcp', 200, /"result":\{\}/],
+      ['/api/default/mcp', 200, /"result":\{\}/],
+      ['/api/my%2Ework/mcp', 200, /"result":\{\}/],
+      ['/mcp?x=1', 200, /"result":\{\}/],
+      ['/api/off/mcp', 404, /"code":404,"message":"Schema 'off' not found or disabled"/],
+      ['/api/none/mcp', 404, /"data":\{"schemas":\["default","my.work"\]\}/],
+      ['/api/%ff/mcp', 404, /not found or disabled/],
+      ['/api/__proto__/mcp', 404, /not found or disabled/],
+      ['/mcp/', 404, /"error":"Not Found".*"availableEndpoints":\["POST \/mcp"/],
+      ['/api/default/mcp/x', 404, /availableEndpoints/],
+      ['/api//mcp', 404, /availableEndpoints/],
+      ['/../mcp', 404, /availableEndpoints/],
+      ['/health', 405, /Method/],
+    ]
+    for (const [path, status, wanted] of rows) {
+      const answer = await send(port, { path, body })
+      assert.equal(answer.status, status, path)
+      assert.match(answer.body, wanted, path)
+    }
+  })
+
+  test('tell the time that has gone by', () => {
+    assert.equal(clockTime(0), '00:00:00')
+    assert.equal(clockTime(3_725_999), '01:02:05')
+    assert.equal(clockTime(360_000_000), '100:00:00')
+  })
+})
+
+describe('a person with a command line', () => {
+  test('calls without a handshake', async (t) => {
+    const { port } = await gateway(t, { default: schema({ Time: time }) })
+    const plain = { accept: '*/*', 'content-type': 'application/json' }
+    const list = await send(port, { body: message('tools/list', 1), headers: plain })
+    assert.match(list.body, /"name":"Time__get_current_time"/)
+    const params = { name: 'Time__get_current_time', arguments: { timezone: 'Asia/Tokyo' } }
+    const answer = await send(port, { body: message('tools/call', 'a', params), headers: plain })
+    assert.equal(answer.headers['content-type'], 'application/json')
+    assert.match(answer.body, /"id":"a".*Asia\/Tokyo/)
+  })
+})
+
+describe('bytes', () => {
+  test('cross both ways unchanged, and line breaks between tokens become spaces', async (t) => {
+    const { port } = await gateway(t, { default: schema({ echo: itEcho({}, { prefix: false }) }) })
+    const odd = '{"n":12345678901234567890,"f":1.0,"d":1,"d":2,"u":"\\u00e9","__proto__":{}}'
+    const give = { name: 'give', arguments: { b64: Buffer.from(odd).toString('base64') } }
+    const given = await send(port, { body: message('tools/call', 1, give) })
+    assert.equal(given.body, `{"jsonrpc":"2.0","id":1,"result":${odd}}`)
+    const pretty = `{\r\n "jsonrpc": "2.0",\n "id": "own", "method": "tools/call",\n "params": {"name": "take", "arguments":\n${odd}}}`
+    const taken = await send(port, { body: pretty })
+    const [, base64 = ''] = /"text":"([^"]+)"/.exec(taken.body) ?? []
+    const line = Buffer.from(base64, 'base64').toString()
+    assert.equal(line.replace(/"id": [^,]+,/, '"id": "own",'), pretty.replaceAll(/[\r\n]/g, ' '))
+  })
+})
+
+describe('a gateway that may be reached from elsewhere', () => {
+  test('does not start without a token', async (t) => {
+    const config = { default: schema({ Time: time }) }
+    await assert.rejects(gateway(t, config, { host: '0.0.0.0' }), (error: unknown) => {
+      assert.ok(error instanceof ConfigError)
+      assert.match(error.message, /MCPS_PROXY_TOKEN.*--allow-unauthenticated/)
+      return true
+    })
+    await assert.rejects(
+      createProxy({ mcpServers: {} }).then((proxy) => proxy.serve(httpServer({ host: '::', port: 0 }))),
+    )
+  })
+
+  test('asks for it', async (t) => {
+    const token = 'a long and secret token'.replaceAll(' ', '-')
+    const { port } = await gateway(t, { default: schema({ Time: time }) }, { token })
+    const body = message('ping', 1)
+    assert.equal((await send(port, { body })).status, 401)
+    assert.equal((await send(port, { body, headers: { authorization: `Bearer ${token}x` } })).status, 401)
+    assert.equal((await send(port, { body, headers: { authorization: `Bearer ${token}` } })).status, 200)
+  })
+
+  test('leaves nothing behind when the port is taken', async (t) => {
+    const { port } = await gateway(t, { default: schema({ Time: time }) })
+    await assert.rejects(gateway(t, { default: schema({ Time: time }) }, { port }), { code: 'EADDRINUSE' })
+  })
+})
+
+describe('closing', () => {
+  test('lets a call finish and takes no other', { timeout: 20_000 }, async (t) => {
+    const { port, close } = await gateway(t, { default: schema({ every: { ...everything, prefix: false } }) })
+    await send(port, { body: message('tools/list', 1) })
+    const params = { name: 'trigger-long-running-operation', arguments: { duration: 0.6, steps: 1 } }
+    const running = send(port, { body: message('tools/call', 1, params) })
+    await delay(200)
+    const closed = close(5000)
+    await assert.rejects(send(port, { body: message('ping', 1) }))
+    assert.match((await running).body, /operation completed/)
+    await closed
+  })
+
+  test('answers a call that takes too long, and ends its sessions', { timeout: 20_000 }, async (t) => {
+    const { port, close } = await gateway(t, { default: schema({ it: itServer({}, { prefix: false }) }) })
+    const headers = await handshake(port)
+    const listening = await open(port, {
+      method: 'GET',
+      headers: { ...headers, accept: 'text/event-stream' },
+    })
+    const running = send(port, { body: message('tools/call', 1, { name: 'never', arguments: {} }), headers })
+    await delay(400)
+    const closed = close(100)
+    const { body } = await running
+    const [answer] = events(body).slice(-1)
+    assert.match(answer?.data ?? body, /shutting down/)
+    await read(listening)
+    await closed
+  })
+})
+
+test('a library user serves a proxy on HTTP', async (t) => {
+  const proxy = await createProxy({ mcpServers: { Time: time } })
+  t.after(() => proxy.close())
+  const { url, port, host } = await proxy.serve(httpServer({ port: 0 }))
+  assert.equal(url, `http://127.0.0.1:${port}`)
+  assert.equal(host, '127.0.0.1')
+  assert.match((await send(port, { body: message('tools/list', 1) })).body, /Time__convert_time/)
+  await proxy.close(0)
+  await assert.rejects(send(port, { body: message('ping', 1) }))
+})

@@ -1,0 +1,503 @@
+// What a connection over Streamable HTTP makes of everything that servers do.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { defaultHttpLimits } from '../../src/transports/http-client/options.js'
+import { type Handler, answerOf, connect, events, json, scripted } from './support/scripted.js'
+
+const INIT = '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}'
+const NOTE = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+
+/** Opens a session, and leaves everything else to `handler`. */
+function withSession(handler: Handler): Handler {
+  return (seen, response, request) => {
+    if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': 's-1' })
+    else if (seen.rpc === 'notifications/initialized') response.writeHead(202).end()
+    else handler(seen, response, request)
+  }
+}
+
+const method405: Handler = (_seen, response) => response.writeHead(405).end()
+
+describe('one answer', () => {
+  const refused: readonly (readonly [
+    string,
+    number,
+    Readonly<Record<string, string>>,
+    string,
+    string,
+    RegExp,
+  ])[] = [
+    [
+      'HTML with 500',
+      500,
+      { 'content-type': 'text/html' },
+      '<h1>Oops</h1><script>x</script>',
+      'TRANSPORT_STATUS',
+      /HTTP 500: Oops$/,
+    ],
+    ['404', 404, { 'content-type': 'text/html' }, 'no', 'TRANSPORT_STATUS', /HTTP 404: no/],
+    ['401', 401, {}, 'who?', 'TRANSPORT_AUTH', /^refused 401$/],
+    ['403', 403, {}, 'no', 'TRANSPORT_AUTH', /^refused 403$/],
+    [
+      '302 elsewhere',
+      302,
+      { location: 'http://127.0.0.1:1/x' },
+      '',
+      'TRANSPORT_STATUS',
+      /redirects to http:\/\/127.0.0.1:1 .*not followed/,
+    ],
+    [
+      '307 elsewhere',
+      307,
+      { location: 'https://evil.example/x' },
+      '',
+      'TRANSPORT_STATUS',
+      /redirects to https:\/\/evil.example/,
+    ],
+    ['308 without location', 308, {}, '', 'TRANSPORT_STATUS', /redirects to nowhere/],
+    [
+      '200 with HTML',
+      200,
+      { 'content-type': 'text/html' },
+      '<p>login</p>',
+      'TRANSPORT_ANSWER',
+      /text\/html.*login/,
+    ],
+    ['200 without a type', 200, {}, 'x', 'TRANSPORT_ANSWER', /without a content type/],
+    ['202 to a request', 202, {}, '', 'TRANSPORT_ANSWER', /HTTP 202/],
+    [
+      'gzip',
+      200,
+      { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      'x',
+      'TRANSPORT_ANSWER',
+      /compressed \(gzip\)/,
+    ],
+    [
+      'gzip, twice',
+      200,
+      { 'content-type': 'text/event-stream', 'content-encoding': 'gzip, gzip' },
+      'x',
+      'TRANSPORT_ANSWER',
+      /compressed/,
+    ],
+    [
+      'a JSON that is no answer',
+      200,
+      { 'content-type': 'application/json' },
+      '{"ok":true}',
+      'TRANSPORT_ANSWER',
+      /no answer/,
+    ],
+    [
+      'a broken JSON',
+      200,
+      { 'content-type': 'application/json' },
+      '{"jsonrpc"',
+      'TRANSPORT_ANSWER',
+      /no answer/,
+    ],
+    [
+      'a gateway, wrong key',
+      200,
+      { 'content-type': 'application/json' },
+      '{"code":401,"msg":"token expired or incorrect","success":false}',
+      'TRANSPORT_AUTH',
+      /refused 200/,
+    ],
+    [
+      'a gateway, no key',
+      200,
+      { 'content-type': 'application/json' },
+      '{"code":1001,"msg":"Authentication parameter not received in Header, unable to authenticate","success":false}',
+      'TRANSPORT_AUTH',
+      /refused/,
+    ],
+    [
+      'an error of no request',
+      400,
+      { 'content-type': 'application/json' },
+      '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad thing"}}',
+      'TRANSPORT_STATUS',
+      /HTTP 400: Bad thing$/,
+    ],
+    ['429 for too long', 429, { 'retry-after': '3600' }, '', 'TRANSPORT_STATUS', /HTTP 429/],
+  ]
+  for (const [title, status, headers, body, code, message] of refused) {
+    test(`${title}: only that request fails`, async (t) => {
+      const server = await scripted(t, (_seen, response) => {
+        response.writeHead(status, headers)
+        response.end(body)
+      })
+      const { heard, request } = connect(t, server.url, { headers: { 'x-api-key': 'CANARY' } })
+      request(7, 'work')
+      await heard.until(() => heard.failures.length === 1)
+      const [failure] = heard.failures
+      assert.deepEqual([failure?.id, failure?.error.code], ['7', code])
+      assert.match(failure?.error.message ?? '', message)
+      assert.equal(heard.closed, undefined)
+      assert.equal(server.seen.length, 1)
+    })
+  }
+
+  test('JSON, with the bytes as they are', async (t) => {
+    const body = '{ "id": 1,\r\n "jsonrpc": "2.0",\n "result": {"n": 12345678901234567890, "n": 1.0} }'
+    const server = await scripted(t, (_seen, response) => json(response, body))
+    const { heard, request } = connect(t, server.url)
+    request(1, 'work')
+    await heard.until(() => heard.messages.length === 1)
+    assert.deepEqual([heard.messages, heard.during], [[body], ['1']])
+    assert.deepEqual(heard.wire[0], 'out {"jsonrpc":"2.0","id":1,"method":"work","params":{}}\n')
+  })
+
+  test('an error of the request in a 4xx is its answer', async (t) => {
+    const body = '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'
+    const server = await scripted(t, (_seen, response) => json(response, body, 404))
+    const { heard, request } = connect(t, server.url)
+    request(1, 'work')
+    await heard.until(() => heard.messages.length === 1)
+    assert.deepEqual(heard.messages, [body])
+    assert.deepEqual(heard.failures, [])
+  })
+
+  test('events as they arrive, in pieces', async (t) => {
+    let more = (): void => {}
+    const server = await scripted(t, (seen, response) => {
+      events(response, 'id: 0\ndata:\n\n: hello\n\nevent: message\nda')
+      response.write('ta: {"jsonrpc":"2.0","method":"n/1"}\n\n')
+      more = () => response.end(`data: ${answerOf(seen.id)}\n\n`)
+    })
+    const { heard, request } = connect(t, server.url)
+    request('a', 'work')
+    await heard.until(() => heard.messages.length === 1)
+    more()
+    await heard.until(() => heard.messages.length === 2)
+    assert.deepEqual(heard.during, ['"a"', '"a"'])
+    assert.deepEqual(heard.failures, [])
+  })
+
+  test('over the limit, said or not', async (t) => {
+    const limits = {
+      ...defaultHttpLimits,
+      answerBytesMax: 1000,
+      sse: { ...defaultHttpLimits.sse, dataBytesMax: 1000 },
+    }
+    const big = answerOf(1, `"${'x'.repeat(2000)}"`)
+    const bodies: readonly Handler[] = [
+      (_seen, response) => json(response, big, 200, { 'content-length': String(big.length) }),
+      (_seen, response) => json(response, big),
+      (_seen, response) => {
+        events(response, `data: ${big}\n\n`)
+        response.end()
+      },
+    ]
+    for (const body of bodies) {
+      const server = await scripted(t, body)
+      const { heard, request } = connect(t, server.url, { limits })
+      request(1, 'work')
+      await heard.until(() => heard.oversize.length === 1)
+      assert.deepEqual(heard.failures, [])
+    }
+  })
+})
+
+describe('attempts', () => {
+  test('a refused connection is tried again, and ends an idle connection', async (t) => {
+    const server = await scripted(t, method405)
+    await server.close()
+    const { heard, request } = connect(t, server.url)
+    request(1, 'work')
+    await heard.until(() => heard.closed !== undefined)
+    assert.equal(heard.failures[0]?.error.code, 'TRANSPORT_UNREACHABLE')
+    assert.match(heard.failures[0]?.error.message ?? '', /refused \(ECONNREFUSED\)/)
+    assert.equal(heard.closed?.cause?.code, 'TRANSPORT_UNREACHABLE')
+  })
+
+  const again: readonly (readonly [string, string, number, Readonly<Record<string, string>>, number])[] = [
+    ['429', 'work', 429, { 'retry-after': '0' }, 3],
+    ['429 without a time', 'work', 429, {}, 3],
+    ['503 with a time', 'work', 503, { 'retry-after': '0' }, 3],
+    ['503 without', 'work', 503, {}, 1],
+    ['503 without, to a read', 'list', 503, {}, 3],
+    ['502 to a read', 'list', 502, {}, 3],
+    ['502', 'work', 502, {}, 1],
+    ['500 to a read', 'list', 500, {}, 1],
+  ]
+  for (const [title, method, status, headers, times] of again) {
+    test(`${title}: sent ${times} times`, async (t) => {
+      const server = await scripted(t, (_seen, response) => response.writeHead(status, headers).end())
+      const { heard, request } = connect(t, server.url)
+      request(1, method)
+      await heard.until(() => heard.failures.length === 1)
+      assert.equal(server.seen.length, times)
+    })
+  }
+
+  test('a call whose connection is cut is not sent again, a read is', async (t) => {
+    const server = await scripted(t, (_seen, response) => response.destroy())
+    const { heard, request } = connect(t, server.url)
+    request(1, 'work')
+    await heard.until(() => heard.failures.length === 1)
+    assert.equal(server.seen.length, 1)
+    request(2, 'list')
+    await heard.until(() => heard.failures.length === 2)
+    assert.equal(server.seen.length, 4)
+  })
+
+  test('a redirect within the origin is followed and remembered', async (t) => {
+    const server = await scripted(t, (seen, response) => {
+      if (seen.url === '/mcp') response.writeHead(307, { location: '/mcp/' }).end()
+      else json(response, answerOf(seen.id))
+    })
+    const { heard, request } = connect(t, server.url)
+    request(1, 'work')
+    await heard.until(() => heard.messages.length === 1)
+    request(2, 'work')
+    await heard.until(() => heard.messages.length === 2)
+    assert.deepEqual(
+      server.seen.map(({ url }) => url),
+      ['/mcp', '/mcp/', '/mcp/'],
+    )
+  })
+
+  test('a redirect for ever is not followed for ever', async (t) => {
+    const server = await scripted(t, (_seen, response) => response.writeHead(308, { location: '/mcp' }).end())
+    const { heard, request } = connect(t, server.url)
+    request(1, 'work')
+    await heard.until(() => heard.failures.length === 1)
+    assert.equal(server.seen.length, 4)
+  })
+
+  test('a stream that is cut is resumed where it was, until the answer', async (t) => {
+    const server = await scripted(t, (seen, response) => {
+      if (seen.method === 'POST') {
+        events(response, 'id: e1\nretry: 100\ndata:\n\n')
+        response.end()
+      } else if (seen.headers['last-event-id'] === 'e1') {
+        events(response, 'id: e2\ndata: {"jsonrpc":"2.0","method":"n"}\n\n')
+        setImmediate(() => response.destroy())
+      } else {
+        events(response, `id: e3\ndata: ${answerOf(1)}\n\n`)
+        response.end()
+      }
+    })
+    const { heard, request } = connect(t, server.url)
+    request(1, 'work')
+    await heard.until(() => heard.messages.length === 2)
+    assert.deepEqual(
+      server.seen.map((seen) => [seen.method, seen.headers['last-event-id']]),
+      [
+        ['POST', undefined],
+        ['GET', 'e1'],
+        ['GET', 'e2'],
+      ],
+    )
+    assert.deepEqual([heard.during, heard.failures], [['1', '1'], []])
+  })
+
+  test('a stream that is cut and cannot be resumed fails its request', async (t) => {
+    const server = await scripted(t, (_seen, response) => {
+      events(response, ': hi\n\n')
+      setImmediate(() => response.destroy())
+    })
+    const { heard, request } = connect(t, server.url)
+    request(1, 'work')
+    await heard.until(() => heard.failures.length === 1)
+    assert.match(heard.failures[0]?.error.message ?? '', /ended before the answer/)
+  })
+
+  test('a renewed credential is tried once', async (t) => {
+    const server = await scripted(t, (seen, response) => {
+      if (seen.headers.authorization === 'Bearer 1') response.writeHead(401).end()
+      else json(response, answerOf(seen.id))
+    })
+    let token = 1
+    const credentials = {
+      header: () => ({ name: 'Authorization', value: `Bearer ${token}` }),
+      refused: () => {
+        token++
+        return true
+      },
+    }
+    const { heard, request } = connect(t, server.url, { credentials })
+    request(1, 'work')
+    await heard.until(() => heard.messages.length === 1)
+    assert.equal(server.seen.length, 2)
+    token = 1
+    const stubborn = connect(t, server.url, { credentials: { ...credentials, refused: () => true } })
+    stubborn.request(1, 'work')
+    await stubborn.heard.until(() => stubborn.heard.failures.length === 1)
+    assert.equal(server.seen.length, 4)
+  })
+})
+
+describe('a session', () => {
+  test('id, version, cookies, accept and fixed headers', async (t) => {
+    const server = await scripted(t, (seen, response) => {
+      const cookies = { 'set-cookie': 'GAESA=abc; Path=/; HttpOnly' }
+      if (seen.rpc === 'initialize')
+        json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': 's-1', ...cookies })
+      else if (seen.id === undefined) response.writeHead(seen.method === 'GET' ? 405 : 202).end()
+      else json(response, answerOf(seen.id))
+    })
+    const { heard, connection, request, send } = connect(t, server.url, {
+      headers: { 'X-Key': 'k', Host: 'evil' },
+    })
+    request(1, 'initialize')
+    await heard.until(() => heard.messages.length === 1)
+    send(NOTE)
+    request(2, 'work')
+    await heard.until(() => heard.messages.length === 2)
+    await connection.close()
+    const [first, note, ...rest] = server.seen
+    assert.equal(first?.headers['mcp-session-id'], undefined)
+    assert.equal(first?.headers['mcp-protocol-version'], undefined)
+    assert.equal(first?.headers.host, server.url.host)
+    assert.equal(note?.rpc, 'notifications/initialized')
+    for (const seen of [note, ...rest]) {
+      const { headers } = seen ?? { headers: {} }
+      assert.deepEqual(
+        [
+          headers['mcp-session-id'],
+          headers['mcp-protocol-version'],
+          headers.cookie,
+          headers['x-key'],
+          headers['accept-encoding'],
+        ],
+        ['s-1', '2025-06-18', 'GAESA=abc', 'k', 'identity'],
+      )
+    }
+    assert.deepEqual(rest.map(({ method }) => method).sort(), ['DELETE', 'GET', 'POST'])
+    assert.equal(heard.closed?.cause, undefined)
+  })
+
+  test('nothing overtakes notifications/initialized', async (t) => {
+    const order: unknown[] = []
+    const server = await scripted(t, (seen, response) => {
+      order.push(seen.rpc)
+      if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT))
+      else if (seen.rpc === 'notifications/initialized')
+        setTimeout(() => {
+          order.push('ready')
+          response.writeHead(202).end()
+        }, 50)
+      else if (seen.method === 'GET') response.writeHead(405).end()
+      else json(response, answerOf(seen.id))
+    })
+    const { heard, request, send } = connect(t, server.url)
+    request(1, 'initialize')
+    await heard.until(() => heard.messages.length === 1)
+    send(NOTE)
+    request(2, 'work')
+    await heard.until(() => heard.messages.length === 2)
+    assert.deepEqual(
+      order.filter((each) => each !== undefined),
+      ['initialize', 'notifications/initialized', 'ready', 'work'],
+    )
+  })
+
+  const forgetting: readonly (readonly [string, number, string])[] = [
+    ['404', 404, ''],
+    [
+      '400 in words',
+      400,
+      '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}',
+    ],
+  ]
+  for (const [title, status, body] of forgetting) {
+    test(`that is forgotten (${title}) refuses what was not taken and ends`, async (t) => {
+      const server = await scripted(
+        t,
+        withSession((seen, response) => {
+          if (seen.method === 'GET') response.writeHead(405).end()
+          else json(response, body, status)
+        }),
+      )
+      const { heard, request, send } = connect(t, server.url)
+      request(1, 'initialize')
+      await heard.until(() => heard.messages.length === 1)
+      send(NOTE)
+      request(2, 'work')
+      await heard.until(() => heard.closed !== undefined)
+      assert.deepEqual(
+        heard.failures.map(({ id, error }) => [id, error.code]),
+        [['2', 'TRANSPORT_SESSION']],
+      )
+      assert.equal(heard.closed?.cause?.code, 'TRANSPORT_SESSION')
+      assert.equal(
+        server.seen.some(({ method }) => method === 'DELETE'),
+        false,
+      )
+    })
+  }
+
+  test('the standalone stream comes back, with the last event id', async (t) => {
+    let streams = 0
+    const server = await scripted(
+      t,
+      withSession((seen, response) => {
+        if (seen.method !== 'GET') return void response.writeHead(200).end()
+        streams++
+        events(response, `id: s${streams}\ndata: {"jsonrpc":"2.0","method":"n/${streams}"}\n\n`)
+        if (streams < 3) response.end()
+      }),
+    )
+    const { heard, request, send } = connect(t, server.url)
+    request(1, 'initialize')
+    await heard.until(() => heard.messages.length === 1)
+    send(NOTE)
+    await heard.until(() => heard.messages.length === 4)
+    const gets = server.seen.filter(({ method }) => method === 'GET')
+    assert.deepEqual(
+      gets.map(({ headers }) => headers['last-event-id']),
+      [undefined, 's1', 's2'],
+    )
+    assert.deepEqual(heard.during, ['1', undefined, undefined, undefined])
+  })
+
+  test('a cancel drops the exchange that it takes back', async (t) => {
+    let dropped = false
+    const server = await scripted(t, (seen, response) => {
+      if (seen.id === undefined) return void response.writeHead(202).end()
+      events(response, ': working\n\n')
+      response.on('close', () => {
+        dropped = true
+      })
+    })
+    const limits = { ...defaultHttpLimits, lingerMs: 20 }
+    const { heard, request, send } = connect(t, server.url, { limits })
+    request(1, 'work')
+    await heard.until(() => server.seen.length === 1)
+    send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
+    await heard.until(() => dropped)
+    assert.deepEqual(heard.failures, [])
+  })
+
+  test('bytes on an idle socket end it', async (t) => {
+    const server = await scripted(t, (seen, response) => json(response, answerOf(seen.id)))
+    const { heard, request } = connect(t, server.url)
+    request(1, 'work')
+    await heard.until(() => heard.messages.length === 1)
+    const [socket] = server.sockets
+    socket?.write(
+      'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 38\r\n\r\n{"jsonrpc":"2.0","id":2,"result":"bad"}',
+    )
+    await heard.until(() => server.sockets.size === 0)
+    request(2, 'work')
+    await heard.until(() => heard.messages.length === 2)
+    assert.equal(heard.messages[1], answerOf(2))
+  })
+
+  test('what reads too slowly is not read', async (t) => {
+    const server = await scripted(t, (seen, response) => events(response, `data: ${answerOf(seen.id)}\n\n`))
+    const { heard, connection, request } = connect(t, server.url)
+    connection.read(false)
+    request(1, 'work')
+    await heard.until(() => server.seen.length === 1)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.deepEqual(heard.messages, [])
+    connection.read(true)
+    await heard.until(() => heard.messages.length === 1)
+  })
+})

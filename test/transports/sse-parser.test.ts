@@ -1,0 +1,139 @@
+// Event streams, cut into chunks in every way.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { SseParser } from '../../src/transports/sse-parser.js'
+
+const limits = { dataBytesMax: 64, fieldBytesMax: 32, retryMsMin: 100, retryMsMax: 60_000 }
+
+/** What a stream says, as text. */
+function heard(chunks: readonly Buffer[], own = limits): readonly unknown[] {
+  const said: unknown[] = []
+  const parser = new SseParser(
+    {
+      event: (type, data) => {
+        assert.equal(data.buffer.byteLength > data.byteOffset + data.length, true, 'a line feed behind it')
+        assert.equal(Buffer.from(data.buffer, data.byteOffset + data.length, 1)[0], 0x0a)
+        said.push(type === 'message' ? data.toString() : [type, data.toString()])
+      },
+      oversize: (id, _bytes, isCall) => said.push({ oversize: id, isCall }),
+    },
+    own,
+  )
+  for (const chunk of chunks) parser.push(chunk)
+  if (parser.lastEventId !== undefined) said.push({ id: parser.lastEventId })
+  if (parser.retryMs !== undefined) said.push({ retry: parser.retryMs })
+  return said
+}
+
+const big = 'x'.repeat(100)
+
+const cases: readonly (readonly [string, string, readonly unknown[]])[] = [
+  ['LF', 'data: a\n\n', ['a']],
+  ['CR', 'data: a\r\rdata: b\r\r', ['a', 'b']],
+  ['CRLF', 'data: a\r\n\r\ndata: b\r\n\r\n', ['a', 'b']],
+  ['mixed line ends', 'data: a\n\r\ndata: b\r\n\r', ['a', 'b']],
+  ['a BOM', '\u{feff}data: a\n\n', ['a']],
+  ['a BOM later is no field', 'data: a\n\n\u{feff}data: b\n\n', ['a']],
+  ['no space', 'id:1\nevent:message\ndata:{"x":1}\n\n', ['{"x":1}', { id: '1' }]],
+  ['one space only', 'data:  a\n\n', [' a']],
+  ['comments', ': keepalive\n\n:\n\ndata: a\n: b\n\n', ['a']],
+  ['several data lines', 'data: a\ndata: b\ndata\ndata: c\n\n', ['a\nb\n\nc']],
+  ['an empty priming event', 'id: 7\nretry: 500\ndata:\n\n', [{ id: '7' }, { retry: 500 }]],
+  ['a type, for one event', 'event: endpoint\ndata: /m\n\ndata: a\n\n', [['endpoint', '/m'], 'a']],
+  ['a type without data', 'event: x\n\ndata: a\n\n', ['a']],
+  ['unknown fields', 'foo: bar\ndatax: 1\ndat: 2\ndata: a\n\n', ['a']],
+  ['an id counts only with its event', 'id: 1\ndata: a\n\nid: 2\n', ['a', { id: '1' }]],
+  ['an id with NUL', 'id: 1\n\nid: a\0b\n\n', [{ id: '1' }]],
+  ['an empty id', 'id: 1\n\nid\n\n', [{ id: '' }]],
+  ['a long id', `id: 1\n\nid: ${big}\ndata: a\n\n`, ['a', { id: '1' }]],
+  ['a long comment', `:${big}\ndata: a\n\n`, ['a']],
+  ['a retry that is none', 'retry: 5x\nretry: -1\nretry:\ndata: a\n\n', ['a']],
+  ['a short retry', 'retry: 0\n\n', [{ retry: 100 }]],
+  ['a long retry', 'retry: 99999999999\n\n', [{ retry: 60_000 }]],
+  ['an event that is cut', 'data: a\n\ndata: b\n', ['a']],
+  ['two at once', 'data: a\n\n\ndata: b\n\n', ['a', 'b']],
+  ['data at the limit', `data: ${'y'.repeat(64)}\n\n`, ['y'.repeat(64)]],
+  [
+    'data over the limit',
+    `data: ${'y'.repeat(65)}\n\ndata: a\n\n`,
+    [{ oversize: undefined, isCall: false }, 'a'],
+  ],
+  ['an answer over the limit', `data: {"id":4,"result":"${big}"}\n\n`, [{ oversize: '4', isCall: false }]],
+  [
+    'a call over the limit',
+    `data: {"method":"m","params":"${big}","id":4}\n\n`,
+    [{ oversize: '4', isCall: true }],
+  ],
+  [
+    'lines over the limit together',
+    `data: {"id":"a","result":"${'z'.repeat(30)}\ndata: ${'z'.repeat(30)}"}\n\ndata: b\n\n`,
+    [{ oversize: '"a"', isCall: false }, 'b'],
+  ],
+  ['more than ASCII', 'data: é😀\n\n', ['é😀']],
+]
+
+describe('SseParser', () => {
+  for (const [title, input, want] of cases) {
+    for (const size of [1, 2, 3, 7, 65_536]) {
+      test(`${title}, in chunks of ${size}`, () => {
+        const bytes = Buffer.from(input)
+        const chunks = []
+        for (let at = 0; at < bytes.length; at += size)
+          chunks.push(Buffer.from(bytes.subarray(at, at + size)))
+        assert.deepEqual(heard(chunks), want)
+      })
+    }
+  }
+
+  test('any chunking gives the same events', () => {
+    const line = fc.constantFrom(
+      'data: a',
+      'data:b',
+      'data',
+      ': c',
+      'id: 1',
+      'id',
+      'retry: 7',
+      'event: e',
+      '',
+      '',
+      `data: ${big}`,
+    )
+    const end = fc.constantFrom('\n', '\r', '\r\n')
+    const stream = fc.array(fc.tuple(line, end), { maxLength: 30 }).map((parts) => parts.flat().join(''))
+    fc.assert(
+      fc.property(stream, fc.array(fc.nat({ max: 40 }), { maxLength: 20 }), (text, cuts) => {
+        const bytes = Buffer.from(text)
+        const chunks: Buffer[] = []
+        let from = 0
+        for (const cut of cuts) {
+          chunks.push(Buffer.from(bytes.subarray(from, from + cut)))
+          from += cut
+        }
+        chunks.push(Buffer.from(bytes.subarray(from)))
+        assert.deepEqual(heard(chunks), heard([bytes]))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('a view where it can be, and memory of a long event in proportion', () => {
+    const chunk = Buffer.from('data: abc\n\n')
+    const parser = new SseParser(
+      { event: (_type, data) => assert.equal(data.buffer, chunk.buffer), oversize: () => assert.fail() },
+      limits,
+    )
+    parser.push(chunk)
+    const long = heard(
+      [
+        Buffer.from('data: '),
+        ...Array.from({ length: 1000 }, () => Buffer.alloc(1000, 'q')),
+        Buffer.from('\n\n'),
+      ],
+      { ...limits, dataBytesMax: 1_000_000 },
+    )
+    assert.equal(String(long[0]).length, 1_000_000)
+  })
+})

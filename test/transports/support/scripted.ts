@@ -1,0 +1,191 @@
+// An HTTP server on the loopback that does what a test says, and a sink that remembers.
+
+import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Sink } from '../../../src/jsonrpc/connection.js'
+import type { TransportError } from '../../../src/jsonrpc/errors.js'
+import { toLine } from '../../../src/jsonrpc/line.js'
+import { type WireBytes, wireBytes } from '../../../src/jsonrpc/splice.js'
+import { HttpClientConnection } from '../../../src/transports/http-client.js'
+import { HttpAgent } from '../../../src/transports/http-client/agent.js'
+import { type HttpTarget, defaultHttpLimits } from '../../../src/transports/http-client/options.js'
+import { at, parsed } from '../../integration/support/json.js'
+
+export interface Scope {
+  after(run: () => void | Promise<void>): void
+}
+
+/** One request as it came. */
+export interface Seen {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  /** The JSON-RPC method in the body. */
+  readonly rpc: unknown
+  readonly id: unknown
+}
+
+export interface Scripted {
+  readonly url: URL
+  readonly seen: readonly Seen[]
+  readonly sockets: Set<Socket>
+  close(): Promise<void>
+}
+
+export type Handler = (seen: Seen, response: ServerResponse, request: IncomingMessage) => void
+
+export async function scripted(scope: Scope, handler: Handler, { raw = false } = {}): Promise<Scripted> {
+  const seen: Seen[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (chunk: Buffer) => parts.push(chunk))
+    request.on('end', () => {
+      const body = Buffer.concat(parts).toString()
+      const value = body === '' || raw ? undefined : parsed(body)
+      const { method = '', url = '', headers } = request
+      const one = { method, url, headers, body, rpc: at(value, 'method'), id: at(value, 'id') }
+      seen.push(one)
+      handler(one, response, request)
+    })
+  })
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const port = at(server.address(), 'port')
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  scope.after(close)
+  return { url: new URL(`http://127.0.0.1:${String(port)}/mcp`), seen, sockets, close }
+}
+
+/** Everything that a connection told, and waiting for more of it. */
+export class Heard {
+  readonly messages: string[] = []
+  readonly during: unknown[] = []
+  readonly failures: { readonly id: unknown; readonly error: TransportError }[] = []
+  readonly oversize: unknown[] = []
+  readonly wire: string[] = []
+  closed: { readonly cause: TransportError | undefined } | undefined
+  #wake: () => void = () => {}
+
+  get sink(): Sink {
+    return {
+      message: (line, during) =>
+        this.#note(() => {
+          this.messages.push(line.toString())
+          this.during.push(during)
+        }),
+      failed: (id, error) => this.#note(() => this.failures.push({ id, error })),
+      oversize: (id, bytes, isCall) => this.#note(() => this.oversize.push([id, bytes, isCall])),
+      drained: () => this.#wake(),
+      ended: () => {},
+      closed: (cause) =>
+        this.#note(() => {
+          this.closed = { cause }
+        }),
+      wire: (direction, bytes) => void this.wire.push(`${direction} ${Buffer.from(bytes).toString()}`),
+    }
+  }
+
+  /** Resolves when `is` holds. */
+  async until(is: () => boolean): Promise<void> {
+    const giveUp = Date.now() + 10_000
+    while (!is()) {
+      if (Date.now() > giveUp) throw new Error(`did not come: ${JSON.stringify(this)}`)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+        setTimeout(resolve, 20)
+      })
+    }
+  }
+
+  #note(note: () => void): void {
+    note()
+    this.#wake()
+  }
+}
+
+export const testTimers = {
+  now: (): number => performance.now(),
+  setTimer: (delayMs: number, fire: () => void): { cancel(): void } => {
+    const timer = setTimeout(fire, delayMs)
+    return { cancel: () => clearTimeout(timer) }
+  },
+  random: (): number => 0.5,
+}
+
+export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
+  return {
+    url,
+    headers: {},
+    credentials: undefined,
+    retries: 2,
+    retryDelayMs: 5,
+    reconnectMs: 5,
+    isRead: (method) => method.startsWith('list'),
+    refusal: (status) => ({ message: `refused ${status}`, remedy: undefined }),
+    log: () => {},
+    timers: testTimers,
+    limits: { ...defaultHttpLimits, reconnectMsMin: 1 },
+    ...more,
+  }
+}
+
+export interface Opened {
+  readonly heard: Heard
+  readonly connection: HttpClientConnection
+  send(text: string): void
+  request(id: number | string, method: string): void
+}
+
+export function connect(scope: Scope, url: URL, more: Partial<HttpTarget> = {}): Opened {
+  const heard = new Heard()
+  const given = target(url, more)
+  const agent = new HttpAgent(url, given.limits)
+  const connection = new HttpClientConnection(given, agent)
+  connection.start(heard.sink)
+  scope.after(async () => {
+    await connection.close()
+    agent.destroy()
+  })
+  const send = (text: string): void => void connection.send(bytesOf(text))
+  const request = (id: number | string, method: string): void =>
+    send(JSON.stringify({ jsonrpc: '2.0', id, method, params: {} }))
+  return { heard, connection, send, request }
+}
+
+export function bytesOf(text: string): WireBytes {
+  return wireBytes(toLine(text))
+}
+
+export function json(
+  response: ServerResponse,
+  body: string,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.end(body)
+}
+
+export function answerOf(id: unknown, result = '{}'): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`
+}
+
+export function events(
+  response: ServerResponse,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream', ...headers })
+  response.write(text)
+}

@@ -1,0 +1,259 @@
+// Remote servers behind the proxy: what clients see of everything that can go wrong.
+
+import { strict as assert } from 'node:assert'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { resolve } from 'node:path'
+import { describe, test } from 'node:test'
+import { type Heard, failure } from '../integration/support/client.js'
+import { at, listAt, textAt } from '../integration/support/json.js'
+import { libraryProxy } from '../integration/support/library.js'
+import { root } from '../integration/support/programs.js'
+import { type Handler, type Scope, answerOf, events, json, scripted } from '../transports/support/scripted.js'
+
+const INIT =
+  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
+
+/** A server with one tool; calls of it are left to `call`. */
+function server(call: Handler): Handler {
+  let sessions = 0
+  return (seen, response, request) => {
+    if (seen.rpc === 'initialize') {
+      json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': `s-${++sessions}` })
+    } else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
+    else if (seen.method === 'GET') response.writeHead(405).end()
+    else if (seen.rpc === 'tools/call') call(seen, response, request)
+    else response.writeHead(202).end()
+  }
+}
+
+const keyed = { headers: { Authorization: 'Bearer ${SEARCH_TEST_KEY}' }, retries: 0 }
+process.env['SEARCH_TEST_KEY'] = 'CANARY-key-value'
+
+function error(heard: Heard): unknown {
+  return at(heard.value, 'error')
+}
+
+async function gone(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL')
+  await new Promise((done) => child.once('close', done))
+}
+
+/** server-everything on a port of the loopback. */
+async function everything(scope: Scope, mode: 'sse' | 'streamableHttp'): Promise<string> {
+  const free = await scripted(scope, () => {})
+  await free.close()
+  const { port } = free.url
+  const program = resolve(root, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
+  const child = spawn(process.execPath, [program, mode], {
+    env: { ...process.env, PORT: port },
+    stdio: 'ignore',
+  })
+  scope.after(() => gone(child))
+  const url = `http://127.0.0.1:${port}/${mode === 'sse' ? 'sse' : 'mcp'}`
+  for (let i = 0; i < 100; i++) {
+    const answer = await fetch(url, { method: 'OPTIONS' }).catch(() => undefined)
+    if (answer !== undefined) return url
+    await new Promise((done) => setTimeout(done, 100))
+  }
+  throw new Error('server-everything did not start')
+}
+
+for (const mode of ['streamableHttp', 'sse'] as const) {
+  test(`server-everything over ${mode}: sampling, elicitation and roots of two clients`, async (t) => {
+    const url = await everything(t, mode)
+    const { attach } = await libraryProxy(t, { e: { url } })
+    const open = async (name: string) => {
+      const { client } = await attach()
+      client.onRequest = (method) => {
+        if (method === 'roots/list') return `{"roots":[{"uri":"file:///${name}","name":"${name}"}]}`
+        if (method === 'elicitation/create') return `{"action":"accept","content":{"name":"${name}"}}`
+        return `{"role":"assistant","model":"m","content":{"type":"text","text":"sampled by ${name}"}}`
+      }
+      await client.open({ sampling: {}, elicitation: {}, roots: { listChanged: true } }, '2025-11-25')
+      const has = async (): Promise<boolean> => {
+        const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
+        return tools.some((tool) => at(tool, 'name') === 'e__get-roots-list')
+      }
+      while (!(await has())) await new Promise((done) => setTimeout(done, 50))
+      return client
+    }
+    const clients = await Promise.all(['ann', 'bob'].map(async (name) => [name, await open(name)] as const))
+    await Promise.all(
+      clients.map(async ([name, client]) => {
+        const sampled = await client.call('e__trigger-sampling-request', { prompt: 'p' })
+        assert.match(sampled.text, new RegExp(`sampled by ${name}`))
+        assert.match((await client.call('e__trigger-elicitation-request')).text, new RegExp(`Name: ${name}`))
+        assert.match((await client.call('e__get-roots-list')).text, new RegExp(`file:///${name}`))
+        const long = await client.call(
+          'e__trigger-long-running-operation',
+          { duration: 0.3, steps: 3 },
+          { progressToken: 't' },
+        )
+        assert.match(long.text, /completed/)
+        assert.equal(
+          client.count((value) => at(value, 'method') === 'notifications/progress'),
+          3,
+        )
+      }),
+    )
+  })
+}
+
+describe('credentials that are refused', () => {
+  const shapes: readonly (readonly [string, Handler])[] = [
+    ['401', (_seen, response) => response.writeHead(401, { 'www-authenticate': 'Bearer' }).end('no')],
+    ['403', (_seen, response) => response.writeHead(403).end('You do not have permission')],
+    [
+      'a body, wrong key',
+      (_seen, response) => json(response, '{"code":401,"msg":"token expired or incorrect","success":false}'),
+    ],
+    [
+      'a body, no key',
+      (_seen, response) =>
+        json(
+          response,
+          '{"code":1001,"msg":"Authentication parameter not received in Header, unable to authenticate","success":false}',
+        ),
+    ],
+  ]
+  const wanted = {
+    code: -32603,
+    message: 'Authentication failed: Invalid or missing SEARCH_TEST_KEY',
+    data: { service: 's' },
+  }
+
+  for (const [title, shape] of shapes) {
+    test(`${title}, at a call`, async (t) => {
+      const { url } = await scripted(t, server(shape))
+      const { attach, log } = await libraryProxy(t, { s: { url: url.href, ...keyed } })
+      const { client } = await attach()
+      await client.open()
+      assert.deepEqual(error(await client.call('s__work')), wanted)
+      assert.equal(JSON.stringify(log).includes('CANARY'), false)
+    })
+
+    test(`${title}, from the start`, async (t) => {
+      const { url, seen } = await scripted(t, shape)
+      const { attach } = await libraryProxy(t, { s: { url: url.href, ...keyed } })
+      const { client } = await attach()
+      await client.open()
+      assert.deepEqual(error(await client.call('s__work')), wanted)
+      await new Promise((done) => setTimeout(done, 50))
+      assert.ok(seen.length <= 3, 'no loop')
+    })
+  }
+
+  test('a result that says so', async (t) => {
+    const result =
+      '{"content":[{"type":"text","text":"MCP error -401: Api key not found, please get your apikey"}],"isError":true}'
+    const { url } = await scripted(
+      t,
+      server((seen, response) => json(response, answerOf(seen.id, result))),
+    )
+    const { attach } = await libraryProxy(t, { s: { url: url.href, ...keyed } })
+    const { client } = await attach()
+    await client.open()
+    assert.deepEqual(error(await client.call('s__work')), wanted)
+  })
+
+  test('a variable that is not set', async (t) => {
+    const entry = { url: 'http://127.0.0.1:9/mcp', headers: { Authorization: 'Bearer ${NOT_SET_API_KEY}' } }
+    const { attach } = await libraryProxy(t, { s: entry })
+    const { client } = await attach()
+    await client.open()
+    assert.equal(
+      textAt(error(await client.call('s__work')), 'message'),
+      'Authentication failed: Invalid or missing NOT_SET_API_KEY',
+    )
+  })
+})
+
+test('other refusals carry the status, a piece of the body and a remedy', async (t) => {
+  const page = '<html><title>502</title><style>b{}</style><h1>Bad gateway</h1></html>'
+  const { url } = await scripted(
+    t,
+    server((_seen, response) => response.writeHead(502, { 'content-type': 'text/html' }).end(page)),
+  )
+  const { attach } = await libraryProxy(t, { s: { url: url.href, retries: 0 } })
+  const { client } = await attach()
+  await client.open()
+  const heard = await client.call('s__work')
+  assert.deepEqual(failure(heard), [-32603, 's', 'http-status'])
+  assert.deepEqual(
+    [at(error(heard), 'data', 'status'), at(error(heard), 'data', 'body')],
+    [502, '502 Bad gateway'],
+  )
+  assert.match(textAt(error(heard), 'data', 'remedy'), /logs/)
+})
+
+test('a server that is not there, and then is', async (t) => {
+  const gone = await scripted(t, () => {})
+  await gone.close()
+  const { attach, proxy } = await libraryProxy(t, { s: { url: gone.url.href, retries: 0, retryDelay: 50 } })
+  const { client } = await attach()
+  await client.open()
+  assert.deepEqual(failure(await client.call('s__work')), [-32603, 's', 'unavailable'])
+  assert.equal(proxy.status()[0]?.state, 'error')
+})
+
+test('a forgotten session is opened anew, once, and what was not taken is sent again', async (t) => {
+  let known = 's-1'
+  const script = await scripted(
+    t,
+    server((seen, response) => {
+      if (seen.headers['mcp-session-id'] === known) json(response, answerOf(seen.id, '{"content":[]}'))
+      else response.writeHead(404).end()
+    }),
+  )
+  const { attach } = await libraryProxy(t, { s: { url: script.url.href } })
+  const { client } = await attach()
+  await client.open()
+  assert.notEqual(at((await client.call('s__work')).value, 'result'), undefined)
+  known = 's-2'
+  const answers = await Promise.all([1, 2, 3, 4].map(() => client.call('s__work')))
+  for (const { value, text } of answers) assert.notEqual(at(value, 'result'), undefined, text)
+  assert.equal(script.seen.filter(({ rpc }) => rpc === 'initialize').length, 2)
+  known = 'never'
+  const refused = await client.call('s__work')
+  assert.deepEqual(failure(refused), [-32603, 's', 'closed'])
+  assert.equal(script.seen.filter(({ rpc }) => rpc === 'initialize').length, 3)
+})
+
+test('an answer that is too large fails its call alone', async (t) => {
+  const { url } = await scripted(
+    t,
+    server((seen, response) => {
+      if (seen.body.includes('"big"')) {
+        response.writeHead(200, {
+          'content-type': 'application/json',
+          'content-length': String(100 * 1024 * 1024),
+        })
+        response.write('{"jsonrpc":"2.0","id":1,"result":"')
+      } else json(response, answerOf(seen.id, '{"content":[]}'))
+    }),
+  )
+  const { attach } = await libraryProxy(t, { s: { url: url.href } })
+  const { client } = await attach()
+  await client.open()
+  const [big, small] = await Promise.all([client.call('s__work', { a: 'big' }), client.call('s__work')])
+  assert.deepEqual(failure(big), [-32603, 's', 'too-large'])
+  assert.notEqual(at(small.value, 'result'), undefined)
+})
+
+test('the older transport: another origin is refused, and the choice is made by itself', async (t) => {
+  const script = await scripted(t, (seen, response) => {
+    if (seen.method === 'GET') events(response, 'event: endpoint\ndata: http://127.0.0.1:1/steal\n\n')
+    else response.writeHead(405).end()
+  })
+  const entry = { url: script.url.href, headers: { 'x-key': 'CANARY-header' }, retries: 0 }
+  const { attach } = await libraryProxy(t, { s: entry })
+  const { client } = await attach()
+  await client.open()
+  const heard = await client.call('s__work')
+  assert.equal(failure(heard)[0], -32603)
+  assert.deepEqual(
+    script.seen.slice(0, 2).map(({ method }) => method),
+    ['POST', 'GET'],
+  )
+})
