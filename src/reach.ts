@@ -50,6 +50,7 @@ export class Reach {
       catalog: this.#catalog,
       checks: parts.checks,
       splice: parts.splice,
+      runtime: parts.runtime,
       listPageBytesMax: parts.listPageBytesMax,
       listed: () => this.#listing,
       gave: (kind) => parts.gave(kind),

@@ -2,6 +2,7 @@
 
 import type { ArgumentChecks } from './arguments.js'
 import type { Catalog, SpliceItem, Target } from './catalog.js'
+import type { ErrorBody } from './jsonrpc/build.js'
 import { membersAt } from './jsonrpc/members.js'
 import { Scanner, type Span } from './jsonrpc/scan.js'
 import type { Edit } from './jsonrpc/splice.js'
@@ -17,7 +18,9 @@ import {
 } from './mcp/error-codes.js'
 import type { ListKind } from './mcp/method-row.js'
 import { nearest } from './nearest.js'
+import type { Runtime } from './upstream/host.js'
 import type { Lane } from './upstream/upstream.js'
+import { within } from './upstream/within.js'
 
 /** What the router knows of the client whose calls it routes. */
 export interface RouterParts {
@@ -26,6 +29,7 @@ export interface RouterParts {
   readonly checks: ArgumentChecks
   readonly splice: SpliceItem
   readonly listPageBytesMax: number
+  readonly runtime: Runtime
   /** Resolves when every list has been read, or the grace for those that start is over; undefined when it is now. */
   listed(): Promise<void> | undefined
   /** The client has been given this list. */
@@ -160,8 +164,12 @@ export class Router {
     const pending = this.#parts.lanes.filter((lane) => !lane.known && mayHave(lane, name))
     if (pending.length === 0) return this.#whenListed(call, then)
     call.keep()
-    void Promise.all(pending.map((lane) => lane.listed)).then(() => {
-      if (!call.settled) then()
+    const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
+    const known = Promise.all(pending.map((lane) => lane.listed))
+    void within(known, patienceMs, this.#parts.runtime).then((listed) => {
+      if (call.settled) return
+      if (listed === undefined) call.fail(stillStarting(pending, patienceMs))
+      else then()
     })
   }
 
@@ -173,6 +181,11 @@ export class Router {
       if (!call.settled) then()
     })
   }
+}
+
+function stillStarting([lane]: readonly Lane[], waitedMs: number): ErrorBody {
+  const name = lane?.config.name ?? ''
+  return upstreamFailed(name, 'timeout', `'${name}' is still starting after ${waitedMs} ms`)
 }
 
 /** A server without completions completes nothing, which is an answer. */

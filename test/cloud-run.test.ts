@@ -16,6 +16,7 @@ import { type Scope, type Seen, answerOf, events, json, scripted } from './trans
 const ACCOUNT = 'invoker@project.iam.gserviceaccount.com'
 const CLIENT_ID = 'client-id.apps.googleusercontent.com'
 const REFRESH = 'CANARY-refresh-token-1234567890'
+const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
 const INIT =
   '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
 
@@ -170,7 +171,7 @@ async function cloudRun(scope: Scope, google: Google, audiences: readonly string
     if (seen.rpc === 'initialize') return json(response, answerOf(seen.id, INIT))
     if (seen.method === 'GET') return void response.writeHead(405).end()
     if (seen.id === undefined) return void response.writeHead(202).end()
-    events(response, `data: ${answerOf(seen.id, '{"tools":[]}')}\n\n`)
+    events(response, `data: ${answerOf(seen.id, seen.rpc === 'tools/list' ? TOOLS : '{"content":[]}')}\n\n`)
     response.end()
   })
   state.audience = service.url.origin
@@ -390,14 +391,16 @@ describe('mcps-proxy --url', () => {
     const { google, run, spawned } = await started(t)
     const { client } = spawned
     await client.open()
-    const lists = await Promise.all([1, 2, 3].map(() => client.request('tools/list')))
+    const lists = await Promise.all([1, 2, 3].map(() => client.call('work')))
     for (const { value, text } of lists) assert.notEqual(at(value, 'result'), undefined, text)
     assert.equal(google.given.length, 1)
     google.keys = newKeys()
-    const names = await client.request('resources/list')
-    assert.notEqual(names, undefined)
+    // The keys were rotated: our token is refused, and another one is good.
+    assert.notEqual(at((await client.call('work')).value, 'result'), undefined)
+    assert.equal(google.given.length, 2)
     run.state.refuseNext = 1
-    assert.notEqual(at((await client.request('ping')).value, 'result'), undefined)
+    assert.notEqual(at((await client.call('work')).value, 'result'), undefined)
+    assert.equal(google.given.length, 3)
     assertSecret(spawned, google)
   })
 
@@ -411,6 +414,8 @@ describe('mcps-proxy --url', () => {
     assert.equal(at(heard.value, 'error', 'data', 'status'), 401)
     run.state.refuseNext = 0
     run.state.page = '403'
+    const forbidden = await spawned.client.call('anything')
+    assert.match(textAt(forbidden.value, 'error', 'message'), /HTTP 403\); give .* roles\/run\.invoker/)
     assertSecret(spawned, google)
   })
 
@@ -418,17 +423,19 @@ describe('mcps-proxy --url', () => {
     const { google, spawned } = await started(t)
     google.lifeSeconds = 2
     await spawned.client.open()
-    await spawned.client.request('tools/list')
+    await spawned.client.call('work')
     await new Promise((resolve) => setTimeout(resolve, 2100))
     const before = google.given.length
-    await spawned.client.request('tools/list')
-    assert.ok(google.given.length >= before)
+    const heard = await spawned.client.call('work')
+    assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
+    assert.ok(google.given.length > before)
     assertSecret(spawned, google)
   })
 
   test('a custom audience', async (t) => {
     const { google, spawned } = await started(t, ['--audience', 'https://custom'])
     await spawned.client.open()
+    await spawned.client.call('work')
     const [token = ''] = google.given
     assert.equal(at(verified(token, google.keys), 'aud'), 'https://custom')
   })

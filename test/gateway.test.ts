@@ -269,27 +269,30 @@ describe('a gateway that may be reached from elsewhere', () => {
 
 describe('closing', () => {
   test('lets a call finish and takes no other', { timeout: 20_000 }, async (t) => {
-    const { port, close } = await gateway(t, { default: schema({ every: { ...everything, prefix: false } }) })
-    await send(port, { body: message('tools/list', 1) })
+    const opened = await gateway(t, { default: schema({ every: { ...everything, prefix: false } }) })
+    await send(opened.port, { body: message('tools/list', 1) })
     const params = { name: 'trigger-long-running-operation', arguments: { duration: 0.6, steps: 1 } }
-    const running = send(port, { body: message('tools/call', 1, params) })
+    const running = send(opened.port, { body: message('tools/call', 1, params) })
     await delay(200)
-    const closed = close(5000)
-    await assert.rejects(send(port, { body: message('ping', 1) }))
+    const closed = opened.close(5000)
+    await assert.rejects(send(opened.port, { body: message('ping', 1) }))
     assert.match((await running).body, /operation completed/)
     await closed
   })
 
   test('answers a call that takes too long, and ends its sessions', { timeout: 20_000 }, async (t) => {
-    const { port, close } = await gateway(t, { default: schema({ it: itServer({}, { prefix: false }) }) })
+    const opened = await gateway(t, { default: schema({ it: itServer({}, { prefix: false }) }) })
     const headers = await handshake(port)
-    const listening = await open(port, {
+    const listening = await open(opened.port, {
       method: 'GET',
       headers: { ...headers, accept: 'text/event-stream' },
     })
-    const running = send(port, { body: message('tools/call', 1, { name: 'never', arguments: {} }), headers })
+    const running = send(opened.port, {
+      body: message('tools/call', 1, { name: 'never', arguments: {} }),
+      headers,
+    })
     await delay(400)
-    const closed = close(100)
+    const closed = opened.close(100)
     const { body } = await running
     const [answer] = events(body).slice(-1)
     assert.match(answer?.data ?? body, /shutting down/)

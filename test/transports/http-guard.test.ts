@@ -271,8 +271,9 @@ describe('pages of the web', () => {
   })
 })
 
+const ownerOfSecret = (token: string): string | undefined => (token === 'secret' ? 'me' : undefined)
+
 describe('a token', () => {
-  const principalOf = (token: string): string | undefined => (token === 'secret' ? 'me' : undefined)
   const rows: [string | undefined, number][] = [
     ['Bearer secret', 200],
     ['bearer   secret', 200],
@@ -285,7 +286,7 @@ describe('a token', () => {
     [undefined, 401],
   ]
   async function withToken(scope: Scope): Promise<Front> {
-    return front(scope, { principalOf })
+    return front(scope, { principalOf: ownerOfSecret })
   }
   test('is asked for before the body is read', async (t) => {
     const { port, sessions } = await withToken(t)

@@ -159,7 +159,7 @@ describe('one request without a session', () => {
     const [frame] = session?.received ?? []
     assert.ok(frame?.kind === 'request')
     session?.answer(frame.id, '{}')
-    await until(() => session?.closed === true)
+    await until(() => sessions.every(({ closed }) => closed))
     assert.deepEqual(failures, [])
   })
 })
@@ -242,6 +242,9 @@ describe('bodies', () => {
   })
 })
 
+/** Every token of one letter is somebody's. */
+const ownToken = (token: string): string | undefined => (token.length === 1 ? token : undefined)
+
 describe('a session', () => {
   test('is opened by initialize and named by visible ASCII', async (t) => {
     const { port, sessions } = await front(t)
@@ -265,8 +268,7 @@ describe('a session', () => {
   })
 
   test('belongs to its endpoint and to who opened it', async (t) => {
-    const principalOf = (token: string): string | undefined => (token.length === 1 ? token : undefined)
-    const { port } = await front(t, { principalOf })
+    const { port } = await front(t, { principalOf: ownToken })
     const opened = await send(port, {
       body: message('initialize', 0, { protocolVersion: '2025-06-18' }),
       headers: { authorization: 'Bearer a' },

@@ -208,23 +208,21 @@ describe('a client that reads nothing', () => {
 
 describe('kept events', () => {
   const limits = { eventsMax: 3, bytesMax: 100, totalBytesMax: 150, ageMsMax: 1000 }
-  const sized = (bytes: number): Buffer => Buffer.alloc(bytes)
-
   test('are limited in number, bytes and age, and together', () => {
     let now = 0
     const budget = new EventBudget(limits.totalBytesMax)
     const one = new EventStore(limits, budget, () => now)
     const two = new EventStore(limits, budget, () => now)
-    for (let at = 1; at <= 4; at++) one.add(0, at, sized(10))
+    for (let at = 1; at <= 4; at++) one.add(0, at, Buffer.alloc(10))
     assert.equal(one.after(0, 0).length, 3)
-    one.add(0, 5, sized(100))
+    one.add(0, 5, Buffer.alloc(100))
     assert.deepEqual([one.after(0, 0).length, budget.bytes], [1, 100])
-    one.add(0, 6, sized(101))
+    one.add(0, 6, Buffer.alloc(101))
     assert.equal(one.after(0, 5).length, 0)
     assert.ok(!one.takes(101) && one.takes(100))
-    two.add(0, 1, sized(60))
+    two.add(0, 1, Buffer.alloc(60))
     assert.deepEqual([two.after(0, 0).length, budget.bytes], [0, 100])
-    two.add(0, 2, sized(50))
+    two.add(0, 2, Buffer.alloc(50))
     assert.deepEqual([two.after(0, 0).length, budget.bytes], [1, 150])
     now = 1001
     one.sweep()

@@ -35,7 +35,7 @@ export interface Scripted {
 
 export type Handler = (seen: Seen, response: ServerResponse, request: IncomingMessage) => void
 
-export async function scripted(scope: Scope, handler: Handler, { raw = false } = {}): Promise<Scripted> {
+export async function scripted(scope: Scope, handler: Handler, { raw = false }: { readonly raw?: boolean } = {}): Promise<Scripted> {
   const seen: Seen[] = []
   const sockets = new Set<Socket>()
   const server = createServer((request, response) => {
