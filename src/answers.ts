@@ -30,7 +30,7 @@ export class Answers {
   }
 
   /** The request belongs to the batch; false when its id is in use, which the batch then says. */
-  expect(id: RequestId, batch: BatchReply, calls: ReadonlyMap<RequestId, unknown>): boolean {
+  expect(id: RequestId, batch: BatchReply, calls: { has(key: RequestId): boolean }): boolean {
     const key = canonical(id)
     if (!calls.has(key) && this.#batches.expect(key, batch)) return true
     batch.add(this.refusal(id, idInUse(id)))

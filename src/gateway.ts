@@ -7,6 +7,7 @@ import type { Serving } from './listener.js'
 import type { WireTap } from './jsonrpc/wire-tap.js'
 import { type Proxy, type ProxyOptions, createProxy } from './proxy.js'
 import { type ServedSchemas, serveSchemas } from './serving.js'
+import { realRuntime } from './runtime.js'
 import { defaultHttpLimits } from './transports/http-front/limits.js'
 
 export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
@@ -54,6 +55,7 @@ function listen(
   proxies: ReadonlyMap<string, Proxy>,
 ): Promise<Serving> {
   const { server, source } = config
+  const session = options.limits?.session
   const schemas: ServedSchemas = new Map([...config.schemas.keys()].map((name) => [name, proxies.get(name)]))
   return serveSchemas(schemas, options.name ?? server.name, {
     host: options.host ?? server.host,
@@ -62,8 +64,12 @@ function listen(
     allowUnauthenticated: options.allowUnauthenticated ?? false,
     allowedHosts: options.allowedHosts ?? [],
     cors: server.cors,
-    limits: defaultHttpLimits,
+    limits: {
+      ...defaultHttpLimits,
+      ...(session && { frame: session.frame, bodyBytesMax: session.ndjson.lineBytesMax }),
+    },
     log: options.log ?? (() => undefined),
+    runtime: options.runtime ?? realRuntime,
     source,
   })
 }

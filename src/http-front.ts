@@ -13,11 +13,11 @@ import {
   sessionNotFound,
   transportRefused,
 } from './mcp/error-codes.js'
-import type { HttpRoutes } from './transports/http-front/endpoint.js'
+import type { HttpRoutes, HttpSurroundings } from './transports/http-front/endpoint.js'
 import { isLoopback } from './transports/http-front/host.js'
 import type { RefusalKind, Wording } from './transports/http-front/refusal.js'
 import { HttpServer } from './transports/http-server.js'
-import type { LogSink } from './upstream/host.js'
+import type { LogSink, Runtime } from './upstream/host.js'
 
 export interface FrontOptions {
   readonly host: string
@@ -28,6 +28,7 @@ export interface FrontOptions {
   readonly allowUnauthenticated: boolean
   readonly limits: HttpLimits
   readonly log: LogSink
+  readonly runtime: Runtime
   /** What a message calls the configuration. */
   readonly source: string
 }
@@ -38,10 +39,15 @@ export interface FrontOptions {
  * @throws ConfigError when it would be open to the network without a token
  */
 export function createFront(options: FrontOptions, routes: HttpRoutes): HttpServer {
-  const { host, port, allowedHosts, cors, token, limits, log } = options
+  const { host, port, allowedHosts, cors, token, limits, log, runtime } = options
   if (token === undefined && !isLoopback(host) && !options.allowUnauthenticated) throw needsToken(options)
   const principalOf = token === undefined ? undefined : bearerOf(token)
-  const around = { newId, now: () => performance.now(), failed: (error: unknown) => complain(log, error) }
+  const around: HttpSurroundings = {
+    newId,
+    now: () => runtime.now(),
+    setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
+    failed: (error) => complain(log, error),
+  }
   return new HttpServer({ host, port, allowedHosts, cors, principalOf, limits, wording, around }, routes)
 }
 

@@ -32,7 +32,7 @@ export interface HttpServerOptions {
  */
 export function httpServer(options: HttpServerOptions = {}): Listener {
   return {
-    serve: async (proxy, name, log) => {
+    serve: async (proxy, { name, log, runtime }) => {
       const [{ serveSchemas }, { defaultHttpLimits }] = await Promise.all([
         import('./serving.js'),
         import('./transports/http-front/limits.js'),
@@ -46,6 +46,7 @@ export function httpServer(options: HttpServerOptions = {}): Listener {
         cors: { ...noPages, ...options.cors },
         limits: { ...defaultHttpLimits, ...options.limits },
         log,
+        runtime,
         source: 'httpServer',
       })
     },

@@ -2,13 +2,21 @@
 
 import type { Connection } from './jsonrpc/connection.js'
 import type { HttpAttached } from './transports/http-front/endpoint.js'
-import type { LogSink } from './upstream/host.js'
+import type { LogSink, Runtime } from './upstream/host.js'
 import type { UpstreamStatus } from './upstream/upstream.js'
 
 /** What a front needs of a proxy. */
 export interface ServedProxy {
   attach(connection: Connection): Promise<HttpAttached>
   status(): UpstreamStatus[]
+}
+
+/** What a front shares with the proxy it serves. */
+export interface ServingParts {
+  /** What the proxy is called towards clients. */
+  readonly name: string
+  readonly log: LogSink
+  readonly runtime: Runtime
 }
 
 /** A front that listens. */
@@ -24,6 +32,5 @@ export interface Serving {
 
 /** Serves a proxy to many clients; `httpServer` makes one. */
 export interface Listener {
-  /** `name` is what the proxy is called towards clients. */
-  serve(proxy: ServedProxy, name: string, log: LogSink): Promise<Serving>
+  serve(proxy: ServedProxy, around: ServingParts): Promise<Serving>
 }

@@ -149,7 +149,8 @@ class PooledProxy implements Proxy {
   }
 
   async serve(listener: Listener): Promise<Serving> {
-    const serving = await listener.serve(this, this.#identity.name, this.#log)
+    const { name } = this.#identity
+    const serving = await listener.serve(this, { name, log: this.#log, runtime: this.#runtime })
     this.#serving.add(serving)
     return serving
   }

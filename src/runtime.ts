@@ -8,6 +8,7 @@ const DELAY_MAX_MS = 2 ** 31 - 1
 
 export const realRuntime: Runtime = {
   now: () => performance.now(),
+  wallNow: () => Date.now(),
   setTimer: (delayMs, fire) => {
     const timer = setTimeout(fire, Math.min(delayMs, DELAY_MAX_MS))
     return { cancel: () => clearTimeout(timer) }

@@ -23,7 +23,7 @@ export async function serveSchemas(
   name: string,
   options: FrontOptions,
 ): Promise<Serving> {
-  const pages = new Pages(schemas)
+  const pages = new Pages(schemas, () => options.runtime.now())
   const routes = new Routes({
     endpoints: endpointsOf(schemas),
     name,
@@ -51,10 +51,13 @@ class Pages {
   /** Known once the front listens, and nobody asks before. */
   address: HttpAddress | undefined
   readonly #schemas: ServedSchemas
-  readonly #startedMs = performance.now()
+  readonly #now: () => number
+  readonly #startedMs: number
 
-  constructor(schemas: ServedSchemas) {
+  constructor(schemas: ServedSchemas, now: () => number) {
     this.#schemas = schemas
+    this.#now = now
+    this.#startedMs = now()
   }
 
   health(): string {
@@ -70,6 +73,6 @@ class Pages {
   }
 
   get #uptimeMs(): number {
-    return performance.now() - this.#startedMs
+    return this.#now() - this.#startedMs
   }
 }

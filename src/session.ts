@@ -7,6 +7,7 @@ import { Answers } from './answers.js'
 import type { BatchReply } from './batch-reply.js'
 import { Flow } from './flow.js'
 import { splitBatch } from './jsonrpc/batch.js'
+import { BriefMap } from './jsonrpc/brief-map.js'
 import type { Connection } from './jsonrpc/connection.js'
 import { FrameError, type TransportError } from './jsonrpc/errors.js'
 import { type NotificationFrame, type RequestFrame, type ResponseFrame, readFrame } from './jsonrpc/frame.js'
@@ -31,7 +32,7 @@ export class Session implements PeerOwner<Question> {
   readonly #parts: SessionParts
   readonly #peer: Peer<Question>
   readonly #port: SessionPort
-  readonly #calls = new Map<RequestId, Call>()
+  readonly #calls = new BriefMap<RequestId, Call>()
   readonly #flow: Flow
   readonly #answers: Answers
   /** Calls that wait for the answer to `initialize`; undefined when none is being made. */
@@ -40,7 +41,7 @@ export class Session implements PeerOwner<Question> {
   #draining: { exitCode: number; readonly timer: Timer } | undefined
   #ended: (end: SessionEnd) => void = () => {}
   readonly #settled = (call: Call, outcome: Outcome): void => {
-    this.#calls.delete(call.key)
+    this.#calls.take(call.key)
     this.#answers.settle(call.frame.id, outcome)
     if (this.#draining !== undefined) this.#closeWhenIdle()
   }
@@ -216,8 +217,8 @@ export class Session implements PeerOwner<Question> {
     const span = frame.params.members.span('requestId')
     if (span === undefined) return
     const text = frame.line.toString('utf8', span.start, span.end)
-    for (const [key, call] of this.#calls) {
-      if (key === text || call.frame.id === text) return call.cancel(frame)
+    for (const call of this.#calls.values()) {
+      if (call.key === text || call.frame.id === text) return call.cancel(frame)
     }
   }
 

@@ -34,7 +34,7 @@ const layers: readonly Layer[] = [
   {
     files: ['src/upstream/'],
     project: ['src/jsonrpc/', 'src/mcp/', 'src/transports/'],
-    modules: ['node:child_process', 'node:stream', 'p-queue'],
+    modules: ['google-auth-library', 'node:child_process', 'node:stream', 'p-queue'],
   },
   // A program of its own, which happens to be shipped with the proxy.
   { files: ['src/servers/'], project: [], modules: ['node:events', 'node:fs'] },
@@ -83,6 +83,8 @@ const layers: readonly Layer[] = [
       'src/head-start.ts',
       'src/log.ts',
       'src/nearest.ts',
+      // One server in place of a configuration.
+      'src/remote.ts',
       'src/version.ts',
     ],
     modules: ['mri', 'node:os', 'node:path', 'node:process'],
@@ -108,6 +110,7 @@ const homes: Readonly<Record<string, string>> = {
   mri: 'src/cli/tokens.ts',
   'node:child_process': 'src/upstream/spawn.ts',
   'p-queue': 'src/upstream/slots.ts',
+  'google-auth-library': 'src/upstream/google-id-token.ts',
 }
 
 function fits(path: string, pattern: string): boolean {
@@ -296,7 +299,12 @@ const confined: readonly Confined[] = [
     what: 'the wire tap is fed below every edit, where bytes are read and written',
     among: 'bare',
     pattern: /#sink\?\.wire\?\.\(/,
-    places: { 'src/transports/ndjson.ts': 'streams', 'src/transports/memory.ts': 'memory' },
+    places: {
+      'src/transports/ndjson.ts': 'streams',
+      'src/transports/memory.ts': 'memory',
+      'src/transports/http-front/inbox.ts': 'bodies and events',
+      'src/transports/http-client/arrivals.ts': 'bodies and events',
+    },
   },
   {
     what: 'our stdout',
@@ -328,6 +336,7 @@ const confined: readonly Confined[] = [
       'src/runtime.ts': 'the real clock',
       'src/log.ts': 'the time of a log record; a test gives its own',
       'src/record.ts': 'the date in the header of a recording',
+      'src/serving.ts': 'the time of day on the page of health',
       'src/servers/time.ts': 'what it is for',
     },
   },

@@ -26,12 +26,14 @@ describe('the command line', () => {
   const stdio = {
     kind: 'stdio',
     schema: 'default',
+    remote: undefined,
     config: undefined,
     record: undefined,
     timeoutMs: undefined,
     logLevel: undefined,
     silent: false,
   }
+  const remote = { url: '', google: false, audience: undefined, impersonate: undefined }
   const replay: ReplayCommand = {
     kind: 'replay',
     files: ['a.jsonl'],
@@ -76,7 +78,16 @@ describe('the command line', () => {
     ['replay --help', { kind: 'help' }],
     ['--version', { kind: 'version' }],
     ['-V', { kind: 'version' }],
-    ['--url https://h/mcp', { kind: 'unserved', asked: '--url' }],
+    ['--url https://h/mcp', { ...stdio, remote: { ...remote, url: 'https://h/mcp' } }],
+    [
+      '--url https://h.run.app/mcp',
+      { ...stdio, remote: { ...remote, url: 'https://h.run.app/mcp', google: true } },
+    ],
+    ['--url https://h.run.app --auth none', { ...stdio, remote: { ...remote, url: 'https://h.run.app' } }],
+    [
+      '--url https://h --audience https://a --impersonate-service-account x@y',
+      { ...stdio, remote: { url: 'https://h', google: true, audience: 'https://a', impersonate: 'x@y' } },
+    ],
   ]
   for (const [line, want] of cases)
     test(line === '' ? 'nothing' : line, () => assert.deepEqual(parseArguments(words(line)), want))
@@ -154,7 +165,7 @@ describe('the help', () => {
   for (const part of [
     '--stdio --schema=workspace',
     'replay FILE.jsonl',
-    'stdio only',
+    '--url https://SERVICE.run.app/mcp',
     '$MCPS_PROXY_CONFIG',
     'Exit codes',
   ])
@@ -260,7 +271,7 @@ describe('the program', () => {
   })
 
   const mistakes: [string[], RegExp][] = [
-    [['--url', 'http://h'], /--url is not in this version/],
+    [['--url', 'ftp://h'], /--url is "ftp:\/\/h"; it must be like https:/],
     [['--stdio', '--http'], /cannot be used together/],
     [['--schema', 'x'], /--schema works only with --stdio/],
     [['--stdoi'], /unknown option --stdoi; did you mean --stdio\?/],

@@ -10,7 +10,7 @@ import { findGoogleCredentials, noCredentials } from '../src/upstream/google-id-
 import { IdTokenCredentials } from '../src/upstream/id-token-credentials.js'
 import { at, parsed, textAt } from './integration/support/json.js'
 import { cli } from './integration/support/programs.js'
-import { type Spawned, scratch, spawnProgram } from './integration/support/spawned.js'
+import { type Spawned, scratch, spawnProgram, spawnProxy } from './integration/support/spawned.js'
 import { type Scope, type Seen, answerOf, events, json, scripted } from './transports/support/scripted.js'
 
 const ACCOUNT = 'invoker@project.iam.gserviceaccount.com'
@@ -152,7 +152,11 @@ class Google {
 
 /** Lets in whoever brings a good token, as the front of Cloud Run does. */
 async function cloudRun(scope: Scope, google: Google, audiences: readonly string[] = []) {
-  const state = { audience: '', refuseNext: 0, page: undefined as string | undefined }
+  const state: { audience: string; refuseNext: number; page: string | undefined } = {
+    audience: '',
+    refuseNext: 0,
+    page: undefined,
+  }
   const service = await scripted(scope, (seen, response) => {
     const header = seen.headers['x-serverless-authorization'] ?? seen.headers.authorization ?? ''
     const claims = verified(String(header).replace(/^Bearer /, ''), google.keys)
@@ -252,6 +256,34 @@ function rerouted(google: Google): typeof fetch {
 
 const nowhere = { HOME: '/nonexistent', METADATA_SERVER_DETECTION: 'none' }
 
+const token = (exp: number): string => `h.${encoded({ exp })}.${randomUUID()}`
+
+/** The metadata server is what needs no file. */
+async function started(t: Scope, args: readonly string[] = []) {
+  const google = await new Google().start(t)
+  const run = await cloudRun(t, google, ['https://custom'])
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: '/nonexistent',
+    GCE_METADATA_HOST: new URL(google.url).host,
+    METADATA_SERVER_DETECTION: 'assume-present',
+  }
+  const spawned = spawnProgram(
+    t,
+    process.execPath,
+    [cli, '--url', run.url.href, '--auth', 'google', '--verbose', ...args],
+    { env },
+  )
+  return { google, run, spawned }
+}
+
+function assertSecret({ stderr, client }: Spawned, google: Google): void {
+  const all = stderr + client.heard.map(({ text }) => text).join('\n')
+  for (const token of google.given)
+    assert.equal(all.includes(token) || all.includes(token.split('.')[2] ?? token), false)
+  assert.equal(all.includes('CANARY'), false)
+}
+
 describe('ID tokens', () => {
   for (const kind of ['service_account', 'authorized_user', 'external_account']) {
     test(kind, async (t) => {
@@ -333,8 +365,6 @@ describe('ID tokens', () => {
 })
 
 describe('the current token', () => {
-  const token = (exp: number): string => `h.${encoded({ exp })}.${randomUUID()}`
-
   test('one fetch for all that wait, renewed before its end, and after a refusal', async () => {
     let now = 0
     let fetched = 0
@@ -361,32 +391,6 @@ describe('the current token', () => {
 })
 
 describe('mcps-proxy --url', () => {
-  /** The metadata server is what needs no file. */
-  async function started(t: Scope, args: readonly string[] = []) {
-    const google = await new Google().start(t)
-    const run = await cloudRun(t, google, ['https://custom'])
-    const env = {
-      PATH: process.env['PATH'],
-      HOME: '/nonexistent',
-      GCE_METADATA_HOST: new URL(google.url).host,
-      METADATA_SERVER_DETECTION: 'assume-present',
-    }
-    const spawned = spawnProgram(
-      t,
-      process.execPath,
-      [cli, '--url', run.url.href, '--auth', 'google', '--verbose', ...args],
-      { env },
-    )
-    return { google, run, spawned }
-  }
-
-  function assertSecret({ stderr, client }: Spawned, google: Google): void {
-    const all = stderr + client.heard.map(({ text }) => text).join('\n')
-    for (const token of google.given)
-      assert.equal(all.includes(token) || all.includes(token.split('.')[2] ?? token), false)
-    assert.equal(all.includes('CANARY'), false)
-  }
-
   test('a token for the origin, one for all calls, and one more on a 401', async (t) => {
     const { google, run, spawned } = await started(t)
     const { client } = spawned
@@ -404,7 +408,7 @@ describe('mcps-proxy --url', () => {
     assertSecret(spawned, google)
   })
 
-  test('401 for ever, then 403: surfaced, with what to do', async (t) => {
+  test('401 for ever: surfaced, with what to do', async (t) => {
     const { google, run, spawned } = await started(t)
     run.state.refuseNext = Number.MAX_SAFE_INTEGER
     await spawned.client.open()
@@ -412,10 +416,17 @@ describe('mcps-proxy --url', () => {
     assert.equal(at(heard.value, 'error', 'code'), -32603, heard.text)
     assert.match(textAt(heard.value, 'error', 'message'), /refused the ID token \(HTTP 401\); check that/)
     assert.equal(at(heard.value, 'error', 'data', 'status'), 401)
-    run.state.refuseNext = 0
+    assertSecret(spawned, google)
+  })
+
+  test('403: surfaced, with what to do, and not tried with another token', async (t) => {
+    const { google, run, spawned } = await started(t)
     run.state.page = '403'
-    const forbidden = await spawned.client.call('anything')
-    assert.match(textAt(forbidden.value, 'error', 'message'), /HTTP 403\); give .* roles\/run\.invoker/)
+    await spawned.client.open()
+    const heard = await spawned.client.call('anything')
+    assert.match(textAt(heard.value, 'error', 'message'), /HTTP 403\); give .* roles\/run\.invoker/)
+    assert.equal(at(heard.value, 'error', 'data', 'body'), 'Error: Forbidden')
+    assert.equal(google.given.length, 1)
     assertSecret(spawned, google)
   })
 
@@ -438,6 +449,31 @@ describe('mcps-proxy --url', () => {
     await spawned.client.call('work')
     const [token = ''] = google.given
     assert.equal(at(verified(token, google.keys), 'aud'), 'https://custom')
+  })
+
+  test('an Authorization of the configuration goes to the application, the token beside it', async (t) => {
+    const google = await new Google().start(t)
+    const run = await cloudRun(t, google)
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: '/nonexistent',
+      GCE_METADATA_HOST: new URL(google.url).host,
+      METADATA_SERVER_DETECTION: 'assume-present',
+    }
+    const entry = {
+      url: run.url.href,
+      headers: { Authorization: 'Bearer CANARY-app' },
+      auth: { type: 'google' },
+    }
+    const spawned = spawnProxy(t, { svc: entry }, { env, args: ['--verbose'] })
+    await spawned.client.open()
+    const heard = await spawned.client.call('svc__work')
+    assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
+    for (const { headers } of run.seen) {
+      assert.equal(headers.authorization, 'Bearer CANARY-app')
+      assert.equal(headers['x-serverless-authorization'], `Bearer ${google.given[0]}`)
+    }
+    assertSecret(spawned, google)
   })
 
   test('no credentials: said before stdin is read, with a remedy', async (t) => {

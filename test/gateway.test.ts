@@ -1,6 +1,7 @@
 // The gateway with real servers behind it and clients that others wrote.
 
 import assert from 'node:assert/strict'
+import { type Socket, connect, createServer } from 'node:net'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -115,6 +116,50 @@ describe('three clients that others wrote', () => {
     assert.equal(answer.status, 404)
   })
 })
+
+/** A way to a port that can be cut. */
+async function relay(scope: Scope, port: number): Promise<{ port: number; cut: () => void }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => sockets.delete(socket))
+    }
+    near.pipe(far).pipe(near)
+  })
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy()
+  }
+  scope.after(() => {
+    server.close()
+    cut()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  return { port: address.port, cut }
+}
+
+test(
+  'a client whose connections are cut in the middle of a call gets its answer',
+  { timeout: 30_000 },
+  async (t) => {
+    const servers = schema({ every: { ...everything, prefix: false } })
+    // Through the relay the port is another one.
+    const opened = await gateway(t, { default: servers }, {}, { allowedHosts: ['127.0.0.1'] })
+    const { port, cut } = await relay(t, opened.port)
+    const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`))
+    const client = new Client({ name: 'eve', version: '1' })
+    await client.connect(transport)
+    t.after(() => client.close())
+    const calling = call(client, 'trigger-long-running-operation', { duration: 1.5, steps: 3 })
+    await delay(700)
+    cut()
+    assert.match(await calling, /operation completed/)
+  },
+)
 
 describe('the pages of a gateway', () => {
   const schemas = {
@@ -282,7 +327,7 @@ describe('closing', () => {
 
   test('answers a call that takes too long, and ends its sessions', { timeout: 20_000 }, async (t) => {
     const opened = await gateway(t, { default: schema({ it: itServer({}, { prefix: false }) }) })
-    const headers = await handshake(port)
+    const headers = await handshake(opened.port)
     const listening = await open(opened.port, {
       method: 'GET',
       headers: { ...headers, accept: 'text/event-stream' },
@@ -299,6 +344,15 @@ describe('closing', () => {
     await read(listening)
     await closed
   })
+})
+
+test('a session that says exit is over, and nothing else is', async (t) => {
+  const { port } = await gateway(t, { default: schema({ Time: time }) })
+  const headers = await handshake(port)
+  assert.match((await send(port, { body: message('shutdown', 1), headers })).body, /"result":\{\}/)
+  assert.equal((await send(port, { body: message('notifications/exit'), headers })).status, 202)
+  assert.equal((await send(port, { body: message('ping', 2), headers })).status, 404)
+  assert.equal((await send(port, { body: message('ping', 2) })).status, 200)
 })
 
 test('a library user serves a proxy on HTTP', async (t) => {

@@ -2,10 +2,10 @@
 
 import type { LogLevel } from '../log.js'
 import { nearest } from '../nearest.js'
+import type { RemoteServer } from '../remote.js'
 import { options, spelled } from './options.js'
 import type { Mode } from './options.js'
 import { mistakeInRemote, remoteOf } from './remote-options.js'
-import type { RemoteServer } from './remote-options.js'
 import type { ServeOptions } from './surroundings.js'
 import { readTokens, usage } from './tokens.js'
 import type { Tokens, Usage } from './tokens.js'
@@ -50,8 +50,6 @@ export type Command =
   | ReplayCommand
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
-  /** Something that other versions do. */
-  | { readonly kind: 'unserved'; readonly asked: string }
   | Usage
 
 const subCommands: readonly string[] = ['stdio', 'http', 'replay']
@@ -80,9 +78,9 @@ function asksFor(tokens: Tokens, mode: 'stdio' | 'http'): boolean {
 function modeOf(tokens: Tokens): Mode | undefined {
   if (tokens.values.has('check')) return 'check'
   if (subCommandOf(tokens) === 'replay') return 'replay'
-  if (tokens.values.has('url') && !asksFor(tokens, 'http')) return 'url'
   if (asksFor(tokens, 'stdio')) return 'stdio'
-  return asksFor(tokens, 'http') ? 'http' : undefined
+  if (asksFor(tokens, 'http')) return 'http'
+  return tokens.values.has('url') ? 'url' : undefined
 }
 
 function mistakeInModes(tokens: Tokens): Usage | undefined {

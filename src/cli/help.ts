@@ -23,8 +23,8 @@ Modes
             POST /mcp is the schema "default", POST /api/NAME/mcp any other; GET / names all paths.
             Listens on this machine only. Any other --host needs a token (server.token in the
             configuration, or $MCPS_PROXY_TOKEN) or --allow-unauthenticated.
-  --url     Serves one remote server on stdin and stdout, under its own names. For a Cloud Run service
-            behind IAM every request carries an ID token from Application Default Credentials.
+  --url     Serves one remote server on stdin and stdout, under its own names. For a service behind
+            Google's IAM every request carries an ID token from Application Default Credentials.
 
 Schemas
   A schema is a named group of servers in the configuration. Without --schema it is "default",

@@ -26,7 +26,7 @@ function valued(name: string, value: string, about: string, more: Partial<Option
 }
 
 export const options: readonly Option[] = [
-  option('stdio', 'Serve one schema on stdin and stdout', { modes: ['stdio', 'url', 'check'] }),
+  option('stdio', 'Serve one schema on stdin and stdout', { modes: ['stdio', 'check'] }),
   valued('schema', 'NAME', 'The schema to serve (default: "default"); only with --stdio', {
     modes: ['stdio', 'check'],
   }),
@@ -57,13 +57,13 @@ export const options: readonly Option[] = [
   }),
   option('help', 'Show this help', { aliases: ['h'] }),
   option('version', 'Show the version', { aliases: ['V'] }),
-  valued('url', 'URL', 'Serve this one remote server on stdin and stdout; or the server to replay against', {
+  valued('url', 'URL', 'Serve this remote server on stdin and stdout, or replay against it', {
     modes: ['url', 'replay'],
   }),
-  valued('auth', 'HOW', 'auto, google (an ID token with every request) or none; only with --url', {
+  valued('auth', 'HOW', 'auto, google (send ID tokens) or none; only with --url', {
     modes: ['url'],
   }),
-  valued('audience', 'URL', 'The audience of the ID tokens (default: the origin of the url)', {
+  valued('audience', 'URL', 'Audience of the ID tokens (default: the origin of the url)', {
     modes: ['url'],
   }),
   valued('impersonate-service-account', 'EMAIL', 'Get the ID tokens as this service account', {

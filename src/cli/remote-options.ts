@@ -1,16 +1,8 @@
 // What the command line says about one remote server (--url).
 
+import type { RemoteServer } from '../remote.js'
 import { usage } from './tokens.js'
 import type { Tokens, Usage } from './tokens.js'
-
-/** One server on the network, to be served on stdin and stdout. */
-export interface RemoteServer {
-  readonly url: string
-  /** Whether ID tokens of Google's are sent. */
-  readonly google: boolean
-  readonly audience: string | undefined
-  readonly impersonate: string | undefined
-}
 
 const ways: readonly string[] = ['auto', 'google', 'none']
 

@@ -31,8 +31,6 @@ export function replyTo(
       return { exitCode: 0, stream: 'stdout', text: `${version}\n` }
     case 'check':
       return { stream: 'stdout', ...checkConfig(command, process.env) }
-    case 'unserved':
-      return { exitCode: usageMistake, stream: 'stderr', text: unservedText(command.asked, program) }
     case 'usage':
       break
   }
@@ -41,13 +39,6 @@ export function replyTo(
 
 function usageText({ problem, hint }: Usage, program: string): string {
   return `${program}: ${escapeText(hint === '' ? problem : `${problem}; ${hint}`)}\n`
-}
-
-function unservedText(asked: string, program: string): string {
-  return `${program}: ${asked} is not in this version
-Start it with: ${program} --stdio
-More: ${program} --help
-`
 }
 
 /** Why a start or a run failed. */

@@ -50,7 +50,7 @@ async function configOf(
   { program }: Invocation,
 ): Promise<Configuration> {
   if (remote === undefined) return loadConfig({ path, timeoutMs, nameDefault: program })
-  const { checkCredentials, remoteConfig } = await import('./remote.js')
+  const { checkCredentials, remoteConfig } = await import('../remote.js')
   const config = remoteConfig(remote, timeoutMs, program)
   await checkCredentials(selectSchema(config, schema))
   return config

@@ -7,6 +7,7 @@
 // id is lent as long as it is free and every writer would echo it unchanged, so
 // that nothing has to be edited.
 
+import { BriefMap } from './brief-map.js'
 import { type MintedId, type RequestId, canonical, isCanonical, numericId } from './request-id.js'
 
 /** How many given-up ids are remembered, so that a late answer finds no other request. */
@@ -14,7 +15,7 @@ const RETIRED_MAX = 1024
 
 /** Requests sent to a peer that has not answered them yet. */
 export class Inflight<E> {
-  readonly #entries = new Map<RequestId, E>()
+  readonly #entries = new BriefMap<RequestId, E>()
   readonly #retired = new Set<RequestId>()
   readonly #inflightMax: number
   #last = 0
@@ -42,11 +43,11 @@ export class Inflight<E> {
 
   /** The entry that an answer with this id settles; gone afterwards. */
   take(id: RequestId): E | undefined {
-    const key = this.#entries.has(id) ? id : canonical(id)
-    const entry = this.#entries.get(key)
-    this.#entries.delete(key)
+    const entry = this.#entries.take(id)
+    if (entry !== undefined) return entry
+    const key = canonical(id)
     this.#retired.delete(key)
-    return entry
+    return this.#entries.take(key)
   }
 
   get(id: RequestId): E | undefined {
@@ -55,7 +56,7 @@ export class Inflight<E> {
 
   /** Stops waiting for an answer that may still come. */
   retire(id: RequestId): void {
-    if (!this.#entries.delete(id)) return
+    if (this.#entries.take(id) === undefined) return
     this.#retired.add(id)
     if (this.#retired.size <= RETIRED_MAX) return
     for (const oldest of this.#retired) {
@@ -70,9 +71,7 @@ export class Inflight<E> {
 
   /** Everything that waits, for the one reason why nothing will be answered any more. */
   drain(): E[] {
-    const entries = [...this.#entries.values()]
-    this.#entries.clear()
-    return entries
+    return this.#entries.drain()
   }
 
   #isFree(id: RequestId): boolean {

@@ -3,6 +3,8 @@
 // A token is the requester's own choice, like an id, and like an id it passes
 // unchanged where the connection carries one requester and the token is free.
 
+import { BriefMap } from '../jsonrpc/brief-map.js'
+
 /** Spellings that come back as they went out; `1.0` may come back as `1`. */
 const PLAIN = /^(?:0|-?[1-9][0-9]{0,14}|"[\x20\x21\x23-\x5b\x5d-\x7e]*")$/
 
@@ -11,7 +13,7 @@ const RETIRED_MAX = 1024
 
 /** Who waits for progress under which token; tokens are raw JSON. */
 export class ProgressTokens<E> {
-  readonly #entries = new Map<string, E>()
+  readonly #entries = new BriefMap<string, E>()
   readonly #retired = new Set<string>()
   #last = 0
 
@@ -28,12 +30,12 @@ export class ProgressTokens<E> {
   }
 
   release(token: string | undefined): void {
-    if (token !== undefined) this.#entries.delete(token)
+    if (token !== undefined) this.#entries.take(token)
   }
 
   /** Stops waiting for progress that may still come. */
   retire(token: string | undefined): void {
-    if (token === undefined || !this.#entries.delete(token)) return
+    if (token === undefined || this.#entries.take(token) === undefined) return
     this.#retired.add(token)
     if (this.#retired.size <= RETIRED_MAX) return
     for (const oldest of this.#retired) {

@@ -5,6 +5,7 @@
 
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { type HttpTimer, repeat } from './http-front/clock.js'
 import { type CorsRules, corsHeaders, preflightHeaders } from './http-front/cors.js'
 import type { HttpRoutes, HttpSurroundings, HttpTarget } from './http-front/endpoint.js'
 import { EventPair } from './http-front/event-pair.js'
@@ -38,6 +39,9 @@ export interface HttpAddress {
   readonly url: string
 }
 
+/** How often connections are looked for that have become idle while the server closes. */
+const IDLE_CHECK_MS = 20
+
 /** An HTTP front; it listens once and closes once. */
 export class HttpServer {
   readonly #options: HttpServerOptions
@@ -46,7 +50,7 @@ export class HttpServer {
   readonly #streamable: Streamable
   readonly #pair: EventPair
   readonly #routes: HttpRoutes
-  readonly #sweeper: NodeJS.Timeout
+  #sweeper: HttpTimer | undefined
   #guard: Guard | undefined
   #stopping = false
 
@@ -59,15 +63,14 @@ export class HttpServer {
     this.#streamable = new Streamable(parts)
     this.#pair = new EventPair(parts)
     this.#server = serverWith(limits, (request, response) => this.#handle(request, response))
-    this.#sweeper = setInterval(() => this.#streamable.clients.sweep(), limits.sweepMs)
-    this.#sweeper.unref()
   }
 
   /** @throws the system's error (`EADDRINUSE`, …) when the address cannot be had */
   async listen(): Promise<HttpAddress> {
     const { host } = this.#options
     const port = await listening(this.#server, host, this.#options.port)
-    const { allowedHosts, principalOf, cors } = this.#options
+    const { allowedHosts, principalOf, cors, limits, around } = this.#options
+    this.#sweeper = repeat(around.setTimer, limits.sweepMs, () => this.#streamable.clients.sweep())
     const hasToken = principalOf !== undefined
     this.#guard = new Guard(
       {
@@ -92,17 +95,18 @@ export class HttpServer {
   /** Ends every session; clients have a moment to take what was said to them. */
   async close(): Promise<void> {
     this.stop()
-    clearInterval(this.#sweeper)
+    this.#sweeper?.cancel()
     this.#streamable.clients.endAll()
     this.#pair.endAll()
     const closed = new Promise<void>((resolve) => this.#server.once('close', resolve))
     if (!this.#server.listening && (await connections(this.#server)) === 0) return
     this.#server.closeIdleConnections()
-    const idle = setInterval(() => this.#server.closeIdleConnections(), 20)
-    const timer = setTimeout(() => this.#server.closeAllConnections(), this.#options.limits.closeWaitMs)
+    const { limits, around } = this.#options
+    const idle = repeat(around.setTimer, IDLE_CHECK_MS, () => this.#server.closeIdleConnections())
+    const last = around.setTimer(limits.closeWaitMs, () => this.#server.closeAllConnections())
     await closed
-    clearInterval(idle)
-    clearTimeout(timer)
+    idle.cancel()
+    last.cancel()
   }
 
   #handle(request: IncomingMessage, response: ServerResponse): void {
@@ -166,7 +170,8 @@ export class HttpServer {
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
-    refuse(request, response, refusal, this.#options.limits.refusedBodyMs)
+    const { limits, around } = this.#options
+    refuse(request, response, refusal, (done) => around.setTimer(limits.refusedBodyMs, done))
   }
 }
 

@@ -41,7 +41,7 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#session = new HttpSession(target, agent)
     this.#departures = new Departures(target.limits.backlogBytesHigh, () => this.#arrivals.drained())
     // To listen is to read.
-    this.#attempts = new Attempts({ ...target, isRead: () => true }, '')
+    this.#attempts = new Attempts({ ...target, retryDelayMs: target.reconnectMs, isRead: () => true }, '')
   }
 
   get congested(): boolean {
@@ -142,6 +142,7 @@ export class SseClientConnection implements Connection, PostOwner {
         status,
         credential: this.#exchange?.credential,
         retryAfter: response.headers['retry-after'],
+        date: response.headers.date,
       }
       if (this.#attempts.afterRefusal(refusal, () => this.#listen())) return
       const isSuccess = status >= 200 && status < 300

@@ -31,6 +31,8 @@ export async function findGoogleCredentials(
   const library = await load()
   const { fetch } = around
   const google = new library.GoogleAuth({
+    // Nobody needs the project; without a name the library would look for it over the network.
+    projectId: 'unused',
     ...(auth.impersonate !== undefined && { scopes: CLOUD_SCOPE }),
     ...(fetch !== undefined && { clientOptions: { transporterOptions: { fetchImplementation: fetch } } }),
   })

@@ -41,6 +41,8 @@ export interface Child {
 export interface Runtime {
   /** Monotonic, in milliseconds. */
   now(): number
+  /** Milliseconds since 1970, as other machines count; may jump. */
+  wallNow(): number
   setTimer(delayMs: number, fire: () => void): Timer
   /** In [0, 1). */
   random(): number

@@ -81,8 +81,7 @@ function credentialsFor(config: HttpServerConfig, runtime: Runtime): HttpCredent
     })
     return (await found)()
   }
-  const clocks = { now: () => runtime.now(), wallNow: () => Date.now() }
-  return new IdTokenCredentials(hasOwn ? 'X-Serverless-Authorization' : 'Authorization', fetch, clocks)
+  return new IdTokenCredentials(hasOwn ? 'X-Serverless-Authorization' : 'Authorization', fetch, runtime)
 }
 
 /** Everything but a call of a tool says or does the same when it is said twice. */

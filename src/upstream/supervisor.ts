@@ -179,13 +179,14 @@ export class Supervisor {
       return
     }
     this.#state = 'waiting'
-    // Nobody but the user can mend credentials: only a call makes the next attempt.
-    if (restart && this.#failure?.reason !== 'unauthorized') this.#scheduleRestart()
+    if (restart) this.#scheduleRestart()
   }
 
   #scheduleRestart(): void {
     const { delayMs, delayMsMax } = this.#policy
-    const grown = Math.min(delayMs * 2 ** (this.#crashes.length - 1), delayMsMax)
+    // Somebody has to mend credentials first, and a server may lock out whoever tries too often.
+    const isRefused = this.#failure?.reason === 'unauthorized'
+    const grown = isRefused ? delayMsMax : Math.min(delayMs * 2 ** (this.#crashes.length - 1), delayMsMax)
     const jittered = grown * (0.8 + 0.4 * this.#runtime.random())
     this.#restart = this.#runtime.setTimer(jittered, () => {
       if (this.#state === 'waiting') void this.#start().catch(() => {})

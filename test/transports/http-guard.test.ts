@@ -273,6 +273,10 @@ describe('pages of the web', () => {
 
 const ownerOfSecret = (token: string): string | undefined => (token === 'secret' ? 'me' : undefined)
 
+function withToken(scope: Scope): Promise<Front> {
+  return front(scope, { principalOf: ownerOfSecret })
+}
+
 describe('a token', () => {
   const rows: [string | undefined, number][] = [
     ['Bearer secret', 200],
@@ -285,9 +289,6 @@ describe('a token', () => {
     ['secret', 401],
     [undefined, 401],
   ]
-  async function withToken(scope: Scope): Promise<Front> {
-    return front(scope, { principalOf: ownerOfSecret })
-  }
   test('is asked for before the body is read', async (t) => {
     const { port, sessions } = await withToken(t)
     for (const [authorization, status] of rows) {

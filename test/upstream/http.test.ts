@@ -2,6 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { type ChildProcess, spawn } from 'node:child_process'
+import type { ServerResponse } from 'node:http'
 import { resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { type Heard, failure } from '../integration/support/client.js'
@@ -256,4 +257,35 @@ test('the older transport: another origin is refused, and the choice is made by 
     script.seen.slice(0, 2).map(({ method }) => method),
     ['POST', 'GET'],
   )
+})
+
+test('the older transport: a lost event stream is a new session, and calls go on', async (t) => {
+  let stream: ServerResponse | undefined
+  let sessions = 0
+  const script = await scripted(t, (seen, response) => {
+    if (seen.method === 'GET') {
+      stream = response
+      return events(response, `event: endpoint\ndata: /message?s=${++sessions}\n\n`)
+    }
+    response.writeHead(202).end('Accepted')
+    const results: Readonly<Record<string, string>> = {
+      initialize: INIT,
+      'tools/list': TOOLS,
+      'tools/call': '{"content":[]}',
+    }
+    const result = results[String(seen.rpc)]
+    if (result !== undefined) stream?.write(`event: message\ndata: ${answerOf(seen.id, result)}\n\n`)
+  })
+  const entry = { type: 'sse', url: script.url.href, reconnectInterval: 20 }
+  const { attach, proxy } = await libraryProxy(t, { s: entry })
+  const { client } = await attach()
+  await client.open()
+  assert.notEqual(at((await client.call('s__work')).value, 'result'), undefined)
+  stream?.destroy()
+  const streams = (): number => script.seen.filter(({ method }) => method === 'GET').length
+  while (streams() < 2 || proxy.status()[0]?.state !== 'connected')
+    await new Promise((done) => setTimeout(done, 10))
+  const heard = await client.call('s__work')
+  assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
+  assert.equal(script.seen.at(-1)?.url, '/message?s=2')
 })

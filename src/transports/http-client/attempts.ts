@@ -11,7 +11,9 @@ import type { CredentialHeader, HttpTarget } from './options.js'
 export interface RefusedAttempt {
   readonly status: number
   readonly credential: CredentialHeader | undefined
+  /** The headers `Retry-After` and `Date`. */
   readonly retryAfter: string | undefined
+  readonly date: string | undefined
 }
 
 /** Counts the attempts of one message. */
@@ -44,9 +46,9 @@ export class Attempts {
   }
 
   /** Schedules another attempt where one is in order. */
-  afterRefusal({ status, credential, retryAfter }: RefusedAttempt, again: () => void): boolean {
+  afterRefusal({ status, credential, retryAfter, date }: RefusedAttempt, again: () => void): boolean {
     if (status === 401) return this.#renew(credential, again)
-    const wait = retryAfterMs(retryAfter)
+    const wait = retryAfterMs(retryAfter, date)
     const isOffered = wait !== undefined && wait <= this.#target.limits.retryAfterMsMax
     const wasNotTaken = status === 429 || (status === 503 && wait !== undefined)
     const isPassing = status === 502 || status === 503 || status === 504
@@ -95,10 +97,10 @@ export class Attempts {
   }
 }
 
-/** Seconds, or a date (RFC 9110, section 10.2.3). */
-function retryAfterMs(header: string | undefined): number | undefined {
+/** Seconds, or a date (RFC 9110, section 10.2.3), which counts by the clock of the server. */
+function retryAfterMs(header: string | undefined, now: string | undefined): number | undefined {
   if (header === undefined) return undefined
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
-  const date = Date.parse(header)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
+  const waitMs = Date.parse(header) - Date.parse(now ?? '')
+  return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs)
 }

@@ -52,7 +52,7 @@ export function notAMessage(target: HttpTarget, type: string, { status, body }: 
   })
 }
 
-export function unauthorized(target: HttpTarget, status: number, body: string): TransportError {
+function unauthorized(target: HttpTarget, status: number, body: string): TransportError {
   const { message, remedy } = target.refusal(status)
   if (remedy === undefined) return failure('TRANSPORT_AUTH', message)
   return failure('TRANSPORT_AUTH', `${message}; ${remedy}`, { status, body: excerpt(target, body), remedy })

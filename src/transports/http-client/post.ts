@@ -1,6 +1,6 @@
 // One message of ours on its way: the POST that carries it, and what becomes of it.
 
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
@@ -160,12 +160,13 @@ export class HttpPost {
 
   #refused(response: IncomingMessage, status: number): void {
     readExcerpt(response, this.#session.target.limits.excerptBytesMax, (body) => {
-      if (!this.#ended) this.#refusedWith(status, body, response.headers['retry-after'])
+      if (!this.#ended) this.#refusedWith(status, body, response.headers)
     })
   }
 
-  #refusedWith(status: number, body: string, retryAfter: string | undefined): void {
-    const refusal = { status, retryAfter, credential: this.#exchange?.credential }
+  #refusedWith(status: number, body: string, headers: IncomingHttpHeaders): void {
+    const { 'retry-after': retryAfter, date } = headers
+    const refusal = { status, retryAfter, date, credential: this.#exchange?.credential }
     if (this.#attempts.afterRefusal(refusal, () => this.send())) return
     if (this.#isForgotten(status, body)) {
       this.#owner.forgotten(this)

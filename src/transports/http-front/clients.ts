@@ -84,10 +84,12 @@ export class Clients {
     const connection: StreamableConnection = new StreamableConnection({
       streams: new HttpStreams({
         limits: this.#limits,
+        setTimer: this.#around.setTimer,
         store,
         primes: () => attached.revision.primesStreams,
       }),
       answerWaitMs: this.#limits.answerWaitMs,
+      setTimer: this.#around.setTimer,
       headers: () => headers,
       refused: () => {
         headers = {}
@@ -105,8 +107,14 @@ export class Clients {
   async #openPassing(owner: Owner): Promise<Client | undefined> {
     if (this.#passing.size >= this.#limits.sessionlessMax) return undefined
     const connection: StreamableConnection = new StreamableConnection({
-      streams: new HttpStreams({ limits: this.#limits, store: undefined, primes: () => false }),
+      streams: new HttpStreams({
+        limits: this.#limits,
+        setTimer: this.#around.setTimer,
+        store: undefined,
+        primes: () => false,
+      }),
       answerWaitMs: this.#limits.answerWaitMs,
+      setTimer: this.#around.setTimer,
       headers: () => ({}),
       refused: () => undefined,
       // Whoever said the last word is still in the middle of it.

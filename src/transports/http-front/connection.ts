@@ -10,6 +10,7 @@ import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
+import type { SetTimer } from './clock.js'
 import { Exchange, type ExchangeParts } from './exchange.js'
 import { Inbox } from './inbox.js'
 import { cancelledBy, opensSession } from './message.js'
@@ -22,6 +23,7 @@ export type Post = Pick<ExchangeParts, 'response' | 'keys' | 'isBatch' | 'accept
 export interface ConnectionParts {
   readonly streams: HttpStreams
   readonly answerWaitMs: number
+  readonly setTimer: SetTimer
   /** Fields of every response. */
   headers(): Readonly<Record<string, string>>
   /** The answer to `initialize` is an error; called before it leaves. */
@@ -92,6 +94,7 @@ export class StreamableConnection implements Connection {
     const exchange: Exchange = new Exchange({
       ...post,
       answerWaitMs: this.#parts.answerWaitMs,
+      setTimer: this.#parts.setTimer,
       headers: () => this.#parts.headers(),
       openStream: (response) => this.#streams.open(response, this.#parts.headers()),
       sending: (response) => this.#streams.sending(response),

@@ -1,6 +1,7 @@
 // What the HTTP front serves, as the layers above make it.
 
 import type { Connection } from '../../jsonrpc/connection.js'
+import type { SetTimer } from './clock.js'
 import type { Refusal } from './refusal.js'
 
 /** What the transport must know of the revision that a client speaks. */
@@ -53,6 +54,7 @@ export interface HttpSurroundings {
   readonly newId: () => string
   /** Monotonic, in milliseconds. */
   readonly now: () => number
+  readonly setTimer: SetTimer
   /** Something went wrong that is our own fault. */
   readonly failed: (error: unknown) => void
 }

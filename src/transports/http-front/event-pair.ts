@@ -25,13 +25,18 @@ class PairConnection implements Connection, Kept {
   readonly #congestion = new Congestion()
   readonly #inbox = new Inbox((cause) => this.#end(cause))
 
-  constructor(incoming: Incoming, limits: HttpLimits, ended: () => void) {
+  constructor(incoming: Incoming, { limits, around }: PairParts, ended: () => void) {
     this.#limits = limits
     this.#ended = ended
-    this.#writer = new SseWriter(incoming.response, {}, limits, {
-      drained: () => this.#measure(),
-      gone: () => this.#end(undefined),
-    })
+    this.#writer = new SseWriter(
+      incoming.response,
+      {},
+      { ...limits, setTimer: around.setTimer },
+      {
+        drained: () => this.#measure(),
+        gone: () => this.#end(undefined),
+      },
+    )
   }
 
   /** As long as it is kept, its client listens. */
@@ -123,12 +128,12 @@ export class EventPair {
     endpoint: HttpEndpoint,
     messagePath: string,
   ): Promise<Refusal | undefined> {
-    const { refusals, limits, around } = this.#parts
+    const { refusals, around } = this.#parts
     if (incoming.request.method !== 'GET')
       return refusals.plain(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
     if (!this.#sessions.makeRoom()) return refusals.plain(503, 'Too many clients', { 'retry-after': '5' })
     const id = around.newId()
-    const connection = new PairConnection(incoming, limits, () => this.#sessions.delete(id))
+    const connection = new PairConnection(incoming, this.#parts, () => this.#sessions.delete(id))
     this.#sessions.add(id, { endpoint, principal: incoming.principal }, connection)
     await attach(endpoint, connection)
     connection.invite(`${messagePath}?sessionId=${id}`)

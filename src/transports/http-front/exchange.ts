@@ -10,6 +10,7 @@ import type { ServerResponse } from 'node:http'
 import { buildBatch } from '../../jsonrpc/build.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
+import type { HttpTimer, SetTimer } from './clock.js'
 import type { EventStream } from './event-stream.js'
 import type { Accepts } from './accept.js'
 import { sendEmpty, sendJson } from './reply.js'
@@ -24,6 +25,7 @@ export interface ExchangeParts {
   readonly isBatch: boolean
   readonly accepts: Accepts
   readonly answerWaitMs: number
+  readonly setTimer: SetTimer
   /** Fields that the response has either way. */
   headers(): Readonly<Record<string, string>>
   /** Opens an event stream on the response. */
@@ -39,7 +41,7 @@ export class Exchange {
   readonly #parts: ExchangeParts
   readonly #pending: Set<RequestId>
   readonly #answers: WireBytes[] = []
-  readonly #timer: NodeJS.Timeout | undefined
+  readonly #timer: HttpTimer | undefined
   #stream: EventStream | undefined
   /** What is said where no request has an answer: they were cancelled, unless the session ended. */
   #statusOfNothing = 202
@@ -47,7 +49,7 @@ export class Exchange {
   constructor(parts: ExchangeParts) {
     this.#parts = parts
     this.#pending = new Set(parts.keys)
-    if (parts.accepts.stream) this.#timer = setTimeout(() => this.#open(), parts.answerWaitMs)
+    if (parts.accepts.stream) this.#timer = parts.setTimer(parts.answerWaitMs, () => this.#open())
   }
 
   /** The answer to the request with this key. */
@@ -79,7 +81,7 @@ export class Exchange {
   }
 
   #open(): EventStream | undefined {
-    clearTimeout(this.#timer)
+    this.#timer?.cancel()
     if (this.#stream !== undefined) return this.#stream
     this.#stream = this.#parts.openStream(this.#parts.response)
     for (const message of this.#answers.splice(0)) this.#stream.send(message)
@@ -88,7 +90,7 @@ export class Exchange {
 
   #finishIfDone(): void {
     if (this.#pending.size > 0) return
-    clearTimeout(this.#timer)
+    this.#timer?.cancel()
     if (this.#stream !== undefined) this.#stream.end()
     else if (!this.#parts.response.destroyed) this.#sendBody()
     this.#parts.done()

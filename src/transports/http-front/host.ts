@@ -23,7 +23,7 @@ export function readAuthority(text: string): Authority | undefined {
 const ipv4 = /^(?:\d{1,3}\.){3}\d{1,3}$/
 
 /** An address cannot be made to point elsewhere. */
-export function isAddress(host: string): boolean {
+function isAddress(host: string): boolean {
   return host.startsWith('[') || ipv4.test(host)
 }
 

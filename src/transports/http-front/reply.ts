@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { buildError } from '../../jsonrpc/build.js'
+import type { HttpTimer } from './clock.js'
 import type { Refusal } from './refusal.js'
 
 const noStore = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
@@ -38,7 +39,7 @@ export function refuse(
   request: IncomingMessage,
   response: ServerResponse,
   { status, error, id, headers = {}, body }: Refusal,
-  lingerMs: number,
+  linger: (done: () => void) => HttpTimer,
 ): void {
   if (response.headersSent || response.destroyed) return void response.destroy()
   const text = Buffer.from(body ?? buildError(id, error))
@@ -51,8 +52,8 @@ export function refuse(
     ...headers,
   })
   response.write(text)
-  const timer = setTimeout(() => response.destroy(), lingerMs)
-  response.once('close', () => clearTimeout(timer))
+  const timer = linger(() => response.destroy())
+  response.once('close', () => timer.cancel())
   request.once('end', () => response.end())
   request.resume()
 }

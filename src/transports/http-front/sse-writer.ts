@@ -6,6 +6,7 @@
 import { Buffer } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
 import type { WireBytes } from '../../jsonrpc/splice.js'
+import { type HttpTimer, type SetTimer, repeat } from './clock.js'
 
 const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 const END_OF_EVENT = Buffer.from('\n\n')
@@ -37,7 +38,7 @@ export function textEvent(event: string, data: string): Buffer {
 }
 
 /** What an event stream tells the client before the first event; a proxy on the way must not hold it back. */
-export const sseHeaders: Readonly<Record<string, string>> = {
+const sseHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
@@ -56,11 +57,15 @@ export interface SseLimits {
   readonly stallMs: number
 }
 
+export interface SseParts extends SseLimits {
+  readonly setTimer: SetTimer
+}
+
 /** One open event stream. */
 export class SseWriter {
   readonly #response: ServerResponse
-  readonly #limits: SseLimits
-  readonly #beat: NodeJS.Timeout
+  readonly #limits: SseParts
+  readonly #beat: HttpTimer
   #stalledMs = 0
   #takenBytes = 0
   #ended = false
@@ -69,17 +74,17 @@ export class SseWriter {
   constructor(
     response: ServerResponse,
     headers: Readonly<Record<string, string>>,
-    limits: SseLimits,
+    limits: SseParts,
     watch: SseWatch,
   ) {
     this.#response = response
     this.#limits = limits
     response.writeHead(200, { ...sseHeaders, ...headers })
     response.flushHeaders()
-    this.#beat = setInterval(() => this.#keepAlive(), limits.keepAliveMs)
+    this.#beat = repeat(limits.setTimer, limits.keepAliveMs, () => this.#keepAlive())
     response.on('drain', () => watch.drained())
     response.once('close', () => {
-      clearInterval(this.#beat)
+      this.#beat.cancel()
       if (!this.#ended) watch.gone()
     })
   }
@@ -100,7 +105,7 @@ export class SseWriter {
   end(): void {
     if (this.#ended) return
     this.#ended = true
-    clearInterval(this.#beat)
+    this.#beat.cancel()
     this.#response.end()
   }
 

@@ -105,7 +105,6 @@ export class Streamable {
       return undefined
     }
     client.connection.take(frames)
-    if (!client.connection.open) return this.#refusals.noSession()
     client.done()
     sendEmpty(response, 202)
     return undefined

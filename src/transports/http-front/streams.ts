@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Congestion } from '../congestion.js'
+import { type SetTimer, repeat } from './clock.js'
 import type { EventStore } from './event-store.js'
 import { EventStream, readEventId } from './event-stream.js'
 import { type SseLimits, SseWriter } from './sse-writer.js'
@@ -15,6 +16,7 @@ export interface StreamLimits extends SseLimits {
 
 export interface StreamsParts {
   readonly limits: StreamLimits
+  readonly setTimer: SetTimer
   /** Undefined for a client without a session: it can resume nothing and has no standalone stream. */
   readonly store: EventStore | undefined
   /** Whether this client may be given an event without data. */
@@ -88,9 +90,17 @@ export class HttpStreams {
   /** A body is on its way that the client may take slowly. */
   sending(response: ServerResponse): void {
     this.#sending.add(response)
-    const { stallMs } = this.#parts.limits
-    response.setTimeout(stallMs, () => response.destroy())
-    response.once('close', () => this.#taken(response))
+    const { limits, setTimer } = this.#parts
+    let takenBytes = 0
+    const check = repeat(setTimer, limits.stallMs, () => {
+      const { bytesWritten = 0 } = response.socket ?? {}
+      if (bytesWritten === takenBytes) response.destroy()
+      takenBytes = bytesWritten
+    })
+    response.once('close', () => {
+      check.cancel()
+      this.#taken(response)
+    })
   }
 
   /** Whether there is too much that the client has not taken. */
@@ -114,11 +124,16 @@ export class HttpStreams {
     stream: EventStream,
     after?: number,
   ): void {
-    const { limits, store, primes } = this.#parts
-    const writer = new SseWriter(response, headers, limits, {
-      drained: () => this.measure(),
-      gone: () => stream.detach(writer),
-    })
+    const { limits, setTimer, store, primes } = this.#parts
+    const writer = new SseWriter(
+      response,
+      headers,
+      { ...limits, setTimer },
+      {
+        drained: () => this.measure(),
+        gone: () => stream.detach(writer),
+      },
+    )
     this.#sending.add(response)
     response.once('close', () => this.#taken(response))
     stream.attach(writer, after)

@@ -21,6 +21,7 @@ import {
 } from '../../../src/mcp/error-codes.js'
 import { assumedRevision, handshakeRevision, handshakeRevisions } from '../../../src/mcp/revisions.js'
 import type { Revision } from '../../../src/mcp/revision.js'
+import { realRuntime } from '../../../src/runtime.js'
 import type { HttpEndpoint, HttpTarget } from '../../../src/transports/http-front/endpoint.js'
 import { type HttpLimits, defaultHttpLimits } from '../../../src/transports/http-front/limits.js'
 import { HttpServer, type HttpServerOptions } from '../../../src/transports/http-server.js'
@@ -147,7 +148,8 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
       },
       around: {
         newId: () => randomBytes(12).toString('base64url'),
-        now: options.now ?? (() => performance.now()),
+        now: options.now ?? (() => realRuntime.now()),
+        setTimer: (delayMs, fire) => realRuntime.setTimer(delayMs, fire),
         failed: (error) => failures.push(error),
       },
       ...options,

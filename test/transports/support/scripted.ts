@@ -35,7 +35,11 @@ export interface Scripted {
 
 export type Handler = (seen: Seen, response: ServerResponse, request: IncomingMessage) => void
 
-export async function scripted(scope: Scope, handler: Handler, { raw = false }: { readonly raw?: boolean } = {}): Promise<Scripted> {
+export async function scripted(
+  scope: Scope,
+  handler: Handler,
+  { raw = false }: { readonly raw?: boolean } = {},
+): Promise<Scripted> {
   const seen: Seen[] = []
   const sockets = new Set<Socket>()
   const server = createServer((request, response) => {
@@ -143,8 +147,8 @@ export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
 export interface Opened {
   readonly heard: Heard
   readonly connection: HttpClientConnection
-  send(text: string): void
-  request(id: number | string, method: string): void
+  readonly send: (text: string) => void
+  readonly request: (id: number | string, method: string) => void
 }
 
 export function connect(scope: Scope, url: URL, more: Partial<HttpTarget> = {}): Opened {

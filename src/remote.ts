@@ -1,11 +1,17 @@
 // One remote server in place of a configuration (--url).
 
-import process from 'node:process'
-import { resolveConfig } from '../config.js'
-import type { Configuration, SchemaConfig } from '../config.js'
-import { literal } from '../config/expand.js'
-import { googleAuthOf } from '../upstream/google-auth.js'
-import type { RemoteServer } from './remote-options.js'
+import { resolveConfig } from './config.js'
+import type { Configuration, SchemaConfig } from './config.js'
+import { googleAuthOf } from './upstream/google-auth.js'
+
+/** One server on the network, to be served on stdin and stdout. */
+export interface RemoteServer {
+  readonly url: string
+  /** Whether ID tokens of Google's are sent. */
+  readonly google: boolean
+  readonly audience: string | undefined
+  readonly impersonate: string | undefined
+}
 
 /** A service that has to be started first takes longer than a program on this machine. */
 const timeoutMsDefault = 120_000
@@ -17,7 +23,13 @@ export function remoteConfig(
   name: string,
 ): Configuration {
   const auth = { type: 'google', audience, impersonateServiceAccount: impersonate }
-  const server = { url: literal(url), prefix: false, describe: false, ...(google && { auth }) }
+  // What looks like a variable is none: nobody writes a configuration here.
+  const server = {
+    url: url.replaceAll('${', '$%7B'),
+    prefix: false,
+    describe: false,
+    ...(google && { auth }),
+  }
   return resolveConfig(
     { mcpServers: { [new URL(url).hostname]: server } },
     {
@@ -35,7 +47,7 @@ export async function checkCredentials({ servers }: SchemaConfig): Promise<void>
   for (const server of servers) {
     const auth = server.kind === 'stdio' ? undefined : googleAuthOf(server)
     if (auth === undefined) continue
-    const { findGoogleCredentials } = await import('../upstream/google-id-token.js')
+    const { findGoogleCredentials } = await import('./upstream/google-id-token.js')
     await findGoogleCredentials(auth)
   }
 }
