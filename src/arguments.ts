@@ -1,10 +1,11 @@
 // Whether a call's arguments fit the tool's own schema, and how the caller is told.
 
+import type { Span } from './jsonrpc/scan.js'
 import { quote } from './jsonrpc/text.js'
 import type { Call } from './mcp/call.js'
 import { invalidArguments, invalidParams } from './mcp/error-codes.js'
 import type { ListItem } from './mcp/lists.js'
-import { type ArgumentFault, ArgumentValidator } from './mcp/validate.js'
+import type { ArgumentFault, ArgumentValidator } from './mcp/validate.js'
 import type { LogSink } from './upstream/host.js'
 import type { Target } from './catalog.js'
 import { Turns } from './turns.js'
@@ -28,9 +29,9 @@ export class ArgumentChecks {
       return call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
     }
     const mode = target.lane.config.argumentErrors
-    const validator = mode === 'off' ? undefined : this.#validator(target)
     const json = span === undefined ? undefined : line.subarray(span.start, span.end)
-    this.turns.take(call, target.lane, validator?.check(json), (fault) => {
+    const verdict = mode === 'off' ? undefined : this.#verdict(target, json)
+    this.turns.take(call, target.lane, verdict, (fault) => {
       if (fault === undefined) pass()
       else this.#refuse(call, mode, fault)
     })
@@ -44,12 +45,25 @@ export class ArgumentChecks {
     call.settle({ kind: 'result', result: content })
   }
 
-  #validator({ item, lane, publicName }: Target): ArgumentValidator | undefined {
+  /** At once, but for the first call of a tool. */
+  #verdict(
+    target: Target,
+    json: Buffer | undefined,
+  ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
+    if (target.item.schemaSpan === undefined) return undefined
+    const known = this.#validators.get(target.item)
+    if (known !== undefined) return known.check(json)
+    return this.#load(target, target.item.schemaSpan).then((validator) => validator.check(json))
+  }
+
+  /** The validator is not part of a start: nobody has called a tool then. */
+  async #load({ item, lane, publicName }: Target, { start, end }: Span): Promise<ArgumentValidator> {
+    const { ArgumentValidator: Validator } = await import('./mcp/validate.js')
     const known = this.#validators.get(item)
-    if (known !== undefined || item.schemaSpan === undefined) return known
-    const validator = new ArgumentValidator({
+    if (known !== undefined) return known
+    const validator = new Validator({
       tool: publicName,
-      schema: item.line.subarray(item.schemaSpan.start, item.schemaSpan.end),
+      schema: item.line.subarray(start, end),
       warn: (message) => this.#log({ level: 'warn', service: lane.config.name, message }),
     })
     this.#validators.set(item, validator)

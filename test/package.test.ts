@@ -92,7 +92,9 @@ describe('the package', () => {
         file !== undefined || specifier.startsWith('node:') ? [] : [specifier.split('/')[0] ?? ''],
       ),
     )
-    const named = Object.keys(Object(at(manifest, 'dependencies')))
+    const named = ['dependencies', 'optionalDependencies'].flatMap((kind) =>
+      Object.keys(Object(at(manifest, kind))),
+    )
     assert.deepEqual(named.sort(), [...new Set(imported)].sort())
   })
 })
