@@ -3,13 +3,20 @@
 import { type Place, Subject, type SubjectSpec, type Way } from './subject.js'
 import { roundOrder } from './statistics.js'
 
-export interface Plan<T> {
+/** What a run has to know of a subject. */
+export interface Measured {
+  readonly way: Way
+  explain(error: unknown): string
+  close(): Promise<void>
+}
+
+export interface Plan<T, S extends Measured = Subject> {
   readonly rounds: number
   /** The subjects are started anew this often, since one process may be lucky for all its life. */
   readonly generations: number
   /** Runs once on a fresh subject, unmeasured: compilers warm up, buffers grow. */
-  warm(subject: Subject): Promise<void>
-  measure(subject: Subject): Promise<T>
+  warm(subject: S): Promise<void>
+  measure(subject: S): Promise<T>
 }
 
 /** What every round gave for every way, and why a way is missing. */
@@ -18,19 +25,23 @@ export interface Outcome<T> {
   readonly failures: ReadonlyMap<Way, string>
 }
 
-class Run<T> {
+interface Spec {
+  readonly way: Way
+}
+
+class Run<T, S extends Measured, P extends Spec> {
   readonly rounds: Map<Way, T>[] = []
   readonly failures = new Map<Way, string>()
-  readonly #place: Place
-  readonly #plan: Plan<T>
+  readonly #start: (spec: P) => Promise<S>
+  readonly #plan: Plan<T, S>
 
-  constructor(place: Place, plan: Plan<T>) {
-    this.#place = place
+  constructor(start: (spec: P) => Promise<S>, plan: Plan<T, S>) {
+    this.#start = start
     this.#plan = plan
   }
 
-  async generation(specs: readonly SubjectSpec[], rounds: number): Promise<void> {
-    const subjects: Subject[] = []
+  async generation(specs: readonly P[], rounds: number): Promise<void> {
+    const subjects: S[] = []
     try {
       for (const spec of specs) {
         const subject = await this.#open(spec)
@@ -42,10 +53,10 @@ class Run<T> {
     }
   }
 
-  async #open(spec: SubjectSpec): Promise<Subject | undefined> {
+  async #open(spec: P): Promise<S | undefined> {
     if (this.failures.has(spec.way)) return undefined
     try {
-      const subject = await Subject.open(spec, this.#place)
+      const subject = await this.#start(spec)
       await this.#guard(subject, () => this.#plan.warm(subject))
       return subject
     } catch (error) {
@@ -54,7 +65,7 @@ class Run<T> {
     }
   }
 
-  async #round(subjects: readonly Subject[]): Promise<void> {
+  async #round(subjects: readonly S[]): Promise<void> {
     const round = new Map<Way, T>()
     const order = subjects.length === 0 ? [] : roundOrder(subjects, this.rounds.length)
     for (const subject of order) {
@@ -66,7 +77,7 @@ class Run<T> {
   }
 
   /** A subject that fails once is out for the rest of the figure; the others go on. */
-  async #guard<R>(subject: Subject, work: () => Promise<R>): Promise<R | undefined> {
+  async #guard<R>(subject: S, work: () => Promise<R>): Promise<R | undefined> {
     try {
       return await work()
     } catch (error) {
@@ -82,12 +93,21 @@ class Run<T> {
 }
 
 /** Measures all `specs` in `plan.rounds` rounds. */
-export async function alternate<T>(
+export function alternate<T>(
   specs: readonly SubjectSpec[],
   place: Place,
   plan: Plan<T>,
 ): Promise<Outcome<T>> {
-  const run = new Run(place, plan)
+  return alternateAny(specs, (spec) => Subject.open(spec, place), plan)
+}
+
+/** The same with subjects of another kind, which `start` makes ready to be measured. */
+export async function alternateAny<T, S extends Measured, P extends Spec>(
+  specs: readonly P[],
+  start: (spec: P) => Promise<S>,
+  plan: Plan<T, S>,
+): Promise<Outcome<T>> {
+  const run = new Run(start, plan)
   for (let n = 0; n < plan.generations; n += 1) {
     const before = Math.round((n * plan.rounds) / plan.generations)
     const after = Math.round(((n + 1) * plan.rounds) / plan.generations)

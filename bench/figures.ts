@@ -17,8 +17,8 @@ import {
 } from './subject.js'
 import { SMALL_TEXT, blobCallTail, resultBytes, stringBody, textCallTail } from './wire.js'
 
-const MB = 1_000_000
-const RUN_LIMIT_MS = 120_000
+export const MB = 1_000_000
+export const RUN_LIMIT_MS = 120_000
 /** How many digits `swallow` answers. */
 const LENGTH_DIGITS = 8
 
@@ -56,7 +56,7 @@ export function roundsOf(settings: Settings, usual: number, quick: number): numb
   return settings.rounds ?? (settings.quick ? quick : usual)
 }
 
-function generationsOf(settings: Settings, rounds: number): number {
+export function generationsOf(settings: Settings, rounds: number): number {
   return settings.quick ? 1 : Math.min(3, rounds)
 }
 
@@ -82,7 +82,7 @@ export function smallCalls(subject: Subject, count: number): CallSlab {
   return new CallSlab(textCallTail(subject.tool('echo'), text), count, resultBytes(text.length))
 }
 
-function blobCalls(subject: Subject, size: number, count: number): CallSlab {
+export function blobCalls(subject: Subject, size: number, count: number): CallSlab {
   return new CallSlab(blobCallTail(subject.tool('blob'), size), count, resultBytes(size))
 }
 
@@ -91,8 +91,8 @@ function argumentCalls(subject: Subject, text: Buffer, count: number): CallSlab 
 }
 
 /** Slabs are the client's work, so they are made once a subject and outside every clock. */
-export function remembered<T>(make: (subject: Subject) => T): (subject: Subject) => T {
-  const made = new WeakMap<Subject, T>()
+export function remembered<T, S extends object = Subject>(make: (subject: S) => T): (subject: S) => T {
+  const made = new WeakMap<S, T>()
   return (subject) => {
     const known = made.get(subject)
     if (known !== undefined) return known
@@ -147,7 +147,7 @@ async function streamRows(settings: Settings, stream: Stream): Promise<Row[]> {
   ]
 }
 
-function explainMissing(row: Row, settings: Settings): Row {
+export function explainMissing(row: Row, settings: Settings): Row {
   if (row.spread !== undefined || row.note !== '') return row
   return { ...row, note: proxySpec(settings.place, true) === undefined ? NOT_BUILT : 'no sample' }
 }
@@ -178,8 +178,10 @@ function cpuRows(
     .map((row) => explainMissing({ ...row, direct: '', aim: row.aim && aim }, settings))
 }
 
-const perSecond = (value: number) => `${(value / 1000).toFixed(0)}k/s`
-const megabytes = (size: number) => (value: number) => `${((value * size) / MB).toFixed(0)} MB/s`
+export const perSecond = (value: number): string => `${(value / 1000).toFixed(0)}k/s`
+export const megabytes =
+  (size: number) =>
+  (value: number): string => `${((value * size) / MB).toFixed(0)} MB/s`
 
 export const calls: Figure = (settings) =>
   streamRows(settings, {
@@ -235,7 +237,7 @@ export const arguments1: Figure = (settings) => {
   })
 }
 
-const microseconds = (value: number) => `${value.toFixed(1)} µs`
+export const microseconds = (value: number): string => `${value.toFixed(1)} µs`
 const milliseconds = (value: number) => `${(value / 1000).toFixed(2)} ms`
 
 export const latency: Figure = async (settings) => {

@@ -14,7 +14,7 @@ export interface Aim {
 export interface Row {
   readonly figure: string
   readonly way: string
-  /** Medians of the absolute values, as text with units, for the scale. */
+  /** Medians of the absolute values, as text with units, for the scale; `relay` is the forwarder's over HTTP. */
   readonly direct: string
   readonly relay: string
   readonly own: string
@@ -71,6 +71,8 @@ export interface RowPlan<T> {
   readonly show: (value: number) => string
   /** The aim of the proxy; other ways are shown without one. */
   readonly aim: Aim
+  /** What the proxy is set against; the relay unless given. */
+  readonly base?: Way
 }
 
 function quotient([own = Number.NaN, base = Number.NaN]: readonly number[]): number {
@@ -87,28 +89,29 @@ function addedQuotient([
 
 /** Value of the way over value of the relay; the relay's own row is over direct. */
 export function relayRows<T>(plan: RowPlan<T>): Row[] {
-  const { outcome, value } = plan
-  return rows(plan, (way) => ratiosOf(outcome, [way, way === 'relay' ? 'direct' : 'relay'], value, quotient))
+  const { outcome, value, base = 'relay' } = plan
+  return rows(plan, (way) => ratiosOf(outcome, [way, way === base ? 'direct' : base], value, quotient))
 }
 
 /** What the way adds to direct over what the relay adds to direct; the relay's own row is over direct. */
 export function addedRows<T>(plan: RowPlan<T>): Row[] {
-  const { outcome, value } = plan
+  const { outcome, value, base = 'relay' } = plan
   const made = rows(plan, (way) =>
-    way === 'relay'
-      ? ratiosOf(outcome, ['relay', 'direct'], value, quotient)
-      : ratiosOf(outcome, [way, 'relay', 'direct'], value, addedQuotient),
+    way === base
+      ? ratiosOf(outcome, [base, 'direct'], value, quotient)
+      : ratiosOf(outcome, [way, base, 'direct'], value, addedQuotient),
   )
   const middle = (way: Way) => median(valuesOf(outcome, way, value))
   return made.map((row) => {
     const way = plan.ways.find((name) => name === row.way)
     if (way === undefined || row.spread === undefined) return row
-    const ofMedians = addedQuotient([middle(way), middle('relay'), middle('direct')])
+    const ofMedians = addedQuotient([middle(way), middle(base), middle('direct')])
     return { ...row, aside: `; of the medians ${digits(ofMedians)}` }
   })
 }
 
 function rows<T>(plan: RowPlan<T>, ratios: (way: Way) => number[]): Row[] {
+  const { base = 'relay' } = plan
   const shown = (way: Way) => {
     const values = valuesOf(plan.outcome, way, plan.value)
     return values.length === 0 ? '' : plan.show(median(values))
@@ -119,9 +122,9 @@ function rows<T>(plan: RowPlan<T>, ratios: (way: Way) => number[]): Row[] {
       const values = ratios(way)
       return {
         figure: plan.figure,
-        way: way === 'relay' ? 'relay / direct' : way,
+        way: way === base ? `${base} / direct` : way,
         direct: shown('direct'),
-        relay: shown('relay'),
+        relay: shown(base),
         own: shown(way),
         spread: values.length === 0 ? undefined : spread(values),
         spreadUnit: '',
@@ -178,7 +181,7 @@ function showMet(row: Row): string {
 }
 
 export function markdown(table: readonly Row[]): string {
-  const head = ['figure', 'way', 'direct', 'relay', 'itself', 'ratio: median (min..max)', 'aim', 'met']
+  const head = ['figure', 'way', 'direct', 'relay or forwarder', 'itself', 'ratio: median (min..max)', 'aim', 'met']
   const lines = table.map((row) => [
     row.figure,
     row.way,

@@ -11,6 +11,7 @@
 
 import { parseArgs } from 'node:util'
 
+import { resultOf } from './rare.js'
 import { CALL_AFTER_ID, ECHO_ARGUMENTS, LINE_HEAD, RESULT_AFTER_ID, RESULT_END, stringBody } from './wire.js'
 
 const LF = 10
@@ -167,52 +168,12 @@ function answerSwallow(line: Buffer, idEnd: number, textAt: number): boolean {
   return true
 }
 
-function toolList(): unknown[] {
-  const text = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
-  const size = { type: 'object', properties: { size: { type: 'integer', minimum: 0 } }, required: ['size'] }
-  const tools: unknown[] = [
-    { name: 'echo', description: 'Returns the text.', inputSchema: text },
-    { name: 'swallow', description: 'Returns the length of the text in bytes.', inputSchema: text },
-    { name: 'blob', description: 'Returns a text of size bytes.', inputSchema: size },
-  ]
-  for (let n = tools.length; n < toolCount; n += 1) {
-    tools.push({ name: `tool_${n}`, description: `Tool ${n} of the bench server.`, inputSchema: text })
-  }
-  return tools
-}
-
-function textOf(params: unknown): unknown {
-  if (typeof params !== 'object' || params === null || !('arguments' in params)) return undefined
-  const given = params.arguments
-  return typeof given === 'object' && given !== null && 'text' in given ? given.text : undefined
-}
-
-function resultOf(method: unknown, params: unknown): unknown {
-  switch (method) {
-    case 'tools/call':
-      return { content: [{ type: 'text', text: textOf(params) }] }
-    case 'initialize':
-      return {
-        protocolVersion: '2025-06-18',
-        capabilities: { tools: {} },
-        serverInfo: { name: 'bench', version: '1.0.0' },
-      }
-    case 'tools/list':
-      return { tools: toolList() }
-    case 'ping':
-    case 'shutdown':
-      return {}
-    default:
-      return undefined
-  }
-}
-
 /** The handshake, lists and whatever else is rare, and echoes under `--parse`. */
 function answerSlowly(line: Buffer): void {
   const message: unknown = JSON.parse(line.toString())
   if (typeof message !== 'object' || message === null || !('id' in message) || !('method' in message)) return
   const { id, method } = message
-  const result = resultOf(method, 'params' in message ? message.params : undefined)
+  const result = resultOf(method, 'params' in message ? message.params : undefined, toolCount)
   const error = { code: -32601, message: `Method '${String(method)}' not found` }
   const outcome = result === undefined ? { error } : { result }
   const answer = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }) + '\n')

@@ -10,17 +10,23 @@ import { median, roundOrder, spread } from './statistics.js'
 import { INITIALIZE, Subject, type SubjectSpec, directSpec, proxySpec, relaySpec } from './subject.js'
 
 const ANSWER_LIMIT_MS = 15_000
-const IDLE_MS = 1_000
-const MIB = 1024 * 1024
+export const IDLE_MS = 1_000
+export const MIB = 1024 * 1024
 
 /** Something to start, and what it stands for in the table. */
-interface Candidate {
-  readonly title: string
+interface Candidate extends Measurable {
   readonly spec: SubjectSpec
-  readonly aim: Aim | undefined
 }
 
-const EMPTY = 'empty Node process'
+export interface Measurable {
+  readonly title: string
+  readonly aim: Aim | undefined
+  /** The title of what stands beside it in the table; the relay unless given. */
+  readonly base?: string
+}
+
+export const EMPTY = 'empty Node process'
+export const SERVER = 'bench server itself'
 
 /** Says a line as soon as its only module runs, and idles on a timer: a stream would load half of Node. */
 const EMPTY_PROGRAM = `import { writeSync } from 'node:fs'
@@ -28,7 +34,7 @@ writeSync(1, '\\n')
 setTimeout(() => {}, 60_000)
 `
 
-function emptySpec(settings: Settings): SubjectSpec {
+export function emptySpec(settings: Settings): SubjectSpec {
   const path = join(settings.place.folder, 'empty.mjs')
   writeFileSync(path, EMPTY_PROGRAM)
   return { ...directSpec(settings.place), argv: [process.execPath, path] }
@@ -42,7 +48,7 @@ function defaultSpec(settings: Settings, configured: SubjectSpec): SubjectSpec {
 function candidates(settings: Settings, aim: Aim): Candidate[] {
   const list: Candidate[] = [
     { title: EMPTY, spec: emptySpec(settings), aim: undefined },
-    { title: 'bench server itself', spec: directSpec(settings.place), aim: undefined },
+    { title: SERVER, spec: directSpec(settings.place), aim: undefined },
     { title: 'relay', spec: relaySpec(settings.place), aim: undefined },
   ]
   const proxy = proxySpec(settings.place, true)
@@ -52,13 +58,13 @@ function candidates(settings: Settings, aim: Aim): Candidate[] {
 }
 
 /** A measured value for each candidate that could be measured, by title. */
-type Round = Map<string, number>
+export type Round = Map<string, number>
 
-class Measurements {
+export class Measurements {
   readonly failures = new Map<string, string>()
   readonly rounds: Round[] = []
 
-  async guard(candidate: Candidate, round: Round, measure: () => Promise<number | undefined>): Promise<void> {
+  async guard(candidate: Measurable, round: Round, measure: () => Promise<number | undefined>): Promise<void> {
     const { title } = candidate
     if (this.failures.has(title)) return
     try {
@@ -73,7 +79,7 @@ class Measurements {
   }
 
   /** Each candidate over the empty process of the same round. */
-  rows(figure: string, list: readonly Candidate[], unit: string): Row[] {
+  rows(figure: string, list: readonly Measurable[], unit: string): Row[] {
     const valuesOf = (title: string) => this.rounds.flatMap((round) => round.get(title) ?? [])
     const shown = (title: string) => {
       const values = valuesOf(title)
@@ -81,7 +87,7 @@ class Measurements {
     }
     return list
       .filter(({ title }) => title !== EMPTY)
-      .map(({ title, aim }) => {
+      .map(({ title, aim, base = 'relay' }) => {
         const over = this.rounds.flatMap((round) => {
           const own = round.get(title)
           const empty = round.get(EMPTY)
@@ -90,8 +96,8 @@ class Measurements {
         return {
           figure,
           way: title,
-          direct: shown('bench server itself'),
-          relay: shown('relay'),
+          direct: shown(SERVER),
+          relay: shown(base),
           own: shown(title),
           spread: over.length === 0 ? undefined : spread(over),
           spreadUnit: unit,
@@ -104,7 +110,7 @@ class Measurements {
 }
 
 /** From the spawn to the whole answer; the empty process is asked nothing and says its line. */
-async function startOnce(candidate: Candidate, settings: Settings): Promise<number> {
+export async function startOnce(candidate: Candidate, settings: Settings): Promise<number> {
   const began = performance.now()
   const subject = Subject.start(candidate.spec, settings.place)
   try {
@@ -118,7 +124,7 @@ async function startOnce(candidate: Candidate, settings: Settings): Promise<numb
   }
 }
 
-function withProxyRow(rows: Row[], figure: string, aim: Aim): Row[] {
+export function withProxyRow(rows: Row[], figure: string, aim: Aim): Row[] {
   return rows.some((row) => row.way.startsWith('proxy'))
     ? rows
     : [...rows, emptyRow(figure, 'proxy', aim, NOT_BUILT)]
@@ -142,7 +148,7 @@ export const start: Figure = async (settings) => {
   return withProxyRow(measurements.rows(figure, list, 'ms'), figure, aim)
 }
 
-async function residentOnce(candidate: Candidate, settings: Settings): Promise<number | undefined> {
+export async function residentOnce(candidate: Candidate, settings: Settings): Promise<number | undefined> {
   const subject = Subject.start(candidate.spec, settings.place)
   try {
     await subject.client.ask(candidate.title === EMPTY ? '' : INITIALIZE, ANSWER_LIMIT_MS)

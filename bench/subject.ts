@@ -23,6 +23,7 @@ export const SERVER_NAME = 'bench'
 export type Way =
   | 'direct'
   | 'relay'
+  | 'forwarder'
   | 'proxy'
   | 'proxy, prefix: false'
   | 'parse relay'
@@ -64,7 +65,8 @@ export const INITIALIZE: string =
   }) + '\n'
 const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
 
-function program(name: string): string {
+/** A program of the bench beside this file. */
+export function program(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url))
 }
 
@@ -74,7 +76,8 @@ export function serverArgv(place: Place, tools: number): string[] {
   return place.parsingEnds ? [...argv, '--parse'] : argv
 }
 
-const TOOLS = 3
+/** How many tools the bench server has. */
+export const TOOLS = 3
 
 export function directSpec(place: Place): SubjectSpec {
   const { payload } = place
@@ -114,7 +117,7 @@ export function writeConfig(place: Place, name: string, mcpServers: object): str
 }
 
 /** The environment of every subject: nothing of the person's own configuration. */
-function emptyHome(place: Place): NodeJS.ProcessEnv {
+export function emptyHome(place: Place): NodeJS.ProcessEnv {
   const home = join(place.folder, 'home')
   mkdirSync(home, { recursive: true })
   const { PATH } = process.env
@@ -220,12 +223,7 @@ export class Subject {
       `{"jsonrpc":"2.0","id":${id},"method":"tools/list"}\n`,
       HANDSHAKE_LIMIT_MS,
     )
-    const message: unknown = JSON.parse(answer.toString())
-    if (typeof message !== 'object' || message === null || !('result' in message)) return 0
-    const { result } = message
-    if (typeof result !== 'object' || result === null || !('tools' in result)) return 0
-    if ('nextCursor' in result) throw new Error('a list in pages, which the bench does not follow')
-    return Array.isArray(result.tools) ? result.tools.length : 0
+    return countTools(answer)
   }
 
   async #compareAnswers(): Promise<void> {
@@ -246,7 +244,18 @@ export class Subject {
   }
 }
 
-async function exited(child: ChildProcess, withinMs: number): Promise<boolean> {
+/** How many tools an answer to `tools/list` has. */
+export function countTools(answer: Buffer): number {
+  const message: unknown = JSON.parse(answer.toString())
+  if (typeof message !== 'object' || message === null || !('result' in message)) return 0
+  const { result } = message
+  if (typeof result !== 'object' || result === null || !('tools' in result)) return 0
+  if ('nextCursor' in result) throw new Error('a list in pages, which the bench does not follow')
+  return Array.isArray(result.tools) ? result.tools.length : 0
+}
+
+/** Whether it ended in time. */
+export async function exited(child: ChildProcess, withinMs: number): Promise<boolean> {
   if (child.exitCode !== null || child.signalCode !== null) return true
   try {
     await once(child, 'exit', { signal: AbortSignal.timeout(withinMs) })

@@ -1,6 +1,6 @@
 // Every limit of the proxy, with its reason. Nothing that holds data is without one.
 
-import type { FrameLimits } from './jsonrpc/frame.js'
+import type { FrameLimits } from './jsonrpc/frame-limits.js'
 import type { NdjsonOptions } from './transports/ndjson.js'
 import type { UpstreamLimits } from './upstream/limits.js'
 

@@ -2,7 +2,7 @@
 
 import { OPEN_ARRAY, isSpace } from './ascii.js'
 import { FrameError } from './errors.js'
-import { type FrameLimits, defaultFrameLimits } from './frame.js'
+import { type FrameLimits, defaultFrameLimits } from './frame-limits.js'
 import { type Line, toLine } from './line.js'
 import { itemsAt } from './members.js'
 import { Scanner } from './scan.js'

@@ -7,10 +7,12 @@
 import { ambiguity, spellings } from './ambiguity.js'
 import { OPEN_OBJECT } from './ascii.js'
 import { FrameError } from './errors.js'
+import { type FrameLimits, defaultFrameLimits, limitMembers } from './frame-limits.js'
 import { IdFinder } from './id-finder.js'
 import { hasLineBreaks } from './line-safe.js'
 import type { Line } from './line.js'
-import { Members, isKey } from './members.js'
+import { Envelope } from './envelope.js'
+import { Members, isKey, membersAt } from './members.js'
 import { type RequestId, readId } from './request-id.js'
 import { envelopeNames, metaNames, paramsNames } from './routed-names.js'
 import { Scanner, type Span } from './scan.js'
@@ -65,17 +67,6 @@ export interface Params {
   readonly meta: Members
 }
 
-/** What a frame may be; values come from `src/limits.ts`. */
-export interface FrameLimits {
-  readonly depthMax: number
-  readonly methodBytesMax: number
-}
-
-export const defaultFrameLimits: FrameLimits = { depthMax: 128, methodBytesMax: 256 }
-
-/** How many members an object may have whose keys are compared; no real message comes near. */
-const MEMBERS_MAX = 1024
-
 const NULL = 0x6e
 
 /** Of an object that is not there; most messages have no `_meta`, and answers no `params`. */
@@ -110,7 +101,7 @@ class FrameReader {
   readonly #line: Line
   readonly #limits: FrameLimits
   readonly #scanner: Scanner
-  readonly #envelope: Members
+  readonly #envelope = new Envelope()
   #params: Members = noMembers
   #meta: Members = noMembers
   /** The id that an error may be addressed to. */
@@ -120,18 +111,37 @@ class FrameReader {
     this.#line = line
     this.#limits = limits
     this.#scanner = new Scanner(line, limits.depthMax)
-    this.#envelope = new Members(line)
   }
 
   read(): Frame {
     const start = this.#scanner.skipSpace(0)
     if (this.#scanner.byte(start) !== OPEN_OBJECT) return this.#notAnObject(start)
-    this.#scanner.finish(this.#collect(start, 1, this.#envelope))
+    const end = this.#readEnvelope(start)
+    this.#scanner.finish(end)
     const multiline = this.#scanner.hasControls && hasLineBreaks(this.#line)
-    return this.#classify(multiline)
+    return this.#classify(multiline, { start, end })
   }
 
-  /** Skips an object, keeps its members in `into`, and goes into `params` and `params._meta` on the way. */
+  #readEnvelope(at: number): number {
+    const scanner = this.#scanner
+    let end = at + 1
+    for (let key = scanner.firstKey(end); key >= 0; key = scanner.nextKey(end)) {
+      const keyEnd = scanner.string(key)
+      const value = scanner.colon(keyEnd)
+      const isParams = scanner.byte(value) === OPEN_OBJECT && isKey(this.#line, key, keyEnd, 'params')
+      end = isParams ? this.#readParamsObject(value) : scanner.value(value, 1)
+      this.#envelope.add(this.#line, key, keyEnd, value, end)
+      limitMembers(scanner, key, this.#envelope.size)
+    }
+    return scanner.closed(end)
+  }
+
+  #readParamsObject(at: number): number {
+    this.#params = new Members(this.#line)
+    return this.#collect(at, 2, this.#params)
+  }
+
+  /** Skips an object, keeps its members in `into`, and goes into `params._meta` on the way. */
   #collect(at: number, depth: number, into: Members): number {
     const scanner = this.#scanner
     scanner.checkDepth(at, depth)
@@ -142,17 +152,13 @@ class FrameReader {
       const nested = scanner.byte(value) === OPEN_OBJECT ? this.#nested(key, keyEnd, depth) : undefined
       end = nested === undefined ? scanner.value(value, depth) : this.#collect(value, depth + 1, nested)
       into.add(key, keyEnd, value, end)
-      if (into.size > MEMBERS_MAX) scanner.fail(key, `more than ${MEMBERS_MAX} members`, 'FRAME_TOO_LARGE')
+      limitMembers(scanner, key, into.size)
     }
     return scanner.closed(end)
   }
 
   /** Where the members of the object with this key go, if it is one that is gone into. */
   #nested(key: number, keyEnd: number, depth: number): Members | undefined {
-    if (depth === 1 && isKey(this.#line, key, keyEnd, 'params')) {
-      this.#params = new Members(this.#line)
-      return this.#params
-    }
     if (depth !== 2 || !isKey(this.#line, key, keyEnd, '_meta')) return undefined
     this.#meta = new Members(this.#line)
     return this.#meta
@@ -163,21 +169,20 @@ class FrameReader {
     throw new FrameError('FRAME_ENVELOPE', 'a message is one object', start)
   }
 
-  #classify(multiline: boolean): Frame {
-    const idSpan = this.#envelope.span('id')
+  #classify(multiline: boolean, whole: Span): Frame {
+    const { id: idSpan, method } = this.#envelope
     const isNull = idSpan !== undefined && this.#line[idSpan.start] === NULL
     const id = idSpan === undefined || isNull ? undefined : readId(this.#line, idSpan.start, idSpan.end)
-    const method = this.#envelope.span('method')
     // The id of an answer is not its sender's own.
     this.#asker = method === undefined && this.#hasOutcome() ? undefined : id
-    this.#refuseAmbiguity()
+    this.#refuseAmbiguity(whole)
     this.#refuseOtherVersions()
     if (method === undefined) return this.#response(multiline, id, idSpan)
     return this.#call(multiline, id, idSpan, method)
   }
 
   #hasOutcome(): boolean {
-    return this.#envelope.span('result') !== undefined || this.#envelope.span('error') !== undefined
+    return this.#envelope.result !== undefined || this.#envelope.error !== undefined
   }
 
   #call(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined, methodSpan: Span): Frame {
@@ -199,7 +204,7 @@ class FrameReader {
   }
 
   #readParams(): Params {
-    const span = this.#envelope.span('params')
+    const span = this.#envelope.params
     if (span !== undefined && this.#line[span.start] !== OPEN_OBJECT) {
       this.#invalid("'params' must be an object", span)
     }
@@ -209,8 +214,7 @@ class FrameReader {
 
   #response(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined): ResponseFrame {
     const line = this.#line
-    const result = this.#envelope.span('result')
-    const error = this.#envelope.span('error')
+    const { result, error } = this.#envelope
     if (result !== undefined && error !== undefined) {
       return this.#invalid("a response has a 'result' or an 'error', not both")
     }
@@ -221,17 +225,19 @@ class FrameReader {
     return { kind: 'result', line, multiline, id, idSpan, result }
   }
 
-  #refuseAmbiguity(): void {
-    const outer = ambiguity(this.#envelope, envelopeNames)
+  #refuseAmbiguity(whole: Span): void {
+    const all = this.#envelope.isOdd ? membersAt(this.#scanner, whole) : undefined
+    const outer = all === undefined ? undefined : ambiguity(all, envelopeNames)
     const found = outer ?? ambiguity(this.#params, paramsNames) ?? ambiguity(this.#meta, metaNames)
     if (found === undefined) return
     // Of two ids nobody knows which one its sender waits for.
-    const asker = outer !== undefined && spellings(this.#envelope, 'id') > 1 ? undefined : this.#asker
+    const hasTwoIds = outer !== undefined && all !== undefined && spellings(all, 'id') > 1
+    const asker = hasTwoIds ? undefined : this.#asker
     throw new FrameError('FRAME_AMBIGUOUS', found.message, found.offset, asker)
   }
 
   #refuseOtherVersions(): void {
-    const span = this.#envelope.span('jsonrpc')
+    const span = this.#envelope.jsonrpc
     if (span !== undefined && isKey(this.#line, span.start, span.end, '2.0')) return
     if (stringAt(this.#line, span) !== '2.0') this.#invalid(`'jsonrpc' must be "2.0"`, span)
   }

@@ -17,7 +17,6 @@ export {
 export {
   type ErrorFrame,
   type Frame,
-  type FrameLimits,
   type NotificationFrame,
   type Params,
   type RequestFrame,
@@ -25,6 +24,7 @@ export {
   type ResultFrame,
   readFrame,
 } from './frame.js'
+export type { FrameLimits } from './frame-limits.js'
 export { Inflight } from './inflight.js'
 export { type Line, toLine } from './line.js'
 export { type Member, Members, itemsAt, membersAt } from './members.js'

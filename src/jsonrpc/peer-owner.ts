@@ -1,7 +1,8 @@
 // Who a peer works for, and how.
 
 import type { FrameError, TransportError } from './errors.js'
-import type { FrameLimits, NotificationFrame, RequestFrame, ResponseFrame } from './frame.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame } from './frame.js'
+import type { FrameLimits } from './frame-limits.js'
 import type { Line } from './line.js'
 import type { RequestId } from './request-id.js'
 import type { Edit } from './splice.js'

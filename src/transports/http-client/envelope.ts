@@ -1,6 +1,7 @@
 // The few things that a transport has to know of the messages it carries.
 
-import type { Frame, FrameLimits } from '../../jsonrpc/frame.js'
+import type { Frame } from '../../jsonrpc/frame.js'
+import type { FrameLimits } from '../../jsonrpc/frame-limits.js'
 import { readFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'

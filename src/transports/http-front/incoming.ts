@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { FrameError } from '../../jsonrpc/errors.js'
-import type { FrameLimits } from '../../jsonrpc/frame.js'
+import type { FrameLimits } from '../../jsonrpc/frame-limits.js'
 import { readBody } from './body.js'
 import { isJson } from './guard.js'
 import { type Posted, readPosted } from './message.js'

@@ -1,6 +1,6 @@
 // What the HTTP front grants, each with its reason. Nothing that a stranger can make grow is without a limit.
 
-import { type FrameLimits, defaultFrameLimits } from '../../jsonrpc/frame.js'
+import { type FrameLimits, defaultFrameLimits } from '../../jsonrpc/frame-limits.js'
 import type { EventLimits } from './event-store.js'
 
 const KiB = 1024

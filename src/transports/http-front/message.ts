@@ -2,7 +2,8 @@
 
 import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import { FrameError } from '../../jsonrpc/errors.js'
-import { type Frame, type FrameLimits, readFrame } from '../../jsonrpc/frame.js'
+import { type Frame, readFrame } from '../../jsonrpc/frame.js'
+import { type FrameLimits } from '../../jsonrpc/frame-limits.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type RequestId, canonical, readId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'

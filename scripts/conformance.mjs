@@ -1,0 +1,233 @@
+// Runs the official conformance suite through the proxy: whatever passes directly must pass behind it.
+//
+// usage: node scripts/conformance.mjs [the command, default: dist/cli.js]
+//
+// The suite needs Node 22, the proxy must run on the machine's own. Both the suite and that Node stand in a
+// folder of their own, test/conformance, which is installed here when it is not: in the root, the `node` of
+// node_modules/.bin would be the one that every other script of the package runs on.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const root = resolve(import.meta.dirname, '..')
+const home = resolve(root, 'test/conformance')
+const cli = resolve(process.argv[2] ?? resolve(root, 'dist/cli.js'))
+const program = (name) => resolve(root, 'test/programs', name)
+const reference = program('reference.mjs')
+
+const revision = '2025-11-25'
+const suiteMajor = 22
+/** Longest time for one run of the suite, for a program to come up, and for one client. */
+const runMs = 180_000
+const startMs = 20_000
+const clientMs = 30_000
+
+/** Those of the client's scenarios that need no login. */
+const clientScenarios = ['initialize', 'tools_call', 'elicitation-sep1034-client-defaults', 'sse-retry']
+
+const children = new Set()
+
+function start(command, args, options = {}) {
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], ...options })
+  children.add(child)
+  child.on('error', () => undefined)
+  child.on('close', () => children.delete(child))
+  return child
+}
+
+/** Runs a program to its end; gives everything that it said. */
+async function run(command, args, timeout, options = {}) {
+  const child = start(command, args, { timeout, killSignal: 'SIGKILL', ...options })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk))
+  const [code] = await once(child, 'close')
+  return { code, said }
+}
+
+/** Starts a program that listens; resolves with the first address that it says. */
+async function listening(args) {
+  const child = start(process.execPath, args)
+  let said = ''
+  const found = new Promise((found, failed) => {
+    const late = setTimeout(() => failed(new Error(`${args[0]} does not listen: ${said}`)), startMs)
+    const done = (settle, value) => {
+      clearTimeout(late)
+      settle(value)
+    }
+    child.on('close', (code) => done(failed, new Error(`${args[0]} ended with ${code}: ${said}`)))
+    for (const input of [child.stdout, child.stderr])
+      createInterface({ input }).on('line', (line) => {
+        said += `${line}\n`
+        const [url] = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(line) ?? []
+        if (url !== undefined) done(found, url)
+      })
+  })
+  return { url: await found, stop: () => stop(child) }
+}
+
+async function stop(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const closed = once(child, 'close')
+  child.kill()
+  const late = setTimeout(() => child.kill('SIGKILL'), 5000)
+  await closed
+  clearTimeout(late)
+}
+
+const json = async (path) => JSON.parse(await readFile(path, 'utf8'))
+
+/** Whether what is installed is what the folder pins. */
+async function isInstalled() {
+  const pinned = Object.entries((await json(join(home, 'package.json'))).dependencies)
+  const versions = pinned.map(async ([name, version]) => {
+    const path = join(home, 'node_modules', name, 'package.json')
+    return existsSync(path) && (await json(path)).version === version
+  })
+  return (await Promise.all(versions)).every(Boolean)
+}
+
+async function install() {
+  if (await isInstalled()) return
+  console.log('installing the suite in test/conformance')
+  const args = ['ci', '--prefix', home, '--ignore-scripts', '--no-audit', '--no-fund']
+  const { code, said } = await run('npm', args, runMs, { cwd: home })
+  if (code !== 0) throw new Error(`the suite cannot be installed: ${said}`)
+}
+
+/** The machine's Node when it is new enough, else the pinned one, which there is for Linux. */
+function suiteNode() {
+  if (Number.parseInt(process.versions.node, 10) >= suiteMajor) return process.execPath
+  const path = join(home, `node_modules/node-${process.platform}-${process.arch}/bin/node`)
+  if (existsSync(path)) return path
+  throw new Error(`the suite needs Node ${suiteMajor} or later, and none is pinned for this machine`)
+}
+
+const suiteMain = join(home, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
+
+/** Runs the suite; gives the checks of each scenario by its name. */
+async function checksOf(folder, args) {
+  const { said } = await run(suiteNode(), [suiteMain, ...args, '-o', folder], runMs)
+  const found = new Map()
+  for (const name of await readdir(folder).catch(() => [])) {
+    const [, scenario] = /^(?:server-)?(.+?)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(name) ?? []
+    if (scenario !== undefined) found.set(scenario, await json(join(folder, name, 'checks.json')))
+  }
+  if (found.size === 0) throw new Error(`the suite ran nothing: ${said}`)
+  return found
+}
+
+const serverChecks = (folder, url) => checksOf(folder, ['server', '--url', url, '--requirements', revision])
+
+/** The suite in front of the proxy, which is in front of one server. */
+async function proxied(folder, server) {
+  const config = `${folder}.json`
+  const entry = { ...server, prefix: false, describe: false }
+  await writeFile(config, JSON.stringify({ mcpServers: { reference: entry } }))
+  const { url, stop: end } = await listening([cli, '--http', '--port', '0', '--config', config])
+  try {
+    return await serverChecks(folder, url)
+  } finally {
+    await end()
+  }
+}
+
+async function clientChecks(folder) {
+  const command = [process.execPath, program('conformance-client.mjs'), cli]
+    .map((part) => JSON.stringify(part))
+    .join(' ')
+  const found = new Map()
+  for (const scenario of clientScenarios) {
+    const into = join(folder, scenario)
+    const args = ['client', '--command', command, '--scenario', scenario, '--spec-version', revision]
+    await mkdir(into, { recursive: true })
+    for (const [, checks] of await checksOf(into, [...args, '--timeout', `${clientMs}`]))
+      found.set(scenario, checks)
+  }
+  return found
+}
+
+const passed = (checks) => checks.filter(({ status }) => status === 'SUCCESS')
+const counts = (checks = []) => {
+  const counted = checks.filter(({ status }) => status === 'SUCCESS' || status === 'FAILURE')
+  return `${passed(checks).length}/${counted.length}`
+}
+const total = (runs) => counts([...runs.values()].flat())
+
+/** What passed directly and does not any more. */
+function lost(direct, behind) {
+  return [...direct].flatMap(([scenario, checks]) => {
+    const now = behind.get(scenario) ?? []
+    return passed(checks)
+      .filter(({ id }) => !now.some((check) => check.id === id && check.status === 'SUCCESS'))
+      .map(({ id }) => ({ scenario, ...(now.find((check) => check.id === id) ?? { id, status: 'MISSING' }) }))
+  })
+}
+
+const wrong = (runs) =>
+  [...runs].flatMap(([scenario, checks]) =>
+    checks
+      .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+      .map((check) => ({ scenario, ...check })),
+  )
+
+function table(rows) {
+  const widths = rows[0].map((_, at) => Math.max(...rows.map((row) => row[at].length)))
+  for (const row of rows)
+    console.log(
+      row
+        .map((cell, at) => cell.padEnd(widths[at]))
+        .join('  ')
+        .trimEnd(),
+    )
+}
+
+function complain(where, checks) {
+  for (const { scenario, id, status, errorMessage, details } of checks)
+    console.log(`${where}: ${scenario}: ${id}: ${status} ${errorMessage ?? JSON.stringify(details) ?? ''}`)
+}
+
+async function main(folder) {
+  await install()
+  const { url, stop: end } = await listening([reference, '--http', '0'])
+  const direct = await serverChecks(join(folder, 'direct'), url)
+  const overStdio = await proxied(join(folder, 'stdio'), { command: process.execPath, args: [reference] })
+  const overHttp = await proxied(join(folder, 'http'), { type: 'http', url })
+  await end()
+  const client = await clientChecks(join(folder, 'client'))
+
+  table([
+    ['server', 'direct', 'stdio', 'http'],
+    ...[...direct].map(([name, checks]) => [
+      name,
+      counts(checks),
+      counts(overStdio.get(name)),
+      counts(overHttp.get(name)),
+    ]),
+    ['all', total(direct), total(overStdio), total(overHttp)],
+    ['', '', '', ''],
+    ['client', '--url', '', ''],
+    ...clientScenarios.map((name) => [name, counts(client.get(name)), '', '']),
+    ['all', total(client), '', ''],
+  ])
+  const problems = [
+    ['direct', wrong(direct)],
+    ['stdio', lost(direct, overStdio)],
+    ['http', lost(direct, overHttp)],
+    ['client', wrong(client)],
+  ]
+  for (const [where, checks] of problems) complain(where, checks)
+  return problems.every(([, checks]) => checks.length === 0) ? 0 : 1
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'conformance-'))
+try {
+  process.exitCode = await main(folder)
+} finally {
+  await Promise.all([...children].map(stop))
+  await rm(folder, { recursive: true, force: true })
+}
