@@ -10,12 +10,15 @@ import type { LogSink } from './upstream/host.js'
 import type { Target } from './catalog.js'
 import { Turns } from './turns.js'
 
+type MakeValidator = (target: Target, schema: Span) => ArgumentValidator
+
 /** The validators of tools, compiled when a tool is first called. */
 export class ArgumentChecks {
   /** In which calls leave that are checked, and those that have nothing to check. */
   readonly turns: Turns = new Turns()
   readonly #validators = new WeakMap<ListItem, ArgumentValidator>()
   readonly #log: LogSink
+  #make: MakeValidator | undefined
 
   constructor(log: LogSink) {
     this.#log = log
@@ -45,28 +48,33 @@ export class ArgumentChecks {
     call.settle({ kind: 'result', result: content })
   }
 
-  /** At once, but for the first call of a tool. */
+  /** Nearly always at once: only the first call waits for the validator, and each tool's first for its schema. */
   #verdict(
     target: Target,
     json: Buffer | undefined,
   ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
-    if (target.item.schemaSpan === undefined) return undefined
+    const { schemaSpan } = target.item
+    if (schemaSpan === undefined) return undefined
     const known = this.#validators.get(target.item)
     if (known !== undefined) return known.check(json)
-    return this.#load(target, target.item.schemaSpan).then((validator) => validator.check(json))
+    if (this.#make !== undefined) return this.#make(target, schemaSpan).check(json)
+    return this.#load().then((make) => make(target, schemaSpan).check(json))
   }
 
   /** The validator is not part of a start: nobody has called a tool then. */
-  async #load({ item, lane, publicName }: Target, { start, end }: Span): Promise<ArgumentValidator> {
+  async #load(): Promise<MakeValidator> {
     const { ArgumentValidator: Validator } = await import('./mcp/validate.js')
-    const known = this.#validators.get(item)
-    if (known !== undefined) return known
-    const validator = new Validator({
-      tool: publicName,
-      schema: item.line.subarray(start, end),
-      warn: (message) => this.#log({ level: 'warn', service: lane.config.name, message }),
-    })
-    this.#validators.set(item, validator)
-    return validator
+    this.#make ??= ({ item, lane, publicName }, { start, end }) => {
+      const known = this.#validators.get(item)
+      if (known !== undefined) return known
+      const validator = new Validator({
+        tool: publicName,
+        schema: item.line.subarray(start, end),
+        warn: (message) => this.#log({ level: 'warn', service: lane.config.name, message }),
+      })
+      this.#validators.set(item, validator)
+      return validator
+    }
+    return this.#make
   }
 }
