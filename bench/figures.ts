@@ -178,10 +178,11 @@ function cpuRows(
     .map((row) => explainMissing({ ...row, direct: '', aim: row.aim && aim }, settings))
 }
 
-export const perSecond = (value: number): string => `${(value / 1000).toFixed(0)}k/s`
+export const perSecond = (value: number, digits = 0): string => `${(value / 1000).toFixed(digits)}k/s`
 export const megabytes =
   (size: number) =>
-  (value: number): string => `${((value * size) / MB).toFixed(0)} MB/s`
+  (value: number): string =>
+    `${((value * size) / MB).toFixed(0)} MB/s`
 
 export const calls: Figure = (settings) =>
   streamRows(settings, {
@@ -191,7 +192,7 @@ export const calls: Figure = (settings) =>
     count: settings.quick ? 10_000 : 20_000,
     rounds: roundsOf(settings, 90, 6),
     slab: smallCalls,
-    show: perSecond,
+    show: (value) => perSecond(value),
     callBytes: 0,
     cpuAim: undefined,
   })

@@ -19,6 +19,8 @@ import {
   results1,
   results10,
 } from './figures.js'
+import { http1, http10, httpCalls, httpLatency, httpSessions } from './http-figures.js'
+import { httpMemory, httpStart } from './http-start.js'
 import { many } from './many.js'
 import { type Row, markdown } from './report.js'
 import { memory, start } from './start.js'
@@ -33,6 +35,13 @@ const FIGURES = new Map<string, Figure>([
   ['start', start],
   ['memory', memory],
   ['many', many],
+  ['http-calls', httpCalls],
+  ['http-latency', httpLatency],
+  ['http-1mb', http1],
+  ['http-10mb', http10],
+  ['http-sessions', httpSessions],
+  ['http-start', httpStart],
+  ['http-memory', httpMemory],
 ])
 
 const ROUNDS_MAX = 1_000
@@ -100,11 +109,11 @@ async function run(folder: string): Promise<void> {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-proxy-bench-'))
+// Also when a signal ends the bench early; what still runs in there was ended by an earlier listener.
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 try {
   await run(folder)
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`)
   process.exitCode = 2
-} finally {
-  rmSync(folder, { recursive: true, force: true })
 }

@@ -40,4 +40,3 @@ export function resultOf(method: unknown, params: unknown, toolCount: number): u
       return undefined
   }
 }
-

@@ -181,7 +181,16 @@ function showMet(row: Row): string {
 }
 
 export function markdown(table: readonly Row[]): string {
-  const head = ['figure', 'way', 'direct', 'relay or forwarder', 'itself', 'ratio: median (min..max)', 'aim', 'met']
+  const head = [
+    'figure',
+    'way',
+    'direct',
+    'relay or forwarder',
+    'itself',
+    'ratio: median (min..max)',
+    'aim',
+    'met',
+  ]
   const lines = table.map((row) => [
     row.figure,
     row.way,

@@ -11,7 +11,7 @@ import { INITIALIZE, Subject, type SubjectSpec, directSpec, proxySpec, relaySpec
 
 const ANSWER_LIMIT_MS = 15_000
 export const IDLE_MS = 1_000
-export const MIB = 1024 * 1024
+export const MIB: number = 1024 * 1024
 
 /** Something to start, and what it stands for in the table. */
 interface Candidate extends Measurable {
@@ -61,10 +61,14 @@ function candidates(settings: Settings, aim: Aim): Candidate[] {
 export type Round = Map<string, number>
 
 export class Measurements {
-  readonly failures = new Map<string, string>()
+  readonly failures: Map<string, string> = new Map()
   readonly rounds: Round[] = []
 
-  async guard(candidate: Measurable, round: Round, measure: () => Promise<number | undefined>): Promise<void> {
+  async guard(
+    candidate: Measurable,
+    round: Round,
+    measure: () => Promise<number | undefined>,
+  ): Promise<void> {
     const { title } = candidate
     if (this.failures.has(title)) return
     try {

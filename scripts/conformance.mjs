@@ -27,8 +27,14 @@ const runMs = 180_000
 const startMs = 20_000
 const clientMs = 30_000
 
-/** Those of the client's scenarios that need no login. */
-const clientScenarios = ['initialize', 'tools_call', 'elicitation-sep1034-client-defaults', 'sse-retry']
+/** Those of the client's scenarios that need no login; the last is not scored. */
+const clientScenarios = [
+  'initialize',
+  'tools_call',
+  'elicitation-sep1034-client-defaults',
+  'sse-retry',
+  'json-schema-2020-12-preservation',
+]
 
 const children = new Set()
 
@@ -107,11 +113,11 @@ function suiteNode() {
   throw new Error(`the suite needs Node ${suiteMajor} or later, and none is pinned for this machine`)
 }
 
-const suiteMain = join(home, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
+const suiteHome = join(home, 'node_modules/@modelcontextprotocol/conformance')
 
 /** Runs the suite; gives the checks of each scenario by its name. */
 async function checksOf(folder, args) {
-  const { said } = await run(suiteNode(), [suiteMain, ...args, '-o', folder], runMs)
+  const { said } = await run(suiteNode(), [join(suiteHome, 'dist/index.js'), ...args, '-o', folder], runMs)
   const found = new Map()
   for (const name of await readdir(folder).catch(() => [])) {
     const [, scenario] = /^(?:server-)?(.+?)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(name) ?? []
@@ -119,6 +125,13 @@ async function checksOf(folder, args) {
   }
   if (found.size === 0) throw new Error(`the suite ran nothing: ${said}`)
   return found
+}
+
+/** The scenarios of the server that count; the suite runs a few more. */
+async function required() {
+  const text = await readFile(join(suiteHome, `requirements/${revision}.yaml`), 'utf8')
+  const [, list = ''] = /^server:\n((?: {2}- .+\n)+)/m.exec(text) ?? []
+  return list.split('\n').flatMap((line) => (line === '' ? [] : [line.slice('  - '.length)]))
 }
 
 const serverChecks = (folder, url) => checksOf(folder, ['server', '--url', url, '--requirements', revision])
@@ -151,31 +164,22 @@ async function clientChecks(folder) {
   return found
 }
 
+const all = (runs, names) => names.flatMap((name) => runs.get(name) ?? [])
 const passed = (checks) => checks.filter(({ status }) => status === 'SUCCESS')
-const counts = (checks = []) => {
+const wrong = (checks) => checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+
+function counts(checks) {
   const counted = checks.filter(({ status }) => status === 'SUCCESS' || status === 'FAILURE')
   return `${passed(checks).length}/${counted.length}`
 }
-const total = (runs) => counts([...runs.values()].flat())
 
-/** What passed directly and does not any more. */
-function lost(direct, behind) {
-  return [...direct].flatMap(([scenario, checks]) => {
-    const now = behind.get(scenario) ?? []
-    return passed(checks)
-      .filter(({ id }) => !now.some((check) => check.id === id && check.status === 'SUCCESS'))
-      .map(({ id }) => ({ scenario, ...(now.find((check) => check.id === id) ?? { id, status: 'MISSING' }) }))
-  })
-}
+/** What passed directly and does not behind the proxy, as it is there. */
+const lost = (direct, behind) =>
+  passed(direct)
+    .filter(({ id }) => !passed(behind).some((check) => check.id === id))
+    .map(({ id }) => behind.find((check) => check.id === id) ?? { id, status: 'MISSING' })
 
-const wrong = (runs) =>
-  [...runs].flatMap(([scenario, checks]) =>
-    checks
-      .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
-      .map((check) => ({ scenario, ...check })),
-  )
-
-function table(rows) {
+function print(rows) {
   const widths = rows[0].map((_, at) => Math.max(...rows.map((row) => row[at].length)))
   for (const row of rows)
     console.log(
@@ -186,42 +190,48 @@ function table(rows) {
     )
 }
 
-function complain(where, checks) {
-  for (const { scenario, id, status, errorMessage, details } of checks)
-    console.log(`${where}: ${scenario}: ${id}: ${status} ${errorMessage ?? JSON.stringify(details) ?? ''}`)
+/** A table of the runs, with a line of sums. */
+function tabulate(title, runs, names) {
+  const columns = Object.values(runs)
+  const line = (title, names) => [title, ...columns.map((run) => counts(all(run, names)))]
+  print([[title, ...Object.keys(runs)], ...names.map((name) => line(name, [name])), line('all', names)])
+  console.log()
 }
 
 async function main(folder) {
   await install()
   const { url, stop: end } = await listening([reference, '--http', '0'])
   const direct = await serverChecks(join(folder, 'direct'), url)
-  const overStdio = await proxied(join(folder, 'stdio'), { command: process.execPath, args: [reference] })
-  const overHttp = await proxied(join(folder, 'http'), { type: 'http', url })
+  const stdio = await proxied(join(folder, 'stdio'), { command: process.execPath, args: [reference] })
+  const http = await proxied(join(folder, 'http'), { type: 'http', url })
   await end()
   const client = await clientChecks(join(folder, 'client'))
 
-  table([
-    ['server', 'direct', 'stdio', 'http'],
-    ...[...direct].map(([name, checks]) => [
-      name,
-      counts(checks),
-      counts(overStdio.get(name)),
-      counts(overHttp.get(name)),
-    ]),
-    ['all', total(direct), total(overStdio), total(overHttp)],
-    ['', '', '', ''],
-    ['client', '--url', '', ''],
-    ...clientScenarios.map((name) => [name, counts(client.get(name)), '', '']),
-    ['all', total(client), '', ''],
-  ])
+  const scored = await required()
+  const others = [...direct.keys()].filter((name) => !scored.includes(name))
+  tabulate(`server, required by ${revision}`, { direct, stdio, http }, scored)
+  tabulate('server, not scored', { direct, stdio, http }, others)
+  tabulate('client', { '--url': client }, clientScenarios)
+
   const problems = [
-    ['direct', wrong(direct)],
-    ['stdio', lost(direct, overStdio)],
-    ['http', lost(direct, overHttp)],
-    ['client', wrong(client)],
+    ...scored.flatMap((name) => named(`direct: ${name}`, wrong(all(direct, [name])))),
+    ...scored.filter((name) => !direct.has(name)).map((name) => `direct: ${name}: did not run`),
+    ...[...direct].flatMap(([name, checks]) => [
+      ...named(`stdio: ${name}`, lost(checks, all(stdio, [name]))),
+      ...named(`http: ${name}`, lost(checks, all(http, [name]))),
+    ]),
+    ...clientScenarios.flatMap((name) => named(`client: ${name}`, wrong(all(client, [name])))),
+    ...clientScenarios.filter((name) => !client.has(name)).map((name) => `client: ${name}: did not run`),
   ]
-  for (const [where, checks] of problems) complain(where, checks)
-  return problems.every(([, checks]) => checks.length === 0) ? 0 : 1
+  console.log(problems.length === 0 ? 'what passes directly passes behind the proxy' : problems.join('\n'))
+  return problems.length === 0 ? 0 : 1
+}
+
+function named(where, checks) {
+  return checks.map(
+    ({ id, status, errorMessage, details }) =>
+      `${where}: ${id}: ${status} ${errorMessage ?? JSON.stringify(details) ?? ''}`,
+  )
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'conformance-'))

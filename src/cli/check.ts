@@ -27,6 +27,10 @@ function validText(config: Configuration): string {
   const warnings = config.warnings.map(({ path, message }) =>
     escapeText(`  warning: ${path}${path === '' ? '' : ' '}${message}`),
   )
-  const summary = `valid: ${config.schemas.size} schemas, ${servers.length} servers, ${warnings.length} warnings`
+  const summary = `valid: ${counted(config.schemas.size, 'schema')}, ${counted(servers.length, 'server')}, ${counted(warnings.length, 'warning')}`
   return `${[`${escapeText(config.source)}:`, ...warnings, `  ${summary}`].join('\n')}\n`
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }

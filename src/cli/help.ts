@@ -13,7 +13,7 @@ Usage
   ${program} stdio --mcp-config FILE       the same as --stdio --config FILE; likewise http
   ${program} --check [FILE]
   ${program} --url https://SERVICE.run.app/mcp
-  ${program} replay FILE.jsonl... [-- COMMAND | --url URL]
+  ${program} replay FILE.jsonl... [-- COMMAND]
 
 Modes
   --stdio   Serves one schema to one client: one JSON-RPC message per line on stdin and stdout.

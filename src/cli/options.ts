@@ -57,7 +57,7 @@ export const options: readonly Option[] = [
   }),
   option('help', 'Show this help', { aliases: ['h'] }),
   option('version', 'Show the version', { aliases: ['V'] }),
-  valued('url', 'URL', 'Serve this remote server on stdin and stdout, or replay against it', {
+  valued('url', 'URL', 'Serve this remote server on stdin and stdout', {
     modes: ['url', 'replay'],
   }),
   valued('auth', 'HOW', 'auto, google (send ID tokens) or none; only with --url', {

@@ -10,9 +10,14 @@ const [cli, url] = process.argv.slice(2)
 
 /** What each scenario calls after the list; nothing unless named here. */
 const calls = {
-  tools_call: { name: 'add_numbers', arguments: { a: 5, b: 3 } },
-  'elicitation-sep1034-client-defaults': { name: 'test_client_elicitation_defaults', arguments: {} },
-  'sse-retry': { name: 'test_reconnection', arguments: {} },
+  tools_call: () => ({ name: 'add_numbers', arguments: { a: 5, b: 3 } }),
+  'elicitation-sep1034-client-defaults': () => ({ name: 'test_client_elicitation_defaults', arguments: {} }),
+  'sse-retry': () => ({ name: 'test_reconnection', arguments: {} }),
+  /** Sends back the schema that came. */
+  'json-schema-2020-12-preservation': (tools) => {
+    const { inputSchema } = tools.find(({ name }) => name === 'json_schema_2020_12_tool')
+    return { name: 'json_schema_echo', arguments: { schema: inputSchema } }
+  },
 }
 
 /** Accepts a form as it stands: each field has its default (SEP-1034). */
@@ -50,8 +55,8 @@ await request('initialize', {
   clientInfo: { name: 'conformance-client', version: '1.0.0' },
 })
 send({ method: 'notifications/initialized' })
-await request('tools/list', {})
-const call = calls[process.env.MCP_CONFORMANCE_SCENARIO]
+const { tools } = await request('tools/list', {})
+const call = calls[process.env.MCP_CONFORMANCE_SCENARIO]?.(tools)
 if (call !== undefined) await request('tools/call', call)
 proxy.stdin.end()
 const [code] = await exited

@@ -64,6 +64,7 @@ const schema2020 = {
   },
   allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
   if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+  // oxlint-disable-next-line unicorn/no-thenable -- `then` is a keyword of JSON Schema.
   then: { required: ['phone'] },
   else: { required: ['email'] },
   additionalProperties: false,

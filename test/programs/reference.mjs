@@ -112,11 +112,12 @@ class Session {
   }
 }
 
+const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`)
+
 if (process.argv[2] === '--http') {
   const url = await listen(Number(process.argv[3] ?? 0), () => new Session())
   process.stdout.write(`${url}\n`)
 } else {
   const session = new Session()
-  const send = (message) => process.stdout.write(`${JSON.stringify(message)}\n`)
-  createInterface({ input: process.stdin }).on('line', (line) => void session.receive(JSON.parse(line), send))
+  createInterface({ input: process.stdin }).on('line', (line) => void session.receive(JSON.parse(line), say))
 }

@@ -179,20 +179,24 @@ describe('header fields that decide something', () => {
   })
 
   test('name what is accepted', () => {
-    const rows: [string, boolean, boolean][] = [
-      ['', true, false],
-      ['*/*', true, false],
-      ['application/json', true, false],
-      ['application/*', true, false],
-      [both, true, true],
-      ['text/event-stream', false, true],
-      ['text/*;q=0.5', false, true],
-      ['TEXT/EVENT-STREAM, Application/JSON', true, true],
-      ['text/event-stream;q=0, application/json', true, false],
-      ['text/html', false, false],
+    const rows: [string, boolean, boolean, boolean][] = [
+      ['', true, false, false],
+      ['*/*', true, false, false],
+      ['application/json', true, false, false],
+      ['application/*', true, false, false],
+      [both, true, true, false],
+      ['text/event-stream', false, true, true],
+      ['text/*;q=0.5', false, true, true],
+      ['TEXT/EVENT-STREAM, Application/JSON', true, true, true],
+      ['text/event-stream;q=0.9, application/json', true, true, false],
+      ['application/json; q=0.5, text/event-stream', true, true, true],
+      ['application/json;charset=utf-8;q=0.001,text/event-stream;Q=1.000', true, true, true],
+      ['text/event-stream;q=0, application/json', true, false, false],
+      ['text/event-stream, application/json;q=0.000', false, true, true],
+      ['text/html', false, false, false],
     ]
-    for (const [text, isJsonTaken, stream] of rows)
-      assert.deepEqual(readAccept(text), { json: isJsonTaken, stream }, text)
+    for (const [text, isJsonTaken, stream, prefersStream] of rows)
+      assert.deepEqual(readAccept(text), { json: isJsonTaken, stream, prefersStream }, text)
   })
 })
 

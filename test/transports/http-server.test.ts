@@ -120,6 +120,16 @@ describe('one request without a session', () => {
     ])
   })
 
+  test('is answered on an event stream where that is named first', async (t) => {
+    const { port } = await front(t)
+    const accept = 'text/event-stream, application/json'
+    const { headers, body } = await send(port, { body: message('echo', 1), headers: { accept } })
+    assert.equal(headers['content-type'], 'text/event-stream')
+    assert.deepEqual(events(body), [
+      { event: 'message', data: '{"jsonrpc":"2.0","id":1,"result":{"id":"1"}}' },
+    ])
+  })
+
   test('becomes an event stream when the answer takes long, and no sooner', async (t) => {
     const { port, sessions } = await front(t, { limits: { answerWaitMs: 30 } })
     const sent = Date.now()

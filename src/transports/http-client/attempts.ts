@@ -41,7 +41,9 @@ export class Attempts {
   }
 
   /** Schedules another attempt where one is in order. */
-  afterTrouble({ neverSent }: HttpTrouble, again: () => void): boolean {
+  afterTrouble({ neverSent, error }: HttpTrouble, again: () => void): boolean {
+    // Credentials that are not there will not be there in a second either.
+    if (error?.code === 'TRANSPORT_AUTH') return false
     return (neverSent || this.#isRead) && this.#retry(undefined, again)
   }
 

@@ -1,7 +1,7 @@
 // One POST that holds requests, and its one response.
 //
-// When the answers are the first thing to say and come soon, they are the body.
-// Anything else, or a wait, turns the response into an event stream; until then
+// When the answers are the first thing to say and come soon, they are the body,
+// unless the client prefers events. Anything else, or a wait, turns the response into an event stream; until then
 // no header is sent, so that an early refusal keeps its status code. A client
 // that disconnects has not cancelled (MCP 2025-03-26, Transports): what it can
 // resume is kept, and the rest is said to nobody.
@@ -100,7 +100,7 @@ export class Exchange {
     const { response, isBatch, accepts } = this.#parts
     const [first] = this.#answers
     if (first === undefined) return sendEmpty(response, this.#statusOfNothing, this.#parts.headers())
-    if (!accepts.json) {
+    if (accepts.prefersStream) {
       this.#open()?.end()
       return
     }

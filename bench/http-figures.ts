@@ -1,0 +1,201 @@
+// The figures over HTTP: each way between the same ends, beside a bare node:http forwarder.
+
+import { type Outcome, alternate, alternateAny } from './alternate.js'
+import {
+  type Figure,
+  MB,
+  RUN_LIMIT_MS,
+  type Settings,
+  blobCalls,
+  explainMissing,
+  generationsOf,
+  megabytes,
+  microseconds,
+  perSecond,
+  remembered,
+  roundsOf,
+  smallCalls,
+} from './figures.js'
+import type { HttpLoad } from './http-client.js'
+import {
+  HttpSubject,
+  type Leg,
+  httpForwarderSpec,
+  httpProxySpec,
+  httpServerSpec,
+  lineSpecs,
+  withHttpServer,
+  withoutLineEnd,
+} from './http-subject.js'
+import { type Aim, type Row, type RowPlan, addedRows, atLeast, atMost, relayRows } from './report.js'
+import { median } from './statistics.js'
+import type { Subject, Way } from './subject.js'
+import { SMALL_TEXT, blobCallTail, resultBytes, textCallTail } from './wire.js'
+
+const WAYS: readonly Way[] = ['direct', 'forwarder', 'proxy']
+const LEGS: readonly Leg[] = ['HTTP -> stdio', 'stdio -> HTTP', 'HTTP -> HTTP']
+/** A process has one client on stdio and so no session to open and end. */
+const SESSION_LEGS: readonly Leg[] = ['HTTP -> stdio', 'HTTP -> HTTP']
+
+/** The same work for a client on HTTP and one on stdio; gives one number a round. */
+interface Task {
+  readonly rounds: number
+  readonly warmUps: number
+  readonly overHttp: (subject: HttpSubject) => Promise<number>
+  readonly overLines: (subject: Subject) => Promise<number>
+}
+
+function measureLeg(settings: Settings, leg: Leg, task: Task): Promise<Outcome<number>> {
+  return withHttpServer(settings.place, (url) => {
+    if (leg === 'stdio -> HTTP') {
+      const plan = planOf(settings, task, task.overLines)
+      return alternate(lineSpecs(settings.place, url), settings.place, plan)
+    }
+    const to = leg === 'HTTP -> stdio' ? undefined : url
+    const specs = [httpServerSpec(settings.place), httpForwarderSpec(settings.place, to)]
+    const proxy = httpProxySpec(settings.place, to)
+    if (proxy !== undefined) specs.push(proxy)
+    const plan = planOf(settings, task, task.overHttp)
+    return alternateAny(specs, (spec) => HttpSubject.open(spec, settings.place), plan)
+  })
+}
+
+function planOf<S>(settings: Settings, { rounds, warmUps }: Task, measure: (subject: S) => Promise<number>) {
+  const warm = async (subject: S) => {
+    for (let n = 0; n < warmUps; n += 1) await measure(subject)
+  }
+  return { rounds, generations: generationsOf(settings, rounds), warm, measure }
+}
+
+interface Shown {
+  readonly title: string
+  readonly aim: Aim
+  readonly show: (value: number) => string
+  readonly rows: (plan: RowPlan<number>) => Row[]
+}
+
+async function legRows(settings: Settings, legs: readonly Leg[], task: Task, shown: Shown): Promise<Row[]> {
+  const made: Row[] = []
+  for (const leg of legs) {
+    const outcome = await measureLeg(settings, leg, task)
+    const rows = shown.rows({
+      figure: `${leg}: ${shown.title}`,
+      outcome,
+      ways: WAYS,
+      value: (one) => one,
+      show: shown.show,
+      aim: shown.aim,
+      base: 'forwarder',
+    })
+    made.push(...rows.map((row) => explainMissing(row, settings)))
+  }
+  return made
+}
+
+type Call = Pick<HttpLoad, 'tail' | 'answerBytes'>
+
+function smallCall(subject: HttpSubject): Call {
+  const text = Buffer.from(SMALL_TEXT)
+  const tail = withoutLineEnd(textCallTail(subject.tool('echo'), text))
+  return { tail, answerBytes: resultBytes(text.length) }
+}
+
+function blobCall(subject: HttpSubject, size: number): Call {
+  return { tail: withoutLineEnd(blobCallTail(subject.tool('blob'), size)), answerBytes: resultBytes(size) }
+}
+
+interface Stream extends Omit<Shown, 'rows'> {
+  readonly count: number
+  readonly connections: number
+  readonly rounds: number
+  /** 0 for small calls. */
+  readonly resultSize: number
+}
+
+function streamRows(settings: Settings, stream: Stream): Promise<Row[]> {
+  const { count, connections, rounds, resultSize } = stream
+  const callOf = (subject: HttpSubject) =>
+    resultSize === 0 ? smallCall(subject) : blobCall(subject, resultSize)
+  const slabOf = remembered((subject) =>
+    resultSize === 0 ? smallCalls(subject, count) : blobCalls(subject, resultSize, count),
+  )
+  const timeLimitMs = RUN_LIMIT_MS
+  const overHttp = async (subject: HttpSubject) =>
+    count / (await subject.client.throughput({ ...callOf(subject), count, connections, timeLimitMs }))
+  const overLines = async (subject: Subject) =>
+    count /
+    (await subject.client.throughput({ slab: slabOf(subject), inflightMax: connections, timeLimitMs }))
+  const task = { rounds, warmUps: 2, overHttp, overLines }
+  return legRows(settings, LEGS, task, { ...stream, rows: relayRows })
+}
+
+export const httpCalls: Figure = (settings) =>
+  streamRows(settings, {
+    title: 'small calls, 32 connections, throughput',
+    aim: atLeast(0.75),
+    count: settings.quick ? 1_500 : 2_000,
+    connections: 32,
+    rounds: roundsOf(settings, 24, 4),
+    show: (value) => perSecond(value, 1),
+    resultSize: 0,
+  })
+
+const httpResults =
+  (size: number, title: string, usual: { rounds: number; count: number; connections: number }): Figure =>
+  (settings) =>
+    streamRows(settings, {
+      title,
+      aim: atLeast(0.9),
+      count: settings.quick ? Math.ceil(usual.count / 4) : usual.count,
+      connections: usual.connections,
+      rounds: roundsOf(settings, usual.rounds, 4),
+      show: megabytes(size),
+      resultSize: size,
+    })
+
+export const http1: Figure = httpResults(MB, '1 MB results, throughput', {
+  rounds: 18,
+  count: 60,
+  connections: 4,
+})
+export const http10: Figure = httpResults(10 * MB, '10 MB results, throughput', {
+  rounds: 12,
+  count: 8,
+  connections: 2,
+})
+
+export const httpLatency: Figure = (settings) => {
+  const count = settings.quick ? 150 : 200
+  const timeLimitMs = RUN_LIMIT_MS
+  const slabOf = remembered((subject) => smallCalls(subject, count))
+  const overHttp = async (subject: HttpSubject) => {
+    const load = { ...smallCall(subject), count, connections: 1, timeLimitMs }
+    return median(await subject.client.latencies(load))
+  }
+  const overLines = async (subject: Subject) =>
+    median(await subject.client.latencies({ slab: slabOf(subject), inflightMax: 1, timeLimitMs }))
+  const task = { rounds: roundsOf(settings, 60, 6), warmUps: 4, overHttp, overLines }
+  return legRows(settings, LEGS, task, {
+    title: "one call at a time, latency added / forwarder's",
+    aim: atMost(1.5),
+    show: microseconds,
+    rows: addedRows,
+  })
+}
+
+const noSessions = () => Promise.reject(new Error('stdio has no sessions'))
+
+export const httpSessions: Figure = (settings) => {
+  const count = settings.quick ? 200 : 500
+  const overHttp = async (subject: HttpSubject) => {
+    const load = { ...smallCall(subject), count, connections: 4, timeLimitMs: RUN_LIMIT_MS }
+    return count / (await subject.client.sessions(load))
+  }
+  const task = { rounds: roundsOf(settings, 24, 4), warmUps: 2, overHttp, overLines: noSessions }
+  return legRows(settings, SESSION_LEGS, task, {
+    title: 'whole sessions, 4 connections',
+    aim: atLeast(0.7),
+    show: (value) => `${value.toFixed(0)}/s`,
+    rows: relayRows,
+  })
+}

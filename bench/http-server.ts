@@ -1,0 +1,173 @@
+// A minimal MCP server over Streamable HTTP that costs as little as a Node process can.
+//
+//   node http-server.js --port N [--payload text|plain]
+//
+// It reads sockets itself: node:http on this end would cost more than most of what
+// is measured. Every answer is JSON with its length. Calls are recognised by
+// comparing bytes and answered from prepared bytes; only the handshake and the
+// lists are parsed. Clients must send a Content-Length, as all that are measured do.
+
+import { randomUUID } from 'node:crypto'
+import { type Socket, createServer } from 'node:net'
+import { parseArgs } from 'node:util'
+
+import { exitWithStdin } from './http-ends.js'
+import { resultOf } from './rare.js'
+import { CALL_AFTER_ID, ECHO_ARGUMENTS, LINE_HEAD, RESULT_AFTER_ID, RESULT_END, stringBody } from './wire.js'
+
+const HEAD_END = Buffer.from('\r\n\r\n')
+const HEAD_BYTES_MAX = 64 * 1024
+const BODY_BYTES_MAX = 64 * 1024 * 1024
+const COMMA = 44
+const TOOLS = 3
+/** `"}}}` closes a call with a text, and `}}}` one with a size. */
+const TEXT_CLOSE = Buffer.from('"}}}')
+
+const HEAD = Buffer.from(LINE_HEAD)
+const AFTER_ID = Buffer.from(CALL_AFTER_ID)
+const ECHO = Buffer.from(`echo${ECHO_ARGUMENTS}`)
+const SWALLOW = Buffer.from(`swallow${ECHO_ARGUMENTS}`)
+const BLOB = Buffer.from('blob","arguments":{"size":')
+const AFTER_TEXT = RESULT_END.trimEnd()
+
+const { values: flags } = parseArgs({
+  options: { port: { type: 'string' }, payload: { type: 'string', default: 'text' } },
+})
+const payload = flags.payload === 'plain' ? 'plain' : 'text'
+const blobs = new Map<number, Buffer>()
+
+function startsWith(bytes: Uint8Array, at: number, want: Uint8Array): boolean {
+  for (let i = 0; i < want.length; i += 1) if (bytes[at + i] !== want[i]) return false
+  return true
+}
+
+function blob(size: number): Buffer {
+  const known = blobs.get(size)
+  if (known !== undefined) return known
+  const made = stringBody(size, payload)
+  blobs.set(size, made)
+  return made
+}
+
+function head(status: string, bodyBytes: number, more = ''): string {
+  return `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${more}Content-Length: ${bodyBytes}\r\n\r\n`
+}
+
+/** A small answer leaves in one write, a large text from where it lies. */
+function answerText(socket: Socket, id: string, text: Buffer): void {
+  const before = `${LINE_HEAD}${id}${RESULT_AFTER_ID}`
+  const bytes = before.length + text.length + AFTER_TEXT.length
+  if (text.length < 4096) {
+    socket.write(head('200 OK', bytes) + before + text.toString('latin1') + AFTER_TEXT, 'latin1')
+    return
+  }
+  socket.cork()
+  socket.write(head('200 OK', bytes) + before, 'latin1')
+  socket.write(text)
+  socket.write(AFTER_TEXT, 'latin1')
+  socket.uncork()
+}
+
+/** Answers a call of the expected shape; false when the body is anything else. */
+function answerCall(socket: Socket, body: Buffer): boolean {
+  if (!startsWith(body, 0, HEAD)) return false
+  const idEnd = body.indexOf(COMMA, HEAD.length)
+  if (!startsWith(body, idEnd, AFTER_ID)) return false
+  const id = body.toString('latin1', HEAD.length, idEnd)
+  const name = idEnd + AFTER_ID.length
+  const close = body.lastIndexOf(TEXT_CLOSE)
+  if (startsWith(body, name, ECHO)) answerText(socket, id, body.subarray(name + ECHO.length, close))
+  else if (startsWith(body, name, BLOB)) {
+    const size = Number.parseInt(body.toString('latin1', name + BLOB.length, name + BLOB.length + 10), 10)
+    answerText(socket, id, blob(size))
+  } else if (startsWith(body, name, SWALLOW)) {
+    const length = close - name - SWALLOW.length
+    answerText(socket, id, Buffer.from(String(length).padStart(8, '0')))
+  } else return false
+  return true
+}
+
+function answerSlowly(socket: Socket, body: Buffer): void {
+  const message: unknown = JSON.parse(body.toString())
+  const isRequest = typeof message === 'object' && message !== null && 'id' in message && 'method' in message
+  if (!isRequest) {
+    socket.write(head('202 Accepted', 0))
+    return
+  }
+  const { id, method } = message
+  const result = resultOf(method, 'params' in message ? message.params : undefined, TOOLS)
+  const error = { code: -32601, message: `Method '${String(method)}' not found` }
+  const answer = JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) })
+  const session = method === 'initialize' ? `Mcp-Session-Id: ${randomUUID()}\r\n` : ''
+  socket.write(head('200 OK', Buffer.byteLength(answer), session) + answer)
+}
+
+function answer(socket: Socket, start: string, body: Buffer): void {
+  if (start.startsWith('POST ')) {
+    if (!answerCall(socket, body)) answerSlowly(socket, body)
+  } else if (start.startsWith('DELETE ')) socket.write(head('200 OK', 0))
+  else if (start.startsWith('GET /health ')) socket.write(head('200 OK', 2) + '{}')
+  else socket.write(head('405 Method Not Allowed', 0, 'Allow: POST, DELETE\r\n'))
+}
+
+/** Cuts what one socket sends into requests. */
+class Requests {
+  readonly #socket: Socket
+  #pieces: Buffer[] = []
+  #bytes = 0
+  /** Fewer bytes than this make no whole request. */
+  #wanted = 0
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
+  push(chunk: Buffer): void {
+    this.#pieces.push(chunk)
+    this.#bytes += chunk.length
+    if (this.#bytes < this.#wanted) return
+    let rest = this.#pieces.length === 1 ? chunk : Buffer.concat(this.#pieces)
+    this.#wanted = 0
+    while (rest.length > 0) {
+      const used = this.#take(rest)
+      if (used === 0) break
+      rest = rest.subarray(used)
+    }
+    this.#pieces = rest.length === 0 ? [] : [rest]
+    this.#bytes = rest.length
+  }
+
+  /** Answers the request at the start of `bytes` and gives its length; 0 when it is not whole. */
+  #take(bytes: Buffer): number {
+    const end = bytes.indexOf(HEAD_END)
+    if (end < 0) {
+      if (bytes.length > HEAD_BYTES_MAX) throw new Error('a head that is too long')
+      return 0
+    }
+    const start = bytes.toString('latin1', 0, end)
+    const length = Number(/\r\ncontent-length: *(\d+)/i.exec(start)?.[1] ?? 0)
+    if (length > BODY_BYTES_MAX || /\r\ntransfer-encoding:/i.test(start))
+      throw new Error('a body that is not read')
+    const whole = end + HEAD_END.length + length
+    this.#wanted = whole
+    if (bytes.length < whole) return 0
+    this.#wanted = 0
+    answer(this.#socket, start, bytes.subarray(end + HEAD_END.length, whole))
+    return whole
+  }
+}
+
+const server = createServer({ noDelay: true }, (socket) => {
+  const requests = new Requests(socket)
+  socket.on('data', (chunk: Buffer) => {
+    try {
+      requests.push(chunk)
+    } catch (error) {
+      process.stderr.write(`http-server: ${String(error)}\n`)
+      socket.destroy()
+    }
+  })
+  socket.on('error', () => socket.destroy())
+})
+server.listen(Number(flags.port), '127.0.0.1')
+exitWithStdin()

@@ -1,0 +1,314 @@
+// The ways over HTTP: how each is started, checked and stopped.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { createServer, connect } from 'node:net'
+import { join } from 'node:path'
+
+import { HttpClient } from './http-client.js'
+import {
+  type Place,
+  SERVER_NAME,
+  type SubjectSpec,
+  TOOLS,
+  type Way,
+  countTools,
+  directSpec,
+  emptyHome,
+  exited,
+  program,
+  serverArgv,
+  writeConfig,
+} from './subject.js'
+import {
+  LINE_HEAD,
+  type Payload,
+  SMALL_TEXT,
+  blobCallTail,
+  resultLine,
+  stringBody,
+  textCallTail,
+} from './wire.js'
+
+const ASK_LIMIT_MS = 15_000
+const READY_LIMIT_MS = 15_000
+const TOOLS_LIMIT_MS = 60_000
+const TOOLS_POLL_MS = 100
+/** A refused connection on loopback costs next to nothing, so a start is seen to the millisecond. */
+const READY_POLL_MS = 1
+const EXIT_LIMIT_MS = 5_000
+const KILL_LIMIT_MS = 2_000
+const STDERR_SHOWN_BYTES = 600
+const CHECKED_BLOB_BYTES = 5_000
+
+/** What the proxy stands between. */
+export type Leg = 'HTTP -> stdio' | 'stdio -> HTTP' | 'HTTP -> HTTP'
+
+/** A program that listens, with what a call has to say to reach the bench server through it. */
+export interface HttpSpec {
+  readonly way: Way
+  /** Its command line on that port. */
+  readonly argv: (port: number) => readonly string[]
+  readonly toolPrefix: string
+  readonly payload: Payload
+}
+
+/** A port of loopback that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+export function httpServerSpec(place: Place): HttpSpec {
+  const { payload } = place
+  const argv = (port: number) => [
+    process.execPath,
+    program('http-server.js'),
+    '--port',
+    String(port),
+    '--payload',
+    payload,
+  ]
+  return { way: 'direct', argv, toolPrefix: '', payload }
+}
+
+/** In front of the stdio server, or of the HTTP server at `url`. */
+export function httpForwarderSpec(place: Place, url: string | undefined): HttpSpec {
+  const to = url === undefined ? ['--', ...serverArgv(place, TOOLS)] : ['--to', url]
+  const argv = (port: number) => [
+    process.execPath,
+    program('http-forwarder.js'),
+    '--port',
+    String(port),
+    ...to,
+  ]
+  return { way: 'forwarder', argv, toolPrefix: '', payload: place.payload }
+}
+
+/** Likewise; undefined while the proxy is not built. */
+export function httpProxySpec(place: Place, url: string | undefined): HttpSpec | undefined {
+  if (!existsSync(place.cli)) return undefined
+  const config = proxyConfig(place, url)
+  const argv = (port: number) => [
+    process.execPath,
+    place.cli,
+    '--http',
+    '--port',
+    String(port),
+    '--config',
+    config,
+  ]
+  return { way: 'proxy', argv, toolPrefix: `${SERVER_NAME}__`, payload: place.payload }
+}
+
+function proxyConfig(place: Place, url: string | undefined): string {
+  const [command, ...args] = serverArgv(place, TOOLS)
+  const server = url === undefined ? { command, args } : { type: 'http', url }
+  return writeConfig(place, url === undefined ? 'http-stdio' : `http-${new URL(url).port}`, {
+    [SERVER_NAME]: server,
+  })
+}
+
+/** The ways of stdio -> HTTP: commands on pipes, as in the figures without HTTP. */
+export function lineSpecs(place: Place, url: string): SubjectSpec[] {
+  const direct = directSpec(place)
+  const forwarder: SubjectSpec = {
+    ...direct,
+    way: 'forwarder',
+    argv: [process.execPath, program('http-forwarder.js'), '--to', url],
+  }
+  if (!existsSync(place.cli)) return [direct, forwarder]
+  const argv = [process.execPath, place.cli, '--stdio', '--config', proxyConfig(place, url)]
+  return [direct, forwarder, { ...direct, way: 'proxy', argv, toolPrefix: `${SERVER_NAME}__` }]
+}
+
+/** A proxy on HTTP does not end with its stdin, so whatever ends the bench ends these first. */
+const living = new Set<ChildProcess>()
+
+function endLiving(): void {
+  for (const child of living) child.kill('SIGKILL')
+}
+process.once('exit', endLiving)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => process.exit(1))
+}
+
+let started = 0
+
+/** A process that listens. Only its own process id is ever signalled. */
+export class HttpProcess {
+  readonly port: number
+  readonly #child: ChildProcess
+  readonly #stderrPath: string
+
+  private constructor(port: number, child: ChildProcess, stderrPath: string) {
+    this.port = port
+    this.#child = child
+    this.#stderrPath = stderrPath
+  }
+
+  static start(spec: HttpSpec, place: Place, port: number): HttpProcess {
+    const [command = '', ...args] = spec.argv(port)
+    started += 1
+    const stderrPath = join(place.folder, `http-${started}.stderr`)
+    const stderr = openSync(stderrPath, 'w')
+    const child = spawn(command, args, {
+      cwd: place.folder,
+      env: emptyHome(place),
+      stdio: ['pipe', 'ignore', stderr],
+    })
+    closeSync(stderr)
+    living.add(child)
+    child.once('exit', () => living.delete(child))
+    child.on('error', () => living.delete(child))
+    return new HttpProcess(port, child, stderrPath)
+  }
+
+  /** Zero when the child never started. */
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/mcp`
+  }
+
+  /** Waits for the first 200 of `/health`. */
+  async healthy(): Promise<void> {
+    const deadline = performance.now() + READY_LIMIT_MS
+    while (!(await isHealthy(this.port))) {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null)
+        throw new Error('ended before it listened')
+      if (performance.now() > deadline) throw new Error(`not listening within ${READY_LIMIT_MS} ms`)
+      await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS))
+    }
+  }
+
+  /** An error with the end of what the process wrote to stderr. */
+  explain(error: unknown): string {
+    const stderr = readFileSync(this.#stderrPath, 'utf8').trim().slice(-STDERR_SHOWN_BYTES)
+    const message = error instanceof Error ? error.message : String(error)
+    return stderr === '' ? message : `${message} (stderr: ${stderr.replaceAll('\n', ' | ')})`
+  }
+
+  /** SIGTERM, then SIGKILL. */
+  async close(): Promise<void> {
+    const child = this.#child
+    if (child.pid === undefined) return
+    child.kill('SIGTERM')
+    if (await exited(child, EXIT_LIMIT_MS)) return
+    child.kill('SIGKILL')
+    await exited(child, KILL_LIMIT_MS)
+  }
+}
+
+/** One connection, one request, one answer. */
+function isHealthy(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    socket.setTimeout(ASK_LIMIT_MS, () => socket.destroy())
+    socket.once('connect', () => socket.write(`GET /health HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`))
+    socket.once('data', (chunk: Buffer) => {
+      resolve(chunk.toString('latin1', 0, 12) === 'HTTP/1.1 200')
+      socket.destroy()
+    })
+    socket.once('error', () => socket.destroy())
+    socket.once('close', () => resolve(false))
+  })
+}
+
+/** Runs `work` with one bench server over HTTP, which the ways share. */
+export async function withHttpServer<T>(place: Place, work: (url: string) => Promise<T>): Promise<T> {
+  const server = HttpProcess.start(httpServerSpec(place), place, await freePort())
+  try {
+    await server.healthy()
+    return await work(server.url)
+  } finally {
+    await server.close()
+  }
+}
+
+/** A running way with its clients. */
+export class HttpSubject {
+  readonly way: Way
+  readonly client: HttpClient
+  readonly #spec: HttpSpec
+  readonly #process: HttpProcess
+
+  private constructor(spec: HttpSpec, running: HttpProcess) {
+    this.way = spec.way
+    this.client = new HttpClient(running.port)
+    this.#spec = spec
+    this.#process = running
+  }
+
+  /** Starts it, waits for its tools and compares answers byte for byte. */
+  static async open(spec: HttpSpec, place: Place): Promise<HttpSubject> {
+    const running = HttpProcess.start(spec, place, await freePort())
+    const subject = new HttpSubject(spec, running)
+    try {
+      await running.healthy()
+      await subject.#waitForTools()
+      await subject.#compareAnswers()
+      return subject
+    } catch (error) {
+      const reason = subject.explain(error)
+      await subject.close()
+      throw new Error(reason, { cause: error })
+    }
+  }
+
+  get pid(): number {
+    return this.#process.pid
+  }
+
+  tool(name: string): string {
+    return this.#spec.toolPrefix + name
+  }
+
+  explain(error: unknown): string {
+    return this.#process.explain(error)
+  }
+
+  async close(): Promise<void> {
+    this.client.end(new Error('closed'))
+    await this.#process.close()
+  }
+
+  async #waitForTools(): Promise<void> {
+    const deadline = performance.now() + TOOLS_LIMIT_MS
+    for (;;) {
+      const body = `${LINE_HEAD}${this.client.takeIds(1)},"method":"tools/list"}`
+      const count = countTools(await this.client.ask(body, ASK_LIMIT_MS))
+      if (count === TOOLS) return
+      if (performance.now() > deadline) throw new Error(`${count} of ${TOOLS} tools listed`)
+      await new Promise((resolve) => setTimeout(resolve, TOOLS_POLL_MS))
+    }
+  }
+
+  async #compareAnswers(): Promise<void> {
+    const text = Buffer.from(SMALL_TEXT)
+    const body = stringBody(CHECKED_BLOB_BYTES, this.#spec.payload)
+    const length = Buffer.from(String(CHECKED_BLOB_BYTES).padStart(8, '0'))
+    await this.#compare(textCallTail(this.tool('echo'), text), text)
+    await this.#compare(blobCallTail(this.tool('blob'), CHECKED_BLOB_BYTES), body)
+    await this.#compare(textCallTail(this.tool('swallow'), body), length)
+  }
+
+  async #compare(tail: Buffer, text: Buffer): Promise<void> {
+    const id = this.client.takeIds(1)
+    const call = Buffer.concat([Buffer.from(`${LINE_HEAD}${id}`), withoutLineEnd(tail)])
+    const answer = await this.client.ask(call, ASK_LIMIT_MS)
+    if (answer.equals(withoutLineEnd(resultLine(id, text)))) return
+    throw new Error(`an answer that the server did not give: ${answer.toString('utf8', 0, 300)}`)
+  }
+}
+
+/** Over HTTP a message is the line without its end. */
+export function withoutLineEnd(line: Buffer): Buffer {
+  return line.subarray(0, line.length - 1)
+}
