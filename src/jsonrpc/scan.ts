@@ -13,6 +13,7 @@ import { isUtf8 } from 'node:buffer'
 import { isDigit, isHex, isSpace } from './ascii.js'
 import { HAS_CONTROL, HAS_HIGH, byteKinds, validPrefix } from './byte-kinds.js'
 import { FrameError, type FrameErrorCode } from './errors.js'
+import { PlainRun } from './plain-run.js'
 
 /** A half-open range of bytes. */
 export interface Span {
@@ -28,7 +29,6 @@ const PLUS = 0x2b
 const COMMA = 0x2c
 const MINUS = 0x2d
 const DOT = 0x2e
-const SLASH = 0x2f
 const ZERO = 0x30
 const COLON = 0x3a
 const OPEN_ARRAY = 0x5b
@@ -37,14 +37,21 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** How far a string is read byte by byte before the byte search takes over. */
-const NEAR_BYTES = 192
+/** How far a string is read byte by byte, and then by words, before the byte search takes over. */
+const NEAR_BYTES = 32
+const FAR_BYTES = 1024
+
+/** 1 for each byte that may stand behind a backslash, but for `u`. */
+const simpleEscapes = Uint8Array.from({ length: 256 }, (_, c) =>
+  '"\\/bfnrt'.includes(String.fromCharCode(c)) ? 1 : 0,
+)
 
 /** Walks one JSON text; every offset it takes and gives counts from the text's start. */
 export class Scanner {
   readonly bytes: Buffer
   readonly #end: number
   readonly #depthMax: number
+  readonly #run: PlainRun
   /** Whether any byte is below 0x20; in JSON only white space between tokens is. */
   readonly hasControls: boolean
   #searchedFrom = 0
@@ -56,6 +63,7 @@ export class Scanner {
     this.bytes = bytes
     this.#end = bytes.length
     this.#depthMax = depthMax
+    this.#run = new PlainRun(bytes)
     const kinds = byteKinds(bytes)
     this.hasControls = (kinds & HAS_CONTROL) !== 0
     if ((kinds & HAS_HIGH) !== 0 && !isUtf8(bytes)) {
@@ -107,18 +115,25 @@ export class Scanner {
     const bytes = this.bytes
     let i = at + 1
     for (;;) {
+      const from = i
       const near = Math.min(i + NEAR_BYTES, this.#end)
+      let escaped = from
       while (i < near) {
         const c = bytes[i] ?? END
         if (c === QUOTE) return i + 1
-        if (c === BACKSLASH) i = this.#escape(i)
-        else if (c < SPACE) this.fail(i, 'unescaped control character')
-        else i++
+        if (c < SPACE) this.fail(i, 'unescaped control character')
+        if (c !== BACKSLASH) i++
+        else escaped = i = simpleEscapes[bytes[i + 1] ?? 0] === 1 ? i + 2 : this.#escape(i)
       }
+      // Where there was an escape, there is soon another.
+      if (escaped > from && i < this.#end) continue
+      const far = Math.min(i + FAR_BYTES, this.#end)
+      i = this.#run.end(i, far)
+      if (i < far) continue
       // What was found from a later place says nothing about this one, and callers scan a text more than once.
       if (i < this.#searchedFrom) this.#nextQuote = this.#nextBackslash = -1
       this.#searchedFrom = i
-      const stop = Math.min(this.#quoteFrom(i), this.#backslashFrom(i))
+      const stop = this.#stopFrom(i)
       if (this.hasControls) this.#refuseControls(i, stop)
       if (stop >= this.#end) this.fail(this.#end, 'unterminated string')
       if (bytes[stop] === QUOTE) return stop + 1
@@ -183,34 +198,20 @@ export class Scanner {
   }
 
   #escape(at: number): number {
-    switch (this.byte(at + 1)) {
-      case QUOTE:
-      case BACKSLASH:
-      case SLASH:
-      case 0x62:
-      case 0x66:
-      case 0x6e:
-      case 0x72:
-      case 0x74:
-        return at + 2
-      case 0x75:
-        for (let i = at + 2; i < at + 6; i++) {
-          if (!isHex(this.byte(i))) this.fail(i, 'expected four hexadecimal digits')
-        }
-        return at + 6
-      default:
-        return this.fail(at + 1, 'unknown escape')
+    const c = this.byte(at + 1)
+    if (simpleEscapes[c] === 1) return at + 2
+    if (c !== 0x75) this.fail(at + 1, 'unknown escape')
+    for (let i = at + 2; i < at + 6; i++) {
+      if (!isHex(this.byte(i))) this.fail(i, 'expected four hexadecimal digits')
     }
+    return at + 6
   }
 
-  #quoteFrom(at: number): number {
+  /** The next quote or backslash. */
+  #stopFrom(at: number): number {
     if (this.#nextQuote < at) this.#nextQuote = this.#find(QUOTE, at)
-    return this.#nextQuote
-  }
-
-  #backslashFrom(at: number): number {
     if (this.#nextBackslash < at) this.#nextBackslash = this.#find(BACKSLASH, at)
-    return this.#nextBackslash
+    return Math.min(this.#nextQuote, this.#nextBackslash)
   }
 
   #find(c: number, at: number): number {
