@@ -115,9 +115,8 @@ export class Scanner {
     const bytes = this.bytes
     let i = at + 1
     for (;;) {
-      const from = i
       const near = Math.min(i + NEAR_BYTES, this.#end)
-      let escaped = from
+      let escaped = 0
       while (i < near) {
         const c = bytes[i] ?? END
         if (c === QUOTE) return i + 1
@@ -126,7 +125,7 @@ export class Scanner {
         else escaped = i = simpleEscapes[bytes[i + 1] ?? 0] === 1 ? i + 2 : this.#escape(i)
       }
       // Where there was an escape, there is soon another.
-      if (escaped > from && i < this.#end) continue
+      if (escaped > 0 && i < this.#end) continue
       const far = Math.min(i + FAR_BYTES, this.#end)
       i = this.#run.end(i, far)
       if (i < far) continue
