@@ -13,7 +13,6 @@ import { isUtf8 } from 'node:buffer'
 import { isDigit, isHex, isSpace } from './ascii.js'
 import { HAS_CONTROL, HAS_HIGH, byteKinds, validPrefix } from './byte-kinds.js'
 import { FrameError, type FrameErrorCode } from './errors.js'
-import { PlainRun } from './plain-run.js'
 
 /** A half-open range of bytes. */
 export interface Span {
@@ -37,9 +36,8 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** How far a string is read byte by byte, and then by words, before the byte search takes over. */
-const NEAR_BYTES = 32
-const FAR_BYTES = 1024
+/** How far a string is read byte by byte without an escape before the byte search takes over. */
+const NEAR_BYTES = 256
 
 /** 1 for each byte that may stand behind a backslash, but for `u`. */
 const simpleEscapes = Uint8Array.from({ length: 256 }, (_, c) =>
@@ -51,7 +49,6 @@ export class Scanner {
   readonly bytes: Buffer
   readonly #end: number
   readonly #depthMax: number
-  readonly #run: PlainRun
   /** Whether any byte is below 0x20; in JSON only white space between tokens is. */
   readonly hasControls: boolean
   #searchedFrom = 0
@@ -63,7 +60,6 @@ export class Scanner {
     this.bytes = bytes
     this.#end = bytes.length
     this.#depthMax = depthMax
-    this.#run = new PlainRun(bytes)
     const kinds = byteKinds(bytes)
     this.hasControls = (kinds & HAS_CONTROL) !== 0
     if ((kinds & HAS_HIGH) !== 0 && !isUtf8(bytes)) {
@@ -126,9 +122,6 @@ export class Scanner {
       }
       // Where there was an escape, there is soon another.
       if (escaped > 0 && i < this.#end) continue
-      const far = Math.min(i + FAR_BYTES, this.#end)
-      i = this.#run.end(i, far)
-      if (i < far) continue
       // What was found from a later place says nothing about this one, and callers scan a text more than once.
       if (i < this.#searchedFrom) this.#nextQuote = this.#nextBackslash = -1
       this.#searchedFrom = i
