@@ -1,6 +1,6 @@
 // Every limit of the proxy, with its reason. Nothing that holds data is without one.
 
-import type { FrameLimits } from './jsonrpc/frame-limits.js'
+import { type FrameLimits, defaultFrameLimits } from './jsonrpc/frame-limits.js'
 import type { NdjsonOptions } from './transports/ndjson.js'
 import type { UpstreamLimits } from './upstream/limits.js'
 
@@ -32,7 +32,7 @@ export interface Limits {
 }
 
 /** No real message nests deeper, and a parser that recurses overflows soon after. */
-const frame: FrameLimits = { depthMax: 128, methodBytesMax: 256 }
+const frame = defaultFrameLimits
 
 export const limits: Limits = {
   drainMs: 5000,

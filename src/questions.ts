@@ -4,10 +4,12 @@
 // clash here as clients' do there, and are lent in the same way.
 
 import type { NotificationFrame, RequestFrame, ResponseFrame } from './jsonrpc/frame.js'
+import { writing } from './jsonrpc/id-edit.js'
 import type { Peer } from './jsonrpc/peer.js'
 import { type RequestId, canonical } from './jsonrpc/request-id.js'
 import type { Span } from './jsonrpc/scan.js'
 import type { Edit } from './jsonrpc/splice.js'
+import { rawAt } from './jsonrpc/text.js'
 import type { Asker, Call, ClientProfile } from './mcp/call.js'
 import { clientUnreachable } from './mcp/error-codes.js'
 import { ProgressTokens } from './mcp/progress-tokens.js'
@@ -67,7 +69,7 @@ export class Questions {
     const span = frame.params.members.span('progressToken')
     const question = this.#tokens.find(textAt(frame, span) ?? '')
     if (question?.ownToken === undefined || span === undefined) return
-    const edits = replace(frame, span, question.ownToken, 'progress-token')
+    const edits = writing(frame.line, span, question.ownToken, 'progress-token')
     question.asker.progressed(frame, edits)
   }
 
@@ -78,7 +80,7 @@ export class Questions {
     for (const question of this.#of(asker)) {
       if (span === undefined || !isSameId(question.id, id) || question.lentId === undefined) continue
       this.#drop(question)
-      return this.#peer.pass(frame, replace(frame, span, question.lentId, 'id'))
+      return this.#peer.pass(frame, writing(frame.line, span, question.lentId, 'id'))
     }
   }
 
@@ -104,21 +106,12 @@ export class Questions {
     const span = frame.params.meta.span('progressToken')
     if (span === undefined || question.ownToken === undefined) return []
     question.token = this.#tokens.lend(question.ownToken, question, true)
-    return replace(frame, span, question.token, 'progress-token')
+    return writing(frame.line, span, question.token, 'progress-token')
   }
 }
 
 function textAt(frame: { readonly line: Buffer }, span: Span | undefined): string | undefined {
-  return span === undefined ? undefined : frame.line.toString('utf8', span.start, span.end)
-}
-
-function replace(
-  frame: { readonly line: Buffer },
-  span: Span,
-  text: string,
-  why: 'id' | 'progress-token',
-): readonly Edit[] {
-  return textAt(frame, span) === text ? [] : [{ ...span, bytes: Buffer.from(text), why }]
+  return span === undefined ? undefined : rawAt(frame.line, span)
 }
 
 function isSameId(id: RequestId, text: string | undefined): boolean {

@@ -6,7 +6,7 @@ import type { ErrorBody } from './jsonrpc/build.js'
 import { membersAt } from './jsonrpc/members.js'
 import { Scanner, type Span } from './jsonrpc/scan.js'
 import type { Edit } from './jsonrpc/splice.js'
-import { parse, stringAt } from './jsonrpc/text.js'
+import { parse, rawAt, stringAt } from './jsonrpc/text.js'
 import { Call, type Outcome } from './mcp/call.js'
 import {
   invalidParams,
@@ -224,7 +224,5 @@ function isNotFound(outcome: Outcome): boolean {
   if (outcome.kind !== 'answered' || outcome.frame.kind !== 'error') return false
   const { line, error } = outcome.frame
   const code = membersAt(new Scanner(line, Number.MAX_SAFE_INTEGER), error)?.span('code')
-  return (
-    code !== undefined && saysResourceNotFound(Number(parse(line.toString('utf8', code.start, code.end))))
-  )
+  return code !== undefined && saysResourceNotFound(Number(parse(rawAt(line, code))))
 }

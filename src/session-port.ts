@@ -3,6 +3,7 @@
 import type { NotificationFrame, RequestFrame } from './jsonrpc/frame.js'
 import type { Peer } from './jsonrpc/peer.js'
 import type { Edit } from './jsonrpc/splice.js'
+import { rawAt } from './jsonrpc/text.js'
 import type { Asker, Call, ClientPort, ClientProfile } from './mcp/call.js'
 import type { ClientLeg } from './mcp/eras/leg.js'
 import { clientGone, methodNotFound } from './mcp/error-codes.js'
@@ -87,7 +88,7 @@ export class SessionPort implements ClientPort {
   withdraw(frame: NotificationFrame, asker: Asker): void {
     const { members } = frame.params
     const span = members.span('requestId')
-    const id = span === undefined ? undefined : frame.line.toString('utf8', span.start, span.end)
+    const id = span === undefined ? undefined : rawAt(frame.line, span)
     this.#dropEarly((early) => early.asker === asker && early.frame.id === id)
     this.questions.withdraw(frame, asker)
   }

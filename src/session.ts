@@ -14,6 +14,7 @@ import { type NotificationFrame, type RequestFrame, type ResponseFrame, readFram
 import type { Line } from './jsonrpc/line.js'
 import { Peer, type PeerOwner } from './jsonrpc/peer.js'
 import { type RequestId, canonical } from './jsonrpc/request-id.js'
+import { rawAt } from './jsonrpc/text.js'
 import { Call, type Outcome } from './mcp/call.js'
 import type { Received, ServerDescription } from './mcp/eras/leg.js'
 import { invalidRequest, malformed, shuttingDown, tooManyCalls } from './mcp/error-codes.js'
@@ -216,7 +217,7 @@ export class Session implements PeerOwner<Question> {
   #cancelled(frame: NotificationFrame): void {
     const span = frame.params.members.span('requestId')
     if (span === undefined) return
-    const text = frame.line.toString('utf8', span.start, span.end)
+    const text = rawAt(frame.line, span)
     for (const call of this.#calls.values()) {
       if (call.key === text || call.frame.id === text) return call.cancel(frame)
     }

@@ -12,6 +12,11 @@ export function stringAt(bytes: Buffer, span: Span | undefined): string | undefi
   return typeof value === 'string' ? value : undefined
 }
 
+/** The JSON text at `span`, as it is written. */
+export function rawAt(bytes: Buffer, span: Span): string {
+  return bytes.toString('utf8', span.start, span.end)
+}
+
 /** Whether the JSON string at `span` is spelled with escapes. */
 export function hasEscapes(bytes: Buffer, span: Span): boolean {
   for (let at = span.start; at < span.end; at++) if (bytes[at] === BACKSLASH) return true

@@ -2,7 +2,7 @@
 
 import { type Members, membersAt } from '../jsonrpc/members.js'
 import { Scanner, type Span } from '../jsonrpc/scan.js'
-import { quote } from '../jsonrpc/text.js'
+import { quote, rawAt } from '../jsonrpc/text.js'
 
 /** What a client declared, as it will be declared to a server that only it uses. */
 export interface ClientCapabilities {
@@ -32,9 +32,7 @@ export function clientCapabilities(bytes: Buffer, span: Span | undefined): Clien
     const name = nameOf(bytes, key)
     if (notRelayed.has(name)) continue
     names.add(name)
-    kept.push(
-      `${bytes.toString('utf8', key.start, key.end)}:${bytes.toString('utf8', value.start, value.end)}`,
-    )
+    kept.push(`${rawAt(bytes, key)}:${rawAt(bytes, value)}`)
   }
   return { json: `{${kept.join(',')}}`, names }
 }

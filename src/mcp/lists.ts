@@ -8,7 +8,7 @@ import { type Line, toLine } from '../jsonrpc/line.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import { Scanner, type Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
-import { quote, stringAt } from '../jsonrpc/text.js'
+import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import type { ListKind } from './method-row.js'
 
 /** How one kind of list is written (MCP, Server features). */
@@ -100,7 +100,7 @@ function readItem(line: Line, keyName: string): ListItem | undefined {
 
 function cursorOf(line: Line, span: Span | undefined): string | undefined {
   if (span === undefined || line[span.start] !== 0x22) return undefined
-  return line.toString('utf8', span.start, span.end)
+  return rawAt(line, span)
 }
 
 /** What an item's public form changes: its name where that differs, and the mark before its description. */

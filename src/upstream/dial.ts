@@ -10,8 +10,6 @@ export interface Dialed {
   readonly pid: number | undefined
   /** Resolves when the server is gone, with what happened, in words. */
   readonly ended: Promise<DialEnd>
-  /** The protocol version that was agreed on, where the transport says it with every message. */
-  negotiated?(version: string): void
   /** Ends it in order; resolves when it is gone. */
   stop(): Promise<void>
 }

@@ -3,12 +3,13 @@
 
 import type { FrameError, TransportError } from '../jsonrpc/errors.js'
 import type { NotificationFrame, ResponseFrame } from '../jsonrpc/frame.js'
+import { writing } from '../jsonrpc/id-edit.js'
 import { IdFinder } from '../jsonrpc/id-finder.js'
 import type { Peer } from '../jsonrpc/peer.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
-import { quote } from '../jsonrpc/text.js'
+import { quote, rawAt } from '../jsonrpc/text.js'
 import type { Call, ClientPort, Outcome } from '../mcp/call.js'
 import { type FailureReason, upstreamFailed } from '../mcp/error-codes.js'
 import { ProgressTokens } from '../mcp/progress-tokens.js'
@@ -94,14 +95,13 @@ export class Flights {
   /** Gives each token back as its client wrote it; false when nobody waits for this progress. */
   progressed(frame: NotificationFrame): boolean {
     const span = frame.params.members.span('progressToken')
-    const token = span === undefined ? '' : frame.line.toString('utf8', span.start, span.end)
+    const token = span === undefined ? '' : rawAt(frame.line, span)
     const flight = this.#tokens.find(token)
     const own = flight?.call.frame.params.meta.span('progressToken')
     if (flight === undefined || own === undefined || span === undefined) return false
     this.#deadlines.extend(flight)
-    const bytes = flight.call.frame.line.subarray(own.start, own.end)
-    const isSame = bytes.toString() === token
-    flight.call.client.tell(frame, isSame ? [] : [{ ...span, bytes, why: 'progress-token' }], flight.call)
+    const ownToken = rawAt(flight.call.frame.line, own)
+    flight.call.client.tell(frame, writing(frame.line, span, ownToken, 'progress-token'), flight.call)
     return true
   }
 
@@ -145,7 +145,7 @@ export class Flights {
   }
 
   #withToken(edits: readonly Edit[], flight: Flight, own: Span, lend: boolean): readonly Edit[] {
-    const text = flight.call.frame.line.toString('utf8', own.start, own.end)
+    const text = rawAt(flight.call.frame.line, own)
     flight.token = this.#tokens.lend(text, flight, lend)
     if (flight.token === text) return edits
     return [...edits, { ...own, bytes: Buffer.from(flight.token), why: 'progress-token' }]
@@ -164,8 +164,7 @@ export class Flights {
     peer.retire(flight.id)
     const span = frame?.params.members.span('requestId')
     if (frame === undefined || span === undefined) this.#cancelUpstream(flight, 'the client is gone')
-    else if (frame.line.toString('utf8', span.start, span.end) === flight.id) peer.pass(frame, [])
-    else peer.pass(frame, [{ ...span, bytes: Buffer.from(flight.id), why: 'id' }])
+    else peer.pass(frame, writing(frame.line, span, flight.id, 'id'))
     this.#end(flight)
   }
 

@@ -80,7 +80,6 @@ export class Link implements PeerOwner<Flight>, Asker {
     }
     const opened = await this.#leg.open(voice, declared)
     if (opened.kind === 'refused') throw this.#error('handshake-failed', `cannot be used: ${opened.why}`)
-    this.dialed.negotiated?.(opened.facts.revision.version)
     return opened.facts
   }
 

@@ -12,7 +12,6 @@ import { methodNotFound } from '../mcp/error-codes.js'
 import type { ListItem } from '../mcp/lists.js'
 import type { ListKind, ServerNotificationRow, ServerRequestRow } from '../mcp/method-row.js'
 import { Audience } from './audience.js'
-import { asUpstreamError } from './errors.js'
 import type { LaneParts } from './lane-parts.js'
 import type { Link } from './link.js'
 import type { LinkOwner } from './link-parts.js'
@@ -183,9 +182,8 @@ export class PoolLane implements Lane, LinkOwner {
     await Promise.resolve()
     try {
       await this.#members.first.supervisor.ready()
-    } catch (error) {
+    } catch {
       // The supervisor has logged it, and calls will say it.
-      asUpstreamError(this.config.name, error)
     }
   }
 
