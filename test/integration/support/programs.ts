@@ -8,7 +8,7 @@ export const root: string = process.env['IT_ROOT'] ?? process.cwd()
 /** The command, of the build beside these tests unless `IT_CLI` names another. */
 export const cli: string = process.env['IT_CLI'] ?? resolve(import.meta.dirname, '../../../src/cli.js')
 
-const program = (name: string): string => resolve(root, 'test/programs', name)
+export const program = (name: string): string => resolve(root, 'test/programs', name)
 const packaged = (path: string): string => resolve(root, 'node_modules/@modelcontextprotocol', path)
 
 /** A server in a configuration file. */
