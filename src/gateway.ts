@@ -62,7 +62,7 @@ function listen(
     port: options.port ?? server.port,
     token: server.token,
     allowUnauthenticated: options.allowUnauthenticated ?? false,
-    allowedHosts: options.allowedHosts ?? [],
+    allowedHosts: options.allowedHosts ?? server.allowedHosts,
     cors: server.cors,
     limits: {
       ...defaultHttpLimits,
@@ -71,6 +71,11 @@ function listen(
     log: options.log ?? (() => undefined),
     runtime: options.runtime ?? realRuntime,
     source,
+    remedies: {
+      token: 'set server.token or MCPS_PROXY_TOKEN, or start with --allow-unauthenticated',
+      port: 'choose another one with --port or server.port; 0 takes a free one',
+      host: 'check --host and server.host',
+    },
   })
 }
 

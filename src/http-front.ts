@@ -29,8 +29,16 @@ export interface FrontOptions {
   readonly limits: HttpLimits
   readonly log: LogSink
   readonly runtime: Runtime
-  /** What a message calls the configuration. */
+  /** What a message calls the configuration, and what it tells a person to do. */
   readonly source: string
+  readonly remedies: FrontRemedies
+}
+
+/** What whoever started the front can change, in the words of how it was started. */
+export interface FrontRemedies {
+  readonly token: string
+  readonly port: string
+  readonly host: string
 }
 
 /**
@@ -40,7 +48,10 @@ export interface FrontOptions {
  */
 export function createFront(options: FrontOptions, routes: HttpRoutes): HttpServer {
   const { host, port, allowedHosts, cors, token, limits, log, runtime } = options
-  if (token === undefined && !isLoopback(host) && !options.allowUnauthenticated) throw needsToken(options)
+  if (token === undefined && !isLoopback(host)) {
+    if (!options.allowUnauthenticated) throw needsToken(options)
+    log({ level: 'warn', message: `no token: everybody who can reach ${host} can call every tool` })
+  }
   const principalOf = token === undefined ? undefined : bearerOf(token)
   const around: HttpSurroundings = {
     newId,
@@ -72,10 +83,9 @@ function complain(log: LogSink, error: unknown): void {
   log({ level: 'error', message: 'an HTTP request failed inside the proxy', details: { error } })
 }
 
-function needsToken({ host, source }: FrontOptions): ConfigError {
-  const problem = `has no token, and ${host} can be reached from other machines`
-  const hint = 'set server.token or MCPS_PROXY_TOKEN, or start with --allow-unauthenticated'
-  return new ConfigError('CONFIG_INVALID', source, [{ path: 'server', problem, hint }])
+function needsToken({ host, source, remedies }: FrontOptions): ConfigError {
+  const problem = `the HTTP front has no token, and ${host} can be reached from other machines`
+  return new ConfigError('CONFIG_INVALID', source, [{ path: '', problem, hint: remedies.token }])
 }
 
 const wording: Wording = {

@@ -48,6 +48,11 @@ export function httpServer(options: HttpServerOptions = {}): Listener {
         log,
         runtime,
         source: 'httpServer',
+        remedies: {
+          token: 'give it a `token`, or `allowUnauthenticated: true`',
+          port: 'give it another `port`; 0 takes a free one',
+          host: 'check `host`',
+        },
       })
     },
   }

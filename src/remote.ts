@@ -22,7 +22,11 @@ export function remoteConfig(
   timeoutMs: number | undefined,
   name: string,
 ): Configuration {
-  const auth = { type: 'google', audience, impersonateServiceAccount: impersonate }
+  const auth = {
+    type: 'google',
+    ...(audience !== undefined && { audience }),
+    ...(impersonate !== undefined && { impersonateServiceAccount: impersonate }),
+  }
   // What looks like a variable is none: nobody writes a configuration here.
   const server = {
     url: url.replaceAll('${', '$%7B'),

@@ -4,11 +4,12 @@
 
 import { type FrontOptions, createFront } from './http-front.js'
 import { write } from './jsonrpc/text.js'
+import { listenFailure } from './listen-failure.js'
 import type { ServedProxy, Serving } from './listener.js'
 import { Routes } from './routes.js'
 import { type SchemaStatus, gatewayStatus, schemaStatus } from './status.js'
 import type { HttpEndpoint } from './transports/http-front/endpoint.js'
-import type { HttpAddress } from './transports/http-server.js'
+import type { HttpAddress, HttpServer } from './transports/http-server.js'
 
 /** Every schema of a configuration; one that is disabled has no proxy. */
 export type ServedSchemas = ReadonlyMap<string, ServedProxy | undefined>
@@ -31,9 +32,17 @@ export async function serveSchemas(
     status: () => pages.status(),
   })
   const front = createFront(options, routes)
-  const address = await front.listen()
+  const address = await listen(front, options)
   pages.address = address
   return { ...address, stop: () => front.stop(), close: () => front.close() }
+}
+
+async function listen(front: HttpServer, options: FrontOptions): Promise<HttpAddress> {
+  try {
+    return await front.listen()
+  } catch (error) {
+    throw listenFailure(error, options)
+  }
 }
 
 function endpointsOf(schemas: ServedSchemas): Map<string, HttpEndpoint> {

@@ -63,7 +63,14 @@ test('the banner says where everything is', () => {
     schemas: { default: { mcpServers: { Time: { command: 'x' } } }, 'a.b': { mcpServers: {} } },
   }
   const config = resolveConfig(value, { source: 'f.json', folder: '/', env: {} })
-  const facts = { name: 'me', version: '1', config, url: 'http://127.0.0.1:1', needsToken: true }
+  const facts = {
+    name: 'me',
+    version: '1',
+    config,
+    host: '127.0.0.1',
+    url: 'http://127.0.0.1:1',
+    needsToken: true,
+  }
   assert.equal(
     httpBanner(facts, noPaint),
     `me 1
@@ -74,6 +81,10 @@ test('the banner says where everything is', () => {
 JSON-RPC 2.0 ready: POST to http://127.0.0.1:1/mcp, Ctrl-C ends
   status   http://127.0.0.1:1/api/status
 `,
+  )
+  assert.match(
+    httpBanner({ ...facts, host: '::' }, noPaint),
+    /mode {5}http on every address of this machine, with/,
   )
 })
 
@@ -167,6 +178,8 @@ describe('mcps-proxy on HTTP', { timeout: 60_000 }, () => {
     assert.ok(!closed.stderr().includes(token))
     const open = await start(t, ['-c', file, '--host', '0.0.0.0', '-p', '0', '--allow-unauthenticated'])
     assert.equal((await send(open.port, { body: message('ping', 1) })).status, 200)
+    assert.match(open.stderr(), /POST to http:\/\/127\.0\.0\.1:\d+\/mcp/, 'an address that can be used')
+    assert.match(open.stderr(), /"level":"warn".*no token: everybody who can reach 0\.0\.0\.0/)
     open.signal('SIGTERM')
     await open.exited
   })
@@ -176,7 +189,10 @@ describe('mcps-proxy on HTTP', { timeout: 60_000 }, () => {
     const first = await start(t, ['-c', file, '-p', '0'])
     const second = await start(t, ['-c', file, '-p', String(first.port)])
     assert.deepEqual(await second.exited, { code: 1, stdout: '' })
-    assert.match(second.stderr(), /EADDRINUSE/)
+    assert.match(second.stderr(), /the port is taken \(EADDRINUSE\); choose another one with --port/)
+    const nowhere = await start(t, ['-c', file, '-p', '0', '--host', '192.0.2.1', '--allow-unauthenticated'])
+    assert.deepEqual(await nowhere.exited, { code: 1, stdout: '' })
+    assert.match(nowhere.stderr(), /no such address \(EADDRNOTAVAIL\); check --host/)
     first.signal('SIGTERM')
     await first.exited
   })

@@ -67,6 +67,7 @@ const full = {
     port: 8080,
     host: '0.0.0.0',
     name: 'gate',
+    allowedHosts: ['mcp.example.com', '[::1]:8080'],
     token: 'the-token',
     cors: {
       enabled: false,
@@ -275,9 +276,10 @@ describe('a server', () => {
       headers: { A: 'b' },
       retries: 1,
       retryDelay: 2,
-      auth: { x: 1 },
+      auth: { type: 'google', audience: 'https://a', impersonateServiceAccount: 'a@b.iam' },
     })
-    assert.deepEqual([http.retries, http.retryDelayMs, http.auth], [1, 2, { x: 1 }])
+    const auth = { type: 'google', audience: 'https://a', impersonateServiceAccount: 'a@b.iam' }
+    assert.deepEqual([http.retries, http.retryDelayMs, http.auth], [1, 2, auth])
     assert.deepEqual(httpServer({ url: 'https://h/mcp' }).retries, 3)
     const sse = { type: 'sse', url: 'https://h/sse' }
     assert.deepEqual([httpServer(sse).retries, httpServer(sse).reconnectIntervalMs], [5, 1000])
@@ -366,7 +368,12 @@ describe('variables', () => {
     ['a variable with a public name', { ...one, args: ['${HOME}'] }, []],
     ['a header', { url: 'http://h', headers: { 'X-Key': 'abcdef', Accept: 'application/json' } }, ['abcdef']],
     ['a password in a url', { url: 'http://u:hunter22@h' }, ['hunter22']],
-    ['a key in auth', { url: 'http://h', auth: { clientSecret: 'abcdefg', kind: 'google' } }, ['abcdefg']],
+    ['a token in place of a user', { url: 'http://ghp_token@h' }, ['ghp_token']],
+    [
+      'a key in the query of a url',
+      { url: 'http://h/sse?Authorization=sk%2B12345&v=2&mode=full-text&k=0123456789abcdef' },
+      ['sk%2B12345', 'sk+12345', '0123456789abcdef'],
+    ],
   ]
   for (const [title, value, want] of secrets)
     test(`secrets: ${title}`, () =>
@@ -518,12 +525,37 @@ const bad: [string, unknown, RegExp][] = [
     { mcpServers: { a: { url: 'http://h', auth: 'google' } } },
     /auth\|is a string\|must be an object$/,
   ],
+  [
+    'auth has no type',
+    { mcpServers: { a: { url: 'http://h', auth: { audience: 'https://h' } } } },
+    /auth\.type\|is missing\|must be one of "google", "none"$/,
+  ],
+  [
+    'auth has another type',
+    { mcpServers: { a: { url: 'http://h', auth: { type: 'oauth' } } } },
+    /auth\.type\|is "oauth"\|must be one of "google", "none"$/,
+  ],
+  [
+    'an audience is a list',
+    { mcpServers: { a: { url: 'http://h', auth: { type: 'google', audience: ['https://h'] } } } },
+    /auth\.audience\|is a list\|must be a non-empty string$/,
+  ],
+  [
+    'a service account is no email address',
+    { mcpServers: { a: { url: 'http://h', auth: { type: 'google', impersonateServiceAccount: 'me' } } } },
+    /auth\.impersonateServiceAccount\|is "me"\|must be the email address of a service account$/,
+  ],
   ['port is out of range', { mcpServers: {}, server: { port: 65_536 } }, /^server\.port\|is 65536\|/],
   ['server is a list', { mcpServers: {}, server: [] }, /^server\|is a list/],
   [
     'origins is text',
     { mcpServers: {}, server: { cors: { origins: '*' } } },
     /^server\.cors\.origins\|is a string/,
+  ],
+  [
+    'an allowed host is an address',
+    { mcpServers: {}, server: { allowedHosts: ['https://mcp.example.com/mcp'] } },
+    /^server\.allowedHosts\[0\]\|is "https:\/\/mcp[^|]*\|must be a host name .* such as "mcp\.example\.com"$/,
   ],
   ['token is empty', { mcpServers: {}, server: { token: '' } }, /^server\.token\|/],
   ['level is unknown', { mcpServers: {}, logging: { level: 'trace' } }, /^logging\.level\|is "trace"/],
@@ -615,6 +647,11 @@ describe('warnings', () => {
       'an unknown key of a schema',
       { schemas: { a: { enable: true, mcpServers: { s: one } } } },
       /schemas\.a\.enable\|.*"enabled"/,
+    ],
+    [
+      'an unknown key of auth',
+      { mcpServers: { s: { url: 'http://h', auth: { type: 'google', audiance: 'x' } } } },
+      /mcpServers\.s\.auth\.audiance\|.*"audience"/,
     ],
     [
       'an unknown key of cors',

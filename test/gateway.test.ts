@@ -269,6 +269,25 @@ describe('a person with a command line', () => {
   })
 })
 
+test('a web page of this machine speaks a whole session with what CORS is unless configured', async (t) => {
+  const { port } = await gateway(t, { default: schema({ Time: time }) })
+  const origin = 'http://localhost:5173'
+  for (const method of ['POST', 'GET', 'DELETE']) {
+    const asks = { origin, 'access-control-request-method': method }
+    const { status, headers } = await send(port, { method: 'OPTIONS', headers: asks })
+    assert.equal(status, 204)
+    assert.ok(String(headers['access-control-allow-methods']).split(', ').includes(method), method)
+    assert.match(String(headers['access-control-allow-headers']), /Mcp-Session-Id/)
+  }
+  const body = message('initialize', 0, { protocolVersion: '2025-11-25' })
+  const opened = await send(port, { body, headers: { origin } })
+  assert.equal(opened.headers['access-control-allow-origin'], origin)
+  assert.match(String(opened.headers['access-control-expose-headers']), /Mcp-Session-Id/)
+  const session = { origin, 'mcp-session-id': String(opened.headers['mcp-session-id']) }
+  assert.equal((await send(port, { method: 'DELETE', headers: session })).status, 200)
+  assert.equal((await send(port, { body: message('ping', 1), headers: session })).status, 404)
+})
+
 describe('bytes', () => {
   test('cross both ways unchanged, and line breaks between tokens become spaces', async (t) => {
     const { port } = await gateway(t, { default: schema({ echo: itEcho({}, { prefix: false }) }) })
@@ -294,7 +313,34 @@ describe('a gateway that may be reached from elsewhere', () => {
     })
     await assert.rejects(
       createProxy({ mcpServers: {} }).then((proxy) => proxy.serve(httpServer({ host: '::', port: 0 }))),
+      (error: unknown) => {
+        assert.ok(error instanceof ConfigError)
+        // A library user has neither a configuration file nor a command line.
+        assert.match(
+          error.message,
+          /httpServer:\n.*no token.*give it a `token`, or `allowUnauthenticated: true`/,
+        )
+        assert.doesNotMatch(error.message, /MCPS_PROXY_TOKEN|--allow|server\./)
+        return true
+      },
     )
+  })
+
+  test('is told the names by which it is known', async (t) => {
+    const servers = { default: schema({ Time: time }) }
+    const { port } = await gateway(t, servers, {
+      allowedHosts: ['mcp.example.com', 'other.example.com:8443'],
+    })
+    const status = async (host: string): Promise<number> =>
+      (await send(port, { body: message('ping', 1), headers: { host } })).status
+    for (const [host, wanted] of [
+      ['mcp.example.com', 200],
+      ['mcp.example.com:80', 200],
+      ['other.example.com:8443', 200],
+      ['other.example.com', 403],
+      ['example.com', 403],
+    ] as const)
+      assert.equal(await status(host), wanted, host)
   })
 
   test('asks for it', async (t) => {
@@ -308,7 +354,16 @@ describe('a gateway that may be reached from elsewhere', () => {
 
   test('leaves nothing behind when the port is taken', async (t) => {
     const { port } = await gateway(t, { default: schema({ Time: time }) })
-    await assert.rejects(gateway(t, { default: schema({ Time: time }) }, { port }), { code: 'EADDRINUSE' })
+    await assert.rejects(gateway(t, { default: schema({ Time: time }) }, { port }), {
+      code: 'EADDRINUSE',
+      message: /the port is taken .*--port/,
+    })
+    const proxy = await createProxy({ mcpServers: {} })
+    t.after(() => proxy.close())
+    await assert.rejects(proxy.serve(httpServer({ port })), {
+      code: 'EADDRINUSE',
+      message: /give it another `port`/,
+    })
   })
 })
 

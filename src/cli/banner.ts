@@ -32,18 +32,20 @@ export interface HttpBannerFacts {
   readonly name: string
   readonly version: string
   readonly config: Configuration
+  /** The address that is bound, and one that a client on this machine can use. */
+  readonly host: string
   readonly url: string
   readonly needsToken: boolean
 }
 
 export function httpBanner(
-  { name, version, config, url, needsToken }: HttpBannerFacts,
+  { name, version, config, host, url, needsToken }: HttpBannerFacts,
   paint: Paint,
 ): string {
   const enabled = [...config.schemas.values()].filter((schema) => schema.enabled)
   return [
     paint('title', escapeText(`${name} ${version}`)),
-    `  mode     http${needsToken ? ', with a bearer token' : ''}`,
+    `  mode     http${everyAddress.includes(host) ? ' on every address of this machine' : ''}${needsToken ? ', with a bearer token' : ''}`,
     ...enabled.map((schema) => `  schema   ${escapeText(`${schemaLine(schema)} at ${pathOf(schema)}`)}`),
     `  config   ${escapeText(config.source)}`,
     `${paint('info', 'JSON-RPC 2.0 ready')}: POST to ${url}${pathOf(enabled[0])}, Ctrl-C ends`,
@@ -51,6 +53,8 @@ export function httpBanner(
     '',
   ].join('\n')
 }
+
+const everyAddress: readonly string[] = ['0.0.0.0', '::']
 
 function pathOf(schema: SchemaConfig | undefined): string {
   if (schema === undefined) return ''

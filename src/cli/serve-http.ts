@@ -45,10 +45,12 @@ export async function serveHttp(run: HttpRun, tap: WireTap | undefined): Promise
   }
 }
 
-function announce({ command, config, paint, logger }: HttpRun, { url }: Gateway): void {
+function announce({ command, config, paint, logger }: HttpRun, { host, url }: Gateway): void {
   if (!command.silent) {
     const { token, name } = config.server
-    process.stderr.write(httpBanner({ name, version, config, url, needsToken: token !== undefined }, paint))
+    process.stderr.write(
+      httpBanner({ name, version, config, host, url, needsToken: token !== undefined }, paint),
+    )
   }
   for (const { path, message } of config.warnings)
     logger.sink({ level: 'warn', message: `configuration: ${path}${path === '' ? '' : ' '}${message}` })

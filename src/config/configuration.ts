@@ -26,6 +26,8 @@ export interface FrontConfig {
   readonly host: string
   /** `serverInfo.name`. */
   readonly name: string
+  /** Names under which clients reach the front besides its own, each with or without a port. */
+  readonly allowedHosts: readonly string[]
   readonly cors: CorsConfig
   /** What clients of the HTTP front must present; never to be logged. */
   readonly token: string | undefined

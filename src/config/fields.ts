@@ -19,13 +19,24 @@ export interface FrontValues {
   port: number
   host: string
   name: string
+  allowedHosts: readonly string[]
   token: string | undefined
 }
+
+const hostName = text({
+  pattern: '^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|\\[[0-9A-Fa-f:.]{2,45}\\])(?::[0-9]{1,5})?$',
+  wanted: 'a host name with or without a port, such as "mcp.example.com"',
+})
 
 export const frontFields: FieldsOf<FrontValues> = {
   port: field(integer(0, 65_535), 3095, 'TCP port of the HTTP front; 0 takes a free one.'),
   host: field(text(), '127.0.0.1', 'Address that the HTTP front binds.'),
   name: field(text(), 'mcps-proxy', 'The name that clients see as serverInfo.name.'),
+  allowedHosts: field(
+    list(hostName),
+    [],
+    'Host names under which clients reach the HTTP front besides its own, as behind a reverse proxy.',
+  ),
   token: optional(
     text({ secret: true }),
     'Bearer token that HTTP clients must present; ${VAR} is expanded. MCPS_PROXY_TOKEN overrides it.',
@@ -35,7 +46,11 @@ export const frontFields: FieldsOf<FrontValues> = {
 export const corsFields: FieldsOf<CorsConfig> = {
   enabled: field(boolean(), true, 'Whether the HTTP front answers cross-origin requests.'),
   origins: field(names, ['*'], 'Origins that may call; "*" is any.'),
-  methods: field(names, ['GET', 'POST', 'OPTIONS'], 'HTTP methods that a cross-origin page may use.'),
+  methods: field(
+    names,
+    ['GET', 'POST', 'DELETE', 'OPTIONS'],
+    'HTTP methods that a cross-origin page may use.',
+  ),
   credentials: field(boolean(), false, 'Whether cross-origin requests may carry credentials.'),
   allowedHeaders: field(
     names,

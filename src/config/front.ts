@@ -11,6 +11,7 @@ export function readFront(section: Section, env: Environment, nameDefault: strin
     port: readPort(section, env),
     host: given(env, 'MCP_SERVER_HOST') ?? section.read(frontFields, 'host'),
     name: readName(section, nameDefault),
+    allowedHosts: section.read(frontFields, 'allowedHosts'),
     cors: readCors(section.section('cors'), env),
     token: readToken(section, env),
   }

@@ -7,6 +7,7 @@ import { schemaNamePattern, serverNamePattern } from './formats.js'
 import type { JsonSchema } from './kinds.js'
 import type { Field } from './section.js'
 import {
+  authFields,
   httpServerFields,
   serverFields,
   serverTypes,
@@ -42,8 +43,8 @@ export function configJsonSchema(): JsonSchema {
         'command',
         stdioServerFields,
       ),
-      httpServer: kindSchema('A server reached over Streamable HTTP.', 'url', httpServerFields),
-      sseServer: kindSchema('A server reached over the older HTTP+SSE transport.', 'url', {
+      httpServer: remoteSchema('A server reached over Streamable HTTP.', httpServerFields),
+      sseServer: remoteSchema('A server reached over the older HTTP+SSE transport.', {
         ...httpServerFields,
         ...sseServerFields,
       }),
@@ -110,8 +111,18 @@ function whenKind(kind: string, key: string | undefined, definition: string): Js
   return { if: { anyOf: [byType, ...byKey] }, then: { $ref: `#/$defs/${definition}` } }
 }
 
-function kindSchema(description: string, required: string, fields: Fields): JsonSchema {
-  return { ...section(description, fields), required: [required] }
+function kindSchema(
+  description: string,
+  required: string,
+  fields: Fields,
+  more: JsonSchema = {},
+): JsonSchema {
+  return { ...section(description, fields, more), required: [required] }
+}
+
+function remoteSchema(description: string, fields: Fields): JsonSchema {
+  const auth = section('How the proxy authenticates, besides the headers.', authFields)
+  return kindSchema(description, 'url', fields, { auth: { ...auth, required: ['type'] } })
 }
 
 function section(description: string, fields: Fields, more: JsonSchema = {}): JsonSchema {

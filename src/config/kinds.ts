@@ -162,16 +162,6 @@ function readMap(rules: MapRules, value: object, { path, findings }: Spot): Map<
   return out
 }
 
-/** An object that only the feature it configures understands. */
-export function anyObject(): Kind<Readonly<Record<string, unknown>>> {
-  return scalar({
-    wanted: 'an object',
-    schema: { type: 'object' },
-    secret: true,
-    accept: (value) => (isObject(value) ? value : undefined),
-  })
-}
-
 interface Scalar<T> {
   readonly wanted: string
   readonly schema: JsonSchema

@@ -8,6 +8,11 @@
 // accepted or who asks. The rest is taken for a secret, and a false alarm only
 // costs a readable log.
 
+const secretParameter = /key|token|secret|auth|pass|sig|code|session/i
+
+/** A parameter of an address that is as long as this is a key, whatever its name. */
+const keyLengthMin = 16
+
 /** Shorter values are not looked for. */
 const secretLengthMin = 6
 
@@ -44,17 +49,23 @@ export function secretsOfHeaders(headers: ReadonlyMap<string, string>): string[]
     .filter((value) => !isPublicValue(value))
 }
 
-/** The password in an address, as written and decoded. */
+/** Who an address says that we are, and the keys in its query, where some servers take them; as written and decoded. */
 export function secretsOfUrl(url: string): string[] {
-  const password = /^[^/]*\/\/[^/@:]*:([^/@]+)@/.exec(url)?.[1]
-  return password === undefined || isPublicValue(password) ? [] : [password]
+  const [, user = ''] = /^[^/]*\/\/([^/@?#]*)@/.exec(url) ?? []
+  const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(url) ?? []
+  const keys = query.split('&').flatMap((pair) => {
+    const [name = '', ...rest] = pair.split('=')
+    const value = rest.join('=')
+    return secretParameter.test(name) || value.length >= keyLengthMin ? [value] : []
+  })
+  const values = [...user.split(':'), ...keys].flatMap((value) => [value, decoded(value)])
+  return [...new Set(values)].filter((value) => !isPublicValue(value))
 }
 
-/** The secrets in an `auth` object, by the names of its keys. */
-export function secretsOfAuth(auth: Readonly<Record<string, unknown>> | undefined): string[] {
-  return Object.entries(auth ?? {}).flatMap(([name, value]) =>
-    typeof value === 'string' && /key|token|secret|password|credential/i.test(name) && !isPublicValue(value)
-      ? [value]
-      : [],
-  )
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
 }

@@ -1,7 +1,7 @@
 // Every key of a server: its kind, its default, what it is for.
 
-import type { ArgumentErrors, Isolation } from '../upstream/server-config.js'
-import { anyObject, boolean, choice, delayMsMax, integer, list, map, text } from './kinds.js'
+import type { ArgumentErrors, HttpAuth, Isolation } from '../upstream/server-config.js'
+import { boolean, choice, delayMsMax, integer, list, map, text } from './kinds.js'
 import { field, optional } from './section.js'
 import type { FieldsOf } from './section.js'
 
@@ -114,7 +114,25 @@ export interface HttpServerValues {
   headers: ReadonlyMap<string, string>
   retries: number
   retryDelay: number
-  auth: Readonly<Record<string, unknown>> | undefined
+}
+
+/** How the proxy authenticates at a remote server. */
+export interface AuthValues {
+  type: HttpAuth['type'] | undefined
+  audience: string | undefined
+  impersonateServiceAccount: string | undefined
+}
+
+export const authFields: FieldsOf<AuthValues> = {
+  type: optional(
+    choice('google', 'none'),
+    '"google" sends ID tokens with every request; "none" sends nothing.',
+  ),
+  audience: optional(text(), 'Whom the ID tokens are for. Absent: the origin of the url.'),
+  impersonateServiceAccount: optional(
+    text({ pattern: '^[^\\s@]+@[^\\s@]+$', wanted: 'the email address of a service account' }),
+    'The service account that the ID tokens are asked for as. Absent: whose the credentials are.',
+  ),
 }
 
 const headerName = {
@@ -135,7 +153,6 @@ export const httpServerFields: FieldsOf<HttpServerValues> = {
   headers: field(map(headerName), new Map(), 'Headers sent with every request. ${VAR} is expanded.'),
   retries: field(integer(0, 100), 3, 'How often a failed request is tried again.'),
   retryDelay: field(integer(0, pauseMsMax), 1000, 'Milliseconds before the first retry.'),
-  auth: optional(anyObject(), "How the proxy authenticates; absent follows the server's own rules."),
 }
 
 export interface SseServerValues {

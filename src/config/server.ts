@@ -8,10 +8,11 @@ import type {
   StdioServerConfig,
   ToolFilter,
 } from '../upstream/server-config.js'
+import { readAuth } from './auth.js'
 import type { Environment } from './configuration.js'
 import { Expansion } from './expand.js'
 import { whatItIs } from './problems.js'
-import { secretsOfAuth, secretsOfEnv, secretsOfHeaders, secretsOfUrl } from './secrets.js'
+import { secretsOfEnv, secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import type { Section } from './section.js'
 import {
   httpServerFields,
@@ -147,8 +148,7 @@ function readHttp(
   requireKey(section, 'url', 'the address of the server')
   const url = readUrl(section, expansion)
   const headers = expandMap(section.read(httpServerFields, 'headers'), expansion)
-  const auth = section.read(httpServerFields, 'auth')
-  const secrets = [...secretsOfHeaders(headers), ...secretsOfUrl(url), ...secretsOfAuth(auth)]
+  const secrets = [...secretsOfHeaders(headers), ...secretsOfUrl(url)]
   return {
     kind,
     ...common,
@@ -158,7 +158,7 @@ function readHttp(
     retries: readRetries(kind, section),
     retryDelayMs: section.read(httpServerFields, 'retryDelay'),
     reconnectIntervalMs: readReconnectInterval(kind, section),
-    auth,
+    auth: readAuth(section),
   }
 }
 

@@ -10,7 +10,7 @@ import { type CorsRules, corsHeaders, preflightHeaders } from './http-front/cors
 import type { HttpRoutes, HttpSurroundings, HttpTarget } from './http-front/endpoint.js'
 import { EventPair } from './http-front/event-pair.js'
 import { Guard, targetOf } from './http-front/guard.js'
-import { bracketed, hostRule } from './http-front/host.js'
+import { hostRule, reachable } from './http-front/host.js'
 import type { Incoming } from './http-front/incoming.js'
 import type { HttpLimits } from './http-front/limits.js'
 import { type Refusal, Refusals, type Wording } from './http-front/refusal.js'
@@ -36,6 +36,7 @@ export interface HttpServerOptions {
 export interface HttpAddress {
   readonly host: string
   readonly port: number
+  /** An address that a client on this machine can use. */
   readonly url: string
 }
 
@@ -81,7 +82,7 @@ export class HttpServer {
       },
       this.#refusals,
     )
-    return { host, port, url: `http://${bracketed(host)}:${port}` }
+    return { host, port, url: `http://${reachable(host)}:${port}` }
   }
 
   /** Takes no new connection and no new request; what is being answered goes on. */

@@ -11,11 +11,8 @@ export interface GoogleAuth {
 
 /** How the proxy authenticates at a server: undefined where its headers are all there is. */
 export function googleAuthOf({ auth, url }: HttpServerConfig): GoogleAuth | undefined {
-  if (auth?.['type'] !== 'google') return undefined
-  return {
-    audience: text(auth['audience']) ?? new URL(url).origin,
-    impersonate: text(auth['impersonateServiceAccount']),
-  }
+  if (auth?.type !== 'google') return undefined
+  return { audience: auth.audience ?? new URL(url).origin, impersonate: auth.impersonateServiceAccount }
 }
 
 /** Why tokens cannot be sent there; undefined when they can. */
@@ -23,8 +20,4 @@ export function whyNoTokens(config: HttpServerConfig): string | undefined {
   const { protocol, hostname } = new URL(config.url)
   const isLoopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
   return protocol === 'https:' || isLoopback ? undefined : 'tokens are only sent over https'
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
 }

@@ -17,11 +17,6 @@ import type { Upstream } from './upstream.js'
 const CONCURRENCY = 64
 
 export function open(config: HttpServerConfig, around: PoolSurroundings): Upstream {
-  const way = config.auth?.['type']
-  if (config.auth !== undefined && way !== 'google' && way !== 'none') {
-    const message = `auth is not understood: its type must be "google" or "none"`
-    around.log({ level: 'warn', service: config.name, message })
-  }
   let dialer: Promise<HttpDialer> | undefined
   const dial = (): Dialed => {
     dialer ??= import('./http-dialer.js').then((module) => new module.HttpDialer(config, around))

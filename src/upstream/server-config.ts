@@ -59,6 +59,15 @@ export interface StdioServerConfig extends ServerCommon {
   readonly onTimeout: 'cancel' | 'restart'
 }
 
+/** What proves to a remote server who asks, besides its headers. */
+export interface HttpAuth {
+  readonly type: 'google' | 'none'
+  /** Undefined is the origin of the address. */
+  readonly audience: string | undefined
+  /** Undefined asks as whoever the credentials are. */
+  readonly impersonateServiceAccount: string | undefined
+}
+
 /** A server reached over Streamable HTTP, or over the older HTTP+SSE pair. */
 export interface HttpServerConfig extends ServerCommon {
   readonly kind: 'http' | 'sse'
@@ -67,8 +76,7 @@ export interface HttpServerConfig extends ServerCommon {
   readonly retries: number
   readonly retryDelayMs: number
   readonly reconnectIntervalMs: number
-  /** Undefined follows the server's own rules. */
-  readonly auth: Readonly<Record<string, unknown>> | undefined
+  readonly auth: HttpAuth | undefined
 }
 
 export type ServerConfig = StdioServerConfig | HttpServerConfig

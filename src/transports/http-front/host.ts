@@ -66,8 +66,19 @@ export function hostRule({ host, port, alsoKnownAs, hasToken }: BoundTo): HostRu
 }
 
 /** How an address stands in a URL. */
-export function bracketed(host: string): string {
+function bracketed(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+}
+
+/** The address that stands for every one of this machine. */
+function isWildcard(host: string): boolean {
+  return host === '0.0.0.0' || host === '::'
+}
+
+/** How a client on this machine names an address in a URL; nobody can connect to the one that stands for all. */
+export function reachable(host: string): string {
+  if (isWildcard(host)) return host === '::' ? '[::1]' : '127.0.0.1'
+  return bracketed(host)
 }
 
 export function answersTo(rule: HostRule, { host, port = 80 }: Authority): boolean {
