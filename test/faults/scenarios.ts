@@ -1,6 +1,14 @@
 // The scenarios of `npm run faults`, by name.
 
+import { identicalIds } from './identical-ids.js'
+import { killChildren } from './kill-children.js'
 import { killProxy } from './kill-proxy.js'
 import type { Scenario } from './scenario.js'
+import { sessions } from './sessions.js'
 
-export const scenarios: ReadonlyMap<string, Scenario> = new Map([['kill-proxy', killProxy]])
+export const scenarios: ReadonlyMap<string, Scenario> = new Map([
+  ['kill-proxy', killProxy],
+  ['kill-children', killChildren],
+  ['sessions', sessions],
+  ['identical-ids', identicalIds],
+])

@@ -1,0 +1,21 @@
+// Every load run with few faults; `npm run faults -- NAME` causes as many as it takes.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { cli } from '../integration/support/programs.js'
+import { scenarios } from './scenarios.js'
+
+const counts: readonly [name: string, count: number][] = [
+  ['kill-children', 40],
+  ['sessions', 200],
+  ['identical-ids', 20_000],
+]
+
+describe('load runs under faults', () => {
+  for (const [name, count] of counts) {
+    test(`${name} ${count}: ${scenarios.get(name)?.promise}`, async () => {
+      const figure = await scenarios.get(name)?.run({ count, cli, progress: () => undefined })
+      assert(figure?.holds, figure?.line)
+    })
+  }
+})

@@ -1,0 +1,156 @@
+// Thousands of sessions, one after the other, leave nothing behind: no memory, no
+// descriptor, no timer, no process.
+
+import { readdirSync } from 'node:fs'
+import { createProxy } from '../../src/index.js'
+import { at, textAt } from '../integration/support/json.js'
+import { type Scope, scratch } from '../integration/support/spawned.js'
+import type { Scenario } from './scenario.js'
+import { attachCaller } from './support/attached.js'
+import { type Caller, allMisses } from './support/caller.js'
+import { HttpCaller, answerOf } from './support/http-caller.js'
+import { collect } from './support/collect.js'
+import { measured } from './support/measured.js'
+import { type Findings, MiB, Promises, type Run, percentile } from './support/run.js'
+import { SwiftServers } from './support/swift.js'
+import { type UnderTest, childrenOf, startUnderTest } from './support/under-test.js'
+import type { Facts } from './programs/watch.js'
+
+/** Sessions before the first look: code is compiled and buffers are there then. */
+const WARM_SHARE = 0.1
+const GROWTH_BYTES_MAX = 20 * MiB
+/** Memory is looked at so often in each stage, since a collection comes when it will. */
+const LOOKS = 5
+
+export const sessions: Scenario = measured(
+  'sessions that come and go leave no memory, descriptor, timer or process behind',
+  10_000,
+  run,
+)
+
+/** `count` is the number of sessions over HTTP; as many follow within the process. */
+async function run(scope: Scope, settings: Run): Promise<Findings> {
+  const promises = new Promises()
+  const http = await overHttp(scope, settings, promises)
+  const attached = await inProcess(scope, settings, promises)
+  return { figures: { sessions: settings.count, ...http, ...attached }, broken: promises.broken }
+}
+
+async function overHttp(
+  scope: Scope,
+  { count, cli, say }: Run,
+  promises: Promises,
+): Promise<Record<string, number>> {
+  const servers = { s: new SwiftServers(scratch(scope)).entry('s') }
+  const proxy = startUnderTest(scope, '--http', servers, { cli })
+  const port = await proxy.port()
+  let failed = 0
+  const open = async (times: number): Promise<void> => {
+    for (let done = 0; done < times; done++) {
+      if (!(await session(port))) failed++
+      if (done % 1000 === 999) say(`${done + 1} sessions over HTTP`)
+    }
+  }
+  await open(Math.ceil(count * WARM_SHARE))
+  const before = await settled(proxy)
+  await open(count)
+  const after = await settled(proxy)
+  promises.equal(failed, 0, 'sessions over HTTP that failed')
+  return compare('http', before, after, promises)
+}
+
+/** One whole session on a socket of its own, as a client that comes and goes. */
+async function session(port: number): Promise<boolean> {
+  const caller = new HttpCaller(port)
+  try {
+    await caller.open()
+    const called = answerOf(await caller.call('s__hit', { nonce: 'n' }))
+    const { status } = await caller.leave()
+    return textAt(called, 'result', 'content', 0, 'text') === 'n' && status === 200
+  } finally {
+    caller.close()
+  }
+}
+
+interface Look extends Facts {
+  readonly children: number
+}
+
+/** How the proxy fares once it rests; memory is the middle of several looks. */
+async function settled(proxy: UnderTest): Promise<Look> {
+  const looks: Facts[] = []
+  for (let look = 0; look < LOOKS; look++) {
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    looks.push(await proxy.facts('gc'))
+  }
+  const rss = percentile(
+    looks.map((facts) => facts.rss),
+    0.5,
+  )
+  const last = await proxy.facts('gc')
+  return { ...last, rss, children: proxy.children().length }
+}
+
+function compare(kind: string, before: Look, after: Look, promises: Promises): Record<string, number> {
+  const growth = after.rss - before.rss
+  const descriptors = after.descriptors - before.descriptors
+  const children = after.children - before.children
+  const resources = tally(after.resources) === tally(before.resources)
+  promises.below(growth, GROWTH_BYTES_MAX, `bytes that ${kind} sessions leave`)
+  promises.equal(descriptors, 0, `descriptors that ${kind} sessions leave`)
+  promises.equal(children, 0, `processes that ${kind} sessions leave`)
+  promises.hold(resources, `${kind}: ${tally(after.resources)} is left of ${tally(before.resources)}`)
+  return {
+    [`${kind} MB grown`]: growth / MiB,
+    [`${kind} heap MB grown`]: (after.heapUsed - before.heapUsed) / MiB,
+    [`${kind} descriptors left`]: descriptors,
+    [`${kind} processes left`]: children,
+    [`${kind} resources left`]: after.resources.length - before.resources.length,
+  }
+}
+
+function tally(resources: readonly string[]): string {
+  return [...resources].sort().join(' ')
+}
+
+async function inProcess(
+  scope: Scope,
+  { count, say }: Run,
+  promises: Promises,
+): Promise<Record<string, number>> {
+  const servers = { s: new SwiftServers(scratch(scope)).entry('s') }
+  const proxy = await createProxy({ mcpServers: servers })
+  scope.after(() => proxy.close(0))
+  let failed = 0
+  const open = async (times: number): Promise<void> => {
+    for (let done = 0; done < times; done++) {
+      const { caller, leave } = await attachCaller(proxy)
+      if (!(await call(caller))) failed++
+      await leave()
+      if (done % 1000 === 999) say(`${done + 1} sessions in process`)
+    }
+  }
+  await open(Math.ceil(count * WARM_SHARE))
+  const before = here()
+  await open(count)
+  const after = here()
+  promises.equal(failed, 0, 'sessions in process that failed')
+  return compare('attached', before, after, promises)
+}
+
+async function call(caller: Caller): Promise<boolean> {
+  await caller.open()
+  const { value } = await caller.call('s__hit', { nonce: 'n' })
+  const { lost, twice, stray, invalid } = allMisses([caller])
+  return at(value, 'error') === undefined && lost + twice + stray + invalid === 0
+}
+
+/** How this process fares. */
+function here(): Look {
+  collect()
+  const { rss, heapUsed, external } = process.memoryUsage()
+  const descriptors = readdirSync('/proc/self/fd').length
+  const children = childrenOf(process.pid).length
+  const resources = process.getActiveResourcesInfo()
+  return { delayMaxMs: 0, turnMaxMs: 0, rss, heapUsed, external, descriptors, resources, children }
+}
