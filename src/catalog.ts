@@ -3,7 +3,7 @@
 // A public name maps back through these tables and never by splitting it.
 
 import { quote } from './jsonrpc/text.js'
-import { type ListItem, itemEdits, listResult } from './mcp/lists.js'
+import { type ListItem, itemEdits, listKinds, listResult } from './mcp/lists.js'
 import type { ListKind } from './mcp/method-row.js'
 import { type NameCollision, resolveNames } from './mcp/names.js'
 import { literalPrefixLength, matchesUriTemplate, readUriTemplate } from './mcp/uri-template.js'
@@ -18,6 +18,8 @@ export interface Target {
   readonly lane: Lane
   readonly item: ListItem
   readonly publicName: string
+  /** What its description begins with. */
+  readonly mark: string | undefined
   /** The own name as the server wrote it, quotes included. */
   readonly ownKey: Uint8Array
 }
@@ -35,7 +37,7 @@ interface Index {
 
 /** The lists and names of a client's lanes. */
 export class Catalog {
-  readonly #lanes: readonly Lane[]
+  #lanes: readonly Lane[]
   readonly #log: LogSink
   readonly #indexes = new Map<ListKind, Index>()
   #generation = 0
@@ -49,6 +51,17 @@ export class Catalog {
   invalidate(kinds: readonly ListKind[]): void {
     this.#generation++
     for (const kind of kinds) this.#indexes.delete(kind)
+  }
+
+  /** Other lanes take the place of these. */
+  use(lanes: readonly Lane[]): void {
+    this.#lanes = lanes
+    this.invalidate(listKinds)
+  }
+
+  /** What the client is shown now, as it stays when the lists change. */
+  shown(kind: ListKind): readonly Target[] {
+    return this.#index(kind).targets
   }
 
   /** The item with this public name, or with this own name where only one server has it. */
@@ -90,8 +103,7 @@ export class Catalog {
     for (let at = from; at < targets.length && (bytes < pageBytesMax || items.length === 0); at++) {
       const target = targets[at]
       if (target === undefined) break
-      const mark = kind === 'tools' ? markOf(target.lane.config) : undefined
-      const item = splice(target.item.line, itemEdits(target.item, target.publicName, mark))
+      const item = splice(target.item.line, itemEdits(target.item, target.publicName, target.mark))
       items.push(item)
       bytes += item.length
     }
@@ -153,9 +165,12 @@ export class Catalog {
       })),
     )
     for (const collision of resolved.collisions) this.#logCollision(collision)
-    return shown.flatMap(({ lane, items }, at) =>
-      items.map((item) => target(lane, item, resolved.publicNames[at]?.get(item.key) ?? item.key)),
-    )
+    return shown.flatMap(({ lane, items }, at) => {
+      const mark = kind === 'tools' ? markOf(lane.config) : undefined
+      return items.map((item) =>
+        target(lane, item, resolved.publicNames[at]?.get(item.key) ?? item.key, mark),
+      )
+    })
   }
 
   #logCollision({ kind, name, earlier, later }: NameCollision): void {
@@ -182,8 +197,8 @@ export class Catalog {
   }
 }
 
-function target(lane: Lane, item: ListItem, publicName: string): Target {
-  return { lane, item, publicName, ownKey: item.line.subarray(item.keySpan.start, item.keySpan.end) }
+function target(lane: Lane, item: ListItem, publicName: string, mark?: string): Target {
+  return { lane, item, publicName, mark, ownKey: item.line.subarray(item.keySpan.start, item.keySpan.end) }
 }
 
 /** A template that cannot be read matches nothing. */

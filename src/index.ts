@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 export { ConfigError, type ConfigProblem, type Configuration } from './config.js'
+export type { ServerChanges } from './fleet.js'
 export { FrameError, RpcError, TransportError } from './jsonrpc/errors.js'
 export { type HttpServerOptions, httpServer } from './http.js'
 export type { Connection, Sink } from './jsonrpc/connection.js'

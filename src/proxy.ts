@@ -2,26 +2,26 @@
 
 import { ArgumentChecks } from './arguments.js'
 import { type Configuration, resolveConfig, selectSchema } from './config.js'
+import { Fleet, type ServerChanges } from './fleet.js'
 import type { Connection } from './jsonrpc/connection.js'
-import type { PeerOptions } from './jsonrpc/peer.js'
-import type { Hop, WireTap } from './jsonrpc/wire-tap.js'
+import type { WireTap } from './jsonrpc/wire-tap.js'
+import type { Peer } from './jsonrpc/peer.js'
 import { limits as defaultLimits, type Limits } from './limits.js'
 import type { Listener, Serving } from './listener.js'
 import { LegacyClientLeg, type ServerIdentity } from './mcp/eras/legacy-client.js'
-import { LegacyServerLeg } from './mcp/eras/legacy-server.js'
 import type { Revision } from './mcp/revision.js'
-import { Reach } from './reach.js'
+import { Opener } from './opener.js'
+import type { Question } from './questions.js'
+import type { Reach } from './reach.js'
 import { realRuntime } from './runtime.js'
 import { Session } from './session.js'
 import type { SessionEnd } from './session-parts.js'
+import type { SessionPort } from './session-port.js'
+import { Taps } from './taps.js'
 import type { LogSink, Runtime } from './upstream/host.js'
-import { openUpstream } from './upstream/kinds.js'
-import type { PoolSurroundings } from './upstream/pool.js'
 import type { ServerConfig } from './upstream/server-config.js'
-import { UnavailableUpstream } from './upstream/unavailable.js'
-import type { Upstream, UpstreamStatus } from './upstream/upstream.js'
+import type { UpstreamStatus } from './upstream/upstream.js'
 import { version } from './version.js'
-import { visit } from './visitor.js'
 
 export interface ProxyOptions {
   /** Which schema of the configuration is served; `default` unless given. */
@@ -57,6 +57,22 @@ export interface Proxy {
    * Call it before the first client is attached; gives false when it is too late or there is no such server.
    */
   adopt(service: string, connection: Connection): boolean
+  /**
+   * Changes to another configuration while clients use the proxy, in one step for all of them.
+   *
+   * A server whose resolved configuration is the same keeps its processes and its calls, also when only its `tools`,
+   * `prefix`, `describe` or `argumentErrors` differ. One that differs otherwise is started anew: the new one takes
+   * the calls that come, those on the old one may finish for the drain time and then get one error. What is new is
+   * waited for as at a start (`startupGraceMs`). Each client hears at most one `list_changed` of a kind, and none
+   * when what it sees is the same. Subscriptions and log levels go over to the new servers.
+   *
+   * Of several calls at once the last one wins, and all of them resolve with what it did. The `logging` and
+   * `server` of the configuration are not this proxy's; its `server.name` is what later clients see.
+   *
+   * @returns what was done; undefined when the proxy is being closed, which is logged
+   * @throws ConfigError with every problem of the configuration; nothing has changed then
+   */
+  reload(config: Configuration | Readonly<Record<string, unknown>>): Promise<ServerChanges | undefined>
   /** The state of every configured server, in configuration order. */
   status(): UpstreamStatus[]
   /** Lets calls finish for up to `graceMs`, answers the rest, and stops every server. */
@@ -74,32 +90,34 @@ export function createProxy(
   config: Configuration | Readonly<Record<string, unknown>>,
   options: ProxyOptions = {},
 ): Promise<Proxy> {
-  return Promise.resolve().then(() => new PooledProxy(isResolved(config) ? config : resolve(config), options))
+  return Promise.resolve().then(() => new PooledProxy(resolved(config), options))
 }
 
 /** A configuration that was loaded has its schemas in a map; one that was written is plain JSON. */
+function resolved(config: Configuration | Readonly<Record<string, unknown>>): Configuration {
+  if (isResolved(config)) return config
+  return resolveConfig(config, { source: 'createProxy', folder: process.cwd(), env: process.env })
+}
+
 function isResolved(config: Configuration | Readonly<Record<string, unknown>>): config is Configuration {
   return config['schemas'] instanceof Map
 }
 
-function resolve(value: Readonly<Record<string, unknown>>): Configuration {
-  return resolveConfig(value, { source: 'createProxy', folder: process.cwd(), env: process.env })
-}
-
 class PooledProxy implements Proxy {
-  readonly #config: Configuration
+  #config: Configuration
   readonly #options: ProxyOptions
   readonly #limits: Limits
   readonly #runtime: Runtime
   readonly #log: LogSink
-  readonly #identity: ServerIdentity
   readonly #checks: ArgumentChecks
-  readonly #upstreams: readonly Upstream[]
+  readonly #taps: Taps
+  readonly #fleet: Fleet
   readonly #sessions = new Set<Session>()
   readonly #serving = new Set<Serving>()
-  readonly #startedAt: number
-  #connections = 0
-  #processes = 0
+  /** The configuration that is to be changed to next. */
+  #wanted: Configuration | undefined
+  #reloading: Promise<ServerChanges | undefined> | undefined
+  #closing = false
 
   constructor(config: Configuration, options: ProxyOptions) {
     this.#config = config
@@ -107,15 +125,22 @@ class PooledProxy implements Proxy {
     this.#limits = options.limits ?? defaultLimits
     this.#runtime = options.runtime ?? realRuntime
     this.#log = options.log ?? (() => {})
-    this.#identity = { name: options.name ?? config.server.name, version }
     this.#checks = new ArgumentChecks(this.#log)
-    this.#startedAt = this.#runtime.now()
-    const { servers } = selectSchema(config, options.schema ?? 'default')
-    this.#upstreams = servers.filter((server) => !server.disabled).map((server) => this.#open(server))
-    for (const upstream of this.#upstreams) {
-      upstream.warm()
-      if (options.eager === true) visit(upstream)
-    }
+    this.#taps = new Taps(options.tap, this.#runtime)
+    const opener = new Opener({
+      runtime: this.#runtime,
+      log: this.#log,
+      limits: this.#limits.upstream,
+      taps: this.#taps,
+      eager: options.eager ?? false,
+      identity: () => this.#identity,
+    })
+    this.#fleet = new Fleet(this.#serversOf(config), {
+      runtime: this.#runtime,
+      open: (server) => opener.open(server),
+      retireMs: this.#limits.drainMs,
+      tellMs: this.#limits.upstream.startTimeoutMs,
+    })
   }
 
   attach(connection: Connection): Promise<AttachedSession> {
@@ -125,18 +150,8 @@ class PooledProxy implements Proxy {
       drainMs: this.#limits.drainMs,
       runtime: this.#runtime,
       log: this.#log,
-      watch: this.#watch('client', undefined),
-      reach: (port, peer) =>
-        new Reach(port, {
-          upstreams: this.#upstreams,
-          checks: this.#checks,
-          splice: (line, edits) => peer.item(line, edits),
-          runtime: this.#runtime,
-          log: this.#log,
-          startupGraceMs: this.#config.startupGraceMs,
-          listPageBytesMax: this.#limits.session.listPageBytesMax,
-          gave: (kind) => port.gave(kind),
-        }),
+      watch: this.#taps.watch('client', undefined),
+      reach: (port, peer) => this.#reach(port, peer),
     })
     this.#sessions.add(session)
     const ended = session.end.finally(() => this.#sessions.delete(session))
@@ -156,66 +171,78 @@ class PooledProxy implements Proxy {
   }
 
   adopt(service: string, connection: Connection): boolean {
-    const upstream = this.#upstreams.find(({ config }) => config.name === service)
+    const upstream = this.#fleet.upstreams.find(({ config }) => config.name === service)
     return upstream?.adopt(connection) ?? false
   }
 
   status(): UpstreamStatus[] {
-    return this.#upstreams.map((upstream) => upstream.status())
+    return this.#fleet.upstreams.map((upstream) => upstream.status())
+  }
+
+  async reload(
+    config: Configuration | Readonly<Record<string, unknown>>,
+  ): Promise<ServerChanges | undefined> {
+    const wanted = resolved(config)
+    this.#serversOf(wanted)
+    if (this.#closing) return this.#tooLate()
+    this.#wanted = wanted
+    this.#reloading ??= this.#changeToWanted()
+    return this.#reloading
   }
 
   async close(graceMs: number = this.#limits.drainMs): Promise<void> {
+    this.#closing = true
     for (const serving of this.#serving) serving.stop()
     const sessions = [...this.#sessions]
     for (const session of sessions) session.drain(0, graceMs)
     await Promise.all(sessions.map((session) => session.end))
-    await Promise.all(this.#upstreams.map((upstream) => upstream.close()))
+    await this.#fleet.close()
     await Promise.all([...this.#serving].map((serving) => serving.close()))
   }
 
-  #open(config: ServerConfig): Upstream {
-    const why = config.unavailable
-    if (config.kind === 'stdio' && config.memoryLimitBytes !== undefined) {
-      const message = 'memoryLimitMB is not enforced by this version'
-      this.#log({ level: 'warn', service: config.name, message })
-    }
-    // The configuration has warned of what it found itself.
-    return why === undefined ? openUpstream(config, this.#around()) : new UnavailableUpstream(config, why)
+  /** What later clients are told; those that are there have been told already. */
+  get #identity(): ServerIdentity {
+    return { name: this.#options.name ?? this.#config.server.name, version }
   }
 
-  #around(): PoolSurroundings {
-    return {
+  /** @throws ConfigError when there is no such schema */
+  #serversOf(config: Configuration): readonly ServerConfig[] {
+    return selectSchema(config, this.#options.schema ?? 'default').servers
+  }
+
+  #reach(port: SessionPort, peer: Peer<Question>): Reach {
+    return this.#fleet.reach(port, {
+      checks: this.#checks,
+      splice: (line, edits) => peer.item(line, edits),
       runtime: this.#runtime,
       log: this.#log,
-      limits: this.#limits.upstream,
-      leg: () => new LegacyServerLeg(this.#identity),
-      watch: (service) => this.#watch('upstream', service),
-      admit: () => this.#admit(),
-    }
+      startupGraceMs: this.#config.startupGraceMs,
+      listPageBytesMax: this.#limits.session.listPageBytesMax,
+      gave: (kind) => port.gave(kind),
+    })
   }
 
-  #admit(): (() => void) | undefined {
-    if (this.#processes >= this.#limits.upstream.processesMax) return undefined
-    this.#processes++
-    return () => {
-      this.#processes--
+  /** One change after the other; what was wanted in between is passed over. */
+  async #changeToWanted(): Promise<ServerChanges | undefined> {
+    let changes: ServerChanges | undefined
+    try {
+      for (let next = this.#wanted; next !== undefined; next = this.#wanted) {
+        this.#wanted = undefined
+        changes = this.#closing ? this.#tooLate() : await this.#change(next)
+      }
+    } finally {
+      this.#reloading = undefined
     }
+    return changes
   }
 
-  /** The taps of one new connection. */
-  #watch(hop: Hop['hop'], service: string | undefined): Pick<PeerOptions, 'wire' | 'forwarded'> {
-    const tap = this.#options.tap
-    const to: Hop = { hop, service, connection: ++this.#connections }
-    const wire = tap?.wire
-    const forward = tap?.forward
-    return {
-      ...(wire !== undefined && {
-        wire: (direction, bytes) =>
-          wire({ ...to, direction, at: this.#runtime.now() - this.#startedAt, bytes }),
-      }),
-      ...(forward !== undefined && {
-        forwarded: (input, edits, output) => forward({ to, input, edits, output }),
-      }),
-    }
+  async #change(config: Configuration): Promise<ServerChanges> {
+    const changes = await this.#fleet.change(this.#serversOf(config), config.startupGraceMs)
+    this.#config = config
+    return changes
+  }
+
+  #tooLate(): undefined {
+    this.#log({ level: 'warn', message: 'a changed configuration is ignored: the proxy is closing' })
   }
 }

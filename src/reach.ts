@@ -2,6 +2,7 @@
 
 import type { ArgumentChecks } from './arguments.js'
 import { Catalog, type SpliceItem } from './catalog.js'
+import { HeldChanges } from './held-changes.js'
 import type { NotificationFrame } from './jsonrpc/frame.js'
 import type { ClientPort } from './mcp/call.js'
 import { mergeCapabilities, presumedCapabilities } from './mcp/capabilities.js'
@@ -23,6 +24,8 @@ export interface ReachParts {
   readonly listPageBytesMax: number
   /** The client has been given this list, and wants to hear when it changes. */
   gave(kind: ListKind): void
+  /** The client is gone. */
+  left(): void
 }
 
 /** Instructions of all servers together; clients put them into a model's context. */
@@ -32,34 +35,47 @@ const INSTRUCTIONS_LENGTH_MAX = 64 * 1024
 export class Reach {
   readonly router: Router
   readonly #client: ClientPort
-  readonly #lanes: readonly Lane[]
+  readonly #parts: ReachParts
   readonly #catalog: Catalog
+  readonly #held: HeldChanges
   /** Resolves when every server has answered or failed, or the grace is over. */
   readonly settled: Promise<unknown>
+  #lanes: ReadonlyMap<Upstream, Lane>
+  /** Opened for the next exchange. */
+  readonly #coming = new Map<Upstream, Lane>()
+  /** What calls may still run on, though nothing new goes there. */
+  readonly #going = new Map<Upstream, Lane>()
   #listing: Promise<void> | undefined
+  #level: string | undefined
+  #left = false
 
   constructor(client: ClientPort, parts: ReachParts) {
     this.#client = client
-    this.#lanes = parts.upstreams.map((upstream) => upstream.attach(client))
-    this.#catalog = new Catalog(this.#lanes, parts.log)
+    this.#parts = parts
+    this.#lanes = new Map(parts.upstreams.map((upstream) => [upstream, upstream.attach(client)]))
+    this.#catalog = new Catalog(this.#current, parts.log)
+    this.#held = new HeldChanges((kind) => this.#catalog.shown(kind))
     const { runtime, startupGraceMs } = parts
-    this.settled = within(Promise.all(this.#lanes.map((lane) => lane.settled)), startupGraceMs, runtime)
-    this.#listing = this.#listedWithin(parts)
+    this.settled = within(Promise.all(this.#current.map((lane) => lane.settled)), startupGraceMs, runtime)
+    this.#listing = this.#listedWithin()
     this.router = new Router({
-      lanes: this.#lanes,
+      lanes: () => this.#current,
       catalog: this.#catalog,
       checks: parts.checks,
       splice: parts.splice,
       runtime: parts.runtime,
       listPageBytesMax: parts.listPageBytesMax,
       listed: () => this.#listing,
-      gave: (kind) => parts.gave(kind),
+      gave: (kind) => {
+        this.#held.gave(kind)
+        parts.gave(kind)
+      },
     })
   }
 
   /** What all servers are together; one that has not said yet is presumed to offer everything. */
   describe(): ServerDescription {
-    const reachable = this.#lanes.filter((lane) => lane.state !== 'error')
+    const reachable = this.#current.filter((lane) => lane.state !== 'error')
     const capabilities = reachable.map((lane) => lane.capabilities ?? presumedCapabilities)
     return {
       capabilities: mergeCapabilities(capabilities, this.#client.profile.capabilities),
@@ -67,41 +83,112 @@ export class Reach {
     }
   }
 
-  changed(kinds: readonly ListKind[]): void {
+  /** What servers list has changed; false when the client is told of it later, with everything else. */
+  changed(kinds: readonly ListKind[]): boolean {
     this.#catalog.invalidate(kinds)
+    return !this.#held.on
   }
 
   level(level: string): void {
-    for (const lane of this.#lanes) lane.level(this.#client, level)
+    this.#level = level
+    for (const lane of this.#all) lane.level(this.#client, level)
   }
 
   rootsChanged(frame: NotificationFrame): void {
-    for (const lane of this.#lanes) lane.rootsChanged(this.#client, frame)
+    for (const lane of this.#all) lane.rootsChanged(this.#client, frame)
   }
 
   read(on: boolean): void {
-    for (const lane of this.#lanes) lane.read(this.#client, on)
+    for (const lane of this.#all) lane.read(this.#client, on)
   }
 
   async leave(): Promise<void> {
-    await Promise.all(this.#lanes.map((lane) => lane.leave(this.#client)))
+    this.#left = true
+    this.#parts.left()
+    await Promise.all(this.#all.map((lane) => lane.leave(this.#client)))
+  }
+
+  /** Opens what the client will reach, and resolves when it is listed; until `exchange` nothing else changes. */
+  async prepare(upstreams: readonly Upstream[]): Promise<void> {
+    this.#held.begin()
+    if (this.#left) return
+    for (const upstream of upstreams) {
+      if (!this.#lanes.has(upstream)) this.#coming.set(upstream, this.#enter(upstream))
+    }
+    await Promise.all([...this.#coming.values()].map((lane) => lane.listed))
+  }
+
+  /** From now on the client reaches these, with the log level and the subscriptions that it has. */
+  exchange(upstreams: readonly Upstream[]): void {
+    if (this.#left) return
+    const before = this.#lanes
+    this.#lanes = new Map(upstreams.map((upstream) => [upstream, this.#laneOf(upstream)]))
+    this.#coming.clear()
+    this.#catalog.use(this.#current)
+    for (const [upstream, lane] of before) if (!this.#lanes.has(upstream)) this.#let(upstream, lane)
+  }
+
+  /** Ends one `prepare`: the client hears which lists differ from what it has. */
+  tellChanges(): void {
+    const changed = this.#held.end()
+    if (changed.length > 0) this.#client.listsChanged(changed)
+  }
+
+  /** The server is gone, and no call runs there any more. */
+  forget(upstream: Upstream): void {
+    const lane = this.#going.get(upstream)
+    this.#going.delete(upstream)
+    void lane?.leave(this.#client)
+  }
+
+  get #current(): readonly Lane[] {
+    return [...this.#lanes.values()]
+  }
+
+  get #all(): readonly Lane[] {
+    return [...this.#lanes.values(), ...this.#coming.values(), ...this.#going.values()]
+  }
+
+  #laneOf(upstream: Upstream): Lane {
+    return this.#lanes.get(upstream) ?? this.#coming.get(upstream) ?? this.#enter(upstream)
+  }
+
+  #enter(upstream: Upstream): Lane {
+    const lane = upstream.attach(this.#client)
+    if (this.#level !== undefined) lane.level(this.#client, this.#level)
+    return lane
+  }
+
+  /** Leaves a lane to the calls that run on it. */
+  #let(upstream: Upstream, lane: Lane): void {
+    this.#going.set(upstream, lane)
+    for (const uri of lane.surrender(this.#client)) this.#follow(uri, lane.config.name)
+  }
+
+  /** A server that has taken the place of another has its resources too, as far as one can know before it has listed them. */
+  #follow(uri: string, service: string): void {
+    const heir = this.#current.find(({ config }) => config.name === service)
+    const lane = heir?.known === false ? heir : (this.#catalog.resource(uri) ?? heir)
+    lane?.follow(this.#client, uri)
   }
 
   /** One server's words are passed as they are; those of several stand under their names. */
   #instructions(): string | undefined {
-    const said = this.#lanes.flatMap((lane) => {
+    const lanes = this.#current
+    const said = lanes.flatMap((lane) => {
       const text = lane.instructions?.trim()
       return text === undefined || text === '' ? [] : [{ name: lane.config.name, text }]
     })
     const [first] = said
     if (first === undefined) return undefined
-    if (this.#lanes.length === 1) return first.text
+    if (lanes.length === 1) return first.text
     const sections = said.map(({ name, text }) => `# ${name}\n\n${text}`)
     return sections.join('\n\n').slice(0, INSTRUCTIONS_LENGTH_MAX)
   }
 
-  async #listedWithin({ runtime, startupGraceMs }: ReachParts): Promise<void> {
-    await within(Promise.all(this.#lanes.map((lane) => lane.listed)), startupGraceMs, runtime)
+  async #listedWithin(): Promise<void> {
+    const { runtime, startupGraceMs } = this.#parts
+    await within(Promise.all(this.#current.map((lane) => lane.listed)), startupGraceMs, runtime)
     this.#listing = undefined
   }
 }

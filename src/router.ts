@@ -24,7 +24,8 @@ import { within } from './upstream/within.js'
 
 /** What the router knows of the client whose calls it routes. */
 export interface RouterParts {
-  readonly lanes: readonly Lane[]
+  /** Of the servers there are now. */
+  lanes(): readonly Lane[]
   readonly catalog: Catalog
   readonly checks: ArgumentChecks
   readonly splice: SpliceItem
@@ -79,16 +80,22 @@ export class Router {
   #send(call: Call, kind: 'tools' | 'prompts', target: Target, name: string): void {
     const edits = nameEdits(call.frame.params.members.span('name'), name, target)
     if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
-    this.#parts.checks.check(call, target, () => target.lane.call(call, edits))
+    this.#parts.checks.check(call, target, () => this.#pass(call, target.lane, edits))
   }
 
   /** A call with nothing to check leaves behind those that are being checked. */
   #toLane(call: Call, lane: Lane, edits: readonly Edit[]): void {
-    this.#parts.checks.turns.take(call, lane, undefined, () => lane.call(call, edits))
+    this.#parts.checks.turns.take(call, lane, undefined, () => this.#pass(call, lane, edits))
+  }
+
+  /** While the call waited for its turn, another server may have taken the place of this one. */
+  #pass(call: Call, lane: Lane, edits: readonly Edit[]): void {
+    if (lane.retired) this.route(call)
+    else lane.call(call, edits)
   }
 
   #unknownName(call: Call, kind: 'tools' | 'prompts', name: string): void {
-    const down = this.#parts.lanes.find((lane) => isDown(lane) && mayHave(lane, name))
+    const down = this.#parts.lanes().find((lane) => isDown(lane) && mayHave(lane, name))
     if (down !== undefined) return call.fail(down.refusal ?? unavailable(down))
     const near = nearest(name, this.#parts.catalog.names(kind), NEAREST_MAX)
     call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
@@ -108,7 +115,7 @@ export class Router {
 
   /** No server lists the resource and no template fits: those that have resources are asked, in order. */
   #askInTurn(call: Call, uri: string): void {
-    const lanes = this.#parts.lanes.filter((lane) => lane.capabilities?.resources === true)
+    const lanes = this.#parts.lanes().filter((lane) => lane.capabilities?.resources === true)
     const [first, ...rest] = lanes
     if (first === undefined) return call.fail(resourceNotFound(uri))
     if (rest.length === 0) return this.#toLane(call, first, NO_EDITS)
@@ -161,7 +168,7 @@ export class Router {
 
   /** Runs `then` once the names of the server that `name` may belong to are known. */
   #whenKnown(call: Call, name: string, then: () => void): void {
-    const pending = this.#parts.lanes.filter((lane) => !lane.known && mayHave(lane, name))
+    const pending = this.#parts.lanes().filter((lane) => !lane.known && mayHave(lane, name))
     if (pending.length === 0) return this.#whenListed(call, then)
     call.keep()
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))

@@ -21,8 +21,8 @@ export interface PortParts {
   readonly runtime: Runtime
   /** Changes of lists within this time are told once. */
   readonly changeDelayMs: number
-  /** The lists of some server have changed. */
-  changed(kinds: readonly ListKind[]): void
+  /** The lists of some server have changed; false when the client is to be told later. */
+  changed(kinds: readonly ListKind[]): boolean
   /** Something was said to the client that is no answer. */
   said(): void
   /** Whether every server takes what this client sends. */
@@ -115,7 +115,7 @@ export class SessionPort implements ClientPort {
   }
 
   listsChanged(kinds: readonly ListKind[]): void {
-    this.#parts.changed(kinds)
+    if (!this.#parts.changed(kinds)) return
     // Who never asked for a list has nothing to read again.
     for (const kind of kinds) if (this.#given.has(kind)) this.#untold.add(listShapes[kind].changed)
     this.#tellChanges()

@@ -58,7 +58,7 @@ export class Session implements PeerOwner<Question> {
       leg: parts.leg,
       runtime: parts.runtime,
       changeDelayMs,
-      changed: (kinds) => this.#reached?.changed(kinds),
+      changed: (kinds) => this.#reached?.changed(kinds) ?? false,
       said: () => this.#flow.sent(),
       flows: (yes) => (yes ? this.#flow.resume() : this.#flow.slowDown()),
     })

@@ -69,6 +69,13 @@ export class Audience {
     this.#followers.set(uri, followers)
   }
 
+  /** The client follows nothing here any more; gives what it followed. */
+  surrender(client: ClientPort): string[] {
+    const followed = [...this.#followers].flatMap(([uri, followers]) => (followers.has(client) ? [uri] : []))
+    for (const uri of followed) this.unfollow(client, uri)
+    return followed
+  }
+
   /** Whether this was the last one who followed it. */
   unfollow(client: ClientPort, uri: string): boolean {
     const followers = this.#followers.get(uri)

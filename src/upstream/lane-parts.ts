@@ -20,7 +20,8 @@ export type Sharing =
 
 /** How a lane gets its processes, and what it tells when it ends. */
 export interface LaneParts {
-  readonly config: ServerConfig
+  /** As it is now: what is shown of a server may change while it runs. */
+  config(): ServerConfig
   readonly sharing: Sharing
   /** What its servers are told that clients can do. */
   readonly declared: ClientCapabilities

@@ -48,6 +48,11 @@ export class Member {
     return this.#askable.room - this.#arriving
   }
 
+  /** Whether no call runs or waits here. */
+  get idle(): boolean {
+    return this.#slots.idle && this.#askable.idle && this.#arriving === 0
+  }
+
   /** Forwards a call as soon as the process is there and has a slot. */
   call(call: Call, edits: readonly Edit[]): void {
     const link = this.supervisor.link

@@ -29,6 +29,10 @@ export class Members {
     return this.#members.find((member) => member.supervisor.failure)?.supervisor.failure
   }
 
+  get idle(): boolean {
+    return this.#members.every((member) => member.idle)
+  }
+
   /** `wasReady` says whether a process at rest has ever run. */
   state(wasReady: boolean): UpstreamState {
     const states = this.#members.map((member) => member.supervisor.state)
@@ -37,6 +41,17 @@ export class Members {
     // A process at rest comes back for the next call.
     if (states.includes('stopped')) return wasReady ? 'connected' : 'starting'
     return states.includes('closed') ? 'disconnected' : 'error'
+  }
+
+  /** Starts the first one; resolves when that has succeeded or failed. */
+  async start(): Promise<void> {
+    // The pool puts the lane into place before its first process starts.
+    await Promise.resolve()
+    try {
+      await this.first.supervisor.ready()
+    } catch {
+      // The supervisor has logged it, and calls will say it.
+    }
   }
 
   /** What can be asked about may run anywhere; the rest has to find what it left behind. */

@@ -24,7 +24,6 @@ import type { Lane, UpstreamState } from './upstream.js'
 
 /** The processes of one server for one set of clients. */
 export class PoolLane implements Lane, LinkOwner {
-  readonly config: ServerConfig
   readonly settled: Promise<void>
   readonly listed: Promise<void>
   readonly #parts: LaneParts
@@ -36,9 +35,9 @@ export class PoolLane implements Lane, LinkOwner {
   #facts: ServerFacts | undefined
   #reading: Promise<void> = Promise.resolve()
   #known = false
+  #retired = false
 
   constructor(parts: LaneParts) {
-    this.config = parts.config
     this.#parts = parts
     this.#standing = new Standing(this.#audience, (message) => this.#log('debug', message))
     this.#notices = new Notices({
@@ -47,8 +46,12 @@ export class PoolLane implements Lane, LinkOwner {
       kept: (message) => this.#log('debug', message),
     })
     this.#members = new Members(() => this.#newMember(), parts.membersMax)
-    this.settled = this.#first()
+    this.settled = this.#members.start()
     this.listed = this.settled.then(() => this.#reading)
+  }
+
+  get config(): ServerConfig {
+    return this.#parts.config()
   }
 
   get state(): UpstreamState {
@@ -57,6 +60,15 @@ export class PoolLane implements Lane, LinkOwner {
 
   get known(): boolean {
     return this.#known
+  }
+
+  get retired(): boolean {
+    return this.#retired
+  }
+
+  /** Whether no call runs or waits here. */
+  get idle(): boolean {
+    return this.#members.idle
   }
 
   get failure(): string | undefined {
@@ -90,7 +102,7 @@ export class PoolLane implements Lane, LinkOwner {
   }
 
   call(call: Call, edits: readonly Edit[]): void {
-    if (call.row.subscribes !== undefined && this.#isSettledHere(call, call.row.subscribes)) return
+    if (call.row.subscribes !== undefined && this.#standing.settles(call, call.row.subscribes)) return
     this.#members.pick(call).call(call, edits)
   }
 
@@ -108,6 +120,18 @@ export class PoolLane implements Lane, LinkOwner {
   read(client: ClientPort, on: boolean): void {
     if (on) this.#readOn()
     else if (this.#audience.only === client) for (const link of this.#members.links) link.read(false)
+  }
+
+  follow(client: ClientPort, uri: string): void {
+    this.#standing.follow(client, uri, this.#members.links)
+  }
+
+  surrender(client: ClientPort): string[] {
+    return this.#audience.surrender(client)
+  }
+
+  retire(): void {
+    this.#retired = true
   }
 
   async leave(client: ClientPort): Promise<void> {
@@ -177,16 +201,6 @@ export class PoolLane implements Lane, LinkOwner {
     this.#byLink.delete(link)
   }
 
-  async #first(): Promise<void> {
-    // The pool puts the lane into place before its first process starts.
-    await Promise.resolve()
-    try {
-      await this.#members.first.supervisor.ready()
-    } catch {
-      // The supervisor has logged it, and calls will say it.
-    }
-  }
-
   /** Nobody is held back any more for the sake of one client. */
   #readOn(): void {
     for (const link of this.#members.links) link.read(true)
@@ -220,21 +234,8 @@ export class PoolLane implements Lane, LinkOwner {
   }
 
   #announce(changed: readonly ListKind[]): void {
-    if (changed.length === 0) return
+    if (changed.length === 0 || this.#retired) return
     for (const client of this.#audience) client.listsChanged(changed)
-  }
-
-  /** Keeps who follows what; true when others still follow, so that the server must not be told. */
-  #isSettledHere(call: Call, subscribes: boolean): boolean {
-    const uri = call.frame.params.members.string('uri')
-    if (uri === undefined) return false
-    if (subscribes) {
-      this.#audience.follow(call.client, uri)
-      return false
-    }
-    if (this.#audience.unfollow(call.client, uri)) return false
-    if (this.#audience.followersOf(uri).size === 0) return false
-    return call.settle({ kind: 'result', result: '{}' })
   }
 
   #log(level: 'debug', message: string): void {

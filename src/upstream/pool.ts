@@ -23,6 +23,10 @@ import { PoolLane } from './pool-lane.js'
 import type { ServerConfig } from './server-config.js'
 import { type Opening, Supervisor } from './supervisor.js'
 import type { Lane, Upstream, UpstreamStatus } from './upstream.js'
+import { within } from './within.js'
+
+/** How often a pool that is being left looks whether its calls have ended. */
+const IDLE_CHECK_MS = 20
 
 /** What a pool gets from the proxy. */
 export interface PoolSurroundings {
@@ -49,7 +53,7 @@ export interface Pooling {
 
 /** The processes of one configured server. */
 export class Pool implements Upstream {
-  readonly config: ServerConfig
+  #config: ServerConfig
   readonly #pooling: Pooling
   readonly #around: PoolSurroundings
   readonly #lanes = new Set<PoolLane>()
@@ -58,9 +62,17 @@ export class Pool implements Upstream {
   #closed = false
 
   constructor(config: ServerConfig, pooling: Pooling, around: PoolSurroundings) {
-    this.config = config
+    this.#config = config
     this.#pooling = pooling
     this.#around = around
+  }
+
+  get config(): ServerConfig {
+    return this.#config
+  }
+
+  adjust(config: ServerConfig): void {
+    this.#config = config
   }
 
   warm(): void {
@@ -102,12 +114,26 @@ export class Pool implements Upstream {
     }
   }
 
+  async retire(graceMs: number): Promise<void> {
+    const { runtime } = this.#around
+    const endsAt = runtime.now() + graceMs
+    for (const lane of this.#lanes) lane.retire()
+    while (!this.#idle && runtime.now() < endsAt) {
+      await within(new Promise(() => {}), IDLE_CHECK_MS, runtime)
+    }
+    await this.close()
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     const lanes = [...this.#lanes]
     this.#lanes.clear()
     this.#common.clear()
     await Promise.all([...lanes.map((lane) => lane.close()), this.#spare?.stop()])
+  }
+
+  get #idle(): boolean {
+    return [...this.#lanes].every((lane) => lane.idle)
   }
 
   #sharingFor(client: ClientPort): Sharing {
@@ -124,7 +150,7 @@ export class Pool implements Upstream {
   #newLane(sharing: Sharing, declared: ClientCapabilities): PoolLane {
     const { limits, log } = this.#around
     const lane: PoolLane = new PoolLane({
-      config: this.config,
+      config: () => this.#config,
       sharing,
       declared,
       listing: new Listing(this.config.name, limits.lists, log),

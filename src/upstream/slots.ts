@@ -27,6 +27,11 @@ export class Slots {
     return this.#taken
   }
 
+  /** Whether nobody has a slot or waits for one. */
+  get idle(): boolean {
+    return this.#taken === 0 && this.#waiting === 0
+  }
+
   /** How many more calls would find a slot; negative when some wait. */
   get room(): number {
     return this.#concurrency - this.#taken - this.#waiting

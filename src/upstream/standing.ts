@@ -1,6 +1,7 @@
 // What a server was told for good, and must be told again when it comes back.
 
 import { quote } from '../jsonrpc/text.js'
+import type { Call, ClientPort } from '../mcp/call.js'
 import type { Audience } from './audience.js'
 import { asUpstreamError } from './errors.js'
 import type { Link } from './link.js'
@@ -22,9 +23,30 @@ export class Standing {
   }
 
   resubscribe(link: Link): void {
-    for (const uri of this.#audience.followed) {
-      this.#tell(link, 'resources/subscribe', `{"uri":${quote(uri)}}`)
+    for (const uri of this.#audience.followed) this.#subscribe(link, uri)
+  }
+
+  /** Keeps who follows what; true when others still follow, so that the server must not be told. */
+  settles(call: Call, subscribes: boolean): boolean {
+    const uri = call.frame.params.members.string('uri')
+    if (uri === undefined) return false
+    if (subscribes) {
+      this.#audience.follow(call.client, uri)
+      return false
     }
+    if (this.#audience.unfollow(call.client, uri)) return false
+    if (this.#audience.followersOf(uri).size === 0) return false
+    return call.settle({ kind: 'result', result: '{}' })
+  }
+
+  /** The client follows what it followed elsewhere before. */
+  follow(client: ClientPort, uri: string, links: readonly Link[]): void {
+    this.#audience.follow(client, uri)
+    for (const link of links) this.#subscribe(link, uri)
+  }
+
+  #subscribe(link: Link, uri: string): void {
+    this.#tell(link, 'resources/subscribe', `{"uri":${quote(uri)}}`)
   }
 
   unsubscribe(link: Link, uris: readonly string[]): void {

@@ -12,7 +12,7 @@ const NOTHING: readonly ListItem[] = []
 
 /** Stands for it, says why, and refuses every call. */
 export class UnavailableUpstream implements Upstream, Lane {
-  readonly config: ServerConfig
+  #config: ServerConfig
   readonly failure: string
   readonly refusal: ErrorBody
   readonly state: UpstreamState = 'error'
@@ -21,15 +21,24 @@ export class UnavailableUpstream implements Upstream, Lane {
   readonly settled: Promise<void> = Promise.resolve()
   readonly listed: Promise<void> = this.settled
   readonly known = false
+  readonly retired = false
 
   constructor(config: ServerConfig, failure: string) {
-    this.config = config
+    this.#config = config
     this.failure = failure
     // The variables of a remote server hold its credentials, nearly always.
     this.refusal =
       config.kind === 'stdio'
         ? upstreamFailed(config.name, 'unavailable', failure)
         : authenticationFailed(config.name, credentialsRefusal(config, undefined).message)
+  }
+
+  get config(): ServerConfig {
+    return this.#config
+  }
+
+  adjust(config: ServerConfig): void {
+    this.#config = config
   }
 
   warm(): void {}
@@ -56,6 +65,12 @@ export class UnavailableUpstream implements Upstream, Lane {
 
   read(): void {}
 
+  follow(): void {}
+
+  surrender(): string[] {
+    return []
+  }
+
   leave(): Promise<void> {
     return Promise.resolve()
   }
@@ -63,6 +78,10 @@ export class UnavailableUpstream implements Upstream, Lane {
   status(): UpstreamStatus {
     const { name, kind } = this.config
     return { name, kind, state: this.state, error: this.failure, pids: [], tools: 0 }
+  }
+
+  retire(): Promise<void> {
+    return Promise.resolve()
   }
 
   close(): Promise<void> {

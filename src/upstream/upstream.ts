@@ -40,6 +40,8 @@ export interface Lane {
   readonly listed: Promise<void>
   /** Whether they have been read at least once. */
   readonly known: boolean
+  /** Whether it takes no new calls, since its server has left the configuration. */
+  readonly retired: boolean
   items(kind: ListKind): readonly ListItem[]
   /** Takes the call over and settles it. */
   call(call: Call, edits: readonly Edit[]): void
@@ -49,6 +51,10 @@ export interface Lane {
   rootsChanged(client: ClientPort, frame: NotificationFrame): void
   /** Stops or resumes reading for the sake of a client that reads too slowly. */
   read(client: ClientPort, on: boolean): void
+  /** The client follows this resource, whoever was asked for that. */
+  follow(client: ClientPort, uri: string): void
+  /** The client uses another lane from now on; gives the resources that it followed here. */
+  surrender(client: ClientPort): string[]
   /** The client is gone. */
   leave(client: ClientPort): Promise<void>
 }
@@ -56,6 +62,8 @@ export interface Lane {
 /** A configured server. */
 export interface Upstream {
   readonly config: ServerConfig
+  /** Takes a configuration that differs only in what needs no other process: names, and what is shown. */
+  adjust(config: ServerConfig): void
   /** Starts what every client will need, before any client has said what it is. */
   warm(): void
   /** Uses a server that was started elsewhere as its first; false when it has one already. */
@@ -63,5 +71,7 @@ export interface Upstream {
   /** The lane that this client uses from now on. */
   attach(client: ClientPort): Lane
   status(): UpstreamStatus
+  /** Takes no new calls, lets those that run finish for up to `graceMs`, and closes. */
+  retire(graceMs: number): Promise<void>
   close(): Promise<void>
 }

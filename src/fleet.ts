@@ -1,0 +1,134 @@
+// The servers of one schema, and how they change while clients use them.
+//
+// A change is made in one step for all clients. Before it, what is new is
+// started while everybody goes on with what there is; after it, what is gone
+// may finish its calls.
+
+import type { ClientPort } from './mcp/call.js'
+import { Reach, type ReachParts } from './reach.js'
+import { isSameServer } from './same-server.js'
+import type { Runtime } from './upstream/host.js'
+import type { ServerConfig } from './upstream/server-config.js'
+import type { Upstream } from './upstream/upstream.js'
+import { within } from './upstream/within.js'
+
+export interface FleetParts {
+  readonly runtime: Runtime
+  /** Opens a server and starts what its first client will need. */
+  open(config: ServerConfig): Upstream
+  /** How long calls may still finish on a server that is gone. */
+  readonly retireMs: number
+  /** How long the news of changed lists waits for servers that are still starting. */
+  readonly tellMs: number
+}
+
+/** What a change did, by the names of servers. */
+export interface ServerChanges {
+  readonly added: readonly string[]
+  /** Started anew, since something else than what is shown of them differs. */
+  readonly replaced: readonly string[]
+  readonly removed: readonly string[]
+  /** The same processes as before. */
+  readonly kept: readonly string[]
+}
+
+interface Berth {
+  readonly config: ServerConfig
+  /** The one that can go on. */
+  readonly kept: Upstream | undefined
+  readonly upstream: Upstream
+}
+
+/** The servers there are now, and those that come or go. */
+export class Fleet {
+  readonly #parts: FleetParts
+  readonly #reaches = new Set<Reach>()
+  /** Every one that is not closed. */
+  readonly #open = new Set<Upstream>()
+  #upstreams: readonly Upstream[]
+  #closed = false
+
+  constructor(servers: readonly ServerConfig[], parts: FleetParts) {
+    this.#parts = parts
+    this.#upstreams = inUse(servers).map((config) => this.#add(config))
+  }
+
+  /** In configuration order. */
+  get upstreams(): readonly Upstream[] {
+    return this.#upstreams
+  }
+
+  /** What a client reaches; it follows every change until it leaves. */
+  reach(client: ClientPort, parts: Omit<ReachParts, 'upstreams' | 'left'>): Reach {
+    const left = (): void => void this.#reaches.delete(reach)
+    const reach: Reach = new Reach(client, { ...parts, upstreams: this.#upstreams, left })
+    this.#reaches.add(reach)
+    return reach
+  }
+
+  /** Exchanges the servers; waits up to `graceMs` for those that are new, so that no client finds a gap. */
+  async change(servers: readonly ServerConfig[], graceMs: number): Promise<ServerChanges> {
+    const before = this.#upstreams
+    const berths = inUse(servers).map((config) => this.#berth(config))
+    const next = berths.map(({ upstream }) => upstream)
+    const reaches = [...this.#reaches]
+    const listed = Promise.all(reaches.map((reach) => reach.prepare(next)))
+    await within(listed, graceMs, this.#parts.runtime)
+    if (!this.#closed) this.#exchange(berths, next)
+    void this.#tell(reaches, listed)
+    for (const upstream of before) if (!next.includes(upstream)) void this.#retire(upstream)
+    return summary(before, berths)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all([...this.#open].map((upstream) => upstream.close()))
+  }
+
+  #add(config: ServerConfig): Upstream {
+    const upstream = this.#parts.open(config)
+    this.#open.add(upstream)
+    return upstream
+  }
+
+  #berth(config: ServerConfig): Berth {
+    const there = this.#upstreams.find((upstream) => upstream.config.name === config.name)
+    const kept = there !== undefined && isSameServer(there.config, config) ? there : undefined
+    return { config, kept, upstream: kept ?? this.#add(config) }
+  }
+
+  /** In one turn, so that no client sees a part of it. */
+  #exchange(berths: readonly Berth[], next: readonly Upstream[]): void {
+    for (const { kept, config } of berths) kept?.adjust(config)
+    this.#upstreams = next
+    for (const reach of this.#reaches) reach.exchange(next)
+  }
+
+  async #tell(reaches: readonly Reach[], listed: Promise<unknown>): Promise<void> {
+    await within(listed, this.#parts.tellMs, this.#parts.runtime)
+    for (const reach of reaches) reach.tellChanges()
+  }
+
+  async #retire(upstream: Upstream): Promise<void> {
+    await upstream.retire(this.#parts.retireMs)
+    this.#open.delete(upstream)
+    for (const reach of this.#reaches) reach.forget(upstream)
+  }
+}
+
+function inUse(servers: readonly ServerConfig[]): ServerConfig[] {
+  return servers.filter(({ disabled }) => !disabled)
+}
+
+function summary(before: readonly Upstream[], berths: readonly Berth[]): ServerChanges {
+  const had = new Set(before.map(({ config }) => config.name))
+  const has = new Set(berths.map(({ config }) => config.name))
+  const names = (which: (berth: Berth) => boolean): string[] =>
+    berths.filter(which).map(({ config }) => config.name)
+  return {
+    added: names(({ config }) => !had.has(config.name)),
+    replaced: names(({ config, kept }) => had.has(config.name) && kept === undefined),
+    removed: [...had].filter((name) => !has.has(name)),
+    kept: names(({ kept }) => kept !== undefined),
+  }
+}

@@ -1,0 +1,68 @@
+// Opens servers, with everything that they share.
+
+import type { Limits } from './limits.js'
+import type { ServerIdentity } from './mcp/eras/legacy-client.js'
+import { LegacyServerLeg } from './mcp/eras/legacy-server.js'
+import type { Taps } from './taps.js'
+import type { LogSink, Runtime } from './upstream/host.js'
+import { openUpstream } from './upstream/kinds.js'
+import type { PoolSurroundings } from './upstream/pool.js'
+import type { ServerConfig } from './upstream/server-config.js'
+import { UnavailableUpstream } from './upstream/unavailable.js'
+import type { Upstream } from './upstream/upstream.js'
+import { visit } from './visitor.js'
+
+export interface OpenerParts {
+  readonly runtime: Runtime
+  readonly log: LogSink
+  readonly limits: Limits['upstream']
+  readonly taps: Taps
+  /** Opens every server before the first client comes. */
+  readonly eager: boolean
+  /** What servers are told that their client is. */
+  identity(): ServerIdentity
+}
+
+/** Opens servers, and counts the processes of all of them. */
+export class Opener {
+  readonly #parts: OpenerParts
+  #processes = 0
+
+  constructor(parts: OpenerParts) {
+    this.#parts = parts
+  }
+
+  /** Opens a server and starts what its first client will need. */
+  open(config: ServerConfig): Upstream {
+    const { log, eager } = this.#parts
+    if (config.kind === 'stdio' && config.memoryLimitBytes !== undefined) {
+      log({ level: 'warn', service: config.name, message: 'memoryLimitMB is not enforced by this version' })
+    }
+    // The configuration has warned of what it found itself.
+    if (config.unavailable !== undefined) return new UnavailableUpstream(config, config.unavailable)
+    const upstream = openUpstream(config, this.#around())
+    upstream.warm()
+    if (eager) visit(upstream)
+    return upstream
+  }
+
+  #around(): PoolSurroundings {
+    const { runtime, log, limits, taps } = this.#parts
+    return {
+      runtime,
+      log,
+      limits,
+      leg: () => new LegacyServerLeg(this.#parts.identity()),
+      watch: (service) => taps.watch('upstream', service),
+      admit: () => this.#admit(),
+    }
+  }
+
+  #admit(): (() => void) | undefined {
+    if (this.#processes >= this.#parts.limits.processesMax) return undefined
+    this.#processes++
+    return () => {
+      this.#processes--
+    }
+  }
+}
