@@ -63,10 +63,12 @@ export class Audience {
     return this.#followers.size > 0
   }
 
-  follow(client: ClientPort, uri: string): void {
+  /** Whether this is the first one who follows it. */
+  follow(client: ClientPort, uri: string): boolean {
     const followers = this.#followers.get(uri) ?? new Set()
     followers.add(client)
     this.#followers.set(uri, followers)
+    return followers.size === 1
   }
 
   /** The client follows nothing here any more; gives what it followed. */

@@ -41,8 +41,7 @@ export class Standing {
 
   /** The client follows what it followed elsewhere before. */
   follow(client: ClientPort, uri: string, links: readonly Link[]): void {
-    this.#audience.follow(client, uri)
-    for (const link of links) this.#subscribe(link, uri)
+    if (this.#audience.follow(client, uri)) for (const link of links) this.#subscribe(link, uri)
   }
 
   #subscribe(link: Link, uri: string): void {

@@ -1,0 +1,262 @@
+// A configuration that changes while clients use the proxy.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { ConfigError, limits } from '../../src/index.js'
+import { type RawClient, failure, said } from './support/client.js'
+import { at, listAt, numberAt, textAt } from './support/json.js'
+import { type Attached, libraryProxy } from './support/library.js'
+import { itServer } from './support/programs.js'
+import { gone, until } from './support/waiting.js'
+
+const changed = {
+  tools: 'notifications/tools/list_changed',
+  resources: 'notifications/resources/list_changed',
+}
+
+async function tools({ client }: Attached): Promise<string[]> {
+  const { value } = await client.request('tools/list')
+  return listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
+}
+
+const pidOf = async (client: RawClient, tool: string): Promise<number> =>
+  numberAt(said(await client.call(tool, { n: '' })), 'pid')
+
+const told = ({ client }: Attached, method: string): number =>
+  client.count((value) => at(value, 'method') === method)
+
+/** Whatever was to be told of the change has been told. */
+async function quiet({ client }: Attached): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 4 * limits.session.changeDelayMs))
+  await client.request('ping')
+}
+
+/** Clients that share a process, and one of its own. */
+async function parties(attach: () => Promise<Attached>): Promise<Attached[]> {
+  const all = [await attach(), await attach(), await attach()]
+  await Promise.all(all.map(({ client }, at) => client.open(at === 2 ? { roots: {} } : {})))
+  for (const { client } of all) client.onRequest = () => '{"roots":[]}'
+  for (const party of all) await tools(party)
+  return all
+}
+
+/** What this server was sent, as text. */
+async function seen(client: RawClient, tool: string): Promise<string[]> {
+  const lines = listAt(said(await client.call(tool)), 'lines')
+  return lines.map((line) => Buffer.from(String(line), 'base64').toString())
+}
+
+const a = itServer({ IT_NAME: 'a' })
+const b = itServer({ IT_NAME: 'b' })
+const c = itServer({ IT_NAME: 'c' })
+
+describe('reload', () => {
+  test('keeps what is the same, replaces what differs, adds, removes, and tells each client once', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { a, b, c })
+    const all = await parties(attach)
+    const before = await Promise.all(all.map(({ client }) => pidOf(client, 'a__nonce')))
+    const replaced = await Promise.all(all.map(({ client }) => pidOf(client, 'b__nonce')))
+    const running = all.map(({ client }, i) => client.call('a__hold', { key: `k${i}` }))
+    const changes = await proxy.reload({
+      mcpServers: { d: itServer({ IT_TOOLS: 'extra' }), b: itServer({ IT_NAME: 'b', IT_TOOLS: 'more' }), a },
+    })
+    assert.deepEqual(changes, { added: ['d'], replaced: ['b'], removed: ['c'], kept: ['a'] })
+    for (const [i, party] of all.entries()) {
+      const { client } = party
+      await client.notification(changed.tools)
+      assert.equal(await pidOf(client, 'a__nonce'), before[i])
+      assert.notEqual(await pidOf(client, 'b__nonce'), replaced[i])
+      assert.equal(failure(await client.call('c__nonce', { n: '' }))[0], -32601)
+      const names = await tools(party)
+      assert(names.includes('b__more') && names.includes('d__extra'))
+      assert.equal(
+        names.findIndex((name) => name.startsWith('d__')),
+        0,
+        'in the order of the new file',
+      )
+      assert(!names.some((name) => name.startsWith('c__')))
+      await client.call('a__release', { key: `k${i}` })
+    }
+    for (const [i, call] of running.entries()) assert.equal(textAt(said(await call), 'n'), `k${i}`)
+    for (const party of all) {
+      await quiet(party)
+      assert.equal(told(party, changed.tools), 1)
+      assert.equal(told(party, changed.resources), 0, 'nobody had read the resources')
+    }
+    for (const pid of replaced) await until(() => gone(pid))
+  })
+
+  test('tells nothing when what clients see is the same', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { a, b })
+    const all = await parties(attach)
+    const before = await pidOf(all[0]?.client ?? assert.fail(), 'b__nonce')
+    await proxy.reload({ mcpServers: { a, b: itServer({ IT_NAME: 'b', OTHER: '1' }) } })
+    for (const party of all) {
+      assert.notEqual(await pidOf(party.client, 'b__nonce'), before)
+      await quiet(party)
+      assert.equal(told(party, changed.tools), 0)
+    }
+  })
+
+  test('changes what is shown of a server without starting it anew', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { a: { ...a, argumentErrors: 'protocol' } })
+    const all = await parties(attach)
+    const before = await Promise.all(all.map(({ client }) => pidOf(client, 'a__nonce')))
+    const tool = { deny: ['die'], rename: { nonce: 'once' } }
+    const changes = await proxy.reload({
+      mcpServers: { a: { ...a, tools: tool, describe: false, argumentErrors: 'tool' } },
+    })
+    assert.deepEqual(changes?.kept, ['a'])
+    for (const [i, party] of all.entries()) {
+      await party.client.notification(changed.tools)
+      const names = await tools(party)
+      assert(names.includes('a__once') && !names.includes('a__nonce') && !names.includes('a__die'))
+      assert.equal(await pidOf(party.client, 'a__once'), before[i])
+      const refused = await party.client.call('a__strict', {})
+      assert.equal(at(refused.value, 'result', 'isError'), true)
+      await quiet(party)
+      assert.equal(told(party, changed.tools), 1)
+    }
+  })
+
+  test('lets calls on a replaced server finish, and answers the others once', async (t) => {
+    const options = { limits: { ...limits, drainMs: 1500 } }
+    const { proxy, attach } = await libraryProxy(t, { a }, options)
+    const all = await parties(attach)
+    const before = await Promise.all(all.map(({ client }) => pidOf(client, 'a__nonce')))
+    const slow = all.map(({ client }) =>
+      client.call('a__slow', { steps: 3, everyMs: 100 }, { progressToken: 1 }),
+    )
+    const stuck = all.map(({ client }, i) => client.call('a__never', {}, undefined, `never-${i}`))
+    await Promise.all(all.map(({ client }) => client.request('ping')))
+    await proxy.reload({ mcpServers: { a: itServer({ IT_NAME: 'other' }) } })
+    for (const [i, { client }] of all.entries()) {
+      assert.notEqual(await pidOf(client, 'a__nonce'), before[i])
+      assert.equal(numberAt(said((await slow[i]) ?? assert.fail()), 'at'), 4)
+      assert.deepEqual(failure((await stuck[i]) ?? assert.fail()), [-32603, 'a', 'shutting-down'])
+      assert.equal(client.answersTo(`never-${i}`), 1)
+      assert.equal(
+        client.count((value) => textAt(value, 'method') === 'notifications/progress'),
+        3,
+      )
+    }
+    for (const pid of before) await until(() => gone(pid))
+  })
+
+  test('takes log levels, subscriptions and roots over to the new server', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { a, b })
+    const all = await parties(attach)
+    for (const { client } of all) {
+      await client.request('logging/setLevel', { level: 'debug' })
+      await client.request('resources/subscribe', { uri: 'it://a/a' })
+    }
+    await proxy.reload({ mcpServers: { b, a: itServer({ IT_NAME: 'a', OTHER: '1' }) } })
+    for (const [i, { client }] of all.entries()) {
+      const lines = await seen(client, 'a__seen')
+      const named = (method: string): string[] => lines.filter((line) => line.includes(`"${method}"`))
+      assert.equal(named('resources/subscribe').length, 1)
+      assert.match(named('logging/setLevel')[0] ?? '', /debug/)
+      assert.match(named('initialize')[0] ?? '', i === 2 ? /"roots"/ : /"capabilities":\{\}/)
+    }
+    const [first, second, own] = all
+    assert(first !== undefined && second !== undefined && own !== undefined)
+    const updated = { method: 'notifications/resources/updated', params: { uri: 'it://a/a' } }
+    await first.client.call('a__tell', updated)
+    await second.client.notification(updated.method)
+    await own.client.call('a__tell', updated)
+    await own.client.notification(updated.method)
+    for (const party of all) {
+      await quiet(party)
+      assert.equal(told(party, updated.method), 1)
+    }
+    own.client.notify('notifications/roots/list_changed')
+    await own.client.request('ping')
+    assert((await seen(own.client, 'a__seen')).some((line) => line.includes('roots/list_changed')))
+  })
+
+  test('an invalid configuration changes nothing and names every problem', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { a })
+    const party = await attach()
+    await party.client.open()
+    const before = await pidOf(party.client, 'a__nonce')
+    await assert.rejects(
+      proxy.reload({ mcpServers: { a: { command: 1 }, b: { url: 'no address' }, c } }),
+      (error) => {
+        assert(error instanceof ConfigError)
+        assert.deepEqual(
+          error.problems.map(({ path }) => path),
+          ['mcpServers.a.command', 'mcpServers.b.url'],
+        )
+        return true
+      },
+    )
+    await assert.rejects(proxy.reload({ schemas: { other: { mcpServers: { a } } } }), /does not exist/)
+    assert.equal(await pidOf(party.client, 'a__nonce'), before)
+    await quiet(party)
+    assert.equal(told(party, changed.tools), 0)
+  })
+
+  test('the last of several reloads wins, and a server that is still starting is let go', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { a, hangs: itServer({ IT_START: 'hang' }) })
+    const party = await attach()
+    await party.client.open()
+    await tools(party)
+    const before = await pidOf(party.client, 'a__nonce')
+    const results = await Promise.all([
+      proxy.reload({ mcpServers: { a, b, hangs: itServer({ IT_START: 'hang' }) } }),
+      proxy.reload({ mcpServers: { c } }),
+      proxy.reload({ mcpServers: { a, c } }),
+    ])
+    assert.deepEqual(results[0], results[2])
+    assert.deepEqual(
+      proxy.status().map(({ name }) => name),
+      ['a', 'c'],
+    )
+    await party.client.notification(changed.tools)
+    assert.equal(await pidOf(party.client, 'a__nonce'), before)
+    await pidOf(party.client, 'c__nonce')
+    await quiet(party)
+    assert.equal(told(party, changed.tools), 1)
+  })
+
+  test('a call to a server that has just been added waits for it', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { a }, {}, { startupGraceMs: 50 })
+    const party = await attach()
+    await party.client.open()
+    await tools(party)
+    const late = itServer({ IT_START: 'late:1500' })
+    await proxy.reload({ startupGraceMs: 50, mcpServers: { late, b } })
+    const call = party.client.call('late__nonce', { n: '1' })
+    assert.equal(textAt(said(await call), 'n'), '1')
+    await party.client.notification(changed.tools)
+    assert((await tools(party)).includes('late__nonce'))
+    await quiet(party)
+    assert.equal(told(party, changed.tools), 1)
+  })
+
+  test('is ignored while the proxy closes, with a line in the log', async (t) => {
+    const { proxy, attach, log } = await libraryProxy(t, { a })
+    const party = await attach()
+    await party.client.open()
+    const stuck = party.client.call('a__slow', { steps: 3, everyMs: 100 }, { progressToken: 1 })
+    await party.client.request('ping')
+    const closing = proxy.close()
+    assert.equal(await proxy.reload({ mcpServers: { b } }), undefined)
+    assert(log.some(({ level, message }) => level === 'warn' && message.includes('is closing')))
+    assert.equal(numberAt(said(await stuck), 'at'), 4)
+    await closing
+  })
+
+  test('later clients have the new servers alone, and the new name', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { a })
+    await proxy.reload({ mcpServers: { b }, server: { name: 'renamed' } })
+    const party = await attach()
+    const { value } = await party.client.request('initialize', {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'x', version: '1' },
+    })
+    assert.equal(textAt(value, 'result', 'serverInfo', 'name'), 'renamed')
+    assert((await tools(party)).every((name) => name.startsWith('b__')))
+  })
+})
