@@ -1,8 +1,7 @@
 // Opens servers, with everything that they share.
 
 import type { Limits } from './limits.js'
-import type { ServerIdentity } from './mcp/eras/legacy-client.js'
-import { LegacyServerLeg } from './mcp/eras/legacy-server.js'
+import type { ServerLeg } from './mcp/eras/leg.js'
 import type { Taps } from './taps.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 import { openUpstream } from './upstream/kinds.js'
@@ -19,8 +18,8 @@ export interface OpenerParts {
   readonly taps: Taps
   /** Opens every server before the first client comes. */
   readonly eager: boolean
-  /** What servers are told that their client is. */
-  identity(): ServerIdentity
+  /** How a new connection to a server is spoken. */
+  leg(): ServerLeg
 }
 
 /** Opens servers, and counts the processes of all of them. */
@@ -52,7 +51,7 @@ export class Opener {
       runtime,
       log,
       limits,
-      leg: () => new LegacyServerLeg(this.#parts.identity()),
+      leg: () => this.#parts.leg(),
       watch: (service) => taps.watch('upstream', service),
       admit: () => this.#admit(),
     }

@@ -9,6 +9,7 @@ import type { Peer } from './jsonrpc/peer.js'
 import { limits as defaultLimits, type Limits } from './limits.js'
 import type { Listener, Serving } from './listener.js'
 import { LegacyClientLeg, type ServerIdentity } from './mcp/eras/legacy-client.js'
+import { LegacyServerLeg } from './mcp/eras/legacy-server.js'
 import type { Revision } from './mcp/revision.js'
 import { Opener } from './opener.js'
 import type { Question } from './questions.js'
@@ -133,7 +134,7 @@ class PooledProxy implements Proxy {
       limits: this.#limits.upstream,
       taps: this.#taps,
       eager: options.eager ?? false,
-      identity: () => this.#identity,
+      leg: () => new LegacyServerLeg(this.#identity),
     })
     this.#fleet = new Fleet(this.#serversOf(config), {
       runtime: this.#runtime,
