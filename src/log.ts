@@ -71,6 +71,11 @@ export class Logger {
     this.sink = (record) => this.#log(record)
   }
 
+  /** Whether everything is logged. */
+  get isVerbose(): boolean {
+    return this.#options.level === 'debug'
+  }
+
   /** Values that are replaced wherever they would be logged. */
   addSecrets(values: Iterable<string>): void {
     this.#redactor.add(values)

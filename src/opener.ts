@@ -14,6 +14,8 @@ import { visit } from './visitor.js'
 export interface OpenerParts {
   readonly runtime: Runtime
   readonly log: LogSink
+  /** Whether somebody wants to hear of every request over the network. */
+  readonly verbose: boolean
   readonly limits: Limits['upstream']
   readonly taps: Taps
   /** Opens every server before the first client comes. */
@@ -46,10 +48,11 @@ export class Opener {
   }
 
   #around(): PoolSurroundings {
-    const { runtime, log, limits, taps } = this.#parts
+    const { runtime, log, verbose, limits, taps } = this.#parts
     return {
       runtime,
       log,
+      verbose,
       limits,
       leg: () => this.#parts.leg(),
       watch: (service) => taps.watch('upstream', service),

@@ -4,14 +4,14 @@ import { ArgumentChecks } from './arguments.js'
 import { type Configuration, resolveConfig, selectSchema } from './config.js'
 import { Fleet, type ServerChanges } from './fleet.js'
 import type { Connection } from './jsonrpc/connection.js'
-import type { WireTap } from './jsonrpc/wire-tap.js'
 import type { Peer } from './jsonrpc/peer.js'
-import { limits as defaultLimits, type Limits } from './limits.js'
+import { type Limits, limits as defaultLimits } from './limits.js'
 import type { Listener, Serving } from './listener.js'
 import { LegacyClientLeg, type ServerIdentity } from './mcp/eras/legacy-client.js'
 import { LegacyServerLeg } from './mcp/eras/legacy-server.js'
 import type { Revision } from './mcp/revision.js'
 import { Opener } from './opener.js'
+import type { ProxyOptions } from './proxy-options.js'
 import type { Question } from './questions.js'
 import type { Reach } from './reach.js'
 import { realRuntime } from './runtime.js'
@@ -23,20 +23,6 @@ import type { LogSink, Runtime } from './upstream/host.js'
 import type { ServerConfig } from './upstream/server-config.js'
 import type { UpstreamStatus } from './upstream/upstream.js'
 import { version } from './version.js'
-
-export interface ProxyOptions {
-  /** Which schema of the configuration is served; `default` unless given. */
-  readonly schema?: string
-  /** `serverInfo.name` towards clients; the configuration's unless given. */
-  readonly name?: string
-  readonly log?: LogSink
-  readonly tap?: WireTap
-  /** Time, randomness and processes; the real ones unless given. */
-  readonly runtime?: Runtime
-  readonly limits?: Limits
-  /** Opens every server before the first client comes, so that the status tells at once what works. */
-  readonly eager?: boolean
-}
 
 /** One client of the proxy. */
 export interface AttachedSession {
@@ -131,6 +117,7 @@ class PooledProxy implements Proxy {
     const opener = new Opener({
       runtime: this.#runtime,
       log: this.#log,
+      verbose: options.verbose ?? false,
       limits: this.#limits.upstream,
       taps: this.#taps,
       eager: options.eager ?? false,

@@ -76,7 +76,9 @@ export class Reach {
   /** What all servers are together; one that has not said yet is presumed to offer everything. */
   describe(): ServerDescription {
     const reachable = this.#current.filter((lane) => lane.state !== 'error')
-    const capabilities = reachable.map((lane) => lane.capabilities ?? presumedCapabilities)
+    // Where there is none, a client that is told of nothing would not even ask what is wrong.
+    const described = reachable.length > 0 ? reachable : this.#current
+    const capabilities = described.map((lane) => lane.capabilities ?? presumedCapabilities)
     return {
       capabilities: mergeCapabilities(capabilities, this.#client.profile.capabilities),
       instructions: this.#instructions(),

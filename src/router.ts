@@ -159,11 +159,22 @@ export class Router {
     const cursor = stringAt(call.frame.line, span)
     const { catalog, listPageBytesMax, splice } = this.#parts
     const isBad = span !== undefined && cursor === undefined
+    const refusal = this.#refusalOfAll()
+    if (refusal !== undefined) {
+      this.#parts.gave(kind)
+      return call.fail(refusal)
+    }
     const page = isBad ? undefined : catalog.page(kind, cursor, listPageBytesMax, splice)
     if (page === undefined)
       call.fail(invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
     else call.settle({ kind: 'result', result: page })
     this.#parts.gave(kind)
+  }
+
+  /** Why the one server there is cannot be used: an empty list would look as if it had nothing. */
+  #refusalOfAll(): ErrorBody | undefined {
+    const [only, ...others] = this.#parts.lanes()
+    return only === undefined || others.length > 0 || only.known ? undefined : only.refusal
   }
 
   /** Runs `then` once the names of the server that `name` may belong to are known. */

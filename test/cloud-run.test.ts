@@ -372,9 +372,16 @@ describe('the current token', () => {
       fetched++
       return token(now / 1000 + 3600)
     }
-    const held = new IdTokenCredentials('Authorization', fetchOne, { now: () => now, wallNow: () => now })
+    const told: string[] = []
+    const held = new IdTokenCredentials(
+      'Authorization',
+      fetchOne,
+      { now: () => now, wallNow: () => now },
+      (level, message) => told.push(`${level} ${message}`),
+    )
     const [a, b] = await Promise.all([held.header(), held.header()])
     assert.deepEqual([a, fetched], [b, 1])
+    assert.deepEqual(told, ['debug the ID token was fetched in 0 ms; it ends at 1970-01-01T01:00:00.000Z'])
     assert.equal(await held.header(), a)
     now = 3_600_000 - 200_000
     assert.equal(await held.header(), a, 'good while it is renewed')
@@ -390,6 +397,29 @@ describe('the current token', () => {
   })
 })
 
+describe('a renewal', () => {
+  test('that fails leaves the token in use until its end, and is said', async () => {
+    let now = 0
+    const told: string[] = []
+    const tokens = [token(3600)]
+    const fetchOne = (): Promise<string> => {
+      const next = tokens.shift()
+      return next === undefined ? Promise.reject(new Error('no network')) : Promise.resolve(next)
+    }
+    const clocks = { now: () => now, wallNow: () => now }
+    const held = new IdTokenCredentials('Authorization', fetchOne, clocks, (level, message) =>
+      told.push(`${level} ${message}`),
+    )
+    const first = await held.header()
+    now = 3_600_000 - 200_000
+    assert.equal(await held.header(), first)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(told.at(-1), 'warn the ID token cannot be renewed and is used for another 170 s: no network')
+    now = 3_600_000
+    await assert.rejects(async () => held.header(), /no network/)
+  })
+})
+
 describe('mcps-proxy --url', () => {
   test('a token for the origin, one for all calls, and one more on a 401', async (t) => {
     const { google, run, spawned } = await started(t)
@@ -398,6 +428,8 @@ describe('mcps-proxy --url', () => {
     const lists = await Promise.all([1, 2, 3].map(() => client.call('work')))
     for (const { value, text } of lists) assert.notEqual(at(value, 'result'), undefined, text)
     assert.equal(google.given.length, 1)
+    assert.match(spawned.stderr, /the ID token was fetched in \d+ ms; it ends at 20\d\d-/)
+    assert.match(spawned.stderr, /POST tools\/call: HTTP 200 text\/event-stream, \d+ bytes out, \d+ bytes in/)
     google.keys = newKeys()
     // The keys were rotated: our token is refused, and another one is good.
     assert.notEqual(at((await client.call('work')).value, 'result'), undefined)
@@ -416,6 +448,9 @@ describe('mcps-proxy --url', () => {
     assert.equal(at(heard.value, 'error', 'code'), -32603, heard.text)
     assert.match(textAt(heard.value, 'error', 'message'), /refused the ID token \(HTTP 401\); check that/)
     assert.equal(at(heard.value, 'error', 'data', 'status'), 401)
+    // An empty list would look as if the service had no tools.
+    const list = await spawned.client.request('tools/list')
+    assert.match(textAt(list.value, 'error', 'message'), /refused the ID token \(HTTP 401\); check that/)
     assertSecret(spawned, google)
   })
 

@@ -34,6 +34,7 @@ export async function serveHttp(run: HttpRun, tap: WireTap | undefined): Promise
     allowUnauthenticated: command.allowUnauthenticated,
     name: config.server.name,
     log: logger.sink,
+    verbose: logger.isVerbose,
     runtime: children.watch(realRuntime),
     ...(tap === undefined ? {} : { tap }),
   })

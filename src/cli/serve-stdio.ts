@@ -34,6 +34,7 @@ export async function serveStdio(run: StdioRun, tap: WireTap | undefined): Promi
     schema: schema.name,
     name: config.server.name,
     log: logger.sink,
+    verbose: logger.isVerbose,
     runtime: children.watch({ ...realRuntime, spawn }),
     ...(tap === undefined ? {} : { tap }),
   })

@@ -11,11 +11,12 @@ import {
   type HttpTarget,
   defaultHttpLimits,
 } from '../transports/http-client/options.js'
+import { HttpPause } from '../transports/http-client/pause.js'
 import { SseClientConnection } from '../transports/http-sse.js'
 import { credentialsRefusal } from './credentials-leg.js'
 import { googleAuthOf, whyNoTokens } from './google-auth.js'
 import type { FetchIdToken } from './google-id-token.js'
-import type { Runtime } from './host.js'
+import type { LogLevel, Runtime } from './host.js'
 import { IdTokenCredentials } from './id-token-credentials.js'
 import type { PoolSurroundings } from './pool.js'
 import type { HttpServerConfig } from './server-config.js'
@@ -27,20 +28,24 @@ export class HttpDialer {
   /** The server speaks HTTP+SSE: because the configuration says so, or because it was found out. */
   #isOlder: boolean
 
-  constructor(config: HttpServerConfig, { runtime, log }: PoolSurroundings) {
+  constructor(config: HttpServerConfig, { runtime, log, verbose }: PoolSurroundings) {
     const url = new URL(config.url)
     this.#isOlder = config.kind === 'sse'
     const limits = defaultHttpLimits
+    const tell = (level: LogLevel, message: string): void => log({ level, service: config.name, message })
     this.#target = {
       url,
       headers: config.headers,
-      credentials: credentialsFor(config, runtime),
+      credentials: credentialsFor(config, runtime, tell),
       retries: config.retries,
       retryDelayMs: config.retryDelayMs,
       reconnectMs: config.reconnectIntervalMs,
       isRead,
       refusal: (status) => credentialsRefusal(config, status),
-      log: (level, message) => log({ level, service: config.name, message }),
+      log: tell,
+      trace: verbose ? (message) => tell('debug', message) : undefined,
+      pause: new HttpPause(() => runtime.now(), limits.retryAfterMsMax),
+      patienceMs: config.timeoutMs,
       timers: runtime,
       limits,
     }
@@ -65,7 +70,11 @@ export class HttpDialer {
 }
 
 /** Tokens leave the header `Authorization` to the configuration where that has one. */
-function credentialsFor(config: HttpServerConfig, runtime: Runtime): HttpCredentials | undefined {
+function credentialsFor(
+  config: HttpServerConfig,
+  runtime: Runtime,
+  tell: (level: LogLevel, message: string) => void,
+): HttpCredentials | undefined {
   const auth = googleAuthOf(config)
   if (auth === undefined) return undefined
   const hasOwn = Object.keys(config.headers).some((name) => name.toLowerCase() === 'authorization')
@@ -81,7 +90,8 @@ function credentialsFor(config: HttpServerConfig, runtime: Runtime): HttpCredent
     })
     return (await found)()
   }
-  return new IdTokenCredentials(hasOwn ? 'X-Serverless-Authorization' : 'Authorization', fetch, runtime)
+  const name = hasOwn ? 'X-Serverless-Authorization' : 'Authorization'
+  return new IdTokenCredentials(name, fetch, runtime, tell)
 }
 
 /** Everything but a call of a tool says or does the same when it is said twice. */

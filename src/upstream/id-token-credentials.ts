@@ -31,14 +31,21 @@ export class IdTokenCredentials implements HttpCredentials {
   readonly #name: string
   readonly #fetch: () => Promise<string>
   readonly #clocks: TokenClocks
+  readonly #tell: (level: 'debug' | 'warn', message: string) => void
   #held: Held | undefined
   #fetching: Promise<CredentialHeader> | undefined
 
-  /** `name` is the header's; `fetch` rejects with TransportError. */
-  constructor(name: string, fetch: () => Promise<string>, clocks: TokenClocks) {
+  /** `name` is the header's; `fetch` rejects with TransportError; `tell` hears of tokens, and never their text. */
+  constructor(
+    name: string,
+    fetch: () => Promise<string>,
+    clocks: TokenClocks,
+    tell: (level: 'debug' | 'warn', message: string) => void = () => {},
+  ) {
     this.#name = name
     this.#fetch = fetch
     this.#clocks = clocks
+    this.#tell = tell
   }
 
   header(): CredentialHeader | Promise<CredentialHeader> {
@@ -46,7 +53,7 @@ export class IdTokenCredentials implements HttpCredentials {
     const now = this.#clocks.now()
     if (held === undefined || now >= held.endsAt) return this.#renew()
     // A renewal that fails now may succeed later; the token is good for a while.
-    if (now >= held.renewAt) this.#renew().catch(() => {})
+    if (now >= held.renewAt) this.#renew().catch((error: unknown) => this.#notRenewed(error, held))
     return held.header
   }
 
@@ -64,6 +71,8 @@ export class IdTokenCredentials implements HttpCredentials {
   }
 
   async #fetchOne(): Promise<CredentialHeader> {
+    const startedAt = this.#clocks.now()
+    const isFirst = this.#held === undefined
     const token = await this.#fetch()
     const header = { name: this.#name, value: `Bearer ${token}` }
     const now = this.#clocks.now()
@@ -74,8 +83,23 @@ export class IdTokenCredentials implements HttpCredentials {
       renewAt: now + life - Math.min(RENEW_MS, life / 5),
       endsAt: now + life - Math.min(MARGIN_MS, life / 10),
     }
+    const end = expiry === undefined ? 'it does not say when it ends' : `it ends at ${instant(expiry)}`
+    const what = isFirst ? 'fetched' : 'renewed'
+    this.#tell('debug', `the ID token was ${what} in ${Math.round(now - startedAt)} ms; ${end}`)
     return header
   }
+
+  #notRenewed(error: unknown, { endsAt }: Held): void {
+    const why = error instanceof Error ? error.message : String(error)
+    const seconds = Math.round((endsAt - this.#clocks.now()) / 1000)
+    this.#tell('warn', `the ID token cannot be renewed and is used for another ${seconds} s: ${why}`)
+  }
+}
+
+/** The end comes from a token, which may say anything. */
+function instant(ms: number): string {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? 'no real time' : date.toISOString()
 }
 
 /** When a JWT expires, in milliseconds since 1970. */

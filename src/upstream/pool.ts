@@ -32,6 +32,8 @@ const IDLE_CHECK_MS = 20
 export interface PoolSurroundings {
   readonly runtime: Runtime
   readonly log: LogSink
+  /** Whether somebody wants to hear of every request over the network. */
+  readonly verbose: boolean
   readonly limits: UpstreamLimits
   readonly leg: () => ServerLeg
   /** The taps of a new connection to this server. */

@@ -9,6 +9,7 @@ import { type Heard, failure } from '../integration/support/client.js'
 import { at, listAt, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { root } from '../integration/support/programs.js'
+import { until } from '../integration/support/waiting.js'
 import { type Handler, type Scope, answerOf, events, json, scripted } from '../transports/support/scripted.js'
 
 const INIT =
@@ -166,6 +167,120 @@ describe('credentials that are refused', () => {
     assert.equal(
       textAt(error(await client.call('s__work')), 'message'),
       'Authentication failed: Invalid or missing NOT_SET_API_KEY',
+    )
+  })
+})
+
+const refuses: Handler = (_seen, response) => response.writeHead(401).end('no')
+
+describe('a list of what cannot be had', () => {
+  const wanted = 'Authentication failed: Invalid or missing SEARCH_TEST_KEY'
+
+  test('is an error where there is one server, and says what to do', async (t) => {
+    const { url } = await scripted(t, refuses)
+    const { attach, log } = await libraryProxy(t, { s: { url: url.href, ...keyed } })
+    const { client } = await attach()
+    const opened = await client.open()
+    // A client asks for no list that was not offered.
+    assert.deepEqual(at(opened, 'capabilities', 'tools'), { listChanged: true })
+    for (const method of ['tools/list', 'prompts/list', 'resources/list']) {
+      const heard = await client.request(method)
+      assert.deepEqual(error(heard), { code: -32603, message: wanted, data: { service: 's' } }, method)
+    }
+    assert.ok(
+      log.some(({ level, service, message }) => level === 'error' && service === 's' && message === wanted),
+    )
+  })
+
+  test('is the list of the others where there are more, and the status has the rest', async (t) => {
+    const bad = await scripted(t, refuses)
+    const good = await scripted(
+      t,
+      server((seen, response) => json(response, answerOf(seen.id, '{"content":[]}'))),
+    )
+    const servers = { s: { url: bad.url.href, ...keyed }, g: { url: good.url.href } }
+    const { attach, proxy } = await libraryProxy(t, servers)
+    const { client } = await attach()
+    await client.open()
+    const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
+    assert.deepEqual(
+      tools.map((tool) => at(tool, 'name')),
+      ['g__work'],
+    )
+    assert.deepEqual(
+      proxy.status().map(({ name, state, error }) => [name, state, error]),
+      [
+        ['s', 'error', wanted],
+        ['g', 'connected', undefined],
+      ],
+    )
+  })
+
+  test('comes when the server is there after all', async (t) => {
+    let isDown = true
+    const up = server((seen, response) => json(response, answerOf(seen.id, '{"content":[]}')))
+    const { url } = await scripted(t, (seen, response, request) => {
+      if (isDown) response.writeHead(503).end('starting')
+      else up(seen, response, request)
+    })
+    const { attach } = await libraryProxy(t, { s: { url: url.href, retries: 0, retryDelay: 50 } })
+    const { client } = await attach()
+    await client.open()
+    const changed = client.notification('notifications/tools/list_changed')
+    assert.deepEqual(failure(await client.request('tools/list')), [-32603, 's', 'http-status'])
+    isDown = false
+    await changed
+    const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
+    assert.equal(tools.length, 1)
+  })
+})
+
+describe('a person who asks for it', () => {
+  test('hears of every request, and of no key', async (t) => {
+    const { url } = await scripted(
+      t,
+      server((seen, response) => {
+        if (seen.body.includes('"events"')) {
+          events(response, `data: ${answerOf(seen.id, '{"content":[]}')}\n\n`)
+          response.end()
+        } else response.writeHead(500, { 'content-type': 'text/plain' }).end('oh no')
+      }),
+    )
+    const entry = { url: `${url.href}?apiKey=CANARY-query`, ...keyed }
+    const { attach, log } = await libraryProxy(t, { s: entry }, { verbose: true })
+    const { client } = await attach()
+    await client.open()
+    await client.call('s__work', { kind: 'events' })
+    await client.call('s__work')
+    const told = (): string[] =>
+      log
+        .filter(({ level, service }) => level === 'debug' && service === 's')
+        .map(({ message }) => message.replaceAll(/\d+ (ms|bytes)/g, 'N $1'))
+    await until(() => told().some((line) => line.startsWith('POST tools/call: HTTP 500')))
+    for (const line of [
+      'POST initialize: HTTP 200 application/json, N bytes out, N bytes in, N ms',
+      'POST notifications/initialized: HTTP 202, N bytes out, N bytes in, N ms',
+      'GET: HTTP 405, N bytes out, N bytes in, N ms',
+      'POST tools/call: HTTP 200 text/event-stream, begins, N ms',
+      'POST tools/call: HTTP 200 text/event-stream, N bytes out, N bytes in, N ms',
+      'POST tools/call: HTTP 500 text/plain, N bytes out, N bytes in, N ms',
+    ])
+      assert.ok(told().includes(line), `${line}\n${told().join('\n')}`)
+    assert.equal(JSON.stringify(log).includes('CANARY'), false)
+  })
+
+  test('and who does not, hears of none', async (t) => {
+    const { url } = await scripted(
+      t,
+      server((_seen, response) => response.writeHead(500).end()),
+    )
+    const { attach, log } = await libraryProxy(t, { s: { url: url.href } })
+    const { client } = await attach()
+    await client.open()
+    await client.call('s__work')
+    assert.deepEqual(
+      log.filter(({ message }) => message.startsWith('POST')),
+      [],
     )
   })
 })

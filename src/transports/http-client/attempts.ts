@@ -2,10 +2,12 @@
 //
 // Again only where it cannot be done twice: the connection was never made, the
 // server said that it had not taken it (429, 503 with Retry-After, 401 before a new
-// token), or the request only reads. All of it within `retries`.
+// token), or the request only reads. All of it within `retries`, and never while the
+// server wants to be left alone.
 
 import type { HttpTrouble } from './exchange.js'
 import type { CredentialHeader, HttpTarget } from './options.js'
+import { retryAfterMs } from './pause.js'
 
 /** A response whose status is no success, as far as it matters here. */
 export interface RefusedAttempt {
@@ -40,6 +42,16 @@ export class Attempts {
     this.#timer = undefined
   }
 
+  /** Waits for the end of a pause that the server asked for; gives whether the message may go, will go, or cannot wait. */
+  pause(again: () => void): 'none' | 'waits' | 'too-long' {
+    const { pause, patienceMs } = this.#target
+    const leftMs = pause.leftMs
+    if (leftMs === 0) return 'none'
+    if (leftMs > patienceMs) return 'too-long'
+    this.#after(leftMs, again)
+    return 'waits'
+  }
+
   /** Schedules another attempt where one is in order. */
   afterTrouble({ neverSent, error }: HttpTrouble, again: () => void): boolean {
     // Credentials that are not there will not be there in a second either.
@@ -51,7 +63,8 @@ export class Attempts {
   afterRefusal({ status, credential, retryAfter, date }: RefusedAttempt, again: () => void): boolean {
     if (status === 401) return this.#renew(credential, again)
     const wait = retryAfterMs(retryAfter, date)
-    const isOffered = wait !== undefined && wait <= this.#target.limits.retryAfterMsMax
+    const { patienceMs, limits } = this.#target
+    const isOffered = wait !== undefined && wait <= Math.min(patienceMs, limits.retryAfterMsMax)
     const wasNotTaken = status === 429 || (status === 503 && wait !== undefined)
     const isPassing = status === 502 || status === 503 || status === 504
     if (wasNotTaken && wait !== undefined && !isOffered) return false
@@ -97,12 +110,4 @@ export class Attempts {
       again()
     })
   }
-}
-
-/** Seconds, or a date (RFC 9110, section 10.2.3), which counts by the clock of the server. */
-function retryAfterMs(header: string | undefined, now: string | undefined): number | undefined {
-  if (header === undefined) return undefined
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
-  const waitMs = Date.parse(header) - Date.parse(now ?? '')
-  return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs)
 }

@@ -58,6 +58,13 @@ function unauthorized(target: HttpTarget, status: number, body: string): Transpo
   return failure('TRANSPORT_AUTH', `${message}; ${remedy}`, { status, body: excerpt(target, body), remedy })
 }
 
+/** A server that wants to be left alone for longer than anybody waits. */
+export function paused({ pause }: HttpTarget): TransportError {
+  const { status, leftMs } = pause
+  const message = `it asked to be left alone (HTTP ${status}) for another ${Math.ceil(leftMs / 1000)} s`
+  return failure('TRANSPORT_STATUS', message, { status, remedy: remedies.get(status) })
+}
+
 export function unreachable(target: HttpTarget, { neverSent, what }: HttpTrouble): TransportError {
   return neverSent
     ? failure('TRANSPORT_UNREACHABLE', `it cannot be reached at ${target.url.origin}: ${what}`)

@@ -1,6 +1,7 @@
 // What the HTTP transports are given: where to go, as whom, and within which limits.
 
 import type { SseLimits } from '../sse-parser.js'
+import type { HttpPause } from './pause.js'
 
 /** Time and chance, from outside. */
 export interface HttpTimers {
@@ -82,6 +83,12 @@ export interface HttpTarget {
   /** Says what a refusal of our credentials means. */
   readonly refusal: (status: number) => CredentialsRefusal
   readonly log: (level: 'debug' | 'warn', message: string) => void
+  /** Tells of every request; undefined where nobody wants to know. */
+  readonly trace: ((message: string) => void) | undefined
+  /** Shared by all connections to the server. */
+  readonly pause: HttpPause
+  /** How long whoever sends a message waits for its answer. */
+  readonly patienceMs: number
   readonly timers: HttpTimers
   readonly limits: HttpLimits
 }

@@ -9,7 +9,7 @@ import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Attempts } from './attempts.js'
 import { discard, mediaType, readExcerpt } from './body.js'
 import type { HttpExchange, HttpTrouble } from './exchange.js'
-import { answerTo, failure, redirected, refused, unreachable } from './failure.js'
+import { answerTo, failure, paused, redirected, refused, unreachable } from './failure.js'
 import { HttpReply } from './reply.js'
 import type { HttpSession } from './session.js'
 
@@ -69,7 +69,19 @@ export class HttpPost {
 
   send(): void {
     if (this.#ended) return
-    const ask = { method: 'POST', url: this.#session.url, accept: ACCEPT, body: this.bytes } as const
+    const pause = this.#attempts.pause(() => this.send())
+    if (pause !== 'none') {
+      // Later: whoever sends is not ready yet to hear that it failed.
+      if (pause === 'too-long') setImmediate(() => this.#fail(paused(this.#session.target)))
+      return
+    }
+    const ask = {
+      method: 'POST',
+      rpc: this.method,
+      url: this.#session.url,
+      accept: ACCEPT,
+      body: this.bytes,
+    } as const
     this.#exchange = this.#session.ask(ask, {
       responded: (response) => this.#responded(response),
       troubled: (trouble) => this.#troubled(trouble),

@@ -8,9 +8,12 @@ import type { HttpAgent } from './agent.js'
 import { CookieJar } from './cookie-jar.js'
 import { type ExchangeHandler, HttpExchange } from './exchange.js'
 import type { CredentialHeader, HttpTarget } from './options.js'
+import { traced } from './trace.js'
 
 export interface HttpAsk {
   readonly method: 'POST' | 'GET' | 'DELETE'
+  /** The JSON-RPC method in the body. */
+  readonly rpc?: string | undefined
   readonly url: URL
   readonly accept: string
   readonly body?: Uint8Array
@@ -61,7 +64,7 @@ export class HttpSession {
   /** Sends a request; it can be cancelled from now on. */
   ask(ask: HttpAsk, handler: ExchangeHandler): HttpExchange {
     const { timers, limits, credentials } = this.target
-    const exchange = new HttpExchange(handler, timers, limits.connectMs)
+    const exchange = new HttpExchange(traced(ask, handler, this.target), timers, limits.connectMs)
     const header = credentials?.header()
     if (header instanceof Promise) {
       header.then(
@@ -74,6 +77,7 @@ export class HttpSession {
 
   /** Takes what the head of a response says about the session. */
   learn(response: IncomingMessage, isOpening: boolean): void {
+    this.target.pause.learn(response)
     this.#cookies.take(response.headers['set-cookie'])
     const id = response.headers['mcp-session-id']
     if (isOpening && typeof id === 'string' && sessionId.test(id)) this.#id = id

@@ -107,7 +107,8 @@ export class StandaloneStream {
     const grown = reconnectMs * 2 ** Math.min(this.#failures - 1, 10) * (0.8 + 0.4 * timers.random())
     // What the server asked for is kept to, while it keeps its streams open for a while.
     const delayMs = told !== undefined && this.#failures <= 3 ? told : Math.max(grown, told ?? 0)
-    const bounded = Math.min(Math.max(delayMs, limits.reconnectMsMin), limits.reconnectMsMax)
+    const least = Math.max(limits.reconnectMsMin, this.#session.target.pause.leftMs)
+    const bounded = Math.min(Math.max(delayMs, least), limits.reconnectMsMax)
     this.#log(`the stream of the server: ${why}; again in ${Math.round(bounded)} ms`)
     this.#timer = timers.setTimer(bounded, () => this.open())
   }

@@ -8,6 +8,7 @@ import { toLine } from '../../../src/jsonrpc/line.js'
 import { type WireBytes, wireBytes } from '../../../src/jsonrpc/splice.js'
 import { HttpClientConnection } from '../../../src/transports/http-client.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
+import { HttpPause } from '../../../src/transports/http-client/pause.js'
 import { type HttpTarget, defaultHttpLimits } from '../../../src/transports/http-client/options.js'
 import { at, parsed } from '../../integration/support/json.js'
 
@@ -138,6 +139,9 @@ export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
     isRead: (method) => method.startsWith('list'),
     refusal: (status) => ({ message: `refused ${status}`, remedy: undefined }),
     log: () => {},
+    trace: undefined,
+    pause: new HttpPause(() => testTimers.now(), 60_000),
+    patienceMs: 30_000,
     timers: testTimers,
     limits: { ...defaultHttpLimits, reconnectMsMin: 1 },
     ...more,

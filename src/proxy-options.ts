@@ -1,0 +1,21 @@
+// What a proxy is made with, besides its configuration.
+
+import type { WireTap } from './jsonrpc/wire-tap.js'
+import type { Limits } from './limits.js'
+import type { LogSink, Runtime } from './upstream/host.js'
+
+export interface ProxyOptions {
+  /** Which schema of the configuration is served; `default` unless given. */
+  readonly schema?: string
+  /** `serverInfo.name` towards clients; the configuration's unless given. */
+  readonly name?: string
+  readonly log?: LogSink
+  /** Logs every HTTP request to a server, and every token that is fetched, at level `debug`. */
+  readonly verbose?: boolean
+  readonly tap?: WireTap
+  /** Time, randomness and processes; the real ones unless given. */
+  readonly runtime?: Runtime
+  readonly limits?: Limits
+  /** Opens every server before the first client comes, so that the status tells at once what works. */
+  readonly eager?: boolean
+}

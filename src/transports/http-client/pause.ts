@@ -1,0 +1,47 @@
+// When a server wants to be left alone: `Retry-After` on a 429 or a 503.
+//
+// One server has one pause, whatever number of sessions: what is said to one of
+// them holds for all, so that nobody makes it worse.
+
+import type { IncomingMessage } from 'node:http'
+
+/** Remembers how long a server asked to be left alone. */
+export class HttpPause {
+  readonly #now: () => number
+  readonly #msMax: number
+  #until = 0
+  #status = 0
+
+  /** A server is never left alone for longer than `msMax`, whatever it asks for. */
+  constructor(now: () => number, msMax: number) {
+    this.#now = now
+    this.#msMax = msMax
+  }
+
+  /** How long the pause still lasts; 0 when there is none. */
+  get leftMs(): number {
+    // Nearly always there has never been one, and the clock need not be read.
+    return this.#until === 0 ? 0 : Math.max(0, this.#until - this.#now())
+  }
+
+  /** What the server answered when it asked for the pause. */
+  get status(): number {
+    return this.#status
+  }
+
+  learn({ statusCode = 0, headers }: IncomingMessage): void {
+    if (statusCode !== 429 && statusCode !== 503) return
+    const waitMs = retryAfterMs(headers['retry-after'], headers.date)
+    if (waitMs === undefined) return
+    this.#status = statusCode
+    this.#until = Math.max(this.#until, this.#now() + Math.min(waitMs, this.#msMax))
+  }
+}
+
+/** Seconds, or a date (RFC 9110, section 10.2.3), which counts by the clock of the server. */
+export function retryAfterMs(header: string | undefined, now: string | undefined): number | undefined {
+  if (header === undefined) return undefined
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
+  const waitMs = Date.parse(header) - Date.parse(now ?? '')
+  return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs)
+}

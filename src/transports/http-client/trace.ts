@@ -1,0 +1,52 @@
+// What a person is told of every HTTP request who asked to be told.
+//
+// Never an address or a header: both may hold credentials.
+
+import type { IncomingMessage } from 'node:http'
+import { mediaType } from './body.js'
+import type { ExchangeHandler } from './exchange.js'
+import type { HttpTarget } from './options.js'
+
+export interface TracedAsk {
+  readonly method: string
+  /** The JSON-RPC method that it carries. */
+  readonly rpc?: string | undefined
+  readonly body?: Uint8Array
+}
+
+/** The handler itself, which now tells how long its exchange took and how large it was. */
+export function traced(
+  ask: TracedAsk,
+  handler: ExchangeHandler,
+  { trace, timers }: Pick<HttpTarget, 'trace' | 'timers'>,
+): ExchangeHandler {
+  if (trace === undefined) return handler
+  const startedAt = timers.now()
+  const tell = (what: string): void => {
+    const ms = Math.round(timers.now() - startedAt)
+    trace(`${ask.method}${ask.rpc === undefined ? '' : ` ${ask.rpc}`}: ${what}, ${ms} ms`)
+  }
+  return {
+    ...handler,
+    responded: (response) => {
+      handler.responded(response)
+      follow(response, ask.body?.length ?? 0, tell)
+    },
+    troubled: (trouble) => {
+      tell(trouble.what)
+      handler.troubled(trouble)
+    },
+  }
+}
+
+function follow(response: IncomingMessage, bytesOut: number, tell: (what: string) => void): void {
+  const type = mediaType(response)
+  const head = `HTTP ${response.statusCode ?? 0}${type === '' ? '' : ` ${type}`}`
+  // A stream may go on for hours.
+  if (type === 'text/event-stream') tell(`${head}, begins`)
+  let bytesIn = 0
+  response.on('data', (chunk: Buffer) => {
+    bytesIn += chunk.length
+  })
+  response.once('close', () => tell(`${head}, ${bytesOut} bytes out, ${bytesIn} bytes in`))
+}

@@ -1,0 +1,111 @@
+// A server that asks to be left alone is left alone, by every connection to it.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { HttpPause } from '../../src/transports/http-client/pause.js'
+import type { HttpTarget, HttpTimers } from '../../src/transports/http-client/options.js'
+import { answerOf, connect, json, scripted } from './support/scripted.js'
+
+/** A clock that stands still until it is told to move, and fires what is due then. */
+class Clock implements HttpTimers {
+  #now = 1000
+  #pending: { readonly at: number; readonly fire: () => void }[] = []
+
+  now(): number {
+    return this.#now
+  }
+
+  random(): number {
+    return 0.5
+  }
+
+  setTimer(delayMs: number, fire: () => void): { cancel(): void } {
+    const timer = { at: this.#now + delayMs, fire }
+    this.#pending.push(timer)
+    return {
+      cancel: () => {
+        this.#pending = this.#pending.filter((each) => each !== timer)
+      },
+    }
+  }
+
+  move(ms: number): void {
+    this.#now += ms
+    const due = this.#pending.filter(({ at }) => at <= this.#now)
+    this.#pending = this.#pending.filter(({ at }) => at > this.#now)
+    for (const { fire } of due) fire()
+  }
+}
+
+function paced(clock: Clock): Partial<HttpTarget> {
+  return { timers: clock, pause: new HttpPause(() => clock.now(), 60_000) }
+}
+
+/** Lets everything that is on its way arrive. */
+async function quiet(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 50))
+}
+
+describe('Retry-After', () => {
+  test('holds every message to the server until the time is over', async (t) => {
+    const clock = new Clock()
+    let refusals = 1
+    const server = await scripted(t, (seen, response) => {
+      if (refusals-- > 0) response.writeHead(429, { 'retry-after': '20' }).end()
+      else json(response, answerOf(seen.id))
+    })
+    const shared = paced(clock)
+    const first = connect(t, server.url, shared)
+    const second = connect(t, server.url, shared)
+    first.request(1, 'work')
+    await first.heard.until(() => (shared.pause?.leftMs ?? 0) > 0)
+    first.request(2, 'work')
+    second.request(3, 'work')
+    second.send('{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}')
+    clock.move(19_999)
+    await quiet()
+    assert.equal(server.seen.length, 1, 'nobody makes it worse')
+    clock.move(1)
+    await first.heard.until(() => first.heard.messages.length === 2)
+    await second.heard.until(() => second.heard.messages.length === 1)
+    while (server.seen.length < 5) await quiet()
+  })
+
+  test('that is longer than anybody waits is said at once, and asks for no more than a minute', async (t) => {
+    const clock = new Clock()
+    const server = await scripted(t, (_seen, response) =>
+      response.writeHead(503, { 'retry-after': '3600' }).end(),
+    )
+    const { heard, request } = connect(t, server.url, paced(clock))
+    request(1, 'list')
+    await heard.until(() => heard.failures.length === 1)
+    assert.equal(heard.failures[0]?.error.details?.['status'], 503)
+    request(2, 'list')
+    await heard.until(() => heard.failures.length === 2)
+    assert.match(heard.failures[1]?.error.message ?? '', /left alone \(HTTP 503\) for another 60 s/)
+    assert.equal(server.seen.length, 1)
+    clock.move(60_000)
+    request(3, 'list')
+    await heard.until(() => heard.failures.length === 3)
+    assert.equal(server.seen.length, 2)
+  })
+
+  test('is taken back with the message that waits for it', async (t) => {
+    const clock = new Clock()
+    const server = await scripted(t, (seen, response) => {
+      if (seen.id === 1) response.writeHead(429, { 'retry-after': '5' }).end()
+      else response.writeHead(202).end()
+    })
+    const { heard, request, send } = connect(t, server.url, { ...paced(clock), retries: 0 })
+    request(1, 'work')
+    await heard.until(() => heard.failures.length === 1)
+    request(2, 'work')
+    send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}')
+    clock.move(5000)
+    await quiet()
+    assert.deepEqual(
+      server.seen.map(({ rpc }) => rpc),
+      ['work', 'notifications/cancelled'],
+    )
+  })
+})
