@@ -4,6 +4,7 @@
 
 import { quote } from './jsonrpc/text.js'
 import { type ListItem, itemEdits, listKinds, listResult } from './mcp/lists.js'
+import type { CallTimes } from './mcp/call.js'
 import type { ListKind } from './mcp/method-row.js'
 import { type NameCollision, resolveNames } from './mcp/names.js'
 import { literalPrefixLength, matchesUriTemplate, readUriTemplate } from './mcp/uri-template.js'
@@ -22,6 +23,8 @@ export interface Target {
   readonly mark: string | undefined
   /** The own name as the server wrote it, quotes included. */
   readonly ownKey: Uint8Array
+  /** Undefined where the times of the server hold. */
+  readonly times: CallTimes | undefined
 }
 
 /** Splices one item for the client that asked; the forward tap sees it. */
@@ -198,7 +201,8 @@ export class Catalog {
 }
 
 function target(lane: Lane, item: ListItem, publicName: string, mark?: string): Target {
-  return { lane, item, publicName, mark, ownKey: item.line.subarray(item.keySpan.start, item.keySpan.end) }
+  const ownKey = item.line.subarray(item.keySpan.start, item.keySpan.end)
+  return { lane, item, publicName, mark, ownKey, times: lane.config.toolTimes.get(item.key) }
 }
 
 /** A template that cannot be read matches nothing. */

@@ -56,9 +56,6 @@ export const limits: Limits = {
     inflightMax: 1024,
     queueMax: 1024,
     outgoingBytesMax: 64 * MiB,
-    // A cold package runner needs most of this.
-    startTimeoutMs: 30_000,
-    totalTimeoutMs: 600_000,
     processesMax: 256,
     restart: { delayMsMax: 30_000, crashesMax: 5, windowMs: 60_000, holdMs: 30_000, healthyMs: 60_000 },
   },

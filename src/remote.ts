@@ -32,6 +32,7 @@ export function remoteConfig(
     url: url.replaceAll('${', '$%7B'),
     prefix: false,
     describe: false,
+    startTimeout: timeoutMsDefault,
     ...(google && { auth }),
   }
   return resolveConfig(

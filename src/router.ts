@@ -80,6 +80,7 @@ export class Router {
   #send(call: Call, kind: 'tools' | 'prompts', target: Target, name: string): void {
     const edits = nameEdits(call.frame.params.members.span('name'), name, target)
     if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
+    call.times = target.times
     this.#parts.checks.check(call, target, () => this.#pass(call, target.lane, edits))
   }
 
@@ -124,7 +125,7 @@ export class Router {
   }
 
   #tryLane(call: Call, lane: Lane, rest: readonly Lane[]): void {
-    const attempt = new Call(call.frame, call.row, call.client, (_attempt, outcome) => {
+    const attempt = new Call(call.frame, call.row, call.client, call.arrivedAt, (_attempt, outcome) => {
       const [next, ...others] = rest
       if (next !== undefined && isNotFound(outcome)) this.#tryLane(call, next, others)
       else call.settle(outcome)
@@ -183,10 +184,11 @@ export class Router {
     if (pending.length === 0) return this.#whenListed(call, then)
     call.keep()
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
+    const leftMs = call.arrivedAt + patienceMs - this.#parts.runtime.now()
     const known = Promise.all(pending.map((lane) => lane.listed))
-    void within(known, patienceMs, this.#parts.runtime).then((listed) => {
+    void within(known, leftMs, this.#parts.runtime).then((listed) => {
       if (call.settled) return
-      if (listed === undefined) call.fail(stillStarting(pending, patienceMs))
+      if (listed === undefined) call.fail(stillStarting(pending, name, patienceMs))
       else then()
     })
   }
@@ -201,9 +203,10 @@ export class Router {
   }
 }
 
-function stillStarting([lane]: readonly Lane[], waitedMs: number): ErrorBody {
-  const name = lane?.config.name ?? ''
-  return upstreamFailed(name, 'timeout', `'${name}' is still starting after ${waitedMs} ms`)
+function stillStarting([lane]: readonly Lane[], name: string, ms: number): ErrorBody {
+  const service = lane?.config.name ?? ''
+  const message = `'${service}': it is still starting, and '${name}' had to be there within ${ms} ms (timeout)`
+  return upstreamFailed(service, 'timeout', message, { name, budget: 'timeout', ms })
 }
 
 /** A server without completions completes nothing, which is an answer. */

@@ -196,7 +196,7 @@ export class Session implements PeerOwner<Question> {
 
   #call(frame: RequestFrame, row: RequestRow): void {
     if (this.#calls.size >= this.#parts.limits.callsMax) return this.#answers.refuse(frame.id, tooManyCalls())
-    const call = new Call(frame, row, this.#port, this.#settled)
+    const call = new Call(frame, row, this.#port, this.#parts.runtime.now(), this.#settled)
     this.#calls.set(call.key, call)
     if (this.#held === undefined) return this.#reach().router.route(call)
     call.keep()

@@ -146,7 +146,11 @@ describe('a configuration', () => {
       argumentErrors: 'auto',
       variables: [],
       secrets: [],
+      startTimeoutMs: 30_000,
+      listTimeoutMs: 30_000,
       timeoutMs: 30_000,
+      totalTimeoutMs: 600_000,
+      toolTimes: new Map(),
       command: 'x',
       args: [],
       env: {},
@@ -227,7 +231,10 @@ describe('a server', () => {
       env: { A: '1' },
       inheritEnv: ['SSH_AUTH_SOCK'],
       cwd: 'sub',
+      startTimeout: 3,
+      listTimeout: 4,
       timeout: 1,
+      totalTimeout: 5,
       restart: false,
       restartDelay: 0,
       concurrency: 1,
@@ -237,7 +244,12 @@ describe('a server', () => {
       memoryLimitMB: 512,
       onTimeout: 'restart',
       disabled: true,
-      tools: { allow: ['a'], deny: ['b'], rename: { a: 'c' } },
+      tools: {
+        allow: ['a'],
+        deny: ['b'],
+        rename: { a: 'c' },
+        timeouts: { a: { timeout: 9 }, b: { totalTimeout: 2 }, ['__proto__']: {} },
+      },
       prefix: false,
       describe: false,
       argumentErrors: 'tool',
@@ -257,6 +269,29 @@ describe('a server', () => {
       [found.onTimeout, found.disabled, found.prefix, found.describe, found.argumentErrors, found.timeoutMs],
       ['restart', true, false, false, 'tool', 1],
     )
+    assert.deepEqual([found.startTimeoutMs, found.listTimeoutMs, found.totalTimeoutMs], [3, 4, 5])
+    assert.deepEqual(
+      found.toolTimes,
+      new Map([
+        ['a', { timeoutMs: 9, totalTimeoutMs: 9 }],
+        ['b', { timeoutMs: 1, totalTimeoutMs: 2 }],
+        ['__proto__', { timeoutMs: 1, totalTimeoutMs: 5 }],
+      ]),
+    )
+  })
+
+  test('the total is at least as long as the time that progress extends, unless it is said', () => {
+    const long = stdioServer({ ...one, timeout: 700_000, tools: { timeouts: { t: { timeout: 900_000 } } } })
+    assert.equal(long.totalTimeoutMs, 700_000)
+    assert.equal(long.toolTimes.get('t')?.totalTimeoutMs, 900_000)
+    assert.equal(httpServer({ url: 'http://h', totalTimeout: 7 }).totalTimeoutMs, 7)
+  })
+
+  test('a time for all stands above those of servers and tools', () => {
+    const value = { mcpServers: { s: { ...one, timeout: 5, tools: { timeouts: { t: { timeout: 6 } } } } } }
+    const config = resolveConfig(value, { source: 'm', folder: '/', env: {}, timeoutMs: 7 })
+    const found = config.schemas.get('default')?.servers[0]
+    assert.deepEqual([found?.timeoutMs, found?.toolTimes.get('t')?.timeoutMs], [7, 7])
   })
 
   const cwds: [unknown, string][] = [
@@ -498,6 +533,26 @@ const bad: [string, unknown, RegExp][] = [
     { mcpServers: { a: { ...one, tools: ['x'] } } },
     /tools\|is a list\|must be an object$/,
   ],
+  [
+    'timeouts is a number',
+    { mcpServers: { a: { ...one, tools: { timeouts: 5 } } } },
+    /tools\.timeouts\|is a number\|must be an object$/,
+  ],
+  [
+    'a tool has a number for its times',
+    { mcpServers: { a: { ...one, tools: { timeouts: { t: 5 } } } } },
+    /tools\.timeouts\.t\|is a number\|must be an object$/,
+  ],
+  [
+    'a time of a tool is longer than a timer takes',
+    { mcpServers: { a: { ...one, tools: { timeouts: { t: { totalTimeout: 2_147_483_648 } } } } } },
+    /tools\.timeouts\.t\.totalTimeout\|is 2147483648\|must be an integer from 1 to 2147483647$/,
+  ],
+  ...['startTimeout', 'listTimeout', 'totalTimeout'].map((key): [string, unknown, RegExp] => [
+    `${key} is longer than a timer takes`,
+    { mcpServers: { a: { ...one, [key]: 2_147_483_648 } } },
+    new RegExp(`${key}\\|is 2147483648\\|must be an integer from 1 to 2147483647$`),
+  ]),
   ['allow is text', { mcpServers: { a: { ...one, tools: { allow: 'x' } } } }, /tools\.allow\|is a string/],
   [
     'rename to nothing',
@@ -642,6 +697,11 @@ describe('warnings', () => {
       'an unknown key of tools',
       { mcpServers: { s: { ...one, tools: { alow: [] } } } },
       /tools\.alow\|.*"allow"/,
+    ],
+    [
+      'an unknown key of the times of a tool',
+      { mcpServers: { s: { ...one, tools: { timeouts: { t: { timeOut: 1 } } } } } },
+      /tools\.timeouts\.t\.timeOut\|.*"timeout"/,
     ],
     [
       'an unknown key of a schema',

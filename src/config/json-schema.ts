@@ -16,6 +16,7 @@ import {
   stdioServerFields,
   toolFields,
 } from './server-fields.js'
+import { toolTimeFields } from './times.js'
 
 type Fields = Readonly<Record<string, Field<unknown>>>
 
@@ -91,7 +92,17 @@ function serverSchema(): JsonSchema {
           enum: types,
           description: 'Absent: stdio when there is a command, http when there is a url.',
         },
-        tools: section('Which tools clients see, and under which names.', toolFields),
+        tools: section(
+          'Which tools clients see, under which names, and how long they may take.',
+          toolFields,
+          {
+            timeouts: {
+              type: 'object',
+              description: "The server's own name of a tool -> how long a call of it may take.",
+              additionalProperties: section('The times of one tool.', toolTimeFields),
+            },
+          },
+        ),
       },
     ),
     allOf: [

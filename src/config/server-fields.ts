@@ -4,6 +4,7 @@ import type { ArgumentErrors, HttpAuth, Isolation } from '../upstream/server-con
 import { boolean, choice, delayMsMax, integer, list, map, text } from './kinds.js'
 import { field, optional } from './section.js'
 import type { FieldsOf } from './section.js'
+import { type TimeValues, timeFields } from './times.js'
 
 /** Waits between attempts: an hour is already longer than anybody waits. */
 const pauseMsMax = 3_600_000
@@ -28,17 +29,13 @@ export const sharedFields: FieldsOf<SharedValues> = {
   ),
 }
 
-export interface ServerValues {
+export interface ServerValues extends TimeValues {
   disabled: boolean
-  timeout: number | undefined
 }
 
 export const serverFields: FieldsOf<ServerValues> = {
   disabled: field(boolean(), false, 'A disabled server is not started.'),
-  timeout: optional(
-    integer(1, delayMsMax),
-    'Longest time for a call in milliseconds, extended by progress. Absent: cli.stdio.timeout.',
-  ),
+  ...timeFields,
 }
 
 export interface ToolValues {

@@ -24,18 +24,15 @@ import {
   toolFields,
 } from './server-fields.js'
 import type { SharedValues } from './server-fields.js'
+import { type TimeDefaults, readTimes, readToolTimes } from './times.js'
 
 /** What servers of one schema have in common, and where their strings come from. */
-export interface ServerContext {
+export interface ServerContext extends TimeDefaults {
   readonly env: Environment
   readonly home: string
   /** Where relative working folders begin. */
   readonly folder: string
   readonly shared: SharedValues
-  /** For servers that set none. */
-  readonly timeoutMs: number
-  /** From the command line; overrides the file. */
-  readonly timeoutMsForAll: number | undefined
 }
 
 /** The server, or undefined after its type was reported as a problem. */
@@ -79,12 +76,15 @@ function guessKind(section: Section): 'stdio' | 'http' | undefined {
 
 function readCommon(name: string, section: Section, context: ServerContext): ServerCommon {
   const { shared } = context
-  const own = section.read(serverFields, 'timeout')
+  const tools = section.section('tools')
+  const times = readTimes(section, context)
   return {
     name,
     disabled: section.read(serverFields, 'disabled'),
     unavailable: undefined,
-    tools: readTools(section.section('tools')),
+    ...times,
+    toolTimes: readToolTimes(tools, times, context.timeoutMsForAll),
+    tools: readTools(tools),
     prefix: section.has('prefix') ? section.read(sharedFields, 'prefix') : shared.prefix,
     describe: section.has('describe') ? section.read(sharedFields, 'describe') : shared.describe,
     argumentErrors: section.has('argumentErrors')
@@ -92,7 +92,6 @@ function readCommon(name: string, section: Section, context: ServerContext): Ser
       : shared.argumentErrors,
     variables: [],
     secrets: [],
-    timeoutMs: context.timeoutMsForAll ?? own ?? context.timeoutMs,
   }
 }
 

@@ -57,6 +57,14 @@ export interface ClientPort {
   faster(): void
 }
 
+/** How long a call may take, in milliseconds. */
+export interface CallTimes {
+  /** Extended by progress. */
+  readonly timeoutMs: number
+  /** Whatever its progress. */
+  readonly totalTimeoutMs: number
+}
+
 /** What a call needs of its surroundings once it ends. */
 export type Settle = (call: Call, outcome: Outcome) => void
 
@@ -68,13 +76,18 @@ export class Call {
   readonly row: RequestRow
   readonly client: ClientPort
   readonly #settle: Settle
+  /** In monotonic milliseconds; its time runs from here, wherever it waits. */
+  readonly arrivedAt: number
+  /** Of its tool; undefined where the server's hold. */
+  times: CallTimes | undefined
   #settled = false
-  /** When it has taken too long; set while it waits, in the monotonic time of whoever holds it. */
+  /** When it has taken too long, where that is not what its times say. */
   deadline: number | undefined
   /** Set by whoever holds the call now; told once when the client gives up. */
   onCancel: ((frame: NotificationFrame | undefined) => void) | undefined
 
-  constructor(frame: RequestFrame, row: RequestRow, client: ClientPort, settle: Settle) {
+  constructor(frame: RequestFrame, row: RequestRow, client: ClientPort, arrivedAt: number, settle: Settle) {
+    this.arrivedAt = arrivedAt
     this.#frame = frame
     this.key = canonical(frame.id)
     this.row = row

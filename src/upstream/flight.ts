@@ -2,7 +2,8 @@
 
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { Edit } from '../jsonrpc/splice.js'
-import type { Call } from '../mcp/call.js'
+import type { Call, CallTimes } from '../mcp/call.js'
+import { graceMs } from '../transports/deadline.js'
 import type { Runtime, Timer } from './host.js'
 
 /** What a link remembers of a call. */
@@ -10,9 +11,10 @@ export class Flight {
   readonly call: Call
   /** What it was to be sent with, should it have to be sent again. */
   readonly edits: readonly Edit[]
-  readonly startedAt: number
   /** When it has taken too long, unless there is progress. */
   deadline: number
+  /** By how much the deadline was put off, since the proxy did not run. */
+  graceMs = 0
   /** The id that the server knows it by. */
   id: RequestId
   /** Nobody waits for it any more, and its slot is free. */
@@ -20,21 +22,18 @@ export class Flight {
   /** Raw JSON of the progress token that the server was given. */
   token: string | undefined
 
-  constructor(call: Call, edits: readonly Edit[], startedAt: number, deadline: number) {
+  constructor(call: Call, edits: readonly Edit[], deadline: number) {
     this.call = call
     this.edits = edits
     this.id = call.frame.id
-    this.startedAt = startedAt
     this.deadline = deadline
   }
 }
 
 export interface DeadlineOptions {
   readonly runtime: Runtime
-  /** From a call to its answer, extended by progress. */
-  readonly timeoutMs: number
-  /** From a call to its answer, whatever its progress. */
-  readonly totalTimeoutMs: number
+  /** Of calls whose tool has no times of its own. */
+  readonly times: CallTimes
 }
 
 /**
@@ -46,33 +45,34 @@ export interface DeadlineOptions {
 export class Deadlines {
   readonly #options: DeadlineOptions
   readonly #flights: () => Iterable<Flight>
-  readonly #expire: (flight: Flight, why: string) => void
+  readonly #expire: (flight: Flight, budget: keyof CallTimes) => void
   #timer: Timer | undefined
   #looksAt = 0
 
   constructor(
     options: DeadlineOptions,
     flights: () => Iterable<Flight>,
-    expire: (flight: Flight, why: string) => void,
+    expire: (flight: Flight, budget: keyof CallTimes) => void,
   ) {
     this.#options = options
     this.#flights = flights
     this.#expire = expire
   }
 
-  /** A flight that starts now. */
+  /** A flight that starts now; its time has run since the call came. */
   start(call: Call, edits: readonly Edit[]): Flight {
-    const { runtime, timeoutMs } = this.#options
-    const now = runtime.now()
-    const deadline = call.deadline ?? now + timeoutMs
-    if (this.#timer === undefined || deadline < this.#looksAt) this.#arm(now, deadline)
-    return new Flight(call, edits, now, deadline)
+    const { timeoutMs, totalTimeoutMs } = call.times ?? this.#options.times
+    const deadline = call.deadline ?? call.arrivedAt + Math.min(timeoutMs, totalTimeoutMs)
+    if (this.#timer === undefined || deadline < this.#looksAt) this.#arm(deadline)
+    return new Flight(call, edits, deadline)
   }
 
   /** The server is at work: the deadline moves, but never past the total. */
   extend(flight: Flight): void {
-    const { runtime, timeoutMs, totalTimeoutMs } = this.#options
-    flight.deadline = Math.min(runtime.now() + timeoutMs, flight.startedAt + totalTimeoutMs)
+    const { runtime, times } = this.#options
+    const { timeoutMs, totalTimeoutMs } = flight.call.times ?? times
+    const end = flight.call.arrivedAt + totalTimeoutMs + flight.graceMs
+    flight.deadline = Math.min(runtime.now() + timeoutMs, end)
   }
 
   stop(): void {
@@ -80,26 +80,31 @@ export class Deadlines {
     this.#timer = undefined
   }
 
-  #arm(now: number, looksAt: number): void {
+  #arm(at: number): void {
     this.#timer?.cancel()
-    this.#looksAt = looksAt
-    this.#timer = this.#options.runtime.setTimer(Math.max(0, looksAt - now), () => this.#look())
+    const now = this.#options.runtime.now()
+    this.#looksAt = Math.max(now, at)
+    this.#timer = this.#options.runtime.setTimer(this.#looksAt - now, () => this.#look())
   }
 
   #look(): void {
     this.#timer = undefined
     const now = this.#options.runtime.now()
+    const grace = graceMs(now - this.#looksAt)
     let earliest = Infinity
     for (const flight of this.#flights()) {
-      if (flight.deadline <= now) this.#expire(flight, this.#why(flight, now))
+      if (flight.deadline <= now && grace > flight.graceMs) {
+        flight.graceMs = grace
+        flight.deadline = now + grace
+      }
+      if (flight.deadline <= now) this.#expire(flight, this.#budget(flight, now))
       else earliest = Math.min(earliest, flight.deadline)
     }
-    if (earliest !== Infinity && this.#timer === undefined) this.#arm(now, earliest)
+    if (earliest !== Infinity && this.#timer === undefined) this.#arm(earliest)
   }
 
-  #why(flight: Flight, now: number): string {
-    const { timeoutMs, totalTimeoutMs } = this.#options
-    if (now - flight.startedAt >= totalTimeoutMs) return `no answer within the total of ${totalTimeoutMs} ms`
-    return `no answer or progress within ${timeoutMs} ms`
+  #budget({ call, graceMs: grace }: Flight, now: number): keyof CallTimes {
+    const { totalTimeoutMs } = call.times ?? this.#options.times
+    return now - call.arrivedAt >= totalTimeoutMs + grace ? 'totalTimeoutMs' : 'timeoutMs'
   }
 }

@@ -1,6 +1,7 @@
 // The calls in flight on one link: each accepted one is settled exactly once, by
 // its answer, its deadline, the client's cancel, or the end of the connection.
 
+import type { ErrorBody } from '../jsonrpc/build.js'
 import type { FrameError, TransportError } from '../jsonrpc/errors.js'
 import type { NotificationFrame, ResponseFrame } from '../jsonrpc/frame.js'
 import { writing } from '../jsonrpc/id-edit.js'
@@ -9,10 +10,12 @@ import type { Peer } from '../jsonrpc/peer.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
-import { quote, rawAt } from '../jsonrpc/text.js'
-import type { Call, ClientPort, Outcome } from '../mcp/call.js'
+import { rawAt } from '../jsonrpc/text.js'
+import type { Call, CallTimes, ClientPort, Outcome } from '../mcp/call.js'
 import { type FailureReason, upstreamFailed } from '../mcp/error-codes.js'
 import { ProgressTokens } from '../mcp/progress-tokens.js'
+import { callTimeout } from './call-timeout.js'
+import { cancelParams } from './cancel-params.js'
 import { type UpstreamError, fromTransport } from './errors.js'
 import { type DeadlineOptions, Deadlines, type Flight } from './flight.js'
 
@@ -47,7 +50,7 @@ export class Flights {
     this.#deadlines = new Deadlines(
       parts,
       () => parts.peer.waiting(),
-      (flight, why) => this.#expired(flight, why),
+      (flight, of) => this.#expired(flight, of),
     )
   }
 
@@ -129,10 +132,8 @@ export class Flights {
 
   /** The answer came, but cannot be given. */
   spoilt(flight: Flight, reason: FailureReason, what: string): void {
-    const { service, peer } = this.#parts
-    peer.retire(flight.id)
-    flight.call.fail(upstreamFailed(service, reason, `'${service}': ${what}`))
-    this.#end(flight)
+    const { service } = this.#parts
+    this.#giveUp(flight, upstreamFailed(service, reason, `'${service}': ${what}`))
   }
 
   /** Nobody will answer any more. */
@@ -151,11 +152,22 @@ export class Flights {
     return [...edits, { ...own, bytes: Buffer.from(flight.token), why: 'progress-token' }]
   }
 
-  #expired(flight: Flight, why: string): void {
+  #expired(flight: Flight, of: keyof CallTimes): void {
+    const { service, times } = this.#parts
+    const what = of === 'timeoutMs' ? 'no answer or progress' : 'no answer'
     this.#abandon(flight)
-    this.spoilt(flight, 'timeout', `${why} for ${flight.call.frame.method}`)
+    this.#giveUp(
+      flight,
+      callTimeout(service, flight.call, { ms: (flight.call.times ?? times)[of], of, what }),
+    )
     this.#cancelUpstream(flight, 'the request timed out')
     this.#parts.timedOut()
+  }
+
+  #giveUp(flight: Flight, error: ErrorBody): void {
+    this.#parts.peer.retire(flight.id)
+    flight.call.fail(error)
+    this.#end(flight)
   }
 
   #cancelled(flight: Flight, frame: NotificationFrame | undefined): void {
@@ -183,7 +195,6 @@ export class Flights {
   }
 
   #cancelUpstream(flight: Flight, reason: string): void {
-    const params = `{"requestId":${flight.id},"reason":${quote(reason)}}`
-    this.#parts.peer.notify('notifications/cancelled', params)
+    this.#parts.peer.notify('notifications/cancelled', cancelParams(flight.id, reason))
   }
 }

@@ -8,6 +8,7 @@ import { HttpClientConnection } from '../transports/http-client.js'
 import { HttpAgent } from '../transports/http-client/agent.js'
 import {
   type HttpCredentials,
+  type HttpLimits,
   type HttpTarget,
   defaultHttpLimits,
 } from '../transports/http-client/options.js'
@@ -31,7 +32,7 @@ export class HttpDialer {
   constructor(config: HttpServerConfig, { runtime, log, verbose }: PoolSurroundings) {
     const url = new URL(config.url)
     this.#isOlder = config.kind === 'sse'
-    const limits = defaultHttpLimits
+    const limits = limitsFor(config)
     const tell = (level: LogLevel, message: string): void => log({ level, service: config.name, message })
     this.#target = {
       url,
@@ -67,6 +68,18 @@ export class HttpDialer {
   #older(): Connection {
     return new SseClientConnection(this.#target, this.#agent)
   }
+}
+
+/** The calls of this server give up before the transport does. */
+function limitsFor({
+  totalTimeoutMs,
+  startTimeoutMs,
+  listTimeoutMs,
+  toolTimes,
+}: HttpServerConfig): HttpLimits {
+  const totals = [...toolTimes.values()].map((times) => times.totalTimeoutMs)
+  const longestMs = Math.max(totalTimeoutMs, startTimeoutMs, listTimeoutMs, ...totals)
+  return { ...defaultHttpLimits, answerMs: longestMs + defaultHttpLimits.answerMarginMs }
 }
 
 /** Tokens leave the header `Authorization` to the configuration where that has one. */

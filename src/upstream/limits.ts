@@ -16,8 +16,6 @@ export interface UpstreamLimits {
   readonly queueMax: number
   /** Bytes that one process has not taken yet, above which calls are refused. */
   readonly outgoingBytesMax: number
-  readonly startTimeoutMs: number
-  readonly totalTimeoutMs: number
   /** Child processes in all. */
   readonly processesMax: number
   readonly restart: Omit<RestartPolicy, 'restart' | 'delayMs'>

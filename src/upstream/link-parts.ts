@@ -8,6 +8,7 @@ import type { ServerNotificationRow, ServerRequestRow } from '../mcp/method-row.
 import type { DeadlineOptions } from './flight.js'
 import type { LogRecord } from './host.js'
 import type { Link } from './link.js'
+import type { ServerTimes } from './server-config.js'
 
 /** Who owns a link: what its server says that is not an answer. */
 export interface LinkOwner {
@@ -38,6 +39,5 @@ export interface LinkOptions extends DeadlineOptions {
   readonly service: string
   readonly log: (record: LogRecord) => void
   readonly peer: PeerOptions
-  /** For the proxy's own requests: the handshake, lists, levels. */
-  readonly ownTimeoutMs: number
+  readonly times: ServerTimes
 }

@@ -1,7 +1,7 @@
 // One initialised connection to one server.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
-import { type FrameError, TransportError } from '../jsonrpc/errors.js'
+import type { FrameError, TransportError } from '../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../jsonrpc/frame.js'
 import { Peer, type PeerOwner } from '../jsonrpc/peer.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
@@ -17,6 +17,8 @@ import type { Flight } from './flight.js'
 import { Flights } from './flights.js'
 import type { LogRecord } from './host.js'
 import type { LinkOptions, LinkOwner } from './link-parts.js'
+import { OwnRequests, type Patience } from './own-requests.js'
+import type { ServerTimes } from './server-config.js'
 import { within } from './within.js'
 
 /** How long the end of a connection waits for the exit that explains it. */
@@ -31,6 +33,7 @@ export class Link implements PeerOwner<Flight>, Asker {
   readonly #options: LinkOptions
   readonly #peer: Peer<Flight>
   readonly #flights: Flights
+  readonly #own: OwnRequests
   #failure: UpstreamError | undefined
   #junkLines = 0
 
@@ -41,12 +44,15 @@ export class Link implements PeerOwner<Flight>, Asker {
     this.#owner = owner
     this.#options = options
     this.#peer = new Peer(dialed.connection, this, options.peer)
+    const refusal = (): UpstreamError => (this.#peer.open ? this.#overloaded() : this.failure)
+    const explained = (): Promise<unknown> => this.#explained()
+    this.#own = new OwnRequests({ ...options, peer: this.#peer, refusal, explained })
     this.#flights = new Flights({
       ...options,
       peer: this.#peer,
       mayLend: () => owner.carriesOneClient,
       outcome: (call, frame) => leg.outcome(call, frame),
-      refusal: () => (this.#peer.open ? this.#overloaded() : this.failure),
+      refusal,
       ended: (call) => owner.ended(call, this),
       timedOut: () => owner.timedOut(this),
       again: (call, edits) => owner.again(call, edits, this),
@@ -74,8 +80,9 @@ export class Link implements PeerOwner<Flight>, Asker {
   /** Begins to read and shakes hands. @throws UpstreamError */
   async start(declared: ClientCapabilities): Promise<ServerFacts> {
     this.#peer.start()
+    const patience = this.patience('startTimeoutMs')
     const voice = {
-      ask: (method: string, params: string) => this.ask(method, params),
+      ask: (method: string, params: string) => this.ask(method, params, patience),
       notify: (method: string) => this.#peer.notify(method),
     }
     const opened = await this.#leg.open(voice, declared)
@@ -83,23 +90,18 @@ export class Link implements PeerOwner<Flight>, Asker {
     return opened.facts
   }
 
+  /** Begins to wait for requests of the proxy's own. */
+  patience(of: keyof ServerTimes): Patience {
+    return this.#own.patience(of)
+  }
+
   /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
-  async ask(method: string, params?: string): Promise<ResponseFrame> {
-    const asked = this.#peer.ask(method, params)
-    if (asked === undefined) throw this.#peer.open ? this.#overloaded() : this.failure
-    try {
-      const { runtime, ownTimeoutMs } = this.#options
-      const answer = await within(asked.answer, ownTimeoutMs, runtime)
-      if (answer !== undefined) return answer
-      throw this.#error('timeout', `did not answer ${method} within ${ownTimeoutMs} ms`)
-    } catch (error) {
-      if (error instanceof UpstreamError) throw error
-      if (error instanceof TransportError && this.#peer.open) throw fromTransport(this.service, error)
-      await this.#explained()
-      throw this.failure
-    } finally {
-      this.#peer.retire(asked.id)
-    }
+  ask(
+    method: string,
+    params: string,
+    patience: Patience = this.patience('timeoutMs'),
+  ): Promise<ResponseFrame> {
+    return this.#own.ask(method, params, patience)
   }
 
   /** Passes a client's notification on. */

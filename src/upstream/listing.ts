@@ -6,6 +6,7 @@ import type { ServerCapabilities } from '../mcp/capabilities.js'
 import { UpstreamError } from './errors.js'
 import type { LogSink } from './host.js'
 import type { Link } from './link.js'
+import type { Patience } from './own-requests.js'
 
 /** How much of a list is read before the server is taken to be broken. */
 export interface ListLimits {
@@ -79,8 +80,9 @@ export class Listing {
     const items: ListItem[] = []
     const seen = new Set<string>()
     let cursor: string | undefined
+    const patience = link.patience('listTimeoutMs')
     for (let pages = 0; pages < this.#limits.pagesMax; pages++) {
-      const page = await this.#readOne(link, kind, cursor)
+      const page = await this.#readOne(link, kind, cursor, patience)
       for (const item of page.items) items.push(item)
       if (items.length > this.#limits.itemsMax) throw this.#broken(`more than ${this.#limits.itemsMax} items`)
       cursor = page.cursor
@@ -91,9 +93,9 @@ export class Listing {
     throw this.#broken(`more than ${this.#limits.pagesMax} pages`)
   }
 
-  async #readOne(link: Link, kind: ListKind, cursor: string | undefined): Promise<Page> {
+  async #readOne(link: Link, kind: ListKind, cursor: string | undefined, patience: Patience): Promise<Page> {
     const params = cursor === undefined ? '{}' : `{"cursor":${cursor}}`
-    const frame = await link.ask(listShapes[kind].method, params)
+    const frame = await link.ask(listShapes[kind].method, params, patience)
     // A server may offer resources and know no templates: that is an empty list.
     if (frame.kind === 'error') {
       if (kind === 'templates') return { items: [], cursor: undefined }

@@ -1,7 +1,9 @@
 // One process of a lane: its supervisor, its slots, and the calls it works on.
 
 import type { Edit } from '../jsonrpc/splice.js'
-import type { Call } from '../mcp/call.js'
+import type { Call, CallTimes } from '../mcp/call.js'
+import { setDeadline } from '../transports/deadline.js'
+import { callTimeout } from './call-timeout.js'
 import { UpstreamError, asUpstreamError } from './errors.js'
 import type { Runtime, Timer } from './host.js'
 import type { Link } from './link.js'
@@ -14,8 +16,8 @@ export interface MemberOptions {
   readonly queueMax: number
   readonly outgoingBytesMax: number
   readonly idleTimeoutMs: number | undefined
-  /** From a call to its answer, waiting included. */
-  readonly timeoutMs: number
+  /** From a call to its answer, waiting included; of calls whose tool has none of its own. */
+  readonly times: CallTimes
   /** Whether nobody waits for what the server says by itself. */
   mayRest(): boolean
   /** Calls during which the server may ask something run one at a time. */
@@ -77,7 +79,7 @@ export class Member {
   /** A call has ended: its slot is free. */
   ended(call: Call): void {
     this.#slotsOf(call).free()
-    this.#watchIdle()
+    if (this.#options.idleTimeoutMs !== undefined) this.opened()
   }
 
   /** Gives a call that was not taken to the next link, once. */
@@ -89,7 +91,7 @@ export class Member {
     return true
   }
 
-  /** The process is there; it may rest before it has had a call. */
+  /** The process is free from now on, and may rest before it has had a call. */
   opened(): void {
     this.#usedAt = this.#options.runtime.now()
     this.#watchIdle()
@@ -123,14 +125,17 @@ export class Member {
 
   /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */
   #patience(call: Call): Timer {
-    const { runtime, timeoutMs } = this.#options
-    const { service } = this.supervisor
-    const now = runtime.now()
-    call.deadline ??= now + timeoutMs
-    return runtime.setTimer(Math.max(0, call.deadline - now), () => {
-      const what = `'${service}' did not take ${call.frame.method} within ${timeoutMs} ms`
-      call.fail(new UpstreamError(service, 'timeout', what).body)
-    })
+    const { runtime, times } = this.#options
+    const { timeoutMs, totalTimeoutMs } = call.times ?? times
+    const ms = Math.min(timeoutMs, totalTimeoutMs)
+    const of = ms === timeoutMs ? 'timeoutMs' : 'totalTimeoutMs'
+    const deadline = call.deadline ?? call.arrivedAt + ms
+    const expire = (): void =>
+      call.fail(callTimeout(this.supervisor.service, call, { ms, of, what: 'no turn' }))
+    const putOff = (to: number): void => {
+      call.deadline = to
+    }
+    return setDeadline(runtime, deadline - runtime.now(), expire, putOff)
   }
 
   /** The link may have gone while the call waited; what never left waits for the next one. */
@@ -141,7 +146,6 @@ export class Member {
       this.call(call, edits)
       return false
     }
-    this.#usedAt = this.#options.runtime.now()
     link.call(call, edits)
     if (link.congested) call.client.slower()
     return true

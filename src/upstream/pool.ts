@@ -181,7 +181,7 @@ export class Pool implements Upstream {
       concurrency,
       queueMax: limits.queueMax,
       outgoingBytesMax: limits.outgoingBytesMax,
-      timeoutMs: this.config.timeoutMs,
+      times: this.config,
       idleTimeoutMs,
       mayRest: () => !owner.isFollowed,
       oneAskable: sharing === 'shared',
@@ -201,15 +201,13 @@ export class Pool implements Upstream {
 
   #newLink(dialed: Dialed, owner: LinkOwner): Link {
     const { limits, runtime, log, leg, watch } = this.#around
-    const { name, timeoutMs } = this.config
+    const { name } = this.config
     return new Link(dialed, leg(), owner, {
       service: name,
       runtime,
       log,
       peer: { inflightMax: limits.inflightMax, frame: limits.frame, ...watch(name) },
-      timeoutMs,
-      totalTimeoutMs: Math.max(limits.totalTimeoutMs, timeoutMs),
-      ownTimeoutMs: limits.startTimeoutMs,
+      times: this.config,
     })
   }
 

@@ -3,6 +3,8 @@
 // `src/config.ts` makes these from a file; the kinds in this folder open them.
 // Every field is present: defaults are applied once, where the file is read.
 
+import type { CallTimes } from '../mcp/call.js'
+
 /** Which of a server's tools clients see, by the server's own tool names. */
 export interface ToolFilter {
   /** Only these are shown; undefined shows all. */
@@ -15,8 +17,16 @@ export interface ToolFilter {
 /** How the proxy answers arguments that fail a tool's schema; `auto` follows the client's revision. */
 export type ArgumentErrors = 'auto' | 'protocol' | 'tool' | 'off'
 
+/** How long a server may take, in milliseconds. */
+export interface ServerTimes extends CallTimes {
+  /** For a start and the handshake. */
+  readonly startTimeoutMs: number
+  /** For one list with all its pages. */
+  readonly listTimeoutMs: number
+}
+
 /** What every kind of server has. */
-export interface ServerCommon {
+export interface ServerCommon extends ServerTimes {
   readonly name: string
   readonly disabled: boolean
   /** Why this one server cannot be opened (an unset variable); the others start. */
@@ -31,8 +41,8 @@ export interface ServerCommon {
   readonly variables: readonly string[]
   /** Values that came out of variables or `env`; never to be logged. */
   readonly secrets: readonly string[]
-  /** Longest time from a call to its answer, extended by progress; milliseconds. */
-  readonly timeoutMs: number
+  /** Of the tools that have times of their own, by the server's own names. */
+  readonly toolTimes: ReadonlyMap<string, CallTimes>
 }
 
 /** Who shares a process; see `pool.ts`. */

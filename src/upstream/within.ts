@@ -1,14 +1,10 @@
-import type { Runtime, Timer } from './host.js'
+import { type Clock, setDeadline } from '../transports/deadline.js'
 
 /** What `promise` resolves to, or undefined when that takes longer than `waitMs`. */
-export async function within<T>(
-  promise: Promise<T>,
-  waitMs: number,
-  runtime: Pick<Runtime, 'setTimer'>,
-): Promise<T | undefined> {
-  let timer: Timer | undefined
+export async function within<T>(promise: Promise<T>, waitMs: number, clock: Clock): Promise<T | undefined> {
+  let timer: { cancel(): void } | undefined
   const late = new Promise<undefined>((resolve) => {
-    timer = runtime.setTimer(waitMs, () => resolve(undefined))
+    timer = setDeadline(clock, waitMs, () => resolve(undefined))
   })
   try {
     return await Promise.race([promise, late])

@@ -145,17 +145,12 @@ describe('deadlines', () => {
   })
 
   test('but never past the total', async (t) => {
-    const upstream = { ...limits.upstream, totalTimeoutMs: 400 }
-    const { attach } = await libraryProxy(
-      t,
-      { s: itServer({}, { timeout: 200 }) },
-      { limits: { ...limits, upstream } },
-    )
-    const { client } = await attach()
-    await client.open()
+    const client = await opened(t, { s: itServer({}, { timeout: 200, totalTimeout: 400 }) })
     const heard = await client.call('s__slow', { steps: 100, everyMs: 60 }, { progressToken: 1 })
     assert.deepEqual(failure(heard), [-32603, 's', 'timeout'])
-    assert.match(textAt(heard.value, 'error', 'message'), /total/)
+    const data = { service: 's', reason: 'timeout', tool: 's__slow', budget: 'totalTimeout', ms: 400 }
+    assert.deepEqual(at(heard.value, 'error', 'data'), data)
+    assert.match(textAt(heard.value, 'error', 'message'), /'s'.*tool 's__slow'.*400 ms \(totalTimeout\)/)
   })
 
   test('onTimeout restart: a new process serves the next call', async (t) => {

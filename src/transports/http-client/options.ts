@@ -52,6 +52,8 @@ export interface HttpLimits {
   readonly acceptMs: number
   /** For a request, in all; the owner of the connection gives up before. */
   readonly answerMs: number
+  /** How much longer than the owner's longest time that is. */
+  readonly answerMarginMs: number
   /** After a cancel, or when an answered stream goes on, until the exchange is dropped. */
   readonly lingerMs: number
   /** For the last words of a connection that is closed. */
@@ -110,6 +112,7 @@ export const defaultHttpLimits: HttpLimits = {
   connectMs: 10_000,
   acceptMs: 30_000,
   answerMs: 660_000,
+  answerMarginMs: 60_000,
   lingerMs: 5000,
   closeMs: 1000,
   retryAfterMsMax: 60_000,

@@ -6,6 +6,7 @@ import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
+import { setDeadline } from '../deadline.js'
 import { Attempts } from './attempts.js'
 import { discard, mediaType, readExcerpt } from './body.js'
 import type { HttpExchange, HttpTrouble } from './exchange.js'
@@ -114,7 +115,7 @@ export class HttpPost {
 
   #expireAfter(ms: number): void {
     this.#timer?.cancel()
-    this.#timer = this.#session.target.timers.setTimer(ms, () => {
+    this.#timer = setDeadline(this.#session.target.timers, ms, () => {
       this.#fail(failure('TRANSPORT_TIMEOUT', `no answer within ${ms} ms`))
     })
   }

@@ -18,13 +18,22 @@ function node(...args: readonly string[]): ServerEntry {
   return { command: process.execPath, args }
 }
 
+/** A program of `test/programs` with these variables and further settings. */
+export function nodeProgram(
+  name: string,
+  env: Readonly<Record<string, string>>,
+  more: ServerEntry,
+): ServerEntry {
+  return { ...node(program(name)), env, ...more }
+}
+
 /** `it-server.mjs` with these variables and further settings. */
 export function itServer(env: Readonly<Record<string, string>> = {}, more: ServerEntry = {}): ServerEntry {
-  return { ...node(program('it-server.mjs')), env, ...more }
+  return nodeProgram('it-server.mjs', env, more)
 }
 
 export function itEcho(env: Readonly<Record<string, string>> = {}, more: ServerEntry = {}): ServerEntry {
-  return { ...node(program('it-echo.mjs')), env, ...more }
+  return nodeProgram('it-echo.mjs', env, more)
 }
 
 export const everythingArgs: readonly string[] = [packaged('server-everything/dist/index.js'), 'stdio']

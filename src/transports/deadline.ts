@@ -1,0 +1,46 @@
+// Deadlines in a process that may have been stopped.
+//
+// While a process, or the machine under it, does not run (SIGSTOP, a laptop that
+// sleeps, a loop that was kept busy), nobody can answer, and what was answered
+// before waits unread in its pipe. The first thing that such a process sees is
+// its timers. So a deadline that fires late has not been missed yet: it is put
+// off once, by as much as it was late, within reason.
+
+/** Monotonic time in milliseconds, and timers in it. */
+export interface Clock {
+  now(): number
+  setTimer(delayMs: number, fire: () => void): { cancel(): void }
+}
+
+/** A loop that is busy with something large is not later than this. */
+const LATE_MS = 1000
+
+/** What waits in a pipe is read within this, and a server that was stopped too is at work again. */
+const GRACE_MS_MAX = 5000
+
+/** By how much a deadline is put off whose timer fired `lateMs` after its time; nearly always 0. */
+export function graceMs(lateMs: number): number {
+  return lateMs > LATE_MS ? Math.min(lateMs, GRACE_MS_MAX) : 0
+}
+
+/**
+ * A timer for a deadline.
+ *
+ * `putOff` hears when the process was stopped and the deadline moves to a new time.
+ */
+export function setDeadline(
+  clock: Clock,
+  delayMs: number,
+  expire: () => void,
+  putOff: (to: number) => void = () => {},
+): { cancel(): void } {
+  const dueAt = clock.now() + Math.max(0, delayMs)
+  let timer = clock.setTimer(dueAt - clock.now(), () => {
+    const now = clock.now()
+    const grace = graceMs(now - dueAt)
+    if (grace === 0) return expire()
+    putOff(now + grace)
+    timer = clock.setTimer(grace, expire)
+  })
+  return { cancel: () => timer.cancel() }
+}

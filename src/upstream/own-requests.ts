@@ -1,0 +1,73 @@
+// What the proxy itself asks of a server: the handshake, lists, levels, subscriptions.
+
+import { TransportError } from '../jsonrpc/errors.js'
+import type { ResponseFrame } from '../jsonrpc/frame.js'
+import type { Peer } from '../jsonrpc/peer.js'
+import type { RequestId } from '../jsonrpc/request-id.js'
+import { UpstreamError, fromTransport } from './errors.js'
+import type { Flight } from './flight.js'
+import type { Runtime } from './host.js'
+import type { ServerTimes } from './server-config.js'
+import { cancelParams } from './cancel-params.js'
+import { within } from './within.js'
+
+/** One of a server's times, running. */
+export interface Patience {
+  readonly of: keyof ServerTimes
+  readonly endsAt: number
+}
+
+export interface OwnRequestsParts {
+  readonly service: string
+  readonly runtime: Runtime
+  readonly times: ServerTimes
+  readonly peer: Peer<Flight>
+  /** Why the peer takes nothing. */
+  refusal(): UpstreamError
+  /** Resolves when it is known, or will not be, why the connection has ended. */
+  explained(): Promise<unknown>
+}
+
+/** Asks, and waits as long as the server's times allow. */
+export class OwnRequests {
+  readonly #parts: OwnRequestsParts
+
+  constructor(parts: OwnRequestsParts) {
+    this.#parts = parts
+  }
+
+  /** Begins to wait; several requests may share one patience. */
+  patience(of: keyof ServerTimes): Patience {
+    const { runtime, times } = this.#parts
+    return { of, endsAt: runtime.now() + times[of] }
+  }
+
+  /** `params` is raw JSON. @throws UpstreamError */
+  async ask(method: string, params: string | undefined, patience: Patience): Promise<ResponseFrame> {
+    const { peer, runtime, service } = this.#parts
+    const asked = peer.ask(method, params)
+    if (asked === undefined) throw this.#parts.refusal()
+    try {
+      const answer = await within(asked.answer, patience.endsAt - runtime.now(), runtime)
+      return answer ?? this.#expired(asked.id, method, patience)
+    } catch (error) {
+      if (error instanceof UpstreamError) throw error
+      if (error instanceof TransportError && peer.open) throw fromTransport(service, error)
+      await this.#parts.explained()
+      throw this.#parts.refusal()
+    } finally {
+      peer.retire(asked.id)
+    }
+  }
+
+  /** @throws UpstreamError always */
+  #expired(id: RequestId, method: string, { of }: Patience): never {
+    const { peer, service, times } = this.#parts
+    // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
+    if (of !== 'startTimeoutMs')
+      peer.notify('notifications/cancelled', cancelParams(id, 'the request timed out'))
+    const budget = of.replace(/Ms$/, '')
+    const message = `'${service}' did not answer ${method} within ${times[of]} ms (${budget})`
+    throw new UpstreamError(service, 'timeout', message, { details: { budget, ms: times[of] } })
+  }
+}

@@ -1,0 +1,44 @@
+// Servers that are another one each time they are started, and what they were told.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parsed, textAt } from './json.js'
+import { type ServerEntry, nodeProgram } from './programs.js'
+import { type Scope, scratch } from './spawned.js'
+
+/** What a server does from one start to the next; see `test/programs/phases.mjs`. */
+export interface Phase {
+  readonly tools?: readonly string[]
+  readonly no?: readonly string[]
+  readonly refuse?: readonly string[]
+  readonly dies?: readonly string[]
+  readonly end?: number
+  readonly junk?: number
+  readonly capabilities?: object
+}
+
+export interface Phases {
+  readonly entry: ServerEntry
+  /** How often it was started. */
+  starts(): number
+  /** How many of its processes ended by themselves or by a signal that they can hear. */
+  ends(): number
+  /** The messages with this method that it was sent, over all starts. */
+  told(method: string): unknown[]
+}
+
+export function phases(scope: Scope, plan: readonly Phase[], more: ServerEntry = {}): Phases {
+  const file = join(scratch(scope), 'said')
+  const lines = (): string[] => (existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [])
+  const begins = (what: string): number => lines().filter((line) => line.startsWith(what)).length
+  return {
+    entry: nodeProgram('phases.mjs', { FILE: file, PHASES: JSON.stringify(plan) }, more),
+    starts: () => begins('start '),
+    ends: () => begins('end '),
+    told: (method) =>
+      lines()
+        .filter((line) => line.startsWith('{'))
+        .map((line) => parsed(line))
+        .filter((message) => textAt(message, 'method') === method),
+  }
+}

@@ -1,0 +1,165 @@
+// Deadlines of a process that runs, and of one that was stopped.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { realRuntime } from '../../src/runtime.js'
+import { setDeadline } from '../../src/transports/deadline.js'
+import { Deadlines, type Flight } from '../../src/upstream/flight.js'
+import { within } from '../../src/upstream/within.js'
+import { callOf } from './support/calls.js'
+import { FakeClock } from './support/fake-clock.js'
+
+interface Run {
+  readonly clock: FakeClock
+  readonly deadlines: Deadlines
+  readonly start: (budget?: { timeoutMs: number; totalTimeoutMs: number }) => Flight
+  readonly expired: string[]
+}
+
+function run(times: { timeoutMs: number; totalTimeoutMs: number }): Run {
+  const clock = new FakeClock()
+  const flights = new Set<Flight>()
+  const expired: string[] = []
+  const runtime = { ...realRuntime, now: () => clock.now(), setTimer: clock.setTimer.bind(clock) }
+  const deadlines = new Deadlines(
+    { runtime, times },
+    () => flights,
+    (flight, of) => {
+      flights.delete(flight)
+      expired.push(`${flight.call.key} ${of} ${clock.now()}`)
+    },
+  )
+  let last = 0
+  const start = (own?: { timeoutMs: number; totalTimeoutMs: number }): Flight => {
+    const call = callOf(`${++last}`, clock.now())
+    call.times = own
+    const flight = deadlines.start(call, [])
+    flights.add(flight)
+    return flight
+  }
+  return { clock, deadlines, start, expired }
+}
+
+describe('one deadline', () => {
+  const cases: readonly (readonly [string, (clock: FakeClock) => FakeClock, number | undefined])[] = [
+    ['fires at its time', (clock) => clock.advance(3000), 2000],
+    ['fires when it is a little late', (clock) => clock.stop(3000), 3000],
+    ['waits as long as it was late', (clock) => clock.stop(4000).advance(10_000), 6000],
+    ['but five seconds at most', (clock) => clock.stop(600_000).advance(10_000), 605_000],
+    ['and once', (clock) => clock.stop(4000).stop(600_000), 604_000],
+    ['not before', (clock) => clock.stop(4000).advance(1999), undefined],
+  ]
+  for (const [title, run, wanted] of cases) {
+    test(title, () => {
+      const clock = new FakeClock()
+      let firedAt: number | undefined
+      setDeadline(clock, 2000, () => {
+        firedAt = clock.now()
+      })
+      run(clock)
+      assert.equal(firedAt, wanted)
+    })
+  }
+
+  test('one that is cancelled while it is put off does not fire', () => {
+    const clock = new FakeClock()
+    const deadline = setDeadline(clock, 2000, () => assert.fail('it fired'))
+    clock.stop(4000)
+    deadline.cancel()
+    clock.advance(10_000)
+    assert.equal(clock.timers, 0)
+  })
+
+  test('one whose time was over when it was set fires at once', () => {
+    const clock = new FakeClock()
+    clock.advance(10_000)
+    let fired = false
+    setDeadline(clock, -5000, () => {
+      fired = true
+    })
+    clock.advance(0)
+    assert(fired)
+  })
+
+  test('an answer that comes after a stop wins over the deadline', async () => {
+    const clock = new FakeClock()
+    let resolve: ((answer: string) => void) | undefined
+    const answer = within(
+      new Promise<string>((settle) => {
+        resolve = settle
+      }),
+      2000,
+      clock,
+    )
+    clock.stop(5000)
+    resolve?.('in time')
+    assert.equal(await answer, 'in time')
+    assert.equal(clock.timers, 0)
+  })
+})
+
+describe('the deadlines of one link', () => {
+  test('each has its own, and a tool may have one of its own', () => {
+    const { clock, start, expired } = run({ timeoutMs: 1000, totalTimeoutMs: 5000 })
+    start()
+    clock.advance(500)
+    start({ timeoutMs: 100, totalTimeoutMs: 5000 })
+    start({ timeoutMs: 60_000, totalTimeoutMs: 2000 })
+    clock.advance(60_000)
+    assert.deepEqual(expired, ['2 timeoutMs 600', '1 timeoutMs 1000', '3 totalTimeoutMs 2500'])
+    assert.equal(clock.timers, 0)
+  })
+
+  test('progress moves the one and never the other', () => {
+    const { clock, deadlines, start, expired } = run({ timeoutMs: 1000, totalTimeoutMs: 3500 })
+    const flight = start()
+    for (let i = 0; i < 10; i++) {
+      clock.advance(900)
+      deadlines.extend(flight)
+    }
+    assert.deepEqual(expired, ['1 totalTimeoutMs 3500'])
+  })
+
+  test('a stop puts those off that would expire in that turn, and the others keep theirs', () => {
+    const { clock, start, expired } = run({ timeoutMs: 2000, totalTimeoutMs: 60_000 })
+    start()
+    clock.advance(500)
+    start({ timeoutMs: 30_000, totalTimeoutMs: 60_000 })
+    clock.stop(4000)
+    assert.deepEqual(expired, [])
+    clock.advance(2499)
+    assert.deepEqual(expired, [])
+    clock.advance(60_000)
+    assert.deepEqual(expired, ['1 timeoutMs 7000', '2 timeoutMs 30500'])
+  })
+
+  test('whoever was put off once is not put off again', () => {
+    const { clock, start, expired } = run({ timeoutMs: 2000, totalTimeoutMs: 60_000 })
+    start()
+    clock.stop(20_000)
+    clock.stop(20_000)
+    assert.deepEqual(expired, ['1 timeoutMs 40000'])
+  })
+
+  test('a call that waited elsewhere has what is left', () => {
+    const { clock, deadlines, expired } = run({ timeoutMs: 2000, totalTimeoutMs: 60_000 })
+    clock.advance(1500)
+    const flight = deadlines.start(callOf('1', 0), [])
+    assert.equal(flight.deadline, 2000)
+    assert.deepEqual(expired, [])
+  })
+})
+
+describe('the real clock', () => {
+  test('a delay beyond what timers take does not fire at once', async () => {
+    const timers = [2 ** 31 - 1, 2 ** 31, 2 ** 40, Infinity].map((ms) =>
+      realRuntime.setTimer(ms, () => assert.fail(`${ms} fired`)),
+    )
+    await new Promise<void>((resolve) => {
+      realRuntime.setTimer(20, resolve)
+    })
+    await turn()
+    for (const timer of timers) timer.cancel()
+  })
+})

@@ -1,0 +1,40 @@
+// Calls without a client.
+
+import { readFrame } from '../../../src/jsonrpc/frame.js'
+import { toLine } from '../../../src/jsonrpc/line.js'
+import { Call, type ClientPort, type Outcome } from '../../../src/mcp/call.js'
+import { noCapabilities } from '../../../src/mcp/capabilities.js'
+import { requests } from '../../../src/mcp/methods.js'
+import { latestHandshake } from '../../../src/mcp/revisions.js'
+
+const ignore = (): void => {}
+
+/** A client that can be asked nothing and hears nothing. */
+export const nobody: ClientPort = {
+  profile: { revision: latestHandshake, capabilities: noCapabilities },
+  ask: () => false,
+  withdraw: ignore,
+  forget: ignore,
+  tell: ignore,
+  log: ignore,
+  listsChanged: ignore,
+  slower: ignore,
+  faster: ignore,
+}
+
+/** A call with this id (raw JSON); `settled` hears how it ends. */
+export function callOf(
+  id: string,
+  arrivedAt: number,
+  {
+    method = 'tools/call',
+    settled = ignore,
+    client = nobody,
+  }: { method?: string; settled?: (outcome: Outcome) => void; client?: ClientPort } = {},
+): Call {
+  const line = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{"name":"t","uri":"it://r"}}`
+  const frame = readFrame(toLine(line))
+  const row = requests.row(method)
+  if (frame.kind !== 'request' || row === undefined) throw new Error(`${line} is no call`)
+  return new Call(frame, row, client, arrivedAt, (_call, outcome) => settled(outcome))
+}
