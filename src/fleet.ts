@@ -18,8 +18,6 @@ export interface FleetParts {
   open(config: ServerConfig): Upstream
   /** How long calls may still finish on a server that is gone. */
   readonly retireMs: number
-  /** How long the news of changed lists waits for servers that are still starting. */
-  readonly tellMs: number
 }
 
 /** What a change did, by the names of servers. */
@@ -75,7 +73,7 @@ export class Fleet {
     const listed = Promise.all(reaches.map((reach) => reach.prepare(next)))
     await within(listed, graceMs, this.#parts.runtime)
     if (!this.#closed) this.#exchange(berths, next)
-    void this.#tell(reaches, listed)
+    void this.#tell(reaches, within(listed, longestStartMs(berths), this.#parts.runtime))
     for (const upstream of before) if (!next.includes(upstream)) void this.#retire(upstream)
     return summary(before, berths)
   }
@@ -105,7 +103,7 @@ export class Fleet {
   }
 
   async #tell(reaches: readonly Reach[], listed: Promise<unknown>): Promise<void> {
-    await within(listed, this.#parts.tellMs, this.#parts.runtime)
+    await listed
     for (const reach of reaches) reach.tellChanges()
   }
 
@@ -114,6 +112,11 @@ export class Fleet {
     this.#open.delete(upstream)
     for (const reach of this.#reaches) reach.forget(upstream)
   }
+}
+
+/** The news of changed lists waits as long for servers that are still starting. */
+function longestStartMs(berths: readonly Berth[]): number {
+  return Math.max(0, ...berths.map(({ config }) => config.startTimeoutMs + config.listTimeoutMs))
 }
 
 function inUse(servers: readonly ServerConfig[]): ServerConfig[] {

@@ -127,7 +127,6 @@ class PooledProxy implements Proxy {
       runtime: this.#runtime,
       open: (server) => opener.open(server),
       retireMs: this.#limits.drainMs,
-      tellMs: this.#limits.upstream.startTimeoutMs,
     })
   }
 

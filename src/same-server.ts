@@ -5,6 +5,7 @@ import type { ServerConfig } from './upstream/server-config.js'
 /** What is read anew whenever a list is shown or a call is checked. */
 const shownOnly: ReadonlySet<string> = new Set([
   'tools',
+  'toolTimes',
   'prefix',
   'describe',
   'argumentErrors',

@@ -119,6 +119,18 @@ describe('reload', () => {
     }
   })
 
+  test('gives a tool other times without starting its server anew', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { a })
+    const party = await attach()
+    await party.client.open()
+    const pid = await pidOf(party.client, 'a__nonce')
+    const timeouts = { never: { timeout: 100 } }
+    const changes = await proxy.reload({ mcpServers: { a: { ...a, tools: { timeouts } } } })
+    assert.deepEqual(changes?.kept, ['a'])
+    assert.deepEqual(failure(await party.client.call('a__never')), [-32603, 'a', 'timeout'])
+    assert.equal(await pidOf(party.client, 'a__nonce'), pid)
+  })
+
   test('lets calls on a replaced server finish, and answers the others once', async (t) => {
     const options = { limits: { ...limits, drainMs: 1500 } }
     const { proxy, attach } = await libraryProxy(t, { a }, options)
