@@ -8,7 +8,8 @@ import type { WireTap } from './jsonrpc/wire-tap.js'
 import { type Proxy, createProxy } from './proxy.js'
 import type { ProxyOptions } from './proxy-options.js'
 import { type ServedSchemas, serveSchemas } from './serving.js'
-import { realRuntime } from './runtime.js'
+import { type RealRuntime, realRuntime } from './runtime.js'
+import type { Runtime } from './upstream/host.js'
 import { defaultHttpLimits } from './transports/http-front/limits.js'
 
 export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
@@ -33,15 +34,21 @@ export interface Gateway extends Pick<Serving, 'host' | 'port' | 'url'> {
  */
 export async function openGateway(config: Configuration, options: GatewayOptions = {}): Promise<Gateway> {
   const proxies = new Map<string, Proxy>()
+  const own = realRuntime(options.log)
+  const runtime = options.runtime ?? own
   try {
     for (const schema of enabledSchemas(config)) {
       const tap = options.tap && apart(options.tap, proxies.size, config.schemas.size)
-      proxies.set(schema, await createProxy(config, { eager: true, ...options, schema, ...(tap && { tap }) }))
+      proxies.set(
+        schema,
+        await createProxy(config, { eager: true, ...options, runtime, schema, ...(tap && { tap }) }),
+      )
     }
-    const serving = await listen(config, options, proxies)
-    return { ...serving, close: (graceMs) => close(serving, proxies, graceMs) }
+    const serving = await listen(config, options, proxies, runtime)
+    return { ...serving, close: (graceMs) => close({ serving, proxies, own }, graceMs) }
   } catch (error) {
     await closeAll(proxies, 0)
+    await own.close()
     throw error
   }
 }
@@ -54,6 +61,7 @@ function listen(
   config: Configuration,
   options: GatewayOptions,
   proxies: ReadonlyMap<string, Proxy>,
+  runtime: Runtime,
 ): Promise<Serving> {
   const { server, source } = config
   const session = options.limits?.session
@@ -70,7 +78,7 @@ function listen(
       ...(session && { frame: session.frame, bodyBytesMax: session.ndjson.lineBytesMax }),
     },
     log: options.log ?? (() => undefined),
-    runtime: options.runtime ?? realRuntime,
+    runtime,
     source,
     remedies: {
       token: 'set server.token or MCPS_PROXY_TOKEN, or start with --allow-unauthenticated',
@@ -80,11 +88,19 @@ function listen(
   })
 }
 
+interface Opened {
+  readonly serving: Serving
+  readonly proxies: ReadonlyMap<string, Proxy>
+  /** Of the gateway itself; without processes when it was given another one. */
+  readonly own: RealRuntime
+}
+
 /** The servers are stopped before the front, so that whoever waits for an answer still gets one. */
-async function close(serving: Serving, proxies: ReadonlyMap<string, Proxy>, graceMs?: number): Promise<void> {
+async function close({ serving, proxies, own }: Opened, graceMs?: number): Promise<void> {
   serving.stop()
   await closeAll(proxies, graceMs)
   await serving.close()
+  await own.close()
 }
 
 async function closeAll(proxies: ReadonlyMap<string, Proxy>, graceMs: number | undefined): Promise<void> {

@@ -6,21 +6,17 @@
 
 import { write } from './jsonrpc/text.js'
 import { spawnSpec } from './upstream/environment.js'
-import type { Child, SpawnSpec } from './upstream/host.js'
+import type { Child, Runtime } from './upstream/host.js'
 import type { ServerConfig } from './upstream/server-config.js'
-import { spawnChild } from './upstream/spawn.js'
 
-/** Starts the first child of every server; the result takes the place of `Runtime.spawn`. */
-export function headStart(
-  servers: readonly ServerConfig[],
-  env: Readonly<Record<string, string | undefined>>,
-): (spec: SpawnSpec) => Child {
+/** Starts the first child of every server; gives the runtime that hands them out. */
+export function headStart(servers: readonly ServerConfig[], runtime: Runtime): Runtime {
   const started = new Map<string, Child[]>()
   for (const server of servers) {
     if (server.kind !== 'stdio' || server.disabled || server.unavailable !== undefined) continue
-    const spec = spawnSpec(server, env)
+    const spec = spawnSpec(server, runtime.env)
     const same = started.get(write(spec)) ?? []
-    started.set(write(spec), [...same, spawnChild(spec)])
+    started.set(write(spec), [...same, runtime.spawn(spec)])
   }
-  return (spec) => started.get(write(spec))?.shift() ?? spawnChild(spec)
+  return { ...runtime, spawn: (spec) => started.get(write(spec))?.shift() ?? runtime.spawn(spec) }
 }

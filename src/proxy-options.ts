@@ -13,7 +13,7 @@ export interface ProxyOptions {
   /** Logs every HTTP request to a server, and every token that is fetched, at level `debug`. */
   readonly verbose?: boolean
   readonly tap?: WireTap
-  /** Time, randomness and processes; the real ones unless given. */
+  /** Time, randomness and processes; the real ones, which end with the proxy, unless given. */
   readonly runtime?: Runtime
   readonly limits?: Limits
   /** Opens every server before the first client comes, so that the status tells at once what works. */

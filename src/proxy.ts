@@ -14,7 +14,7 @@ import { Opener } from './opener.js'
 import type { ProxyOptions } from './proxy-options.js'
 import type { Question } from './questions.js'
 import type { Reach } from './reach.js'
-import { realRuntime } from './runtime.js'
+import { type RealRuntime, realRuntime } from './runtime.js'
 import { Session } from './session.js'
 import type { SessionEnd } from './session-parts.js'
 import type { SessionPort } from './session-port.js'
@@ -95,6 +95,7 @@ class PooledProxy implements Proxy {
   readonly #options: ProxyOptions
   readonly #limits: Limits
   readonly #runtime: Runtime
+  readonly #ownRuntime: RealRuntime
   readonly #log: LogSink
   readonly #checks: ArgumentChecks
   readonly #taps: Taps
@@ -110,8 +111,9 @@ class PooledProxy implements Proxy {
     this.#config = config
     this.#options = options
     this.#limits = options.limits ?? defaultLimits
-    this.#runtime = options.runtime ?? realRuntime
     this.#log = options.log ?? (() => {})
+    this.#ownRuntime = realRuntime(this.#log)
+    this.#runtime = options.runtime ?? this.#ownRuntime
     this.#checks = new ArgumentChecks(this.#log)
     this.#taps = new Taps(options.tap, this.#runtime)
     const opener = new Opener({
@@ -185,6 +187,7 @@ class PooledProxy implements Proxy {
     await Promise.all(sessions.map((session) => session.end))
     await this.#fleet.close()
     await Promise.all([...this.#serving].map((serving) => serving.close()))
+    await this.#ownRuntime.close()
   }
 
   /** What later clients are told; those that are there have been told already. */

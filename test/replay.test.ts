@@ -54,7 +54,7 @@ async function run(file: string | readonly string[], more: Partial<ReplayRequest
   const around: Surroundings = {
     self: [process.execPath, cli],
     // No configuration of whoever runs the tests.
-    runtime: { ...realRuntime, env: { ...process.env, HOME: folder } },
+    runtime: { ...realRuntime(), env: { ...process.env, HOME: folder } },
     cwd: folder,
     print: async (text) => void (out += text),
     complain: async (text) => void (err += text),

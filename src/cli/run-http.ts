@@ -1,6 +1,7 @@
 // The HTTP mode: every enabled schema, and as many clients as come.
 
 import { loadConfig } from '../config.js'
+import { realRuntime } from '../runtime.js'
 import type { HttpCommand } from './args.js'
 import { Children } from './children.js'
 import { Endings } from './endings.js'
@@ -22,16 +23,19 @@ export async function runHttp(command: HttpCommand, invocation: Invocation): Pro
   const children = new Children()
   const endings = new Endings(logger.sink, () => children.kill())
   endings.watch()
+  const own = realRuntime(logger.sink)
   try {
     const { serveHttp } = await import('./serve-http.js')
     const record = await openRecordIfAsked(command, invocation)
     try {
-      return await serveHttp({ command, config, paint, logger, endings, children }, record?.tap)
+      const runtime = children.watch(own)
+      return await serveHttp({ command, config, paint, logger, endings, runtime }, record?.tap)
     } finally {
       await record?.close()
     }
   } finally {
     children.kill()
+    await own.close()
     await logger.close()
   }
 }

@@ -4,10 +4,10 @@
 // order is chosen for the time until the first answer: the servers are started
 // before the proxy is even loaded.
 
-import process from 'node:process'
 import { loadConfig, selectSchema } from '../config.js'
 import type { Configuration } from '../config.js'
 import { headStart } from '../head-start.js'
+import { realRuntime } from '../runtime.js'
 import type { StdioCommand } from './args.js'
 import { Children } from './children.js'
 import { Endings } from './endings.js'
@@ -28,18 +28,20 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
   const children = new Children()
   const endings = new Endings(logger.sink, () => children.kill())
   endings.watch()
-  const spawn = headStart(schema.servers, process.env)
+  const own = realRuntime(logger.sink)
+  const runtime = headStart(schema.servers, children.watch(own))
   try {
     const { serveStdio } = await import('./serve-stdio.js')
     const record = await openRecordIfAsked(command, invocation)
     try {
-      const run = { command, config, schema, paint, logger, endings, children, spawn }
+      const run = { command, config, schema, paint, logger, endings, runtime }
       return await serveStdio(run, record?.tap)
     } finally {
       await record?.close()
     }
   } finally {
     children.kill()
+    await own.close()
     await logger.close()
   }
 }

@@ -3,13 +3,11 @@
 import process from 'node:process'
 import type { Configuration } from '../config.js'
 import { type Gateway, openGateway } from '../gateway.js'
-import { realRuntime } from '../index.js'
-import type { WireTap } from '../index.js'
+import type { Runtime, WireTap } from '../index.js'
 import type { Logger, Paint } from '../log.js'
 import { version } from '../version.js'
 import type { HttpCommand } from './args.js'
 import { httpBanner } from './banner.js'
-import type { Children } from './children.js'
 import type { Endings } from './endings.js'
 
 /** How long calls may still run after a fault of our own. */
@@ -22,12 +20,12 @@ export interface HttpRun {
   readonly paint: Paint
   readonly logger: Logger
   readonly endings: Endings
-  readonly children: Children
+  readonly runtime: Runtime
 }
 
 /** Serves until a signal comes; gives the exit code. */
 export async function serveHttp(run: HttpRun, tap: WireTap | undefined): Promise<number> {
-  const { command, config, logger, endings, children } = run
+  const { command, config, logger, endings, runtime } = run
   const gateway = await openGateway(config, {
     host: command.host,
     port: command.port,
@@ -35,7 +33,7 @@ export async function serveHttp(run: HttpRun, tap: WireTap | undefined): Promise
     name: config.server.name,
     log: logger.sink,
     verbose: logger.isVerbose,
-    runtime: children.watch(realRuntime),
+    runtime,
     ...(tap === undefined ? {} : { tap }),
   })
   try {

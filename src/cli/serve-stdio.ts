@@ -3,13 +3,12 @@
 import process from 'node:process'
 import type { Configuration, SchemaConfig } from '../config.js'
 import { memberPath } from '../config/problems.js'
-import { createProxy, limits, realRuntime, stdio } from '../index.js'
+import { createProxy, limits, stdio } from '../index.js'
 import type { Runtime, WireTap } from '../index.js'
 import type { Logger, Paint } from '../log.js'
 import { version } from '../version.js'
 import type { StdioCommand } from './args.js'
 import { stdioBanner } from './banner.js'
-import type { Children } from './children.js'
 import type { Endings } from './endings.js'
 
 /** How long calls may still run after a fault of our own. */
@@ -23,19 +22,18 @@ export interface StdioRun {
   readonly paint: Paint
   readonly logger: Logger
   readonly endings: Endings
-  readonly children: Children
-  readonly spawn: Runtime['spawn']
+  readonly runtime: Runtime
 }
 
 /** Serves until the client leaves, says `exit`, or a signal comes; gives the exit code. */
 export async function serveStdio(run: StdioRun, tap: WireTap | undefined): Promise<number> {
-  const { config, schema, logger, endings, children, spawn } = run
+  const { config, schema, logger, endings, runtime } = run
   const proxy = await createProxy(config, {
     schema: schema.name,
     name: config.server.name,
     log: logger.sink,
     verbose: logger.isVerbose,
-    runtime: children.watch({ ...realRuntime, spawn }),
+    runtime,
     ...(tap === undefined ? {} : { tap }),
   })
   try {

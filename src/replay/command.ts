@@ -2,7 +2,7 @@
 
 import process from 'node:process'
 import { say } from '../cli/say.js'
-import { realRuntime } from '../runtime.js'
+import { type RealRuntime, realRuntime } from '../runtime.js'
 import type { Runtime } from '../upstream/host.js'
 import { type LaunchOptions, prepareLaunch } from './launch.js'
 import { TranscriptError } from './line.js'
@@ -44,8 +44,13 @@ const usageMistake = 2
  *
  * @returns 0 when everything came as expected, 1 when not, 2 for what cannot be replayed
  */
-export function replayCommand(request: ReplayRequest): Promise<number> {
-  return replay(request, realSurroundings())
+export async function replayCommand(request: ReplayRequest): Promise<number> {
+  const runtime = realRuntime()
+  try {
+    return await replay(request, realSurroundings(runtime))
+  } finally {
+    await runtime.close()
+  }
 }
 
 export async function replay(request: ReplayRequest, around: Surroundings): Promise<number> {
@@ -139,12 +144,12 @@ function interrupted(): never {
   process.exit(130)
 }
 
-function realSurroundings(): Surroundings {
+function realSurroundings(runtime: RealRuntime): Surroundings {
   const [, program = ''] = process.argv
   const clear = '\r\u001b[K'
   return {
     self: [process.execPath, program],
-    runtime: realRuntime,
+    runtime,
     cwd: process.cwd(),
     print: (text) => say({ exitCode: 0, stream: 'stdout', text }),
     complain: (text) => say({ exitCode: usageMistake, stream: 'stderr', text: `mcps-proxy: ${text}` }),

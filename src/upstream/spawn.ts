@@ -11,7 +11,16 @@ import type { Child, ChildExit, SpawnSpec } from './host.js'
 /** Whether children get a process group of their own, which can be signalled as one. */
 const hasGroups = process.platform !== 'win32'
 
-export function spawnChild(spec: SpawnSpec): Child {
+/** Who has to know which process groups there are. */
+export interface GroupWatch {
+  /** A child has started, and its group has its number. */
+  add(group: number): void
+  /** That child has ended; others may still be in its group. */
+  remove(group: number): void
+}
+
+/** Starts a child in a process group of its own. */
+export function spawnChild(spec: SpawnSpec, groups: GroupWatch): Child {
   try {
     const child = spawn(spec.command, [...spec.args], {
       cwd: spec.cwd,
@@ -21,13 +30,25 @@ export function spawnChild(spec: SpawnSpec): Child {
       shell: false,
       windowsHide: true,
     })
-    return started(child)
+    return started(child, groups)
   } catch (error) {
     return failed(codeOf(error))
   }
 }
 
-function started(child: ChildProcessWithoutNullStreams): Child {
+/** Whether nobody is in this group, or nobody that we may signal. */
+export function isGroupEmpty(group: number): boolean {
+  try {
+    process.kill(-group, 0)
+    return false
+  } catch {
+    return true
+  }
+}
+
+function started(child: ChildProcessWithoutNullStreams, groups: GroupWatch): Child {
+  const { pid } = child
+  if (pid !== undefined) groups.add(pid)
   const exited = exitOf(child)
   // Without descriptors the streams are missing, whatever the types say.
   const streams: readonly unknown[] = [child.stdin, child.stdout, child.stderr]
@@ -35,15 +56,16 @@ function started(child: ChildProcessWithoutNullStreams): Child {
   let ended = false
   void exited.then(() => {
     ended = true
-    signalGroup(child.pid, 'SIGKILL')
+    signalGroup(pid, 'SIGKILL')
+    if (pid !== undefined) groups.remove(pid)
   })
   return {
-    pid: child.pid,
+    pid,
     stdin: child.stdin,
     stdout: child.stdout,
     stderr: child.stderr,
     exited,
-    signal: (name) => !ended && signalGroup(child.pid, name),
+    signal: (name) => !ended && signalGroup(pid, name),
   }
 }
 

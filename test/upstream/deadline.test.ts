@@ -21,7 +21,7 @@ function run(times: { timeoutMs: number; totalTimeoutMs: number }): Run {
   const clock = new FakeClock()
   const flights = new Set<Flight>()
   const expired: string[] = []
-  const runtime = { ...realRuntime, now: () => clock.now(), setTimer: clock.setTimer.bind(clock) }
+  const runtime = { ...realRuntime(), now: () => clock.now(), setTimer: clock.setTimer.bind(clock) }
   const deadlines = new Deadlines(
     { runtime, times },
     () => flights,
@@ -154,10 +154,10 @@ describe('the deadlines of one link', () => {
 describe('the real clock', () => {
   test('a delay beyond what timers take does not fire at once', async () => {
     const timers = [2 ** 31 - 1, 2 ** 31, 2 ** 40, Infinity].map((ms) =>
-      realRuntime.setTimer(ms, () => assert.fail(`${ms} fired`)),
+      realRuntime().setTimer(ms, () => assert.fail(`${ms} fired`)),
     )
     await new Promise<void>((resolve) => {
-      realRuntime.setTimer(20, resolve)
+      realRuntime().setTimer(20, resolve)
     })
     await turn()
     for (const timer of timers) timer.cancel()

@@ -148,8 +148,8 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
       },
       around: {
         newId: () => randomBytes(12).toString('base64url'),
-        now: options.now ?? (() => realRuntime.now()),
-        setTimer: (delayMs, fire) => realRuntime.setTimer(delayMs, fire),
+        now: options.now ?? (() => realRuntime().now()),
+        setTimer: (delayMs, fire) => realRuntime().setTimer(delayMs, fire),
         failed: (error) => failures.push(error),
       },
       ...options,

@@ -1,0 +1,196 @@
+// Nobody is left behind, however the proxy ends.
+
+import { strict as assert } from 'node:assert'
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { resolve } from 'node:path'
+import { killProxy } from '../faults/kill-proxy.js'
+import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
+import { said } from './support/client.js'
+import { numberAt } from './support/json.js'
+import { type ServerEntry, cli, itServer, program } from './support/programs.js'
+import { type Scope, Spawned, configFile, spawnProxy } from './support/spawned.js'
+import { gone, until } from './support/waiting.js'
+
+const skip = process.platform !== 'linux'
+
+/** Far more than the second that servers have for SIGTERM. */
+const WAIT_MS = 10_000
+
+/** A server that is three processes, none of which goes when it is asked to. */
+function tree(mark: string, env: Readonly<Record<string, string>> = {}): ServerEntry {
+  const args = [program('tree.mjs')]
+  return { command: process.execPath, args, env: { [markName]: mark, ...env } }
+}
+
+/** A mark that is cleaned up whatever comes of the test. */
+function newMark(scope: Scope, name: string): string {
+  const mark = `${name}-${process.pid}`
+  scope.after(() => killMarked(mark))
+  return mark
+}
+
+/** The guardian of a proxy: the child of it that says so. */
+function guardianOf(proxy: number): number | undefined {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .find((pid) => parentOf(pid) === proxy && read(`/proc/${pid}/cmdline`).includes('mcps-proxy-guardian'))
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+/** What follows the name of the program: state, parent, group, session, … */
+function stat(pid: number): string[] {
+  const text = read(`/proc/${pid}/stat`)
+  return text.slice(text.lastIndexOf(')') + 2).split(' ')
+}
+
+function parentOf(pid: number): number {
+  return Number(stat(pid)[1])
+}
+
+/** What stands behind the descriptors of a process, in their order. */
+function heldBy(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`
+  const descriptors = readdirSync(folder).map(Number)
+  return descriptors.sort((a, b) => a - b).flatMap((fd) => linkOf(`${folder}/${fd}`))
+}
+
+function linkOf(path: string): string[] {
+  try {
+    return [readlinkSync(path)]
+  } catch {
+    return []
+  }
+}
+
+/** A proxy whose servers have all answered, and its guardian. */
+async function served(scope: Scope, mark: string, more: Parameters<typeof spawnProxy>[2] = {}) {
+  const proxy = new Spawned(
+    process.execPath,
+    [cli, '--stdio', '--config', configFile(scope, { s: tree(mark), t: tree(mark) }), ...(more.args ?? [])],
+    more,
+  )
+  scope.after(async () => {
+    proxy.kill()
+    await proxy.exited
+  })
+  await proxy.client.open()
+  for (const service of ['s', 't']) await proxy.client.call(`${service}__nonce`, { n: '1' })
+  const pid = proxy.child.pid ?? 0
+  await until(() => guardianOf(pid) !== undefined)
+  return { proxy, pid, guardian: guardianOf(pid) ?? 0 }
+}
+
+describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
+  test('under calls, again and again: no process of a server survives', { timeout: 120_000 }, async () => {
+    const { line, holds } = await killProxy.run({ count: 5, cli, progress: () => undefined })
+    assert(holds, line)
+  })
+
+  test('takes along who has left the group of its server', { timeout: 60_000 }, async (t) => {
+    const mark = newMark(t, 'leaves')
+    const leaver = tree(mark, { TREE_LEAVES: '1' })
+    const proxy = new Spawned(process.execPath, [cli, '--stdio', '--config', configFile(t, { s: leaver })])
+    t.after(() => proxy.kill())
+    await proxy.client.open()
+    await proxy.client.call('s__nonce', { n: '1' })
+    await until(() => marked(mark).length === 3)
+    assert.equal(new Set(marked(mark).map(({ pid }) => stat(pid)[2])).size, 2, 'two groups')
+    proxy.kill()
+    await proxy.exited
+    assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+  })
+
+  test('needs no program but the shell', { timeout: 60_000 }, async (t) => {
+    const mark = newMark(t, 'no-sleep')
+    const { proxy } = await served(t, mark, { env: { PATH: '/nowhere' } })
+    const startedAt = performance.now()
+    proxy.kill()
+    assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+    assert(performance.now() - startedAt < WAIT_MS)
+  })
+
+  test('finds a guardian although somebody has killed the first one', { timeout: 60_000 }, async (t) => {
+    const mark = newMark(t, 'second')
+    const { proxy, pid, guardian } = await served(t, mark)
+    process.kill(guardian, 'SIGKILL')
+    await until(() => ![undefined, guardian].includes(guardianOf(pid)))
+    // It is told in the turn in which it is started; an answer is from a later one.
+    await proxy.client.call('s__nonce', { n: '2' })
+    proxy.kill()
+    assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+  })
+
+  test('of a program that uses the library is the same', { timeout: 60_000 }, async (t) => {
+    const mark = newMark(t, 'library')
+    const script = `
+      const { createProxy, stdio } = await import(${JSON.stringify(pathToFileURL(resolve(cli, '../index.js')).href)})
+      const proxy = await createProxy({ mcpServers: { s: ${JSON.stringify(tree(mark))} } })
+      await proxy.attach(stdio())`
+    const user = new Spawned(process.execPath, ['--input-type=module', '-e', script])
+    t.after(() => user.kill())
+    await user.client.open()
+    await user.client.call('s__nonce', { n: '1' })
+    await until(() => marked(mark).length === 3)
+    user.kill()
+    assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+  })
+})
+
+describe('a guardian', { skip, concurrency: false }, () => {
+  test('holds nothing of ours, and does not go when it is asked to', { timeout: 60_000 }, async (t) => {
+    const { pid, guardian } = await served(t, newMark(t, 'holds'))
+    const [, , group, session] = stat(guardian)
+    assert.deepEqual([group, session], [String(guardian), String(guardian)])
+    assert.equal(readlinkSync(`/proc/${guardian}/cwd`), '/')
+    const [input, ...others] = heldBy(guardian)
+    assert.match(input ?? '', /^socket:/)
+    // Whoever started these tests may have left descriptors open to everybody.
+    const inherited = new Set(heldBy(process.pid))
+    assert.deepEqual(
+      others.filter((held) => !inherited.has(held)),
+      ['/dev/null', '/dev/null'].filter((held) => !inherited.has(held)),
+    )
+    assert.deepEqual(others.slice(0, 2), ['/dev/null', '/dev/null'])
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(guardian, signal)
+    process.kill(guardian, 0)
+    assert.equal(guardianOf(pid), guardian)
+  })
+
+  test('is gone after a normal stop, and after a second signal', { timeout: 60_000 }, async (t) => {
+    for (const signals of [1, 2]) {
+      const mark = newMark(t, `stop-${signals}`)
+      const { proxy, guardian } = await served(t, mark)
+      proxy.child.kill('SIGTERM')
+      if (signals === 2) {
+        await until(() => proxy.stderr.includes('closing'))
+        proxy.child.kill('SIGTERM')
+      }
+      assert.equal(await proxy.exited, signals === 1 ? 0 : 143)
+      assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+      await until(() => gone(guardian))
+    }
+  })
+
+  test('forgets the group of a server that has ended', { timeout: 60_000 }, async (t) => {
+    const proxy = spawnProxy(t, { s: itServer({}, { restartDelay: 60_000 }) })
+    await proxy.client.open()
+    const server = numberAt(said(await proxy.client.call('s__pids')), 'pid')
+    const pid = proxy.child.pid ?? 0
+    await until(() => guardianOf(pid) !== undefined)
+    const guardian = guardianOf(pid) ?? 0
+    await proxy.client.call('s__die')
+    await until(() => gone(server))
+    assert.equal(await proxy.finish(), 0)
+    await until(() => gone(guardian))
+  })
+})

@@ -1,0 +1,238 @@
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import type { LogRecord } from '../../src/upstream/host.js'
+import { Guardian } from '../../src/upstream/guardian.js'
+import type { GuardianShell } from '../../src/upstream/guardian-shell.js'
+
+/** A shell that only remembers what it was told. */
+class FakeShell implements GuardianShell {
+  readonly pid = 1
+  readonly ended: Promise<string | undefined>
+  backlogBytes = 0
+  told = ''
+  isAtEnd = false
+  isKilled = false
+  die: (error?: string) => void = () => undefined
+
+  constructor() {
+    this.ended = new Promise((resolve) => {
+      this.die = (error) => resolve(error)
+    })
+  }
+
+  write(line: string): void {
+    this.told += line
+  }
+
+  end(): void {
+    this.isAtEnd = true
+    this.die()
+  }
+
+  kill(): void {
+    this.isKilled = true
+    this.die()
+  }
+
+  /** The groups that it would end now. */
+  get groups(): number[] {
+    const groups = new Set<number>()
+    for (const line of this.told.split('\n')) {
+      const [what, group] = line.split(' ')
+      if (what === '+') groups.add(Number(group))
+      if (what === '-') groups.delete(Number(group))
+    }
+    return [...groups]
+  }
+}
+
+interface Scene {
+  readonly guardian: Guardian
+  readonly shells: FakeShell[]
+  readonly log: LogRecord[]
+  readonly occupied: Set<number>
+  /** What is to be thrown instead of a start. */
+  failure: Error | undefined
+  /** Fires the timers that wait until then. */
+  readonly pass: (ms: number) => Promise<void>
+}
+
+function scene(): Scene {
+  const timers = new Set<{ at: number; fire: () => void }>()
+  let now = 0
+  const shells: FakeShell[] = []
+  const log: LogRecord[] = []
+  const occupied = new Set<number>()
+  const guardian = new Guardian({
+    now: () => now,
+    setTimer: (delayMs, fire) => {
+      const timer = { at: now + delayMs, fire }
+      timers.add(timer)
+      return { cancel: () => timers.delete(timer) }
+    },
+    log: (record) => log.push(record),
+    start: () => {
+      if (it.failure !== undefined) throw it.failure
+      const shell = new FakeShell()
+      shells.push(shell)
+      return shell
+    },
+    isEmpty: (group) => !occupied.has(group),
+  })
+  const it: Scene = {
+    guardian,
+    shells,
+    log,
+    occupied,
+    failure: undefined,
+    pass: async (ms) => {
+      const end = now + ms
+      for (;;) {
+        const [next] = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
+        if (next === undefined) break
+        timers.delete(next)
+        now = next.at
+        next.fire()
+        await settled()
+      }
+      now = end
+    },
+  }
+  return it
+}
+
+/** Everything that follows without time passing. */
+async function settled(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('the guardian', () => {
+  test('starts behind the servers that are started in one go, and is told them all', async () => {
+    const { guardian, shells } = scene()
+    guardian.add(11)
+    guardian.add(12)
+    assert.equal(shells.length, 0)
+    await settled()
+    assert.deepEqual(
+      shells.map(({ groups }) => groups),
+      [[11, 12]],
+    )
+    guardian.add(13)
+    assert.deepEqual(shells[0]?.groups, [11, 12, 13])
+    assert.equal(shells.length, 1)
+  })
+
+  test('is told that a group is gone only when nobody is in it', async () => {
+    const { guardian, shells, occupied, pass } = scene()
+    occupied.add(11)
+    guardian.add(11)
+    await settled()
+    guardian.remove(11)
+    await pass(1000)
+    assert.deepEqual(shells[0]?.groups, [11])
+    occupied.delete(11)
+    await pass(2000)
+    assert.deepEqual(shells[0]?.groups, [])
+  })
+
+  test('gives up a group that nobody can end', async () => {
+    const { guardian, shells, occupied, pass } = scene()
+    occupied.add(11)
+    guardian.add(11)
+    await settled()
+    guardian.remove(11)
+    await pass(120_000)
+    assert.deepEqual(shells[0]?.groups, [])
+  })
+
+  test('that somebody has killed is started again and told every group', async () => {
+    const { guardian, shells, pass } = scene()
+    guardian.add(11)
+    guardian.add(12)
+    await settled()
+    guardian.remove(11)
+    shells[0]?.die()
+    await settled()
+    await pass(0)
+    assert.equal(shells.length, 2)
+    assert.deepEqual(shells[1]?.groups, [12])
+    guardian.add(13)
+    assert.deepEqual(shells[1]?.groups, [12, 13])
+  })
+
+  test('that keeps dying is not started without end', async () => {
+    const { guardian, shells, log, pass } = scene()
+    guardian.add(11)
+    await settled()
+    for (let second = 0; second < 600; second++) {
+      shells.at(-1)?.die()
+      await settled()
+      await pass(1000)
+    }
+    assert(shells.length < 40, `${shells.length} shells in ten minutes`)
+    assert.equal(log.at(-1)?.level, 'warn')
+  })
+
+  test('that cannot be started for lack of descriptors is tried again', async () => {
+    const it = scene()
+    it.failure = new Error('EMFILE')
+    it.guardian.add(11)
+    await settled()
+    assert.equal(it.shells.length, 0)
+    it.failure = undefined
+    await it.pass(20_000)
+    assert.deepEqual(it.shells[0]?.groups, [11])
+  })
+
+  test('does without /bin/sh, and says so once', async () => {
+    const { guardian, shells, log, pass } = scene()
+    guardian.add(11)
+    await settled()
+    shells[0]?.die('ENOENT')
+    await settled()
+    guardian.add(12)
+    guardian.remove(11)
+    await pass(100_000)
+    assert.equal(shells.length, 1)
+    assert.deepEqual(
+      log.map(({ level }) => level),
+      ['debug'],
+    )
+    assert.match(log[0]?.message ?? '', /\/bin\/sh/)
+  })
+
+  test('that does not read is replaced', async () => {
+    const { guardian, shells, pass } = scene()
+    guardian.add(11)
+    await settled()
+    const [stuck] = shells
+    if (stuck !== undefined) stuck.backlogBytes = 1_000_000
+    guardian.add(12)
+    await settled()
+    await pass(0)
+    assert.equal(stuck?.isKilled, true)
+    assert.deepEqual(shells[1]?.groups, [11, 12])
+  })
+
+  test('ends when it is closed, and does not come back', async () => {
+    const { guardian, shells, occupied, pass } = scene()
+    guardian.add(11)
+    guardian.add(12)
+    await settled()
+    occupied.add(12)
+    await guardian.close()
+    assert.equal(shells[0]?.isAtEnd, true)
+    assert.deepEqual(shells[0]?.groups, [12], 'whoever is still there is left to it')
+    guardian.add(13)
+    await settled()
+    await pass(100_000)
+    assert.equal(shells.length, 1)
+  })
+
+  test('costs nothing where no server was started', async () => {
+    const { guardian, shells } = scene()
+    await guardian.close()
+    await settled()
+    assert.equal(shells.length, 0)
+  })
+})
