@@ -7,7 +7,7 @@ import type { UpstreamStatus } from './upstream/upstream.js'
 
 /** What a front needs of a proxy. */
 export interface ServedProxy {
-  attach(connection: Connection): Promise<HttpAttached>
+  attach(connection: Connection, version?: string): Promise<HttpAttached>
   status(): UpstreamStatus[]
 }
 

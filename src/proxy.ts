@@ -10,6 +10,7 @@ import type { Listener, Serving } from './listener.js'
 import { LegacyClientLeg, type ServerIdentity } from './mcp/eras/legacy-client.js'
 import { LegacyServerLeg } from './mcp/eras/legacy-server.js'
 import type { Revision } from './mcp/revision.js'
+import { handshakeRevision } from './mcp/revisions.js'
 import { Opener } from './opener.js'
 import type { ProxyOptions } from './proxy-options.js'
 import type { Question } from './questions.js'
@@ -34,8 +35,12 @@ export interface AttachedSession {
 
 /** Many MCP servers that look like one. */
 export interface Proxy {
-  /** Serves one client on a connection that has not been started. */
-  attach(connection: Connection): Promise<AttachedSession>
+  /**
+   * Serves one client on a connection that has not been started.
+   *
+   * `version` is the protocol revision of a client that may call without initializing, where that is known.
+   */
+  attach(connection: Connection, version?: string): Promise<AttachedSession>
   /** Serves many clients, until the proxy is closed. */
   serve(listener: Listener): Promise<Serving>
   /**
@@ -132,9 +137,9 @@ class PooledProxy implements Proxy {
     })
   }
 
-  attach(connection: Connection): Promise<AttachedSession> {
+  attach(connection: Connection, version?: string): Promise<AttachedSession> {
     const session = new Session(connection, {
-      leg: new LegacyClientLeg(this.#identity),
+      leg: new LegacyClientLeg(this.#identity, handshakeRevision(version)),
       limits: this.#limits.session,
       drainMs: this.#limits.drainMs,
       runtime: this.#runtime,

@@ -4,7 +4,7 @@ import { quote, write } from './jsonrpc/text.js'
 import { schemaNotFound, transportRefused } from './mcp/error-codes.js'
 import { handshakeRevisions } from './mcp/revisions.js'
 import { version } from './version.js'
-import type { HttpEndpoint, HttpRoutes, HttpTarget } from './transports/http-front/endpoint.js'
+import type { HttpEndpoint, HttpRevision, HttpRoutes, HttpTarget } from './transports/http-front/endpoint.js'
 
 /** The schema that has the short paths. */
 const DEFAULT = 'default'
@@ -21,7 +21,7 @@ export interface RouteParts {
 
 /** Finds what stands at a path. */
 export class Routes implements HttpRoutes {
-  readonly versions: readonly string[] = handshakeRevisions.map(({ version }) => version)
+  readonly revisions: readonly HttpRevision[] = handshakeRevisions
   readonly #parts: RouteParts
 
   constructor(parts: RouteParts) {

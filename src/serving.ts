@@ -50,7 +50,7 @@ function endpointsOf(schemas: ServedSchemas): Map<string, HttpEndpoint> {
   for (const [name, proxy] of schemas) {
     if (proxy === undefined) continue
     const status = (): string => write({ schema: name, ...schemaStatus(proxy.status()) })
-    endpoints.set(name, { name, attach: (connection) => proxy.attach(connection), status })
+    endpoints.set(name, { name, attach: (connection, version) => proxy.attach(connection, version), status })
   }
   return endpoints
 }

@@ -10,6 +10,8 @@ export interface ServerStatus {
   readonly status: UpstreamState
   readonly toolCount: number
   readonly error?: string
+  /** When it was last ready to be called, as in RFC 3339. */
+  readonly lastConnected?: string
   readonly pid?: number
 }
 
@@ -39,7 +41,15 @@ export interface GatewayStatus {
   }
 }
 
-function serverStatus({ name, kind, state, error, pids, tools }: UpstreamStatus): ServerStatus {
+function serverStatus({
+  name,
+  kind,
+  state,
+  error,
+  connectedAtMs,
+  pids,
+  tools,
+}: UpstreamStatus): ServerStatus {
   const [pid] = pids
   return {
     id: name,
@@ -48,6 +58,7 @@ function serverStatus({ name, kind, state, error, pids, tools }: UpstreamStatus)
     status: state,
     toolCount: tools,
     ...(error !== undefined && { error }),
+    ...(connectedAtMs !== undefined && { lastConnected: new Date(connectedAtMs).toISOString() }),
     ...(pid !== undefined && { pid }),
   }
 }

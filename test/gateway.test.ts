@@ -182,8 +182,13 @@ describe('the pages of a gateway', () => {
     }
     const text = await settled()
     const status: unknown = JSON.parse(
-      text.replaceAll(/"pid":\d+/g, '"pid":1').replace(/"uptime":"\d\d:\d\d:\d\d"/, '"uptime":"U"'),
+      text
+        .replaceAll(/"pid":\d+/g, '"pid":1')
+        .replaceAll(/"lastConnected":"[^"]+"/g, '"lastConnected":"L"')
+        .replace(/"uptime":"\d\d:\d\d:\d\d"/, '"uptime":"U"'),
     )
+    const [connected] = /"lastConnected":"20\d\d-\d\d-\d\dT[\d:.]+Z"/.exec(text) ?? []
+    assert.ok(connected !== undefined && Date.parse(connected.slice(17, -1)) <= Date.now(), text)
     const gone = JSON.parse(text).schemas.default.mcpServers[1].error
     assert.match(String(gone), /nonexistent/)
     assert.deepEqual(status, {
@@ -192,7 +197,15 @@ describe('the pages of a gateway', () => {
         default: {
           status: 'active',
           mcpServers: [
-            { id: 'Time', name: 'Time', type: 'stdio', status: 'connected', toolCount: 2, pid: 1 },
+            {
+              id: 'Time',
+              name: 'Time',
+              type: 'stdio',
+              status: 'connected',
+              toolCount: 2,
+              lastConnected: 'L',
+              pid: 1,
+            },
             { id: 'gone', name: 'gone', type: 'stdio', status: 'error', toolCount: 0, error: gone },
           ],
           totalTools: 2,
@@ -201,7 +214,15 @@ describe('the pages of a gateway', () => {
         'my.work': {
           status: 'active',
           mcpServers: [
-            { id: 'echo', name: 'echo', type: 'stdio', status: 'connected', toolCount: 2, pid: 1 },
+            {
+              id: 'echo',
+              name: 'echo',
+              type: 'stdio',
+              status: 'connected',
+              toolCount: 2,
+              lastConnected: 'L',
+              pid: 1,
+            },
           ],
           totalTools: 2,
           connectedServers: 1,
@@ -258,6 +279,17 @@ describe('the pages of a gateway', () => {
 })
 
 describe('a person with a command line', () => {
+  test('is told of wrong arguments as the revision in the header says', async (t) => {
+    const { port } = await gateway(t, { default: schema({ Time: time }) })
+    const params = { name: 'Time__get_current_time', arguments: {} }
+    const body = message('tools/call', 1, params)
+    const answer = async (headers: Record<string, string>): Promise<string> =>
+      (await send(port, { body, headers })).body
+    assert.match(await answer({ 'mcp-protocol-version': '2025-11-25' }), /"isError":true/)
+    assert.match(await answer({ 'mcp-protocol-version': '2025-06-18' }), /"error":\{"code":-32602/)
+    assert.match(await answer({}), /"error":\{"code":-32602/)
+  })
+
   test('calls without a handshake', async (t) => {
     const { port } = await gateway(t, { default: schema({ Time: time }) })
     const plain = { accept: '*/*', 'content-type': 'application/json' }

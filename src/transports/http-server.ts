@@ -16,6 +16,7 @@ import type { HttpLimits } from './http-front/limits.js'
 import { type Refusal, Refusals, type Wording } from './http-front/refusal.js'
 import { refuse, sendJson } from './http-front/reply.js'
 import { RequestHead } from './http-front/request-head.js'
+import { Strangers } from './http-front/strangers.js'
 import { Streamable } from './http-front/streamable.js'
 
 export interface HttpServerOptions {
@@ -51,6 +52,8 @@ export class HttpServer {
   readonly #streamable: Streamable
   readonly #pair: EventPair
   readonly #routes: HttpRoutes
+  /** Undefined where nobody is asked who they are. */
+  readonly #strangers: Strangers | undefined
   #sweeper: HttpTimer | undefined
   #guard: Guard | undefined
   #stopping = false
@@ -60,10 +63,12 @@ export class HttpServer {
     this.#options = options
     this.#routes = routes
     this.#refusals = new Refusals(options.wording)
-    const parts = { limits, refusals: this.#refusals, around, versions: routes.versions }
+    const parts = { limits, refusals: this.#refusals, around, revisions: routes.revisions }
     this.#streamable = new Streamable(parts)
     this.#pair = new EventPair(parts)
+    this.#strangers = options.principalOf && new Strangers(limits.strangersMax)
     this.#server = serverWith(limits, (request, response) => this.#handle(request, response))
+    this.#server.on('connection', (socket) => this.#strangers?.admit(socket))
   }
 
   /** @throws the system's error (`EADDRINUSE`, …) when the address cannot be had */
@@ -147,6 +152,7 @@ export class HttpServer {
     const principal = this.#guard?.principal(head)
     if (principal === undefined && !(target.kind === 'page' && target.open))
       return this.#guard?.unauthorized()
+    if (principal !== undefined) this.#strangers?.know(request.socket)
     return this.#dispatch({ request, response, head, query, principal: principal ?? '' }, target)
   }
 

@@ -61,6 +61,7 @@ export class Pool implements Upstream {
   readonly #lanes = new Set<PoolLane>()
   readonly #common = new Map<Sharing, PoolLane>()
   #spare: Dialed | undefined
+  #connectedAtMs: number | undefined
   #closed = false
 
   constructor(config: ServerConfig, pooling: Pooling, around: PoolSurroundings) {
@@ -111,6 +112,7 @@ export class Pool implements Upstream {
       kind: this.config.kind,
       state: best?.state ?? (this.#closed ? 'disconnected' : 'starting'),
       error: best?.state === 'error' ? best.failure : undefined,
+      connectedAtMs: this.#connectedAtMs,
       pids: lanes.flatMap((lane) => lane.pids),
       tools: best?.items('tools').length ?? 0,
     }
@@ -196,7 +198,11 @@ export class Pool implements Upstream {
     const dialed = this.#spare ?? this.#dial()
     this.#spare = undefined
     const link = this.#newLink(dialed, owner)
-    return { link, ready: link.start(declared).then((facts) => opened(link, facts)) }
+    const ready = link.start(declared).then((facts) => {
+      this.#connectedAtMs = this.#around.runtime.wallNow()
+      opened(link, facts)
+    })
+    return { link, ready }
   }
 
   #newLink(dialed: Dialed, owner: LinkOwner): Link {

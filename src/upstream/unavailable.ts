@@ -77,7 +77,15 @@ export class UnavailableUpstream implements Upstream, Lane {
 
   status(): UpstreamStatus {
     const { name, kind } = this.config
-    return { name, kind, state: this.state, error: this.failure, pids: [], tools: 0 }
+    return {
+      name,
+      kind,
+      state: this.state,
+      error: this.failure,
+      connectedAtMs: undefined,
+      pids: [],
+      tools: 0,
+    }
   }
 
   retire(): Promise<void> {

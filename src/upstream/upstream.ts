@@ -18,6 +18,8 @@ export interface UpstreamStatus {
   readonly kind: string
   readonly state: UpstreamState
   readonly error: string | undefined
+  /** When it was last ready to be called, in milliseconds since 1970; undefined when it never was. */
+  readonly connectedAtMs: number | undefined
   readonly pids: readonly number[]
   readonly tools: number
 }

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type Socket, connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { readAccept } from '../../src/transports/http-front/accept.js'
 import { isJson } from '../../src/transports/http-front/guard.js'
 import { answersTo, hostRule, isLoopback, readAuthority } from '../../src/transports/http-front/host.js'
+import { networkOf } from '../../src/transports/http-front/strangers.js'
 import { RequestHead } from '../../src/transports/http-front/request-head.js'
-import { type Front, type Scope, both, front, message, raw, send, statusOf } from './support/http.js'
+import { type Front, type Scope, both, front, message, raw, send, statusOf, until } from './support/http.js'
 
 const body = message('echo', 1)
 
@@ -303,6 +306,52 @@ describe('a token', () => {
       if (status === 401) assert.match(String(answer.headers['www-authenticate']), /^Bearer/)
     }
     assert.equal(sessions.length, 3)
+  })
+
+  test('has to be shown by whoever holds many connections', async (t) => {
+    const { port } = await front(t, {
+      principalOf: (token) => (token === 'secret' ? 'me' : undefined),
+      limits: { strangersMax: 3 },
+    })
+    const sockets: Socket[] = []
+    const closed: number[] = []
+    const connectOne = async (): Promise<Socket> => {
+      const socket = connect(port, '127.0.0.1')
+      const at = sockets.push(socket) - 1
+      socket.on('error', () => undefined)
+      socket.on('close', () => closed.push(at))
+      t.after(() => void socket.destroy())
+      await once(socket, 'connect')
+      return socket
+    }
+    const known = await connectOne()
+    const head = `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\n`
+    known.write(`${head}Authorization: Bearer secret\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+    await once(known, 'data')
+    for (let i = 0; i < 3; i++) await connectOne()
+    const asked = await connectOne()
+    asked.write(`GET /health HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`)
+    await once(asked, 'data')
+    assert.deepEqual(closed, [1], 'the oldest of those that showed nothing makes room')
+    await connectOne()
+    await until(() => closed.length === 2)
+    assert.deepEqual(closed, [1, 2])
+    known.write(`${head}Authorization: Bearer secret\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+    await once(known, 'data')
+  })
+
+  test('is not asked for one network at a time', () => {
+    const rows: [string, string][] = [
+      ['127.0.0.1', '127.0.0.1'],
+      ['::ffff:10.1.2.3', '10.1.2.3'],
+      ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+      ['2001:db8:1:2::9', '2001:db8:1:2'],
+      ['2001:db8::1', '2001:db8:0:0'],
+      ['::1', '0:0:0:0'],
+      ['fe80::1%eth0', 'fe80:0:0:0'],
+      ['', ''],
+    ]
+    for (const [address, network] of rows) assert.equal(networkOf(address), network, address)
   })
 
   test('is asked for everywhere but for the state of health and preflights', async (t) => {

@@ -145,6 +145,36 @@ describe('one request without a session', () => {
     await until(() => session?.closed === true)
   })
 
+  test('may say which revision it speaks', async (t) => {
+    const { port, sessions } = await front(t)
+    const batch = `[${message('echo', 1)},${message('echo', 2)}]`
+    for (const { version, batching } of handshakeRevisions) {
+      const headers = { 'mcp-protocol-version': version }
+      assert.equal((await send(port, { body: message('echo', 1), headers })).status, 200)
+      assert.equal(sessions.at(-1)?.version, version)
+      assert.equal((await send(port, { body: batch, headers })).status, batching ? 200 : 400, version)
+    }
+    assert.equal((await send(port, { body: batch })).status, 200, 'what is assumed has batches')
+    assert.equal(sessions.at(-1)?.version, undefined)
+    const headers = { 'mcp-protocol-version': '2099-01-01' }
+    assert.equal((await send(port, { body: message('echo', 1), headers })).status, 400)
+  })
+
+  test('shares its id with others that are being answered', async (t) => {
+    const asked: (() => void)[] = []
+    const { port } = await front(t, {
+      play: (frame, session) => {
+        if (frame.kind === 'request') asked.push(() => session.answer(frame.id, `{"n":${asked.length}}`))
+        if (asked.length === 100) for (const answer of asked) answer()
+      },
+    })
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => send(port, { body: message('work', 'same') })),
+    )
+    for (const { status, body } of answers)
+      assert.deepEqual([status, body], [200, '{"jsonrpc":"2.0","id":"same","result":{"n":100}}'])
+  })
+
   test('is limited in number', async (t) => {
     const { port, sessions } = await front(t, { limits: { sessionlessMax: 2, answerWaitMs: 1 } })
     const waiting = [

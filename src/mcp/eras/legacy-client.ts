@@ -10,6 +10,7 @@ import { clientCapabilities, noCapabilities } from '../capabilities.js'
 import { invalidParams, invalidRequest, methodNotFound } from '../error-codes.js'
 import { clientNotifications, requests } from '../methods.js'
 import { severity } from '../methods/logging.js'
+import type { Revision } from '../revision.js'
 import { assumedRevision, handshakeRevision, latestHandshake } from '../revisions.js'
 import type { ClientLeg, Received, ServerDescription, Told } from './leg.js'
 
@@ -22,12 +23,14 @@ export interface ServerIdentity {
 /** The session state of one client. */
 export class LegacyClientLeg implements ClientLeg {
   readonly #identity: ServerIdentity
-  #profile: ClientProfile = { revision: assumedRevision, capabilities: noCapabilities }
+  #profile: ClientProfile
   #initialized = false
   #shutDown = false
 
-  constructor(identity: ServerIdentity) {
+  /** `revision` is what the client speaks if it never initializes. */
+  constructor(identity: ServerIdentity, revision: Revision = assumedRevision) {
     this.#identity = identity
+    this.#profile = { revision, capabilities: noCapabilities }
   }
 
   get profile(): ClientProfile {

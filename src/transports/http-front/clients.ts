@@ -62,9 +62,13 @@ export class Clients {
     return this.#sessions.find(id, owner)
   }
 
-  /** Attaches a client, with a session or for one request; undefined when there are too many. */
-  async open(owner: Owner, withSession: boolean): Promise<Client | undefined> {
-    if (!withSession) return this.#openPassing(owner)
+  /**
+   * Attaches a client, with a session or for one request; undefined when there are too many.
+   *
+   * `version` is what its request says that it speaks; who opens a session negotiates instead.
+   */
+  async open(owner: Owner, withSession: boolean, version: string | undefined): Promise<Client | undefined> {
+    if (!withSession) return this.#openPassing(owner, version)
     return this.#sessions.makeRoom() ? this.#openSession(owner) : undefined
   }
 
@@ -104,7 +108,7 @@ export class Clients {
     return client
   }
 
-  async #openPassing(owner: Owner): Promise<Client | undefined> {
+  async #openPassing(owner: Owner, version: string | undefined): Promise<Client | undefined> {
     if (this.#passing.size >= this.#limits.sessionlessMax) return undefined
     const connection: StreamableConnection = new StreamableConnection({
       streams: new HttpStreams({
@@ -122,14 +126,14 @@ export class Clients {
       closed: () => this.#passing.delete(connection),
     })
     this.#passing.add(connection)
-    return new Client(connection, await attach(owner, connection), undefined)
+    return new Client(connection, await attach(owner, connection, version), undefined)
   }
 }
 
 /** A connection that nobody takes is closed. */
-async function attach({ endpoint }: Owner, connection: Connection): Promise<HttpAttached> {
+async function attach({ endpoint }: Owner, connection: Connection, version?: string): Promise<HttpAttached> {
   try {
-    return await endpoint.attach(connection)
+    return await endpoint.attach(connection, version)
   } catch (error) {
     await connection.close()
     throw error

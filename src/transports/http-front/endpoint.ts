@@ -23,8 +23,8 @@ export interface HttpAttached {
 /** One MCP endpoint: its clients share nothing with those of another. */
 export interface HttpEndpoint {
   readonly name: string
-  /** Starts the connection, at once. */
-  attach(connection: Connection): Promise<HttpAttached>
+  /** Starts the connection, at once; `version` is what a client without a session says that it speaks. */
+  attach(connection: Connection, version?: string): Promise<HttpAttached>
   /** Raw JSON, for people and for machines that watch. */
   status(): string
 }
@@ -44,8 +44,8 @@ export type HttpTarget =
 export interface HttpRoutes {
   /** `path` as it was sent, without the query. */
   find(path: string): HttpTarget
-  /** The versions that a client may name in a header. */
-  readonly versions: readonly string[]
+  /** The revisions that a client may name in a header. */
+  readonly revisions: readonly HttpRevision[]
 }
 
 /** What the transport gets from outside. */

@@ -17,6 +17,8 @@ export interface HttpLimits {
   /** How often Node looks for requests that are late. */
   readonly lateCheckMs: number
   readonly connectionsMax: number
+  /** Of these, how many of one address that have not shown the token that is asked for. */
+  readonly strangersMax: number
   /** How long a connection may lie idle between two requests. */
   readonly idleConnectionMs: number
   readonly bodyBytesMax: number
@@ -56,6 +58,7 @@ export const defaultHttpLimits: HttpLimits = {
   requestTimeoutMs: 30_000,
   lateCheckMs: 1000,
   connectionsMax: 1024,
+  strangersMax: 64,
   idleConnectionMs: 30_000,
   // As on stdio: clients send arguments, servers send files.
   bodyBytesMax: 16 * MiB,

@@ -6,19 +6,20 @@
 
 import { readAccept } from './accept.js'
 import { type Client, Clients } from './clients.js'
-import type { HttpEndpoint, HttpSurroundings } from './endpoint.js'
+import type { HttpEndpoint, HttpRevision, HttpSurroundings } from './endpoint.js'
 import { type Incoming, isRefusal, readIncoming } from './incoming.js'
 import type { HttpLimits } from './limits.js'
 import { type Posted, opensSession, requestKeys } from './message.js'
 import type { Refusal, Refusals } from './refusal.js'
+import type { RequestHead } from './request-head.js'
 import { sendEmpty, sendJson } from './reply.js'
 
 export interface StreamableParts {
   readonly limits: HttpLimits
   readonly refusals: Refusals
   readonly around: HttpSurroundings
-  /** The versions that a client may name. */
-  readonly versions: readonly string[]
+  /** The revisions that a client may name. */
+  readonly revisions: readonly HttpRevision[]
 }
 
 /** Gives the refusal, if there is one; otherwise the response is on its way. */
@@ -77,19 +78,29 @@ export class Streamable {
     const { frames, isBatch } = posted
     const opens = frames.some(opensSession)
     if (isBatch && opens) return this.#refusals.invalid('initialize must not be part of a batch')
-    if (isBatch && client?.revision.batching === false)
-      return this.#refusals.invalid(`protocol version ${client.revision.version} has no batches`)
+    const revision = client?.revision ?? this.#named(head)
+    if (isBatch && revision?.batching === false)
+      return this.#refusals.invalid(`protocol version ${revision.version} has no batches`)
     const keys = requestKeys(frames)
     if (new Set(keys).size < keys.length || client?.connection.knows(keys) === true)
       return this.#refusals.invalid('a request with this id is being answered already', frameId(posted))
-    return opens ? undefined : this.#refusesVersion(head.get('mcp-protocol-version'), client)
+    return opens ? undefined : this.#refusesVersion(head, client)
   }
 
-  #refusesVersion(version: string | undefined, client: Client | undefined): Refusal | undefined {
-    const { versions } = this.#parts
-    if (version === undefined || versions.includes(version) || client?.revision.versionHeader === false)
-      return undefined
-    const why = `Unsupported protocol version: ${version} (supported versions: ${versions.join(', ')})`
+  /** The revision that a request names by itself. */
+  #named(head: RequestHead): HttpRevision | undefined {
+    const version = head.get('mcp-protocol-version')
+    return version === undefined
+      ? undefined
+      : this.#parts.revisions.find((revision) => revision.version === version)
+  }
+
+  #refusesVersion(head: RequestHead, client: Client | undefined): Refusal | undefined {
+    const version = head.get('mcp-protocol-version')
+    if (version === undefined || client?.revision.versionHeader === false) return undefined
+    if (this.#named(head) !== undefined) return undefined
+    const versions = this.#parts.revisions.map((revision) => revision.version).join(', ')
+    const why = `Unsupported protocol version: ${version} (supported versions: ${versions})`
     return this.#refusals.plain(400, why)
   }
 
@@ -97,7 +108,10 @@ export class Streamable {
     const { frames, isBatch } = posted
     const { response, principal, head } = incoming
     const opens = opensSession(frames[0])
-    const client = 'connection' in to ? to : await this.#clients.open({ endpoint: to, principal }, opens)
+    const client =
+      'connection' in to
+        ? to
+        : await this.#clients.open({ endpoint: to, principal }, opens, this.#named(head)?.version)
     if (client === undefined) return this.#refusals.plain(503, 'Too many clients', { 'retry-after': '5' })
     const keys = requestKeys(frames)
     if (keys.length > 0) {
@@ -139,7 +153,7 @@ export class Streamable {
     if (id === undefined) return this.#refusals.plain(400, 'Mcp-Session-Id is required')
     const client = this.#find(id, incoming, endpoint)
     if (client === undefined) return this.#refusals.noSession()
-    return this.#refusesVersion(incoming.head.get('mcp-protocol-version'), client) ?? client
+    return this.#refusesVersion(incoming.head, client) ?? client
   }
 
   #find(id: string, { principal }: Incoming, endpoint: HttpEndpoint): Client | undefined {

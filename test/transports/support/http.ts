@@ -37,8 +37,12 @@ export class ScriptedSession {
   revision: Revision = assumedRevision
   closed = false
 
-  constructor(connection: Connection, play: Play) {
+  /** What a client without a session says that it speaks. */
+  readonly version: string | undefined
+
+  constructor(connection: Connection, play: Play, version?: string) {
     this.connection = connection
+    this.version = version
     connection.start({
       message: (line) => {
         const frame = readFrame(line)
@@ -119,8 +123,8 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
   const failures: unknown[] = []
   const endpoint = (name: string): HttpEndpoint => ({
     name,
-    attach: (connection) => {
-      const session = new ScriptedSession(connection, options.play ?? usual)
+    attach: (connection, version) => {
+      const session = new ScriptedSession(connection, options.play ?? usual, version)
       sessions.push(session)
       return Promise.resolve(session)
     },
@@ -156,7 +160,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
       limits: { ...defaultHttpLimits, closeWaitMs: 200, ...options.limits },
     },
     {
-      versions: handshakeRevisions.map(({ version }) => version),
+      revisions: handshakeRevisions,
       find: (path) =>
         targets.get(path) ?? {
           kind: 'nothing',
