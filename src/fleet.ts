@@ -135,3 +135,11 @@ function summary(before: readonly Upstream[], berths: readonly Berth[]): ServerC
     kept: names(({ kept }) => kept !== undefined),
   }
 }
+
+export function inWords(changes: ServerChanges): string {
+  const { added, replaced, removed, kept } = changes
+  const named = Object.entries({ added, replaced, removed }).flatMap(([what, names]) =>
+    names.length === 0 ? [] : [`${what} ${names.join(', ')}`],
+  )
+  return [...named, `${kept.length} kept`].join('; ')
+}

@@ -3,14 +3,16 @@
 // Loaded only when something is served over HTTP.
 
 import type { Configuration } from './config.js'
+import type { FrontRules } from './http-front.js'
+import { LastWins } from './last-wins.js'
 import type { Serving } from './listener.js'
-import type { WireTap } from './jsonrpc/wire-tap.js'
-import { type Proxy, createProxy } from './proxy.js'
+import { type Proxy, openProxy } from './proxy.js'
 import type { ProxyOptions } from './proxy-options.js'
-import { type ServedSchemas, serveSchemas } from './serving.js'
 import { type RealRuntime, realRuntime } from './runtime.js'
-import type { Runtime } from './upstream/host.js'
+import { type SchemasServing, type Served, serveSchemas } from './serving.js'
+import { Taps } from './taps.js'
 import { defaultHttpLimits } from './transports/http-front/limits.js'
+import type { LogSink, Runtime } from './upstream/host.js'
 
 export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
   /** What stands above the configuration. */
@@ -22,8 +24,23 @@ export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
 
 /** A running gateway. */
 export interface Gateway extends Pick<Serving, 'host' | 'port' | 'url'> {
+  /**
+   * Changes to another configuration while clients use the gateway, as `Proxy.reload` does for one schema.
+   *
+   * A schema that appears is served, one that is gone or disabled answers 404 at once, and calls that run there may
+   * finish. Token, CORS and allowed hosts are changed too; sessions of another token end. Host and port are not,
+   * which the log says.
+   *
+   * @throws ConfigError when the front would be open to the network without a token; nothing has changed then
+   */
+  reload(config: Configuration): Promise<void>
   /** Takes no new request, lets calls finish for up to `graceMs`, answers the rest, and stops every server. */
   close(graceMs?: number): Promise<void>
+}
+
+interface GatewayParts extends GatewayOptions {
+  readonly log: LogSink
+  readonly runtime: Runtime
 }
 
 /**
@@ -33,23 +50,116 @@ export interface Gateway extends Pick<Serving, 'host' | 'port' | 'url'> {
  * address cannot be had; nothing is left running then
  */
 export async function openGateway(config: Configuration, options: GatewayOptions = {}): Promise<Gateway> {
-  const proxies = new Map<string, Proxy>()
   const own = realRuntime(options.log)
-  const runtime = options.runtime ?? own
+  const parts = { ...options, log: options.log ?? noLog, runtime: options.runtime ?? own }
+  const proxies = new SchemaProxies(parts)
   try {
-    for (const schema of enabledSchemas(config)) {
-      const tap = options.tap && apart(options.tap, proxies.size, config.schemas.size)
-      proxies.set(
-        schema,
-        await createProxy(config, { eager: true, ...options, runtime, schema, ...(tap && { tap }) }),
-      )
-    }
-    const serving = await listen(config, options, proxies, runtime)
-    return { ...serving, close: (graceMs) => close({ serving, proxies, own }, graceMs) }
+    await proxies.change(config)
+    const serving = await listen(config, parts, proxies.served(config))
+    return gatewayOf(config, { parts, proxies, serving, own })
   } catch (error) {
-    await closeAll(proxies, 0)
+    await proxies.close(0)
     await own.close()
     throw error
+  }
+}
+
+interface Opened {
+  readonly parts: GatewayParts
+  readonly proxies: SchemaProxies
+  readonly serving: SchemasServing
+  /** Of the gateway itself; without processes when it was given another one. */
+  readonly own: RealRuntime
+}
+
+function gatewayOf(config: Configuration, { parts, proxies, serving, own }: Opened): Gateway {
+  let isClosing = false
+  const changes = new LastWins(async (next: Configuration) => {
+    if (isClosing) return parts.log({ level: 'warn', message: 'a changed configuration is ignored: closing' })
+    warnOfAddress(config, next, parts)
+    const changed = proxies.change(next)
+    serving.change(proxies.served(next), rulesOf(next, parts))
+    await changed
+  })
+  const { host, port, url } = serving
+  return {
+    host,
+    port,
+    url,
+    reload: async (next) => {
+      serving.check(rulesOf(next, parts))
+      await changes.take(next)
+    },
+    // The servers are stopped before the front, so that whoever waits for an answer still gets one.
+    close: async (graceMs) => {
+      isClosing = true
+      serving.stop()
+      await proxies.close(graceMs)
+      await serving.close()
+      await own.close()
+    },
+  }
+}
+
+const noLog: LogSink = () => undefined
+
+function rulesOf({ server }: Configuration, options: GatewayOptions): FrontRules {
+  const { token, cors } = server
+  return { token, cors, allowedHosts: options.allowedHosts ?? server.allowedHosts }
+}
+
+/** Both are given by the command line or by the configuration that the front was started with. */
+function warnOfAddress(started: Configuration, next: Configuration, parts: GatewayParts): void {
+  for (const key of ['host', 'port'] as const) {
+    if (parts[key] !== undefined || started.server[key] === next.server[key]) continue
+    const message = `server.${key} is ${next.server[key]} now, which needs a restart; until then it is ${started.server[key]}`
+    parts.log({ level: 'warn', message })
+  }
+}
+
+/** The proxies of the enabled schemas. */
+class SchemaProxies {
+  readonly #parts: GatewayParts
+  readonly #taps: Taps
+  readonly #proxies = new Map<string, Proxy>()
+  /** Of schemas that are gone; their calls may still run. */
+  readonly #going = new Set<Proxy>()
+
+  constructor(parts: GatewayParts) {
+    this.#parts = parts
+    this.#taps = new Taps(parts.tap, parts.runtime)
+  }
+
+  /** Every schema of the configuration that the proxies were changed to. */
+  served({ schemas, server }: Configuration): Served {
+    const name = this.#parts.name ?? server.name
+    return {
+      name,
+      schemas: new Map([...schemas.keys()].map((schema) => [schema, this.#proxies.get(schema)])),
+    }
+  }
+
+  /** Schemas come and go in this turn of the event loop; resolves when those that stay have changed too. */
+  async change(config: Configuration): Promise<void> {
+    const enabled = enabledSchemas(config)
+    const staying = [...this.#proxies].filter(([schema]) => enabled.includes(schema))
+    for (const [schema, proxy] of this.#proxies) if (!enabled.includes(schema)) this.#drop(schema, proxy)
+    for (const schema of enabled) if (!this.#proxies.has(schema)) this.#open(schema, config)
+    await Promise.all(staying.map(([, proxy]) => proxy.reload(config)))
+  }
+
+  async close(graceMs: number | undefined): Promise<void> {
+    await Promise.all([...this.#proxies.values(), ...this.#going].map((proxy) => proxy.close(graceMs)))
+  }
+
+  #open(schema: string, config: Configuration): void {
+    this.#proxies.set(schema, openProxy(config, { eager: true, ...this.#parts, schema }, this.#taps))
+  }
+
+  #drop(schema: string, proxy: Proxy): void {
+    this.#proxies.delete(schema)
+    this.#going.add(proxy)
+    void proxy.close().then(() => this.#going.delete(proxy))
   }
 }
 
@@ -57,28 +167,20 @@ function enabledSchemas({ schemas }: Configuration): string[] {
   return [...schemas.values()].filter(({ enabled }) => enabled).map(({ name }) => name)
 }
 
-function listen(
-  config: Configuration,
-  options: GatewayOptions,
-  proxies: ReadonlyMap<string, Proxy>,
-  runtime: Runtime,
-): Promise<Serving> {
+function listen(config: Configuration, parts: GatewayParts, served: Served): Promise<SchemasServing> {
   const { server, source } = config
-  const session = options.limits?.session
-  const schemas: ServedSchemas = new Map([...config.schemas.keys()].map((name) => [name, proxies.get(name)]))
-  return serveSchemas(schemas, options.name ?? server.name, {
-    host: options.host ?? server.host,
-    port: options.port ?? server.port,
-    token: server.token,
-    allowUnauthenticated: options.allowUnauthenticated ?? false,
-    allowedHosts: options.allowedHosts ?? server.allowedHosts,
-    cors: server.cors,
+  const session = parts.limits?.session
+  return serveSchemas(served, {
+    ...rulesOf(config, parts),
+    host: parts.host ?? server.host,
+    port: parts.port ?? server.port,
+    allowUnauthenticated: parts.allowUnauthenticated ?? false,
     limits: {
       ...defaultHttpLimits,
       ...(session && { frame: session.frame, bodyBytesMax: session.ndjson.lineBytesMax }),
     },
-    log: options.log ?? (() => undefined),
-    runtime,
+    log: parts.log,
+    runtime: parts.runtime,
     source,
     remedies: {
       token: 'set server.token or MCPS_PROXY_TOKEN, or start with --allow-unauthenticated',
@@ -86,34 +188,4 @@ function listen(
       host: 'check --host and server.host',
     },
   })
-}
-
-interface Opened {
-  readonly serving: Serving
-  readonly proxies: ReadonlyMap<string, Proxy>
-  /** Of the gateway itself; without processes when it was given another one. */
-  readonly own: RealRuntime
-}
-
-/** The servers are stopped before the front, so that whoever waits for an answer still gets one. */
-async function close({ serving, proxies, own }: Opened, graceMs?: number): Promise<void> {
-  serving.stop()
-  await closeAll(proxies, graceMs)
-  await serving.close()
-  await own.close()
-}
-
-async function closeAll(proxies: ReadonlyMap<string, Proxy>, graceMs: number | undefined): Promise<void> {
-  await Promise.all([...proxies.values()].map((proxy) => proxy.close(graceMs)))
-}
-
-/** Proxies number their connections from one; here no two may have the same number. */
-function apart({ wire, forward }: WireTap, index: number, count: number): WireTap {
-  const own = (connection: number): number => connection * count + index
-  return {
-    ...(wire && { wire: (event) => wire({ ...event, connection: own(event.connection) }) }),
-    ...(forward && {
-      forward: (event) => forward({ ...event, to: { ...event.to, connection: own(event.to.connection) } }),
-    }),
-  }
 }

@@ -16,15 +16,19 @@ import {
 import type { HttpRoutes, HttpSurroundings } from './transports/http-front/endpoint.js'
 import { isLoopback } from './transports/http-front/host.js'
 import type { RefusalKind, Wording } from './transports/http-front/refusal.js'
-import { HttpServer } from './transports/http-server.js'
+import { type HttpRules, HttpServer } from './transports/http-server.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 
-export interface FrontOptions {
-  readonly host: string
-  readonly port: number
+/** Who gets in; may change while the front runs. */
+export interface FrontRules {
   readonly allowedHosts: readonly string[]
   readonly cors: CorsConfig
   readonly token: string | undefined
+}
+
+export interface FrontOptions extends FrontRules {
+  readonly host: string
+  readonly port: number
   readonly allowUnauthenticated: boolean
   readonly limits: HttpLimits
   readonly log: LogSink
@@ -41,25 +45,55 @@ export interface FrontRemedies {
   readonly host: string
 }
 
-/**
- * Makes a front; it does not listen yet.
- *
- * @throws ConfigError when it would be open to the network without a token
- */
-export function createFront(options: FrontOptions, routes: HttpRoutes): HttpServer {
-  const { host, port, allowedHosts, cors, token, limits, log, runtime } = options
-  if (token === undefined && !isLoopback(host)) {
-    if (!options.allowUnauthenticated) throw needsToken(options)
+/** A front and its rules. */
+export class Front {
+  readonly server: HttpServer
+  readonly #options: FrontOptions
+  #token: string | undefined
+  #principalOf: HttpRules['principalOf']
+
+  /**
+   * It does not listen yet.
+   *
+   * @throws ConfigError when it would be open to the network without a token
+   */
+  constructor(options: FrontOptions, routes: HttpRoutes) {
+    this.#options = options
+    this.check(options)
+    const rules = this.#rulesOf(options)
+    this.server = serverOf(options, rules, routes)
+  }
+
+  /** @throws ConfigError when the front would be open to the network without a token */
+  check({ token }: FrontRules): void {
+    const { host, allowUnauthenticated, log } = this.#options
+    if (token !== undefined || isLoopback(host)) return
+    if (!allowUnauthenticated) throw needsToken(this.#options)
     log({ level: 'warn', message: `no token: everybody who can reach ${host} can call every tool` })
   }
-  const principalOf = token === undefined ? undefined : bearerOf(token)
+
+  /** The rules must have been checked. */
+  change(rules: FrontRules): void {
+    this.server.change(this.#rulesOf(rules))
+  }
+
+  /** The same token is compared by the same function, by which the server sees that it has not changed. */
+  #rulesOf({ token, allowedHosts, cors }: FrontRules): HttpRules {
+    if (token !== this.#token) this.#principalOf = token === undefined ? undefined : bearerOf(token)
+    this.#token = token
+    return { allowedHosts, cors, principalOf: this.#principalOf }
+  }
+}
+
+function serverOf(options: FrontOptions, rules: HttpRules, routes: HttpRoutes): HttpServer {
+  const { host, port, limits, log, runtime } = options
   const around: HttpSurroundings = {
     newId,
     now: () => runtime.now(),
     setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
     failed: (error) => complain(log, error),
   }
-  return new HttpServer({ host, port, allowedHosts, cors, principalOf, limits, wording, around }, routes)
+  return new HttpServer({ ...rules, host, port, limits, wording, around }, routes)
 }
 
 const BEARER = 'bearer'

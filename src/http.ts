@@ -37,23 +37,26 @@ export function httpServer(options: HttpServerOptions = {}): Listener {
         import('./serving.js'),
         import('./transports/http-front/limits.js'),
       ])
-      return serveSchemas(new Map([['default', proxy]]), name, {
-        host: options.host ?? '127.0.0.1',
-        port: options.port ?? 3095,
-        token: options.token,
-        allowUnauthenticated: options.allowUnauthenticated ?? false,
-        allowedHosts: options.allowedHosts ?? [],
-        cors: { ...noPages, ...options.cors },
-        limits: { ...defaultHttpLimits, ...options.limits },
-        log,
-        runtime,
-        source: 'httpServer',
-        remedies: {
-          token: 'give it a `token`, or `allowUnauthenticated: true`',
-          port: 'give it another `port`; 0 takes a free one',
-          host: 'check `host`',
+      return serveSchemas(
+        { name, schemas: new Map([['default', proxy]]) },
+        {
+          host: options.host ?? '127.0.0.1',
+          port: options.port ?? 3095,
+          token: options.token,
+          allowUnauthenticated: options.allowUnauthenticated ?? false,
+          allowedHosts: options.allowedHosts ?? [],
+          cors: { ...noPages, ...options.cors },
+          limits: { ...defaultHttpLimits, ...options.limits },
+          log,
+          runtime,
+          source: 'httpServer',
+          remedies: {
+            token: 'give it a `token`, or `allowUnauthenticated: true`',
+            port: 'give it another `port`; 0 takes a free one',
+            host: 'check `host`',
+          },
         },
-      })
+      )
     },
   }
 }

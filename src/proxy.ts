@@ -2,9 +2,10 @@
 
 import { ArgumentChecks } from './arguments.js'
 import { type Configuration, resolveConfig, selectSchema } from './config.js'
-import { Fleet, type ServerChanges } from './fleet.js'
+import { Fleet, type ServerChanges, inWords } from './fleet.js'
 import type { Connection } from './jsonrpc/connection.js'
 import type { Peer } from './jsonrpc/peer.js'
+import { LastWins } from './last-wins.js'
 import { type Limits, limits as defaultLimits } from './limits.js'
 import type { Listener, Serving } from './listener.js'
 import { LegacyClientLeg, type ServerIdentity } from './mcp/eras/legacy-client.js'
@@ -82,7 +83,16 @@ export function createProxy(
   config: Configuration | Readonly<Record<string, unknown>>,
   options: ProxyOptions = {},
 ): Promise<Proxy> {
-  return Promise.resolve().then(() => new PooledProxy(resolved(config), options))
+  return Promise.resolve().then(() => openProxy(resolved(config), options))
+}
+
+/**
+ * The same for those who run several proxies, whose connections are not to have the same numbers.
+ *
+ * @throws ConfigError when the schema does not exist
+ */
+export function openProxy(config: Configuration, options: ProxyOptions, taps?: Taps): Proxy {
+  return new PooledProxy(config, options, taps)
 }
 
 /** A configuration that was loaded has its schemas in a map; one that was written is plain JSON. */
@@ -107,12 +117,10 @@ class PooledProxy implements Proxy {
   readonly #fleet: Fleet
   readonly #sessions = new Set<Session>()
   readonly #serving = new Set<Serving>()
-  /** The configuration that is to be changed to next. */
-  #wanted: Configuration | undefined
-  #reloading: Promise<ServerChanges | undefined> | undefined
+  readonly #changes = new LastWins((config: Configuration) => this.#change(config))
   #closing = false
 
-  constructor(config: Configuration, options: ProxyOptions) {
+  constructor(config: Configuration, options: ProxyOptions, taps: Taps | undefined) {
     this.#config = config
     this.#options = options
     this.#limits = options.limits ?? defaultLimits
@@ -120,7 +128,7 @@ class PooledProxy implements Proxy {
     this.#ownRuntime = realRuntime(this.#log)
     this.#runtime = options.runtime ?? this.#ownRuntime
     this.#checks = new ArgumentChecks(this.#log)
-    this.#taps = new Taps(options.tap, this.#runtime)
+    this.#taps = taps ?? new Taps(options.tap, this.#runtime)
     const opener = new Opener({
       runtime: this.#runtime,
       log: this.#log,
@@ -178,10 +186,7 @@ class PooledProxy implements Proxy {
   ): Promise<ServerChanges | undefined> {
     const wanted = resolved(config)
     this.#serversOf(wanted)
-    if (this.#closing) return this.#tooLate()
-    this.#wanted = wanted
-    this.#reloading ??= this.#changeToWanted()
-    return this.#reloading
+    return this.#changes.take(wanted)
   }
 
   async close(graceMs: number = this.#limits.drainMs): Promise<void> {
@@ -217,27 +222,15 @@ class PooledProxy implements Proxy {
     })
   }
 
-  /** One change after the other; what was wanted in between is passed over. */
-  async #changeToWanted(): Promise<ServerChanges | undefined> {
-    let changes: ServerChanges | undefined
-    try {
-      for (let next = this.#wanted; next !== undefined; next = this.#wanted) {
-        this.#wanted = undefined
-        changes = this.#closing ? this.#tooLate() : await this.#change(next)
-      }
-    } finally {
-      this.#reloading = undefined
+  async #change(config: Configuration): Promise<ServerChanges | undefined> {
+    if (this.#closing) {
+      this.#log({ level: 'warn', message: 'a changed configuration is ignored: the proxy is closing' })
+      return undefined
     }
-    return changes
-  }
-
-  async #change(config: Configuration): Promise<ServerChanges> {
-    const changes = await this.#fleet.change(this.#serversOf(config), config.startupGraceMs)
     this.#config = config
+    const changes = await this.#fleet.change(this.#serversOf(config), config.startupGraceMs)
+    const { schema = 'default' } = this.#options
+    this.#log({ level: 'info', message: `configuration changed: ${inWords(changes)}`, details: { schema } })
     return changes
-  }
-
-  #tooLate(): undefined {
-    this.#log({ level: 'warn', message: 'a changed configuration is ignored: the proxy is closing' })
   }
 }

@@ -10,10 +10,10 @@ import type { HttpEndpoint, HttpRevision, HttpRoutes, HttpTarget } from './trans
 const DEFAULT = 'default'
 
 export interface RouteParts {
-  /** Served under their names; `default` also without. */
+  /** Served under their names; `default` also without. Schemas may come and go. */
   readonly endpoints: ReadonlyMap<string, HttpEndpoint>
   /** `serverInfo.name`. */
-  readonly name: string
+  readonly name: () => string
   /** The pages, as JSON text. */
   readonly health: () => string
   readonly status: () => string
@@ -68,7 +68,7 @@ export class Routes implements HttpRoutes {
   }
 
   #index(): string {
-    return `{"name":${quote(this.#parts.name)},"version":${quote(version)},"endpoints":${write(this.#list())}}`
+    return `{"name":${quote(this.#parts.name())},"version":${quote(version)},"endpoints":${write(this.#list())}}`
   }
 
   #list(): string[] {

@@ -2,7 +2,7 @@
 //
 // Loaded only when something is served over HTTP.
 
-import { type FrontOptions, createFront } from './http-front.js'
+import { Front, type FrontOptions, type FrontRules } from './http-front.js'
 import { write } from './jsonrpc/text.js'
 import { listenFailure } from './listen-failure.js'
 import type { ServedProxy, Serving } from './listener.js'
@@ -14,27 +14,48 @@ import type { HttpAddress, HttpServer } from './transports/http-server.js'
 /** Every schema of a configuration; one that is disabled has no proxy. */
 export type ServedSchemas = ReadonlyMap<string, ServedProxy | undefined>
 
+/** What is served, and under which name. */
+export interface Served {
+  readonly name: string
+  readonly schemas: ServedSchemas
+}
+
+/** A front whose schemas and rules may change. */
+export interface SchemasServing extends Serving {
+  /** @throws ConfigError when these rules would open the front to the network; nothing has changed then */
+  check(rules: FrontRules): void
+  /** Serves these schemas by these rules, which must have been checked; a schema that stays keeps its sessions. */
+  change(served: Served, rules: FrontRules): void
+}
+
 /**
  * Listens, and serves each schema at its own endpoint.
  *
  * @throws ConfigError when the front would be open to the network, or the system's error when it cannot listen
  */
-export async function serveSchemas(
-  schemas: ServedSchemas,
-  name: string,
-  options: FrontOptions,
-): Promise<Serving> {
-  const pages = new Pages(schemas, () => options.runtime.now())
+export async function serveSchemas(served: Served, options: FrontOptions): Promise<SchemasServing> {
+  const endpoints = new Endpoints(served)
+  const pages = new Pages(endpoints, () => options.runtime.now())
   const routes = new Routes({
-    endpoints: endpointsOf(schemas),
-    name,
+    endpoints: endpoints.byName,
+    name: () => endpoints.served.name,
     health: () => pages.health(),
     status: () => pages.status(),
   })
-  const front = createFront(options, routes)
-  const address = await listen(front, options)
+  const front = new Front(options, routes)
+  const { server } = front
+  const address = await listen(server, options)
   pages.address = address
-  return { ...address, stop: () => front.stop(), close: () => front.close() }
+  return {
+    ...address,
+    check: (rules) => front.check(rules),
+    change: (next, rules) => {
+      front.change(rules)
+      endpoints.serve(next)
+    },
+    stop: () => server.stop(),
+    close: () => server.close(),
+  }
 }
 
 async function listen(front: HttpServer, options: FrontOptions): Promise<HttpAddress> {
@@ -45,26 +66,48 @@ async function listen(front: HttpServer, options: FrontOptions): Promise<HttpAdd
   }
 }
 
-function endpointsOf(schemas: ServedSchemas): Map<string, HttpEndpoint> {
-  const endpoints = new Map<string, HttpEndpoint>()
-  for (const [name, proxy] of schemas) {
-    if (proxy === undefined) continue
-    const status = (): string => write({ schema: name, ...schemaStatus(proxy.status()) })
-    endpoints.set(name, { name, attach: (connection, version) => proxy.attach(connection, version), status })
+/** One endpoint for each proxy, for as long as it is served. */
+class Endpoints {
+  readonly byName = new Map<string, HttpEndpoint>()
+  readonly #byProxy = new WeakMap<ServedProxy, HttpEndpoint>()
+  served: Served
+
+  constructor(served: Served) {
+    this.served = served
+    this.serve(served)
   }
-  return endpoints
+
+  serve(served: Served): void {
+    this.served = served
+    this.byName.clear()
+    for (const [name, proxy] of served.schemas)
+      if (proxy !== undefined) this.byName.set(name, this.#of(name, proxy))
+  }
+
+  #of(name: string, proxy: ServedProxy): HttpEndpoint {
+    const known = this.#byProxy.get(proxy)
+    if (known !== undefined) return known
+    const status = (): string => write({ schema: name, ...schemaStatus(proxy.status()) })
+    const endpoint: HttpEndpoint = {
+      name,
+      attach: (connection, version) => proxy.attach(connection, version),
+      status,
+    }
+    this.#byProxy.set(proxy, endpoint)
+    return endpoint
+  }
 }
 
 /** The pages that are about all schemas. */
 class Pages {
   /** Known once the front listens, and nobody asks before. */
   address: HttpAddress | undefined
-  readonly #schemas: ServedSchemas
+  readonly #endpoints: Endpoints
   readonly #now: () => number
   readonly #startedMs: number
 
-  constructor(schemas: ServedSchemas, now: () => number) {
-    this.#schemas = schemas
+  constructor(endpoints: Endpoints, now: () => number) {
+    this.#endpoints = endpoints
     this.#now = now
     this.#startedMs = now()
   }
@@ -76,7 +119,8 @@ class Pages {
 
   status(): string {
     const schemas = new Map<string, SchemaStatus>()
-    for (const [name, proxy] of this.#schemas) schemas.set(name, schemaStatus(proxy?.status()))
+    for (const [name, proxy] of this.#endpoints.served.schemas)
+      schemas.set(name, schemaStatus(proxy?.status()))
     const { port = 0, url = '' } = this.address ?? {}
     return write(gatewayStatus({ port, url, uptimeMs: this.#uptimeMs }, schemas))
   }

@@ -30,7 +30,6 @@ export async function serveHttp(run: HttpRun, tap: WireTap | undefined): Promise
     host: command.host,
     port: command.port,
     allowUnauthenticated: command.allowUnauthenticated,
-    name: config.server.name,
     log: logger.sink,
     verbose: logger.isVerbose,
     runtime,

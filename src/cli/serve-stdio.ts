@@ -30,7 +30,6 @@ export async function serveStdio(run: StdioRun, tap: WireTap | undefined): Promi
   const { config, schema, logger, endings, runtime } = run
   const proxy = await createProxy(config, {
     schema: schema.name,
-    name: config.server.name,
     log: logger.sink,
     verbose: logger.isVerbose,
     runtime,

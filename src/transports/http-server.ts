@@ -13,21 +13,26 @@ import { Guard, targetOf } from './http-front/guard.js'
 import { hostRule, reachable } from './http-front/host.js'
 import type { Incoming } from './http-front/incoming.js'
 import type { HttpLimits } from './http-front/limits.js'
+import { connections, listening } from './http-front/listening.js'
 import { type Refusal, Refusals, type Wording } from './http-front/refusal.js'
 import { refuse, sendJson } from './http-front/reply.js'
 import { RequestHead } from './http-front/request-head.js'
 import { Strangers } from './http-front/strangers.js'
 import { Streamable } from './http-front/streamable.js'
 
-export interface HttpServerOptions {
-  readonly host: string
-  /** 0 takes a free one. */
-  readonly port: number
+/** Who gets in; may change while the server runs. */
+export interface HttpRules {
   /** Names under which clients may reach the server, besides its own. */
   readonly allowedHosts: readonly string[]
   readonly cors: CorsRules
   /** Whose token it is; undefined where none is asked for. */
   readonly principalOf: ((token: string) => string | undefined) | undefined
+}
+
+export interface HttpServerOptions extends HttpRules {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
   readonly limits: HttpLimits
   readonly wording: Wording
   readonly around: HttpSurroundings
@@ -55,12 +60,16 @@ export class HttpServer {
   /** Undefined where nobody is asked who they are. */
   readonly #strangers: Strangers | undefined
   #sweeper: HttpTimer | undefined
+  #rules: HttpRules
+  /** Known once the server listens. */
+  #port: number | undefined
   #guard: Guard | undefined
   #stopping = false
 
   constructor(options: HttpServerOptions, routes: HttpRoutes) {
     const { limits, around } = options
     this.#options = options
+    this.#rules = options
     this.#routes = routes
     this.#refusals = new Refusals(options.wording)
     const parts = { limits, refusals: this.#refusals, around, revisions: routes.revisions }
@@ -75,19 +84,21 @@ export class HttpServer {
   async listen(): Promise<HttpAddress> {
     const { host } = this.#options
     const port = await listening(this.#server, host, this.#options.port)
-    const { allowedHosts, principalOf, cors, limits, around } = this.#options
+    const { limits, around } = this.#options
     this.#sweeper = repeat(around.setTimer, limits.sweepMs, () => this.#streamable.clients.sweep())
-    const hasToken = principalOf !== undefined
-    this.#guard = new Guard(
-      {
-        hosts: hostRule({ host, port, alsoKnownAs: allowedHosts, hasToken }),
-        cors,
-        hasToken,
-        principalOf: principalOf ?? (() => undefined),
-      },
-      this.#refusals,
-    )
+    this.#port = port
+    this.#guard = this.#guardAt(port)
     return { host, port, url: `http://${reachable(host)}:${port}` }
+  }
+
+  /** From now on other rules hold; where tokens are compared anew, those who are in may only finish. */
+  change(rules: HttpRules): void {
+    const isSameToken = rules.principalOf === this.#rules.principalOf
+    this.#rules = rules
+    if (this.#port !== undefined) this.#guard = this.#guardAt(this.#port)
+    if (isSameToken) return
+    this.#streamable.clients.leaveAll()
+    this.#pair.leaveAll()
   }
 
   /** Takes no new connection and no new request; what is being answered goes on. */
@@ -113,6 +124,13 @@ export class HttpServer {
     await closed
     idle.cancel()
     last.cancel()
+  }
+
+  #guardAt(port: number): Guard {
+    const { allowedHosts, principalOf, cors } = this.#rules
+    const hasToken = principalOf !== undefined
+    const hosts = hostRule({ host: this.#options.host, port, alsoKnownAs: allowedHosts, hasToken })
+    return new Guard({ hosts, cors, hasToken, principalOf: principalOf ?? nobody }, this.#refusals)
   }
 
   #handle(request: IncomingMessage, response: ServerResponse): void {
@@ -142,7 +160,7 @@ export class HttpServer {
     response: ServerResponse,
     head: RequestHead,
   ): Promise<Refusal | undefined> {
-    const { cors } = this.#options
+    const { cors } = this.#rules
     const origin = head.get('origin')
     for (const [name, value] of Object.entries(corsHeaders(cors, origin)))
       if (value !== undefined) response.setHeader(name, value)
@@ -186,6 +204,8 @@ const closing = { connection: 'close', 'retry-after': '5' } as const
 
 function ignore(): void {}
 
+function nobody(): undefined {}
+
 function preflight(response: ServerResponse, cors: CorsRules, origin: string | undefined): undefined {
   const isAllowed = origin !== undefined && response.hasHeader('access-control-allow-origin')
   response.writeHead(204, isAllowed ? preflightHeaders(cors) : {})
@@ -228,18 +248,3 @@ const statuses: ReadonlyMap<string, string> = new Map([
   ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
   ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
 ])
-
-function listening(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host, port }, () => {
-      server.off('error', reject)
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : port)
-    })
-  })
-}
-
-function connections(server: Server): Promise<number> {
-  return new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
-}

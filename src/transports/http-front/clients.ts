@@ -37,6 +37,10 @@ export class Client implements Kept {
     this.#store?.sweep()
   }
 
+  leave(): void {
+    this.connection.leave()
+  }
+
   end(): void {
     void this.connection.close()
   }
@@ -74,6 +78,11 @@ export class Clients {
 
   sweep(): void {
     this.#sessions.sweep()
+  }
+
+  /** Ends the sessions there are, once what was asked in them is answered. */
+  leaveAll(): void {
+    this.#sessions.leaveAll()
   }
 
   endAll(): void {

@@ -84,6 +84,11 @@ export class StreamableConnection implements Connection {
     return Promise.resolve()
   }
 
+  /** The session ends as soon as what was asked is answered. */
+  leave(): void {
+    this.#inbox.ended()
+  }
+
   /** Whether one of these requests is being answered already. */
   knows(keys: readonly RequestId[]): boolean {
     return keys.some((key) => this.#exchanges.has(key))

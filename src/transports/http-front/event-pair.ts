@@ -84,6 +84,10 @@ class PairConnection implements Connection, Kept {
     return Promise.resolve()
   }
 
+  leave(): void {
+    this.#inbox.ended()
+  }
+
   sweep(): void {
     // Nothing is kept that could grow old.
   }
@@ -157,6 +161,10 @@ export class EventPair {
     sendEmpty(response, 202)
     connection.take(posted.line)
     return undefined
+  }
+
+  leaveAll(): void {
+    this.#sessions.leaveAll()
   }
 
   endAll(): void {

@@ -59,6 +59,11 @@ export class Inbox {
     }
   }
 
+  /** Nothing more will come: what was asked is answered, and then the session ends. */
+  ended(): void {
+    if (!this.#closed) this.#sink?.ended()
+  }
+
   drained(): void {
     if (!this.#closed) this.#sink?.drained()
   }

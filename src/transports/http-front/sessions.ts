@@ -17,6 +17,8 @@ export interface Kept {
   readonly busy: boolean
   /** Lets go of what has become too old. */
   sweep(): void
+  /** Answers what was asked, and ends. */
+  leave(): void
   end(): void
 }
 
@@ -81,6 +83,10 @@ export class HttpSessions<S extends Kept> {
       if (entry.session.busy) entry.usedMs = nowMs
       else if (nowMs - entry.usedMs > this.#limits.sessionIdleMs) entry.session.end()
     }
+  }
+
+  leaveAll(): void {
+    for (const { session } of this.#entries.values()) session.leave()
   }
 
   endAll(): void {

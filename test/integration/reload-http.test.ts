@@ -1,0 +1,202 @@
+// A gateway whose configuration changes while clients use it.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { ConfigError, type Configuration, resolveConfig } from '../../src/config.js'
+import { type Gateway, type GatewayOptions, openGateway } from '../../src/gateway.js'
+import { limits } from '../../src/limits.js'
+import type { LogRecord } from '../../src/index.js'
+import {
+  type Answer,
+  EventReader,
+  type Sent,
+  both,
+  handshake,
+  message,
+  open,
+  read,
+  send,
+  until,
+} from '../transports/support/http.js'
+import { at, numberAt, parsed, textAt } from './support/json.js'
+import { itServer, root } from './support/programs.js'
+import type { Scope } from './support/spawned.js'
+import { gone } from './support/waiting.js'
+
+type Json = Readonly<Record<string, unknown>>
+
+const a = itServer({ IT_NAME: 'a' })
+const b = itServer({ IT_NAME: 'b' })
+
+function config(schemas: Readonly<Record<string, Json>>, server: Json = {}): Configuration {
+  const of = (servers: Json): Json => ({ mcpServers: servers })
+  const value = {
+    server: { port: 0, ...server },
+    schemas: Object.fromEntries(Object.entries(schemas).map(([name, servers]) => [name, of(servers)])),
+  }
+  return resolveConfig(value, { source: 'test', folder: root, env: process.env })
+}
+
+const drained = { limits: { ...limits, drainMs: 1000 } }
+
+interface Opened {
+  readonly gateway: Gateway
+  readonly port: number
+  readonly log: readonly LogRecord[]
+}
+
+async function opened(scope: Scope, first: Configuration, options: GatewayOptions = {}): Promise<Opened> {
+  const log: LogRecord[] = []
+  const gateway = await openGateway(first, { log: (record) => void log.push(record), ...options })
+  scope.after(() => gateway.close(0))
+  return { gateway, port: gateway.port, log }
+}
+
+const callBody = (name: string, args: unknown, id: number | string = 1): string =>
+  message('tools/call', id, { name, arguments: args })
+
+/** What an answer of the test server says, as JSON or as the last event. */
+function said({ body }: Pick<Answer, 'body'>): unknown {
+  const json = body.startsWith('{') ? body : (/data: (\{.*\})\n\n$/s.exec(body)?.[1] ?? body)
+  return parsed(textAt(parsed(json), 'result', 'content', 0, 'text'))
+}
+
+async function pid(port: number, more: Partial<Sent>, name = 'a__nonce'): Promise<number> {
+  return numberAt(said(await send(port, { body: callBody(name, { n: '' }), ...more })), 'pid')
+}
+
+async function codeAt(port: number, sent: Sent): Promise<readonly [number, unknown]> {
+  const { status, body } = await send(port, { body: message('ping', 1), ...sent })
+  return [status, body.startsWith('{') ? at(parsed(body), 'error', 'code') : undefined]
+}
+
+const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
+
+describe('reload over HTTP', () => {
+  test('schemas come and go, and those that stay keep sessions, processes and streams', async (t) => {
+    const { gateway, port } = await opened(t, config({ default: { a }, old: { a: b } }), drained)
+    const session = await handshake(port)
+    const inOld = await handshake(port, '2025-11-25', '/api/old/mcp')
+    await send(port, { headers: session, body: message('notifications/initialized') })
+    await send(port, { headers: session, body: message('tools/list', 'l') })
+    const stream = new EventReader(await open(port, { method: 'GET', headers: { ...session, accept: both } }))
+    const before = await pid(port, { headers: session })
+    const running = send(port, {
+      path: '/api/old/mcp',
+      headers: inOld,
+      body: callBody('a__hold', { key: 'k' }, 'h'),
+    })
+    const oldPid = await pid(port, { path: '/api/old/mcp', headers: inOld })
+    const oldStream = new EventReader(
+      await open(port, { path: '/api/old/mcp', method: 'GET', headers: { ...inOld, accept: both } }),
+    )
+
+    await gateway.reload(config({ default: { b, a }, fresh: { a } }))
+    assert.equal((await codeAt(port, { path: '/api/fresh/mcp' }))[0], 200)
+    assert.deepEqual(await codeAt(port, { path: '/api/old/mcp', headers: inOld }), [404, 404])
+    assert.equal(await pid(port, { headers: session }), before)
+    await pid(port, { headers: session }, 'b__nonce')
+    assert.equal(
+      textAt(parsed((await stream.next())?.data ?? ''), 'method'),
+      'notifications/tools/list_changed',
+    )
+    assert.equal(stream.all.filter(({ data }) => data?.includes('list_changed')).length, 1)
+    const { body } = await send(port, { path: '/api/status', method: 'GET', headers: { accept: '*/*' } })
+    assert.deepEqual(Object.keys(Object(at(parsed(body), 'schemas'))), ['default', 'fresh'])
+
+    // Nobody can release the call any more, so it is answered when the drain time is over.
+    const answer = await running
+    assert.equal(
+      at(parsed(/\{.*\}/.exec(answer.body)?.[0] ?? ''), 'error', 'data', 'reason'),
+      'shutting-down',
+    )
+    assert.equal(await oldStream.next(), undefined, 'its stream has ended')
+    await until(() => gone(oldPid))
+
+    await gateway.reload(config({ default: { b, a }, old: { a: b } }))
+    assert.deepEqual(await codeAt(port, { path: '/api/old/mcp', headers: inOld }), [404, -32001])
+    assert.equal((await codeAt(port, { path: '/api/old/mcp' }))[0], 200)
+    assert.equal(await pid(port, { headers: session }), before)
+    stream.cut()
+  })
+
+  test('another token: the old one is refused at once, its calls are answered, and its sessions end', async (t) => {
+    const { gateway, port } = await opened(t, config({ default: { a } }, { token: 'first token' }), drained)
+    const hello = await send(port, {
+      headers: bearer('first token'),
+      body: message('initialize', 0, { protocolVersion: '2025-11-25' }),
+    })
+    assert.equal(hello.status, 401, 'a token has no spaces')
+    await gateway.reload(config({ default: { a } }, { token: 'first-token' }))
+    const first = bearer('first-token')
+    const { headers } = await send(port, {
+      headers: first,
+      body: message('initialize', 0, { protocolVersion: '2025-11-25' }),
+    })
+    const session = { 'mcp-session-id': String(headers['mcp-session-id']) }
+    const running = send(port, {
+      headers: { ...first, ...session },
+      body: message('tools/call', 9, {
+        name: 'a__slow',
+        arguments: { steps: 3, everyMs: 100 },
+        _meta: { progressToken: 1 },
+      }),
+    })
+    const process = await pid(port, { headers: { ...first, ...session } })
+    await gateway.reload(config({ default: { a } }, { token: 'second-token' }))
+    const second = bearer('second-token')
+    assert.equal((await codeAt(port, { headers: { ...first, ...session } }))[0], 401)
+    assert.equal((await codeAt(port, { headers: second }))[0], 200)
+    assert.match((await running).body, /\\"at\\":4/)
+    for (;;) {
+      const [status] = await codeAt(port, { headers: { ...second, ...session } })
+      if (status === 404) break
+    }
+    assert.equal(await pid(port, { headers: second }), process, 'no server was started anew')
+  })
+
+  test('rules of CORS and allowed hosts hold from now on', async (t) => {
+    const page = { origin: 'https://page.example' }
+    const { gateway, port } = await opened(t, config({ default: { a } }))
+    assert.equal((await codeAt(port, { headers: page }))[0], 403)
+    assert.equal((await codeAt(port, { headers: { host: 'proxy.example' } }))[0], 403)
+    const rules = { cors: { origins: [page.origin] }, allowedHosts: ['proxy.example'] }
+    await gateway.reload(config({ default: { a } }, rules))
+    const answer = await send(port, { headers: page, body: message('ping', 1) })
+    assert.equal(answer.headers['access-control-allow-origin'], page.origin)
+    assert.equal((await codeAt(port, { headers: { host: 'proxy.example' } }))[0], 200)
+  })
+
+  test('a front that would be open to the network changes nothing', async (t) => {
+    const open = config({ default: { a } }, { host: '0.0.0.0', token: 'token-token' })
+    const { gateway, port } = await opened(t, open)
+    await assert.rejects(gateway.reload(config({ default: { b } }, { host: '0.0.0.0' })), ConfigError)
+    const headers = { authorization: 'Bearer token-token' }
+    assert.equal((await codeAt(port, {}))[0], 401)
+    await pid(port, { headers })
+  })
+
+  test('what needs a restart is named', async (t) => {
+    const { gateway, port, log } = await opened(t, config({ default: { a } }))
+    await gateway.reload(config({ default: { a } }, { port: 1, host: '::1' }))
+    const warnings = log.filter(({ level }) => level === 'warn').map((record) => record.message)
+    assert.deepEqual(
+      warnings.map((text) => /server\.\w+/.exec(text)?.[0]),
+      ['server.host', 'server.port'],
+    )
+    assert.equal((await codeAt(port, {}))[0], 200)
+  })
+
+  test('an answer that waits in a session of the old transport comes all the same', async (t) => {
+    const { gateway, port } = await opened(t, config({ default: { a }, old: { a } }))
+    const events = new EventReader(await open(port, { path: '/api/old/sse', method: 'GET' }))
+    await until(() => events.all.length > 0)
+    const path = events.all[0]?.data ?? ''
+    const body = callBody('a__slow', { steps: 2, everyMs: 100 }, 'x')
+    assert.equal((await read(await open(port, { path, body }))).status, 202)
+    await gateway.reload(config({ default: { a } }))
+    assert.match((await events.next())?.data ?? '', /endpoint|message/)
+    await until(() => events.all.some(({ data }) => data?.includes('\\"at\\":3')))
+    assert.equal((await codeAt(port, { path }))[0], 404)
+  })
+})
