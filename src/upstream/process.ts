@@ -1,5 +1,6 @@
 // One child process that speaks MCP on its stdin and stdout.
 
+import type { Readable } from 'node:stream'
 import { NdjsonConnection, type NdjsonOptions } from '../transports/ndjson.js'
 import type { DialEnd, Dialed } from './dial.js'
 import { spawnSpec } from './environment.js'
@@ -29,12 +30,14 @@ export interface ProcessSurroundings {
 export class ServerProcess implements Dialed {
   readonly connection: NdjsonConnection
   readonly ended: Promise<DialEnd>
+  readonly #service: string
   readonly #child: Child
   readonly #around: ProcessSurroundings
   #gone = false
   #stopping: Promise<void> | undefined
 
   constructor(config: StdioServerConfig, around: ProcessSurroundings) {
+    this.#service = config.name
     this.#around = around
     this.#child = around.runtime.spawn(spawnSpec(config, around.runtime.env))
     new StderrLog(config.name, around.runtime, around.log).drain(this.#child.stderr)
@@ -58,7 +61,9 @@ export class ServerProcess implements Dialed {
     this.#child.signal('SIGTERM')
     if (await this.#goneWithin(termWaitMs)) return
     this.#child.signal('SIGKILL')
-    await this.ended
+    if (await this.#goneWithin(termWaitMs)) return
+    const message = `process ${this.pid} does not end, not even by SIGKILL: the system holds it`
+    this.#around.log({ level: 'error', service: this.#service, message })
   }
 
   async #goneWithin(waitMs: number): Promise<boolean> {
@@ -66,33 +71,50 @@ export class ServerProcess implements Dialed {
     return this.#gone
   }
 
-  /** A grandchild may hold stdout open for ever, so what is still to be read gets a short time only. */
+  /**
+   * The last answer and the last words on stderr are read first.
+   *
+   * A grandchild may hold the streams open for ever, so this gets a short time only.
+   */
   async #exited(config: StdioServerConfig, exit: ChildExit): Promise<DialEnd> {
-    await this.#outputRead()
+    const { stdout, stderr } = this.#child
+    const { ladder, runtime } = this.#around
+    await within(Promise.all([closed(stdout), closed(stderr)]), ladder.outputWaitMs, runtime)
     this.#gone = true
-    this.#child.stdout.destroy()
-    this.#child.stderr.destroy()
+    stdout.destroy()
+    stderr.destroy()
     return describeExit(config, exit)
   }
+}
 
-  async #outputRead(): Promise<void> {
-    const { stdout } = this.#child
-    if (stdout.destroyed || stdout.readableEnded) return
-    const closed = new Promise<void>((resolve) => {
-      stdout.once('close', resolve)
-    })
-    await within(closed, this.#around.ladder.outputWaitMs, this.#around.runtime)
-  }
+/** Resolves when everything was read of a stream, or it has failed. */
+async function closed(stream: Readable): Promise<void> {
+  if (stream.closed || stream.destroyed) return
+  await new Promise<void>((resolve) => {
+    stream.once('close', resolve)
+  })
+}
+
+/** What to do about an error of a start, by its code. */
+const remedies: Readonly<Record<string, (cwd: string) => string>> = {
+  ENOENT: (cwd) => `is the command installed, and does ${cwd} exist?`,
+  EACCES: (cwd) => `is it a program that may be executed, and may ${cwd} be entered?`,
+  ENOTDIR: (cwd) => `is ${cwd} a folder?`,
+  ENOEXEC: () => 'is it a program for this machine, or a script with #! in its first line?',
+  E2BIG: () => 'its arguments and variables are longer than the system takes',
+  EMFILE: () => 'this process has no file descriptors left (ulimit -n)',
+  ENFILE: () => 'the system has no file descriptors left',
+  EAGAIN: () => 'the system allows no further process (ulimit -u)',
+  ENOMEM: () => 'the system has no memory left for it',
+  ERR_INVALID_ARG_VALUE: () => 'the command is empty, or it, an argument, a variable or cwd has a NUL in it',
 }
 
 function describeExit(config: StdioServerConfig, exit: ChildExit): DialEnd {
   const { name, command, cwd } = config
   if (exit.spawnError !== undefined) {
-    const hint = exit.spawnError === 'ENOENT' ? `; is the command installed, and does ${cwd} exist?` : ''
-    return {
-      reason: 'spawn-failed',
-      message: `'${name}' cannot be started: ${command}: ${exit.spawnError}${hint}`,
-    }
+    const remedy = remedies[exit.spawnError]?.(cwd)
+    const why = remedy === undefined ? exit.spawnError : `${exit.spawnError}; ${remedy}`
+    return { reason: 'spawn-failed', message: `'${name}' cannot be started: ${command}: ${why}` }
   }
   const how = exit.signal === undefined ? `with code ${exit.code}` : `by ${exit.signal}`
   return { reason: 'exited', message: `'${name}' exited ${how}` }

@@ -71,7 +71,8 @@ function started(child: ChildProcessWithoutNullStreams, groups: GroupWatch): Chi
 
 function exitOf(child: ChildProcessWithoutNullStreams): Promise<ChildExit> {
   return new Promise((resolve) => {
-    child.once('error', (error) => resolve({ code: undefined, signal: undefined, spawnError: codeOf(error) }))
+    // More than one may come, and one that nobody hears would end us.
+    child.on('error', (error) => resolve({ code: undefined, signal: undefined, spawnError: codeOf(error) }))
     child.once('exit', (code, signal) =>
       resolve({ code: code ?? undefined, signal: signal ?? undefined, spawnError: undefined }),
     )

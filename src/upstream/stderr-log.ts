@@ -26,9 +26,8 @@ export class StderrLog {
 
   drain(stream: Readable): void {
     stream.on('data', (chunk: Buffer) => this.#push(chunk))
-    stream.on('end', () => this.#endLine())
     // A broken stderr loses log lines and nothing else.
-    stream.on('error', () => this.#endLine())
+    for (const end of ['end', 'error', 'close']) stream.on(end, () => this.#end())
   }
 
   #push(chunk: Buffer): void {
@@ -47,6 +46,11 @@ export class StderrLog {
     const kept = part.subarray(0, room)
     this.#line.push(kept)
     this.#lineBytes += kept.length
+  }
+
+  #end(): void {
+    this.#endLine()
+    this.#reportDropped()
   }
 
   #endLine(): void {
@@ -70,12 +74,15 @@ export class StderrLog {
   }
 
   #startWindow(now: number): void {
-    if (this.#dropped > 0) {
-      const message = `${this.#dropped} lines of stderr were dropped`
-      this.#log({ level: 'warn', service: this.#service, message })
-    }
+    this.#reportDropped()
     this.#windowStart = now
     this.#inWindow = 0
+  }
+
+  #reportDropped(): void {
+    if (this.#dropped === 0) return
+    const message = `${this.#dropped} lines of stderr were dropped`
     this.#dropped = 0
+    this.#log({ level: 'warn', service: this.#service, message })
   }
 }

@@ -1,0 +1,221 @@
+// One child process: how its start can fail, and what is read of it at its end.
+
+import { strict as assert } from 'node:assert'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { after, describe, test } from 'node:test'
+import { resolveConfig, selectSchema } from '../../src/config.js'
+import { buildNotification } from '../../src/jsonrpc/build.js'
+import { limits } from '../../src/limits.js'
+import { realRuntime } from '../../src/runtime.js'
+import type { DialEnd } from '../../src/upstream/dial.js'
+import type { Child, ChildExit, LogRecord } from '../../src/upstream/host.js'
+import { ServerProcess } from '../../src/upstream/process.js'
+import type { StdioServerConfig } from '../../src/upstream/server-config.js'
+import { leftAfter, markName } from '../faults/support/marked.js'
+import { until } from '../integration/support/waiting.js'
+import { numRuns } from '../properties/runs.js'
+
+const skip = process.platform === 'win32'
+const folder = mkdtempSync(join(tmpdir(), 'mcps-process-'))
+const runtime = realRuntime()
+const plain = join(folder, 'plain')
+writeFileSync(plain, 'not executable')
+after(async () => {
+  await runtime.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Overrides = Partial<Pick<StdioServerConfig, 'command' | 'args' | 'cwd' | 'env'>>
+
+/** What a file cannot say stands here too: this is the last line before the system. */
+function configOf(overrides: Overrides): StdioServerConfig {
+  const from = { source: 'test', folder, env: process.env }
+  const [server] = selectSchema(
+    resolveConfig({ mcpServers: { s: { command: 'true' } } }, from),
+    'default',
+  ).servers
+  assert(server?.kind === 'stdio')
+  return { ...server, ...overrides }
+}
+
+interface Started {
+  readonly server: ServerProcess
+  readonly log: readonly LogRecord[]
+  /** Resolves when its connection has closed. */
+  readonly closed: Promise<unknown>
+  readonly lines: readonly string[]
+}
+
+interface Around {
+  readonly outputWaitMs?: number
+  readonly spawn?: () => Child
+}
+
+function started(overrides: Overrides, { outputWaitMs = 5000, spawn }: Around = {}): Started {
+  const log: LogRecord[] = []
+  const lines: string[] = []
+  const server = new ServerProcess(configOf(overrides), {
+    runtime: spawn === undefined ? runtime : { ...runtime, spawn },
+    log: (record) => log.push(record),
+    ladder: { stdinWaitMs: 100, termWaitMs: 100, outputWaitMs },
+    ndjson: { ...limits.upstream.ndjson, closeWaitMs: 20 },
+  })
+  const closed = new Promise((resolve) => {
+    server.connection.start({
+      message: (line) => lines.push(line.toString()),
+      oversize: () => undefined,
+      drained: () => undefined,
+      ended: () => void server.connection.close(),
+      closed: resolve,
+    })
+  })
+  return { server, log, closed, lines }
+}
+
+function shell(script: string, around?: Around): Started {
+  return started({ command: '/bin/sh', args: ['-c', script] }, around)
+}
+
+/** A child that does what a test says. */
+class ScriptedChild implements Child {
+  readonly pid = 4711
+  readonly stdin = new PassThrough()
+  readonly stdout = new PassThrough()
+  readonly stderr = new PassThrough()
+  readonly exited: Promise<ChildExit>
+  readonly signals: string[] = []
+  exit: (code: number) => void = () => undefined
+
+  constructor() {
+    this.exited = new Promise((resolve) => {
+      this.exit = (code) => resolve({ code, signal: undefined, spawnError: undefined })
+    })
+  }
+
+  signal(name: 'SIGTERM' | 'SIGKILL'): boolean {
+    this.signals.push(name)
+    return true
+  }
+}
+
+describe('a start that fails', { skip }, () => {
+  const cases: [title: string, overrides: Overrides, message: RegExp][] = [
+    ['no such command', { command: join(folder, 'nothing') }, /ENOENT; is the command installed/],
+    ['no such folder', { cwd: join(folder, 'nowhere') }, /ENOENT; .*nowhere exist/],
+    ['a file as folder', { cwd: plain }, /ENOTDIR; is .*plain a folder/],
+    ['a file that is no program', { command: plain }, /EACCES; is it a program/],
+    ['a folder as command', { command: folder }, /EACCES; is it a program/],
+    [
+      'an argument of 200 KB',
+      { args: ['x'.repeat(200_000)] },
+      /E2BIG; its arguments and variables are longer/,
+    ],
+    ['a variable of 200 KB', { env: { X: 'x'.repeat(200_000) } }, /E2BIG/],
+    ['a NUL in the command', { command: 'a\0b' }, /NUL/],
+    ['a NUL in an argument', { args: ['a\0b'] }, /NUL/],
+    ['a NUL in a variable', { env: { X: 'a\0b' } }, /NUL/],
+    ['a NUL in the folder', { cwd: 'a\0b' }, /NUL/],
+    ['an empty command', { command: '' }, /the command is empty/],
+  ]
+  for (const [title, overrides, message] of cases) {
+    test(`${title}: an end that says so`, async () => {
+      const { server, closed } = started(overrides)
+      await server.connection.send(buildNotification('ping'))
+      const end = await server.ended
+      assert.equal(end.reason, 'spawn-failed')
+      assert.match(end.message, /^'s' cannot be started: /)
+      assert.match(end.message, message)
+      assert.equal(server.pid, undefined)
+      await server.stop()
+      await server.connection.close()
+      await closed
+    })
+  }
+})
+
+describe('the end of a process', { skip }, () => {
+  const ended = (code: number): DialEnd => ({ reason: 'exited', message: `'s' exited with code ${code}` })
+
+  test('its last words on stderr are logged, though it has closed stdout before', async () => {
+    const child = new ScriptedChild()
+    const { server, log } = started({}, { spawn: () => child })
+    child.stdout.end()
+    child.exit(7)
+    await new Promise((resolve) => setImmediate(resolve))
+    child.stderr.end('words\nlast words')
+    assert.deepEqual(await server.ended, ended(7))
+    assert.deepEqual(
+      log.map(({ message }) => message),
+      ['words', 'last words'],
+    )
+  })
+
+  test('its last answer is read', async () => {
+    for (let run = 0; run < numRuns(10); run++) {
+      const { server, lines } = shell(`echo '{"id":1}'; exit 0`)
+      assert.deepEqual(await server.ended, ended(0))
+      assert.deepEqual(lines, ['{"id":1}'])
+    }
+  })
+
+  test('a child of it that holds the streams does not hold it', async () => {
+    for (const leaves of ['', 'setsid ']) {
+      const { server, closed, log } = shell(`${leaves}sleep 30 & echo $! >&2; exit 0`, { outputWaitMs: 250 })
+      const startedAt = performance.now()
+      assert.deepEqual(await server.ended, ended(0))
+      assert(performance.now() - startedAt < 10_000)
+      await closed
+      const child = Number(log[0]?.message)
+      assert(child > 0)
+      if (leaves !== '') process.kill(child, 'SIGKILL')
+    }
+  })
+
+  test('lines of a flood on stderr are counted, the last ones too', async () => {
+    const { server, log } = shell('i=0; while [ $i -lt 150 ]; do echo $i >&2; i=$((i+1)); done')
+    assert.deepEqual(await server.ended, ended(0))
+    assert.equal(log.length, 101)
+    assert.deepEqual(log.at(-1), { level: 'warn', service: 's', message: '50 lines of stderr were dropped' })
+  })
+
+  test('one that closes its stdin at once, or its stdout, ends nobody else', async () => {
+    const body = buildNotification('x', JSON.stringify({ filler: 'y'.repeat(100_000) }))
+    for (let run = 0; run < numRuns(50); run++) {
+      const { server, closed } = shell(
+        run % 2 === 0 ? 'exec 0<&-; sleep 0.01' : 'exec >&-; exec 0<&-; exit 3',
+      )
+      void server.connection.send(body)
+      void server.connection.send(body)
+      const { reason } = await server.ended
+      assert.equal(reason, 'exited')
+      await closed
+    }
+  })
+
+  test('a stop ends a tree that ignores everything but SIGKILL, in time', async () => {
+    for (let run = 0; run < numRuns(10); run++) {
+      const mark = `stop-${process.pid}-${run}`
+      const deep = "trap '' TERM HUP; echo deep >&2; sleep 60 >/dev/null 2>&1; :"
+      const script = `trap '' TERM HUP; (trap '' TERM; (${deep}); :) & wait; :`
+      const { server, log } = started({ command: '/bin/sh', args: ['-c', script], env: { [markName]: mark } })
+      await until(() => log.length > 0)
+      const startedAt = performance.now()
+      await server.stop()
+      const tookMs = performance.now() - startedAt
+      assert(tookMs > 150 && tookMs < 5000, `${Math.round(tookMs)} ms`)
+      assert.deepEqual(await server.ended, { reason: 'exited', message: "'s' exited by SIGKILL" })
+      assert.deepEqual(await leftAfter(mark, 1000), [])
+    }
+  })
+
+  test('one that the system does not end is left after a while, and that is logged', async () => {
+    const child = new ScriptedChild()
+    const { server, log } = started({}, { spawn: () => child })
+    await server.stop()
+    assert.deepEqual(child.signals, ['SIGTERM', 'SIGKILL'])
+    assert.match(log.at(-1)?.message ?? '', /process 4711 does not end/)
+  })
+})
