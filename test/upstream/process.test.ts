@@ -136,9 +136,9 @@ describe('a start that fails', { skip }, () => {
   }
 })
 
-describe('the end of a process', { skip }, () => {
-  const ended = (code: number): DialEnd => ({ reason: 'exited', message: `'s' exited with code ${code}` })
+const ended = (code: number): DialEnd => ({ reason: 'exited', message: `'s' exited with code ${code}` })
 
+describe('the end of a process', { skip }, () => {
   test('its last words on stderr are logged, though it has closed stdout before', async () => {
     const child = new ScriptedChild()
     const { server, log } = started({}, { spawn: () => child })
