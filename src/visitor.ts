@@ -12,6 +12,7 @@ import type { Upstream } from './upstream/upstream.js'
 const ignore = (): void => {}
 
 const visitor: ClientPort = {
+  asksNothing: true,
   profile: { revision: latestHandshake, capabilities: noCapabilities },
   ask: () => false,
   withdraw: ignore,

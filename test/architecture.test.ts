@@ -68,7 +68,15 @@ const layers: readonly Layer[] = [
       'src/cli/say.ts',
     ],
     types: ['src/upstream/host.ts'],
-    modules: ['node:fs/promises', 'node:os', 'node:path', 'node:process', 'node:url'],
+    modules: [
+      'node:fs/promises',
+      'node:http',
+      'node:https',
+      'node:net',
+      'node:os',
+      'node:path',
+      'node:process',
+    ],
   },
   {
     files: ['src/cli.ts', 'src/cli/'],
@@ -290,7 +298,10 @@ const confined: readonly Confined[] = [
     what: 'connections are written to by their peer only, so an answer leaves where its request came',
     among: 'bare',
     pattern: /\bconnection\.send\(/,
-    places: { 'src/jsonrpc/peer.ts': 'the one sender' },
+    places: {
+      'src/jsonrpc/peer.ts': 'the one sender',
+      'src/replay/remote-server.ts': 'a client of its own, which is no part of a proxy',
+    },
   },
   {
     what: 'every connection has one peer, made by its one owner',

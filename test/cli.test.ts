@@ -7,10 +7,10 @@ import { after, describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { parseArguments } from '../src/cli/args.js'
-import type { ReplayCommand } from '../src/cli/args.js'
 import { stdioBanner } from '../src/cli/banner.js'
 import { helpText } from '../src/cli/help.js'
 import { options, spellingsOf } from '../src/cli/options.js'
+import type { ReplayCommand } from '../src/cli/replay-options.js'
 import { replyToFailure } from '../src/cli/reply.js'
 import { ConfigError, resolveConfig, selectSchema } from '../src/config.js'
 import { noPaint } from '../src/log.js'
@@ -39,6 +39,8 @@ describe('the command line', () => {
     files: ['a.jsonl'],
     command: [],
     url: undefined,
+    http: false,
+    headers: {},
     verbose: false,
     timeoutMs: 30_000,
   }
@@ -67,6 +69,11 @@ describe('the command line', () => {
     ['--check --http', check],
     ['replay a.jsonl -- node s.js --flag', { ...replay, command: ['node', 's.js', '--flag'] }],
     ['replay a.jsonl --url http://h', { ...replay, url: 'http://h' }],
+    ['replay a.jsonl --http', { ...replay, http: true }],
+    [
+      'replay a.jsonl --url http://h --header A:1 --header=X-B:c:d',
+      { ...replay, url: 'http://h', headers: { A: '1', 'X-B': 'c:d' } },
+    ],
     ['replay --verbose 007 b -- x', { ...replay, files: ['007', 'b'], command: ['x'], verbose: true }],
     [
       'replay a.jsonl --timeout 5 -- x --timeout 6',
@@ -124,6 +131,10 @@ describe('the command line', () => {
     ['--stdio -- x', /only replay takes a command/, /replay FILE/],
     ['replay', /replay needs a file/, /replay FILE/],
     ['replay a --url http://h -- x', /not both/, /replay FILE/],
+    ['replay a --url h', /--url is "h"/, /https:/],
+    ['replay a --url http://h --http', /--http starts a server/, /choose one/],
+    ['replay a --header A:1 --header secret', /--header number 2 is no header field$/, /Name: value/],
+    ['--stdio --header A:1', /--header cannot be used with --stdio/, /^$/],
     ['--stdio --timeout 0', /--timeout is "0"/, /from 1 to 2147483647/],
     ['--stdio --timeout 2147483648', /--timeout is "2147483648"/, /from 1/],
     ['--stdio --timeout 5s', /--timeout is "5s"/, /milliseconds/],
@@ -165,6 +176,7 @@ describe('the help', () => {
   for (const part of [
     '--stdio --schema=workspace',
     'replay FILE.jsonl',
+    '--url URL [--header',
     '--url https://SERVICE.run.app/mcp',
     '$MCPS_PROXY_CONFIG',
     'Exit codes',

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
-import { after, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { describe, it } from 'node:test'
 import { createProxy } from '../src/index.js'
 import { openRecord } from '../src/record.js'
-import { type ReplayRequest, type Surroundings, replay } from '../src/replay/command.js'
 import { type Verdict, compareFrames } from '../src/replay/compare.js'
 import { type Finding, Expectations } from '../src/replay/expectations.js'
 import { readTree } from '../src/replay/json-tree.js'
@@ -18,53 +15,8 @@ import { TranscriptError } from '../src/replay/line.js'
 import { exactPattern, readPattern } from '../src/replay/pattern.js'
 import { differingTimes } from '../src/replay/times.js'
 import { type Transcript, parseTranscripts } from '../src/replay/transcript.js'
-import { realRuntime } from '../src/runtime.js'
 import { NdjsonConnection } from '../src/transports/ndjson.js'
-
-/** The compiled program: what `MCPS_PROXY_CLI` names, else the build beside this test. */
-const cli = process.env['MCPS_PROXY_CLI'] ?? fileURLToPath(new URL('../src/cli.js', import.meta.url))
-
-/** The root of the project, above `build/test` or `test`. */
-const root = [new URL('../../', import.meta.url), new URL('../', import.meta.url)]
-  .map((url) => fileURLToPath(url))
-  .find((path) => readdirSync(path).includes('spec-fixtures'))
-assert(root !== undefined, 'the fixtures are beside the build')
-const fixtures = join(root, 'spec-fixtures')
-const programs = join(root, 'test', 'programs')
-
-const folder = mkdtempSync(join(tmpdir(), 'mcps-replay-test-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
-
-let files = 0
-
-function fileOf(...lines: readonly string[]): string {
-  const file = join(folder, `${(files += 1)}.jsonl`)
-  writeFileSync(file, `${lines.join('\n')}\n`)
-  return file
-}
-
-interface Replayed {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-async function run(file: string | readonly string[], more: Partial<ReplayRequest> = {}): Promise<Replayed> {
-  let [out, err] = ['', '']
-  const around: Surroundings = {
-    self: [process.execPath, cli],
-    // No configuration of whoever runs the tests.
-    runtime: { ...realRuntime(), env: { ...process.env, HOME: folder } },
-    cwd: folder,
-    print: async (text) => void (out += text),
-    complain: async (text) => void (err += text),
-    progress: undefined,
-  }
-  const files = typeof file === 'string' ? [file] : file
-  const request = { files, command: [], url: undefined, verbose: false, timeoutMs: 20_000, ...more }
-  const code = await replay(request, around)
-  return { code, out, err }
-}
+import { cli, fileOf, fixtures, folder, programs, run } from './replay/support.js'
 
 const server = (name: string): string => JSON.stringify(['$node', join(programs, name)])
 
@@ -424,12 +376,6 @@ describe('a replay that fails', () => {
     const good = spawnSync(process.execPath, args('echo.mjs'), { encoding: 'utf8' })
     assert.deepEqual([good.status, good.stdout], [0, '1 passed, 0 failed (1 frames compared)\n'], good.stderr)
     assert.equal(spawnSync(process.execPath, args('junk.mjs')).status, 1)
-  })
-
-  it('does not know --url yet', async () => {
-    const { code, err } = await run([], { url: 'http://localhost/mcp' })
-    assert.equal(code, 2)
-    assert.match(err, /--url is not in this version/)
   })
 })
 

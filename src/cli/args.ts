@@ -3,9 +3,12 @@
 import type { LogLevel } from '../log.js'
 import { nearest } from '../nearest.js'
 import type { RemoteServer } from '../remote.js'
+import { millisecondsOf, timeoutMsMax } from './milliseconds.js'
 import { options, spelled } from './options.js'
 import type { Mode } from './options.js'
 import { mistakeInRemote, remoteOf } from './remote-options.js'
+import { mistakeInReplay, replayOf } from './replay-options.js'
+import type { ReplayCommand } from './replay-options.js'
 import type { ServeOptions } from './surroundings.js'
 import { readTokens, usage } from './tokens.js'
 import type { Tokens, Usage } from './tokens.js'
@@ -33,15 +36,6 @@ export interface CheckCommand {
   readonly schema: string | undefined
 }
 
-export interface ReplayCommand {
-  readonly kind: 'replay'
-  readonly files: string[]
-  readonly command: string[]
-  readonly url: string | undefined
-  readonly verbose: boolean
-  readonly timeoutMs: number
-}
-
 /** What one command line asks for. */
 export type Command =
   | StdioCommand
@@ -53,8 +47,6 @@ export type Command =
   | Usage
 
 const subCommands: readonly string[] = ['stdio', 'http', 'replay']
-const replayTimeoutMsDefault = 30_000
-const timeoutMsMax = 2_147_483_647
 const PORT_MAX = 65_535
 
 export function parseArguments(argv: readonly string[]): Command {
@@ -122,14 +114,6 @@ function unexpected(word: string): Usage {
   )
 }
 
-function mistakeInReplay({ words, rest, values }: Tokens): Usage | undefined {
-  const example = 'for example: mcps-proxy replay FILE.jsonl -- COMMAND'
-  const hasCommand = rest !== undefined && rest.length > 0
-  if (words.length < 2) return usage('replay needs a file', example)
-  if (hasCommand && values.has('url')) return usage('replay takes a command or --url, not both', example)
-  return undefined
-}
-
 function mistakeInValues(tokens: Tokens): Usage | undefined {
   const { values } = tokens
   const remote = mistakeInRemote(tokens)
@@ -148,11 +132,6 @@ function mistakeInValues(tokens: Tokens): Usage | undefined {
   if (values.has('verbose') && level !== undefined && level !== 'debug')
     return usage(`--verbose and --log-level ${level} cannot be used together`, 'choose one')
   return undefined
-}
-
-function millisecondsOf(text: string): number | undefined {
-  const ms = /^\d{1,10}$/.test(text) ? Number(text) : 0
-  return ms >= 1 && ms <= timeoutMsMax ? ms : undefined
 }
 
 function portOf(text: string): number | undefined {
@@ -210,16 +189,5 @@ function serveOptionsOf({ values }: Tokens): ServeOptions {
     timeoutMs: millisecondsOf(values.get('timeout') ?? ''),
     logLevel: values.has('verbose') ? 'debug' : logLevelOf(values.get('log-level')),
     silent: values.has('silent'),
-  }
-}
-
-function replayOf({ words, rest, values }: Tokens): ReplayCommand {
-  return {
-    kind: 'replay',
-    files: words.slice(1),
-    command: [...(rest ?? [])],
-    url: values.get('url'),
-    verbose: values.has('verbose'),
-    timeoutMs: millisecondsOf(values.get('timeout') ?? '') ?? replayTimeoutMsDefault,
   }
 }

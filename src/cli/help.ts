@@ -14,11 +14,14 @@ Usage
   ${program} --check [FILE]
   ${program} --url https://SERVICE.run.app/mcp
   ${program} replay FILE.jsonl... [-- COMMAND]
+  ${program} replay FILE.jsonl... --url URL [--header 'NAME: VALUE'...]
 
 Modes
   --stdio   Serves one schema to one client: one JSON-RPC message per line on stdin and stdout.
             Logs and everything else go to stderr. Only the servers of that schema are started.
-  replay    Replays recorded transcripts against a server and compares its answers.
+  replay    Replays transcripts against a server and compares its answers, frame by frame: against
+            the proxy itself, started for it (replay --http starts it with --http); against COMMAND;
+            or against the MCP server at URL, over Streamable HTTP or the older HTTP+SSE.
   --http    Serves every enabled schema to many clients; also what no mode at all means.
             POST /mcp is the schema "default", POST /api/NAME/mcp any other; GET / names all paths.
             Listens on this machine only. Any other --host needs a token (server.token in the
@@ -49,6 +52,7 @@ Examples
     -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
   echo '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' | ${program} --stdio --silent
   ${program} --check ./mcp.json
+  ${program} replay session.jsonl --url http://127.0.0.1:3095/mcp --header 'X-Key: …'
 
   In the configuration of a client:
   { "mcpServers": { "all": { "command": "${program}", "args": ["--stdio"] } } }

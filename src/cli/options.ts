@@ -7,8 +7,8 @@ export interface Option {
   readonly name: string
   /** Other spellings; one letter means a single dash. */
   readonly aliases: readonly string[]
-  /** A switch takes nothing; an optional value may be left out. */
-  readonly kind: 'switch' | 'value' | 'optional-value'
+  /** A switch takes nothing; an optional value may be left out; a list may be given more than once. */
+  readonly kind: 'switch' | 'value' | 'optional-value' | 'list'
   readonly modes: readonly Mode[]
   /** What the help calls its value. */
   readonly value: string
@@ -57,8 +57,12 @@ export const options: readonly Option[] = [
   }),
   option('help', 'Show this help', { aliases: ['h'] }),
   option('version', 'Show the version', { aliases: ['V'] }),
-  valued('url', 'URL', 'Serve this remote server on stdin and stdout', {
+  valued('url', 'URL', 'Serve this remote server on stdin and stdout; replay: its address', {
     modes: ['url', 'replay'],
+  }),
+  valued('header', "'NAME: VALUE'", 'Header field of every request; may be given again', {
+    kind: 'list',
+    modes: ['replay'],
   }),
   valued('auth', 'HOW', 'auto, google (send ID tokens) or none; only with --url', {
     modes: ['url'],
@@ -70,7 +74,7 @@ export const options: readonly Option[] = [
     modes: ['url'],
   }),
   option('http', 'Serve every enabled schema on HTTP; what no mode at all means', {
-    modes: ['http', 'check'],
+    modes: ['http', 'check', 'replay'],
   }),
   valued('port', 'N', 'TCP port (default: 3095); 0 takes a free one', { aliases: ['p'], modes: ['http'] }),
   valued('host', 'HOST', 'Address to listen on (default: 127.0.0.1)', { modes: ['http'] }),

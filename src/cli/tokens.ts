@@ -25,6 +25,8 @@ export interface Tokens {
   readonly kind: 'tokens'
   /** By the option's name; a switch and a value left out are empty. */
   readonly values: ReadonlyMap<string, string>
+  /** What was given for an option that may be given more than once. */
+  readonly lists: ReadonlyMap<string, readonly string[]>
   readonly words: readonly string[]
   /** What stands after `--`; undefined without one. */
   readonly rest: readonly string[] | undefined
@@ -48,10 +50,11 @@ export function readTokens(argv: readonly string[]): Tokens | Usage {
     boolean: spellingsOfKind(true),
     string: spellingsOfKind(false),
   })
+  const lists = readLists(parsed)
   const values = readValues(parsed)
   if (!(values instanceof Map)) return values
   const words = Array.isArray(parsed['_']) ? parsed['_'].map(String) : []
-  return { kind: 'tokens', values, words, rest: end === -1 ? undefined : argv.slice(end + 1) }
+  return { kind: 'tokens', values, lists, words, rest: end === -1 ? undefined : argv.slice(end + 1) }
 }
 
 /** A switch written with its value, or `mri` would take the next word for it. */
@@ -83,10 +86,15 @@ function readValues(parsed: Readonly<Record<string, unknown>>): Map<string, stri
     const [first] = given
     if (first === undefined) continue
     if (kind === 'switch') values.set(name, '')
-    else if (given.length > 1) return usage(`${spelled(name)} was given twice`, 'keep one')
-    else if (first === '' && kind === 'value')
+    else if (given.length > 1 && kind !== 'list') return usage(`${spelled(name)} was given twice`, 'keep one')
+    else if (first === '' && kind !== 'optional-value')
       return usage(`${spelled(name)} needs a value`, `${spelled(name)} ${value}`)
     else values.set(name, typeof first === 'string' ? first : '')
   }
   return values
+}
+
+function readLists(parsed: Readonly<Record<string, unknown>>): Map<string, string[]> {
+  const lists = options.filter(({ kind }) => kind === 'list')
+  return new Map(lists.map(({ name }) => [name, [parsed[name] ?? []].flat().map(String)]))
 }

@@ -40,6 +40,8 @@ export interface Asker {
 /** A client as the upstream layer sees it: what can be said to it. */
 export interface ClientPort {
   readonly profile: ClientProfile
+  /** It only makes servers start, so that nothing they say later can be about its business. */
+  readonly asksNothing?: true
   /** A server asks, during a call where that is known; false when this client cannot be asked that. */
   ask(frame: RequestFrame, asker: Asker, during: Call | undefined): boolean
   /** A server takes back what it asked. */

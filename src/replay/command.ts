@@ -3,12 +3,11 @@
 import process from 'node:process'
 import { say } from '../cli/say.js'
 import { type RealRuntime, realRuntime } from '../runtime.js'
+import { isReserved } from '../transports/http-client/session.js'
 import type { Runtime } from '../upstream/host.js'
-import { type LaunchOptions, prepareLaunch } from './launch.js'
 import { TranscriptError } from './line.js'
-import { type Tally, summary, transcriptReport } from './report.js'
-import { type Outcome, replayTranscript } from './run.js'
-import { ServerProcess } from './server-process.js'
+import { Replayer, type Result } from './replayer.js'
+import { type Tally, skipReport, summary, transcriptReport } from './report.js'
 import { type Transcript, readTranscripts } from './transcript.js'
 
 /** What the command line asks for. */
@@ -16,7 +15,12 @@ export interface ReplayRequest {
   readonly files: readonly string[]
   /** The server's command; empty lets each transcript say. */
   readonly command: readonly string[]
+  /** The server's address; undefined starts one. */
   readonly url: string | undefined
+  /** What is started speaks HTTP. */
+  readonly http: boolean
+  /** Of every request over HTTP. */
+  readonly headers: Readonly<Record<string, string>>
   /** Show every frame. */
   readonly verbose: boolean
   /** How long one frame may take to come. */
@@ -54,12 +58,10 @@ export async function replayCommand(request: ReplayRequest): Promise<number> {
 }
 
 export async function replay(request: ReplayRequest, around: Surroundings): Promise<number> {
-  if (request.url !== undefined) {
-    await around.complain('replay --url is not in this version; name a command after --\n')
-    return usageMistake
-  }
   const read = await Promise.all(request.files.map(readOrExplain))
   const problems = read.flatMap((each) => (typeof each === 'string' ? [each] : []))
+  const stray = Object.keys(request.headers).find(isReserved)
+  if (stray !== undefined) problems.push(`--header ${stray}: a replay writes this field itself`)
   if (problems.length > 0) {
     await around.complain(`${problems.join('\n')}\n`)
     return usageMistake
@@ -87,61 +89,40 @@ async function replayAll(
   request: ReplayRequest,
   around: Surroundings,
 ): Promise<Tally> {
-  let tally: Tally = { passed: 0, failed: 0, frames: 0, times: 0, early: 0 }
-  for (const [at, transcript] of transcripts.entries()) {
-    around.progress?.(`${at + 1}/${transcripts.length} ${transcript.name}`)
-    const outcome = await replayOne(transcript, request, around)
-    around.progress?.('')
-    tally = counted(tally, outcome)
-    const report = transcriptReport(transcript, outcome, request.verbose)
-    if (report !== '') await around.print(report)
+  let tally: Tally = { passed: 0, failed: 0, skipped: 0, frames: 0, times: 0, early: 0 }
+  const { self, cwd, runtime } = around
+  const replayer = new Replayer({ ...request, launch: { self, cwd, env: runtime.env }, runtime })
+  try {
+    for (const [at, transcript] of transcripts.entries()) {
+      around.progress?.(`${at + 1}/${transcripts.length} ${transcript.name}`)
+      const result = await replayer.replay(transcript)
+      around.progress?.('')
+      tally = counted(tally, result)
+      const report = reportOf(transcript, result, request.verbose)
+      if (report !== '') await around.print(report)
+    }
+  } finally {
+    await replayer.close()
   }
   return tally
 }
 
-async function replayOne(
-  transcript: Transcript,
-  { command, timeoutMs }: ReplayRequest,
-  { self, runtime, cwd }: Surroundings,
-): Promise<Outcome> {
-  const options: LaunchOptions = { command, self, env: runtime.env, cwd }
-  const launch = await prepareLaunch(transcript, options)
-  const server = new ServerProcess(launch.spec, runtime)
-  const release = killWithUs(server)
-  try {
-    return await replayTranscript(transcript, server, { runtime, timeoutMs })
-  } finally {
-    await server.stop()
-    release()
-    await launch.dispose()
-  }
+function reportOf(transcript: Transcript, result: Result, verbose: boolean): string {
+  if (result.kind === 'skipped') return skipReport(transcript, result.why)
+  return transcriptReport(transcript, result, verbose)
 }
 
-function counted(tally: Tally, { passed, events, times, early }: Outcome): Tally {
+function counted(tally: Tally, result: Result): Tally {
+  if (result.kind === 'skipped') return { ...tally, skipped: tally.skipped + 1 }
+  const { passed, events, times, early } = result
   return {
     passed: tally.passed + (passed ? 1 : 0),
     failed: tally.failed + (passed ? 0 : 1),
+    skipped: tally.skipped,
     frames: tally.frames + events.filter(({ kind }) => kind === 'equal' || kind === 'different').length,
     times: tally.times + times,
     early: tally.early + early,
   }
-}
-
-/** The server has a process group of its own, which no Ctrl-C reaches. */
-function killWithUs(server: ServerProcess): () => void {
-  const kill = (): void => server.kill()
-  process.once('exit', kill)
-  process.once('SIGINT', interrupted)
-  process.once('SIGTERM', interrupted)
-  return () => {
-    process.off('exit', kill)
-    process.off('SIGINT', interrupted)
-    process.off('SIGTERM', interrupted)
-  }
-}
-
-function interrupted(): never {
-  process.exit(130)
 }
 
 function realSurroundings(runtime: RealRuntime): Surroundings {

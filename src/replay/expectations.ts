@@ -61,6 +61,14 @@ export class Expectations {
     return findingOf(pending, came, known, false)
   }
 
+  /** The answer to this id will not come: what was expected, and is no more. */
+  drop(id: string): Expected | undefined {
+    const address = { kind: 'answer', id } as const
+    const pending = this.#pending.find((each) => sameAddress(each.address, address))
+    if (pending !== undefined) this.#remove(pending)
+    return pending?.step
+  }
+
   #message(came: Came, method: string, known: Knowledge): Finding {
     const waiting = this.#pending.filter(({ address }) => address.kind === 'message')
     let alike: Pending | undefined

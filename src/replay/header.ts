@@ -4,9 +4,16 @@ import { type JsonNode, type ObjectNode, child, textOf } from './json-tree.js'
 import { refuseUnknown } from './line.js'
 import { PatternError } from './pattern.js'
 
+/** What carries the messages. */
+export type Carrier = 'stdio' | 'http'
+
 export interface Header {
   /** Made by `--record`: values that the other end chooses anew are told by their places. */
   readonly recorded: boolean
+  /** What it has to be carried by; undefined where nothing in it depends on that. */
+  readonly transport: Carrier | undefined
+  /** Where a server that is started for it listens. */
+  readonly url: string | undefined
   /** A server of its own to start; undefined replays against the proxy. */
   readonly command: readonly string[] | undefined
   /** What the proxy is started with. */
@@ -20,7 +27,7 @@ export interface Header {
 const VERSION = '1'
 
 const KEYS: ReadonlySet<string> = new Set(
-  'mcps title recorded command args config env revision at'.split(' '),
+  'mcps title recorded transport url command args config env revision at'.split(' '),
 )
 
 /** @throws PatternError when it is not written as it must be */
@@ -36,11 +43,21 @@ export function readHeader(tree: JsonNode, bytes: Buffer): Header {
   const recorded = child(tree, 'recorded')
   return {
     recorded: recorded?.kind === 'boolean' && recorded.text === 'true',
+    transport: transportOf(tree),
+    url: textOf(child(tree, 'url')),
     command: commandOf(tree),
     args: texts(tree, 'args'),
     config: config && bytes.toString('utf8', config.start, config.end),
     env: environment(tree),
   }
+}
+
+function transportOf(tree: ObjectNode): Carrier | undefined {
+  const node = child(tree, 'transport')
+  const transport = textOf(node)
+  if (node === undefined) return undefined
+  if (transport === 'stdio' || transport === 'http') return transport
+  throw new PatternError('"transport" must be "stdio" or "http"')
 }
 
 /** One text describes how a recording was made; a list is a server to start. */

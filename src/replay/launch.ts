@@ -6,6 +6,8 @@ import { dirname, join, resolve } from 'node:path'
 import { programFolder } from '../folder.js'
 import type { SpawnSpec } from '../upstream/host.js'
 import type { Header } from './header.js'
+import { freePort } from './port.js'
+import { httpArguments, stdioArguments } from './proxy-arguments.js'
 import type { Transcript } from './transcript.js'
 
 /** What the person at the keyboard chose, and who we are. */
@@ -24,55 +26,72 @@ export interface Launch {
   dispose(): Promise<void>
 }
 
-export async function prepareLaunch({ header, file }: Transcript, options: LaunchOptions): Promise<Launch> {
-  const expand = expander(file)
-  const env = environment(header, options.env, expand)
-  const given = options.command.length > 0 ? options.command : header.command?.map(expand)
-  if (given !== undefined) return { spec: specOf(given, env, options.cwd), dispose: () => Promise.resolve() }
-  return proxyLaunch(header, env, options, expand)
+type Expand = (text: string) => string
+
+/** For a server on stdin and stdout. */
+export function prepareLaunch({ header, file }: Transcript, options: LaunchOptions): Promise<Launch> {
+  return launchOf(header, stdioArguments(header.args), options, expander(file))
 }
 
-async function proxyLaunch(
-  { args = ['--stdio'], config }: Header,
-  env: Readonly<Record<string, string>>,
-  { self, cwd }: LaunchOptions,
-  expand: (text: string) => string,
+/** For a server on a port that is free now. */
+export async function prepareHttpLaunch(
+  { header, file }: Transcript,
+  options: LaunchOptions,
+): Promise<Launch & { readonly url: URL }> {
+  const expand = expander(file, await freePort())
+  const { args, path } = httpArguments(header.args)
+  const url = new URL(expand(header.url ?? `http://127.0.0.1:$port${path}`))
+  return { ...(await launchOf(header, args, options, expand)), url }
+}
+
+async function launchOf(
+  header: Header,
+  args: readonly string[],
+  options: LaunchOptions,
+  expand: Expand,
 ): Promise<Launch> {
-  const command = [...self, ...withoutRecord(args.map(expand))]
-  if (config === undefined) return { spec: specOf(command, env, cwd), dispose: () => Promise.resolve() }
+  const { command, self, cwd } = options
+  const env = environment(header, options.env, expand)
+  const given = command.length > 0 ? command : header.command
+  if (given !== undefined) return { spec: specOf(given.map(expand), env, cwd), dispose: nothing }
+  const own = [...self, ...args.map(expand)]
+  if (header.config === undefined) return { spec: specOf(own, env, cwd), dispose: nothing }
   const folder = await mkdtemp(join(tmpdir(), 'mcps-replay-'))
   const path = join(folder, 'config.json')
-  const value: unknown = JSON.parse(config, (_key, each: unknown) =>
-    typeof each === 'string' ? expand(each) : each,
-  )
-  await writeFile(path, JSON.stringify(value), { mode: 0o600 })
+  await writeFile(path, expandedConfig(header.config, expand), { mode: 0o600 })
   return {
-    spec: specOf([...command, '--config', path], env, cwd),
+    spec: specOf([...own, '--config', path], env, cwd),
     dispose: () => rm(folder, { recursive: true, force: true }),
   }
 }
 
-/** `$node`, `$here` (the transcript's folder) and `$dist` (the compiled program's), so that a fixture runs anywhere. */
-function expander(file: string): (text: string) => string {
+/** What there is to remove where nothing was written. */
+function nothing(): Promise<void> {
+  return Promise.resolve()
+}
+
+function expandedConfig(config: string, expand: Expand): string {
+  const value: unknown = JSON.parse(config, (_key, each: unknown) =>
+    typeof each === 'string' ? expand(each) : each,
+  )
+  return JSON.stringify(value)
+}
+
+/** `$node`, `$here` (the transcript's folder), `$dist` (the compiled program's) and `$port`, so that a fixture runs anywhere. */
+function expander(file: string, port?: number): Expand {
   const values = new Map([
     ['$node', process.execPath],
     ['$here', dirname(resolve(file))],
     ['$dist', programFolder],
+    ...(port === undefined ? [] : [['$port', String(port)] as const]),
   ])
-  return (text) => text.replace(/\$(?:node|here|dist)\b/g, (name) => values.get(name) ?? name)
-}
-
-/** A replay of what was recorded does not record over it. */
-function withoutRecord(args: readonly string[]): string[] {
-  return args.filter(
-    (arg, at) => arg !== '--record' && !arg.startsWith('--record=') && args[at - 1] !== '--record',
-  )
+  return (text) => text.replace(/\$(?:node|here|dist|port)\b/g, (name) => values.get(name) ?? name)
 }
 
 function environment(
   header: Header,
   own: LaunchOptions['env'],
-  expand: (text: string) => string,
+  expand: Expand,
 ): Readonly<Record<string, string>> {
   const env: Record<string, string> = {}
   for (const [name, value] of Object.entries(own)) if (value !== undefined) env[name] = value

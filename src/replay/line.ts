@@ -19,6 +19,7 @@ export class TranscriptError extends Error {
 interface Framed {
   readonly line: number
   readonly connection: number
+  readonly schema: string | undefined
   readonly bytes: Buffer
   readonly isJson: boolean
   readonly lineEnd: string
@@ -35,7 +36,7 @@ export type Entry =
   | { readonly kind: 'exit'; readonly line: number; readonly connection: number; readonly code: number }
 
 const KEYS: ReadonlySet<string> = new Set(
-  't hop service conn dir frame text junk64 eol expect optional unordered exit comment'.split(' '),
+  't hop service schema conn dir frame text junk64 eol expect optional unordered exit comment'.split(' '),
 )
 
 /**
@@ -53,7 +54,7 @@ export function readEntry(tree: JsonNode, bytes: Buffer, line: number): Entry | 
   const connection = integer(tree, 'conn') ?? 1
   const code = integer(tree, 'exit')
   if (code !== undefined) return { kind: 'exit', line, connection, code }
-  return framed(tree, bytes, { line, connection })
+  return framed(tree, bytes, { line, connection, schema: textOf(child(tree, 'schema')) })
 }
 
 export function refuseUnknown({ members }: ObjectNode, known: ReadonlySet<string>): void {
@@ -62,7 +63,7 @@ export function refuseUnknown({ members }: ObjectNode, known: ReadonlySet<string
     throw new PatternError(`"${stray.name}" is not known; there is ${[...known].join(', ')}`)
 }
 
-function framed(tree: ObjectNode, bytes: Buffer, at: { line: number; connection: number }): Entry {
+function framed(tree: ObjectNode, bytes: Buffer, at: Pick<Framed, 'line' | 'connection' | 'schema'>): Entry {
   const frame = { ...at, ...payload(tree, bytes) }
   const direction = textOf(child(tree, 'dir'))
   if (direction === 'in') return { kind: 'in', ...frame }

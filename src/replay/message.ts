@@ -1,6 +1,6 @@
 // What a frame is to the other end: the answer to an id, a message with a method, or a batch.
 
-import { type JsonNode, child, textOf } from './json-tree.js'
+import { type JsonNode, child, readTree, textOf } from './json-tree.js'
 
 /** By what an expected frame and a received one find each other. */
 export type Address =
@@ -31,6 +31,11 @@ export function idOf(message: JsonNode): string {
   if (id?.kind === 'string') return JSON.stringify(id.text)
   if (id?.kind !== 'number') return NO_ID
   return Number.isSafeInteger(Number(id.text)) ? String(Number(id.text)) : id.text
+}
+
+/** The same text for an id as it is written. */
+export function idText(id: string): string {
+  return idOf(readTree(Buffer.from(`{"id":${id}}`)))
 }
 
 /** Whether two frames can only mean each other. */

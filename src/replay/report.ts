@@ -16,6 +16,7 @@ const FRAME_BYTES = 160
 export interface Tally {
   readonly passed: number
   readonly failed: number
+  readonly skipped: number
   readonly frames: number
   readonly times: number
   readonly early: number
@@ -30,13 +31,19 @@ export function transcriptReport({ file, name }: Transcript, outcome: Outcome, v
   return [`${outcome.passed ? 'pass' : 'FAIL'} ${escapeText(name)}`, ...lines, ...stderr, ''].join('\n')
 }
 
-export function summary({ passed, failed, frames, times, early }: Tally): string {
+/** Said of every transcript that is left out, so that nobody takes it for passed. */
+export function skipReport({ name }: Transcript, why: string): string {
+  return `skip ${escapeText(`${name}: ${why}`)}\n`
+}
+
+export function summary({ passed, failed, skipped, frames, times, early }: Tally): string {
   const accepted = [
     ...(times > 0 ? [`${times} accepted as time`] : []),
     ...(early > 0 ? [`${early} accepted in another order`] : []),
   ]
   const more = [`${frames} frames compared`, ...accepted].join(', ')
-  return `${passed} passed, ${failed} failed (${more})\n`
+  const left = skipped > 0 ? `, ${skipped} skipped` : ''
+  return `${passed} passed, ${failed} failed${left} (${more})\n`
 }
 
 function eventLines(file: string, event: Event): string[] {
@@ -52,10 +59,12 @@ function eventLines(file: string, event: Event): string[] {
         `  ${escapeText(file)}: ${nameOf(event.bytes)} was not expected`,
         `    came      ${whole(event.bytes)}`,
       ]
+    case 'failed':
+      return [`  ${escapeText(`${file}: a message did not get through: ${event.why}`)}`]
     case 'missing': {
       const expected = `    expected  ${whole(event.step.bytes)}`
       return [
-        `  ${place(file, event.step)}: ${nameOf(event.step.bytes)} did not come: ${event.why}`,
+        `  ${place(file, event.step)}: ${nameOf(event.step.bytes)} did not come: ${escapeText(event.why)}`,
         expected,
       ]
     }

@@ -10,7 +10,8 @@ import type { Runtime } from '../upstream/host.js'
 import type { Difference } from './compare.js'
 import { type Came, Expectations } from './expectations.js'
 import { readTree } from './json-tree.js'
-import type { ServerProcess } from './server-process.js'
+import { idText } from './message.js'
+import type { Server } from './server.js'
 import type { Exit, Expected, Sent, Transcript } from './transcript.js'
 
 /** What happened, in the order in which it happened. */
@@ -24,12 +25,15 @@ export type Event =
       readonly difference: Difference
     }
   | { readonly kind: 'unexpected'; readonly bytes: Buffer }
+  /** A message of ours did not get through. */
+  | { readonly kind: 'failed'; readonly why: string }
   /** `step` did not come. */
   | { readonly kind: 'missing'; readonly step: Expected; readonly why: string }
   | { readonly kind: 'exit'; readonly step: Exit; readonly problem: string | undefined }
 
 /** How a replay went. */
 export interface Outcome {
+  readonly kind: 'replayed'
   readonly events: readonly Event[]
   readonly passed: boolean
   /** Dates that were accepted although they differ. */
@@ -45,11 +49,9 @@ export interface ReplayOptions {
   readonly timeoutMs: number
 }
 
-const LF = Buffer.from('\n')
-
 export async function replayTranscript(
   transcript: Transcript,
-  server: ServerProcess,
+  server: Server,
   options: ReplayOptions,
 ): Promise<Outcome> {
   return new Replay(transcript, server, options).run()
@@ -58,14 +60,14 @@ export async function replayTranscript(
 /** Replays one transcript; lives for one run. */
 class Replay {
   readonly #transcript: Transcript
-  readonly #server: ServerProcess
+  readonly #server: Server
   readonly #options: ReplayOptions
   readonly #expectations: Expectations
   readonly #values = new Map<string, string>()
   readonly #events: Event[] = []
   #early = 0
 
-  constructor(transcript: Transcript, server: ServerProcess, options: ReplayOptions) {
+  constructor(transcript: Transcript, server: Server, options: ReplayOptions) {
     this.#transcript = transcript
     this.#server = server
     this.#options = options
@@ -80,7 +82,8 @@ class Replay {
     }
     const times = this.#events.reduce((sum, event) => sum + (event.kind === 'equal' ? event.times : 0), 0)
     const { stderr } = this.#server
-    return { events: this.#events, passed: !this.#events.some(isFailure), times, early: this.#early, stderr }
+    const passed = !this.#events.some(isFailure)
+    return { kind: 'replayed', events: this.#events, passed, times, early: this.#early, stderr }
   }
 
   /** Says and awaits everything; false when something did not come. */
@@ -100,26 +103,35 @@ class Replay {
       step !== undefined;
       step = this.#expectations.awaited(at)
     ) {
-      const why = await this.#receive(this.#options.timeoutMs)
-      if (why === undefined) continue
-      this.#events.push({ kind: 'missing', step, why })
+      const end = await this.#receive(this.#options.timeoutMs)
+      if (end === undefined) continue
+      this.#events.push({ kind: 'missing', step: end.step ?? step, why: end.why })
       return false
     }
     return true
   }
 
-  /** Takes the next frame; the reason when there is none. */
-  async #receive(timeoutMs: number): Promise<string | undefined> {
+  /** Takes the next frame; the reason when there is none, and which one it is that will not come. */
+  async #receive(timeoutMs: number): Promise<{ why: string; step?: Expected } | undefined> {
     const next = await this.#server.next(this.#options.runtime.now() + timeoutMs)
     switch (next.kind) {
-      case 'line':
+      case 'message':
         this.#take(next.bytes)
         return undefined
+      case 'failed':
+        return this.#failed(next.id, next.why)
       case 'ended':
-        return `the server ended its output${await this.#exitSoon()}`
+        return { why: await this.#server.endedWhy() }
       case 'too-late':
-        return `nothing came within ${timeoutMs} ms`
+        return { why: `nothing came within ${timeoutMs} ms` }
     }
+  }
+
+  #failed(id: string | undefined, why: string): { why: string; step: Expected } | undefined {
+    const step = id === undefined ? undefined : this.#expectations.drop(idText(id))
+    if (step !== undefined) return { why, step }
+    this.#events.push({ kind: 'failed', why })
+    return undefined
   }
 
   /** What comes after the last step is not expected, unless it is optional. */
@@ -150,16 +162,14 @@ class Replay {
       return value === undefined ? [] : [{ start, end, bytes: Buffer.from(value), why: 'chosen' }]
     })
     const bytes = edits.length === 0 ? step.bytes : splice(toLine(step.bytes), edits)
-    this.#server.send(
-      step.lineEnd === '\n' ? Buffer.concat([bytes, LF]) : Buffer.concat([bytes, Buffer.from(step.lineEnd)]),
-    )
+    this.#server.send(bytes, step.lineEnd)
     this.#events.push({ kind: 'sent', step, bytes })
   }
 
   /** The server ends by itself, while its input is still open. */
   async #exit(step: Exit): Promise<void> {
     await this.#listen(this.#options.timeoutMs)
-    const { code } = (await this.#exitWithin(EXIT_WAIT_MS)) ?? {}
+    const { code } = (await this.#server.exit(EXIT_WAIT_MS)) ?? {}
     const problem =
       code === step.code
         ? undefined
@@ -168,24 +178,9 @@ class Replay {
           : `the server exited with ${code}`
     this.#events.push({ kind: 'exit', step, problem })
   }
-
-  async #exitSoon(): Promise<string> {
-    const exit = await this.#exitWithin(EXIT_WAIT_MS)
-    if (exit === undefined) return ''
-    if (exit.spawnError !== undefined) return `: it could not be started (${exit.spawnError})`
-    return exit.code === undefined ? ` (${exit.signal ?? 'gone'})` : ` and exited with ${exit.code}`
-  }
-
-  #exitWithin(ms: number): Promise<Awaited<ServerProcess['exited']> | undefined> {
-    const late = new Promise<undefined>((resolve) => {
-      const timer = this.#options.runtime.setTimer(ms, () => resolve(undefined))
-      void this.#server.exited.then(() => timer.cancel())
-    })
-    return Promise.race([this.#server.exited, late])
-  }
 }
 
-/** How long the end of the output waits for the exit that explains it. */
+/** How long the exit may take that the end of the output announces. */
 const EXIT_WAIT_MS = 2000
 
 /** How long a server whose input has ended may still say something. */

@@ -1,7 +1,9 @@
-// The server that a transcript is replayed against: a child process on stdin and stdout.
+// A server that a transcript is replayed against: a child process on stdin and stdout.
 
 import { LineSplitter } from '../transports/line-splitter.js'
 import type { Child, ChildExit, Runtime, SpawnSpec, Timer } from '../upstream/host.js'
+import { Mailbox } from './mailbox.js'
+import type { Next, Server } from './server.js'
 
 /** Longer lines are not kept; no frame of a transcript comes near. */
 const LINE_BYTES_MAX = 256 * 1024 * 1024
@@ -13,23 +15,19 @@ const STDERR_LENGTH_MAX = 4000
 const STOP_WAIT_MS = 10_000
 const SIGNAL_WAIT_MS = 2000
 
-/** What comes next from a server. */
-export type Next =
-  | { readonly kind: 'line'; readonly bytes: Buffer }
-  | { readonly kind: 'ended' }
-  | { readonly kind: 'too-late' }
+/** How long the end of the output waits for the exit that explains it. */
+const EXIT_WAIT_MS = 2000
 
-export class ServerProcess {
+export class ServerProcess implements Server {
   readonly exited: Promise<ChildExit>
   readonly #child: Child
   readonly #runtime: Runtime
-  readonly #lines: Buffer[] = []
-  #ended = false
+  readonly #lines: Mailbox<Buffer>
   #stderr = ''
-  #wake: () => void = () => {}
 
   constructor(spec: SpawnSpec, runtime: Runtime) {
     this.#runtime = runtime
+    this.#lines = new Mailbox(runtime)
     this.#child = runtime.spawn(spec)
     this.exited = this.#child.exited
     this.#read()
@@ -41,33 +39,54 @@ export class ServerProcess {
     })
   }
 
-  /** The end of what it said on stderr. */
   get stderr(): string {
     return this.#stderr
   }
 
-  send(bytes: Uint8Array): void {
-    this.#child.stdin.write(bytes)
+  send(bytes: Buffer, lineEnd: string): void {
+    this.#child.stdin.write(Buffer.concat([bytes, Buffer.from(lineEnd)]))
   }
 
   closeInput(): void {
     this.#child.stdin.end()
   }
 
-  /** The next line without its line end, waited for until `deadline`. */
+  /** The next line, without its line end. */
   async next(deadline: number): Promise<Next> {
-    const isInTime = (await this.#wait(deadline)) || this.#lines.length > 0
-    const bytes = this.#lines.shift()
-    if (bytes !== undefined) return { kind: 'line', bytes }
-    return isInTime ? { kind: 'ended' } : { kind: 'too-late' }
+    const mail = await this.#lines.next(deadline)
+    return mail.kind === 'item' ? { kind: 'message', bytes: mail.item } : mail
+  }
+
+  async exit(ms: number): Promise<ChildExit | undefined> {
+    let timer: Timer | undefined
+    const late = new Promise<undefined>((resolve) => {
+      timer = this.#runtime.setTimer(ms, () => resolve(undefined))
+    })
+    const exit = await Promise.race([this.exited, late])
+    timer?.cancel()
+    return exit
+  }
+
+  async endedWhy(): Promise<string> {
+    const exit = await this.exit(EXIT_WAIT_MS)
+    const what = 'the server ended its output'
+    if (exit === undefined) return what
+    if (exit.spawnError !== undefined) return `${what}: it could not be started (${exit.spawnError})`
+    return exit.code === undefined
+      ? `${what} (${exit.signal ?? 'gone'})`
+      : `${what} and exited with ${exit.code}`
   }
 
   /** Ends it in order, then with force; its whole process group is gone afterwards. */
   async stop(): Promise<void> {
     this.closeInput()
-    if (await this.#exitsWithin(STOP_WAIT_MS)) return
+    if ((await this.exit(STOP_WAIT_MS)) === undefined) await this.terminate(SIGNAL_WAIT_MS)
+  }
+
+  /** Ends a server that does not look at its input. */
+  async terminate(waitMs: number = STOP_WAIT_MS): Promise<void> {
     this.#child.signal('SIGTERM')
-    if (await this.#exitsWithin(SIGNAL_WAIT_MS)) return
+    if ((await this.exit(waitMs)) !== undefined) return
     this.kill()
     await this.exited
   }
@@ -80,47 +99,21 @@ export class ServerProcess {
     const { stdout } = this.#child
     const splitter = new LineSplitter(
       {
-        line: (line) => this.#keep(line.at(-1) === 0x0d ? line.subarray(0, -1) : line),
-        oversize: (_id, bytes) => this.#keep(Buffer.from(`(a line of ${bytes} bytes)`)),
+        line: (line) => this.#lines.put(line.at(-1) === 0x0d ? line.subarray(0, -1) : line),
+        oversize: (_id, bytes) => this.#lines.put(Buffer.from(`(a line of ${bytes} bytes)`)),
       },
       LINE_BYTES_MAX,
     )
-    stdout.on('data', (chunk: Buffer) => splitter.push(chunk))
+    let ended = false
     const end = (): void => {
-      if (this.#ended) return
+      if (ended) return
+      ended = true
       splitter.end()
-      this.#ended = true
-      this.#wake()
+      this.#lines.end()
     }
+    stdout.on('data', (chunk: Buffer) => splitter.push(chunk))
     stdout.on('end', end)
     stdout.on('close', end)
     stdout.on('error', end)
-  }
-
-  #keep(line: Buffer): void {
-    this.#lines.push(line)
-    this.#wake()
-  }
-
-  /** Whether a line or the end is here before `deadline`. */
-  async #wait(deadline: number): Promise<boolean> {
-    if (this.#lines.length > 0 || this.#ended) return true
-    let timer: Timer | undefined
-    const isInTime = await new Promise<boolean>((resolve) => {
-      this.#wake = () => resolve(true)
-      timer = this.#runtime.setTimer(Math.max(0, deadline - this.#runtime.now()), () => resolve(false))
-    })
-    timer?.cancel()
-    return isInTime
-  }
-
-  async #exitsWithin(ms: number): Promise<boolean> {
-    let timer: Timer | undefined
-    const late = new Promise<boolean>((resolve) => {
-      timer = this.#runtime.setTimer(ms, () => resolve(false))
-    })
-    const isGone = await Promise.race([this.exited.then(() => true), late])
-    timer?.cancel()
-    return isGone
   }
 }

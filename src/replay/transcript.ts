@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { FrameError } from '../jsonrpc/errors.js'
 import { ChosenValues } from './chosen.js'
 import type { Mode } from './compare.js'
-import { type Header, readHeader } from './header.js'
+import { type Carrier, type Header, readHeader } from './header.js'
 import { child, readTree } from './json-tree.js'
 import { type Entry, TranscriptError, readEntry } from './line.js'
 import { type Fill, type Pattern, PatternError, exactPattern, readFills, readPattern } from './pattern.js'
@@ -49,6 +49,12 @@ export interface Transcript {
   readonly name: string
   readonly header: Header
   readonly steps: readonly Step[]
+  /** What it has to be carried by; undefined where nothing in it depends on that. */
+  readonly needs: Carrier | undefined
+  /** Why it needs that, in words. */
+  readonly why: string
+  /** The schema whose client it was, in a recording over HTTP that has more than one. */
+  readonly schema: string | undefined
 }
 
 /**
@@ -80,11 +86,10 @@ export function parseTranscripts(file: string, content: Buffer): Transcript[] {
   }
   const transcripts = parts.flatMap((part) => part.transcripts())
   if (transcripts.length === 0) throw new TranscriptError(file, undefined, 'there is nothing to replay in it')
-  return transcripts.map(({ header, steps }, at) => ({
+  return transcripts.map((transcript, at) => ({
+    ...transcript,
     file,
     name: transcripts.length === 1 ? file : `${file}#${at + 1}`,
-    header,
-    steps,
   }))
 }
 
@@ -133,14 +138,28 @@ class Part {
     client.add(entry)
   }
 
-  transcripts(): { header: Header; steps: readonly Step[] }[] {
-    return [...this.#connections.values()].map(({ steps }) => ({ header: this.#header, steps }))
+  transcripts(): Omit<Transcript, 'file' | 'name'>[] {
+    const header = this.#header
+    return [...this.#connections.values()].map(({ steps, schema }) => ({
+      header,
+      steps,
+      schema,
+      ...needOf(header, steps),
+    }))
   }
+}
+
+function needOf({ transport }: Header, steps: readonly Step[]): Pick<Transcript, 'needs' | 'why'> {
+  if (transport !== undefined) return { needs: transport, why: 'its header says so' }
+  const exit = steps.find(({ kind }) => kind === 'exit')
+  if (exit === undefined) return { needs: undefined, why: '' }
+  return { needs: 'stdio', why: `line ${exit.line} expects the process to end` }
 }
 
 /** One client of a transcript, and the names that its values have so far. */
 class Client {
   readonly steps: Step[] = []
+  schema: string | undefined
   readonly #recorded: boolean
   readonly #names = new Set<string>()
 
@@ -149,6 +168,7 @@ class Client {
   }
 
   add(entry: Entry): void {
+    if (entry.kind !== 'exit') this.schema ??= entry.schema
     this.steps.push(this.#step(entry))
   }
 

@@ -2,7 +2,8 @@
 //
 // MCP 2025-03-26, Transports, backwards compatibility: POST an `initialize`; where
 // that is refused with 400, 404 or 405 and not in JSON-RPC, the address may be
-// that of an older server, which answers a GET with an event stream.
+// that of an older server, which answers a GET with an event stream. Whoever takes
+// no POST at all (405) may say so in JSON-RPC.
 
 import type { Connection, Sink } from '../jsonrpc/connection.js'
 import type { TransportError } from '../jsonrpc/errors.js'
@@ -74,10 +75,11 @@ export class AutoHttpConnection implements Connection {
   }
 
   #failed(id: RequestId | undefined, error: TransportError): void {
-    const isRefusal = error.code === 'TRANSPORT_STATUS' && error.details?.['body'] !== undefined
+    const { body, status } = error.details ?? {}
+    const isRefusal = error.code === 'TRANSPORT_STATUS' && (body !== undefined || status === 405)
     const first = this.#first
     this.#settle()
-    if (first === undefined || !isRefusal || !refusals.includes(error.details?.['status']))
+    if (first === undefined || !isRefusal || !refusals.includes(status))
       return this.#sink?.failed?.(id, error)
     this.#refusal = { id, error }
     this.#tryOlder(first)

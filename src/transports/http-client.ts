@@ -35,9 +35,9 @@ export class HttpClientConnection implements Connection, PostOwner {
   #forgotten = false
   #closing: Promise<void> | undefined
 
-  constructor(target: HttpTarget, agent: HttpAgent) {
+  constructor(target: HttpTarget, agent: HttpAgent, session: HttpSession = new HttpSession(target, agent)) {
     this.#target = target
-    this.#session = new HttpSession(target, agent)
+    this.#session = session
     this.#departures = new Departures(target.limits.backlogBytesHigh, () => this.#arrivals.drained())
     this.#standalone = new StandaloneStream(this.#session, {
       isReading: () => this.#reading,

@@ -36,9 +36,9 @@ export class SseClientConnection implements Connection, PostOwner {
   #held: HttpPost[] | undefined = []
   #reading = true
 
-  constructor(target: HttpTarget, agent: HttpAgent) {
+  constructor(target: HttpTarget, agent: HttpAgent, session: HttpSession = new HttpSession(target, agent)) {
     this.#target = target
-    this.#session = new HttpSession(target, agent)
+    this.#session = session
     this.#departures = new Departures(target.limits.backlogBytesHigh, () => this.#arrivals.drained())
     // To listen is to read.
     this.#attempts = new Attempts({ ...target, retryDelayMs: target.reconnectMs, isRead: () => true }, '')

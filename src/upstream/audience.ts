@@ -32,7 +32,7 @@ export class Audience {
 
   /** Forgets a client and gives the resources that nobody follows any more. */
   remove(client: ClientPort): string[] {
-    this.#mixed = this.#clients.delete(client) || this.#mixed
+    if (this.#clients.delete(client) && client.asksNothing !== true) this.#mixed = true
     this.#levels.delete(client)
     return [...this.#followers.keys()].filter((uri) => this.unfollow(client, uri))
   }

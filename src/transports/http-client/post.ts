@@ -30,7 +30,8 @@ export interface PostOwner {
   ended(post: HttpPost): void
 }
 
-const ACCEPT = 'application/json, text/event-stream'
+/** What an answer to a POST may be. */
+export const ACCEPT = 'application/json, text/event-stream'
 
 /** How servers say with a 400 that they do not know the session, for which the protocol has 404. */
 const unknownSession = /no valid session|session (?:not found|expired)|invalid session|unknown session/i

@@ -34,6 +34,11 @@ const reserved: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ])
 
+/** Whether a header field is none of the configuration's. */
+export function isReserved(name: string): boolean {
+  return reserved.has(name.toLowerCase())
+}
+
 /** Visible ASCII (MCP 2025-06-18, Transports: session management). */
 const sessionId = /^[\x21-\x7e]{1,1024}$/
 
@@ -127,7 +132,7 @@ export class HttpSession {
 
 function fixedHeaders({ url, headers }: HttpTarget): string[] {
   const fixed = ['Host', url.host, 'Accept-Encoding', 'identity']
-  const own = Object.entries(headers).filter(([name]) => !reserved.has(name.toLowerCase()))
+  const own = Object.entries(headers).filter(([name]) => !isReserved(name))
   const has = (name: string): boolean => own.some(([key]) => key.toLowerCase() === name)
   if (!has('user-agent')) fixed.push('User-Agent', 'mcps-proxy')
   if (url.username !== '' && !has('authorization')) fixed.push('Authorization', basic(url))

@@ -1,0 +1,54 @@
+// What comes from the other end, in its order, for one reader that waits for it.
+
+import type { Runtime } from '../upstream/host.js'
+
+/** A transcript is far shorter; whoever says more than that without being read is not listened to any more. */
+const ITEMS_MAX = 100_000
+
+export type Mail<T> =
+  { readonly kind: 'item'; readonly item: T } | { readonly kind: 'ended' } | { readonly kind: 'too-late' }
+
+/** Holds what nobody has taken yet. */
+export class Mailbox<T> {
+  readonly #runtime: Runtime
+  readonly #items: T[] = []
+  #ended = false
+  #wake: () => void = () => {}
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+  }
+
+  put(item: T): void {
+    if (this.#ended) return
+    if (this.#items.length < ITEMS_MAX) this.#items.push(item)
+    else this.#ended = true
+    this.#wake()
+  }
+
+  /** Nothing more will come; what is here can still be taken. */
+  end(): void {
+    this.#ended = true
+    this.#wake()
+  }
+
+  /** The next item, waited for until `deadline`. */
+  async next(deadline: number): Promise<Mail<T>> {
+    if (this.#items.length === 0 && !this.#ended) await this.#arrival(deadline)
+    const item = this.#items.shift()
+    if (item !== undefined) return { kind: 'item', item }
+    return { kind: this.#ended ? 'ended' : 'too-late' }
+  }
+
+  async #arrival(deadline: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const delayMs = Math.max(0, deadline - this.#runtime.now())
+      const timer = this.#runtime.setTimer(delayMs, resolve)
+      this.#wake = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
+    this.#wake = () => {}
+  }
+}

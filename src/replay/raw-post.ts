@@ -1,0 +1,83 @@
+// Bytes that no transport of ours would send, posted in the session of one that does.
+//
+// What comes back is taken for a message wherever it is one, whatever the status:
+// a server says in JSON-RPC why it refuses a body.
+
+import type { IncomingMessage } from 'node:http'
+import { type Line, joinLine } from '../jsonrpc/line.js'
+import { isAnswer } from '../jsonrpc/peek.js'
+import { isCompressed, mediaType, readEvents, readLine } from '../transports/http-client/body.js'
+import { refused, unreachable } from '../transports/http-client/failure.js'
+import { ACCEPT } from '../transports/http-client/post.js'
+import type { HttpSession } from '../transports/http-client/session.js'
+import { readTree } from './json-tree.js'
+import { addressOf } from './message.js'
+import type { Next } from './server.js'
+
+type Put = (next: Next) => void
+
+/** Posts a body; `isBatch` says that its answers belong together, also when they come one by one. */
+export function postRaw(body: Line, isBatch: boolean, session: HttpSession, put: Put): void {
+  const { target, url } = session
+  const fail = (why: string): void => put({ kind: 'failed', id: undefined, why })
+  session.ask(
+    { method: 'POST', url, accept: ACCEPT, body },
+    {
+      responded: (response) => {
+        session.learn(response, false)
+        if (isCompressed(response)) fail('its answer is compressed, which was not asked for')
+        else if (mediaType(response) === 'text/event-stream') takeEvents(response, isBatch, session, put)
+        else takeBody(response, session, put, fail)
+      },
+      troubled: (trouble) => fail(unreachable(target, trouble).message),
+    },
+  )
+}
+
+function takeBody(
+  response: IncomingMessage,
+  { target }: HttpSession,
+  put: Put,
+  fail: (why: string) => void,
+): void {
+  const status = response.statusCode ?? 0
+  const { answerBytesMax, excerptBytesMax } = target.limits
+  readLine(response, answerBytesMax, (line, why) => {
+    if (line === undefined) return fail(`its answer (HTTP ${status}) was ${why ?? 'cut'}`)
+    if (line.length === 0 && status < 300) return
+    if (isSaid(line)) return put({ kind: 'message', bytes: line })
+    fail(refused(target, { status, body: line.toString('utf8', 0, excerptBytesMax) }).message)
+  })
+}
+
+function takeEvents(response: IncomingMessage, isBatch: boolean, { target }: HttpSession, put: Put): void {
+  const answers: Line[] = []
+  const event = (type: string, data: Line): void => {
+    if (type !== 'message') return
+    if (isBatch && isAnswer(data)) answers.push(data)
+    else put({ kind: 'message', bytes: data })
+  }
+  readEvents(response, target.limits.sse, { event, oversize: ignore }, () => {
+    if (answers.length > 0) put({ kind: 'message', bytes: together(answers) })
+  })
+}
+
+function ignore(): void {}
+
+/** The answers as one batch, as they would have come in a body of JSON. */
+function together(answers: readonly Line[]): Line {
+  const parts = answers.flatMap((answer, at) => [Buffer.from(at === 0 ? '[' : ','), answer])
+  const all = [...parts, Buffer.from(']')]
+  return joinLine(
+    all,
+    all.reduce((sum, { length }) => sum + length, 0),
+  )
+}
+
+function isSaid(line: Line): boolean {
+  try {
+    return addressOf(readTree(line)).kind !== 'value'
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,116 @@
+// Each transcript against its server: what is started for it, reached for it, and ended after it.
+
+import type { Runtime } from '../upstream/host.js'
+import { type Asked, carrierOf, unfit } from './carrier.js'
+import { HostError, HttpHost } from './http-host.js'
+import { type LaunchOptions, prepareHttpLaunch, prepareLaunch } from './launch.js'
+import { Processes } from './processes.js'
+import { RemoteServer } from './remote-server.js'
+import { type Outcome, replayTranscript } from './run.js'
+import type { Server } from './server.js'
+import type { Transcript } from './transcript.js'
+
+export interface ReplayerOptions extends Asked {
+  readonly launch: Omit<LaunchOptions, 'command'>
+  /** Of every request over HTTP. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly runtime: Runtime
+  /** How long one frame may take to come. */
+  readonly timeoutMs: number
+}
+
+/** How a replay went, or why there was none. */
+export type Result = Outcome | { readonly kind: 'skipped'; readonly why: string }
+
+/** Replays transcripts, one after the other. */
+export class Replayer {
+  readonly #options: ReplayerOptions
+  readonly #processes: Processes
+  /** Serves every client of one recording. */
+  #host: { readonly of: Transcript['header']; readonly host: HttpHost } | undefined
+
+  constructor(options: ReplayerOptions) {
+    this.#options = options
+    this.#processes = new Processes(options.runtime)
+  }
+
+  async replay(transcript: Transcript): Promise<Result> {
+    const carrier = carrierOf(transcript, this.#options)
+    const why = unfit(transcript, carrier)
+    if (why !== undefined) return { kind: 'skipped', why }
+    return carrier === 'stdio' ? this.#overStdio(transcript) : this.#overHttp(transcript)
+  }
+
+  /** Ends what is still running. */
+  async close(): Promise<void> {
+    await this.#stopHost()
+    this.#processes.close()
+  }
+
+  async #overStdio(transcript: Transcript): Promise<Outcome> {
+    const launch = await prepareLaunch(transcript, this.#launchOptions())
+    const server = this.#processes.start(launch.spec)
+    try {
+      return await this.#against(server, transcript)
+    } finally {
+      await server.stop()
+      await launch.dispose()
+    }
+  }
+
+  async #overHttp(transcript: Transcript): Promise<Outcome> {
+    const { url } = this.#options
+    if (url !== undefined) return this.#at(new URL(url), transcript, () => '')
+    try {
+      const host = await this.#hostFor(transcript)
+      return await this.#at(urlFor(transcript, host.url), transcript, () => host.stderr)
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error
+      const events = [{ kind: 'failed', why: error.message }] as const
+      return { kind: 'replayed', events, passed: false, times: 0, early: 0, stderr: error.stderr }
+    }
+  }
+
+  async #at(url: URL, transcript: Transcript, stderr: () => string): Promise<Outcome> {
+    const { headers, runtime, timeoutMs } = this.#options
+    const server = new RemoteServer({ url, headers, runtime, timeoutMs, stderr })
+    try {
+      return await this.#against(server, transcript)
+    } finally {
+      await server.stop()
+    }
+  }
+
+  #against(server: Server, transcript: Transcript): Promise<Outcome> {
+    const { runtime, timeoutMs } = this.#options
+    return replayTranscript(transcript, server, { runtime, timeoutMs })
+  }
+
+  /** A fixture has a server of its own; the clients of a recording shared one. */
+  async #hostFor(transcript: Transcript): Promise<HttpHost> {
+    const { header } = transcript
+    if (this.#host?.of === header && header.recorded) return this.#host.host
+    await this.#stopHost()
+    const { runtime, timeoutMs } = this.#options
+    const prepare = (): ReturnType<typeof prepareHttpLaunch> =>
+      prepareHttpLaunch(transcript, this.#launchOptions())
+    const host = await HttpHost.start({ processes: this.#processes, runtime, timeoutMs, prepare })
+    this.#host = { of: header, host }
+    return host
+  }
+
+  async #stopHost(): Promise<void> {
+    const held = this.#host
+    this.#host = undefined
+    await held?.host.stop()
+  }
+
+  #launchOptions(): LaunchOptions {
+    return { ...this.#options.launch, command: this.#options.command }
+  }
+}
+
+/** Each schema of a recording has a path of its own. */
+function urlFor({ schema }: Transcript, url: URL): URL {
+  return schema === undefined ? url : new URL(`/api/${encodeURIComponent(schema)}/mcp`, url)
+}

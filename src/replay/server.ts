@@ -1,0 +1,29 @@
+// What a transcript of messages is replayed against, whatever carries them.
+
+import type { ChildExit } from '../upstream/host.js'
+
+/** What comes next from a server. */
+export type Next =
+  | { readonly kind: 'message'; readonly bytes: Buffer }
+  /** A message of ours did not get through; `id` is that of a request, as it was written. */
+  | { readonly kind: 'failed'; readonly id: string | undefined; readonly why: string }
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'too-late' }
+
+export interface Server {
+  /** The end of what it said beside the protocol. */
+  readonly stderr: string
+  /** `lineEnd` counts where messages are lines. */
+  send(bytes: Buffer, lineEnd: string): void
+  /** We have said everything. */
+  closeInput(): void
+  /** The next message, waited for until `deadline`. */
+  next(deadline: number): Promise<Next>
+  /** How its process ended by itself; undefined when it has none, or not within `ms`. */
+  exit(ms: number): Promise<ChildExit | undefined>
+  /** Why nothing more comes. */
+  endedWhy(): Promise<string>
+  stop(): Promise<void>
+  /** At once, and without waiting. */
+  kill(): void
+}

@@ -1,0 +1,117 @@
+// Replays as the command does them, and servers over HTTP to replay against.
+
+import { strict as assert } from 'node:assert'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { after } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { type ReplayRequest, type Surroundings, replay } from '../../src/replay/command.js'
+import { realRuntime } from '../../src/runtime.js'
+
+/** The compiled program: what `MCPS_PROXY_CLI` names, else the build beside these tests. */
+export const cli: string =
+  process.env['MCPS_PROXY_CLI'] ?? fileURLToPath(new URL('../../src/cli.js', import.meta.url))
+
+/** The root of the project, above `build/test/replay` or `test/replay`. */
+const found: string | undefined = [new URL('../../../', import.meta.url), new URL('../../', import.meta.url)]
+  .map((url) => fileURLToPath(url))
+  .find((path) => readdirSync(path).includes('spec-fixtures'))
+assert(found !== undefined, 'the fixtures are beside the build')
+export const root: string = found
+export const fixtures: string = join(root, 'spec-fixtures')
+export const programs: string = join(root, 'test', 'programs')
+
+/** For what a test writes; gone afterwards. */
+export const folder: string = mkdtempSync(join(tmpdir(), 'mcps-replay-test-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+let files = 0
+
+export function fileOf(...lines: readonly string[]): string {
+  const file = join(folder, `${(files += 1)}.jsonl`)
+  writeFileSync(file, `${lines.join('\n')}\n`)
+  return file
+}
+
+export interface Replayed {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** `mcps-proxy replay`, in this process. */
+export async function run(
+  file: string | readonly string[],
+  more: Partial<ReplayRequest> = {},
+): Promise<Replayed> {
+  let [out, err] = ['', '']
+  const around: Surroundings = {
+    self: [process.execPath, cli],
+    // No configuration of whoever runs the tests.
+    runtime: { ...realRuntime(), env: { ...process.env, HOME: folder } },
+    cwd: folder,
+    print: async (text) => void (out += text),
+    complain: async (text) => void (err += text),
+    progress: undefined,
+  }
+  const files = typeof file === 'string' ? [file] : file
+  const asked = { command: [], url: undefined, http: false, headers: {}, verbose: false, timeoutMs: 20_000 }
+  const code = await replay({ files, ...asked, ...more }, around)
+  return { code, out, err }
+}
+
+export interface Scope {
+  after(run: () => void | Promise<void>): void
+}
+
+/** A server of the test's own; gives its origin. */
+export async function serving(
+  scope: Scope,
+  answer: (request: IncomingMessage, response: ServerResponse, body: string) => void,
+): Promise<string> {
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => answer(request, response, Buffer.concat(parts).toString()))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  scope.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  assert(typeof address === 'object' && address !== null)
+  return `http://127.0.0.1:${address.port}`
+}
+
+/** Starts a program; resolves with the first match of what it prints. It is killed after the test. */
+export async function started(
+  scope: Scope,
+  args: readonly string[],
+  pattern: RegExp,
+  env: Readonly<Record<string, string>> = {},
+): Promise<RegExpExecArray> {
+  const child = spawn(process.execPath, [...args], { env: { ...process.env, HOME: folder, ...env } })
+  const closed = once(child, 'close')
+  scope.after(async () => {
+    child.kill()
+    await closed
+  })
+  let said = ''
+  return new Promise((resolve, reject) => {
+    const take = (chunk: Buffer): void => {
+      said += chunk.toString()
+      const match = pattern.exec(said)
+      if (match !== null) resolve(match)
+    }
+    child.stdout.on('data', take)
+    child.stderr.on('data', take)
+    child.once('close', (code) => reject(new Error(`it ended with ${code}: ${said}`)))
+  })
+}

@@ -1,0 +1,253 @@
+// Transcripts of messages against servers over HTTP: our own, those of others, and what is none.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { basename, join } from 'node:path'
+import { describe, it } from 'node:test'
+import { type Scope, cli, fileOf, fixtures, programs, root, run, serving, started } from './support.js'
+
+const call = '{"dir":"in","frame":{"jsonrpc":"2.0","id":1,"method":"ping"}}'
+const answer = '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{}}}'
+
+/** What any server has to say to a client that comes and asks for its tools. */
+const handshake = [
+  '{"mcps":1,"title":"handshake"}',
+  '{"dir":"in","frame":{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}}',
+  '{"dir":"out","expect":"json","frame":{"jsonrpc":"2.0","id":"i","result":{"protocolVersion":"2025-06-18","capabilities":"$any","serverInfo":{"name":"$string","$rest":"any"},"$rest":"any"}}}',
+  '{"dir":"in","frame":{"jsonrpc":"2.0","method":"notifications/initialized"}}',
+  '{"dir":"in","frame":{"jsonrpc":"2.0","id":2,"method":"tools/list"}}',
+  '{"dir":"out","expect":"json","optional":true,"unordered":true,"frame":{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}}',
+  '{"dir":"out","expect":"json","frame":{"jsonrpc":"2.0","id":2,"result":{"tools":"$any"}}}',
+  '{"dir":"in","frame":{"jsonrpc":"2.0","id":3,"method":"ping"}}',
+  '{"dir":"out","expect":"json","frame":{"jsonrpc":"2.0","id":3,"result":{}}}',
+] as const
+
+const passed = /^1 passed, 0 failed \(3 frames compared\)\n$/
+
+describe('the fixtures, over HTTP', () => {
+  for (const name of readdirSync(fixtures).filter((each) => each.endsWith('.jsonl'))) {
+    it(basename(name, '.jsonl'), async () => {
+      const { code, out } = await run(join(fixtures, name), { http: true })
+      assert.equal(code, 0, out)
+      assert.match(
+        out,
+        /^(?:1 passed, 0 failed \(\d+ frames compared\)|skip .*: it needs stdio \(.*\), and this is HTTP\n0 passed, 0 failed, 1 skipped.*)\n$/,
+      )
+    })
+  }
+})
+
+describe('replay --url', () => {
+  it('against the proxy, over Streamable HTTP and over HTTP+SSE', async (t) => {
+    const [, url = ''] = await started(t, [cli, '--http', '--port', '0'], /POST to (\S+)\/mcp/)
+    for (const path of ['/mcp', '/sse']) {
+      const { code, out } = await run(fileOf(...handshake), { url: `${url}${path}` })
+      assert.equal(code, 0, out)
+      assert.match(out, passed)
+    }
+  })
+
+  it('against the reference server', async (t) => {
+    const [url] = await started(t, [join(programs, 'reference.mjs'), '--http', '0'], /http:\S+/)
+    const { code, out } = await run(fileOf(...handshake), { url })
+    assert.equal(code, 0, out)
+    assert.match(out, passed)
+  })
+
+  for (const [kind, path] of [
+    ['streamableHttp', '/mcp'],
+    ['sse', '/sse'],
+  ] as const) {
+    it(`against server-everything, ${kind}`, async (t) => {
+      const port = await freePort()
+      const program = join(root, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
+      await started(t, [program, kind], /on port/, { PORT: String(port) })
+      const lines = [
+        ...handshake,
+        '{"dir":"in","frame":{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","arguments":{"message":"é"}}}}',
+        '{"dir":"out","expect":"json","frame":{"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"Echo: é"}]}}}',
+      ]
+      const { code, out } = await run(fileOf(...lines), { url: `http://127.0.0.1:${port}${path}` })
+      assert.equal(code, 0, out)
+    })
+  }
+
+  it('keeps the session, the revision and the header fields, and says goodbye', async (t) => {
+    const seen: string[] = []
+    const origin = await scripted(t, seen)
+    const { code, out } = await run(fileOf(...handshake), {
+      url: `${origin}/mcp`,
+      headers: { 'X-Key': 'k' },
+    })
+    assert.equal(code, 0, out)
+    const fields = 'session=s1 version=2025-06-18 key=k'
+    assert.deepEqual(seen.toSorted(), [
+      `DELETE ${fields}`,
+      `GET ${fields}`,
+      'POST session=none version=none key=k',
+      `POST ${fields}`,
+      `POST ${fields}`,
+      `POST ${fields}`,
+    ])
+  })
+
+  it('says where it differs, as over stdio', async (t) => {
+    const origin = await serving(t, (_request, response) => {
+      response.setHeader('content-type', 'application/json')
+      response.end('{"jsonrpc":"2.0","id":1,"result":{"x":1}}')
+    })
+    const file = fileOf('{"mcps":1}', call, answer)
+    const { code, out } = await run(file, { url: `${origin}/mcp` })
+    assert.equal(code, 1)
+    assert(
+      out.includes(`${file}:3: the answer to id 1 differs\n    at byte 34: $.result.x is not expected`),
+      out,
+    )
+  })
+
+  it('takes each file for a session of its own, and skips what needs stdio', async (t) => {
+    const seen: string[] = []
+    const url = `${await scripted(t, seen)}/mcp`
+    const ends = fileOf('{"mcps":1}', call, answer, '{"exit":0}')
+    const { code, out } = await run([fileOf(...handshake), ends, fileOf(...handshake)], { url })
+    assert.equal(code, 0, out)
+    assert.equal(
+      out,
+      `skip ${ends}: it needs stdio (line 4 expects the process to end), and this is HTTP\n` +
+        '2 passed, 0 failed, 1 skipped (6 frames compared)\n',
+    )
+    assert.equal(seen.filter((each) => each.includes('session=none')).length, 2)
+  })
+
+  const refusals: [string, number, string, string, RegExp][] = [
+    ['401', 401, 'text/plain', 'no', /it refuses us \(HTTP 401\); name credentials: --header/],
+    ['404', 404, 'text/plain', 'nothing', /it answered HTTP 404: nothing/],
+    [
+      'a page',
+      200,
+      'text/html',
+      '<p>Hello</p>',
+      /it answered HTTP 200 with text\/html, which is no answer: Hello/,
+    ],
+    ['JSON that is no message', 200, 'application/json', '{"ok":true}', /which is no answer: \{"ok":true\}/],
+    ['500', 500, 'application/json', '{"error":"x"}', /it answered HTTP 500/],
+  ]
+  for (const [title, status, type, body, want] of refusals) {
+    it(`says at once what is wrong: ${title}`, async (t) => {
+      const origin = await serving(t, (_request, response) => {
+        response.writeHead(status, { 'content-type': type }).end(body)
+      })
+      const { code, out } = await run(fileOf(...handshake), { url: `${origin}/mcp` })
+      assert.equal(code, 1)
+      assert.match(out, /:3: the answer to id "i" did not come: /)
+      assert.match(out, want)
+    })
+  }
+
+  it('says at once that nobody listens', async () => {
+    const { code, out } = await run(fileOf(...handshake), { url: `http://127.0.0.1:${await freePort()}/mcp` })
+    assert.equal(code, 1)
+    assert.match(out, /did not come: it cannot be reached at http:\S+: the connection was refused/)
+  })
+
+  it('waits for one frame as long as it was told', async (t) => {
+    const origin = await serving(t, () => {})
+    const { code, out } = await run(fileOf(...handshake), { url: `${origin}/mcp`, timeoutMs: 200 })
+    assert.equal(code, 1)
+    assert.match(out, /:3: the answer to id "i" did not come: nothing came within 200 ms/)
+  })
+
+  it('says that a message was not taken', async (t) => {
+    const origin = await serving(t, (_request, response, body) => {
+      if (body.includes('"ping"')) {
+        response.setHeader('content-type', 'application/json')
+        response.end('{"jsonrpc":"2.0","id":1,"result":{}}')
+      } else response.writeHead(500).end('broken')
+    })
+    const told = '{"dir":"in","frame":{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}}'
+    const { code, out } = await run(fileOf('{"mcps":1}', told, call, answer), { url: `${origin}/mcp` })
+    assert.equal(code, 1)
+    assert.match(out, /a message did not get through: it answered HTTP 500: broken/)
+  })
+
+  it('refuses a header field that it writes itself', async () => {
+    const { code, err } = await run(fileOf('{"mcps":1}', call), {
+      url: 'http://127.0.0.1:1',
+      headers: { 'mcp-session-id': 'x' },
+    })
+    assert.equal(code, 2)
+    assert.match(err, /--header mcp-session-id: a replay writes this field itself/)
+  })
+
+  it('is said by the exit code of the command', async (t) => {
+    const [, url = ''] = await started(t, [cli, '--http', '--port', '0'], /POST to (\S+), /)
+    const args = [cli, 'replay', fileOf(...handshake), '--url', url, '--header', 'X-A: b']
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    assert.equal(status, 0, stdout + stderr)
+    assert.match(stdout, passed)
+  })
+})
+
+describe('a server over HTTP that is started for a transcript', () => {
+  it('is told its port, also where the command line names it', async () => {
+    const reference = join(programs, 'reference.mjs')
+    const { code, out } = await run(fileOf(...handshake), {
+      http: true,
+      command: [process.execPath, reference, '--http', '$port'],
+    })
+    assert.equal(code, 0, out)
+  })
+
+  it('may end before it listens, which is said at once', async () => {
+    const file = fileOf(
+      '{"mcps":1,"transport":"http","command":["$node","-e","console.error(`no ${process.argv[1]}`);process.exit(3)","$port"]}',
+      call,
+      answer,
+    )
+    const { code, out } = await run(file)
+    assert.equal(code, 1)
+    assert.match(out, /the server ended its output and exited with 3/)
+    assert.match(out, /the server said on stderr:\n +no \d+/)
+  })
+
+  it('may never listen', async () => {
+    const command = '["$node","-e","setInterval(() => {}, 1000)"]'
+    const file = fileOf(`{"mcps":1,"transport":"http","command":${command}}`, call, answer)
+    const { code, out } = await run(file, { timeoutMs: 300 })
+    assert.equal(code, 1)
+    assert.match(out, /the server did not listen on 127\.0\.0\.1:\d+ within 300 ms/)
+  })
+})
+
+/** A server that keeps a session, and what came to it. */
+function scripted(scope: Scope, seen: string[]): Promise<string> {
+  return serving(scope, (request, response, body) => {
+    const field = (name: string): string => String(request.headers[name] ?? 'none')
+    const [session, version] = [field('mcp-session-id'), field('mcp-protocol-version')]
+    seen.push(`${request.method} session=${session} version=${version} key=${field('x-key')}`)
+    if (request.method !== 'POST') return void response.writeHead(405).end()
+    const asked: unknown = JSON.parse(body)
+    const { id: about, method } = Object(asked)
+    if (about === undefined) return void response.writeHead(202).end()
+    response.setHeader('content-type', 'application/json')
+    if (method === 'initialize') response.setHeader('mcp-session-id', 's1')
+    const result =
+      method === 'initialize'
+        ? { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 's' } }
+        : method === 'tools/list'
+          ? { tools: [] }
+          : {}
+    response.end(JSON.stringify({ jsonrpc: '2.0', id: about, result }))
+  })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
