@@ -5,6 +5,7 @@ import type { Flow } from './flow.js'
 import { type ErrorBody, buildError, buildResult } from './jsonrpc/build.js'
 import type { Peer } from './jsonrpc/peer.js'
 import { type RequestId, canonical } from './jsonrpc/request-id.js'
+import type { Wire } from './jsonrpc/splice-parts.js'
 import type { WireBytes } from './jsonrpc/splice.js'
 import type { Outcome } from './mcp/call.js'
 import type { ClientLeg } from './mcp/eras/leg.js'
@@ -70,7 +71,7 @@ export class Answers {
   }
 
   /** The one place from which a request's answer leaves. */
-  #say(id: RequestId | undefined, answer: WireBytes | undefined): void {
+  #say(id: RequestId | undefined, answer: Wire | undefined): void {
     if (this.#batches.takes(id, answer) || answer === undefined) return
     this.#peer.send(answer, id)
     this.#flow.sent()

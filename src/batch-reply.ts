@@ -2,6 +2,7 @@
 
 import { buildBatch } from './jsonrpc/build.js'
 import { type RequestId, canonical } from './jsonrpc/request-id.js'
+import { type Wire, joinedWire } from './jsonrpc/splice-parts.js'
 import type { WireBytes } from './jsonrpc/splice.js'
 
 /** Collects answers until every request of a batch has one, or will have none. */
@@ -57,12 +58,12 @@ export class Batches {
   }
 
   /** Whether the answer was taken, since it leaves in a batch. */
-  takes(id: RequestId | undefined, answer: WireBytes | undefined): boolean {
+  takes(id: RequestId | undefined, answer: Wire | undefined): boolean {
     if (id === undefined || this.#replies.size === 0) return false
     const key = canonical(id)
     const reply = this.#replies.get(key)
     this.#replies.delete(key)
-    reply?.settle(answer)
+    reply?.settle(answer && joinedWire(answer))
     return reply !== undefined
   }
 }

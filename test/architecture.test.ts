@@ -292,12 +292,16 @@ const confined: readonly Confined[] = [
     what: 'only splice and build make bytes that may be sent',
     among: 'bare',
     pattern: /\bwireBytes\b|\bis WireBytes\b/,
-    places: { 'src/jsonrpc/splice.ts': 'forwards', 'src/jsonrpc/build.ts': 'says' },
+    places: {
+      'src/jsonrpc/splice.ts': 'forwards',
+      'src/jsonrpc/splice-parts.ts': 'forwards what is long',
+      'src/jsonrpc/build.ts': 'says',
+    },
   },
   {
     what: 'connections are written to by their peer only, so an answer leaves where its request came',
     among: 'bare',
-    pattern: /\bconnection\.send\(/,
+    pattern: /\bconnection\.send(?:Parts)?\(/,
     places: {
       'src/jsonrpc/peer.ts': 'the one sender',
       'src/replay/remote-server.ts': 'a client of its own, which is no part of a proxy',

@@ -56,7 +56,7 @@ export function validPrefix(bytes: Buffer): number {
 }
 
 /** `end`, moved back to before a character that it cuts. */
-function wholeCharacters(bytes: Buffer, end: number): number {
+export function wholeCharacters(bytes: Buffer, end: number): number {
   for (let back = 1; back <= 3 && back <= end; back++) {
     const c = bytes[end - back] ?? 0
     if (c < 0x80) return end

@@ -2,7 +2,9 @@
 
 import type { TransportError } from './errors.js'
 import type { Line } from './line.js'
+import type { LongLine } from './long-line.js'
 import type { RequestId } from './request-id.js'
+import type { WireParts } from './splice-parts.js'
 import type { WireBytes } from './splice.js'
 
 /** What a connection tells its owner. None of these may throw into the connection. */
@@ -13,6 +15,8 @@ export interface Sink {
    * `during` is the id of our request on whose own stream it came, where the transport has such streams.
    */
   message(line: Line, during?: RequestId): void
+  /** One long message, in parts; who does not take it so is given its line. */
+  readonly long?: ((long: LongLine, during?: RequestId) => void) | undefined
   /**
    * A message of ours did not get through, or its answer will not come; everything else goes on.
    *
@@ -44,6 +48,8 @@ export interface Connection {
    * `about` is the id of the other end's request that the message answers or belongs to, as it was written.
    */
   send(bytes: WireBytes, about?: RequestId): Promise<void>
+  /** The same for a long message in parts; a connection without it is sent the whole. */
+  sendParts?(parts: WireParts, about?: RequestId): Promise<void>
   /** Whether more is queued than the other end has taken for a while; `drained` follows. */
   readonly congested: boolean
   /** Bytes queued here that the other end has not taken. */

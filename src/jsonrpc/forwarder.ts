@@ -4,7 +4,11 @@ import { TransportError } from './errors.js'
 import type { Frame } from './frame.js'
 import type { Line } from './line.js'
 import { hasLineBreaks, lineSafe } from './line-safe.js'
+import { type Wire, spliceParts } from './splice-parts.js'
 import { type Edit, type WireBytes, inOrder, splice } from './splice.js'
+
+/** A longer message is not copied for an edit or two. */
+const COPIED_BYTES_MAX = 16 * 1024
 
 type ForwardTap = (input: Uint8Array, edits: readonly Edit[], output: Uint8Array) => void
 
@@ -18,7 +22,13 @@ export class Forwarder {
     this.#fail = fail
   }
 
-  message(frame: Frame, edits: readonly Edit[]): WireBytes {
+  message(frame: Frame, edits: readonly Edit[]): Wire {
+    if (this.#tap === undefined && !frame.multiline) {
+      const long = frame.kind === 'result' ? frame.long : undefined
+      if (long !== undefined) return spliceParts(long.head, long.last, inOrder(edits))
+      if (edits.length > 0 && frame.line.length > COPIED_BYTES_MAX)
+        return spliceParts([], frame.line, inOrder(edits))
+    }
     return this.#spliced(frame.line, frame.multiline ? lineSafe(frame.line, edits) : edits)
   }
 

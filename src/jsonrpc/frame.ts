@@ -1,8 +1,7 @@
 // One JSON-RPC 2.0 message: its bytes, and where the members stand that the proxy routes by.
 //
-// A frame is read in one validating scan and holds no payload value. Spans
-// count from the start of `line`; `multiline` says that a line break stands
-// between its tokens, which must not go out.
+// A frame is read in one validating scan and holds no payload value. Spans count from the start
+// of `line`; `multiline` says that a line break stands between its tokens, which must not go out.
 
 import { ambiguity, spellings } from './ambiguity.js'
 import { OPEN_OBJECT } from './ascii.js'
@@ -11,6 +10,7 @@ import { type FrameLimits, defaultFrameLimits, limitMembers } from './frame-limi
 import { IdFinder } from './id-finder.js'
 import { hasLineBreaks } from './line-safe.js'
 import type { Line } from './line.js'
+import type { LongLine } from './long-line.js'
 import { Envelope } from './envelope.js'
 import { Members, isKey, membersAt } from './members.js'
 import { type RequestId, readId } from './request-id.js'
@@ -38,7 +38,9 @@ export interface NotificationFrame {
 
 export interface ResultFrame {
   readonly kind: 'result'
+  /** Of a long result, joined when somebody asks for it. */
   readonly line: Line
+  readonly long?: LongLine
   readonly multiline: boolean
   readonly id: RequestId
   readonly idSpan: Span

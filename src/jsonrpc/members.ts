@@ -52,6 +52,14 @@ export class Members {
     return this.#span(index * FIELDS)
   }
 
+  /** The same members in other bytes, where each offset has moved. */
+  moved(bytes: Buffer, move: (offset: number) => number): Members {
+    if (this.size === 0) return this
+    const members = new Members(bytes)
+    for (const offset of this.#offsets) members.#offsets.push(move(offset))
+    return members
+  }
+
   *[Symbol.iterator](): IterableIterator<Member> {
     for (let i = 0; i < this.size; i++) yield this.at(i)
   }

@@ -8,21 +8,19 @@ import { isBatch } from './batch.js'
 import { type ErrorBody, buildError, buildNotification, buildRequest, buildResult } from './build.js'
 import type { Connection, Sink } from './connection.js'
 import { FrameError, TransportError } from './errors.js'
-import {
-  type Frame,
-  type NotificationFrame,
-  type RequestFrame,
-  type ResponseFrame,
-  readFrame,
-} from './frame.js'
+import { frameOrError } from './frame-or-error.js'
+import type { Frame, NotificationFrame, RequestFrame, ResponseFrame } from './frame.js'
 import { Forwarder } from './forwarder.js'
 import { withId } from './id-edit.js'
 import { Inflight } from './inflight.js'
 import type { Line } from './line.js'
+import { readLongFrame } from './long-frame.js'
+import type { LongLine } from './long-line.js'
 import { type Asked, OwnRequest } from './own-request.js'
 import type { PeerOptions, PeerOwner } from './peer-owner.js'
 import type { MintedId, RequestId } from './request-id.js'
-import type { Edit, WireBytes } from './splice.js'
+import { type Wire, WireParts, joinedWire } from './splice-parts.js'
+import type { Edit } from './splice.js'
 
 export type { Asked } from './own-request.js'
 export type { PeerOptions, PeerOwner } from './peer-owner.js'
@@ -51,7 +49,15 @@ export class Peer<E extends object> {
   /** Begins to deliver; the owner is told of nothing before. */
   start(): void {
     const sink: Sink = {
-      message: (line, during) => this.#guarded(line, during),
+      // Without a closure for every message.
+      message: (line, during) => {
+        try {
+          this.#message(line, during)
+        } catch (error) {
+          this.#faulty(error)
+        }
+      },
+      long: (long, during) => this.#guard(() => this.#long(long, during)),
       failed: (id, error) => this.#guard(() => this.#failed(id, error)),
       oversize: (id, bytes, isCall) => this.#guard(() => this.#oversize(id, bytes, isCall)),
       drained: () => this.#guard(() => this.#owner.drained()),
@@ -78,10 +84,8 @@ export class Peer<E extends object> {
     if (this.#closed) return undefined
     const id = this.#inflight.mint(entry, lend ? frame.id : undefined)
     if (id === undefined) return undefined
-    this.send(
-      this.#forwarder.message(frame, id === frame.id ? edits : withId(edits, frame.idSpan, id)),
-      about,
-    )
+    const all = id === frame.id ? edits : withId(edits, frame.idSpan, id)
+    this.send(this.#forwarder.message(frame, all), about)
     return id
   }
 
@@ -91,7 +95,7 @@ export class Peer<E extends object> {
   }
 
   /** What `answer` sends, for an answer that leaves inside a batch. */
-  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): WireBytes {
+  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Wire {
     return this.#forwarder.message(frame, frame.id === id ? edits : withId(edits, frame.idSpan, id))
   }
 
@@ -143,8 +147,12 @@ export class Peer<E extends object> {
     this.send(buildError(id, error, orphan), id)
   }
 
-  send(bytes: WireBytes, about?: RequestId): void {
-    if (!this.#closed) void this.#connection.send(bytes, about)
+  send(wire: Wire, about?: RequestId): void {
+    if (this.#closed) return
+    const connection = this.#connection
+    if (wire instanceof WireParts && connection.sendParts !== undefined)
+      void connection.sendParts(wire, about)
+    else void connection.send(joinedWire(wire), about)
   }
 
   async close(): Promise<void> {
@@ -158,14 +166,16 @@ export class Peer<E extends object> {
   #message(line: Line, during: RequestId | undefined): void {
     if (this.#closed) return
     if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
-    let frame: Frame
-    try {
-      frame = readFrame(line, this.#options.frame)
-    } catch (error) {
-      if (!(error instanceof FrameError)) throw error
-      return this.#owner.malformed(error, line)
-    }
-    this.receive(frame, during)
+    const frame = frameOrError(line, this.#options.frame)
+    if (frame instanceof FrameError) this.#owner.malformed(frame, line)
+    else this.receive(frame, during)
+  }
+
+  #long(long: LongLine, during: RequestId | undefined): void {
+    if (this.#closed) return
+    const frame = readLongFrame(long, this.#options.frame)
+    if (frame === undefined) this.#message(long.line, during)
+    else this.receive(frame, during)
   }
 
   /** Takes a frame that was read already: a member of a batch. */
@@ -216,15 +226,6 @@ export class Peer<E extends object> {
       this.#owner.closed(unanswered, cause)
     } catch {
       // The connection has ended already, and nobody is left to be told.
-    }
-  }
-
-  /** Without a closure for every message. */
-  #guarded(line: Line, during: RequestId | undefined): void {
-    try {
-      this.#message(line, during)
-    } catch (error) {
-      this.#faulty(error)
     }
   }
 

@@ -10,11 +10,15 @@ import { Buffer } from 'node:buffer'
 import { CR, LF } from '../jsonrpc/ascii.js'
 import { IdFinder } from '../jsonrpc/id-finder.js'
 import { type Line, lineAt, toLine } from '../jsonrpc/line.js'
+import type { LongLine } from '../jsonrpc/long-line.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
+import { LONG_BYTES_MIN, LongLines } from './long-lines.js'
 import { UnfinishedLine } from './unfinished-line.js'
 
 export interface LineSink {
   line(line: Line): void
+  /** A long line, which may be in parts; who does not take it so is given it as `line`. */
+  readonly long?: ((long: LongLine) => void) | undefined
   /** `isCall`: the line has a `method`, and so the id is its sender's own. */
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
 }
@@ -26,6 +30,7 @@ export class LineSplitter {
   readonly #sink: LineSink
   readonly #lineBytesMax: number
   readonly #unfinished = new UnfinishedLine()
+  readonly #longLines = new LongLines()
   #dropping: IdFinder | undefined
   #droppedBytes = 0
 
@@ -56,37 +61,53 @@ export class LineSplitter {
 
   #view(chunk: Buffer, start: number, end: number): void {
     if (end === start) return
-    if (chunk[end - 1] !== CR) this.#sink.line(lineAt(chunk, start, end))
-    else if (end - start > 1) this.#sink.line(toLine(chunk.subarray(start, end - 1)))
+    if (chunk[end - 1] !== CR) this.#whole(lineAt(chunk, start, end))
+    else if (end - start > 1) this.#whole(toLine(chunk.subarray(start, end - 1)))
+  }
+
+  #whole(line: Line): void {
+    if (line.length < LONG_BYTES_MIN || this.#sink.long === undefined) this.#sink.line(line)
+    else this.#sink.long(this.#longLines.whole(line))
   }
 
   #keep(part: Buffer): void {
     if (this.#dropping === undefined && this.#unfinished.bytes + part.length > this.#lineBytesMax)
       this.#drop()
-    if (this.#dropping === undefined) return this.#unfinished.add(part)
+    if (this.#dropping === undefined) return this.#add(part)
     this.#dropping.push(part)
     this.#droppedBytes += part.length
   }
 
+  #add(part: Buffer): void {
+    this.#unfinished.add(part)
+    if (this.#sink.long !== undefined) this.#longLines.follow(this.#unfinished.settled)
+  }
+
   #drop(): void {
+    this.#longLines.drop()
     this.#dropping = new IdFinder()
-    for (const part of this.#unfinished.parts()) this.#dropping.push(part)
     this.#droppedBytes = this.#unfinished.bytes
-    this.#unfinished.clear()
+    for (const part of this.#unfinished.give()) this.#dropping.push(part)
   }
 
   #endLine(rest: Buffer): void {
     this.#keep(rest)
-    if (this.#dropping === undefined) {
-      const line = withoutCr(this.#unfinished.take())
-      if (line.length > 0) this.#sink.line(line)
-      return
-    }
+    if (this.#dropping === undefined) return this.#endUnfinished()
     const { id, isCall } = this.#dropping
     const bytes = this.#droppedBytes
     this.#dropping = undefined
     this.#droppedBytes = 0
     this.#sink.oversize(id, bytes, isCall)
+  }
+
+  #endUnfinished(): void {
+    if (this.#unfinished.bytes < LONG_BYTES_MIN || this.#sink.long === undefined) {
+      this.#longLines.drop()
+      const line = withoutCr(this.#unfinished.take())
+      if (line.length > 0) this.#sink.line(line)
+      return
+    }
+    this.#sink.long(this.#longLines.end(this.#unfinished.give()))
   }
 }
 

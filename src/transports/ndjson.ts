@@ -5,6 +5,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Connection, Sink } from '../jsonrpc/connection.js'
 import { TransportError } from '../jsonrpc/errors.js'
+import type { WireParts } from '../jsonrpc/splice-parts.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
 import { Congestion } from './congestion.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
@@ -78,6 +79,7 @@ export class NdjsonConnection implements Connection {
   #whileOpen(sink: Sink): LineSink {
     return {
       line: (line) => this.#closed || sink.message(line),
+      long: sink.long && ((long) => this.#closed || sink.long?.(long)),
       oversize: (id, bytes, isCall) => this.#closed || sink.oversize(id, bytes, isCall),
     }
   }
@@ -85,6 +87,16 @@ export class NdjsonConnection implements Connection {
   send(bytes: WireBytes): Promise<void> {
     if (this.#closed || this.#closing !== undefined) return Promise.resolve()
     this.#outbox.add(bytes)
+    return this.#scheduled()
+  }
+
+  sendParts(parts: WireParts): Promise<void> {
+    if (this.#closed || this.#closing !== undefined) return Promise.resolve()
+    this.#outbox.addParts(parts)
+    return this.#scheduled()
+  }
+
+  #scheduled(): Promise<void> {
     if (!this.#flushScheduled) {
       this.#flushScheduled = true
       setImmediate(() => this.#flush())

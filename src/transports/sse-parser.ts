@@ -105,7 +105,7 @@ export class SseParser {
 
   /** Gives up a line that is too long; of data, the id is still looked for. */
   #skip(): void {
-    const start = Buffer.concat([...this.#unfinished.parts()])
+    const start = Buffer.concat([...this.#unfinished.give()])
     this.#unfinished.clear()
     const field = sseField(start, this.#lineStart(start, 0), start.length)
     this.#skipping = field.name === 'data' ? 'data' : 'other'

@@ -10,13 +10,14 @@ import { type Line, joinLine } from '../jsonrpc/line.js'
 /** Above this a part is worth an object of its own. */
 const SMALL_BYTES_MAX = 4 * 1024
 const BLOCK_BYTES = 16 * 1024
+const NOTHING = Buffer.alloc(0)
 
 /** The parts of one line, joined once. */
 export class UnfinishedLine {
   #parts: Buffer[] = []
   #bytes = 0
   /** Where small parts go; what lies between `#from` and `#to` is not among the parts yet. */
-  #block: Buffer = Buffer.alloc(0)
+  #block: Buffer = NOTHING
   #from = 0
   #to = 0
 
@@ -40,9 +41,18 @@ export class UnfinishedLine {
     return line
   }
 
-  parts(): readonly Buffer[] {
-    this.#cut()
+  /** Those of its parts that will not grow. */
+  get settled(): readonly Buffer[] {
     return this.#parts
+  }
+
+  /** All its parts, which are the receiver's to keep; empty afterwards. */
+  give(): readonly Buffer[] {
+    this.#cut()
+    const parts = this.#parts
+    this.clear()
+    this.#block = NOTHING
+    return parts
   }
 
   clear(): void {

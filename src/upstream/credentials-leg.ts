@@ -42,7 +42,8 @@ export class CredentialsLeg implements ServerLeg {
 }
 
 function saysUnauthorized(frame: ResponseFrame): boolean {
-  if (frame.line.length > SENTENCE_BYTES_MAX || frame.kind !== 'result') return false
+  if (frame.kind !== 'result' || frame.long !== undefined) return false
+  if (frame.line.length > SENTENCE_BYTES_MAX) return false
   if (!frame.line.includes('-401') && !frame.line.includes('Api key not found')) return false
   const text = frame.line.toString('utf8')
   return isErrorMember.test(text) && saysNoKey.test(text)

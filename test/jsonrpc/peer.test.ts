@@ -13,7 +13,10 @@ import {
 import { type Line, toLine } from '../../src/jsonrpc/line.js'
 import { type Asked, Peer, type PeerOptions, type PeerOwner } from '../../src/jsonrpc/peer.js'
 import { type RequestId, readId } from '../../src/jsonrpc/request-id.js'
+import { LongLine } from '../../src/jsonrpc/long-line.js'
+import type { WireParts } from '../../src/jsonrpc/splice-parts.js'
 import { type Edit, type WireBytes, splice } from '../../src/jsonrpc/splice.js'
+import { StringFinder } from '../../src/jsonrpc/string-finder.js'
 import { memoryPair } from '../../src/transports/memory.js'
 
 interface Entry {
@@ -108,6 +111,16 @@ class Script implements Connection {
 
   says(text: string): void {
     this.sink?.message(toLine(text))
+  }
+}
+
+/** One that takes long messages in parts. */
+class PartsScript extends Script {
+  readonly parts: string[][] = []
+
+  sendParts({ parts }: WireParts): Promise<void> {
+    this.parts.push(parts.map((part) => Buffer.from(part).toString()))
+    return Promise.resolve()
   }
 }
 
@@ -236,6 +249,60 @@ test('no line break leaves, so nothing can hide behind one', () => {
     forwards.map(({ edits }) => edits),
     [['line-safe', 'line-safe'], ['line-safe'], ['line-safe'], ['id', 'line-safe', 'line-safe']],
   )
+})
+
+/** A result of some kilobytes that has come in two parts. */
+function longResult(idText: string, malformed = false): LongLine {
+  const text = `{"jsonrpc":"2.0","id":${idText},"result":"${'x'.repeat(5000)}${malformed ? '\\x' : ''}"}`
+  const bytes = Buffer.from(text)
+  const finder = StringFinder.make()
+  finder?.start()
+  finder?.push(bytes)
+  return new LongLine([bytes.subarray(0, 3000)], toLine(bytes.subarray(3000)), finder?.finish())
+}
+
+/** Sends the next answer on, as a proxy does. */
+function forwarding({ diary }: Scene, to: Peer<Entry>, own: string): void {
+  diary.on = () => {
+    const frame = diary.responses.at(-1)
+    if (frame !== undefined) to.answer(frame, [], id(own))
+  }
+}
+
+test('a long result leaves in the parts in which it came, with another id between them', () => {
+  const from = scene()
+  const script = new PartsScript()
+  const to = new Peer<Entry>(script, new Diary(), { inflightMax: 3 })
+  from.peer.forward(request('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry, false)
+  forwarding(from, to, '"own"')
+  const long = longResult('1')
+  from.script.sink?.long?.(long)
+  assert.deepEqual(from.diary.events, ['result 1 for a'])
+  const text = long.line.toString()
+  assert.deepEqual(script.parts, [
+    ['{"jsonrpc":"2.0","id":', '"own"', text.slice(23, 3000), text.slice(3000)],
+  ])
+})
+
+test('a long result leaves whole where parts are not taken, and where somebody watches', () => {
+  const inputs: string[] = []
+  const watch = { forwarded: (input: Uint8Array): void => void inputs.push(Buffer.from(input).toString()) }
+  for (const [script, options] of [[new Script(), {}] as const, [new PartsScript(), watch] as const]) {
+    const from = scene()
+    const to = new Peer<Entry>(script, new Diary(), { inflightMax: 3, ...options })
+    from.peer.forward(request('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry, false)
+    forwarding(from, to, '7')
+    from.script.sink?.long?.(longResult('1'))
+    assert.deepEqual(script.sent, [longResult('7').line.toString()])
+  }
+  assert.deepEqual(inputs, [longResult('1').line.toString()])
+})
+
+test('a long message that is not in order is refused as a short one is', () => {
+  const { script, diary } = scene()
+  const long = longResult('1', true)
+  script.sink?.long?.(long)
+  assert.deepEqual(diary.events, [`malformed FRAME_SYNTAX ${long.length}`])
 })
 
 test('the forward tap sees what recomputes the output, and nothing of what the proxy says itself', () => {

@@ -112,7 +112,7 @@ test('what leaves is the messages, each with its line feed, wherever they lie', 
   fc.assert(
     fc.property(messages, fc.nat(30), (all, pause) => {
       const outbox = new Outbox()
-      const written: Buffer[] = []
+      const written: Uint8Array[] = []
       all.forEach(([, message], i) => {
         if (i === pause) written.push(...outbox.take())
         outbox.add(message)

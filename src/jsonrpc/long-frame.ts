@@ -1,0 +1,74 @@
+// Reading a long message by its skeleton.
+//
+// Nothing is refused here. What is not plainly a request or a result in good
+// order is left to the reader of whole messages, who says what is wrong and where.
+
+import { FrameError } from './errors.js'
+import { frameOrError } from './frame-or-error.js'
+import type { Params, RequestFrame, ResultFrame } from './frame.js'
+import type { FrameLimits } from './frame-limits.js'
+import type { Line } from './line.js'
+import type { LongLine } from './long-line.js'
+import type { RequestId } from './request-id.js'
+import type { Span } from './scan.js'
+import { Skeleton } from './skeleton.js'
+
+/** The frame that `readFrame` would read in the whole message; undefined when that has to be asked. */
+export function readLongFrame(long: LongLine, limits?: FrameLimits): RequestFrame | ResultFrame | undefined {
+  const skeleton = Skeleton.of(long)
+  if (skeleton === undefined) return undefined
+  const frame = frameOrError(skeleton.line, limits)
+  if (frame instanceof FrameError || (frame.kind !== 'request' && frame.kind !== 'result')) return undefined
+  const idSpan = origin(skeleton, frame.idSpan)
+  const isIdWhole = idSpan.end - idSpan.start === frame.idSpan.end - frame.idSpan.start
+  if (!isIdWhole) return undefined
+  if (frame.kind === 'request') return requestOf(frame, idSpan, long, skeleton)
+  return new LongResult(frame, long, idSpan, origin(skeleton, frame.result))
+}
+
+function requestOf(
+  frame: RequestFrame,
+  idSpan: Span,
+  long: LongLine,
+  skeleton: Skeleton,
+): RequestFrame | undefined {
+  // A method that is missing here is longer than any that is accepted.
+  if (frame.method === '') return undefined
+  return { ...frame, line: long.line, idSpan, params: paramsOf(frame.params, long, skeleton) }
+}
+
+function paramsOf({ span, members, metaSpan, meta }: Params, long: LongLine, skeleton: Skeleton): Params {
+  const moved = (at: number): number => skeleton.origin(at)
+  return {
+    span: span === undefined ? undefined : origin(skeleton, span),
+    members: members.moved(long.line, moved),
+    metaSpan: metaSpan === undefined ? undefined : origin(skeleton, metaSpan),
+    meta: meta.moved(long.line, moved),
+  }
+}
+
+function origin(skeleton: Skeleton, { start, end }: Span): Span {
+  return { start: skeleton.origin(start), end: skeleton.origin(end) }
+}
+
+/** Nobody looks into most results, so the parts of one are joined only for who does. */
+class LongResult implements ResultFrame {
+  readonly kind = 'result'
+  readonly long: LongLine
+  readonly multiline: boolean
+  readonly id: RequestId
+  readonly idSpan: Span
+  readonly result: Span
+
+  constructor({ multiline, id }: ResultFrame, long: LongLine, idSpan: Span, result: Span) {
+    this.long = long
+    this.multiline = multiline
+    this.id = id
+    this.idSpan = idSpan
+    this.result = result
+  }
+
+  get line(): Line {
+    return this.long.line
+  }
+}

@@ -1,0 +1,35 @@
+// A long message, in the parts in which it came.
+//
+// Most long messages are only passed on. They leave in the parts in which they
+// came, and are joined into one line only when somebody wants to look into them.
+
+import { type Line, joinLine } from './line.js'
+
+/** One message in memory of several pieces; a line feed lies behind the last. */
+export class LongLine {
+  /** What comes before `last`. */
+  readonly head: readonly Buffer[]
+  readonly last: Line
+  readonly length: number
+  /** Where its long strings begin and end, quotes included, in turn; undefined when nobody knows. */
+  readonly strings: readonly number[] | undefined
+  #line: Line | undefined
+
+  constructor(head: readonly Buffer[], last: Line, strings: readonly number[] | undefined) {
+    this.head = head
+    this.last = last
+    this.length = head.reduce((sum, part) => sum + part.length, last.length)
+    this.strings = strings
+    if (head.length === 0) this.#line = last
+  }
+
+  get parts(): readonly Buffer[] {
+    return [...this.head, this.last]
+  }
+
+  /** The whole message in one piece, joined when it is first asked for. */
+  get line(): Line {
+    this.#line ??= joinLine(this.parts, this.length)
+    return this.#line
+  }
+}

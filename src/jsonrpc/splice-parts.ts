@@ -1,0 +1,54 @@
+// Splicing a long message: what no edit touches stays where it lies.
+
+import assert from 'node:assert'
+import { type Line, joinLine, toLine } from './line.js'
+import { PartReader } from './part-reader.js'
+import { type Edit, type WireBytes, wireBytes } from './splice.js'
+
+/** A long message that may be sent, in parts; a line feed lies behind the last. */
+export class WireParts {
+  readonly parts: readonly Uint8Array[]
+  readonly length: number
+
+  /** Only `spliceParts` makes them. */
+  constructor(parts: readonly Uint8Array[]) {
+    this.parts = parts
+    this.length = parts.reduce((sum, part) => sum + part.length, 0)
+  }
+
+  /** The whole message in one piece. */
+  get joined(): WireBytes {
+    return wireBytes(joinLine(this.parts, this.length))
+  }
+}
+
+/** A message as it may be sent. */
+export type Wire = WireBytes | WireParts
+
+/** The whole message in one piece. */
+export function joinedWire(wire: Wire): WireBytes {
+  return wire instanceof WireParts ? wire.joined : wire
+}
+
+/** What `splice` gives for the message that begins with `head` and ends with `last`, in parts. */
+export function spliceParts<Why extends string>(
+  head: readonly Buffer[],
+  last: Line,
+  edits: readonly Edit<Why>[],
+): WireParts {
+  const reader = new PartReader([...head, last])
+  const length = head.reduce((sum, part) => sum + part.length, last.length)
+  const parts: Uint8Array[] = []
+  let from = 0
+  for (const edit of edits) {
+    assert(edit.start >= from && edit.end >= edit.start, 'edits are in order and do not overlap')
+    reader.read(from, edit.start, parts)
+    parts.push(edit.bytes)
+    from = edit.end
+  }
+  assert(from <= length, 'edits lie in the input')
+  reader.read(from, length, parts)
+  // Behind the bytes of an edit there is no line feed.
+  if (from === length) parts.push(toLine(''))
+  return new WireParts(parts)
+}

@@ -1,0 +1,53 @@
+// Long messages of one stream, looked at while they arrive.
+
+import { CR } from '../jsonrpc/ascii.js'
+import { type Line, toLine } from '../jsonrpc/line.js'
+import { LongLine } from '../jsonrpc/long-line.js'
+import { StringFinder } from '../jsonrpc/string-finder.js'
+
+/** From here on a message is worth more than one look. */
+export const LONG_BYTES_MIN: number = 4 * 1024
+
+/** Makes one long line after the other. */
+export class LongLines {
+  /** Undefined until there is a long line, null where the engine has none. */
+  #finder: StringFinder | undefined | null
+  /** How many parts of the line the finder has had. */
+  #followed = 0
+
+  /** Looks at those of its parts that are new. */
+  follow(parts: readonly Buffer[]): void {
+    if (this.#followed === 0 && parts.length > 0) this.#begin()
+    for (const part of parts.slice(this.#followed)) this.#finder?.push(part)
+    this.#followed = parts.length
+  }
+
+  /** The line that has these parts; a CR at its end belongs to the line end. */
+  end(parts: readonly Buffer[]): LongLine {
+    this.follow(parts)
+    const last = parts.at(-1) ?? EMPTY
+    const end = last.at(-1) === CR ? last.length - 1 : last.length
+    const strings = this.#finder?.finish()
+    this.drop()
+    return new LongLine(parts.slice(0, -1), toLine(last.subarray(0, end)), strings)
+  }
+
+  /** A line in one piece. */
+  whole(line: Line): LongLine {
+    this.#begin()
+    this.#finder?.push(line)
+    return new LongLine([], line, this.#finder?.finish())
+  }
+
+  /** Forgets the line that has begun. */
+  drop(): void {
+    this.#followed = 0
+  }
+
+  #begin(): void {
+    if (this.#finder === undefined) this.#finder = StringFinder.make() ?? null
+    this.#finder?.start()
+  }
+}
+
+const EMPTY = toLine('')

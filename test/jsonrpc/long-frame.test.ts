@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { test } from 'node:test'
+import { type Frame, readFrame } from '../../src/jsonrpc/frame.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { readLongFrame } from '../../src/jsonrpc/long-frame.js'
+import { LongLine } from '../../src/jsonrpc/long-line.js'
+import { rawAt } from '../../src/jsonrpc/text.js'
+import { StringFinder } from '../../src/jsonrpc/string-finder.js'
+
+const long = 'x\\n"'.slice(0, 3).repeat(1000)
+
+/** A long line that has come in parts of `size`. */
+function lineOf(text: string, size: number): LongLine {
+  const bytes = Buffer.from(text)
+  const finder = StringFinder.make()
+  assert.ok(finder !== undefined)
+  finder.start()
+  finder.push(bytes)
+  const cut = Math.floor((bytes.length - 1) / size) * size
+  const head: Buffer[] = []
+  for (let at = 0; at < cut; at += size) head.push(bytes.subarray(at, at + size))
+  return new LongLine(head, toLine(bytes.subarray(cut)), finder.finish())
+}
+
+/** What there is to know of a frame. */
+function facts(frame: Frame): unknown {
+  assert.ok(frame.kind === 'request' || frame.kind === 'result')
+  const { kind, multiline, id, idSpan } = frame
+  const line = frame.line.toString()
+  if (frame.kind === 'result') return { kind, multiline, id, idSpan, line, result: frame.result }
+  const { span, members, metaSpan, meta } = frame.params
+  const params = { span, members: [...members], metaSpan, meta: [...meta], bytes: members.bytes.toString() }
+  return { kind, multiline, id, idSpan, line, method: frame.method, params }
+}
+
+const good: [title: string, text: string][] = [
+  ['a result', `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"${long}"}]}}`],
+  ['a result before its id', `{"result":["${long}",1,"${long}"],"jsonrpc":"2.0","id":"a"}`],
+  ['a result on several lines', `{\n"jsonrpc": "2.0",\r\n"id": 1, "result": "${long}"\n}`],
+  [
+    'a request',
+    `{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":"${long}","a":1},"name":"n","arguments":{"a":"${long}"}}}`,
+  ],
+  ['a request before its id', `{"params":{"name":"${long}","_meta":{}},"id":3,"method":"m","jsonrpc":"2.0"}`],
+  ['a request with a member of its own', `{"x":"${long}","id":3,"method":"m","jsonrpc":"2.0"}`],
+]
+
+for (const [title, text] of good) {
+  test(`reads ${title} as if it were short`, () => {
+    const whole = readFrame(toLine(text))
+    for (const size of [1, 7, 100, 1000, 100_000]) {
+      const read = readLongFrame(lineOf(text, size))
+      assert.ok(read !== undefined)
+      assert.deepEqual(facts(read), facts(whole))
+    }
+  })
+}
+
+const left: [title: string, text: string][] = [
+  ['an error', `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"${long}"}}`],
+  ['a notification', `{"jsonrpc":"2.0","method":"m","params":{"a":"${long}"}}`],
+  ['an id that is too long', `{"jsonrpc":"2.0","id":"${long}","result":{}}`],
+  ['a method that is too long', `{"jsonrpc":"2.0","id":1,"method":"${long}"}`],
+  ['another version', `{"jsonrpc":"${long}","id":1,"result":{}}`],
+  ['a long key', `{"jsonrpc":"2.0","id":1,"result":{},"${long}" :1}`],
+  [
+    'a key that somebody may read as another',
+    `{"jsonrpc":"2.0","id":1,"result":"${long}","id\\u0000${long}":2}`,
+  ],
+  ['an id twice', `{"jsonrpc":"2.0","id":1,"result":"${long}","id":2}`],
+  ['bytes behind the message', `{"jsonrpc":"2.0","id":1,"result":"${long}"}}`],
+  ['no JSON between the strings', `{"jsonrpc":"2.0","id":1,"result":["${long}","${long}",]}`],
+  ['a control character in a string', `{"jsonrpc":"2.0","id":1,"result":"${long}\t"}`],
+  ['a wrong escape', `{"jsonrpc":"2.0","id":1,"result":"${long}\\a"}`],
+  ['short strings only', `{"jsonrpc":"2.0","id":1,"result":[${'"a",'.repeat(2000)}1]}`],
+]
+
+for (const [title, text] of left) {
+  test(`leaves ${title} to the reader of whole messages`, () => {
+    assert.equal(readLongFrame(lineOf(text, 1000)), undefined)
+  })
+}
+
+test('a result is joined only for somebody who looks into it', () => {
+  const text = `{"jsonrpc":"2.0","id":1,"result":"${long}"}`
+  const line = lineOf(text, 1000)
+  const frame = readLongFrame(line)
+  assert.ok(frame?.kind === 'result')
+  assert.equal(frame.long, line)
+  assert.equal(rawAt(frame.line, frame.result), `"${long}"`)
+  assert.equal(frame.line, line.line)
+})

@@ -1,0 +1,189 @@
+// A long message is read, cut and put together as if it were short.
+
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { FrameError } from '../../src/jsonrpc/errors.js'
+import { frameOrError } from '../../src/jsonrpc/frame-or-error.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { readLongFrame } from '../../src/jsonrpc/long-frame.js'
+import { LongLine } from '../../src/jsonrpc/long-line.js'
+import { spliceParts } from '../../src/jsonrpc/splice-parts.js'
+import { type Edit, splice } from '../../src/jsonrpc/splice.js'
+import { StringFinder } from '../../src/jsonrpc/string-finder.js'
+import { LineSplitter } from '../../src/transports/line-splitter.js'
+import { Outbox } from '../../src/transports/outbox.js'
+import { numRuns } from './runs.js'
+
+const STRING_BYTES_MIN = 128
+
+const piece = fc.oneof(
+  { weight: 6, arbitrary: fc.nat(150).map((length) => Buffer.from('x'.repeat(length))) },
+  {
+    weight: 6,
+    arbitrary: fc
+      .constantFrom(
+        '\\\\',
+        '\\"',
+        '\\n',
+        '\\/',
+        '\\u0000',
+        '\\uD83d',
+        'é',
+        '中',
+        '😀',
+        '\u007f',
+        '{',
+        ']',
+        ',',
+      )
+      .map((text) => Buffer.from(text)),
+  },
+)
+const badPiece = fc
+  .constantFrom(
+    '\\',
+    '"',
+    '\\x',
+    '\\u12',
+    '\\u00g0',
+    '\n',
+    '\x00',
+    '\x1f',
+    '\x80',
+    '\xc3',
+    '\xed\xa0\x80',
+    '\\"',
+  )
+  .map((text) => Buffer.from(text, 'latin1'))
+
+function stringOf(pieces: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
+  const quote = Buffer.from('"')
+  return fc.array(pieces, { maxLength: 12 }).map((parts) => Buffer.concat([quote, ...parts, quote]))
+}
+
+const heads = ['{"jsonrpc":"2.0","id":1,"result":[', '{"id":"a","jsonrpc":"2.0","method":"m","params":{"a":[']
+
+/** A message around some strings. */
+function messageOf(strings: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
+  const between = fc.constantFrom(',', ' , ', ',1,', ',{"k":"v"},', '\t,\n')
+  const parts = fc.array(fc.tuple(strings, between), { minLength: 1, maxLength: 5 })
+  return fc.tuple(fc.nat(1), parts).map(([head, all]) => {
+    const inside = all.flatMap(([string, then], i) => (i === 0 ? [string] : [Buffer.from(then), string]))
+    return Buffer.concat([Buffer.from(heads[head] ?? ''), ...inside, Buffer.from(head === 0 ? ']}' : ']}}')])
+  })
+}
+
+const sizes = fc.infiniteStream(fc.integer({ min: 1, max: 300 }))
+
+function cut(bytes: Buffer, random: Iterator<number>): Buffer[] {
+  const parts: Buffer[] = []
+  for (let at = 0; at < bytes.length;) {
+    const size: number = random.next().value
+    parts.push(bytes.subarray(at, at + size))
+    at += size
+  }
+  return parts
+}
+
+const finder = StringFinder.make(STRING_BYTES_MIN)
+
+function longLine(parts: readonly Buffer[]): LongLine {
+  assert.ok(finder !== undefined)
+  finder.start()
+  for (const part of parts) finder.push(part)
+  return new LongLine(parts.slice(0, -1), toLine(parts.at(-1) ?? ''), finder.finish())
+}
+
+/** The long strings of a text, found slowly; the text is JSON. */
+function longStrings(text: string): number[] {
+  return [...text.matchAll(/"(?:[^"\\]|\\.)*"/gs)]
+    .filter(([string]) => string.length >= STRING_BYTES_MIN)
+    .flatMap(({ 0: string, index }) => [index, index + string.length])
+}
+
+test('the long strings of JSON are found, whatever the parts', () => {
+  fc.assert(
+    fc.property(messageOf(stringOf(piece)), sizes, (bytes, random) => {
+      assert.deepEqual(longLine(cut(bytes, random)).strings, longStrings(bytes.toString('latin1')))
+    }),
+    { numRuns: numRuns(400) },
+  )
+})
+
+test('what is read of a long message is what is read of the whole', () => {
+  const damaged = stringOf(fc.oneof({ weight: 12, arbitrary: piece }, { weight: 1, arbitrary: badPiece }))
+  fc.assert(
+    fc.property(messageOf(damaged), sizes, (bytes, random) => {
+      const whole = frameOrError(toLine(bytes))
+      const read = readLongFrame(longLine(cut(bytes, random)))
+      if (read === undefined) return
+      assert.ok(!(whole instanceof FrameError))
+      assert.ok(whole.kind === 'request' || whole.kind === 'result')
+      assert.deepEqual(
+        [read.kind, read.id, read.idSpan, read.multiline],
+        [whole.kind, whole.id, whole.idSpan, whole.multiline],
+      )
+      assert.ok(read.line.equals(whole.line))
+      if (read.kind === 'result' && whole.kind === 'result') assert.deepEqual(read.result, whole.result)
+      if (read.kind === 'request' && whole.kind === 'request')
+        assert.deepEqual([...read.params.members], [...whole.params.members])
+    }),
+    { numRuns: numRuns(1000) },
+  )
+})
+
+test('splicing parts gives what splicing the whole gives', () => {
+  const cuts = fc.array(fc.tuple(fc.nat(), fc.string({ maxLength: 4 })), { maxLength: 6 })
+  fc.assert(
+    fc.property(fc.string({ minLength: 1, maxLength: 200 }), cuts, sizes, (text, places, random) => {
+      const bytes = Buffer.from(text)
+      const offsets = places.map(([at]) => at % (bytes.length + 1)).sort((a, b) => a - b)
+      const edits: Edit[] = []
+      for (let i = 0; i + 1 < offsets.length; i += 2) {
+        const [start = 0, end = 0] = offsets.slice(i, i + 2)
+        edits.push({ start, end, bytes: Buffer.from(places[i]?.[1] ?? ''), why: 'id' })
+      }
+      const parts = cut(bytes, random)
+      const want = splice(toLine(bytes), edits)
+      const wire = spliceParts(parts.slice(0, -1), toLine(parts.at(-1) ?? ''), edits)
+      assert.ok(wire.joined.equals(want))
+      assert.equal(wire.length, want.length)
+      const outbox = new Outbox()
+      outbox.addParts(wire)
+      outbox.add(splice(toLine('next'), []))
+      assert.equal(Buffer.concat(outbox.take()).toString(), `${want.toString()}\nnext\n`)
+    }),
+    { numRuns: numRuns(500) },
+  )
+})
+
+test('a splitter gives long lines and short ones in order, each with its bytes', () => {
+  const line = fc.tuple(fc.constantFrom(0, 1, 5, 4095, 4096, 4097, 20_000), fc.constantFrom('\n', '\r\n'))
+  const chunks = fc.infiniteStream(
+    fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 9000 })),
+  )
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 6 }), chunks, (lines, random) => {
+      const texts = lines.map(([length], i) => String(i).repeat(length))
+      const said: string[] = []
+      const splitter = new LineSplitter(
+        {
+          line: (short) => said.push(short.toString()),
+          long: (long) => said.push(Buffer.concat(long.parts).toString()),
+          oversize: () => assert.fail('no line is too long'),
+        },
+        1e6,
+      )
+      const all = Buffer.from(texts.map((text, i) => text + (lines[i]?.[1] ?? '')).join(''))
+      for (const chunk of cut(all, random)) splitter.push(Buffer.from(chunk))
+      splitter.end()
+      assert.deepEqual(
+        said,
+        texts.filter((text) => text !== ''),
+      )
+    }),
+    { numRuns: numRuns(150) },
+  )
+})
