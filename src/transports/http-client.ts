@@ -158,21 +158,10 @@ export class HttpClientConnection implements Connection, PostOwner {
   /** What was said last, a cancel perhaps, gets a moment to arrive. */
   async #finish(): Promise<void> {
     if (this.#arrivals.closed) return
-    await this.#quiet()
+    await this.#departures.quiet(this.#target.timers, this.#target.limits.closeMs)
     this.#stop()
     if (!this.#forgotten) await farewell(this.#session)
     this.#end(undefined)
-  }
-
-  #quiet(): Promise<void> {
-    const { timers, limits } = this.#target
-    return new Promise((resolve) => {
-      const timer = timers.setTimer(limits.closeMs, resolve)
-      this.#departures.whenQuiet(() => {
-        timer.cancel()
-        resolve()
-      })
-    })
   }
 
   #stop(): void {

@@ -35,6 +35,7 @@ export class SseClientConnection implements Connection, PostOwner {
   /** What waits for the address. */
   #held: HttpPost[] | undefined = []
   #reading = true
+  #closing: Promise<void> | undefined
 
   constructor(target: HttpTarget, agent: HttpAgent, session: HttpSession = new HttpSession(target, agent)) {
     this.#target = target
@@ -58,7 +59,7 @@ export class SseClientConnection implements Connection, PostOwner {
   }
 
   send(bytes: WireBytes): Promise<void> {
-    if (this.#arrivals.closed) return Promise.resolve()
+    if (this.#arrivals.closed || this.#closing !== undefined) return Promise.resolve()
     const post = new HttpPost(readFrame(bytes, sentFrameLimits), bytes, this.#session, this, true)
     this.#departures.add(post)
     if (this.#held === undefined) this.#post(post)
@@ -73,8 +74,8 @@ export class SseClientConnection implements Connection, PostOwner {
   }
 
   close(): Promise<void> {
-    this.#end(undefined)
-    return Promise.resolve()
+    this.#closing ??= this.#finish()
+    return this.#closing
   }
 
   // PostOwner: what becomes of the messages.
@@ -192,6 +193,14 @@ export class SseClientConnection implements Connection, PostOwner {
     post.send()
     const cancelled = cancelledId(readFrame(post.bytes, sentFrameLimits))
     if (cancelled !== undefined) this.#departures.request(cancelled)?.abandon()
+  }
+
+  /** What was said last, a cancel perhaps, gets a moment to arrive. */
+  async #finish(): Promise<void> {
+    const { timers, limits } = this.#target
+    // What waits for an address that may never be named is not worth waiting for.
+    if (this.#held === undefined) await this.#departures.quiet(timers, limits.closeMs)
+    this.#end(undefined)
   }
 
   #end(cause: TransportError | undefined): void {

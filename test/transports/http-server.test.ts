@@ -163,6 +163,7 @@ describe('one request without a session', () => {
   test('shares its id with others that are being answered', async (t) => {
     const asked: (() => void)[] = []
     const { port } = await front(t, {
+      limits: { answerWaitMs: 60_000 },
       play: (frame, session) => {
         if (frame.kind === 'request') asked.push(() => session.answer(frame.id, `{"n":${asked.length}}`))
         if (asked.length === 100) for (const answer of asked) answer()
@@ -332,6 +333,44 @@ describe('a session', () => {
       const headers = { ...session, ...stream, authorization: 'Bearer b' }
       assert.equal((await send(port, { method, headers })).status, 404, method)
     }
+  })
+
+  test('whose client sends more than is taken is not read', async (t) => {
+    const { port, sessions } = await front(t)
+    const headers = await handshake(port)
+    const [session] = sessions
+    assert.ok(session)
+    session.connection.read(false)
+    const socket = connect(port, '127.0.0.1')
+    t.after(() => void socket.destroy())
+    const said = message('notifications/x', undefined, { text: 'x'.repeat(15_000_000) })
+    socket.write(
+      `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\n` +
+        `Mcp-Session-Id: ${headers['mcp-session-id']}\r\nContent-Length: ${said.length}\r\n\r\n`,
+    )
+    let isTaken = false
+    socket.write(said, () => {
+      isTaken = true
+    })
+    // More than the system's own buffers take, so that it waits for us.
+    const answered = new Promise<string>((resolve) => {
+      socket.once('data', (chunk: Buffer) => resolve(chunk.toString()))
+    })
+    for (let i = 0; i < 20; i++) await send(port, { path: '/health', method: 'GET' })
+    assert.equal(isTaken, false)
+    session.connection.read(true)
+    assert.match(await answered, /^HTTP\/1\.1 202/)
+    assert.equal(session.received.length, 2)
+  })
+
+  test('that ends lets go of whoever waits to be read', async (t) => {
+    const { port, sessions } = await front(t)
+    const headers = await handshake(port)
+    sessions[0]?.connection.read(false)
+    const waiting = send(port, { body: message('echo', 1), headers })
+    await send(port, { path: '/health', method: 'GET' })
+    await sessions[0]?.connection.close()
+    assert.equal((await waiting).status, 404)
   })
 
   test('ends with DELETE', async (t) => {

@@ -2,6 +2,7 @@
 
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { Congestion } from '../congestion.js'
+import type { HttpTimers } from './options.js'
 import type { HttpPost } from './post.js'
 
 /** Every message that was sent and has not come to its end. */
@@ -69,10 +70,16 @@ export class Departures {
     for (const post of this.#posts) post.read(on)
   }
 
-  /** Calls back once nothing is on its way that expects no answer: a cancel, or an answer of ours. */
-  whenQuiet(quiet: () => void): void {
-    if (this.#isTelling()) this.#quiet = quiet
-    else quiet()
+  /** Waits until nothing is on its way that expects no answer (a cancel, or an answer of ours), but not for long. */
+  async quiet(timers: HttpTimers, ms: number): Promise<void> {
+    if (!this.#isTelling()) return
+    await new Promise<void>((resolve) => {
+      const timer = timers.setTimer(ms, resolve)
+      this.#quiet = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
   }
 
   cancel(): void {

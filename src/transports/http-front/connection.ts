@@ -65,6 +65,11 @@ export class StreamableConnection implements Connection {
     return this.#exchanges.size > 0 || this.#streams.attached
   }
 
+  /** Resolves when the next body may be read; undefined when it may be now. */
+  get paused(): Promise<void> | undefined {
+    return this.#inbox.paused
+  }
+
   start(sink: Sink): void {
     this.#inbox.start(sink)
   }

@@ -48,6 +48,10 @@ class PairConnection implements Connection, Kept {
     return this.#inbox.open
   }
 
+  get paused(): Promise<void> | undefined {
+    return this.#inbox.paused
+  }
+
   get congested(): boolean {
     return this.#congestion.on
   }
@@ -153,6 +157,7 @@ export class EventPair {
     const id = new URLSearchParams(query).get('sessionId')
     if (id === null) return refusals.plain(400, 'The query must name a sessionId')
     const find = (): PairConnection | undefined => this.#sessions.find(id, { endpoint, principal })
+    await find()?.paused
     if (find() === undefined) return refusals.noSession()
     const posted = await readIncoming(incoming, limits, refusals)
     if (posted === undefined || isRefusal(posted)) return posted

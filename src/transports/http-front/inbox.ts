@@ -4,13 +4,16 @@ import { Buffer } from 'node:buffer'
 import type { Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
+import { Congestion } from '../congestion.js'
 
 /** Delivers to one sink until it is closed. */
 export class Inbox {
   readonly #tapFailed: (cause: TransportError) => void
   #sink: Sink | undefined
-  /** What came while reading is off; its senders wait, so that it is as bounded as the connections are. */
-  #held: (() => void)[] | undefined
+  /** On while reading is off: bodies are not read meanwhile, so that their senders feel it. */
+  readonly #pause = new Congestion()
+  /** What was on its way already when reading was turned off. */
+  readonly #held: (() => void)[] = []
   #closed = false
 
   /** `tapFailed` closes the connection: an audit that fails must not pass traffic. */
@@ -27,15 +30,24 @@ export class Inbox {
     if (this.#closed) setImmediate(() => sink.closed(undefined))
   }
 
+  /** Resolves when the next body may be read; undefined when it may be now. */
+  get paused(): Promise<void> | undefined {
+    return this.#pause.on ? this.#pause.relieved : undefined
+  }
+
   read(on: boolean): void {
-    const held = this.#held ?? []
-    this.#held = on ? undefined : held
-    if (on) for (const deliver of held) deliver()
+    if (!on) {
+      if (!this.#closed) this.#pause.begin()
+      return
+    }
+    this.#pause.end()
+    // Whoever takes one may turn reading off again.
+    while (!this.#pause.on && this.#held.length > 0) this.#held.shift()?.()
   }
 
   /** Delivers now, or once reading is on again. */
   deliver(deliver: () => void): void {
-    if (this.#held === undefined) deliver()
+    if (!this.#pause.on && this.#held.length === 0) deliver()
     else this.#held.push(deliver)
   }
 
@@ -72,7 +84,8 @@ export class Inbox {
   close(cause: TransportError | undefined, before: () => void): void {
     if (this.#closed) return
     this.#closed = true
-    this.#held = undefined
+    this.#held.length = 0
+    this.#pause.end()
     before()
     this.#sink?.closed(cause)
   }

@@ -63,8 +63,10 @@ export class Streamable {
     if (!accepts.json && !accepts.stream)
       return this.#refusals.plain(406, 'Accept must list application/json and text/event-stream')
     const id = incoming.head.get('mcp-session-id')
-    if (id !== undefined && this.#find(id, incoming, endpoint) === undefined)
-      return this.#refusals.noSession()
+    const session = id === undefined ? undefined : this.#find(id, incoming, endpoint)
+    if (id !== undefined && session === undefined) return this.#refusals.noSession()
+    const paused = session?.connection.paused
+    if (paused !== undefined) await paused
     const posted = await readIncoming(incoming, this.#parts.limits, this.#refusals)
     if (posted === undefined || isRefusal(posted)) return posted
     // The session may have ended while the body came.

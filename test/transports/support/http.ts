@@ -22,7 +22,7 @@ import {
 import { assumedRevision, handshakeRevision, handshakeRevisions } from '../../../src/mcp/revisions.js'
 import type { Revision } from '../../../src/mcp/revision.js'
 import { realRuntime } from '../../../src/runtime.js'
-import type { HttpEndpoint, HttpTarget } from '../../../src/transports/http-front/endpoint.js'
+import type { HttpAttached, HttpEndpoint, HttpTarget } from '../../../src/transports/http-front/endpoint.js'
 import { type HttpLimits, defaultHttpLimits } from '../../../src/transports/http-front/limits.js'
 import { HttpServer, type HttpServerOptions } from '../../../src/transports/http-server.js'
 
@@ -114,6 +114,8 @@ export interface Front {
 export interface FrontOptions extends Partial<Omit<HttpServerOptions, 'limits'>> {
   readonly limits?: Partial<HttpLimits>
   readonly play?: Play
+  /** Takes the connections in place of scripted sessions, and must start them. */
+  readonly take?: (connection: Connection) => HttpAttached
   readonly now?: () => number
 }
 
@@ -124,6 +126,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
   const endpoint = (name: string): HttpEndpoint => ({
     name,
     attach: (connection, version) => {
+      if (options.take !== undefined) return Promise.resolve(options.take(connection))
       const session = new ScriptedSession(connection, options.play ?? usual, version)
       sessions.push(session)
       return Promise.resolve(session)

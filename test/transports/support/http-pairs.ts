@@ -1,0 +1,131 @@
+// Both ends of an HTTP connection, opened as the protocol says, as one pair of connections.
+
+import type { Connection, Sink } from '../../../src/jsonrpc/connection.js'
+import { buildNotification, buildResult } from '../../../src/jsonrpc/build.js'
+import type { Line } from '../../../src/jsonrpc/line.js'
+import { readFrame } from '../../../src/jsonrpc/frame.js'
+import type { RequestId } from '../../../src/jsonrpc/request-id.js'
+import type { WireBytes } from '../../../src/jsonrpc/splice.js'
+import { latestHandshake } from '../../../src/mcp/revisions.js'
+import { HttpClientConnection } from '../../../src/transports/http-client.js'
+import { HttpAgent } from '../../../src/transports/http-client/agent.js'
+import { SseClientConnection } from '../../../src/transports/http-sse.js'
+import { type Scope, front, until } from './http.js'
+import { bytesOf, target } from './scripted.js'
+
+const INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
+
+/** One end, which has been started for the handshake and is handed over afterwards. */
+class End implements Connection {
+  readonly inner: Connection
+  /** Takes messages while the connection is being opened. */
+  opening: ((text: string, line: Line) => void) | undefined
+  #sink: Sink | undefined
+  /** What came before whoever it is for has started, or is being told. */
+  #early: ((sink: Sink) => void)[] | undefined = []
+
+  constructor(inner: Connection, opening?: (text: string, line: Line) => void) {
+    this.inner = inner
+    this.opening = opening
+    inner.start({
+      message: (line, during) => {
+        if (this.opening === undefined) this.#tell((sink) => sink.message(line, during))
+        else this.opening(line.toString(), line)
+      },
+      failed: (id, error) => this.#tell((sink) => sink.failed?.(id, error)),
+      oversize: (id, bytes, isCall) => this.#tell((sink) => sink.oversize(id, bytes, isCall)),
+      drained: () => this.#tell((sink) => sink.drained()),
+      ended: () => this.#tell((sink) => sink.ended()),
+      closed: (cause) => this.#tell((sink) => sink.closed(cause)),
+      wire: (direction, bytes) => this.#sink?.wire?.(direction, bytes),
+    })
+  }
+
+  get congested(): boolean {
+    return this.inner.congested
+  }
+
+  get backlogBytes(): number {
+    return this.inner.backlogBytes
+  }
+
+  start(sink: Sink): void {
+    this.#sink = sink
+    setImmediate(() => {
+      const early = this.#early ?? []
+      this.#early = undefined
+      for (const tell of early) tell(sink)
+    })
+  }
+
+  send(bytes: WireBytes, about?: RequestId): Promise<void> {
+    return this.inner.send(bytes, about)
+  }
+
+  read(on: boolean): void {
+    this.inner.read(on)
+  }
+
+  close(): Promise<void> {
+    return this.inner.close()
+  }
+
+  #tell(tell: (sink: Sink) => void): void {
+    if (this.#early !== undefined) this.#early.push(tell)
+    else if (this.#sink !== undefined) tell(this.#sink)
+  }
+}
+
+export interface HttpPair {
+  readonly client: Connection
+  readonly server: Connection
+}
+
+export type HttpKind = 'Streamable HTTP' | 'HTTP+SSE'
+
+/** A client and the front that it has connected to. */
+export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> {
+  let server: End | undefined
+  const { port } = await front(scope, {
+    take: (connection) => {
+      server = new End(connection, (text, line) => answer(connection, text, line))
+      return { revision: latestHandshake }
+    },
+  })
+  const isStreamable = kind === 'Streamable HTTP'
+  const url = new URL(`http://127.0.0.1:${port}/${isStreamable ? 'mcp' : 'sse'}`)
+  const given = target(url)
+  const agent = new HttpAgent(url, given.limits)
+  const connection = isStreamable
+    ? new HttpClientConnection(given, agent)
+    : new SseClientConnection(given, agent)
+  scope.after(async () => {
+    await connection.close()
+    agent.destroy()
+  })
+  let isOpen = false
+  const client = new End(connection, () => {
+    isOpen = true
+  })
+  void client.send(bytesOf(INITIALIZE))
+  await until(() => isOpen && server !== undefined)
+  if (server === undefined) throw new Error('the front took no connection')
+  const taken = server
+  let isReady = false
+  taken.opening = () => {
+    isReady = true
+  }
+  void client.send(buildNotification('notifications/initialized'))
+  // What is said before anybody listens could be dropped.
+  await until(() => isReady && (!('busy' in taken.inner) || taken.inner.busy === true))
+  client.opening = undefined
+  taken.opening = undefined
+  return { client, server: taken }
+}
+
+function answer(connection: Connection, text: string, line: Line): void {
+  if (!text.includes('"initialize"')) return
+  const frame = readFrame(line)
+  if (frame.kind !== 'request') return
+  void connection.send(buildResult(frame.id, '{"protocolVersion":"2025-11-25"}'), frame.id)
+}
