@@ -67,7 +67,10 @@ export class Logger {
     this.#options = options
     const onTrouble = (message: string): void =>
       this.#safely(() => this.#toConsole({ level: 'warn', message }))
-    this.#file = options.file && new RotatingFile({ ...options.file, onTrouble })
+    const lossLine = (lines: number): string =>
+      jsonLine(this.#plain({ level: 'warn', message: `${lines} lines are missing here` }))
+    const now = (): number => this.#now().getTime()
+    this.#file = options.file && new RotatingFile({ ...options.file, onTrouble, lossLine, now })
     this.sink = (record) => this.#log(record)
   }
 
@@ -131,8 +134,11 @@ export class Logger {
   }
 
   #plain(record: LogRecord): ReturnType<typeof plainRecord> {
-    const { now = () => new Date() } = this.#options
-    return plainRecord(record, now(), this.#redactor)
+    return plainRecord(record, this.#now(), this.#redactor)
+  }
+
+  #now(): Date {
+    return this.#options.now?.() ?? new Date()
   }
 }
 

@@ -1,5 +1,6 @@
 // The log file: appended to in batches, rotated by size, and never a reason
-// for the proxy to fail.
+// for the proxy to fail. While it cannot be written, on a full disk perhaps, lines
+// are dropped and counted, and it is tried again from time to time.
 //
 // Several proxies may write the same file, since every client starts its own.
 // So the file is looked at before each batch: when another process rotated it,
@@ -16,24 +17,35 @@ const pendingLengthMax = 4 * 1024 * 1024
 /** Text written at once, in UTF-16 units, so that a file passes its limit by little. */
 const batchLengthMax = 64 * 1024
 
+/** How long a file that cannot be written is left alone. */
+const retryMs = 30_000
+
 export interface RotatingFileOptions {
   /** Absolute. */
   readonly path: string
   readonly maxSizeBytes: number
   /** In all, the current one included. */
   readonly maxFiles: number
-  /** Told once, in words, when the file cannot be written. */
+  /** Told in words when the file cannot be written, once until it can be again, and what was lost. */
   readonly onTrouble: (message: string) => void
+  /** The line that stands in the file in place of so many. */
+  readonly lossLine: (lines: number) => string
+  /** Milliseconds, of any clock. */
+  readonly now: () => number
 }
 
 export class RotatingFile {
   readonly #options: RotatingFileOptions
   #pending: string[] = []
   #pendingLength = 0
+  /** Lines since the last one that is in the file. */
   #dropped = 0
   #handle: FileHandle | undefined
   #writing: Promise<void> | undefined
-  #complained = false
+  /** When writing failed last; undefined while all is well. */
+  #failedAt: number | undefined
+  /** The end of the file may be half a line. */
+  #torn = false
 
   constructor(options: RotatingFileOptions) {
     this.#options = options
@@ -41,7 +53,7 @@ export class RotatingFile {
 
   /** Takes a line; it is written soon. */
   write(line: string): void {
-    if (this.#pendingLength + line.length > pendingLengthMax) {
+    if (this.#rests || this.#pendingLength + line.length > pendingLengthMax) {
       this.#dropped += 1
       return
     }
@@ -57,7 +69,15 @@ export class RotatingFile {
 
   async close(): Promise<void> {
     await this.flush()
+    if (this.#dropped > 0) this.#tell(`${this.#dropped} lines were dropped`)
     await this.#closeHandle()
+  }
+
+  /** It could not be written lately; a clock that was set back says nothing. */
+  get #rests(): boolean {
+    if (this.#failedAt === undefined) return false
+    const sinceMs = this.#options.now() - this.#failedAt
+    return sinceMs >= 0 && sinceMs < retryMs
   }
 
   async #drain(): Promise<void> {
@@ -67,8 +87,9 @@ export class RotatingFile {
     this.#writing = undefined
   }
 
-  #takeBatch(): string {
-    let batch = ''
+  #takeBatch(): Batch {
+    let batch = this.#dropped === 0 ? '' : this.#options.lossLine(this.#dropped)
+    const ownLength = batch.length
     let count = 0
     const room = Math.min(batchLengthMax, this.#options.maxSizeBytes)
     for (const line of this.#pending) {
@@ -77,20 +98,40 @@ export class RotatingFile {
       count += 1
     }
     this.#pending = this.#pending.slice(count)
-    this.#pendingLength -= batch.length
-    return batch
+    this.#pendingLength -= batch.length - ownLength
+    return { text: batch, lines: count, missing: this.#dropped }
   }
 
-  async #writeBatch(batch: string): Promise<void> {
+  async #writeBatch({ text, lines, missing }: Batch): Promise<void> {
     try {
-      const bytes = Buffer.from(batch)
+      const bytes = Buffer.from(this.#torn ? `\n${text}` : text)
       const handle = await this.#ready(bytes.length)
+      this.#torn = true
       await handle.appendFile(bytes)
-      this.#reportDropped()
+      this.#torn = false
+      this.#written(missing)
     } catch (error) {
-      this.#complain(error instanceof Error ? error.message : String(error))
+      this.#dropped += lines
+      this.#failed(error instanceof Error ? error.message : String(error))
       await this.#closeHandle()
     }
+  }
+
+  #written(missing: number): void {
+    const failed = this.#failedAt !== undefined
+    this.#failedAt = undefined
+    this.#dropped -= missing
+    if (failed) this.#tell(`can be written again; ${missing} lines were dropped`)
+    else if (missing > 0) this.#tell(`${missing} lines were dropped, since the disk is too slow`)
+  }
+
+  /** What waits would only wait for the next failure. */
+  #failed(why: string): void {
+    if (this.#failedAt === undefined) this.#tell(`cannot be written: ${why}`)
+    this.#failedAt = this.#options.now()
+    this.#dropped += this.#pending.length
+    this.#pending = []
+    this.#pendingLength = 0
   }
 
   /** The open file, with room for what comes. */
@@ -118,17 +159,17 @@ export class RotatingFile {
     await handle?.close().catch(() => undefined)
   }
 
-  #reportDropped(): void {
-    if (this.#dropped === 0) return
-    this.#complain(`${this.#dropped} lines were dropped, since the disk is too slow`)
-    this.#dropped = 0
+  #tell(what: string): void {
+    this.#options.onTrouble(`the log file ${this.#options.path}: ${what}`)
   }
+}
 
-  #complain(message: string): void {
-    if (this.#complained) return
-    this.#complained = true
-    this.#options.onTrouble(`the log file ${this.#options.path} cannot be written: ${message}`)
-  }
+/** Lines that are written at once. */
+interface Batch {
+  readonly text: string
+  readonly lines: number
+  /** Lines before these that are not in the file. */
+  readonly missing: number
 }
 
 /**
