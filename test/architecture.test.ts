@@ -34,7 +34,15 @@ const layers: readonly Layer[] = [
   {
     files: ['src/upstream/'],
     project: ['src/jsonrpc/', 'src/mcp/', 'src/transports/'],
-    modules: ['google-auth-library', 'node:child_process', 'node:net', 'node:stream', 'p-queue'],
+    modules: [
+      'google-auth-library',
+      'node:child_process',
+      'node:fs',
+      'node:fs/promises',
+      'node:net',
+      'node:stream',
+      'p-queue',
+    ],
   },
   // A program of its own, which happens to be shipped with the proxy.
   { files: ['src/servers/'], project: [], modules: ['node:events', 'node:fs'] },

@@ -6,6 +6,7 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { Readable, Writable } from 'node:stream'
+import { hasDescriptors } from './descriptors.js'
 import type { Child, ChildExit, SpawnSpec } from './host.js'
 
 /** Whether children get a process group of their own, which can be signalled as one. */
@@ -21,6 +22,7 @@ export interface GroupWatch {
 
 /** Starts a child in a process group of its own. */
 export function spawnChild(spec: SpawnSpec, groups: GroupWatch): Child {
+  if (hasGroups && !hasDescriptors()) return failed('EMFILE')
   try {
     const child = spawn(spec.command, [...spec.args], {
       cwd: spec.cwd,
