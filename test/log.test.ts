@@ -288,6 +288,17 @@ const options = (name: string, maxSizeBytes = 1024, maxFiles = 3): NonNullable<L
   maxFiles,
 })
 
+/** A folder on a disk of its own with room for little; undefined where that may not be made. */
+function smallDisk(): string | undefined {
+  const path = mkdtempSync(join(folder, 'disk-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', path], { stdio: 'ignore' })
+    return path
+  } catch {
+    return undefined
+  }
+}
+
 describe('the file', () => {
   test('is made with its folder, for its owner only, and has JSON lines', async () => {
     const file = options('new/deep/a.log')
@@ -387,17 +398,6 @@ describe('the file', () => {
     await log.close()
     assert.match(stream.text, /EACCES/)
   })
-
-  /** A folder on a disk of its own with room for little; undefined where that may not be made. */
-  function smallDisk(): string | undefined {
-    const path = mkdtempSync(join(folder, 'disk-'))
-    try {
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', path], { stdio: 'ignore' })
-      return path
-    } catch {
-      return undefined
-    }
-  }
 
   test('on a full disk loses lines, counts them, and is tried again every 30 s', async (t) => {
     const disk = smallDisk()
