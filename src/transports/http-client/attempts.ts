@@ -53,9 +53,8 @@ export class Attempts {
   }
 
   /** Schedules another attempt where one is in order. */
-  afterTrouble({ neverSent, error }: HttpTrouble, again: () => void): boolean {
-    // Credentials that are not there will not be there in a second either.
-    if (error?.code === 'TRANSPORT_AUTH') return false
+  afterTrouble({ neverSent, lasts }: HttpTrouble, again: () => void): boolean {
+    if (lasts) return false
     return (neverSent || this.#isRead) && this.#retry(undefined, again)
   }
 

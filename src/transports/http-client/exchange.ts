@@ -4,13 +4,12 @@ import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { HttpAgent } from './agent.js'
 import type { CredentialHeader, HttpTimers } from './options.js'
+import { type SocketTrouble, socketTrouble } from './trouble.js'
 
 /** Why there is no response. */
-export interface HttpTrouble {
+export interface HttpTrouble extends SocketTrouble {
   /** No byte of the request can have reached the server. */
   readonly neverSent: boolean
-  /** In words, with the system's code where it has one. */
-  readonly what: string
   /** There was no request, since its credentials cannot be had. */
   readonly error?: TransportError
 }
@@ -60,7 +59,9 @@ export class HttpExchange {
 
   /** Fails before there is a request. */
   fail(error: TransportError): void {
-    this.#settle(() => this.#handler.troubled({ neverSent: true, what: error.message, error }))
+    // Credentials that are not there will not be there in a second either.
+    const trouble = { what: error.message, remedy: undefined, lasts: true, neverSent: true, error }
+    this.#settle(() => this.#handler.troubled(trouble))
   }
 
   /** Tells nothing any more and drops the socket. */
@@ -89,7 +90,7 @@ export class HttpExchange {
   }
 
   #trouble(error: unknown): void {
-    this.#settle(() => this.#handler.troubled({ neverSent: !this.#connected, what: whatHappened(error) }))
+    this.#settle(() => this.#handler.troubled({ ...socketTrouble(error), neverSent: !this.#connected }))
   }
 
   #settle(tell: () => void): void {
@@ -98,24 +99,4 @@ export class HttpExchange {
     this.#connecting?.cancel()
     tell()
   }
-}
-
-const words: ReadonlyMap<string, string> = new Map([
-  ['ECONNREFUSED', 'the connection was refused'],
-  ['ENOTFOUND', 'the host name is not known'],
-  ['EAI_AGAIN', 'the host name could not be looked up'],
-  ['ECONNRESET', 'the connection was cut before an answer'],
-  ['EPIPE', 'the connection was cut before an answer'],
-  ['EHOSTUNREACH', 'the host is unreachable'],
-  ['ENETUNREACH', 'the network is unreachable'],
-  ['ETIMEDOUT', 'the connection timed out'],
-])
-
-/** An error of a socket in words; addresses of many attempts come as one AggregateError. */
-function whatHappened(error: unknown): string {
-  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
-  if (!(first instanceof Error)) return String(first)
-  const code = 'code' in first ? String(first.code) : ''
-  const known = words.get(code)
-  return known === undefined ? first.message : `${known} (${code})`
 }

@@ -65,10 +65,15 @@ export function paused({ pause }: HttpTarget): TransportError {
   return failure('TRANSPORT_STATUS', message, { status, remedy: remedies.get(status) })
 }
 
-export function unreachable(target: HttpTarget, { neverSent, what }: HttpTrouble): TransportError {
+export function unreachable(
+  { url: { origin } }: HttpTarget,
+  { neverSent, what, remedy }: HttpTrouble,
+): TransportError {
+  const details = remedy === undefined ? undefined : { remedy }
+  const tail = remedy === undefined ? '' : `; ${remedy}`
   return neverSent
-    ? failure('TRANSPORT_UNREACHABLE', `it cannot be reached at ${target.url.origin}: ${what}`)
-    : failure('TRANSPORT_IO', `${what} (${target.url.origin})`)
+    ? failure('TRANSPORT_UNREACHABLE', `it cannot be reached at ${origin}: ${what}${tail}`, details)
+    : failure('TRANSPORT_IO', `${what} (${origin})${tail}`, details)
 }
 
 export function redirected(target: HttpTarget, status: number, location: string | undefined): TransportError {

@@ -1,0 +1,76 @@
+// Why there was no response, in words, with what a person can do about it.
+
+/** What went wrong with a socket. */
+export interface SocketTrouble {
+  /** In words, with the system's code where it has one. */
+  readonly what: string
+  readonly remedy: string | undefined
+  /** It will be no different in a second. */
+  readonly lasts: boolean
+}
+
+/** An error of a socket in words; addresses of many attempts come as one AggregateError. */
+export function socketTrouble(error: unknown): SocketTrouble {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+  if (!(first instanceof Error)) return { what: String(first), remedy: undefined, lasts: false }
+  const code = 'code' in first ? String(first.code) : ''
+  const known = passing.get(code)
+  if (known !== undefined) return { what: `${known} (${code})`, remedy: undefined, lasts: false }
+  const found = lasting.get(code) ?? (/wrong version number/i.test(first.message) ? noTls : undefined)
+  if (found === undefined) return { what: first.message, remedy: undefined, lasts: false }
+  const detail = code === ALTNAME ? `: ${first.message.replace(/^.*altnames: /, '')}` : ''
+  return { what: `${found.what} (${code})${detail}`, remedy: found.remedy, lasts: true }
+}
+
+const passing: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'the connection was refused'],
+  ['ENOTFOUND', 'the host name is not known'],
+  ['EAI_AGAIN', 'the host name could not be looked up'],
+  ['ECONNRESET', 'the connection was cut before an answer'],
+  ['EPIPE', 'the connection was cut before an answer'],
+  ['EHOSTUNREACH', 'the host is unreachable'],
+  ['ENETUNREACH', 'the network is unreachable'],
+  ['ETIMEDOUT', 'the connection timed out'],
+])
+
+interface Lasting {
+  readonly what: string
+  readonly remedy: string
+}
+
+const ALTNAME = 'ERR_TLS_CERT_ALTNAME_INVALID'
+const authority: Lasting = {
+  what: 'its certificate was signed by nobody this machine trusts',
+  remedy: 'if it is meant to be so, name a file with the certificate of who signed it in NODE_EXTRA_CA_CERTS',
+}
+const noTls: Lasting = {
+  what: 'it does not speak TLS there',
+  remedy: 'check whether the url begins with http://',
+}
+
+const lasting: ReadonlyMap<string, Lasting> = new Map<string, Lasting>([
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', authority],
+  ['SELF_SIGNED_CERT_IN_CHAIN', authority],
+  ['UNABLE_TO_GET_ISSUER_CERT', authority],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', authority],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', authority],
+  ['CERT_UNTRUSTED', authority],
+  [
+    'CERT_HAS_EXPIRED',
+    { what: 'its certificate has expired', remedy: 'whoever runs it must renew it; or check the clock' },
+  ],
+  [
+    'CERT_NOT_YET_VALID',
+    { what: 'its certificate is not valid yet', remedy: 'check the clock of this machine' },
+  ],
+  ['CERT_REVOKED', { what: 'its certificate was revoked', remedy: 'whoever runs it must renew it' }],
+  [
+    ALTNAME,
+    { what: 'its certificate is for another host', remedy: 'use a host name of the certificate in the url' },
+  ],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', noTls],
+  [
+    'HPE_INVALID_CONSTANT',
+    { what: 'it answers something that is no HTTP', remedy: 'check whether the url begins with https://' },
+  ],
+])

@@ -1,0 +1,151 @@
+// Remote servers over https, with an authority of our own: what is trusted, and what is said when it is not.
+
+import assert from 'node:assert/strict'
+import type { RequestListener } from 'node:http'
+import { type Server, createServer } from 'node:https'
+import { createServer as createTcpServer } from 'node:net'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { at, parsed, textAt } from './integration/support/json.js'
+import { cli } from './integration/support/programs.js'
+import { type Scope, type Spawned, scratch, spawnProgram } from './integration/support/spawned.js'
+import { Authority, type Certificate, certificate } from './transports/support/certificates.js'
+import { answerOf, events, json, scripted } from './transports/support/scripted.js'
+
+const INIT =
+  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
+
+const authority = new Authority('An authority of these tests')
+
+interface Secure {
+  readonly port: number
+  /** The headers of every request that came. */
+  readonly seen: string[]
+}
+
+/** An MCP server over TLS. */
+async function secure(scope: Scope, { cert, key }: Certificate): Promise<Secure> {
+  const seen: string[] = []
+  const handle: RequestListener = (request, response) => {
+    seen.push(request.rawHeaders.join(' '))
+    const parts: Buffer[] = []
+    request.on('data', (chunk: Buffer) => parts.push(chunk))
+    request.on('end', () => {
+      if (request.method === 'GET') return void response.writeHead(405).end()
+      const value = parsed(Buffer.concat(parts).toString())
+      const [rpc, id] = [at(value, 'method'), at(value, 'id')]
+      if (rpc === 'initialize') json(response, answerOf(id, INIT))
+      else if (rpc === 'tools/list') json(response, answerOf(id, TOOLS))
+      else if (rpc === 'tools/call') {
+        events(response, `data: ${answerOf(id, '{"content":[]}')}\n\n`)
+        response.end()
+      } else response.writeHead(202).end()
+    })
+  }
+  const server = createServer({ cert, key }, handle)
+  return { port: await listening(scope, server), seen }
+}
+
+async function listening(scope: Scope, server: Server): Promise<number> {
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  scope.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return Number(at(server.address(), 'port'))
+}
+
+/** The proxy in front of an address, in an environment that trusts our authority, or does not. */
+function proxyTo(scope: Scope, url: string, trusts = true, args: readonly string[] = []): Spawned {
+  const file = join(scratch(scope), 'authority.pem')
+  writeFileSync(file, authority.cert)
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: '/nonexistent',
+    ...(trusts && { NODE_EXTRA_CA_CERTS: file }),
+  }
+  return spawnProgram(scope, process.execPath, [cli, '--url', url, '--verbose', ...args], { env })
+}
+
+describe('a remote server over https', () => {
+  for (const host of ['localhost', '127.0.0.1'])
+    test(`is reached by a name that it has, signed by who is trusted: ${host}`, async (t) => {
+      const { port, seen } = await secure(t, certificate({ names: [host], by: authority }))
+      const { client } = proxyTo(t, `https://${host}:${port}/mcp`)
+      await client.open()
+      assert.notEqual(at((await client.call('work')).value, 'result'), undefined)
+      assert.ok(seen.length >= 4)
+    })
+
+  const refusals: [string, Certificate, boolean, RegExp][] = [
+    [
+      'signed by itself',
+      certificate({ names: ['localhost'] }),
+      true,
+      /signed by nobody this machine trusts \(DEPTH_ZERO_SELF_SIGNED_CERT\); .* NODE_EXTRA_CA_CERTS$/,
+    ],
+    [
+      'signed by somebody unknown',
+      certificate({ names: ['localhost'], by: authority }),
+      false,
+      /signed by nobody this machine trusts \(UNABLE_TO_[A-Z_]+\); .* NODE_EXTRA_CA_CERTS$/,
+    ],
+    [
+      'of another host',
+      certificate({ names: ['other.example'], by: authority }),
+      true,
+      /for another host \(ERR_TLS_CERT_ALTNAME_INVALID\): .*DNS:other\.example; use a host name/,
+    ],
+    [
+      'that has expired',
+      certificate({ names: ['localhost'], by: authority, from: -3, until: -2 }),
+      true,
+      /has expired \(CERT_HAS_EXPIRED\); whoever runs it/,
+    ],
+    [
+      'that is not valid yet',
+      certificate({ names: ['localhost'], by: authority, from: 2, until: 3 }),
+      true,
+      /not valid yet \(CERT_NOT_YET_VALID\); check the clock/,
+    ],
+  ]
+  for (const [title, given, trusts, wanted] of refusals)
+    test(`with a certificate ${title} is sent nothing`, async (t) => {
+      const { port, seen } = await secure(t, given)
+      const proxy = proxyTo(t, `https://localhost:${port}/mcp?key=CANARY-in-the-query`, trusts)
+      const { client } = proxy
+      await client.open()
+      const { value, text } = await client.request('tools/list')
+      assert.equal(at(value, 'error', 'code'), -32603, text)
+      assert.match(textAt(value, 'error', 'message'), wanted)
+      assert.equal(at(value, 'error', 'data', 'reason'), 'unavailable')
+      assert.ok(textAt(value, 'error', 'data', 'remedy').length > 0)
+      assert.deepEqual(seen, [])
+      assert.equal(`${text}${proxy.stderr}`.includes('CANARY'), false)
+    })
+
+  test('that speaks no TLS, or is addressed without, says which of the two', async (t) => {
+    const plain = await scripted(t, (_seen, response) => json(response, '{}'))
+    const wrong = proxyTo(t, `https://127.0.0.1:${plain.url.port}/mcp`)
+    await wrong.client.open()
+    const asked = await wrong.client.request('tools/list')
+    assert.match(textAt(asked.value, 'error', 'message'), /does not speak TLS.*begins with http:\/\/$/)
+    // What a server that speaks only TLS says to anything else: an alert.
+    const raw = createTcpServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => socket.end(Buffer.from([0x15, 3, 1, 0, 2, 2, 0x46])))
+    })
+    await new Promise<void>((resolve) => {
+      raw.listen(0, '127.0.0.1', resolve)
+    })
+    t.after(() => void raw.close())
+    const other = proxyTo(t, `http://127.0.0.1:${String(at(raw.address(), 'port'))}/mcp`)
+    await other.client.open()
+    const told = await other.client.request('tools/list')
+    assert.match(textAt(told.value, 'error', 'message'), /no HTTP .*begins with https:\/\/$/)
+  })
+})
