@@ -7,6 +7,7 @@ import type { Connection, Sink } from '../jsonrpc/connection.js'
 import { TransportError } from '../jsonrpc/errors.js'
 import type { WireParts } from '../jsonrpc/splice-parts.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
+import { Breath } from './breath.js'
 import { Congestion } from './congestion.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
 import { Outbox } from './outbox.js'
@@ -32,8 +33,11 @@ export class NdjsonConnection implements Connection {
   readonly #options: NdjsonOptions
   readonly #outbox = new Outbox()
   readonly #congestion = new Congestion()
+  readonly #breath: Breath
   #sink: Sink | undefined
   #flushScheduled = false
+  /** In the chunk that is being worked off. */
+  #messages = 0
   #inputEnded = false
   #outputGone = false
   /** Why the connection ends, or has ended. */
@@ -46,6 +50,7 @@ export class NdjsonConnection implements Connection {
     this.#input = input
     this.#output = output
     this.#options = options
+    this.#breath = new Breath(input)
     // From the first moment: an 'error' that nobody hears would end the process.
     input.on('error', (error) => this.#end(failed(error)))
     input.on('close', () => this.#inputEnded || this.#end(undefined))
@@ -67,7 +72,10 @@ export class NdjsonConnection implements Connection {
     if (this.#closed) return void setImmediate(() => sink.closed(this.#cause))
     const splitter = new LineSplitter(this.#whileOpen(sink), this.#options.lineBytesMax)
     this.#input.on('data', (chunk: Buffer) => {
-      if (!this.#closed && this.#watch('in', chunk)) splitter.push(chunk)
+      if (this.#closed || !this.#watch('in', chunk)) return
+      this.#messages = 0
+      splitter.push(chunk)
+      this.#breath.worked(chunk.length, this.#messages)
     })
     this.#input.on('end', () => {
       splitter.end()
@@ -78,7 +86,10 @@ export class NdjsonConnection implements Connection {
   /** One message of a chunk may close the connection; nothing comes after that. */
   #whileOpen(sink: Sink): LineSink {
     return {
-      line: (line) => this.#closed || sink.message(line),
+      line: (line) => {
+        this.#messages++
+        if (!this.#closed) sink.message(line)
+      },
       long: sink.long && ((long) => this.#closed || sink.long?.(long)),
       oversize: (id, bytes, isCall) => this.#closed || sink.oversize(id, bytes, isCall),
     }
@@ -105,8 +116,7 @@ export class NdjsonConnection implements Connection {
   }
 
   read(on: boolean): void {
-    if (on) this.#input.resume()
-    else this.#input.pause()
+    this.#breath.want(on)
   }
 
   close(): Promise<void> {

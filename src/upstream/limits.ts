@@ -3,6 +3,7 @@
 import type { FrameLimits } from '../jsonrpc/frame-limits.js'
 import type { NdjsonOptions } from '../transports/ndjson.js'
 import type { ListLimits } from './listing.js'
+import type { NoiseLimits } from './noise.js'
 import type { StopLadder } from './process.js'
 import type { RestartPolicy } from './supervisor.js'
 
@@ -11,6 +12,7 @@ export interface UpstreamLimits {
   readonly ndjson: NdjsonOptions
   readonly ladder: StopLadder
   readonly lists: ListLimits
+  readonly noise: NoiseLimits
   readonly inflightMax: number
   /** Calls that wait for a slot of one process. */
   readonly queueMax: number

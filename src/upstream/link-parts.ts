@@ -8,6 +8,7 @@ import type { ServerNotificationRow, ServerRequestRow } from '../mcp/method-row.
 import type { DeadlineOptions } from './flight.js'
 import type { LogRecord } from './host.js'
 import type { Link } from './link.js'
+import type { NoiseLimits } from './noise.js'
 import type { ServerTimes } from './server-config.js'
 
 /** Who owns a link: what its server says that is not an answer. */
@@ -40,4 +41,5 @@ export interface LinkOptions extends DeadlineOptions {
   readonly log: (record: LogRecord) => void
   readonly peer: PeerOptions
   readonly times: ServerTimes
+  readonly noise: NoiseLimits
 }

@@ -17,6 +17,7 @@ import type { Flight } from './flight.js'
 import { Flights } from './flights.js'
 import type { LogRecord } from './host.js'
 import type { LinkOptions, LinkOwner } from './link-parts.js'
+import { Noise } from './noise.js'
 import { OwnRequests, type Patience } from './own-requests.js'
 import type { ServerTimes } from './server-config.js'
 import { within } from './within.js'
@@ -34,8 +35,8 @@ export class Link implements PeerOwner<Flight>, Asker {
   readonly #peer: Peer<Flight>
   readonly #flights: Flights
   readonly #own: OwnRequests
+  readonly #noise: Noise
   #failure: UpstreamError | undefined
-  #junkLines = 0
 
   constructor(dialed: Dialed, leg: ServerLeg, owner: LinkOwner, options: LinkOptions) {
     this.dialed = dialed
@@ -57,6 +58,7 @@ export class Link implements PeerOwner<Flight>, Asker {
       timedOut: () => owner.timedOut(this),
       again: (call, edits) => owner.again(call, edits, this),
     })
+    this.#noise = new Noise({ ...options, limits: options.noise, tooMuch: (what) => this.#giveUp(what) })
     void dialed.ended.then(({ reason, message, details }) => {
       this.#failure ??= new UpstreamError(this.service, reason, message, { details })
       return this.#peer.close()
@@ -119,9 +121,9 @@ export class Link implements PeerOwner<Flight>, Asker {
     return this.#flights.askable
   }
 
-  /** Stops or resumes reading what the server says. */
+  /** Stops or resumes reading what the server says; one that has failed is not heard again. */
   read(on: boolean): void {
-    this.dialed.connection.read(on)
+    if (!on || this.#failure === undefined) this.dialed.connection.read(on)
   }
 
   async stop(): Promise<void> {
@@ -146,6 +148,7 @@ export class Link implements PeerOwner<Flight>, Asker {
   // PeerOwner: what the server says.
 
   request(frame: RequestFrame, during: Flight | undefined): void {
+    this.#noise.over()
     const row = serverRequests.row(frame.method)
     if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
@@ -153,22 +156,25 @@ export class Link implements PeerOwner<Flight>, Asker {
   }
 
   notification(frame: NotificationFrame, during: Flight | undefined): void {
+    this.#noise.over()
     const row = serverNotifications.row(frame.method)
     if (row?.does !== 'progress') this.#owner.told(frame, row, this, during?.call)
     else if (!this.#flights.progressed(frame)) this.#log('debug', 'progress that nobody waits for')
   }
 
   response(frame: ResponseFrame, flight: Flight): void {
+    this.#noise.over()
     this.#flights.answered(flight, frame)
   }
 
   stray(frame: ResponseFrame): void {
+    this.#noise.over()
     if (frame.id !== undefined) this.#flights.late(frame.id)
     this.#log('debug', 'an answer that nobody waits for', { id: frame.id })
   }
 
   batch(): void {
-    this.#log('warn', 'a batch was ignored: servers answer one by one')
+    this.#noise.batch()
   }
 
   failed(flight: Flight | undefined, error: TransportError): void {
@@ -179,21 +185,14 @@ export class Link implements PeerOwner<Flight>, Asker {
 
   malformed(error: FrameError, line: Uint8Array): void {
     const flight = this.#flights.addressee(error, line)
-    if (flight !== undefined) {
-      return this.#flights.spoilt(flight, 'invalid-answer', `its answer is invalid: ${error.message}`)
-    }
-    this.#junkLines++
-    const start = Buffer.from(line.subarray(0, 200)).toString('utf8')
-    this.#log(this.#junkLines === 1 ? 'warn' : 'debug', `a line on stdout is no message: ${start}`, {
-      problem: error.message,
-      lines: this.#junkLines,
-    })
+    if (flight === undefined) this.#noise.line(line, error)
+    else this.#flights.spoilt(flight, 'invalid-answer', `its answer is invalid: ${error.message}`)
   }
 
   oversize(id: RequestId | undefined, flight: Flight | undefined, bytes: number): void {
     const what = `its answer of ${bytes} bytes is over the limit`
     if (flight !== undefined) this.#flights.spoilt(flight, 'too-large', what)
-    else this.#log('error', 'a message over the limit was dropped', { id, bytes })
+    this.#noise.oversize(id, bytes, flight !== undefined)
   }
 
   drained(): void {
@@ -217,6 +216,13 @@ export class Link implements PeerOwner<Flight>, Asker {
   /** Waits for the exit that explains the end of the connection, but not for long. */
   #explained(): Promise<unknown> {
     return within(this.dialed.ended, EXIT_WAIT_MS, this.#options.runtime)
+  }
+
+  /** Nothing more is read of it, and it ends like one that has closed its connection. */
+  #giveUp(what: string): void {
+    this.#failure ??= this.#error('invalid-answer', what)
+    this.read(false)
+    void this.#peer.close()
   }
 
   #overloaded(): UpstreamError {

@@ -214,6 +214,7 @@ export class Pool implements Upstream {
       log,
       peer: { inflightMax: limits.inflightMax, frame: limits.frame, ...watch(name) },
       times: this.config,
+      noise: limits.noise,
     })
   }
 

@@ -37,13 +37,13 @@ export const identicalIds: Scenario = measured(
 )
 
 /** `count` is the number of calls. */
-async function run(scope: Scope, { count, say }: Run): Promise<Findings> {
+async function run(scope: Scope, { count, seed, say }: Run): Promise<Findings> {
   const entry = { command: process.execPath, args: [program('nonces.mjs')] }
   const proxy = await createProxy({ mcpServers: Object.fromEntries(SERVERS.map((name) => [name, entry])) })
   scope.after(() => proxy.close(0))
   const tally: Tally = { calls: 0, cancelled: 0, progress: 0, foreign: 0, disorderly: 0 }
   const each = Math.ceil(count / CLIENTS)
-  const clients = await Promise.all(Array.from({ length: CLIENTS }, (_, at) => join(proxy, at, tally)))
+  const clients = await Promise.all(Array.from({ length: CLIENTS }, (_, at) => join(proxy, at, seed, tally)))
   const timer = setInterval(() => say(`${tally.calls} calls`), 2000)
   await Promise.all(clients.map((client) => client.run(each)))
   clearInterval(timer)
@@ -53,10 +53,10 @@ async function run(scope: Scope, { count, say }: Run): Promise<Findings> {
   )
 }
 
-async function join(proxy: Proxy, at: number, tally: Tally): Promise<Client> {
+async function join(proxy: Proxy, at: number, seed: number, tally: Tally): Promise<Client> {
   const { caller } = await attachCaller(proxy)
   await caller.open()
-  return new Client(caller, `c${at}-`, at, tally)
+  return new Client(caller, `c${at}-`, seed * CLIENTS + at, tally)
 }
 
 /** One of the clients; all use the ids from one up, and their numbers as tokens. */

@@ -39,7 +39,7 @@ export const killChildren: Scenario = measured(
 )
 
 /** `count` is the number of kills. */
-async function run(scope: Scope, { count, say }: Run): Promise<Findings> {
+async function run(scope: Scope, { count, seed, say }: Run): Promise<Findings> {
   const swift = new SwiftServers(scratch(scope))
   const servers = Object.fromEntries(names.map((name) => [name, swift.entry(name, { restartDelay: 1 })]))
   const proxy = await createProxy({ mcpServers: servers }, { limits: restless })
@@ -48,8 +48,10 @@ async function run(scope: Scope, { count, say }: Run): Promise<Findings> {
   await Promise.all(attached.map(({ caller }) => caller.open()))
 
   const tally = new Tally()
-  const load = attached.map(({ caller }, client) => calls(caller, client, tally))
-  await kill(proxy, count, (kills) => say(`${kills} kills, ${tally.answered.size + tally.failed.size} calls`))
+  const load = attached.map(({ caller }, client) => calls(caller, client, tally, seed))
+  await kill(proxy, count, seed, (kills) =>
+    say(`${kills} kills, ${tally.answered.size + tally.failed.size} calls`),
+  )
   tally.stopped = true
   const isSettled = await within(Promise.all(load), SETTLE_MS)
   return findings(attached, tally, swift, count, isSettled)
@@ -66,8 +68,8 @@ class Tally {
 }
 
 /** Calls until it is stopped; the ids are those of every other client. */
-function calls(caller: Caller, client: number, tally: Tally): Promise<unknown> {
-  const random = new Random(client)
+function calls(caller: Caller, client: number, tally: Tally, seed: number): Promise<unknown> {
+  const random = new Random(seed * CLIENTS + client)
   const one = async (): Promise<void> => {
     while (!tally.stopped) {
       const id = caller.nextId()
@@ -85,8 +87,8 @@ function calls(caller: Caller, client: number, tally: Tally): Promise<unknown> {
 }
 
 /** Kills so many children, each once. */
-async function kill(proxy: Proxy, count: number, say: (kills: number) => void): Promise<void> {
-  const random = new Random(1)
+async function kill(proxy: Proxy, count: number, seed: number, say: (kills: number) => void): Promise<void> {
+  const random = new Random(seed)
   const killed = new Set<number>()
   while (killed.size < count) {
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * random.next() * 2))

@@ -4,6 +4,8 @@
 export interface FaultSettings {
   /** How many faults: kills, frames, rounds; what is counted is the scenario's own. */
   readonly count: number
+  /** What chance follows from, where there is any; 1 unless given. */
+  readonly seed?: number
   /** The command under test. */
   readonly cli: string
   /** Shows how far it is; a line is written over the one before. */

@@ -1,5 +1,6 @@
 // The scenarios of `npm run faults`, by name.
 
+import { fuzzServer } from './fuzz-server.js'
 import { identicalIds } from './identical-ids.js'
 import { killChildren } from './kill-children.js'
 import { killProxy } from './kill-proxy.js'
@@ -11,4 +12,5 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['kill-children', killChildren],
   ['sessions', sessions],
   ['identical-ids', identicalIds],
+  ['fuzz-server', fuzzServer],
 ])

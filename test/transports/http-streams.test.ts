@@ -247,6 +247,8 @@ test('an answer is told from everything else by its first telling member', () =>
     ['{"id":1,"error":{}}', 'error'],
     ['{"jsonrpc":"2.0","id":1,"method":"result"}', 'call'],
     ['{"params":{"result":1},"method":"x"}', 'call'],
+    ['{"params":{"method":"x"},"id":1,"result":{}}', 'result'],
+    ['{"params":[],"id":1,"error":{}}', 'error'],
     ['{"id":-1.0e2,"method":"x"}', 'call'],
     ['{"id":"result","method":"x"}', 'call'],
     ['{"n":null,"t":true,"result":1}', 'result'],

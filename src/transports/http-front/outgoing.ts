@@ -1,8 +1,9 @@
 // Whether a message that goes out is an answer.
 //
 // The answer ends the response on which it leaves; a notification or a request
-// does not. The first member beside `jsonrpc` and `id` tells them apart, so that
-// a large result is not walked through.
+// does not. The first member that only one of them has tells them apart, so that a
+// large result is not walked through. `params` is not such a member: a server may
+// put one into an answer, and it is passed on like any other that nobody knows.
 
 import {
   BACKSLASH,
@@ -36,7 +37,6 @@ const kinds: ReadonlyMap<string, Outgoing> = new Map([
   ['result', 'result'],
   ['error', 'error'],
   ['method', 'call'],
-  ['params', 'call'],
 ])
 
 function skipSpace(bytes: Uint8Array, at: number): number {

@@ -4,6 +4,9 @@ import { Agent, request } from 'node:http'
 import { at, parsed } from '../../integration/support/json.js'
 import { both } from '../../transports/support/http.js'
 
+/** Longest wait for a response, far beyond what a busy machine needs. */
+const WAIT_MS = 30_000
+
 /** What a POST gave. */
 export interface Posted {
   readonly status: number
@@ -63,6 +66,7 @@ export class HttpCaller {
       ...(session !== undefined && { 'mcp-session-id': session }),
       ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
     }
+    const what = `${method} ${String(body).slice(0, 200)}`
     return new Promise((resolve, reject) => {
       const options = {
         host: '127.0.0.1',
@@ -89,6 +93,8 @@ export class HttpCaller {
         })
       })
       sent.on('error', reject)
+      const late = setTimeout(() => sent.destroy(new Error(`no response to ${what}`)), WAIT_MS)
+      sent.on('close', () => clearTimeout(late))
       sent.end(body)
     })
   }

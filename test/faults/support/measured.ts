@@ -10,11 +10,11 @@ export function measured(promise: string, countDefault: number, body: Body): Sce
   return { promise, countDefault, run: (settings) => run(body, settings) }
 }
 
-async function run(body: Body, { count, cli, progress }: FaultSettings): Promise<FaultFigure> {
+async function run(body: Body, { count, seed = 1, cli, progress }: FaultSettings): Promise<FaultFigure> {
   const ends: (() => void | Promise<void>)[] = []
   const scope: Scope = { after: (end) => void ends.unshift(end) }
   try {
-    const { figures, broken } = await body(scope, { count, cli, say: progress })
+    const { figures, broken } = await body(scope, { count, seed, cli, say: progress })
     const line = Object.entries(figures)
       .map(([name, value]) => `${name} ${typeof value === 'number' ? round(value) : value}`)
       .join(', ')

@@ -4,6 +4,8 @@
 export interface Run {
   /** How much of it: kills, sessions, frames; each scenario says of what. */
   readonly count: number
+  /** What chance follows from. */
+  readonly seed: number
   /** The command under test. */
   readonly cli: string
   /** Tells how far it is. */

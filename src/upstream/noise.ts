@@ -1,0 +1,87 @@
+// What a server says that is no message.
+//
+// Many servers greet or complain on their stdout, and that is put up with. One
+// that says nothing else for long, or that answers too long again and again, would
+// keep the proxy from everybody else, so it is ended like one that has crashed.
+
+import type { FrameError } from '../jsonrpc/errors.js'
+import type { RequestId } from '../jsonrpc/request-id.js'
+import type { LogRecord, Runtime } from './host.js'
+
+export interface NoiseLimits {
+  /** Lines without a message between them. */
+  readonly linesMax: number
+  /** Messages over the limit within the window. */
+  readonly oversizeMax: number
+  readonly oversizeWindowMs: number
+}
+
+export interface NoiseParts {
+  readonly service: string
+  readonly limits: NoiseLimits
+  readonly runtime: Pick<Runtime, 'now'>
+  readonly log: (record: LogRecord) => void
+  /** No more of it. */
+  tooMuch(what: string): void
+}
+
+/** A log that says the same more often hides the rest. */
+const TELL_EVERY_MS = 1000
+
+/** How much of a line is worth a look. */
+const SHOWN_BYTES = 200
+
+/** Counts what is no message, and says when it is too much. */
+export class Noise {
+  readonly #parts: NoiseParts
+  /** Since the last message. */
+  #lines = 0
+  #untold = 0
+  #tellsAt = 0
+  #oversizeAt: number[] = []
+
+  constructor(parts: NoiseParts) {
+    this.#parts = parts
+  }
+
+  /** A message has come. */
+  over(): void {
+    this.#lines = 0
+  }
+
+  line(line: Uint8Array, { message }: FrameError): void {
+    const shown = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, SHOWN_BYTES))
+    this.#heard(() => `a line on stdout is no message: ${shown.toString('utf8')}`, { problem: message })
+  }
+
+  batch(): void {
+    this.#heard(() => 'a batch was ignored: servers answer one by one', {})
+  }
+
+  /** A message over the limit; `id` is that of a call which has been told so, or was not found. */
+  oversize(id: RequestId | undefined, bytes: number, isTold: boolean): void {
+    const { limits, runtime } = this.#parts
+    if (!isTold) this.#log('error', 'a message over the limit was dropped', { id, bytes })
+    const now = runtime.now()
+    this.#oversizeAt = [...this.#oversizeAt.filter((at) => now - at < limits.oversizeWindowMs), now]
+    const times = this.#oversizeAt.length
+    if (times >= limits.oversizeMax) this.#parts.tooMuch(`said ${times} messages over the limit`)
+  }
+
+  #heard(what: () => string, details: Readonly<Record<string, unknown>>): void {
+    this.#lines++
+    this.#untold++
+    const now = this.#parts.runtime.now()
+    if (now >= this.#tellsAt) {
+      this.#tellsAt = now + TELL_EVERY_MS
+      this.#log('warn', what(), { ...details, lines: this.#untold })
+      this.#untold = 0
+    }
+    if (this.#lines === this.#parts.limits.linesMax)
+      this.#parts.tooMuch(`wrote ${this.#lines} lines in a row that are no messages`)
+  }
+
+  #log(level: LogRecord['level'], message: string, details: Readonly<Record<string, unknown>>): void {
+    this.#parts.log({ level, service: this.#parts.service, message, details })
+  }
+}

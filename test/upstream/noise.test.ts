@@ -1,0 +1,68 @@
+// How much noise of a server is put up with.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { FrameError } from '../../src/jsonrpc/errors.js'
+import type { LogRecord } from '../../src/upstream/host.js'
+import { Noise } from '../../src/upstream/noise.js'
+
+const limits = { linesMax: 5, oversizeMax: 3, oversizeWindowMs: 100 }
+
+function listener(): { noise: Noise; log: LogRecord[]; ends: string[]; clock: { now: number } } {
+  const log: LogRecord[] = []
+  const ends: string[] = []
+  const clock = { now: 10 }
+  const runtime = { now: () => clock.now }
+  const tooMuch = (what: string): void => void ends.push(what)
+  const noise = new Noise({ service: 's', limits, runtime, log: (record) => void log.push(record), tooMuch })
+  return { noise, log, ends, clock }
+}
+
+const error = new FrameError('FRAME_SYNTAX', 'no JSON', 0)
+const line = Buffer.from('Loading')
+
+describe('lines that are no messages', () => {
+  test('are too much when so many come in a row, and only then', () => {
+    const { noise, ends } = listener()
+    for (let i = 0; i < 4; i++) noise.line(line, error)
+    noise.over()
+    for (let i = 0; i < 3; i++) noise.line(line, error)
+    noise.batch()
+    assert.deepEqual(ends, [])
+    noise.line(line, error)
+    assert.deepEqual(ends, ['wrote 5 lines in a row that are no messages'])
+    noise.line(line, error)
+    assert.equal(ends.length, 1, 'it is said once')
+  })
+
+  test('are told at once, and then once a second with their number', () => {
+    const { noise, log, clock } = listener()
+    for (let i = 0; i < 3; i++) noise.line(line, error)
+    assert.equal(log.length, 1)
+    assert.match(log[0]?.message ?? '', /no message: Loading/)
+    clock.now += 1000
+    noise.batch()
+    assert.deepEqual(
+      log.map(({ details }) => details?.['lines']),
+      [1, 3],
+    )
+  })
+
+  test('are shown by their beginning', () => {
+    const { noise, log } = listener()
+    noise.line(Buffer.alloc(1e6, 'x'), error)
+    assert((log[0]?.message.length ?? 0) < 300)
+  })
+})
+
+test('messages over the limit are too much when they come soon after one another', () => {
+  const { noise, ends, clock } = listener()
+  noise.oversize(undefined, 1e9, true)
+  noise.oversize(undefined, 1e9, true)
+  clock.now += 100
+  noise.oversize(undefined, 1e9, true)
+  noise.oversize(undefined, 1e9, true)
+  assert.deepEqual(ends, [])
+  noise.oversize(undefined, 1e9, false)
+  assert.deepEqual(ends, ['said 3 messages over the limit'])
+})
