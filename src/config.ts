@@ -93,11 +93,16 @@ export function resolveConfig(value: unknown, context: ResolveContext): Configur
 export function selectSchema(config: Configuration, name: string): SchemaConfig {
   const schema = config.schemas.get(name)
   if (schema?.enabled === true) return schema
-  const enabled = [...config.schemas.values()].filter((each) => each.enabled).map((each) => each.name)
+  const enabled = enabledSchemas(config)
   const problem = `schema "${name}" ${schema === undefined ? 'does not exist' : 'is disabled'}`
   throw new ConfigError('CONFIG_SCHEMA', config.source, [
     { path: '', problem, hint: schemaHint(name, enabled) },
   ])
+}
+
+/** The names of the schemas that are served where all of them are. */
+export function enabledSchemas({ schemas }: Configuration): string[] {
+  return [...schemas.values()].filter(({ enabled }) => enabled).map(({ name }) => name)
 }
 
 function schemaHint(name: string, enabled: readonly string[]): string {

@@ -2,7 +2,7 @@
 //
 // Loaded only when something is served over HTTP.
 
-import type { Configuration } from './config.js'
+import { type Configuration, enabledSchemas } from './config.js'
 import type { FrontRules } from './http-front.js'
 import { LastWins } from './last-wins.js'
 import type { Serving } from './listener.js'
@@ -161,10 +161,6 @@ class SchemaProxies {
     this.#going.add(proxy)
     void proxy.close().then(() => this.#going.delete(proxy))
   }
-}
-
-function enabledSchemas({ schemas }: Configuration): string[] {
-  return [...schemas.values()].filter(({ enabled }) => enabled).map(({ name }) => name)
 }
 
 function listen(config: Configuration, parts: GatewayParts, served: Served): Promise<SchemasServing> {

@@ -58,6 +58,8 @@ export function createLogger(options: LoggerOptions): Logger {
 export class Logger {
   /** Takes a record; never throws. */
   readonly sink: LogSink
+  /** The least severe level that is logged from now on. */
+  level: LogLevel
   readonly #options: LoggerOptions
   readonly #redactor = new Redactor()
   readonly #file: RotatingFile | undefined
@@ -65,6 +67,7 @@ export class Logger {
 
   constructor(options: LoggerOptions) {
     this.#options = options
+    this.level = options.level
     const onTrouble = (message: string): void =>
       this.#safely(() => this.#toConsole({ level: 'warn', message }))
     const lossLine = (lines: number): string =>
@@ -76,7 +79,7 @@ export class Logger {
 
   /** Whether everything is logged. */
   get isVerbose(): boolean {
-    return this.#options.level === 'debug'
+    return this.level === 'debug'
   }
 
   /** Values that are replaced wherever they would be logged. */
@@ -97,7 +100,7 @@ export class Logger {
   }
 
   #log(record: LogRecord): void {
-    if (severity[record.level] > severity[this.#options.level]) return
+    if (severity[record.level] > severity[this.level]) return
     this.#safely(() => this.#toConsole(record))
     this.#safely(() => this.#file?.write(jsonLine(this.#plain(record))))
   }

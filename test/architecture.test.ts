@@ -105,7 +105,7 @@ const layers: readonly Layer[] = [
       'src/runtime.ts',
       'src/version.ts',
     ],
-    modules: ['mri', 'node:os', 'node:path', 'node:process'],
+    modules: ['mri', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process'],
   },
   // The one place where the HTTP front gets ids and compares secrets.
   {
@@ -351,6 +351,8 @@ const confined: readonly Confined[] = [
       'src/transports/ndjson.ts': 'the last wait of a connection that closes; nothing is decided by it',
       'src/log.ts': 'the last wait for stderr',
       'src/cli/endings.ts': 'the last resort of a process that cannot end',
+      'src/cli/config-watch.ts': 'looks at the configuration file from time to time',
+      'src/cli/reloading.ts': 'watches it a little after the start',
       'src/record/writer.ts': 'lines leave in batches',
     },
   },
@@ -363,6 +365,7 @@ const confined: readonly Confined[] = [
       'src/log.ts': 'the time of a log record; a test gives its own',
       'src/record.ts': 'the date in the header of a recording',
       'src/serving.ts': 'the time of day on the page of health',
+      'src/cli/reloading.ts': 'whether the file is younger than this process',
       'src/servers/time.ts': 'what it is for',
     },
   },

@@ -1,15 +1,19 @@
 // Why a running proxy stops from outside: a signal, or a fault of our own.
 //
-// The first signal asks for an orderly close, the second one is obeyed at
-// once. A fault that nobody caught is logged, the proxy is closed, and the
+// The first SIGINT or SIGTERM asks for an orderly close, the second one is obeyed
+// at once. SIGHUP is no ending: it asks for the configuration to be read again,
+// unless it says that the terminal is gone. A fault that nobody caught is logged, the proxy is closed, and the
 // exit code says that it was our mistake. Whatever happens, the process ends:
 // an orderly close that takes too long is cut short.
 
+import { closeSync, openSync } from 'node:fs'
 import { constants } from 'node:os'
 import process from 'node:process'
 import type { LogSink } from '../log.js'
 
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const signals = ['SIGINT', 'SIGTERM'] as const
+
+type Signal = (typeof signals)[number] | 'SIGHUP'
 
 export const internalErrorCode = 70
 
@@ -21,7 +25,11 @@ export class Endings {
   readonly ended: Promise<number>
   readonly #log: LogSink
   readonly #abandon: () => void
+  readonly #terminal: boolean
   #end: (exitCode: number) => void = () => undefined
+  /** A hangup that came before anybody wanted to know is kept. */
+  #hangup: (() => void) | undefined
+  #isHungUp = false
   #asked = false
   #faulty = false
 
@@ -29,6 +37,7 @@ export class Endings {
   constructor(log: LogSink, abandon: () => void) {
     this.#log = log
     this.#abandon = abandon
+    this.#terminal = (process.stdin.isTTY || process.stderr.isTTY) && hasTerminal()
     this.ended = new Promise((resolve) => {
       this.#end = resolve
     })
@@ -37,6 +46,7 @@ export class Endings {
   /** Starts to listen. The listeners stay until the process ends. */
   watch(): void {
     for (const signal of signals) process.on(signal, () => this.#onSignal(signal))
+    process.on('SIGHUP', () => this.#onHangup())
     process.on('uncaughtException', (error) => this.#onFault(error))
     process.on('unhandledRejection', (reason) => this.#onFault(reason))
   }
@@ -46,7 +56,20 @@ export class Endings {
     return this.#faulty
   }
 
-  #onSignal(signal: (typeof signals)[number]): void {
+  /** Calls `hangup` for every SIGHUP, from the first one on. */
+  onHangup(hangup: () => void): void {
+    this.#hangup = hangup
+    if (this.#isHungUp) hangup()
+  }
+
+  /** Windows says so when the console is closed, and ends the process soon after. */
+  #onHangup(): void {
+    if (process.platform === 'win32' || (this.#terminal && !hasTerminal())) return this.#onSignal('SIGHUP')
+    this.#isHungUp = this.#hangup === undefined
+    this.#hangup?.()
+  }
+
+  #onSignal(signal: Signal): void {
     if (this.#asked) this.#exit(128 + constants.signals[signal])
     this.#asked = true
     this.#log({ level: 'info', message: `${signal}: closing; once more ends at once` })
@@ -64,5 +87,15 @@ export class Endings {
   #exit(exitCode: number): never {
     this.#abandon()
     process.exit(exitCode)
+  }
+}
+
+/** Whether the terminal that the process was started from is still there. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return true
+  } catch {
+    return false
   }
 }

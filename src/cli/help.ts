@@ -42,6 +42,7 @@ ${options
 Configuration
   --config FILE, else the file that $MCPS_PROXY_CONFIG names, else ~/.mcps-proxy/config.json,
   else a built-in one with the bundled Time server.
+  The file is watched, and SIGHUP reads it at once: what changes in it is used without a restart.
 
 Examples
   ${program} --stdio

@@ -1,6 +1,6 @@
 // The HTTP mode: every enabled schema, and as many clients as come.
 
-import { loadConfig } from '../config.js'
+import { enabledSchemas, loadConfig } from '../config.js'
 import { realRuntime } from '../runtime.js'
 import type { HttpCommand } from './args.js'
 import { Children } from './children.js'
@@ -17,9 +17,8 @@ import type { Invocation } from './surroundings.js'
 export async function runHttp(command: HttpCommand, invocation: Invocation): Promise<number> {
   const { config: path, timeoutMs } = command
   const config = loadConfig({ path, timeoutMs, nameDefault: invocation.program })
-  const schemas = [...config.schemas.values()].filter(({ enabled }) => enabled).map(({ name }) => name)
   const paint = await choosePaint()
-  const logger = openLogger(config, schemas, command, paint)
+  const logger = openLogger(config, enabledSchemas(config), command, paint)
   const children = new Children()
   const endings = new Endings(logger.sink, () => children.kill())
   endings.watch()
@@ -29,7 +28,8 @@ export async function runHttp(command: HttpCommand, invocation: Invocation): Pro
     const record = await openRecordIfAsked(command, invocation)
     try {
       const runtime = children.watch(own)
-      return await serveHttp({ command, config, paint, logger, endings, runtime }, record?.tap)
+      const { program } = invocation
+      return await serveHttp({ program, command, config, paint, logger, endings, runtime }, record?.tap)
     } finally {
       await record?.close()
     }

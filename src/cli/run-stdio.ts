@@ -34,7 +34,8 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
     const { serveStdio } = await import('./serve-stdio.js')
     const record = await openRecordIfAsked(command, invocation)
     try {
-      const run = { command, config, schema, paint, logger, endings, runtime }
+      const { program } = invocation
+      const run = { program, command, config, schema, paint, logger, endings, runtime }
       return await serveStdio(run, record?.tap)
     } finally {
       await record?.close()

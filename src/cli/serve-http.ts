@@ -1,7 +1,7 @@
 // Every enabled schema on one port, until somebody ends the process.
 
 import process from 'node:process'
-import type { Configuration } from '../config.js'
+import { type Configuration, enabledSchemas } from '../config.js'
 import { type Gateway, openGateway } from '../gateway.js'
 import type { Runtime, WireTap } from '../index.js'
 import type { Logger, Paint } from '../log.js'
@@ -9,12 +9,16 @@ import { version } from '../version.js'
 import type { HttpCommand } from './args.js'
 import { httpBanner } from './banner.js'
 import type { Endings } from './endings.js'
+import { followConfig } from './follow-config.js'
+import { tellWarnings } from './warnings.js'
 
 /** How long calls may still run after a fault of our own. */
 const faultGraceMs = 1000
 
 /** Everything that was made ready before the gateway is. */
 export interface HttpRun {
+  /** The name that the process was called by. */
+  readonly program: string
   readonly command: HttpCommand
   readonly config: Configuration
   readonly paint: Paint
@@ -35,10 +39,16 @@ export async function serveHttp(run: HttpRun, tap: WireTap | undefined): Promise
     runtime,
     ...(tap === undefined ? {} : { tap }),
   })
+  const reloading = followConfig(
+    run,
+    { schemasOf: enabledSchemas, reload: (next) => gateway.reload(next) },
+    true,
+  )
   try {
     announce(run, gateway)
     return await endings.ended
   } finally {
+    reloading.stop()
     await (endings.isFaulty ? gateway.close(faultGraceMs) : gateway.close())
   }
 }
@@ -50,6 +60,5 @@ function announce({ command, config, paint, logger }: HttpRun, { host, url }: Ga
       httpBanner({ name, version, config, host, url, needsToken: token !== undefined }, paint),
     )
   }
-  for (const { path, message } of config.warnings)
-    logger.sink({ level: 'warn', message: `configuration: ${path}${path === '' ? '' : ' '}${message}` })
+  tellWarnings(logger, config.warnings, enabledSchemas(config))
 }

@@ -2,13 +2,15 @@
 
 import process from 'node:process'
 import type { Configuration, SchemaConfig } from '../config.js'
-import { memberPath } from '../config/problems.js'
 import { createProxy, limits, stdio } from '../index.js'
 import type { Runtime, WireTap } from '../index.js'
 import type { Logger, Paint } from '../log.js'
 import { version } from '../version.js'
 import type { StdioCommand } from './args.js'
 import { stdioBanner } from './banner.js'
+import { followConfig } from './follow-config.js'
+import type { Reloading } from './reloading.js'
+import { tellWarnings } from './warnings.js'
 import type { Endings } from './endings.js'
 
 /** How long calls may still run after a fault of our own. */
@@ -16,6 +18,8 @@ const faultGraceMs = 1000
 
 /** Everything that was made ready before the proxy is. */
 export interface StdioRun {
+  /** The name that the process was called by. */
+  readonly program: string
   readonly command: StdioCommand
   readonly config: Configuration
   readonly schema: SchemaConfig
@@ -35,12 +39,16 @@ export async function serveStdio(run: StdioRun, tap: WireTap | undefined): Promi
     runtime,
     ...(tap === undefined ? {} : { tap }),
   })
+  let reloading: Reloading | undefined
   try {
     const session = await proxy.attach(stdio(limits.session.ndjson))
     announce(run)
+    const follower = { schemasOf: () => [schema.name], reload: (next: Configuration) => proxy.reload(next) }
+    reloading = followConfig(run, follower, run.command.remote === undefined)
     const left = session.ended.then(({ exitCode }) => exitCode)
     return await Promise.race([left, endings.ended])
   } finally {
+    reloading?.stop()
     await (endings.isFaulty ? proxy.close(faultGraceMs) : proxy.close())
   }
 }
@@ -50,15 +58,5 @@ function announce({ command, config, schema, paint, logger }: StdioRun): void {
     const facts = { name: config.server.name, version, config, schema }
     process.stderr.write(stdioBanner({ ...facts, isInteractive: process.stdin.isTTY }, paint))
   }
-  for (const { path, message } of config.warnings)
-    if (concerns(path, schema.name))
-      logger.sink({ level: 'warn', message: `configuration: ${path}${path === '' ? '' : ' '}${message}` })
-}
-
-/** Warnings about schemas that are not served would only be noise here; `--check` tells them. */
-function concerns(path: string, schema: string): boolean {
-  const own = memberPath('schemas', schema)
-  return (
-    !path.startsWith('schemas') || path === own || path.startsWith(`${own}.`) || path.startsWith(`${own}[`)
-  )
+  tellWarnings(logger, config.warnings, [schema.name])
 }

@@ -41,27 +41,38 @@ export async function choosePaint(): Promise<Paint> {
 export function openLogger(
   config: Configuration,
   schemas: readonly string[],
-  { logLevel, silent }: ServeOptions,
+  options: ServeOptions,
   paint: Paint,
 ): Logger {
   const { logging } = config
   const format = process.stderr.isTTY ? 'readable' : 'json'
-  const level = logLevel ?? logging.level
+  const level = levelOf(config, options)
   // A client that stops reading our stderr must not stop us.
   process.stderr.on('error', () => undefined)
   const logger = createLogger({
     level,
     console: logging.console
-      ? { stream: process.stderr, format, level: silent ? 'error' : level }
+      ? { stream: process.stderr, format, level: options.silent ? 'error' : 'debug' }
       : undefined,
     paint,
     file: logging.file === undefined ? undefined : { ...logging, path: logging.file },
   })
-  logger.addSecrets(secretsOf(config, schemas))
+  addSecrets(logger, config, schemas)
   return logger
 }
 
-function secretsOf({ server, schemas }: Configuration, names: readonly string[]): string[] {
+/** What is logged of this configuration. */
+export function levelOf({ logging }: Configuration, { logLevel }: ServeOptions): LogLevel {
+  return logLevel ?? logging.level
+}
+
+/** Nothing secret of these schemas, or of the front, is logged from now on. */
+export function addSecrets(
+  logger: Logger,
+  { server, schemas }: Configuration,
+  names: readonly string[],
+): void {
   const servers = names.flatMap((name) => schemas.get(name)?.servers ?? [])
-  return [...servers.flatMap(({ secrets }) => secrets), ...(server.token === undefined ? [] : [server.token])]
+  logger.addSecrets(servers.flatMap(({ secrets }) => secrets))
+  if (server.token !== undefined) logger.addSecrets([server.token])
 }

@@ -1,0 +1,71 @@
+// What a change of the configuration means to this process, besides to what it serves.
+
+import type { Configuration } from '../config.js'
+import { loadConfig } from '../config.js'
+import type { Logger } from '../log.js'
+import type { Endings } from './endings.js'
+import { Reloading } from './reloading.js'
+import { type ServeOptions, addSecrets, levelOf } from './surroundings.js'
+import { tellWarnings } from './warnings.js'
+
+/** A running process and the configuration that it was started with. */
+export interface Followed {
+  readonly command: ServeOptions
+  readonly config: Configuration
+  readonly program: string
+  readonly logger: Logger
+  readonly endings: Endings
+}
+
+/** Whoever serves a configuration. */
+export interface Follower {
+  /** The schemas that it serves. */
+  schemasOf(config: Configuration): readonly string[]
+  /** @throws ConfigError when the configuration cannot be used; nothing has changed then */
+  reload(config: Configuration): Promise<unknown>
+}
+
+/** Follows the configuration file, and SIGHUP, until it is stopped. */
+export function followConfig(followed: Followed, follower: Follower, isFile: boolean): Reloading {
+  const { command, config: started, program, logger, endings } = followed
+  const { timeoutMs } = command
+  const reloading = new Reloading({
+    config: started,
+    logger,
+    load: (path) => {
+      const config = loadConfig({ path, timeoutMs, nameDefault: program })
+      // Before anything can be logged of it.
+      addSecrets(logger, config, follower.schemasOf(config))
+      return config
+    },
+    apply: (config) => follower.reload(config),
+    used: (config, before) => {
+      logger.level = levelOf(config, command)
+      warnOfRestart(logger, started, config)
+      const known = new Set(before.warnings.map(({ path, message }) => `${path} ${message}`))
+      const fresh = config.warnings.filter(({ path, message }) => !known.has(`${path} ${message}`))
+      tellWarnings(logger, fresh, follower.schemasOf(config))
+    },
+  })
+  endings.onHangup(() => {
+    const what = isFile ? 'reading the configuration again' : 'there is no configuration to read again'
+    logger.sink({ level: 'info', message: `SIGHUP: ${what}` })
+    if (isFile) reloading.again()
+  })
+  return reloading
+}
+
+const startOnly = {
+  file: 'logging.file',
+  maxSizeBytes: 'logging.maxSize',
+  maxFiles: 'logging.maxFiles',
+  console: 'logging.console',
+} as const
+
+/** A log goes on where it began. */
+function warnOfRestart(logger: Logger, started: Configuration, { logging }: Configuration): void {
+  for (const key of ['file', 'maxSizeBytes', 'maxFiles', 'console'] as const) {
+    if (logging[key] === started.logging[key]) continue
+    logger.sink({ level: 'warn', message: `${startOnly[key]} has changed, which needs a restart` })
+  }
+}
