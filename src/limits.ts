@@ -54,6 +54,8 @@ export const limits: Limits = {
     ladder: { stdinWaitMs: 1000, termWaitMs: 2000, outputWaitMs: 250 },
     // A greeting has a few lines; nobody means to write a thousand, or three answers over the limit in a minute.
     noise: { linesMax: 1000, oversizeMax: 3, oversizeWindowMs: 60_000 },
+    // All processes of the machine are read for it.
+    memoryWatchMs: 2000,
     lists: { pagesMax: 1000, itemsMax: 10_000 },
     inflightMax: 1024,
     queueMax: 1024,

@@ -35,15 +35,11 @@ export class Opener {
 
   /** Opens a server and starts what its first client will need. */
   open(config: ServerConfig): Upstream {
-    const { log, eager } = this.#parts
-    if (config.kind === 'stdio' && config.memoryLimitBytes !== undefined) {
-      log({ level: 'warn', service: config.name, message: 'memoryLimitMB is not enforced by this version' })
-    }
     // The configuration has warned of what it found itself.
     if (config.unavailable !== undefined) return new UnavailableUpstream(config, config.unavailable)
     const upstream = openUpstream(config, this.#around())
     upstream.warm()
-    if (eager) visit(upstream)
+    if (this.#parts.eager) visit(upstream)
     return upstream
   }
 

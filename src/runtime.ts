@@ -1,5 +1,6 @@
 // The real world: its clock, its dice and its processes.
 
+import { GroupMemory } from './upstream/group-memory.js'
 import { Guardian } from './upstream/guardian.js'
 import { startGuardianShell } from './upstream/guardian-shell.js'
 import type { LogSink, Runtime, Timer } from './upstream/host.js'
@@ -27,12 +28,14 @@ export function realRuntime(log: LogSink = () => undefined): RealRuntime {
     start: () => startGuardianShell(process.env),
     isEmpty: isGroupEmpty,
   })
+  const memory = new GroupMemory(now)
   return {
     now,
     wallNow: () => Date.now(),
     setTimer: (delayMs, fire) => startTimer(delayMs, fire, { isWaitedFor: true }),
     random: () => Math.random(),
     spawn: (spec) => spawnChild(spec, guardian),
+    memoryOf: (group, exactBytes) => memory.of(group, exactBytes),
     env: process.env,
     close: () => guardian.close(),
   }

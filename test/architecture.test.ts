@@ -126,8 +126,8 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   ajv: ['src/mcp/validate/'],
   chalk: ['src/log/paint.ts'],
   mri: ['src/cli/tokens.ts'],
-  // Servers, and the shell that ends them when nobody else can.
-  'node:child_process': ['src/upstream/spawn.ts', 'src/upstream/guardian-shell.ts'],
+  // Servers, the shell that ends them when nobody else can, and who tells of their memory.
+  'node:child_process': ['src/upstream/spawn.ts', 'src/upstream/guardian-shell.ts', 'src/upstream/ps.ts'],
   'p-queue': ['src/upstream/slots.ts'],
   'google-auth-library': ['src/upstream/google-id-token.ts'],
 }

@@ -98,7 +98,10 @@ export const stdioServerFields: FieldsOf<StdioServerValues> = {
     0,
     'Stop a process that had no call for this many milliseconds; 0 never does.',
   ),
-  memoryLimitMB: optional(integer(1, 16_777_216), 'Most memory of one process, in MiB.'),
+  memoryLimitMB: optional(
+    integer(1, 16_777_216),
+    'Most memory of one process of the server, with all that it starts, in MiB; above it they are ended.',
+  ),
   onTimeout: field(
     choice('cancel', 'restart'),
     'cancel',

@@ -24,6 +24,7 @@ export type FailureReason =
   | 'spawn-failed'
   | 'handshake-failed'
   | 'exited'
+  | 'memory-limit'
   | 'closed'
   | 'timeout'
   | 'overloaded'

@@ -47,6 +47,13 @@ export interface Runtime {
   /** In [0, 1). */
   random(): number
   spawn(spec: SpawnSpec): Child
+  /**
+   * Bytes of memory that all processes of a group use together; the group has the number of its first child.
+   *
+   * What several share may count in each of them below `exactBytes`, and counts once from there on, where the system
+   * tells that. Undefined where it tells nothing.
+   */
+  memoryOf(group: number, exactBytes: number): Promise<number | undefined>
   /** The proxy's own environment, from which children get an allow-list. */
   readonly env: Readonly<Record<string, string | undefined>>
 }

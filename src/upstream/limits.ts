@@ -11,6 +11,8 @@ export interface UpstreamLimits {
   readonly frame: FrameLimits
   readonly ndjson: NdjsonOptions
   readonly ladder: StopLadder
+  /** How often the memory of a server with `memoryLimitMB` is looked at. */
+  readonly memoryWatchMs: number
   readonly lists: ListLimits
   readonly noise: NoiseLimits
   readonly inflightMax: number

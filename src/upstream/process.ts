@@ -3,6 +3,7 @@
 import type { Readable } from 'node:stream'
 import { NdjsonConnection, type NdjsonOptions } from '../transports/ndjson.js'
 import type { DialEnd, Dialed } from './dial.js'
+import { MemoryWatch } from './memory-watch.js'
 import { spawnSpec } from './environment.js'
 import type { Child, ChildExit, LogSink, Runtime } from './host.js'
 import type { StdioServerConfig } from './server-config.js'
@@ -24,6 +25,8 @@ export interface ProcessSurroundings {
   readonly log: LogSink
   readonly ladder: StopLadder
   readonly ndjson: NdjsonOptions
+  /** How often the memory of a server with a limit is looked at. */
+  readonly memoryWatchMs: number
 }
 
 /** A started child, or one that could not be started and has ended. */
@@ -33,6 +36,9 @@ export class ServerProcess implements Dialed {
   readonly #service: string
   readonly #child: Child
   readonly #around: ProcessSurroundings
+  readonly #watch: MemoryWatch | undefined
+  /** Why we have ended it ourselves, at once. */
+  #verdict: DialEnd | undefined
   #gone = false
   #stopping: Promise<void> | undefined
 
@@ -42,6 +48,7 @@ export class ServerProcess implements Dialed {
     this.#child = around.runtime.spawn(spawnSpec(config, around.runtime.env))
     new StderrLog(config.name, around.runtime, around.log).drain(this.#child.stderr)
     this.connection = new NdjsonConnection(this.#child.stdout, this.#child.stdin, around.ndjson)
+    this.#watch = this.#watched(config)
     this.ended = this.#child.exited.then((exit) => this.#exited(config, exit))
   }
 
@@ -77,13 +84,31 @@ export class ServerProcess implements Dialed {
    * A grandchild may hold the streams open for ever, so this gets a short time only.
    */
   async #exited(config: StdioServerConfig, exit: ChildExit): Promise<DialEnd> {
+    this.#watch?.stop()
     const { stdout, stderr } = this.#child
     const { ladder, runtime } = this.#around
     await within(Promise.all([closed(stdout), closed(stderr)]), ladder.outputWaitMs, runtime)
     this.#gone = true
     stdout.destroy()
     stderr.destroy()
-    return describeExit(config, exit)
+    return this.#verdict ?? describeExit(config, exit)
+  }
+
+  #watched({ name, memoryLimitBytes }: StdioServerConfig): MemoryWatch | undefined {
+    const { runtime, log, memoryWatchMs } = this.#around
+    if (memoryLimitBytes === undefined || this.pid === undefined) return undefined
+    return new MemoryWatch({
+      service: name,
+      group: this.pid,
+      limitBytes: memoryLimitBytes,
+      everyMs: memoryWatchMs,
+      runtime,
+      log,
+      exceeded: (what) => {
+        this.#verdict = { reason: 'memory-limit', message: `'${name}' ${what}` }
+        this.#child.signal('SIGKILL')
+      },
+    })
   }
 }
 

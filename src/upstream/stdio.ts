@@ -7,7 +7,8 @@ import type { Upstream } from './upstream.js'
 
 export function open(config: StdioServerConfig, around: PoolSurroundings): Upstream {
   const { runtime, log, limits } = around
-  const surroundings = { runtime, log, ladder: limits.ladder, ndjson: limits.ndjson }
+  const { ladder, ndjson, memoryWatchMs } = limits
+  const surroundings = { runtime, log, ladder, ndjson, memoryWatchMs }
   const pooling = { ...config, dial: () => new ServerProcess(config, surroundings) }
   return new Pool(config, pooling, around)
 }

@@ -60,6 +60,7 @@ function started(overrides: Overrides, { outputWaitMs = 5000, spawn }: Around = 
   const server = new ServerProcess(configOf(overrides), {
     runtime: spawn === undefined ? runtime : { ...runtime, spawn },
     log: (record) => log.push(record),
+    memoryWatchMs: 50,
     ladder: { stdinWaitMs: 100, termWaitMs: 100, outputWaitMs },
     ndjson: { ...limits.upstream.ndjson, closeWaitMs: 20 },
   })

@@ -1,0 +1,85 @@
+// Servers that take more memory than they may.
+
+import { strict as assert } from 'node:assert'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { limits } from '../../src/index.js'
+import { GroupMemory } from '../../src/upstream/group-memory.js'
+import { failure, said } from './support/client.js'
+import { textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { nodeProgram } from './support/programs.js'
+import { gone, until } from './support/waiting.js'
+
+const skip = process.platform === 'win32'
+const MiB = 1024 * 1024
+const hurried = { ...limits, upstream: { ...limits.upstream, memoryWatchMs: 100 } }
+
+describe('a server with memoryLimitMB', { skip }, () => {
+  for (const who of ['take', 'child']) {
+    test(`${who}: above it every call gets one error that says so, and it comes back`, async (t) => {
+      const servers = { s: nodeProgram('hog.mjs', {}, { memoryLimitMB: 400, restartDelay: 1 }) }
+      const { attach, proxy, log } = await libraryProxy(t, servers, { limits: hurried })
+      const { client } = await attach()
+      await client.open()
+      const first = said(await client.call('s__pid'))
+      const pending = Array.from({ length: 20 }, (_, at) => client.call('s__never', {}, undefined, `p${at}`))
+      await client.call(`s__${who}`, { mb: 330 })
+      await until(() => log.some(({ level, message }) => level === 'warn' && /memoryLimitMB/.test(message)))
+      void client.call(`s__${who}`, { mb: 200 }).catch(() => undefined)
+      for (const heard of await Promise.all(pending)) {
+        assert.deepEqual(failure(heard), [-32603, 's', 'memory-limit'])
+        assert.match(textAt(heard.value, 'error', 'message'), /used \d{3} MB of the 400 MB of memoryLimitMB/)
+      }
+      const again = said(await client.call('s__pid'))
+      assert.notEqual(again, first)
+      await until(() => gone(Number(first)))
+      assert.equal(proxy.status()[0]?.state, 'connected')
+      for (let at = 0; at < 20; at++) assert.equal(client.answersTo(`p${at}`), 1)
+      assert(
+        log.some(({ level, message }) => level === 'error' && /memoryLimitMB and was ended/.test(message)),
+      )
+    })
+  }
+
+  test('that is not to be restarted stays away, and the status says why', async (t) => {
+    const servers = { s: nodeProgram('hog.mjs', {}, { memoryLimitMB: 1, restart: false }) }
+    const { attach, proxy } = await libraryProxy(t, servers, { limits: hurried })
+    const { client } = await attach()
+    await client.open()
+    await until(() => proxy.status()[0]?.state === 'error')
+    assert.match(proxy.status()[0]?.error ?? '', /of the 1 MB of memoryLimitMB/)
+    assert.match(
+      textAt((await client.call('s__pid')).value, 'error', 'message'),
+      /memoryLimitMB and was ended/,
+    )
+  })
+})
+
+const group = process.platform === 'linux' ? Number(ownStat()[2]) : process.pid
+
+/** What this process and its companions use, as a platform tells it. */
+async function told(platform: string, exact: number): Promise<number> {
+  return (await new GroupMemory(() => 0, platform).of(group, exact)) ?? 0
+}
+
+describe('the memory of a process group', { skip }, () => {
+  test('is about the same, whoever tells it', async () => {
+    const rough = await told(process.platform, Infinity)
+    assert(rough > 20 * MiB)
+    assert((await told(process.platform, 0)) <= rough * 1.5)
+    const other = await told('darwin', 0)
+    assert(other > rough / 2 && other < rough * 2, `${other} of ${rough}`)
+  })
+
+  test('is nothing where nobody is, and unknown where nobody tells', async () => {
+    assert.equal(await new GroupMemory(() => 0).of(2 ** 30, 0), 0)
+    assert.equal(await new GroupMemory(() => 0, 'win32').of(group, 0), undefined)
+  })
+})
+
+/** What follows our own name in the table of processes. */
+function ownStat(): string[] {
+  const stat = readFileSync('/proc/self/stat', 'latin1')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
