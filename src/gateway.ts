@@ -127,7 +127,7 @@ class SchemaProxies {
 
   constructor(parts: GatewayParts) {
     this.#parts = parts
-    this.#taps = new Taps(parts.tap, parts.runtime)
+    this.#taps = new Taps(parts.tap, parts.runtime, 'default')
   }
 
   /** Every schema of the configuration that the proxies were changed to. */
@@ -153,7 +153,10 @@ class SchemaProxies {
   }
 
   #open(schema: string, config: Configuration): void {
-    this.#proxies.set(schema, openProxy(config, { eager: true, ...this.#parts, schema }, this.#taps))
+    this.#proxies.set(
+      schema,
+      openProxy(config, { eager: true, ...this.#parts, schema }, this.#taps.of(schema)),
+    )
   }
 
   #drop(schema: string, proxy: Proxy): void {

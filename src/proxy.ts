@@ -128,7 +128,7 @@ class PooledProxy implements Proxy {
     this.#ownRuntime = realRuntime(this.#log)
     this.#runtime = options.runtime ?? this.#ownRuntime
     this.#checks = new ArgumentChecks(this.#log)
-    this.#taps = taps ?? new Taps(options.tap, this.#runtime)
+    this.#taps = taps ?? new Taps(options.tap, this.#runtime, options.schema ?? 'default')
     const opener = new Opener({
       runtime: this.#runtime,
       log: this.#log,

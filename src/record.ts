@@ -2,12 +2,14 @@
 //
 // A line embeds the frame's own bytes, so it can be read, replayed, and turned back
 // into what crossed the wire. What cannot be embedded, since it is no JSON or holds
-// a carriage return of its own, stands there in base64; nothing is left out.
+// line breaks of its own, stands there as text or in base64; nothing is left out.
 
 import { Buffer } from 'node:buffer'
 import { type FileHandle, open } from 'node:fs/promises'
 import { ConfigError } from './config/problems.js'
+import type { TransportError } from './jsonrpc/errors.js'
 import type { WireEvent, WireTap } from './jsonrpc/wire-tap.js'
+import { recordHead, recordMessage } from './record/line.js'
 import { RecordStream } from './record/stream.js'
 import { RecordWriter } from './record/writer.js'
 
@@ -32,10 +34,17 @@ const HEAD = Buffer.from('{"mcps":')
 /**
  * Opens a recording and writes its header; a recording that is there already is continued by another one.
  *
+ * `failed` is called once, when the recording has a gap.
+ *
  * @throws ConfigError when the file cannot be written, or is something else than a recording
  */
-export async function openRecord(file: string, meta: RecordMeta): Promise<OpenRecord> {
-  const recorder = new Recorder(new RecordWriter(file, await openFile(file, headerLine(meta))))
+export async function openRecord(
+  file: string,
+  meta: RecordMeta,
+  failed: (error: TransportError) => void = () => {},
+): Promise<OpenRecord> {
+  const handle = await openFile(file, headerLine(meta))
+  const recorder = new Recorder(new RecordWriter(file, handle, failed))
   return { tap: { wire: (event) => recorder.wire(event) }, close: () => recorder.close() }
 }
 
@@ -81,6 +90,8 @@ class Recorder {
 
   wire(event: WireEvent): void {
     this.#writer.check()
+    // Over HTTP there may be a connection for each request, so nothing is kept of them.
+    if (event.whole) return this.#writer.add(recordMessage(recordHead(event, event.at), event.bytes))
     const key = `${event.connection} ${event.direction}`
     let stream = this.#streams.get(key)
     if (stream === undefined) {

@@ -283,7 +283,7 @@ const confined: readonly Confined[] = [
       'src/config/json-syntax.ts': 'the configuration file',
       'src/log/lines.ts': 'log records are lines of JSON',
       'src/record.ts': 'the header of a recording; frames are written as their own bytes',
-      'src/record/stream.ts': 'the envelope of a recorded line; frames are written as their own bytes',
+      'src/record/line.ts': 'the envelope of a recorded line; frames are written as their own bytes',
       'src/replay/json-tree.ts': 'the name of a member in a report',
       'src/replay/launch.ts': 'the configuration that a transcript brings',
       'src/replay/message.ts': 'an id in a report',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,14 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 let files = 0
 const newFile = (): string => join(folder, `${(files += 1)}.jsonl`)
 
-const client = { hop: 'client', service: undefined, connection: 1, direction: 'in' } as const
+const client = {
+  hop: 'client',
+  service: undefined,
+  schema: 'default',
+  connection: 1,
+  direction: 'in',
+  whole: false,
+} as const
 
 function event(bytes: string | Uint8Array, more: Partial<WireEvent> = {}): WireEvent {
   return { ...client, at: 1.204, bytes: Buffer.from(bytes), ...more }
@@ -64,6 +71,41 @@ describe('the lines of a recording', () => {
     it(title, async () => assert.deepEqual(await recorded([event(bytes)]), want))
   }
 
+  const whole: readonly [string, string | Uint8Array, string][] = [
+    ['keeps its bytes', '{"n":1.0, "a":"\\u0061"}\n', `${head}"frame":{"n":1.0, "a":"\\u0061"}}`],
+    ['may have no line feed behind it', '{}', `${head}"frame":{}}`],
+    [
+      'is one line, whatever breaks it has',
+      '{\r\n "é":\r1\n}\n',
+      `${head}"whole":true,"text":"{\\r\\n \\"é\\":\\r1\\n}"}`,
+    ],
+    ['keeps a line feed of its own', '{}\n\n', `${head}"whole":true,"text":"{}\\n"}`],
+    ['is base64 where it is no JSON', 'a\nb\n', `${head}"whole":true,"junk64":"YQpi"}`],
+    [
+      'is base64 where it is no UTF-8',
+      Uint8Array.of(0x22, 0xff, 0x22),
+      `${head}"whole":true,"junk64":"Iv8i"}`,
+    ],
+    ['may be empty', '', `${head}"whole":true,"junk64":""}`],
+  ]
+  for (const [title, bytes, want] of whole) {
+    it(`a message that came whole ${title}`, async () => {
+      assert.deepEqual(await recorded([event(bytes, { whole: true })]), [want])
+    })
+  }
+
+  it('a large message with line breaks is base64', async () => {
+    const text = `{"a":\n"${'x'.repeat(3_000_000)}"}`
+    const [line = ''] = await recorded([event(text, { whole: true })])
+    assert.match(line.slice(0, 100), /"whole":true,"junk64":"/)
+    assert.equal(bytesIn(line).toString(), text)
+  })
+
+  it('names the schema where it is not the default', async () => {
+    const [line] = await recorded([event('{}\n', { schema: 'b"c' })])
+    assert.match(line ?? '', /^\{"t":0\.001204,"hop":"client","schema":"b\\"c","conn":1,/)
+  })
+
   it('names the service of an upstream hop', async () => {
     const [line] = await recorded([
       event('{}\n', { hop: 'upstream', service: 'a "b"', connection: 2, direction: 'out' }),
@@ -101,7 +143,7 @@ describe('the lines of a recording', () => {
 
   it('writes a line over the limit in pieces', () => {
     const lines: string[] = []
-    const stream = new RecordStream(event(''), (line) => lines.push(line.toString()), 8)
+    const stream = new RecordStream(event(''), (line) => lines.push(Buffer.concat(line).toString()), 8)
     for (const piece of ['{"a":"bb', 'bbbbbbbbbb', 'b"}\n']) stream.push(Buffer.from(piece), 0)
     assert.equal(lines.length, 2)
     assert.equal(Buffer.concat(lines.map(bytesIn)).toString(), '{"a":"bbbbbbbbbbbbb"}\n')
@@ -156,9 +198,53 @@ describe('the file of a recording', () => {
     const file = newFile()
     writeFileSync(file, '')
     const writer = new RecordWriter(file, await open(file, 'r'))
-    writer.add(Buffer.from('{}\n'))
+    writer.add([Buffer.from('{}\n')])
     await assert.rejects(writer.close(), TransportError)
     assert.throws(() => writer.check(), /cannot record to .*EBADF/)
+  })
+
+  it(
+    'says once when the disk is full, and refuses everything after it',
+    { skip: !existsSync('/dev/full') },
+    async () => {
+      const failures: string[] = []
+      const writer = new RecordWriter('f.jsonl', await open('/dev/full', 'a'), ({ message }) =>
+        failures.push(message),
+      )
+      writer.add([Buffer.from('{}\n')])
+      await assert.rejects(writer.close(), /cannot record to f\.jsonl: ENOSPC/)
+      assert.throws(() => writer.add([Buffer.from('{}\n')]), /ENOSPC/)
+      assert.equal(failures.length, 1)
+      assert.match(failures.join(), /ENOSPC/)
+    },
+  )
+
+  it('says that it was removed', async () => {
+    const file = newFile()
+    const record = await openRecord(file, { command: 'test' })
+    rmSync(file)
+    record.tap.wire?.(event('{}\n'))
+    await assert.rejects(record.close(), /the file was removed/)
+  })
+
+  it('takes a message of 64 MiB with one copy of it in memory', () => {
+    const file = newFile()
+    const module = fileURLToPath(new URL('../src/record.js', import.meta.url))
+    const script = `import { openRecord } from ${JSON.stringify(module)}
+      const size = 64 * 1024 * 1024
+      const { tap, close } = await openRecord(${JSON.stringify(file)}, { command: 'test' })
+      const bytes = Buffer.alloc(size, 'x')
+      bytes.write('{"a":"')
+      bytes.write('"}', size - 2)
+      const before = process.resourceUsage().maxRSS
+      tap.wire({ hop: 'client', schema: 'default', connection: 1, direction: 'in', at: 0, whole: true, bytes })
+      await close()
+      console.log(Math.round((process.resourceUsage().maxRSS - before) / 1024))`
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script])
+    assert.equal(status, 0, String(stderr))
+    assert(Number(stdout) < 100, `${String(stdout)} MiB more`)
+    assert.equal(statSync(file).size > 64 * 1024 * 1024, true)
+    rmSync(file)
   })
 
   it('is written without being closed', async () => {
@@ -175,7 +261,7 @@ describe('the file of a recording', () => {
     const module = fileURLToPath(new URL('../src/record.js', import.meta.url))
     const script = `import { openRecord } from ${JSON.stringify(module)}
       const { tap } = await openRecord(${JSON.stringify(file)}, { command: 'test' })
-      tap.wire({ hop: 'client', connection: 1, direction: 'in', at: 0, bytes: Buffer.from('{}\\n') })
+      tap.wire({ hop: 'client', schema: 'default', connection: 1, direction: 'in', whole: false, at: 0, bytes: Buffer.from('{}\\n') })
       process.exit(0)`
     const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script])
     assert.equal(status, 0, String(stderr))

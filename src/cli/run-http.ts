@@ -25,7 +25,7 @@ export async function runHttp(command: HttpCommand, invocation: Invocation): Pro
   const own = realRuntime(logger.sink)
   try {
     const { serveHttp } = await import('./serve-http.js')
-    const record = await openRecordIfAsked(command, invocation)
+    const record = await openRecordIfAsked(command, invocation, logger)
     try {
       const runtime = children.watch(own)
       const { program } = invocation

@@ -32,7 +32,7 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
   const runtime = headStart(schema.servers, children.watch(own))
   try {
     const { serveStdio } = await import('./serve-stdio.js')
-    const record = await openRecordIfAsked(command, invocation)
+    const record = await openRecordIfAsked(command, invocation, logger)
     try {
       const { program } = invocation
       const run = { program, command, config, schema, paint, logger, endings, runtime }

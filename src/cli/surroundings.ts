@@ -26,10 +26,13 @@ type OpenRecord = Awaited<ReturnType<typeof import('../record.js').openRecord>>
 export async function openRecordIfAsked(
   { record }: ServeOptions,
   { program, argv }: Invocation,
+  { sink }: Logger,
 ): Promise<OpenRecord | undefined> {
   if (record === undefined) return undefined
   const { openRecord } = await import('../record.js')
-  return openRecord(record, { command: [program, ...argv].join(' '), args: argv })
+  return openRecord(record, { command: [program, ...argv].join(' '), args: argv }, ({ message }) =>
+    sink({ level: 'error', message: `${message}; nothing more is let through` }),
+  )
 }
 
 /** Colours are chosen, and chalk loaded, only for a person who looks at a terminal. */

@@ -35,8 +35,8 @@ export interface Sink {
   ended(): void
   /** Called once; nothing comes after it. `cause` is undefined when either end closed in order. */
   closed(cause: TransportError | undefined): void
-  /** The bytes of every read and write, as the operating system sees them. */
-  readonly wire?: ((direction: 'in' | 'out', bytes: Uint8Array) => void) | undefined
+  /** The bytes of every read and write, as the operating system sees them; `whole` says that they are one message. */
+  readonly wire?: ((direction: 'in' | 'out', bytes: Uint8Array, whole: boolean) => void) | undefined
 }
 
 /** A channel of messages. It starts silent, delivers to one sink, and closes once; no promise of it rejects. */

@@ -34,6 +34,6 @@ export interface PeerOwner<E> {
 export interface PeerOptions {
   readonly inflightMax: number
   readonly frame?: FrameLimits
-  readonly wire?: (direction: 'in' | 'out', bytes: Uint8Array) => void
+  readonly wire?: (direction: 'in' | 'out', bytes: Uint8Array, whole: boolean) => void
   readonly forwarded?: (input: Uint8Array, edits: readonly Edit[], output: Uint8Array) => void
 }

@@ -7,6 +7,8 @@ export interface Hop {
   readonly hop: 'client' | 'upstream'
   /** The server's configured name; undefined towards a client. */
   readonly service: string | undefined
+  /** The schema of the configuration that is served on it. */
+  readonly schema: string
   /** Unique in this process. */
   readonly connection: number
 }
@@ -14,6 +16,12 @@ export interface Hop {
 /** Bytes as they were read or written, in order; a read or write may hold parts of messages. */
 export interface WireEvent extends Hop {
   readonly direction: 'in' | 'out'
+  /**
+   * Exactly one message, or one batch, as HTTP and memory carry them.
+   *
+   * Line breaks in it are its own, but for a line feed behind it where there is one.
+   */
+  readonly whole: boolean
   /** Monotonic, in milliseconds since the proxy started. */
   readonly at: number
   readonly bytes: Uint8Array

@@ -9,6 +9,7 @@ import { writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import process from 'node:process'
 import { TransportError } from '../jsonrpc/errors.js'
+import type { RecordLine } from './line.js'
 
 /** How long a line may stay in memory. */
 const FLUSH_MS = 200
@@ -16,10 +17,14 @@ const FLUSH_MS = 200
 /** What may wait for a slow disk. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024
 
+/** Up to here, pieces are written together. */
+const WRITE_BYTES = 1024 * 1024
+
 /** Appends lines in order, one write at a time. */
 export class RecordWriter {
   readonly #file: string
   readonly #handle: FileHandle
+  readonly #failed: (error: TransportError) => void
   #waiting: Buffer[] = []
   #bytes = 0
   #timer: NodeJS.Timeout | undefined
@@ -27,10 +32,11 @@ export class RecordWriter {
   #failure: TransportError | undefined
   readonly #lastWords = (): void => this.#writeNow()
 
-  /** The handle, opened to append, is this writer's from now on. */
-  constructor(file: string, handle: FileHandle) {
+  /** The handle, opened to append, is this writer's from now on; `failed` is called at most once. */
+  constructor(file: string, handle: FileHandle, failed: (error: TransportError) => void = () => {}) {
     this.#file = file
     this.#handle = handle
+    this.#failed = failed
     process.on('exit', this.#lastWords)
   }
 
@@ -40,9 +46,11 @@ export class RecordWriter {
   }
 
   /** Takes a line with its line end. @throws TransportError when it cannot be kept */
-  add(line: Buffer): void {
-    this.#waiting.push(line)
-    this.#bytes += line.length
+  add(line: RecordLine): void {
+    for (const part of line) {
+      this.#waiting.push(part)
+      this.#bytes += part.length
+    }
     if (this.#bytes > WAITING_BYTES_MAX) this.#fail(new Error('the disk takes it too slowly'))
     this.check()
     this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS).unref()
@@ -69,8 +77,13 @@ export class RecordWriter {
   async #append(): Promise<void> {
     try {
       while (this.#waiting.length > 0 && this.#failure === undefined) {
-        await this.#handle.appendFile(this.#take())
+        const bytes = this.#take()
+        await this.#handle.appendFile(bytes)
+        this.#bytes -= bytes.length
       }
+      // Writing to a file that was removed succeeds, and nobody will ever read it.
+      if (this.#failure === undefined && (await this.#handle.stat()).nlink === 0)
+        throw new Error('the file was removed')
     } catch (error) {
       this.#fail(error)
     }
@@ -78,25 +91,33 @@ export class RecordWriter {
 
   /** The process ends without having closed us. */
   #writeNow(): void {
-    if (this.#waiting.length === 0 || this.#failure !== undefined) return
+    if (this.#failure !== undefined) return
     try {
-      writeSync(this.#handle.fd, this.#take())
+      while (this.#waiting.length > 0) writeSync(this.#handle.fd, this.#take())
     } catch {
       // There is nobody left to tell.
     }
   }
 
+  /** The next bytes to write: many small pieces, or one that is large. */
   #take(): Buffer {
-    const bytes = Buffer.concat(this.#waiting)
-    this.#waiting = []
-    this.#bytes = 0
-    return bytes
+    let count = 0
+    for (let bytes = 0; count < this.#waiting.length; count++) {
+      bytes += this.#waiting[count]?.length ?? 0
+      if (bytes > WRITE_BYTES) break
+    }
+    const [first = EMPTY, ...others] = this.#waiting.splice(0, Math.max(1, count))
+    return others.length === 0 ? first : Buffer.concat([first, ...others])
   }
 
   #fail(error: unknown): void {
+    if (this.#failure !== undefined) return
     const why = error instanceof Error ? error.message : String(error)
-    this.#failure ??= new TransportError('TRANSPORT_TAP', `cannot record to ${this.#file}: ${why}`, {
-      cause: error,
-    })
+    const message = `cannot record to ${this.#file}: ${why}`
+    this.#failure = new TransportError('TRANSPORT_TAP', message, { cause: error })
+    this.#waiting = []
+    this.#failed(this.#failure)
   }
 }
+
+const EMPTY = Buffer.alloc(0)

@@ -4,7 +4,7 @@
 // would silently make a fixture say something else.
 
 import type { Mode } from './compare.js'
-import { type JsonNode, type ObjectNode, child, textOf } from './json-tree.js'
+import { type JsonNode, type ObjectNode, child, readTree, textOf } from './json-tree.js'
 import { PatternError } from './pattern.js'
 
 /** A transcript that cannot be replayed as it is written. */
@@ -23,6 +23,8 @@ interface Framed {
   readonly bytes: Buffer
   readonly isJson: boolean
   readonly lineEnd: string
+  /** One message, whatever line breaks it has. */
+  readonly whole: boolean
 }
 
 export type Entry =
@@ -36,7 +38,9 @@ export type Entry =
   | { readonly kind: 'exit'; readonly line: number; readonly connection: number; readonly code: number }
 
 const KEYS: ReadonlySet<string> = new Set(
-  't hop service schema conn dir frame text junk64 eol expect optional unordered exit comment'.split(' '),
+  't hop service schema conn dir frame text junk64 whole eol expect optional unordered exit comment'.split(
+    ' ',
+  ),
 )
 
 /**
@@ -74,15 +78,28 @@ function framed(tree: ObjectNode, bytes: Buffer, at: Pick<Framed, 'line' | 'conn
   return { kind: 'out', ...frame, mode: modeOf(tree), optional, unordered }
 }
 
-function payload(tree: ObjectNode, bytes: Buffer): Pick<Framed, 'bytes' | 'isJson' | 'lineEnd'> {
+function payload(tree: ObjectNode, bytes: Buffer): Omit<Framed, 'line' | 'connection' | 'schema'> {
   const frame = child(tree, 'frame')
   const lineEnd = textOf(child(tree, 'eol')) ?? '\n'
-  if (frame !== undefined) return { bytes: bytes.subarray(frame.start, frame.end), isJson: true, lineEnd }
+  const whole = flag(tree, 'whole')
+  if (frame !== undefined)
+    return { bytes: bytes.subarray(frame.start, frame.end), isJson: true, lineEnd, whole }
   const text = textOf(child(tree, 'text'))
-  if (text !== undefined) return { bytes: Buffer.from(text), isJson: false, lineEnd }
   const junk = textOf(child(tree, 'junk64'))
-  if (junk !== undefined) return { bytes: Buffer.from(junk, 'base64'), isJson: false, lineEnd: '' }
-  throw new PatternError('a line needs a "frame", a "text" or a "junk64"')
+  if (text === undefined && junk === undefined)
+    throw new PatternError('a line needs a "frame", a "text" or a "junk64"')
+  const said = text === undefined ? Buffer.from(junk ?? '', 'base64') : Buffer.from(text)
+  const isLine = text !== undefined || whole
+  return { bytes: said, isJson: whole && isJson(said), lineEnd: isLine ? lineEnd : '', whole }
+}
+
+function isJson(bytes: Buffer): boolean {
+  try {
+    readTree(bytes)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function modeOf(tree: ObjectNode): Mode {

@@ -22,7 +22,7 @@ import { SseClientConnection } from '../transports/http-sse.js'
 import type { ChildExit, Runtime } from '../upstream/host.js'
 import { Mailbox } from './mailbox.js'
 import { postRaw } from './raw-post.js'
-import type { Next, Server } from './server.js'
+import type { Next, Said, Server } from './server.js'
 
 /** Longer answers are not kept; no message of a transcript comes near. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
@@ -64,7 +64,7 @@ export class RemoteServer implements Server {
     return this.#options.stderr()
   }
 
-  send(bytes: Buffer): void {
+  send({ bytes }: Said): void {
     const line = toLine(bytes)
     if (isMessage(line)) return void this.#connection.send(splice(line, []))
     postRaw(line, isBatch(line), this.#session, (next) => this.#mail.put(next))

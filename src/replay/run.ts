@@ -162,7 +162,7 @@ class Replay {
       return value === undefined ? [] : [{ start, end, bytes: Buffer.from(value), why: 'chosen' }]
     })
     const bytes = edits.length === 0 ? step.bytes : splice(toLine(step.bytes), edits)
-    this.#server.send(bytes, step.lineEnd)
+    this.#server.send({ bytes, lineEnd: step.lineEnd, whole: step.whole })
     this.#events.push({ kind: 'sent', step, bytes })
   }
 

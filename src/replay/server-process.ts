@@ -1,9 +1,12 @@
 // A server that a transcript is replayed against: a child process on stdin and stdout.
 
+import { lineSafe } from '../jsonrpc/line-safe.js'
+import { toLine } from '../jsonrpc/line.js'
+import { splice } from '../jsonrpc/splice.js'
 import { LineSplitter } from '../transports/line-splitter.js'
 import type { Child, ChildExit, Runtime, SpawnSpec, Timer } from '../upstream/host.js'
 import { Mailbox } from './mailbox.js'
-import type { Next, Server } from './server.js'
+import type { Next, Said, Server } from './server.js'
 
 /** Longer lines are not kept; no frame of a transcript comes near. */
 const LINE_BYTES_MAX = 256 * 1024 * 1024
@@ -43,8 +46,10 @@ export class ServerProcess implements Server {
     return this.#stderr
   }
 
-  send(bytes: Buffer, lineEnd: string): void {
-    this.#child.stdin.write(Buffer.concat([bytes, Buffer.from(lineEnd)]))
+  send({ bytes, lineEnd, whole }: Said): void {
+    const line = toLine(bytes)
+    const sent = whole ? splice(line, lineSafe(line, [])) : line
+    this.#child.stdin.write(Buffer.concat([sent, Buffer.from(lineEnd)]))
   }
 
   closeInput(): void {

@@ -10,11 +10,19 @@ export type Next =
   | { readonly kind: 'ended' }
   | { readonly kind: 'too-late' }
 
+/** What we say. */
+export interface Said {
+  readonly bytes: Buffer
+  /** Counts where messages are lines. */
+  readonly lineEnd: string
+  /** One message, so that line breaks in it are nothing but white space. */
+  readonly whole: boolean
+}
+
 export interface Server {
   /** The end of what it said beside the protocol. */
   readonly stderr: string
-  /** `lineEnd` counts where messages are lines. */
-  send(bytes: Buffer, lineEnd: string): void
+  send(message: Said): void
   /** We have said everything. */
   closeInput(): void
   /** The next message, waited for until `deadline`. */

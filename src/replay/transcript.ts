@@ -18,6 +18,8 @@ export interface Sent {
   readonly line: number
   readonly bytes: Buffer
   readonly lineEnd: string
+  /** One message, whatever line breaks it has. */
+  readonly whole: boolean
   readonly fills: readonly Fill[]
 }
 

@@ -103,7 +103,7 @@ class MemoryEnd implements Connection {
 
   #watch(direction: 'in' | 'out', bytes: Uint8Array): boolean {
     try {
-      this.#sink?.wire?.(direction, bytes)
+      this.#sink?.wire?.(direction, bytes, true)
       return true
     } catch (error) {
       this.#end(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))

@@ -180,7 +180,7 @@ export class NdjsonConnection implements Connection {
   /** Whether the bytes may pass. */
   #watch(direction: 'in' | 'out', bytes: Uint8Array): boolean {
     try {
-      this.#sink?.wire?.(direction, bytes)
+      this.#sink?.wire?.(direction, bytes, false)
       return true
     } catch (error) {
       this.#end(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))

@@ -66,7 +66,7 @@ export async function run(
 }
 
 export interface Scope {
-  after(run: () => void | Promise<void>): void
+  after(run: () => unknown): void
 }
 
 /** A server of the test's own; gives its origin. */
@@ -90,28 +90,59 @@ export async function serving(
   return `http://127.0.0.1:${address.port}`
 }
 
-/** Starts a program; resolves with the first match of what it prints. It is killed after the test. */
+/** A running program. */
+export interface Started {
+  /** What it printed that was waited for. */
+  readonly match: RegExpExecArray
+  /** Ends it as a person would, and gives its exit code. */
+  readonly stop: () => Promise<number | null>
+}
+
+/** Starts a program, and waits until it prints something. It ends with the test. */
 export async function started(
   scope: Scope,
   args: readonly string[],
   pattern: RegExp,
   env: Readonly<Record<string, string>> = {},
-): Promise<RegExpExecArray> {
+): Promise<Started> {
   const child = spawn(process.execPath, [...args], { env: { ...process.env, HOME: folder, ...env } })
   const closed = once(child, 'close')
-  scope.after(async () => {
+  const stop = async (): Promise<number | null> => {
     child.kill()
     await closed
-  })
+    return child.exitCode
+  }
+  scope.after(stop)
   let said = ''
-  return new Promise((resolve, reject) => {
+  const match = await new Promise<RegExpExecArray>((resolve, reject) => {
     const take = (chunk: Buffer): void => {
       said += chunk.toString()
-      const match = pattern.exec(said)
-      if (match !== null) resolve(match)
+      const found = pattern.exec(said)
+      if (found !== null) resolve(found)
     }
     child.stdout.on('data', take)
     child.stderr.on('data', take)
     child.once('close', (code) => reject(new Error(`it ended with ${code}: ${said}`)))
   })
+  return { match, stop }
+}
+
+/** The reference server over HTTP; gives its address. */
+export async function reference(scope: Scope): Promise<string> {
+  const { match } = await started(scope, [join(programs, 'reference.mjs'), '--http', '0'], /http:\S+/)
+  return match[0]
+}
+
+/** `mcps-proxy --http` on a free port. */
+export async function gateway(
+  scope: Scope,
+  ...args: readonly string[]
+): Promise<{ readonly origin: string; readonly port: number; readonly stop: () => Promise<number | null> }> {
+  const { match, stop } = await started(
+    scope,
+    [cli, '--http', '--port', '0', ...args],
+    /POST to (http:[^/]*\/\/[^/]+)/,
+  )
+  const origin = match[1] ?? ''
+  return { origin, port: Number(new URL(origin).port), stop }
 }

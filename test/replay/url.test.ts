@@ -7,7 +7,19 @@ import { readdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { type Scope, cli, fileOf, fixtures, programs, root, run, serving, started } from './support.js'
+import {
+  type Scope,
+  cli,
+  fileOf,
+  fixtures,
+  gateway,
+  programs,
+  reference,
+  root,
+  run,
+  serving,
+  started,
+} from './support.js'
 
 const call = '{"dir":"in","frame":{"jsonrpc":"2.0","id":1,"method":"ping"}}'
 const answer = '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{}}}'
@@ -42,17 +54,16 @@ describe('the fixtures, over HTTP', () => {
 
 describe('replay --url', () => {
   it('against the proxy, over Streamable HTTP and over HTTP+SSE', async (t) => {
-    const [, url = ''] = await started(t, [cli, '--http', '--port', '0'], /POST to (\S+)\/mcp/)
+    const { origin } = await gateway(t)
     for (const path of ['/mcp', '/sse']) {
-      const { code, out } = await run(fileOf(...handshake), { url: `${url}${path}` })
+      const { code, out } = await run(fileOf(...handshake), { url: `${origin}${path}` })
       assert.equal(code, 0, out)
       assert.match(out, passed)
     }
   })
 
   it('against the reference server', async (t) => {
-    const [url] = await started(t, [join(programs, 'reference.mjs'), '--http', '0'], /http:\S+/)
-    const { code, out } = await run(fileOf(...handshake), { url })
+    const { code, out } = await run(fileOf(...handshake), { url: await reference(t) })
     assert.equal(code, 0, out)
     assert.match(out, passed)
   })
@@ -183,8 +194,8 @@ describe('replay --url', () => {
   })
 
   it('is said by the exit code of the command', async (t) => {
-    const [, url = ''] = await started(t, [cli, '--http', '--port', '0'], /POST to (\S+), /)
-    const args = [cli, 'replay', fileOf(...handshake), '--url', url, '--header', 'X-A: b']
+    const { origin } = await gateway(t)
+    const args = [cli, 'replay', fileOf(...handshake), '--url', `${origin}/mcp`, '--header', 'X-A: b']
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
     assert.equal(status, 0, stdout + stderr)
     assert.match(stdout, passed)
@@ -193,10 +204,9 @@ describe('replay --url', () => {
 
 describe('a server over HTTP that is started for a transcript', () => {
   it('is told its port, also where the command line names it', async () => {
-    const reference = join(programs, 'reference.mjs')
     const { code, out } = await run(fileOf(...handshake), {
       http: true,
-      command: [process.execPath, reference, '--http', '$port'],
+      command: [process.execPath, join(programs, 'reference.mjs'), '--http', '$port'],
     })
     assert.equal(code, 0, out)
   })

@@ -54,7 +54,7 @@ export class Arrivals {
   /** Whether the message may pass. Bodies are tapped as lines; headers, which hold credentials, are not. */
   watch(direction: 'in' | 'out', line: Line): boolean {
     try {
-      this.#sink?.wire?.(direction, Buffer.from(line.buffer, line.byteOffset, line.length + 1))
+      this.#sink?.wire?.(direction, Buffer.from(line.buffer, line.byteOffset, line.length + 1), true)
       return true
     } catch (error) {
       this.#broken(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))

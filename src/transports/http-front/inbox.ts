@@ -63,7 +63,7 @@ export class Inbox {
     if (this.#closed) return false
     try {
       // With the line feed behind every message, by which a recording is cut.
-      this.#sink?.wire?.(direction, Buffer.from(line.buffer, line.byteOffset, line.length + 1))
+      this.#sink?.wire?.(direction, Buffer.from(line.buffer, line.byteOffset, line.length + 1), true)
       return true
     } catch (error) {
       this.#tapFailed(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))

@@ -37,7 +37,7 @@ class End implements Connection {
       drained: () => this.#tell((sink) => sink.drained()),
       ended: () => this.#tell((sink) => sink.ended()),
       closed: (cause) => this.#tell((sink) => sink.closed(cause)),
-      wire: (direction, bytes) => this.#sink?.wire?.(direction, bytes),
+      wire: (direction, bytes, whole) => this.#sink?.wire?.(direction, bytes, whole),
     })
   }
 

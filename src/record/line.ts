@@ -1,0 +1,84 @@
+// A frame as a line of a recording: its own bytes where they leave that a line of JSON.
+//
+// A message that came whole and has line breaks between its tokens stands there as
+// text, which is as exact: it is JSON, so it is UTF-8. What is neither stands there in base64.
+
+import { Buffer } from 'node:buffer'
+import { Scanner } from '../jsonrpc/scan.js'
+import type { WireEvent } from '../jsonrpc/wire-tap.js'
+
+/** One line in pieces, so that a large frame is not copied again. */
+export type RecordLine = readonly Buffer[]
+
+/** No message that anybody reads nests deeper. */
+const DEPTH_MAX = 1000
+
+/** A larger message with line breaks is not for reading, and base64 needs less memory. */
+const TEXT_BYTES_MAX = 1024 * 1024
+
+const LF = 0x0a
+const CR = 0x0d
+const END = Buffer.from('}\n')
+
+/** The members that say who said it, and when; `at` is in milliseconds. */
+export function recordHead(
+  { hop, service, schema, connection, direction }: Omit<WireEvent, 'at' | 'bytes'>,
+  at: number,
+): Buffer {
+  const named = service === undefined ? '' : `,"service":${JSON.stringify(service)}`
+  const of = schema === 'default' ? '' : `,"schema":${JSON.stringify(schema)}`
+  const who = `"hop":"${hop}"${named}${of},"conn":${connection},"dir":"${direction}",`
+  return Buffer.from(`{"t":${(at / 1000).toFixed(6)},${who}`)
+}
+
+/** What was read up to a line end, with that, or up to the end of the stream. */
+export function recordLine(head: Buffer, raw: Buffer): RecordLine {
+  const lineEnd = lineEndOf(raw)
+  const frame = raw.subarray(0, raw.length - lineEnd.length)
+  if (hasLineBreaks(frame) || !isJson(frame)) return [head, ...base64(raw), END]
+  return [head, FRAME, frame, lineEnd === '\n' ? END : Buffer.from(`,"eol":${JSON.stringify(lineEnd)}}\n`)]
+}
+
+/** A message that came whole; a line feed behind it is none of its own. */
+export function recordMessage(head: Buffer, bytes: Uint8Array): RecordLine {
+  const length = bytes.at(-1) === LF ? bytes.length - 1 : bytes.length
+  const message = Buffer.from(bytes.buffer, bytes.byteOffset, length)
+  const isFrame = isJson(message)
+  // A copy: nobody promises that the bytes stay as they are.
+  if (isFrame && !hasLineBreaks(message)) return [head, FRAME, Buffer.from(message), END]
+  if (!isFrame || length > TEXT_BYTES_MAX) return [head, WHOLE, ...base64(message), END]
+  return [head, WHOLE, Buffer.from(`"text":${JSON.stringify(message.toString('utf8'))}`), END]
+}
+
+const FRAME = Buffer.from('"frame":')
+const WHOLE = Buffer.from('"whole":true,')
+
+/** In pieces, since one string of all of it would be held twice. */
+function base64(bytes: Buffer): Buffer[] {
+  const pieces = [Buffer.from('"junk64":"')]
+  for (let at = 0; at < bytes.length; at += BASE64_STEP)
+    pieces.push(Buffer.from(bytes.toString('base64', at, at + BASE64_STEP), 'latin1'))
+  return [...pieces, Buffer.from('"')]
+}
+
+/** A multiple of three, so that only the last piece is padded. */
+const BASE64_STEP = 3 * 256 * 1024
+
+function lineEndOf(raw: Buffer): '' | '\n' | '\r\n' {
+  if (raw.at(-1) !== LF) return ''
+  return raw.at(-2) === CR ? '\r\n' : '\n'
+}
+
+function hasLineBreaks(frame: Buffer): boolean {
+  return frame.includes(CR) || frame.includes(LF)
+}
+
+function isJson(frame: Buffer): boolean {
+  try {
+    const scanner = new Scanner(frame, DEPTH_MAX)
+    scanner.finish(scanner.value(scanner.skipSpace(0), 0))
+    return true
+  } catch {
+    return false
+  }
+}
