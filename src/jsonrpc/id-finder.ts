@@ -1,8 +1,9 @@
 // The id of a message that is too long to keep.
 //
 // The message is dropped while it arrives, in chunks of any size. Servers write
-// `id` first or last, so the whole of it is walked; nothing but the id is
-// validated, since nothing else survives.
+// `id` first or last, so it is walked until the id is known, and to its end where
+// that is the last of it; nothing but the id is validated, since nothing else
+// survives.
 
 import { Buffer } from 'node:buffer'
 import {
@@ -21,6 +22,9 @@ import { Scanner } from './scan.js'
 
 const TOKEN_BYTES_MAX = 1024
 
+/** A second id behind so much is not looked for. */
+const SURE_BYTES = 64 * 1024
+
 /** Finds the top-level `id` of an object that is fed chunk by chunk. */
 export class IdFinder {
   #depth = 0
@@ -32,6 +36,8 @@ export class IdFinder {
   #ids = 0
   #found: RequestId | undefined
   #isCall = false
+  #hasOutcome = false
+  #walked = 0
 
   /** Undefined when there is none, when there are several, and when it is not acceptable. */
   get id(): RequestId | undefined {
@@ -44,10 +50,20 @@ export class IdFinder {
   }
 
   push(chunk: Uint8Array): void {
-    for (const c of chunk) {
+    if (this.#walked >= SURE_BYTES && this.#isSettled) return
+    this.#walked += chunk.length
+    for (let at = 0; at < chunk.length; at++) {
+      if (this.#inString && this.#depth > 1 && !this.#escaped) at = nextMark(chunk, at)
+      const c = chunk[at]
+      if (c === undefined) return
       if (this.#inString) this.#inside(c)
       else this.#outside(c)
     }
+  }
+
+  /** Nothing that is to be known is behind: what is no object has no id. */
+  get #isSettled(): boolean {
+    return this.#depth < 1 || (this.#ids > 0 && (this.#isCall || this.#hasOutcome))
   }
 
   #inside(c: number): void {
@@ -85,6 +101,7 @@ export class IdFinder {
     if (this.#depth !== 1) return
     this.#key = Buffer.from(this.#token).toString('latin1')
     if (this.#key === '"method"') this.#isCall = true
+    if (this.#key === '"result"' || this.#key === '"error"') this.#hasOutcome = true
     this.#expectsValue = true
     this.#token = []
   }
@@ -102,6 +119,13 @@ export class IdFinder {
   #keep(c: number): void {
     if (this.#token.length <= TOKEN_BYTES_MAX) this.#token.push(c)
   }
+}
+
+/** The next quote or backslash from `at` on, or the end; long strings have few of them. */
+function nextMark(chunk: Uint8Array, at: number): number {
+  let end = at
+  while (end < chunk.length && chunk[end] !== QUOTE && chunk[end] !== BACKSLASH) end++
+  return end
 }
 
 function idOf(token: Buffer): RequestId | undefined {

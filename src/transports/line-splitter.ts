@@ -25,12 +25,17 @@ export interface LineSink {
 
 const EMPTY = Buffer.alloc(0)
 
+/** From here on the id of a line is looked for while it arrives. */
+const FOLLOW_BYTES_MIN = 1024 * 1024
+
 /** Cuts one stream into lines. */
 export class LineSplitter {
   readonly #sink: LineSink
   readonly #lineBytesMax: number
   readonly #unfinished = new UnfinishedLine()
   readonly #longLines = new LongLines()
+  /** Of a line that may come to be dropped. */
+  #finder: IdFinder | undefined
   #dropping: IdFinder | undefined
   #droppedBytes = 0
 
@@ -81,13 +86,23 @@ export class LineSplitter {
   #add(part: Buffer): void {
     this.#unfinished.add(part)
     if (this.#sink.long !== undefined) this.#longLines.follow(this.#unfinished.settled)
+    if (this.#unfinished.bytes > FOLLOW_BYTES_MIN) this.#follow(part)
+  }
+
+  /** A line that is dropped was walked by then, so that no turn has to walk all of it. */
+  #follow(part: Buffer): void {
+    if (this.#finder !== undefined) return this.#finder.push(part)
+    this.#finder = new IdFinder()
+    for (const each of this.#unfinished.parts()) this.#finder.push(each)
   }
 
   #drop(): void {
     this.#longLines.drop()
-    this.#dropping = new IdFinder()
+    this.#dropping = this.#finder ?? new IdFinder()
+    if (this.#finder === undefined) for (const part of this.#unfinished.parts()) this.#dropping.push(part)
+    this.#finder = undefined
     this.#droppedBytes = this.#unfinished.bytes
-    for (const part of this.#unfinished.give()) this.#dropping.push(part)
+    this.#unfinished.give()
   }
 
   #endLine(rest: Buffer): void {
@@ -101,6 +116,7 @@ export class LineSplitter {
   }
 
   #endUnfinished(): void {
+    this.#finder = undefined
     if (this.#unfinished.bytes < LONG_BYTES_MIN || this.#sink.long === undefined) {
       this.#longLines.drop()
       const line = withoutCr(this.#unfinished.take())

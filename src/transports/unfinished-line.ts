@@ -46,6 +46,12 @@ export class UnfinishedLine {
     return this.#parts
   }
 
+  /** All its parts so far. */
+  parts(): readonly Buffer[] {
+    this.#cut()
+    return this.#parts
+  }
+
   /** All its parts, which are the receiver's to keep; empty afterwards. */
   give(): readonly Buffer[] {
     this.#cut()

@@ -1,6 +1,8 @@
 // The scenarios of `npm run faults`, by name.
 
+import { fuzzClient } from './fuzz-client.js'
 import { fuzzServer } from './fuzz-server.js'
+import { hugeLine } from './huge-line.js'
 import { identicalIds } from './identical-ids.js'
 import { killChildren } from './kill-children.js'
 import { killProxy } from './kill-proxy.js'
@@ -12,5 +14,7 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['kill-children', killChildren],
   ['sessions', sessions],
   ['identical-ids', identicalIds],
+  ['fuzz-client', fuzzClient],
   ['fuzz-server', fuzzServer],
+  ['huge-line', hugeLine],
 ])

@@ -42,6 +42,16 @@ const cases: [title: string, text: string | Buffer, id: string | undefined, isCa
   ['behind more closing brackets than opening ones', '}}}{"id":1}', undefined],
 ]
 
+test('knows the id of a long message from its beginning, and walks to its end for one that is there', () => {
+  const long = 'x'.repeat(100_000)
+  for (const size of [7, 64 * 1024]) {
+    assert.deepEqual(find(`{"id":1,"result":["${long}","${long}"]}`, size), ['1', false])
+    assert.deepEqual(find(`{"result":["${long}\\","\\"${long}"],"id":1}`, size), ['1', false])
+    assert.deepEqual(find(`{"id":1,"params":["${long}"],"method":"m"}`, size), ['1', true])
+    assert.deepEqual(find(`${long}{"id":1,"result":[]}`, size), [undefined, false])
+  }
+})
+
 test('finds the id at the top, and only that, whatever the chunks', () => {
   for (const [title, text, id, isCall = false] of cases) {
     for (const size of [1, 2, 3, 7, 64 * 1024]) {

@@ -13,13 +13,13 @@ function answer({ id, method, params }) {
   }
   if (method === 'tools/list') return result(id, tools)
   if (method !== 'tools/call') return result(id, '{}')
-  const { nonce, steps = 0 } = params.arguments
+  const { nonce, steps = 0 } = params?.arguments ?? {}
   const token = JSON.stringify(params._meta?.progressToken)
   let lines = ''
-  for (let step = 1; step <= steps; step++) {
-    lines += `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${token},"progress":${step},"message":"${nonce}"}}\n`
+  for (let step = 1; step <= steps && step <= 100; step++) {
+    lines += `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${token},"progress":${step},"message":${JSON.stringify(`${nonce}`)}}}\n`
   }
-  return lines + result(id, `{"content":[{"type":"text","text":"${nonce}"}]}`)
+  return lines + result(id, `{"content":[{"type":"text","text":${JSON.stringify(`${nonce}`)}}]}`)
 }
 
 let rest = ''

@@ -27,8 +27,8 @@ export class Caller {
   /** What the last miss was. */
   lastMiss = ''
   onNotification: ((value: unknown) => void) | undefined
-  /** Whether an answer without a request may come, since the client sends more than requests. */
-  mayStray = false
+  /** Whether an answer with this id may come unasked, since the client sends more than requests. */
+  mayStray: (id: unknown) => boolean = () => false
   readonly #write: (line: string) => void
   readonly #waiting = new Map<unknown, (answer: Answer) => void>()
   readonly #answered = new Set<unknown>()
@@ -96,8 +96,13 @@ export class Caller {
     } catch {
       return this.#miss('invalid', line)
     }
-    if (notAFrame(value) !== undefined) return this.#miss('invalid', line)
-    if (at(value, 'method') === undefined) this.#answer(value, line)
+    // The answers to a batch are a batch.
+    for (const each of Array.isArray(value) ? value : [value]) this.#message(each, line)
+  }
+
+  #message(value: unknown, line: string): void {
+    if (notAFrame(value) !== undefined) this.#miss('invalid', line)
+    else if (at(value, 'method') === undefined) this.#answer(value, line)
     else this.onNotification?.(value)
   }
 
@@ -117,7 +122,7 @@ export class Caller {
       this.#answered.add(id)
       if (this.#answered.size > REMEMBERED_MAX) this.#forgetOldest()
       resolve({ value, text })
-    } else if (!this.mayStray) this.#miss(this.#answered.has(id) ? 'twice' : 'stray', text)
+    } else if (!this.mayStray(id)) this.#miss(this.#answered.has(id) ? 'twice' : 'stray', text)
   }
 
   /** Ids are only counted up, so the oldest cannot come back. */
