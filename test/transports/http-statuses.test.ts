@@ -1,0 +1,235 @@
+// What a server may answer to a message, whatever the message is: every status, every cut, every redirect.
+
+import { strict as assert } from 'node:assert'
+import { type Socket, createServer } from 'node:net'
+import { describe, test } from 'node:test'
+import { at } from '../integration/support/json.js'
+import { HttpPause } from '../../src/transports/http-client/pause.js'
+import type { HttpTarget } from '../../src/transports/http-client/options.js'
+import { type Opened, type Scope, answerOf, connect, json, scripted, testTimers } from './support/scripted.js'
+
+const statuses: readonly number[] = [
+  ...[200, 201, 202, 203, 204, 205, 206, 208, 226, 300, 301, 302, 303, 304, 305, 307, 308],
+  ...[400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 411, 412, 413, 414, 415, 416, 417, 418],
+  ...[421, 422, 423, 424, 425, 426, 428, 429, 431, 451, 500, 501, 502, 503, 504, 505, 507, 511, 520, 599],
+]
+
+interface Message {
+  readonly title: string
+  /** Whether it may be sent twice. */
+  readonly isRead: boolean
+  readonly isRequest: boolean
+  readonly text: string
+}
+
+const messages: readonly Message[] = [
+  ['initialize', false],
+  ['work', false],
+  ['list', true],
+]
+  .map(([title = '', isRead]) => ({
+    title: String(title),
+    isRead: isRead === true,
+    isRequest: true,
+    text: `{"jsonrpc":"2.0","id":1,"method":"${String(title)}","params":{}}`,
+  }))
+  .concat([
+    {
+      title: 'a notification',
+      isRead: false,
+      isRequest: false,
+      text: '{"jsonrpc":"2.0","method":"notifications/x"}',
+    },
+    { title: 'an answer', isRead: false, isRequest: false, text: '{"jsonrpc":"2.0","id":9,"result":{}}' },
+  ])
+
+/** A target of its own, so that no pause of one test is felt in another; one retry, at once. */
+function once(): Partial<HttpTarget> {
+  return { retries: 1, retryDelayMs: 1, pause: new HttpPause(() => testTimers.now(), 60_000) }
+}
+
+/** What becomes of a request that is answered so, without a session. */
+function wantedCode(status: number): string {
+  if (status === 401 || status === 403) return 'TRANSPORT_AUTH'
+  return status < 300 ? 'TRANSPORT_ANSWER' : 'TRANSPORT_STATUS'
+}
+
+function wantedTimes(status: number, { isRead }: Message): number {
+  const isPassing = [502, 503, 504].includes(status)
+  return status === 429 || (isPassing && isRead) ? 2 : 1
+}
+
+describe('a status', () => {
+  for (const message of messages)
+    test(`that is no answer, to ${message.title}`, async (t) => {
+      for (const status of statuses) {
+        const server = await scripted(t, (_seen, response) => {
+          response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Hello</h1>')
+        })
+        const opened = connect(t, server.url, once())
+        opened.send(message.text)
+        const isTaken = status < 300 && !message.isRequest
+        await settled(opened, isTaken)
+        assert.deepEqual(
+          opened.heard.failures.map(({ error }) => error.code),
+          isTaken ? [] : [wantedCode(status)],
+          `${status}`,
+        )
+        assert.equal(server.seen.length, wantedTimes(status, message), `${status}`)
+        assert.deepEqual(opened.heard.messages, [], `${status}`)
+        if (!isTaken) assert.equal(opened.heard.closed, undefined, `${status}`)
+        await opened.connection.close()
+        await server.close()
+      }
+    })
+
+  test('of 404 in a session ends it, and what was not taken is told so', async (t) => {
+    for (const message of messages.filter(({ title }) => title !== 'initialize')) {
+      const server = await scripted(t, (seen, response) => {
+        if (seen.rpc === 'initialize') json(response, answerOf(seen.id), 200, { 'mcp-session-id': 's' })
+        else response.writeHead(404).end()
+      })
+      const opened = connect(t, server.url, once())
+      opened.request(0, 'initialize')
+      await opened.heard.until(() => opened.heard.messages.length === 1)
+      opened.send(message.text)
+      await opened.heard.until(() => opened.heard.closed !== undefined)
+      assert.equal(opened.heard.closed?.cause?.code, 'TRANSPORT_SESSION')
+      assert.deepEqual(
+        opened.heard.failures.map(({ error }) => error.code),
+        ['TRANSPORT_SESSION'],
+        message.title,
+      )
+      assert.equal(server.seen.filter(({ rpc }) => rpc !== 'initialize').length, 1)
+    }
+  })
+})
+
+/** Waits until whoever sent the message has been told what became of it, or the server has taken it. */
+async function settled({ heard, connection }: Opened, isTaken: boolean): Promise<void> {
+  if (!isTaken) return heard.until(() => heard.failures.length + heard.messages.length === 1)
+  // What has no answer is at its end when the connection has nothing left to wait for.
+  await connection.close()
+}
+
+/** A server that says the first bytes of an answer and hangs up. */
+async function hangingUp(scope: Scope, bytes: string): Promise<{ url: URL; asked: () => number }> {
+  let asked = 0
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.once('data', () => {
+      asked++
+      if (bytes === '') socket.resetAndDestroy()
+      else socket.write(bytes, () => socket.destroy())
+    })
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  scope.after(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return { url: new URL(`http://127.0.0.1:${String(at(server.address(), 'port'))}/mcp`), asked: () => asked }
+}
+
+describe('a connection that is cut', () => {
+  const whole = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 39\r\n\r\n${answerOf(1, '{"a":1}')}`
+  const cuts: [string, number][] = [
+    ['before the head', 0],
+    ['in the middle of the head', 30],
+    ['before the body', whole.indexOf('\r\n\r\n') + 4],
+    ['in the middle of the body', whole.length - 5],
+  ]
+  for (const [title, bytes] of cuts)
+    test(`${title}: a call is made once, and told so; a read is tried again`, async (t) => {
+      for (const message of messages.filter(({ isRequest }) => isRequest)) {
+        const server = await hangingUp(t, whole.slice(0, bytes))
+        const { heard, send } = connect(t, server.url, once())
+        send(message.text)
+        await heard.until(() => heard.failures.length === 1)
+        assert.equal(heard.failures[0]?.error.code, 'TRANSPORT_IO', message.title)
+        // Once a head has come the server was at work on it, and only its answer is lost.
+        assert.equal(server.asked(), message.isRead && bytes < 70 ? 2 : 1, message.title)
+        assert.deepEqual(heard.messages, [])
+      }
+    })
+})
+
+describe('a redirect', () => {
+  for (const status of [301, 302, 303, 307, 308])
+    test(`of ${status} leads nowhere else, with or without what was said`, async (t) => {
+      const other = await scripted(t, (seen, response) => json(response, answerOf(seen.id)))
+      const places = [
+        other.url.href,
+        `http://localhost:${other.url.port}/mcp`,
+        `//127.0.0.1:${other.url.port}/mcp`,
+        `https://127.0.0.1:${other.url.port}/mcp`,
+        'http://user:pass@127.0.0.1:1/mcp',
+        'javascript:alert(1)',
+        'file:///etc/passwd',
+        'http://[::1',
+      ]
+      for (const location of places) {
+        const server = await scripted(t, (_seen, response) => response.writeHead(status, { location }).end())
+        const headers = { Authorization: 'Bearer CANARY', 'x-api-key': 'CANARY', Cookie: 'CANARY' }
+        const { heard, request, connection } = connect(t, server.url, { ...once(), headers })
+        request(1, 'work')
+        await heard.until(() => heard.failures.length === 1)
+        assert.match(heard.failures[0]?.error.message ?? '', /redirects to .*not followed/)
+        assert.equal(/CANARY|pass@/.test(heard.failures[0]?.error.message ?? ''), false)
+        assert.equal(server.seen.length, 1, location)
+        await connection.close()
+      }
+      assert.deepEqual(other.seen, [])
+    })
+
+  for (const status of [301, 302, 303, 307, 308])
+    test(`of ${status} within the origin ${status >= 307 ? 'is followed with the message' : 'is not followed'}`, async (t) => {
+      const server = await scripted(t, (seen, response) => {
+        if (seen.url === '/mcp') response.writeHead(status, { location: '/there?a=1' }).end()
+        else json(response, answerOf(seen.id))
+      })
+      const { heard, request } = connect(t, server.url, { ...once(), headers: { 'x-api-key': 'k' } })
+      request(1, 'work')
+      await heard.until(() => heard.failures.length + heard.messages.length === 1)
+      assert.equal(heard.messages.length, status >= 307 ? 1 : 0)
+      assert.deepEqual(
+        server.seen.map((seen) => [seen.method, seen.url, seen.headers['x-api-key'], seen.rpc]),
+        [
+          ['POST', '/mcp', 'k', 'work'],
+          ['POST', '/there?a=1', 'k', 'work'],
+        ].slice(0, status >= 307 ? 2 : 1),
+      )
+    })
+})
+
+test('bytes that nobody asked for never become an answer, whenever they come', async (t) => {
+  const poison = '{"jsonrpc":"2.0","id":2,"result":{"bad":1}}'
+  const evil = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${poison.length}\r\n\r\n${poison}`
+  const moments: ((say: () => void) => void)[] = [
+    (say) => say(),
+    (say) => void setImmediate(say),
+    (say) => void setTimeout(say, 1),
+    (say) => void setTimeout(say, 5),
+  ]
+  for (let round = 0; round < 200; round++) {
+    const server = await scripted(t, (seen, response) => {
+      const { socket } = response
+      json(response, answerOf(seen.id, `{"of":${JSON.stringify(seen.rpc)}}`))
+      if (seen.id === 1) moments[round % moments.length]?.(() => void socket?.write(evil))
+    })
+    const { heard, request, connection } = connect(t, server.url, once())
+    request(1, 'list')
+    await heard.until(() => heard.messages.length === 1)
+    // What is on its way when we ask can be told from an answer by nobody; what comes before that can.
+    while (server.sockets.size > 0) await new Promise((resolve) => setTimeout(resolve, 1))
+    request(2, 'list2')
+    await heard.until(() => heard.messages.length + heard.failures.length === 2)
+    assert.equal(heard.messages[1], answerOf(2, '{"of":"list2"}'), `round ${round}`)
+    await connection.close()
+    await server.close()
+  }
+})
