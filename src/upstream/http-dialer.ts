@@ -18,6 +18,7 @@ import { credentialsRefusal } from './credentials-leg.js'
 import { googleAuthOf, whyNoTokens } from './google-auth.js'
 import type { FetchIdToken } from './google-id-token.js'
 import type { LogLevel, Runtime } from './host.js'
+import type { UpstreamLimits } from './limits.js'
 import { IdTokenCredentials } from './id-token-credentials.js'
 import type { PoolSurroundings } from './pool.js'
 import type { HttpServerConfig } from './server-config.js'
@@ -29,10 +30,10 @@ export class HttpDialer {
   /** The server speaks HTTP+SSE: because the configuration says so, or because it was found out. */
   #isOlder: boolean
 
-  constructor(config: HttpServerConfig, { runtime, log, verbose }: PoolSurroundings) {
+  constructor(config: HttpServerConfig, { runtime, log, verbose, limits: own }: PoolSurroundings) {
     const url = new URL(config.url)
     this.#isOlder = config.kind === 'sse'
-    const limits = limitsFor(config)
+    const limits = limitsFor(config, own)
     const tell = (level: LogLevel, message: string): void => log({ level, service: config.name, message })
     this.#target = {
       url,
@@ -71,15 +72,19 @@ export class HttpDialer {
 }
 
 /** The calls of this server give up before the transport does. */
-function limitsFor({
-  totalTimeoutMs,
-  startTimeoutMs,
-  listTimeoutMs,
-  toolTimes,
-}: HttpServerConfig): HttpLimits {
+function limitsFor(
+  { totalTimeoutMs, startTimeoutMs, listTimeoutMs, toolTimes }: HttpServerConfig,
+  { ndjson: { lineBytesMax } }: UpstreamLimits,
+): HttpLimits {
   const totals = [...toolTimes.values()].map((times) => times.totalTimeoutMs)
   const longestMs = Math.max(totalTimeoutMs, startTimeoutMs, listTimeoutMs, ...totals)
-  return { ...defaultHttpLimits, answerMs: longestMs + defaultHttpLimits.answerMarginMs }
+  return {
+    ...defaultHttpLimits,
+    answerMs: longestMs + defaultHttpLimits.answerMarginMs,
+    // A message of a server is as large as it may be on stdio.
+    answerBytesMax: lineBytesMax,
+    sse: { ...defaultHttpLimits.sse, dataBytesMax: lineBytesMax },
+  }
 }
 
 /** Tokens leave the header `Authorization` to the configuration where that has one. */

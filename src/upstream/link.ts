@@ -37,6 +37,8 @@ export class Link implements PeerOwner<Flight>, Asker {
   readonly #own: OwnRequests
   readonly #noise: Noise
   #failure: UpstreamError | undefined
+  #hasServed = false
+  #isForgotten = false
 
   constructor(dialed: Dialed, leg: ServerLeg, owner: LinkOwner, options: LinkOptions) {
     this.dialed = dialed
@@ -72,6 +74,11 @@ export class Link implements PeerOwner<Flight>, Asker {
   /** Bytes that the server has not taken yet. */
   get backlogBytes(): number {
     return this.dialed.connection.backlogBytes
+  }
+
+  /** The server has answered calls of this session, and now knows it no more: it has not failed. */
+  get isSpent(): boolean {
+    return this.#isForgotten && this.#hasServed
   }
 
   /** Why the link ended, for whoever asks afterwards. */
@@ -164,6 +171,7 @@ export class Link implements PeerOwner<Flight>, Asker {
 
   response(frame: ResponseFrame, flight: Flight): void {
     this.#noise.over()
+    this.#hasServed = true
     this.#flights.answered(flight, frame)
   }
 
@@ -178,7 +186,10 @@ export class Link implements PeerOwner<Flight>, Asker {
   }
 
   failed(flight: Flight | undefined, error: TransportError): void {
-    if (error.code === 'TRANSPORT_SESSION') this.#failure ??= fromTransport(this.service, error)
+    if (error.code === 'TRANSPORT_SESSION') {
+      this.#isForgotten = true
+      this.#failure ??= fromTransport(this.service, error)
+    }
     if (flight === undefined) this.#log('warn', error.message)
     else this.#flights.failed(flight, error)
   }

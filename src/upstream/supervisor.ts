@@ -93,6 +93,7 @@ export class Supervisor {
     if (this.#link !== link) return
     this.#link = undefined
     if (this.#state === 'closed') return
+    if (link.isSpent) return this.#renew(link)
     this.#failure = link.failure
     this.#log({ level: 'error', service: this.service, message: link.failure.message })
     if (this.#runtime.now() - this.#readyAt >= this.#policy.healthyMs) this.#crashes = []
@@ -121,6 +122,17 @@ export class Supervisor {
     this.#restart?.cancel()
     this.#link = undefined
     await link?.stop()
+  }
+
+  /** The next one begins at once, and what went before is forgiven: whoever serves is no crashing server. */
+  #renew(link: Link): void {
+    this.#log({
+      level: 'warn',
+      service: this.service,
+      message: `${link.failure.message}; opening another one`,
+    })
+    this.#crashes = []
+    void this.#start().catch(() => {})
   }
 
   #start(): Promise<Link> {

@@ -1,0 +1,174 @@
+// Remote servers that lose, cut, delay and flood: what the clients of a proxy see of it.
+
+import { strict as assert } from 'node:assert'
+import { createServer } from 'node:net'
+import type { ServerResponse } from 'node:http'
+import { describe, test } from 'node:test'
+import { type Heard, failure } from '../integration/support/client.js'
+import { at, textAt } from '../integration/support/json.js'
+import { libraryProxy } from '../integration/support/library.js'
+import { until } from '../integration/support/waiting.js'
+import { limits } from '../../src/limits.js'
+import { defaultHttpLimits } from '../../src/transports/http-client/options.js'
+import { type Handler, answerOf, connect, json, scripted } from '../transports/support/scripted.js'
+
+const INIT =
+  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
+
+/** A server with one tool; what is no handshake and no list is left to `other`. */
+function server(other: Handler): Handler {
+  return (seen, response, request) => {
+    if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': 's' })
+    else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
+    else other(seen, response, request)
+  }
+}
+
+function isAnswered(heard: Heard): boolean {
+  return at(heard.value, 'result') !== undefined
+}
+
+/** Calls without end through a server that forgets its session again and again. */
+async function forgetful(count: number, everyMs: number, scope: Parameters<typeof scripted>[0]) {
+  let sessions = 0
+  let known = ''
+  let executed = 0
+  const script = await scripted(scope, (seen, response) => {
+    if (seen.rpc === 'initialize') {
+      known = `s-${++sessions}`
+      json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': known })
+    } else if (seen.method === 'GET') response.writeHead(405).end()
+    else if (seen.headers['mcp-session-id'] !== known) response.writeHead(404).end()
+    else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
+    else if (seen.rpc === 'tools/call') {
+      executed++
+      json(response, answerOf(seen.id, '{"content":[]}'))
+    } else response.writeHead(202).end()
+  })
+  const { attach } = await libraryProxy(scope, { s: { url: script.url.href, retryDelay: 1 } })
+  const { client } = await attach()
+  await client.open()
+  const timer = setInterval(() => {
+    known = 'forgotten'
+  }, everyMs)
+  scope.after(() => clearInterval(timer))
+  let answered = 0
+  const failed: string[] = []
+  for (let done = 0; done < count; done += 10) {
+    for (const heard of await Promise.all(Array.from({ length: 10 }, () => client.call('s__work')))) {
+      if (isAnswered(heard)) answered++
+      else failed.push(heard.text)
+    }
+  }
+  clearInterval(timer)
+  return { answered, failed, executed, sessions }
+}
+
+test('a session that is forgotten every 50 ms loses no call', { timeout: 60_000 }, async (t) => {
+  const count = Number(process.env['FORGETFUL_CALLS'] ?? 500)
+  const { answered, failed, executed, sessions } = await forgetful(count, 50, t)
+  t.diagnostic(`${answered} answered, ${failed.length} refused, ${executed} executed, ${sessions} sessions`)
+  assert.equal(answered + failed.length, count)
+  assert.equal(executed, answered, 'nothing is done twice, and nothing is done that is said to have failed')
+  for (const text of failed) assert.match(text, /"reason":"(closed|unavailable)"/)
+  assert.ok(answered >= count / 2, failed[0])
+})
+
+describe('a large answer', () => {
+  const BYTES = 100 * 1024 * 1024
+
+  /** Answers with that many bytes of text, as JSON or as an event, without ever holding them. */
+  function large(response: ServerResponse, id: unknown, isEvent: boolean): void {
+    response.writeHead(200, { 'content-type': isEvent ? 'text/event-stream' : 'application/json' })
+    response.write(
+      `${isEvent ? 'data: ' : ''}{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[{"type":"text","text":"`,
+    )
+    const chunk = Buffer.alloc(1024 * 1024, 'x')
+    let left = BYTES
+    const more = (): void => {
+      while (left > 0 && !response.destroyed) {
+        left -= chunk.length
+        if (!response.write(chunk)) return void response.once('drain', more)
+      }
+      response.end(`"}]}}${isEvent ? '\n\n' : ''}`)
+    }
+    more()
+  }
+
+  const script: Handler = server((seen, response) => {
+    if (seen.rpc === 'tools/call') {
+      if (seen.body.includes('"large"')) large(response, seen.id, seen.body.includes('"event"'))
+      else json(response, answerOf(seen.id, '{"content":[]}'))
+    } else if (seen.method === 'GET') response.writeHead(405).end()
+    else response.writeHead(202).end()
+  })
+
+  for (const kind of ['json', 'event'])
+    test(`of 100 MB over the limit is one error: ${kind}`, { timeout: 60_000 }, async (t) => {
+      const { url } = await scripted(t, script)
+      const { attach } = await libraryProxy(t, { s: { url: url.href } })
+      const { client } = await attach()
+      await client.open()
+      const [big, small] = await Promise.all([
+        client.call('s__work', { size: 'large', kind }),
+        client.call('s__work'),
+      ])
+      assert.deepEqual(failure(big), [-32603, 's', 'too-large'])
+      assert.ok(isAnswered(small))
+      assert.ok(isAnswered(await client.call('s__work')))
+    })
+
+  for (const kind of ['json', 'event'])
+    test(`of 100 MB passes where the limit is higher: ${kind}`, { timeout: 60_000 }, async (t) => {
+      const { url } = await scripted(t, script)
+      const ndjson = { ...limits.upstream.ndjson, lineBytesMax: 128 * 1024 * 1024 }
+      const raised = { ...limits, upstream: { ...limits.upstream, ndjson } }
+      const { attach } = await libraryProxy(t, { s: { url: url.href } }, { limits: raised })
+      const { client } = await attach()
+      await client.open()
+      const heard = await client.call('s__work', { size: 'large', kind })
+      assert.equal(textAt(heard.value, 'result', 'content', 0, 'text').length, BYTES)
+    })
+})
+
+describe('a server that takes its time', () => {
+  test('to accept a connection is given up, and nothing was sent', async (t) => {
+    // It accepts, and says nothing of TLS.
+    const silent = createServer((socket) => socket.on('error', () => undefined))
+    await new Promise<void>((resolve) => {
+      silent.listen(0, '127.0.0.1', resolve)
+    })
+    t.after(() => void silent.close())
+    const url = new URL(`https://127.0.0.1:${String(at(silent.address(), 'port'))}/mcp`)
+    const { heard, request } = connect(t, url, {
+      retries: 1,
+      retryDelayMs: 1,
+      limits: { ...defaultHttpLimits, connectMs: 100 },
+    })
+    request(1, 'work')
+    await heard.until(() => heard.failures.length === 1)
+    assert.equal(heard.failures[0]?.error.code, 'TRANSPORT_UNREACHABLE')
+    assert.match(heard.failures[0]?.error.message ?? '', /no connection within 100 ms/)
+  })
+
+  test('to say the first byte is waited for, as long as a call may take', async (t) => {
+    const script = await scripted(
+      t,
+      server((seen, response) => {
+        if (seen.rpc !== 'tools/call') return void response.writeHead(seen.method === 'GET' ? 405 : 202).end()
+        if (seen.body.includes('"never"')) return
+        setTimeout(() => json(response, answerOf(seen.id, '{"content":[]}')), 600)
+      }),
+    )
+    const { attach } = await libraryProxy(t, { s: { url: script.url.href, timeout: 1500 } })
+    const { client } = await attach()
+    await client.open()
+    assert.ok(isAnswered(await client.call('s__work')))
+    const heard = await client.call('s__work', { when: 'never' })
+    assert.deepEqual(failure(heard), [-32603, 's', 'timeout'])
+    assert.match(heard.text, /1500 ms/)
+    // The server is told that nobody waits any more.
+    await until(() => script.seen.some(({ rpc }) => rpc === 'notifications/cancelled'))
+  })
+})
