@@ -3,7 +3,7 @@
 // Servers are looked at one by one, but all processes of the machine have to be
 // read for it; so those who ask at about the same time share one reading.
 
-import { processGroups, residentBytes, shareBytes } from './proc.js'
+import { type ProcessRow, readProcesses, residentBytes, shareBytes } from './proc.js'
 import { residentByGroup } from './ps.js'
 
 /** How long one reading is good for. */
@@ -11,12 +11,12 @@ const AGE_MS_MAX = 500
 
 /** The memory of process groups, as the system tells it. */
 export class GroupMemory {
-  readonly #proc: Shared<ReadonlyMap<number, readonly number[]>>
+  readonly #proc: Shared<readonly ProcessRow[]>
   readonly #ps: Shared<ReadonlyMap<number, number> | undefined>
   readonly #platform: string
 
   constructor(now: () => number, platform: string = process.platform) {
-    this.#proc = new Shared(processGroups, now)
+    this.#proc = new Shared(readProcesses, now)
     this.#ps = new Shared(residentByGroup, now)
     this.#platform = platform
   }
@@ -25,7 +25,8 @@ export class GroupMemory {
   async of(group: number, exactBytes: number): Promise<number | undefined> {
     if (this.#platform === 'win32') return undefined
     if (this.#platform !== 'linux') return this.#told(group)
-    const members = (await this.#proc.read()).get(group) ?? []
+    const rows = await this.#proc.read()
+    const members = rows.filter((row) => row.group === group).map(({ pid }) => pid)
     const rough = sum(members.map((pid) => residentBytes(pid)))
     if (rough < exactBytes) return rough
     return sum(await Promise.all(members.map(async (pid) => (await shareBytes(pid)) ?? residentBytes(pid))))

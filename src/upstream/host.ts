@@ -35,6 +35,8 @@ export interface Child {
   readonly exited: Promise<ChildExit>
   /** Signals the whole process group; false once the child has ended. */
   signal(name: 'SIGTERM' | 'SIGKILL'): boolean
+  /** Finds out who has left the group, so that signals reach them too; absent where there is nobody to find. */
+  survey?(): Promise<void>
 }
 
 /** Time, randomness and processes; the real one is `src/runtime.ts`. */

@@ -8,21 +8,39 @@ const FILES_PER_TURN = 20
 
 const KiB = 1024
 
-/** The processes of every process group, read in slices so that messages go on. */
-export async function processGroups(): Promise<ReadonlyMap<number, readonly number[]>> {
-  const groups = new Map<number, number[]>()
+/** A process, as it was when it was looked at. */
+export interface ProcessRow {
+  readonly pid: number
+  readonly parent: number
+  readonly group: number
+  /** With its number, what tells it from another one that gets the same number later. */
+  readonly startedAt: string
+}
+
+/** All processes, read in slices so that messages go on. */
+export async function readProcesses(): Promise<readonly ProcessRow[]> {
+  const rows: ProcessRow[] = []
   let files = 0
   for (const name of readdirSync('/proc')) {
     const pid = Number(name)
     if (!Number.isInteger(pid)) continue
     if (++files % FILES_PER_TURN === 0) await turn()
-    const group = groupOf(pid)
-    if (group === undefined) continue
-    const members = groups.get(group)
-    if (members === undefined) groups.set(group, [pid])
-    else members.push(pid)
+    const row = readProcess(pid)
+    if (row !== undefined) rows.push(row)
   }
-  return groups
+  return rows
+}
+
+/** One process; undefined when it is gone. */
+export function readProcess(pid: number): ProcessRow | undefined {
+  const stat = read(`/proc/${pid}/stat`)
+  if (stat === '') return undefined
+  // The name may hold anything, so it is what stands behind it that counts: state, parent, group, …
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 20)
+  const [, parent, group] = fields.map(Number)
+  const startedAt = fields[19]
+  if (parent === undefined || group === undefined || startedAt === undefined) return undefined
+  return { pid, parent, group, startedAt }
 }
 
 /** Resident memory, in bytes; what is shared with others counts in each of them. */
@@ -37,13 +55,6 @@ export async function shareBytes(pid: number): Promise<number | undefined> {
   } catch {
     return undefined
   }
-}
-
-/** The fields behind the name, which may hold anything: state, parent, group. */
-function groupOf(pid: number): number | undefined {
-  const stat = read(`/proc/${pid}/stat`)
-  const group = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 3)[2]
-  return group === undefined ? undefined : Number(group)
 }
 
 function kilobytes(text: string, pattern: RegExp): number | undefined {

@@ -29,6 +29,9 @@ export interface ProcessSurroundings {
   readonly memoryWatchMs: number
 }
 
+/** To read who descends from whom takes milliseconds, on a machine that is not stuck. */
+const SURVEY_MS_MAX = 500
+
 /** A started child, or one that could not be started and has ended. */
 export class ServerProcess implements Dialed {
   readonly connection: NdjsonConnection
@@ -65,6 +68,8 @@ export class ServerProcess implements Dialed {
     const { stdinWaitMs, termWaitMs } = this.#around.ladder
     this.#child.stdin.end()
     if (await this.#goneWithin(stdinWaitMs)) return
+    // It has to be ended, so whoever left its group would be nobody's.
+    await within(surveyed(this.#child), SURVEY_MS_MAX, this.#around.runtime)
     this.#child.signal('SIGTERM')
     if (await this.#goneWithin(termWaitMs)) return
     this.#child.signal('SIGKILL')
@@ -106,9 +111,18 @@ export class ServerProcess implements Dialed {
       log,
       exceeded: (what) => {
         this.#verdict = { reason: 'memory-limit', message: `'${name}' ${what}` }
-        this.#child.signal('SIGKILL')
+        void within(surveyed(this.#child), SURVEY_MS_MAX, runtime).then(() => this.#child.signal('SIGKILL'))
       },
     })
+  }
+}
+
+/** Never rejects. */
+async function surveyed(child: Child): Promise<void> {
+  try {
+    await child.survey?.()
+  } catch {
+    // Nobody is known then, and signals go to the group alone.
   }
 }
 

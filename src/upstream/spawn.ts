@@ -8,6 +8,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { Readable, Writable } from 'node:stream'
 import { hasDescriptors } from './descriptors.js'
 import type { Child, ChildExit, SpawnSpec } from './host.js'
+import { Strays } from './strays.js'
 
 /** Whether children get a process group of their own, which can be signalled as one. */
 const hasGroups = process.platform !== 'win32'
@@ -55,10 +56,15 @@ function started(child: ChildProcessWithoutNullStreams, groups: GroupWatch): Chi
   // Without descriptors the streams are missing, whatever the types say.
   const streams: readonly unknown[] = [child.stdin, child.stdout, child.stderr]
   if (streams.includes(undefined) || streams.includes(null)) return { ...failed('EMFILE'), exited }
+  const strays = new Strays(pid ?? 0)
+  const signal = (name: 'SIGTERM' | 'SIGKILL'): boolean => {
+    strays.signal(name)
+    return signalGroup(pid, name)
+  }
   let ended = false
   void exited.then(() => {
     ended = true
-    signalGroup(pid, 'SIGKILL')
+    signal('SIGKILL')
     if (pid !== undefined) groups.remove(pid)
   })
   return {
@@ -67,7 +73,8 @@ function started(child: ChildProcessWithoutNullStreams, groups: GroupWatch): Chi
     stdout: child.stdout,
     stderr: child.stderr,
     exited,
-    signal: (name) => !ended && signalGroup(pid, name),
+    signal: (name) => !ended && signal(name),
+    survey: () => strays.find(),
   }
 }
 

@@ -14,7 +14,7 @@ import type { DialEnd } from '../../src/upstream/dial.js'
 import type { Child, ChildExit, LogRecord } from '../../src/upstream/host.js'
 import { ServerProcess } from '../../src/upstream/process.js'
 import type { StdioServerConfig } from '../../src/upstream/server-config.js'
-import { leftAfter, markName } from '../faults/support/marked.js'
+import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
 import { until } from '../integration/support/waiting.js'
 import { numRuns } from '../properties/runs.js'
 
@@ -210,6 +210,34 @@ describe('the end of a process', { skip }, () => {
       assert.deepEqual(await server.ended, { reason: 'exited', message: "'s' exited by SIGKILL" })
       assert.deepEqual(await leftAfter(mark, 1000), [])
     }
+  })
+
+  const noTree = process.platform !== 'linux'
+
+  test('a stop by force takes along who has left the group', { skip: noTree }, async (t) => {
+    for (const ignored of ['TERM HUP', 'HUP']) {
+      const mark = `strays-${process.pid}-${ignored.length}`
+      t.after(() => killMarked(mark))
+      const script = `trap '' ${ignored}; setsid sh -c "trap '' TERM; echo deep >&2; exec >&- 2>&-; sleep 60; :" & wait; :`
+      const { server, log } = started({ command: '/bin/sh', args: ['-c', script], env: { [markName]: mark } })
+      await until(() => log.length > 0)
+      assert.equal(marked(mark).length, 3)
+      await server.stop()
+      assert.deepEqual(await leftAfter(mark, 1000), [])
+    }
+  })
+
+  test('one that stops in order may leave somebody behind', { skip: noTree }, async (t) => {
+    const mark = `daemon-${process.pid}`
+    t.after(() => killMarked(mark))
+    const script = 'setsid sleep 60 >/dev/null 2>&1 & echo ready >&2; cat'
+    const { server, log } = started({ command: '/bin/sh', args: ['-c', script], env: { [markName]: mark } })
+    await until(() => log.length > 0 && marked(mark).some(({ command }) => command === 'sleep 60'))
+    await server.stop()
+    assert.deepEqual(
+      marked(mark).map(({ command }) => command),
+      ['sleep 60'],
+    )
   })
 
   test('one that the system does not end is left after a while, and that is logged', async () => {
