@@ -53,10 +53,13 @@ export const limits: Limits = {
     // Two rungs as in the specification's shutdown; the last is not negotiable.
     ladder: { stdinWaitMs: 1000, termWaitMs: 2000, outputWaitMs: 250 },
     // A greeting has a few lines; nobody means to write a thousand, or three answers over the limit in a minute.
-    noise: { linesMax: 1000, oversizeMax: 3, oversizeWindowMs: 60_000 },
+    // A program that says more than a megabyte before its first message is no MCP server.
+    noise: { linesMax: 1000, bytesBeforeFirstMax: MiB, oversizeMax: 3, oversizeWindowMs: 60_000 },
     // All processes of the machine are read for it.
     memoryWatchMs: 2000,
     lists: { pagesMax: 1000, itemsMax: 10_000 },
+    // The system tells of the end of a process and of its pipes in any order, and within this.
+    exitWaitMs: 300,
     inflightMax: 1024,
     queueMax: 1024,
     outgoingBytesMax: 64 * MiB,

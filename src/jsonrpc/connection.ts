@@ -39,6 +39,12 @@ export interface Sink {
   readonly wire?: ((direction: 'in' | 'out', bytes: Uint8Array, whole: boolean) => void) | undefined
 }
 
+/** Messages that a connection was given to send. */
+export interface Traffic {
+  readonly given: number
+  readonly departed: number
+}
+
 /** A channel of messages. It starts silent, delivers to one sink, and closes once; no promise of it rejects. */
 export interface Connection {
   start(sink: Sink): void
@@ -54,6 +60,8 @@ export interface Connection {
   readonly congested: boolean
   /** Bytes queued here that the other end has not taken. */
   readonly backlogBytes: number
+  /** How many messages it was given, and how many of them, in that order, may have left: the others provably have not. */
+  readonly traffic?: Traffic | undefined
   /** Stops or resumes reading, so that the other end feels the back-pressure. */
   read(on: boolean): void
   /** Sends what is queued, then closes; every caller waits for the same end. */

@@ -25,6 +25,12 @@ const TOKEN_BYTES_MAX = 1024
 /** A second id behind so much is not looked for. */
 const SURE_BYTES = 64 * 1024
 
+/** Two make a message ambiguous already. */
+const CLAIMS_MAX = 8
+
+/** `"id"` with both letters escaped. */
+const KEY_LENGTH_MAX = 14
+
 /** Finds the top-level `id` of an object that is fed chunk by chunk. */
 export class IdFinder {
   #depth = 0
@@ -35,6 +41,7 @@ export class IdFinder {
   #token: number[] = []
   #ids = 0
   #found: RequestId | undefined
+  readonly #claims: RequestId[] = []
   #isCall = false
   #hasOutcome = false
   #walked = 0
@@ -42,6 +49,11 @@ export class IdFinder {
   /** Undefined when there is none, when there are several, and when it is not acceptable. */
   get id(): RequestId | undefined {
     return this.#ids === 1 ? this.#found : undefined
+  }
+
+  /** Every id that some reader may find, however its key is spelled; the first few of them. */
+  get claims(): readonly RequestId[] {
+    return this.#claims
   }
 
   /** Whether the message has a `method`: a request or notification, whose id is its sender's own. */
@@ -108,12 +120,16 @@ export class IdFinder {
 
   #endValue(): void {
     if (this.#depth !== 1) return
-    if (this.#expectsValue && this.#key === '"id"') {
-      this.#ids++
-      this.#found = idOf(Buffer.from(this.#token))
-    }
+    if (this.#expectsValue && isIdKey(this.#key)) this.#claim(idOf(Buffer.from(this.#token)))
     this.#expectsValue = false
     this.#token = []
+  }
+
+  #claim(id: RequestId | undefined): void {
+    if (id !== undefined && this.#claims.length < CLAIMS_MAX) this.#claims.push(id)
+    if (this.#key !== '"id"') return
+    this.#ids++
+    this.#found = id
   }
 
   #keep(c: number): void {
@@ -126,6 +142,16 @@ function nextMark(chunk: Uint8Array, at: number): number {
   let end = at
   while (end < chunk.length && chunk[end] !== QUOTE && chunk[end] !== BACKSLASH) end++
   return end
+}
+
+/** As any parser may read it. */
+function isIdKey(key: string): boolean {
+  if (key === '"id"') return true
+  if (key.length > KEY_LENGTH_MAX) return false
+  const plain = key.replaceAll(/\\u00([46][49])/gi, (_escape, code: string) =>
+    String.fromCodePoint(Number.parseInt(code, 16)),
+  )
+  return plain.toLowerCase() === '"id"'
 }
 
 function idOf(token: Buffer): RequestId | undefined {

@@ -217,10 +217,10 @@ export class Peer<E extends object> {
     if (this.#closed) return
     this.#closed = true
     const unanswered: E[] = []
-    const error = cause ?? new TransportError('TRANSPORT_CLOSED', 'the connection is closed')
+    let error = cause
     for (const entry of this.#inflight.drain()) {
-      if (entry instanceof OwnRequest) entry.settle(error)
-      else unanswered.push(entry)
+      if (!(entry instanceof OwnRequest)) unanswered.push(entry)
+      else entry.settle((error ??= new TransportError('TRANSPORT_CLOSED', 'the connection is closed')))
     }
     try {
       this.#owner.closed(unanswered, cause)

@@ -85,6 +85,8 @@ export class Call {
   #settled = false
   /** When it has taken too long, where that is not what its times say. */
   deadline: number | undefined
+  /** How often it was given to another connection. */
+  repeats = 0
   /** Set by whoever holds the call now; told once when the client gives up. */
   onCancel: ((frame: NotificationFrame | undefined) => void) | undefined
 

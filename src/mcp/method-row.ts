@@ -23,6 +23,8 @@ export interface RequestRow extends NamedRow {
   readonly route: RequestRoute
   /** Whether a server may ask the client something while it handles this. */
   readonly askable: boolean
+  /** Whether it only reads, so that a server that ended before its answer may be asked again. */
+  readonly reads?: boolean
   /** Whether the client begins or ends to hear of changes of `params.uri`. */
   readonly subscribes?: boolean
 }

@@ -3,7 +3,7 @@
 // MCP, Transports, stdio: UTF-8, delimited by line feeds, no embedded newline.
 
 import type { Readable, Writable } from 'node:stream'
-import type { Connection, Sink } from '../jsonrpc/connection.js'
+import type { Connection, Sink, Traffic } from '../jsonrpc/connection.js'
 import { TransportError } from '../jsonrpc/errors.js'
 import type { WireParts } from '../jsonrpc/splice-parts.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
@@ -38,6 +38,19 @@ export class NdjsonConnection implements Connection {
   #flushScheduled = false
   /** In the chunk that is being worked off. */
   #messages = 0
+  /** The system has not taken all of the last write. */
+  #isWriting = false
+  readonly #written = (error?: Error | null): void => {
+    // Before the stream says so: what waits must not seem to have left.
+    if (error) return this.#loseOutput(failed(error))
+    this.#isWriting = false
+    if (!this.#flushScheduled) this.#flush()
+    if (this.#outbox.bytes === 0) this.#flushed()
+    if (!this.#isWriting && this.#outbox.bytes === 0) this.#drained()
+  }
+  /** What follows when nothing waits here. */
+  #flushed = (): void => {}
+  readonly #traffic = { given: 0, departed: 0 }
   #inputEnded = false
   #outputGone = false
   /** Why the connection ends, or has ended. */
@@ -56,7 +69,6 @@ export class NdjsonConnection implements Connection {
     input.on('close', () => this.#inputEnded || this.#end(undefined))
     output.on('error', (error) => this.#loseOutput(failed(error)))
     output.on('close', () => this.#loseOutput(undefined))
-    output.on('drain', () => this.#drained())
   }
 
   get backlogBytes(): number {
@@ -65,6 +77,10 @@ export class NdjsonConnection implements Connection {
 
   get congested(): boolean {
     return this.#congestion.on
+  }
+
+  get traffic(): Traffic {
+    return this.#traffic
   }
 
   start(sink: Sink): void {
@@ -97,18 +113,23 @@ export class NdjsonConnection implements Connection {
 
   send(bytes: WireBytes): Promise<void> {
     if (this.#closed || this.#closing !== undefined) return Promise.resolve()
+    this.#traffic.given++
+    if (this.#outputGone) return Promise.resolve()
     this.#outbox.add(bytes)
     return this.#scheduled()
   }
 
   sendParts(parts: WireParts): Promise<void> {
     if (this.#closed || this.#closing !== undefined) return Promise.resolve()
+    this.#traffic.given++
+    if (this.#outputGone) return Promise.resolve()
     this.#outbox.addParts(parts)
     return this.#scheduled()
   }
 
   #scheduled(): Promise<void> {
-    if (!this.#flushScheduled) {
+    if (this.#isWriting) this.#watchBacklog()
+    else if (!this.#flushScheduled) {
       this.#flushScheduled = true
       setImmediate(() => this.#flush())
     }
@@ -141,21 +162,32 @@ export class NdjsonConnection implements Connection {
         resolve()
       }
       output.once('close', done)
-      output.end(done)
+      if (this.#outbox.bytes === 0) output.end(done)
+      else this.#flushed = () => output.end(done)
     })
   }
 
+  /** One write at a time: what waits here has not left, whatever becomes of the other end. */
   #flush(): void {
     this.#flushScheduled = false
+    if (this.#isWriting) return
     const buffers = this.#outbox.take()
-    if (buffers.length === 0 || !this.#output.writable) return
+    if (buffers.length === 0 || this.#outputGone || !this.#output.writable) return
+    this.#traffic.departed = this.#traffic.given
+    this.#isWriting = true
     if (buffers.length > 1) this.#output.cork()
+    const last = buffers.at(-1)
     for (const buffer of buffers) {
       if (!this.#watch('out', buffer)) return
-      this.#output.write(buffer)
+      if (buffer === last) this.#output.write(buffer, this.#written)
+      else this.#output.write(buffer)
     }
     if (buffers.length > 1) this.#output.uncork()
-    if (this.#output.writableLength > this.#options.backlogBytesHigh) this.#congestion.begin()
+    this.#watchBacklog()
+  }
+
+  #watchBacklog(): void {
+    if (this.backlogBytes > this.#options.backlogBytesHigh) this.#congestion.begin()
   }
 
   #drained(): void {

@@ -15,6 +15,9 @@ export class Flight {
   deadline: number
   /** By how much the deadline was put off, since the proxy did not run. */
   graceMs = 0
+  wasSent = false
+  /** Which of the messages to this server it is, where they are counted. */
+  nth: number | undefined
   /** The id that the server knows it by. */
   id: RequestId
   /** Nobody waits for it any more, and its slot is free. */

@@ -2,6 +2,7 @@
 // its answer, its deadline, the client's cancel, or the end of the connection.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
+import type { Traffic } from '../jsonrpc/connection.js'
 import type { FrameError, TransportError } from '../jsonrpc/errors.js'
 import type { NotificationFrame, ResponseFrame } from '../jsonrpc/frame.js'
 import { writing } from '../jsonrpc/id-edit.js'
@@ -25,6 +26,8 @@ const ABANDONED_MAX = 1024
 export interface FlightsParts extends DeadlineOptions {
   readonly service: string
   readonly peer: Peer<Flight>
+  /** Of the connection, where it counts. */
+  readonly traffic: Traffic | undefined
   /** Whether clients' ids and tokens may stay as they are. */
   mayLend(): boolean
   outcome(call: Call, frame: ResponseFrame): Outcome
@@ -32,7 +35,7 @@ export interface FlightsParts extends DeadlineOptions {
   refusal(): UpstreamError
   /** A call has ended, and its slot is free. */
   ended(call: Call): void
-  /** Takes back a call that the server has not taken; false when it has been given back before. */
+  /** Takes back a call for the next connection; false when there will be none. */
   again(call: Call, edits: readonly Edit[]): boolean
   timedOut(): void
 }
@@ -44,6 +47,8 @@ export class Flights {
   readonly #tokens = new ProgressTokens<Flight>()
   /** Whose calls the server may still be at work on, though nobody waits for them. */
   readonly #abandoned = new Map<RequestId, ClientPort>()
+  /** Calls that came when the connection had ended, until it is known what is next. */
+  readonly #unsent: Flight[] = []
 
   constructor(parts: FlightsParts) {
     this.#parts = parts
@@ -55,17 +60,16 @@ export class Flights {
   }
 
   call(call: Call, edits: readonly Edit[]): void {
-    const { peer } = this.#parts
+    const { peer, traffic } = this.#parts
     const flight = this.#deadlines.start(call, edits)
     const lend = this.#parts.mayLend()
     const own = call.frame.params.meta.span('progressToken')
     const all = own === undefined ? edits : this.#withToken(edits, flight, own, lend)
     const id = peer.forward(call.frame, all, flight, lend)
-    if (id === undefined) {
-      call.fail(this.#parts.refusal().body)
-      return this.#end(flight)
-    }
+    if (id === undefined) return this.#notSent(flight)
     flight.id = id
+    flight.wasSent = true
+    flight.nth = traffic?.given
     call.onCancel = (frame) => this.#cancelled(flight, frame)
   }
 
@@ -108,25 +112,24 @@ export class Flights {
     return true
   }
 
-  /** Whose answer an unacceptable message would have been. */
-  addressee(error: FrameError, line: Uint8Array): Flight | undefined {
+  /** Whose answer an unacceptable message would have been; with two ids it is the answer of neither. */
+  addressees(error: FrameError, line: Uint8Array): Flight[] {
     // A line of a log may be JSON too, and may well have an `id`.
     if (error.unreadable || !Buffer.from(line.buffer, line.byteOffset, line.length).includes('"jsonrpc"')) {
-      return undefined
+      return []
     }
     const finder = new IdFinder()
     finder.push(line)
     // The id of a question is the server's own, and no call of ours.
-    if (finder.isCall) return undefined
-    const id = error.id ?? finder.id
-    return id === undefined ? undefined : this.#parts.peer.entry(id)
+    if (finder.isCall) return []
+    return [...new Set(finder.claims.flatMap((id) => this.#parts.peer.entry(id) ?? []))]
   }
 
   /** The call did not get through, or its answer will not come; the transport says why. */
   failed(flight: Flight, error: TransportError): void {
     this.#end(flight)
-    const isRefused = error.code === 'TRANSPORT_SESSION'
-    if (isRefused && this.#parts.again(flight.call, flight.edits)) return
+    const isForgotten = error.code === 'TRANSPORT_SESSION' && flight.call.repeats === 0
+    if (isForgotten && this.#repeated(flight)) return
     flight.call.fail(fromTransport(this.#parts.service, error).body)
   }
 
@@ -137,12 +140,38 @@ export class Flights {
   }
 
   /** Nobody will answer any more. */
-  drain(unanswered: readonly Flight[], failure: UpstreamError): void {
+  drain(unanswered: readonly Flight[], failure: () => UpstreamError): void {
     this.#deadlines.stop()
-    for (const flight of unanswered) {
-      flight.call.fail(failure.body)
+    const flights = [...unanswered, ...this.#unsent.splice(0)]
+    for (const flight of flights) {
       this.#end(flight)
+      if (!this.#mayRepeat(flight) || !this.#repeated(flight)) flight.call.fail(failure().body)
     }
+  }
+
+  /** A connection that has just ended takes nothing, and why is about to be known. */
+  #notSent(flight: Flight): void {
+    if (!this.#parts.peer.open) return void this.#unsent.push(flight)
+    flight.call.fail(this.#parts.refusal().body)
+    this.#end(flight)
+  }
+
+  /**
+   * Whether the next connection may have a call: one that provably never left, and one that reads, once.
+   *
+   * What else a server may have done stays undone or done; nothing of it is done twice.
+   */
+  #mayRepeat({ call, nth, wasSent }: Flight): boolean {
+    if (call.settled) return false
+    const { traffic } = this.#parts
+    if (!wasSent || (nth !== undefined && traffic !== undefined && nth > traffic.departed)) return true
+    return call.row.reads === true && call.repeats === 0
+  }
+
+  #repeated({ call, edits, deadline }: Flight): boolean {
+    call.repeats++
+    call.deadline = deadline
+    return this.#parts.again(call, edits)
   }
 
   #withToken(edits: readonly Edit[], flight: Flight, own: Span, lend: boolean): readonly Edit[] {

@@ -112,8 +112,6 @@ function credentialsFor(
   return new IdTokenCredentials(name, fetch, runtime, tell)
 }
 
-/** Everything but a call of a tool says or does the same when it is said twice. */
 function isRead(method: string): boolean {
-  const route = requests.row(method)?.route
-  return route !== undefined && !(route.to === 'name' && route.list === 'tools')
+  return requests.row(method)?.reads === true
 }

@@ -5,7 +5,7 @@ import type { NdjsonOptions } from '../transports/ndjson.js'
 import type { ListLimits } from './listing.js'
 import type { NoiseLimits } from './noise.js'
 import type { StopLadder } from './process.js'
-import type { RestartPolicy } from './supervisor.js'
+import type { RestartPolicy } from './crashes.js'
 
 export interface UpstreamLimits {
   readonly frame: FrameLimits
@@ -15,6 +15,8 @@ export interface UpstreamLimits {
   readonly memoryWatchMs: number
   readonly lists: ListLimits
   readonly noise: NoiseLimits
+  /** How long the end of a connection waits for the exit that explains it. */
+  readonly exitWaitMs: number
   readonly inflightMax: number
   /** Calls that wait for a slot of one process. */
   readonly queueMax: number

@@ -28,7 +28,7 @@ export interface LinkOwner {
   ): void
   /** A call has ended, and its slot is free. */
   ended(call: Call, link: Link): void
-  /** Takes back a call that the server has not taken, since it has forgotten the session; false when it may not. */
+  /** Takes back a call for the link that follows this one; false when there will be none. */
   again(call: Call, edits: readonly Edit[], link: Link): boolean
   /** A call took too long. */
   timedOut(link: Link): void
@@ -42,4 +42,6 @@ export interface LinkOptions extends DeadlineOptions {
   readonly peer: PeerOptions
   readonly times: ServerTimes
   readonly noise: NoiseLimits
+  /** How long the end of a connection waits for the exit that explains it. */
+  readonly exitWaitMs: number
 }

@@ -11,8 +11,9 @@ import type { ClientCapabilities } from '../mcp/capabilities.js'
 import type { ServerFacts, ServerLeg } from '../mcp/eras/leg.js'
 import { methodNotFound } from '../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../mcp/methods.js'
-import type { Dialed } from './dial.js'
-import { UpstreamError, fromTransport } from './errors.js'
+import type { DialEnd, Dialed } from './dial.js'
+import { Ending } from './ending.js'
+import { UpstreamError } from './errors.js'
 import type { Flight } from './flight.js'
 import { Flights } from './flights.js'
 import type { LogRecord } from './host.js'
@@ -20,10 +21,6 @@ import type { LinkOptions, LinkOwner } from './link-parts.js'
 import { Noise } from './noise.js'
 import { OwnRequests, type Patience } from './own-requests.js'
 import type { ServerTimes } from './server-config.js'
-import { within } from './within.js'
-
-/** How long the end of a connection waits for the exit that explains it. */
-const EXIT_WAIT_MS = 300
 
 /** A server as the proxy talks to it. */
 export class Link implements PeerOwner<Flight>, Asker {
@@ -36,9 +33,8 @@ export class Link implements PeerOwner<Flight>, Asker {
   readonly #flights: Flights
   readonly #own: OwnRequests
   readonly #noise: Noise
-  #failure: UpstreamError | undefined
+  readonly #ending: Ending
   #hasServed = false
-  #isForgotten = false
 
   constructor(dialed: Dialed, leg: ServerLeg, owner: LinkOwner, options: LinkOptions) {
     this.dialed = dialed
@@ -47,12 +43,20 @@ export class Link implements PeerOwner<Flight>, Asker {
     this.#owner = owner
     this.#options = options
     this.#peer = new Peer(dialed.connection, this, options.peer)
-    const refusal = (): UpstreamError => (this.#peer.open ? this.#overloaded() : this.failure)
-    const explained = (): Promise<unknown> => this.#explained()
-    this.#own = new OwnRequests({ ...options, peer: this.#peer, refusal, explained })
+    const refusal = (): UpstreamError =>
+      this.#peer.open ? this.#error('overloaded', 'has too many requests in flight') : this.failure
+    this.#ending = new Ending({ ...options, dialed })
+    this.#own = new OwnRequests({
+      ...options,
+      peer: this.#peer,
+      refusal,
+      heard: () => this.#noise.over(),
+      explained: () => this.#ending.explained(),
+    })
     this.#flights = new Flights({
       ...options,
       peer: this.#peer,
+      traffic: dialed.connection.traffic,
       mayLend: () => owner.carriesOneClient,
       outcome: (call, frame) => leg.outcome(call, frame),
       refusal,
@@ -61,10 +65,7 @@ export class Link implements PeerOwner<Flight>, Asker {
       again: (call, edits) => owner.again(call, edits, this),
     })
     this.#noise = new Noise({ ...options, limits: options.noise, tooMuch: (what) => this.#giveUp(what) })
-    void dialed.ended.then(({ reason, message, details }) => {
-      this.#failure ??= new UpstreamError(this.service, reason, message, { details })
-      return this.#peer.close()
-    })
+    void dialed.ended.then((end) => this.#end(end))
   }
 
   get congested(): boolean {
@@ -78,12 +79,12 @@ export class Link implements PeerOwner<Flight>, Asker {
 
   /** The server has answered calls of this session, and now knows it no more: it has not failed. */
   get isSpent(): boolean {
-    return this.#isForgotten && this.#hasServed
+    return this.#ending.isForgotten && this.#hasServed
   }
 
   /** Why the link ended, for whoever asks afterwards. */
   get failure(): UpstreamError {
-    return this.#failure ?? this.#error('closed', 'closed its connection')
+    return this.#ending.failure
   }
 
   /** Begins to read and shakes hands. @throws UpstreamError */
@@ -130,11 +131,12 @@ export class Link implements PeerOwner<Flight>, Asker {
 
   /** Stops or resumes reading what the server says; one that has failed is not heard again. */
   read(on: boolean): void {
-    if (!on || this.#failure === undefined) this.dialed.connection.read(on)
+    if (!on || !this.#ending.known) this.dialed.connection.read(on)
   }
 
-  async stop(): Promise<void> {
-    this.#failure ??= this.#error('shutting-down', 'is being stopped')
+  /** `why` is what calls in flight are told, where that is not the end of everything. */
+  async stop(why?: string): Promise<void> {
+    this.#ending.stopped(why)
     await this.dialed.stop()
   }
 
@@ -186,18 +188,16 @@ export class Link implements PeerOwner<Flight>, Asker {
   }
 
   failed(flight: Flight | undefined, error: TransportError): void {
-    if (error.code === 'TRANSPORT_SESSION') {
-      this.#isForgotten = true
-      this.#failure ??= fromTransport(this.service, error)
-    }
+    if (error.code === 'TRANSPORT_SESSION') this.#ending.forgotten(error)
     if (flight === undefined) this.#log('warn', error.message)
     else this.#flights.failed(flight, error)
   }
 
   malformed(error: FrameError, line: Uint8Array): void {
-    const flight = this.#flights.addressee(error, line)
-    if (flight === undefined) this.#noise.line(line, error)
-    else this.#flights.spoilt(flight, 'invalid-answer', `its answer is invalid: ${error.message}`)
+    const flights = this.#flights.addressees(error, line)
+    const what = `its answer is invalid: ${error.message}`
+    for (const flight of flights) this.#flights.spoilt(flight, 'invalid-answer', what)
+    if (flights.length === 0) this.#noise.line(line, error)
   }
 
   oversize(id: RequestId | undefined, flight: Flight | undefined, bytes: number): void {
@@ -216,28 +216,23 @@ export class Link implements PeerOwner<Flight>, Asker {
 
   closed(unanswered: readonly Flight[], cause: TransportError | undefined): void {
     // The exit says more than the end of the stream, and follows it closely.
-    void this.#explained().then(() => {
+    void this.#ending.explained().then(() => {
       if (cause !== undefined) this.#log('debug', cause.message)
-      this.#flights.drain(unanswered, this.failure)
+      this.#flights.drain(unanswered, () => this.failure)
       this.#owner.closed(this)
       void this.dialed.stop()
     })
   }
 
-  /** Waits for the exit that explains the end of the connection, but not for long. */
-  #explained(): Promise<unknown> {
-    return within(this.dialed.ended, EXIT_WAIT_MS, this.#options.runtime)
-  }
-
   /** Nothing more is read of it, and it ends like one that has closed its connection. */
   #giveUp(what: string): void {
-    this.#failure ??= this.#error('invalid-answer', what)
     this.read(false)
-    void this.#peer.close()
+    this.#end({ reason: 'invalid-answer', message: `'${this.service}' ${what}` })
   }
 
-  #overloaded(): UpstreamError {
-    return this.#error('overloaded', 'has too many requests in flight')
+  #end(end: DialEnd): void {
+    this.#ending.because(end)
+    void this.#peer.close()
   }
 
   #error(reason: UpstreamError['reason'], what: string): UpstreamError {

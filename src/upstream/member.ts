@@ -30,7 +30,6 @@ export class Member {
   readonly #options: MemberOptions
   readonly #slots: Slots
   readonly #askable: Slots
-  readonly #repeated = new WeakSet<Call>()
   /** Calls that wait for the process itself. */
   #arriving = 0
   #usedAt = 0
@@ -82,13 +81,10 @@ export class Member {
     if (this.#options.idleTimeoutMs !== undefined) this.opened()
   }
 
-  /** Gives a call that was not taken to the next link, once. */
-  again(call: Call, edits: readonly Edit[], link: Link): boolean {
-    if (this.#repeated.has(call)) return false
-    this.#repeated.add(call)
+  /** Gives a call to the next link. */
+  again(call: Call, edits: readonly Edit[], link: Link): void {
     this.supervisor.lost(link)
     this.call(call, edits)
-    return true
   }
 
   /** The process is free from now on, and may rest before it has had a call. */

@@ -11,6 +11,8 @@ import type { LogRecord, Runtime } from './host.js'
 export interface NoiseLimits {
   /** Lines without a message between them. */
   readonly linesMax: number
+  /** On stdout, before the first message. */
+  readonly bytesBeforeFirstMax: number
   /** Messages over the limit within the window. */
   readonly oversizeMax: number
   readonly oversizeWindowMs: number
@@ -36,6 +38,8 @@ export class Noise {
   readonly #parts: NoiseParts
   /** Since the last message. */
   #lines = 0
+  /** Before the first message; undefined when that has come. */
+  #bytes: number | undefined = 0
   #untold = 0
   #tellsAt = 0
   #oversizeAt: number[] = []
@@ -47,11 +51,13 @@ export class Noise {
   /** A message has come. */
   over(): void {
     this.#lines = 0
+    this.#bytes = undefined
   }
 
   line(line: Uint8Array, { message }: FrameError): void {
     const shown = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, SHOWN_BYTES))
     this.#heard(() => `a line on stdout is no message: ${shown.toString('utf8')}`, { problem: message })
+    this.#greeted(line.length)
   }
 
   batch(): void {
@@ -66,6 +72,15 @@ export class Noise {
     this.#oversizeAt = [...this.#oversizeAt.filter((at) => now - at < limits.oversizeWindowMs), now]
     const times = this.#oversizeAt.length
     if (times >= limits.oversizeMax) this.#parts.tooMuch(`said ${times} messages over the limit`)
+    this.#greeted(bytes)
+  }
+
+  #greeted(bytes: number): void {
+    if (this.#bytes === undefined) return
+    this.#bytes += bytes
+    if (this.#bytes <= this.#parts.limits.bytesBeforeFirstMax) return
+    this.#bytes = undefined
+    this.#parts.tooMuch('wrote too much on stdout before its first message: it may be no MCP server')
   }
 
   #heard(what: () => string, details: Readonly<Record<string, unknown>>): void {

@@ -24,6 +24,8 @@ export interface OwnRequestsParts {
   readonly peer: Peer<Flight>
   /** Why the peer takes nothing. */
   refusal(): UpstreamError
+  /** An answer came. */
+  heard(): void
   /** Resolves when it is known, or will not be, why the connection has ended. */
   explained(): Promise<unknown>
 }
@@ -49,20 +51,22 @@ export class OwnRequests {
     if (asked === undefined) throw this.#parts.refusal()
     try {
       const answer = await within(asked.answer, patience.endsAt - runtime.now(), runtime)
-      return answer ?? this.#expired(asked.id, method, patience)
+      if (answer === undefined) return this.#expired(asked.id, method, patience)
+      this.#parts.heard()
+      return answer
     } catch (error) {
       if (error instanceof UpstreamError) throw error
       if (error instanceof TransportError && peer.open) throw fromTransport(service, error)
       await this.#parts.explained()
       throw this.#parts.refusal()
-    } finally {
-      peer.retire(asked.id)
     }
   }
 
   /** @throws UpstreamError always */
   #expired(id: RequestId, method: string, { of }: Patience): never {
     const { peer, service, times } = this.#parts
+    // Only now: the id of an answered request may have been lent to somebody else already.
+    peer.retire(id)
     // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
     if (of !== 'startTimeoutMs')
       peer.notify('notifications/cancelled', cancelParams(id, 'the request timed out'))

@@ -183,7 +183,9 @@ export class PoolLane implements Lane, LinkOwner {
   }
 
   again(call: Call, edits: readonly Edit[], link: Link): boolean {
-    return this.#byLink.get(link)?.again(call, edits, link) ?? false
+    const member = this.#byLink.get(link)
+    member?.again(call, edits, link)
+    return member !== undefined
   }
 
   timedOut(link: Link): void {

@@ -215,6 +215,7 @@ export class Pool implements Upstream {
       peer: { inflightMax: limits.inflightMax, frame: limits.frame, ...watch(name) },
       times: this.config,
       noise: limits.noise,
+      exitWaitMs: limits.exitWaitMs,
     })
   }
 

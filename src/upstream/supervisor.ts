@@ -1,26 +1,17 @@
 // Keeps one link to a server alive: started once however many ask, started again
 // after a crash with growing delays, and left alone for a while when it keeps
 // crashing.
+//
+// The breaker: after several crashes in a short time, or one before a link that
+// came back has stayed up for a while, calls fail at once. When the hold is
+// over one attempt is made, whether anybody calls or not, since clients wait for
+// the news that a server is back. Calls fail at once until it has succeeded.
 
 import type { FailureReason } from '../mcp/error-codes.js'
+import { Crashes, type RestartPolicy } from './crashes.js'
 import { type UpstreamError as Failure, UpstreamError, asUpstreamError } from './errors.js'
 import type { LogSink, Runtime, Timer } from './host.js'
 import type { Link } from './link.js'
-
-/** How crashes are answered. */
-export interface RestartPolicy {
-  readonly restart: boolean
-  /** Before the first restart; doubles with every crash. */
-  readonly delayMs: number
-  readonly delayMsMax: number
-  /** Crashes within the window that open the breaker. */
-  readonly crashesMax: number
-  readonly windowMs: number
-  /** How long the open breaker fails calls at once. */
-  readonly holdMs: number
-  /** Uptime after which crashes are forgotten. */
-  readonly healthyMs: number
-}
 
 export type SupervisorState = 'stopped' | 'starting' | 'ready' | 'waiting' | 'broken' | 'closed'
 
@@ -37,15 +28,13 @@ export class Supervisor {
   readonly #policy: RestartPolicy
   readonly #runtime: Runtime
   readonly #log: LogSink
+  readonly #crashes: Crashes
   #state: SupervisorState = 'stopped'
   #link: Link | undefined
   #starting: Promise<Link> | undefined
   #opening: Link | undefined
   #failure: Failure | undefined
   #restart: Timer | undefined
-  #crashes: number[] = []
-  #readyAt = 0
-  #brokenUntil = 0
 
   constructor(
     service: string,
@@ -58,6 +47,7 @@ export class Supervisor {
     this.#policy = policy
     this.#runtime = around.runtime
     this.#log = around.log
+    this.#crashes = new Crashes(policy, around.runtime)
   }
 
   get state(): SupervisorState {
@@ -77,15 +67,13 @@ export class Supervisor {
   /** The link, started if it is not there. @throws UpstreamError */
   ready(): Promise<Link> {
     if (this.#link !== undefined) return Promise.resolve(this.#link)
-    if (this.#starting !== undefined) return this.#starting
     if (this.#state === 'closed') return Promise.reject(this.#down('shutting-down', 'is stopped'))
-    if (this.#state === 'broken' && this.#runtime.now() < this.#brokenUntil) {
-      return Promise.reject(this.#down('unavailable', 'is down'))
-    }
-    if (!this.#policy.restart && this.#crashes.length > 0) {
+    if (this.#state === 'broken') return Promise.reject(this.#down('unavailable', 'is down'))
+    if (this.#starting !== undefined) return this.#starting
+    if (!this.#policy.restart && this.#crashes.any) {
       return Promise.reject(this.#down('unavailable', 'is down and not restarted'))
     }
-    return this.#start()
+    return this.#start('starting')
   }
 
   /** The link has ended by itself. */
@@ -95,24 +83,25 @@ export class Supervisor {
     if (this.#state === 'closed') return
     if (link.isSpent) return this.#renew(link)
     this.#failure = link.failure
+    this.#crashes.wasUp()
     this.#log({ level: 'error', service: this.service, message: link.failure.message })
-    if (this.#runtime.now() - this.#readyAt >= this.#policy.healthyMs) this.#crashes = []
     this.#crashed()
   }
 
-  /** Stops the link until somebody asks for it again. */
-  async rest(): Promise<void> {
+  /** Stops the link until somebody asks for it again; `why` is what the calls on it are told. */
+  async rest(why?: string): Promise<void> {
     const link = this.#link
     if (link === undefined) return
     this.#link = undefined
     this.#state = 'stopped'
-    await link.stop()
+    this.#crashes.wasUp()
+    await link.stop(why)
   }
 
   /** Ends the link and starts it anew, though it has not crashed. */
   async again(why: string): Promise<void> {
     this.#log({ level: 'warn', service: this.service, message: `restarting: ${why}` })
-    await this.rest()
+    await this.rest(why)
     if (this.#state === 'stopped') await this.ready().catch(() => {})
   }
 
@@ -126,18 +115,16 @@ export class Supervisor {
 
   /** The next one begins at once, and what went before is forgiven: whoever serves is no crashing server. */
   #renew(link: Link): void {
-    this.#log({
-      level: 'warn',
-      service: this.service,
-      message: `${link.failure.message}; opening another one`,
-    })
-    this.#crashes = []
-    void this.#start().catch(() => {})
+    const message = `${link.failure.message}; opening another one`
+    this.#log({ level: 'warn', service: this.service, message })
+    this.#crashes.forgive()
+    this.#start('starting').catch(() => {})
   }
 
-  #start(): Promise<Link> {
+  /** `broken` is the state of a probe: whoever asks meanwhile is told that the server is down. */
+  #start(state: 'starting' | 'broken'): Promise<Link> {
     this.#restart?.cancel()
-    this.#state = 'starting'
+    this.#state = state
     const starting = this.#attempt().finally(() => {
       if (this.#starting === starting) this.#starting = undefined
     })
@@ -156,7 +143,7 @@ export class Supervisor {
       this.#link = link
       this.#state = 'ready'
       this.#failure = undefined
-      this.#readyAt = this.#runtime.now()
+      this.#crashes.isUp()
       return link
     } catch (error) {
       void link?.stop()
@@ -180,29 +167,35 @@ export class Supervisor {
   }
 
   #crashed(): void {
-    const { crashesMax, windowMs, holdMs, restart } = this.#policy
-    const now = this.#runtime.now()
-    this.#crashes = [...this.#crashes.filter((at) => now - at < windowMs), now]
-    if (this.#crashes.length >= crashesMax) {
-      this.#state = 'broken'
-      this.#brokenUntil = now + holdMs
-      const message = `${this.#crashes.length} crashes in a row: left alone for ${Math.round(holdMs / 1000)} s`
-      this.#log({ level: 'error', service: this.service, message })
-      return
-    }
-    this.#state = 'waiting'
-    if (restart) this.#scheduleRestart()
+    const opens = this.#crashes.add()
+    if (!this.#policy.restart) this.#state = 'waiting'
+    else if (opens) this.#hold()
+    // Somebody has to mend credentials first, and a server may lock out whoever tries too often.
+    else
+      this.#wait(this.#failure?.reason === 'unauthorized' ? this.#policy.delayMsMax : this.#crashes.delayMs)
   }
 
-  #scheduleRestart(): void {
-    const { delayMs, delayMsMax } = this.#policy
-    // Somebody has to mend credentials first, and a server may lock out whoever tries too often.
-    const isRefused = this.#failure?.reason === 'unauthorized'
-    const grown = isRefused ? delayMsMax : Math.min(delayMs * 2 ** (this.#crashes.length - 1), delayMsMax)
-    const jittered = grown * (0.8 + 0.4 * this.#runtime.random())
-    this.#restart = this.#runtime.setTimer(jittered, () => {
-      if (this.#state === 'waiting') void this.#start().catch(() => {})
+  #wait(delayMs: number): void {
+    this.#state = 'waiting'
+    this.#after(delayMs, () => {
+      if (this.#state === 'waiting') this.#start('starting').catch(() => {})
     })
+  }
+
+  #hold(): void {
+    this.#state = 'broken'
+    const { holdMs } = this.#policy
+    const message = `it keeps crashing: left alone for ${Math.round(holdMs / 1000)} s`
+    this.#log({ level: 'error', service: this.service, message })
+    this.#after(holdMs, () => {
+      if (this.#state === 'broken') this.#start('broken').catch(() => {})
+    })
+  }
+
+  /** Servers that crashed together do not come back together. */
+  #after(delayMs: number, run: () => void): void {
+    this.#restart?.cancel()
+    this.#restart = this.#runtime.setTimer(delayMs * (0.8 + 0.4 * this.#runtime.random()), run)
   }
 
   #down(reason: FailureReason, what: string): Failure {

@@ -59,6 +59,14 @@ const tools = {
   die: (_id, args) => process.exit(args.code ?? 3),
   /** Ends its output, and lives on. */
   'close-stdout': () => closeSync(1),
+  /** Reads nothing more, and lives on. */
+  'close-stdin': (id) => {
+    process.stdin.removeAllListeners('end')
+    process.stdin.destroy()
+    closeSync(0)
+    setInterval(() => {}, 1e6)
+    saying(id, {})
+  },
   /** Every line that came in, as base64. */
   seen: (id) => saying(id, { pid: process.pid, lines: seen.map((line) => line.toString('base64')) }),
   env: (id) => saying(id, process.env),

@@ -6,7 +6,7 @@ import { FrameError } from '../../src/jsonrpc/errors.js'
 import type { LogRecord } from '../../src/upstream/host.js'
 import { Noise } from '../../src/upstream/noise.js'
 
-const limits = { linesMax: 5, oversizeMax: 3, oversizeWindowMs: 100 }
+const limits = { linesMax: 5, bytesBeforeFirstMax: 100, oversizeMax: 3, oversizeWindowMs: 100 }
 
 function listener(): { noise: Noise; log: LogRecord[]; ends: string[]; clock: { now: number } } {
   const log: LogRecord[] = []
@@ -20,6 +20,22 @@ function listener(): { noise: Noise; log: LogRecord[]; ends: string[]; clock: { 
 
 const error = new FrameError('FRAME_SYNTAX', 'no JSON', 0)
 const line = Buffer.from('Loading')
+
+test('so much before the first message is too much, and later it is not', () => {
+  for (const [bytes, wanted] of [
+    [100, 0],
+    [101, 1],
+  ] as const) {
+    const { noise, ends } = listener()
+    noise.line(Buffer.alloc(bytes, 'x'), error)
+    assert.equal(ends.length, wanted)
+  }
+  const { noise, ends } = listener()
+  noise.over()
+  noise.line(Buffer.alloc(1000, 'x'), error)
+  noise.oversize(undefined, 1e9, true)
+  assert.deepEqual(ends, [])
+})
 
 describe('lines that are no messages', () => {
   test('are too much when so many come in a row, and only then', () => {
@@ -50,6 +66,7 @@ describe('lines that are no messages', () => {
 
   test('are shown by their beginning', () => {
     const { noise, log } = listener()
+    noise.over()
     noise.line(Buffer.alloc(1e6, 'x'), error)
     assert((log[0]?.message.length ?? 0) < 300)
   })
@@ -57,6 +74,7 @@ describe('lines that are no messages', () => {
 
 test('messages over the limit are too much when they come soon after one another', () => {
   const { noise, ends, clock } = listener()
+  noise.over()
   noise.oversize(undefined, 1e9, true)
   noise.oversize(undefined, 1e9, true)
   clock.now += 100

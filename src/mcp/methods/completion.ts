@@ -3,5 +3,5 @@
 import type { RequestRow } from '../method-row.js'
 
 export const requests: readonly RequestRow[] = [
-  { method: 'completion/complete', route: { to: 'reference' }, askable: false },
+  { method: 'completion/complete', route: { to: 'reference' }, askable: false, reads: true },
 ]

@@ -8,8 +8,8 @@ import type {
 } from '../method-row.js'
 
 export const requests: readonly RequestRow[] = [
-  { method: 'initialize', route: { to: 'proxy' }, askable: false },
-  { method: 'ping', route: { to: 'proxy' }, askable: false },
+  { method: 'initialize', route: { to: 'proxy' }, askable: false, reads: true },
+  { method: 'ping', route: { to: 'proxy' }, askable: false, reads: true },
   // Not MCP, but what clients with a language-server background send.
   { method: 'shutdown', route: { to: 'proxy' }, askable: false },
 ]

@@ -3,7 +3,7 @@
 import type { RequestRow, ServerNotificationRow } from '../method-row.js'
 
 export const requests: readonly RequestRow[] = [
-  { method: 'tools/list', route: { to: 'merge', list: 'tools' }, askable: false },
+  { method: 'tools/list', route: { to: 'merge', list: 'tools' }, askable: false, reads: true },
   { method: 'tools/call', route: { to: 'name', list: 'tools' }, askable: true },
 ]
 

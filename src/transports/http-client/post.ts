@@ -128,7 +128,8 @@ export class HttpPost {
   }
 
   #troubled(trouble: HttpTrouble): void {
-    if (this.#attempts.afterTrouble(trouble, () => this.send())) return
+    // Nobody asks again for an answer that nobody waits for.
+    if (this.#awaited && this.#attempts.afterTrouble(trouble, () => this.send())) return
     this.#fail(trouble.error ?? unreachable(this.#session.target, trouble))
   }
 

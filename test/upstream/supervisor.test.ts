@@ -1,0 +1,170 @@
+// How a server that crashes comes back, in a time that the tests make.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { limits } from '../../src/index.js'
+import { type RawClient, failure } from '../integration/support/client.js'
+import { at } from '../integration/support/json.js'
+import { libraryProxy } from '../integration/support/library.js'
+import type { Scope } from '../integration/support/spawned.js'
+import { FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
+
+const MINUTE = 60_000
+const { restart } = limits.upstream
+
+interface Run {
+  readonly runtime: FakeRuntime
+  readonly client: RawClient
+  readonly state: () => string | undefined
+  /** When processes were started. */
+  readonly starts: () => number[]
+}
+
+async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
+  const runtime = new FakeRuntime()
+  runtime.script = script
+  const { attach, proxy } = await libraryProxy(t, { s: { command: 'x', ...more } }, { runtime })
+  const { client } = await attach()
+  const opening = client.open()
+  await settled()
+  await runtime.pass(1000)
+  await opening
+  const starts = (): number[] => runtime.children.map(({ startedAt }) => startedAt)
+  return { runtime, client, starts, state: () => proxy.status()[0]?.state }
+}
+
+const dead: Script = (_method, _params, child) => {
+  child.end(1)
+  return undefined
+}
+
+describe('a server that crashes at every start', () => {
+  test('is started ten times a minute at most, for ever, and never given up', async (t) => {
+    const { runtime, starts, state } = await run(t, dead)
+    await runtime.pass(10 * MINUTE)
+    const all = starts()
+    for (const from of all) {
+      const inMinute = all.filter((when) => when >= from && when < from + MINUTE).length
+      assert(inMinute <= 10, `${inMinute} within a minute from ${from}`)
+    }
+    assert(all.length > 15, 'it is still tried')
+    assert(all.some((when) => when > 9 * MINUTE))
+    assert.equal(state(), 'error')
+  })
+
+  test('so it is when calls come all the time, and they fail at once', async (t) => {
+    const { runtime, client, starts } = await run(t, dead)
+    for (let second = 0; second < 180; second++) {
+      const before = runtime.now()
+      const heard = await client.call('s__t')
+      assert.deepEqual(failure(heard).slice(0, 2), [-32603, 's'])
+      assert.equal(runtime.now(), before, 'no time has passed')
+      await runtime.pass(1000)
+    }
+    const all = starts()
+    for (const from of all) {
+      const inMinute = all.filter((when) => when >= from && when < from + MINUTE).length
+      assert(inMinute <= 10, `${inMinute} within a minute from ${from}`)
+    }
+  })
+
+  test('while it is left alone no call starts it, and the error says that it is down', async (t) => {
+    const { runtime, client, starts } = await run(t, dead)
+    await runtime.pass(20_000)
+    const before = starts().length
+    assert.equal(before, restart.crashesMax)
+    const answers = await Promise.all(Array.from({ length: 50 }, () => client.call('s__t')))
+    for (const heard of answers) assert.deepEqual(failure(heard).slice(0, 2), [-32603, 's'])
+    assert.equal(starts().length, before)
+  })
+})
+
+describe('the breaker', () => {
+  test('lets one attempt through when the hold is over, and calls fail at once until it has succeeded', async (t) => {
+    const { runtime, client, starts, state } = await run(t, dead)
+    await runtime.pass(20_000)
+    runtime.script = (method, params, child) =>
+      method === 'initialize' && child.heard.length === 1 ? undefined : polite(method, params, child)
+    await runtime.pass(restart.holdMs)
+    const [probe] = runtime.children.slice(restart.crashesMax)
+    assert.equal(starts().length, restart.crashesMax + 1)
+    const answers = await Promise.all(Array.from({ length: 50 }, () => client.call('s__t')))
+    for (const heard of answers) assert.deepEqual(failure(heard).slice(0, 2), [-32603, 's'])
+    assert.equal(starts().length, restart.crashesMax + 1, 'exactly one')
+    assert.equal(state(), 'error')
+    probe?.say(`{"jsonrpc":"2.0","id":1,"result":${polite('initialize', undefined, probe) ?? ''}}`)
+    await settled()
+    assert.equal(state(), 'connected', 'without a call')
+    assert.deepEqual(at((await client.call('s__t')).value, 'result'), { content: [] })
+  })
+
+  test('opens again when what came back does not stay up for a while', async (t) => {
+    const { runtime, client, starts, state } = await run(t, dead)
+    await runtime.pass(20_000)
+    runtime.script = polite
+    await runtime.pass(restart.holdMs)
+    assert.equal(state(), 'connected')
+    await runtime.pass(restart.healthyMs - 10_000)
+    runtime.children.at(-1)?.end(1)
+    await settled()
+    assert.deepEqual(failure(await client.call('s__t')), [-32603, 's', 'unavailable'])
+    await runtime.pass(restart.holdMs - 1000)
+    assert.equal(starts().length, restart.crashesMax + 1)
+    await runtime.pass(2000)
+    assert.equal(state(), 'connected')
+  })
+
+  test('forgets everything after real uptime', async (t) => {
+    const { runtime, state } = await run(t, dead)
+    await runtime.pass(20_000)
+    runtime.script = polite
+    await runtime.pass(restart.holdMs + restart.healthyMs)
+    runtime.children.at(-1)?.end(1)
+    await runtime.pass(1000)
+    assert.equal(state(), 'connected')
+  })
+})
+
+describe('the delay before a restart', () => {
+  test('grows with every crash, though each start succeeds, and is small again after real uptime', async (t) => {
+    const { runtime, starts } = await run(t, polite)
+    const delays: number[] = []
+    const crash = async (upMs: number): Promise<void> => {
+      await runtime.pass(upMs)
+      const before = runtime.now()
+      runtime.children.at(-1)?.end(1)
+      const known = starts().length
+      while (starts().length === known) await runtime.pass(500, 500)
+      delays.push((starts().at(-1) ?? 0) - before)
+    }
+    // Too seldom for the breaker, and too often to be well.
+    for (let i = 0; i < 6; i++) await crash(20_000)
+    await crash(restart.healthyMs)
+    assert.deepEqual(delays, [1000, 2000, 4000, 8000, 16_000, 30_000, 1000])
+  })
+
+  test('is skipped by a call, which a single crash does not hold up', async (t) => {
+    const { runtime, client } = await run(t, polite)
+    runtime.children[0]?.end(1)
+    await settled()
+    const before = runtime.now()
+    assert.deepEqual(at((await client.call('s__t')).value, 'result'), { content: [] })
+    assert.equal(runtime.now(), before)
+  })
+})
+
+test('a thousand calls at once start one process', async (t) => {
+  const { runtime, client, starts } = await run(t, polite)
+  runtime.children[0]?.end(1)
+  await settled()
+  const answers = await Promise.all(Array.from({ length: 1000 }, () => client.call('s__t')))
+  for (const { value } of answers) assert.notEqual(at(value, 'result'), undefined)
+  assert.equal(starts().length, 2)
+})
+
+test('a server that is not to be restarted stays down, and says so', async (t) => {
+  const { runtime, client, starts } = await run(t, dead, { restart: false })
+  await runtime.pass(5 * MINUTE)
+  assert.deepEqual(failure(await client.call('s__t')).slice(0, 2), [-32603, 's'])
+  assert.equal(starts().length, 1)
+})

@@ -1,0 +1,126 @@
+// A runtime whose time passes when a test says so, and whose children are scripts.
+
+import { PassThrough } from 'node:stream'
+import type { Child, ChildExit, Runtime, Timer } from '../../../src/upstream/host.js'
+import { at, parsed } from '../../integration/support/json.js'
+import { FakeClock } from './fake-clock.js'
+
+/** What a child does with a request: its result as raw JSON, or nothing. */
+export type Script = (method: string, params: unknown, child: FakeChild) => string | undefined
+
+/** What every server says to the requests that open a session. */
+export const polite: Script = (method) => {
+  switch (method) {
+    case 'initialize':
+      return '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"f","version":"1"}}'
+    case 'tools/list':
+      return '{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}'
+    case 'tools/call':
+      return '{"content":[]}'
+    default:
+      return '{}'
+  }
+}
+
+/** A child inside this process. */
+export class FakeChild implements Child {
+  readonly pid: number
+  readonly startedAt: number
+  readonly stdin: PassThrough = new PassThrough()
+  readonly stdout: PassThrough = new PassThrough()
+  readonly stderr: PassThrough = new PassThrough()
+  readonly exited: Promise<ChildExit>
+  /** The methods that it was sent. */
+  readonly heard: string[] = []
+  readonly #script: Script
+  #exit: (exit: ChildExit) => void = () => {}
+  #isGone = false
+
+  constructor(pid: number, startedAt: number, script: Script) {
+    this.pid = pid
+    this.startedAt = startedAt
+    this.#script = script
+    this.exited = new Promise((resolve) => {
+      this.#exit = resolve
+    })
+    this.stdin.on('data', (chunk: Buffer) => {
+      for (const line of chunk.toString().split('\n')) if (line !== '') this.#take(parsed(line))
+    })
+    this.stdin.on('end', () => this.end(0))
+  }
+
+  say(line: string): void {
+    if (!this.#isGone) this.stdout.write(`${line}\n`)
+  }
+
+  end(code: number): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    this.stdout.end()
+    this.stderr.end()
+    this.stdin.destroy()
+    this.#exit({ code, signal: undefined, spawnError: undefined })
+  }
+
+  signal(): boolean {
+    this.end(143)
+    return true
+  }
+
+  #take(message: unknown): void {
+    const [method, id] = [at(message, 'method'), at(message, 'id')]
+    if (typeof method !== 'string') return
+    this.heard.push(method)
+    const result = this.#script(method, at(message, 'params'), this)
+    if (result !== undefined && id !== undefined)
+      this.say(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`)
+  }
+}
+
+/** Starts children of one script; every delay has no jitter. */
+export class FakeRuntime implements Runtime {
+  readonly clock: FakeClock = new FakeClock()
+  readonly children: FakeChild[] = []
+  readonly env: Readonly<Record<string, string | undefined>> = {}
+  script: Script = polite
+
+  now(): number {
+    return this.clock.now()
+  }
+
+  wallNow(): number {
+    return this.clock.now()
+  }
+
+  setTimer(delayMs: number, fire: () => void): Timer {
+    return this.clock.setTimer(delayMs, fire)
+  }
+
+  random(): number {
+    return 0.5
+  }
+
+  spawn(): Child {
+    const child = new FakeChild(1000 + this.children.length, this.now(), (...said) => this.script(...said))
+    this.children.push(child)
+    return child
+  }
+
+  memoryOf(): Promise<undefined> {
+    return Promise.resolve(undefined)
+  }
+
+  /** Lets time pass in steps, and everything happen that follows from each. */
+  async pass(ms: number, stepMs = 1000): Promise<void> {
+    for (let left = ms; left > 0; left -= stepMs) {
+      await settled()
+      this.clock.advance(Math.min(stepMs, left))
+    }
+    await settled()
+  }
+}
+
+/** Everything that follows without the passing of time has happened. */
+export async function settled(): Promise<void> {
+  for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve))
+}
