@@ -1,5 +1,6 @@
 // The first line of a transcript: what it was made with, and what to replay it against.
 
+import { type Field, type Filled, fieldsOf } from './http-line.js'
 import { type JsonNode, type ObjectNode, child, textOf } from './json-tree.js'
 import { refuseUnknown } from './line.js'
 import { PatternError } from './pattern.js'
@@ -20,6 +21,8 @@ export interface Header {
   readonly args: readonly string[] | undefined
   /** The proxy's configuration, as JSON. */
   readonly config: string | undefined
+  /** Header fields of every request, where the transcript is one of HTTP itself. */
+  readonly headers: readonly Field<Filled>[]
   /** Environment variables on top of our own. */
   readonly env: ReadonlyMap<string, string>
 }
@@ -27,7 +30,7 @@ export interface Header {
 const VERSION = '1'
 
 const KEYS: ReadonlySet<string> = new Set(
-  'mcps title recorded transport url command args config env revision at'.split(' '),
+  'mcps title recorded transport url headers command args config env revision at'.split(' '),
 )
 
 /** @throws PatternError when it is not written as it must be */
@@ -45,11 +48,19 @@ export function readHeader(tree: JsonNode, bytes: Buffer): Header {
     recorded: recorded?.kind === 'boolean' && recorded.text === 'true',
     transport: transportOf(tree),
     url: textOf(child(tree, 'url')),
+    headers: fieldsOf(child(tree, 'headers'), filledOf),
     command: commandOf(tree),
     args: texts(tree, 'args'),
     config: config && bytes.toString('utf8', config.start, config.end),
     env: environment(tree),
   }
+}
+
+function filledOf(node: JsonNode): Filled {
+  const text = textOf(node)
+  if (text === undefined) throw new PatternError('a header field is a string')
+  const name = /^\$id:([\w-]+)$/.exec(text)?.[1]
+  return name === undefined ? { text } : { name }
 }
 
 function transportOf(tree: ObjectNode): Carrier | undefined {

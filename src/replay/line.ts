@@ -102,21 +102,21 @@ function isJson(bytes: Buffer): boolean {
   }
 }
 
-function modeOf(tree: ObjectNode): Mode {
+export function modeOf(tree: ObjectNode): Mode {
   const node = child(tree, 'expect')
   const mode = node === undefined ? 'bytes' : textOf(node)
   if (mode === 'bytes' || mode === 'json') return mode
   throw new PatternError('"expect" must be "bytes" or "json"')
 }
 
-function flag(tree: ObjectNode, name: string): boolean {
+export function flag(tree: ObjectNode, name: string): boolean {
   const node = child(tree, name)
   if (node === undefined) return false
   if (node.kind === 'boolean') return node.text === 'true'
   throw new PatternError(`"${name}" must be true or false`)
 }
 
-function integer(tree: ObjectNode, name: string): number | undefined {
+export function integer(tree: ObjectNode, name: string): number | undefined {
   const node = child(tree, name)
   if (node === undefined) return undefined
   if (node.kind === 'number' && Number.isSafeInteger(Number(node.text))) return Number(node.text)

@@ -6,7 +6,9 @@ import { HostError, HttpHost } from './http-host.js'
 import { type LaunchOptions, prepareHttpLaunch, prepareLaunch } from './launch.js'
 import { Processes } from './processes.js'
 import { RemoteServer } from './remote-server.js'
-import { type Outcome, replayTranscript } from './run.js'
+import { replayExchanges } from './http-replay.js'
+import type { Outcome } from './outcome.js'
+import { replayTranscript } from './run.js'
 import type { Server } from './server.js'
 import type { Transcript } from './transcript.js'
 
@@ -73,6 +75,8 @@ export class Replayer {
 
   async #at(url: URL, transcript: Transcript, stderr: () => string): Promise<Outcome> {
     const { headers, runtime, timeoutMs } = this.#options
+    if (transcript.exchanges.length > 0)
+      return replayExchanges(transcript, { url, headers, runtime, timeoutMs, stderr })
     const server = new RemoteServer({ url, headers, runtime, timeoutMs, stderr })
     try {
       return await this.#against(server, transcript)

@@ -4,7 +4,7 @@ import { escapeText } from '../log.js'
 import type { Difference } from './compare.js'
 import { readTree } from './json-tree.js'
 import { describe } from './message.js'
-import { type Event, type Outcome, isFailure } from './run.js'
+import { type Event, type Outcome, type Place, isFailure } from './outcome.js'
 import type { Transcript } from './transcript.js'
 
 /** Bytes shown on each side of a difference. */
@@ -53,10 +53,12 @@ function eventLines(file: string, event: Event): string[] {
     case 'equal':
       return [`  < ${whole(event.bytes)}${event.times > 0 ? `  (${event.times} accepted as time)` : ''}`]
     case 'different':
-      return [`  ${place(file, event.step)}: ${nameOf(event.step.bytes)} differs`, ...differenceLines(event)]
+      return [`  ${place(file, event.step)}: ${titleOf(event.step)} differs`, ...differenceLines(event)]
+    case 'unlike':
+      return unlikeLines(file, event)
     case 'unexpected':
       return [
-        `  ${escapeText(file)}: ${nameOf(event.bytes)} was not expected`,
+        `  ${escapeText(file)}: ${event.title ?? nameOf(event.bytes)} was not expected`,
         `    came      ${whole(event.bytes)}`,
       ]
     case 'failed':
@@ -64,7 +66,7 @@ function eventLines(file: string, event: Event): string[] {
     case 'missing': {
       const expected = `    expected  ${whole(event.step.bytes)}`
       return [
-        `  ${place(file, event.step)}: ${nameOf(event.step.bytes)} did not come: ${escapeText(event.why)}`,
+        `  ${place(file, event.step)}: ${titleOf(event.step)} did not come: ${escapeText(event.why)}`,
         expected,
       ]
     }
@@ -73,6 +75,18 @@ function eventLines(file: string, event: Event): string[] {
       return [`  ${place(file, event.step)}: ${problem}, expected exit ${event.step.code}`]
     }
   }
+}
+
+function unlikeLines(file: string, { step, bytes, problem }: Event & { readonly kind: 'unlike' }): string[] {
+  return [
+    `  ${place(file, step)}: ${titleOf(step)} differs: ${escapeText(problem)}`,
+    `    expected  ${whole(step.bytes)}`,
+    `    came      ${whole(bytes)}`,
+  ]
+}
+
+function titleOf({ title, bytes }: Place): string {
+  return title ?? nameOf(bytes)
 }
 
 function differenceLines(event: Event & { readonly kind: 'different' }): string[] {

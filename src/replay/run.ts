@@ -4,44 +4,14 @@
 // expected before it has come. A difference does not stop the replay, a frame that
 // does not come does: what follows would only repeat that.
 
-import { splice } from '../jsonrpc/splice.js'
-import { toLine } from '../jsonrpc/line.js'
 import type { Runtime } from '../upstream/host.js'
-import type { Difference } from './compare.js'
 import { type Came, Expectations } from './expectations.js'
 import { readTree } from './json-tree.js'
 import { idText } from './message.js'
+import { type Event, type Outcome, isFailure } from './outcome.js'
 import type { Server } from './server.js'
 import type { Exit, Expected, Sent, Transcript } from './transcript.js'
-
-/** What happened, in the order in which it happened. */
-export type Event =
-  | { readonly kind: 'sent'; readonly step: Sent; readonly bytes: Buffer }
-  | { readonly kind: 'equal'; readonly step: Expected; readonly bytes: Buffer; readonly times: number }
-  | {
-      readonly kind: 'different'
-      readonly step: Expected
-      readonly bytes: Buffer
-      readonly difference: Difference
-    }
-  | { readonly kind: 'unexpected'; readonly bytes: Buffer }
-  /** A message of ours did not get through. */
-  | { readonly kind: 'failed'; readonly why: string }
-  /** `step` did not come. */
-  | { readonly kind: 'missing'; readonly step: Expected; readonly why: string }
-  | { readonly kind: 'exit'; readonly step: Exit; readonly problem: string | undefined }
-
-/** How a replay went. */
-export interface Outcome {
-  readonly kind: 'replayed'
-  readonly events: readonly Event[]
-  readonly passed: boolean
-  /** Dates that were accepted although they differ. */
-  readonly times: number
-  /** Messages that were accepted although they came before others. */
-  readonly early: number
-  readonly stderr: string
-}
+import { Values } from './values.js'
 
 export interface ReplayOptions {
   readonly runtime: Runtime
@@ -63,7 +33,7 @@ class Replay {
   readonly #server: Server
   readonly #options: ReplayOptions
   readonly #expectations: Expectations
-  readonly #values = new Map<string, string>()
+  readonly #values = new Values()
   readonly #events: Event[] = []
   #early = 0
 
@@ -141,7 +111,7 @@ class Replay {
 
   #take(bytes: Buffer): void {
     const timesVary = this.#transcript.header.recorded
-    const finding = this.#expectations.take(cameOf(bytes), { values: this.#values, timesVary })
+    const finding = this.#expectations.take(cameOf(bytes), this.#values.known(timesVary))
     switch (finding.kind) {
       case 'unexpected':
         this.#events.push({ kind: 'unexpected', bytes })
@@ -150,18 +120,14 @@ class Replay {
         this.#events.push({ ...finding, bytes })
         return
       case 'expected':
-        for (const [name, value] of finding.bound) this.#values.set(name, value)
+        this.#values.learn(finding.bound)
         if (finding.early) this.#early++
         this.#events.push({ kind: 'equal', step: finding.step, bytes, times: finding.times })
     }
   }
 
   #send(step: Sent): void {
-    const edits = step.fills.flatMap(({ start, end, name }) => {
-      const value = this.#values.get(name)
-      return value === undefined ? [] : [{ start, end, bytes: Buffer.from(value), why: 'chosen' }]
-    })
-    const bytes = edits.length === 0 ? step.bytes : splice(toLine(step.bytes), edits)
+    const bytes = this.#values.frame(step)
     this.#server.send({ bytes, lineEnd: step.lineEnd, whole: step.whole })
     this.#events.push({ kind: 'sent', step, bytes })
   }
@@ -192,8 +158,4 @@ function cameOf(bytes: Buffer): Came {
   } catch {
     return { bytes, tree: undefined }
   }
-}
-
-export function isFailure(event: Event): boolean {
-  return event.kind === 'exit' ? event.problem !== undefined : event.kind !== 'sent' && event.kind !== 'equal'
 }

@@ -8,8 +8,9 @@ import { FrameError } from '../jsonrpc/errors.js'
 import { ChosenValues } from './chosen.js'
 import type { Mode } from './compare.js'
 import { type Carrier, type Header, readHeader } from './header.js'
-import { child, readTree } from './json-tree.js'
-import { type Entry, TranscriptError, readEntry } from './line.js'
+import { type HttpStep, isHttpLine, readHttpStep } from './http-line.js'
+import { type ObjectNode, child, readTree } from './json-tree.js'
+import { type Entry, TranscriptError, integer, readEntry } from './line.js'
 import { type Fill, type Pattern, PatternError, exactPattern, readFills, readPattern } from './pattern.js'
 
 export interface Sent {
@@ -50,7 +51,10 @@ export interface Transcript {
   /** The file, and which transcript of it when there are several. */
   readonly name: string
   readonly header: Header
+  /** Messages, whatever carries them. */
   readonly steps: readonly Step[]
+  /** Or what crosses HTTP itself. */
+  readonly exchanges: readonly HttpStep[]
   /** What it has to be carried by; undefined where nothing in it depends on that. */
   readonly needs: Carrier | undefined
   /** Why it needs that, in words. */
@@ -118,6 +122,7 @@ function addLine(parts: Part[], bytes: Buffer, line: number): void {
   }
   const part = parts.at(-1)
   if (part === undefined) throw new PatternError('the first line must be a header: {"mcps":1}')
+  if (tree.kind === 'object' && isHttpLine(tree)) return part.addHttp(tree, bytes, line)
   const entry = readEntry(tree, bytes, line)
   if (entry !== undefined) part.add(entry)
 }
@@ -132,26 +137,40 @@ class Part {
   }
 
   add(entry: Entry): void {
-    let client = this.#connections.get(entry.connection)
-    if (client === undefined) {
-      client = new Client(this.#header.recorded)
-      this.#connections.set(entry.connection, client)
-    }
-    client.add(entry)
+    this.#client(entry.connection).add(entry)
+  }
+
+  addHttp(tree: ObjectNode, bytes: Buffer, line: number): void {
+    this.#client(integer(tree, 'conn') ?? 1).addHttp(tree, bytes, line)
+  }
+
+  #client(connection: number): Client {
+    const known = this.#connections.get(connection)
+    if (known !== undefined) return known
+    const client = new Client(this.#header.recorded)
+    this.#connections.set(connection, client)
+    return client
   }
 
   transcripts(): Omit<Transcript, 'file' | 'name'>[] {
     const header = this.#header
-    return [...this.#connections.values()].map(({ steps, schema }) => ({
+    return [...this.#connections.values()].map(({ steps, exchanges, schema }) => ({
       header,
       steps,
+      exchanges,
       schema,
-      ...needOf(header, steps),
+      ...needOf(header, steps, exchanges),
     }))
   }
 }
 
-function needOf({ transport }: Header, steps: readonly Step[]): Pick<Transcript, 'needs' | 'why'> {
+function needOf(
+  { transport }: Header,
+  steps: readonly Step[],
+  exchanges: readonly HttpStep[],
+): Pick<Transcript, 'needs' | 'why'> {
+  const [exchange] = exchanges
+  if (exchange !== undefined) return { needs: 'http', why: `line ${exchange.line} is one of HTTP` }
   if (transport !== undefined) return { needs: transport, why: 'its header says so' }
   const exit = steps.find(({ kind }) => kind === 'exit')
   if (exit === undefined) return { needs: undefined, why: '' }
@@ -161,6 +180,7 @@ function needOf({ transport }: Header, steps: readonly Step[]): Pick<Transcript,
 /** One client of a transcript, and the names that its values have so far. */
 class Client {
   readonly steps: Step[] = []
+  readonly exchanges: HttpStep[] = []
   schema: string | undefined
   readonly #recorded: boolean
   readonly #names = new Set<string>()
@@ -172,6 +192,17 @@ class Client {
   add(entry: Entry): void {
     if (entry.kind !== 'exit') this.schema ??= entry.schema
     this.steps.push(this.#step(entry))
+    this.#refuseMixed()
+  }
+
+  addHttp(tree: ObjectNode, bytes: Buffer, line: number): void {
+    this.exchanges.push(readHttpStep(tree, bytes, line, this.#names))
+    this.#refuseMixed()
+  }
+
+  #refuseMixed(): void {
+    if (this.steps.length > 0 && this.exchanges.length > 0)
+      throw new PatternError('lines of messages and lines of HTTP cannot be mixed')
   }
 
   #step(entry: Entry): Step {

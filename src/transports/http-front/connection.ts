@@ -41,6 +41,7 @@ export class StreamableConnection implements Connection {
   readonly #exchanges = new Map<RequestId, Exchange>()
   /** The key of the `initialize` that is being answered. */
   #opening: RequestId | undefined
+  #opened = false
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts
@@ -155,7 +156,9 @@ export class StreamableConnection implements Connection {
     this.#exchanges.delete(key)
     if (key === this.#opening) {
       this.#opening = undefined
-      if (isError) this.#parts.refused()
+      // A second `initialize` is refused to a session that goes on.
+      if (isError && !this.#opened) this.#parts.refused()
+      this.#opened ||= !isError
     }
     exchange.answer(key, message)
   }

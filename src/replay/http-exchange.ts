@@ -1,0 +1,129 @@
+// One HTTP request as a transcript has it, and everything that comes back on it.
+
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  Agent as PlainAgent,
+  request as plainRequest,
+} from 'node:http'
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
+import type { Runtime } from '../upstream/host.js'
+import { EventReader, type StreamEvent } from './event-reader.js'
+import { type Mail, Mailbox } from './mailbox.js'
+
+/** Longer bodies are not kept; none of a transcript comes near. */
+const BODY_BYTES_MAX = 256 * 1024 * 1024
+
+/** What comes on a response, one after the other. */
+export type Part =
+  | {
+      readonly kind: 'response'
+      readonly status: number
+      /** By the name in small letters. */
+      readonly headers: ReadonlyMap<string, string>
+      /** Undefined for a stream of events, which follow. */
+      readonly body: Buffer | undefined
+    }
+  | ({ readonly kind: 'event' } & StreamEvent)
+  | { readonly kind: 'end' }
+  | { readonly kind: 'broken'; readonly why: string }
+
+export interface Asked {
+  readonly method: string
+  readonly url: URL
+  /** Names and values in turn, and nothing besides. */
+  readonly headers: readonly string[]
+  readonly body: Buffer | undefined
+}
+
+export class HttpExchange {
+  readonly method: string
+  readonly #parts: Mailbox<Part>
+  readonly #request: ClientRequest
+  #over = false
+
+  /** Sends the request. */
+  constructor({ method, url, headers, body }: Asked, runtime: Runtime) {
+    this.method = method
+    this.#parts = new Mailbox(runtime)
+    const isTls = url.protocol === 'https:'
+    const agent = isTls ? new TlsAgent({ keepAlive: true }) : new PlainAgent({ keepAlive: true })
+    const options = { method, agent, path: url.pathname + url.search, headers: [...headers] }
+    this.#request = (isTls ? tlsRequest : plainRequest)({ ...addressOf(url), ...options })
+    this.#request.on('response', (response) => this.#responded(response))
+    this.#request.on('error', (error) => this.#broken(error.message))
+    this.#request.on('close', () => agent.destroy())
+    this.#request.end(body)
+  }
+
+  next(deadline: number): Promise<Mail<Part>> {
+    return this.#parts.next(deadline)
+  }
+
+  /** Drops the connection; nothing comes any more. */
+  cut(): void {
+    this.#over = true
+    this.#request.destroy()
+    this.#parts.end()
+  }
+
+  #responded(response: IncomingMessage): void {
+    response.on('error', (error) => this.#broken(error.message))
+    response.on('close', () => this.#broken('the connection was cut'))
+    const isStream = /^text\/event-stream\b/i.test(response.headers['content-type'] ?? '')
+    if (isStream) this.#readEvents(response)
+    else this.#readBody(response)
+  }
+
+  #readEvents(response: IncomingMessage): void {
+    this.#put(headOf(response, undefined))
+    const reader = new EventReader((event) => this.#put({ kind: 'event', ...event }))
+    response.on('data', (chunk: Buffer) => reader.push(chunk))
+    response.on('end', () => this.#end())
+  }
+
+  #readBody(response: IncomingMessage): void {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > BODY_BYTES_MAX) this.#broken(`a body of more than ${BODY_BYTES_MAX} bytes`)
+      else chunks.push(chunk)
+    })
+    response.on('end', () => {
+      this.#put(headOf(response, Buffer.concat(chunks)))
+      this.#end()
+    })
+  }
+
+  #put(part: Part): void {
+    if (!this.#over) this.#parts.put(part)
+  }
+
+  #end(): void {
+    this.#put({ kind: 'end' })
+    this.#over = true
+    this.#parts.end()
+  }
+
+  #broken(why: string): void {
+    this.#put({ kind: 'broken', why })
+    this.cut()
+  }
+}
+
+function addressOf({ hostname, port, protocol }: URL): { readonly host: string; readonly port: number } {
+  // Brackets belong to the URL, not to the address.
+  const host = hostname.replace(/^\[|\]$/g, '')
+  return { host, port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) }
+}
+
+function headOf({ statusCode = 0, rawHeaders }: IncomingMessage, body: Buffer | undefined): Part {
+  const headers = new Map<string, string>()
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(at, at + 2)
+    const before = headers.get(name.toLowerCase())
+    headers.set(name.toLowerCase(), before === undefined ? value : `${before}, ${value}`)
+  }
+  return { kind: 'response', status: statusCode, headers, body }
+}

@@ -1,0 +1,234 @@
+// Lines of a transcript that say what crosses HTTP itself: requests, responses, events.
+
+import type { Mode } from './compare.js'
+import { type JsonNode, type ObjectNode, child, textOf } from './json-tree.js'
+import { flag, modeOf, refuseUnknown } from './line.js'
+import { type Fill, type Pattern, PatternError, readFills, readPattern } from './pattern.js'
+
+/** A text that we send, or the name of the value that it has by then. */
+export type Filled = { readonly text: string } | { readonly name: string }
+
+/** What is said of one header field; a null says that there is none. */
+export interface Field<T> {
+  readonly name: string
+  readonly values: readonly T[] | null
+}
+
+/** A body, or the data of an event, as it is expected. */
+export type Payload =
+  | { readonly kind: 'frame'; readonly bytes: Buffer; readonly pattern: Pattern; readonly mode: Mode }
+  /** As a JSON string, so that placeholders mean the same. */
+  | { readonly kind: 'text'; readonly bytes: Buffer; readonly pattern: Pattern }
+  | { readonly kind: 'bytes'; readonly bytes: Buffer }
+  | { readonly kind: 'any'; readonly bytes: Buffer }
+
+interface Line {
+  /** Counted from 1. */
+  readonly line: number
+  /** Which request it belongs to; the empty text unless it has a name. */
+  readonly on: string
+}
+
+export interface RequestStep extends Line {
+  readonly kind: 'request'
+  readonly method: string
+  readonly target: Filled
+  readonly fields: readonly Field<Filled>[]
+  readonly body: { readonly bytes: Buffer; readonly fills: readonly Fill[] } | undefined
+}
+
+export interface ResponseStep extends Line {
+  readonly kind: 'response'
+  readonly status: number
+  readonly fields: readonly Field<Pattern>[]
+  /** Undefined where there is none, or where events follow. */
+  readonly payload: Payload | undefined
+}
+
+export interface EventStep extends Line {
+  readonly kind: 'event'
+  readonly type: string
+  /** Undefined leaves it free; null says that there is none. */
+  readonly id: Pattern | null | undefined
+  readonly retry: Pattern | null | undefined
+  readonly payload: Payload
+  readonly optional: boolean
+}
+
+/** The response ends here by itself. */
+export interface EndStep extends Line {
+  readonly kind: 'end'
+}
+
+/** We drop the connection. */
+export interface CutStep extends Line {
+  readonly kind: 'cut'
+}
+
+/** What is expected on a request. */
+export type ExpectedStep = ResponseStep | EventStep | EndStep
+
+export type HttpStep = RequestStep | CutStep | ExpectedStep
+
+const marks = ['request', 'status', 'event', 'end', 'cut'] as const
+
+const KEYS: ReadonlySet<string> = new Set(
+  't hop conn dir request on headers status event id retry end cut frame text junk64 body expect optional comment'.split(
+    ' ',
+  ),
+)
+
+/** Whether a line is one of these. */
+export function isHttpLine(tree: ObjectNode): boolean {
+  return marks.some((name) => child(tree, name) !== undefined)
+}
+
+/**
+ * Reads such a line; `names` are those that have values, and gets those that get one here.
+ *
+ * @throws PatternError when it is not written as it must be
+ */
+export function readHttpStep(tree: ObjectNode, bytes: Buffer, line: number, names: Set<string>): HttpStep {
+  refuseUnknown(tree, KEYS)
+  const given = marks.filter((name) => child(tree, name) !== undefined)
+  const [mark] = given
+  if (mark === undefined || given.length > 1) throw new PatternError(`a line is one of ${marks.join(', ')}`)
+  const wanted = mark === 'request' || mark === 'cut' ? 'in' : 'out'
+  if (textOf(child(tree, 'dir')) !== wanted) throw new PatternError(`"dir" of a ${mark} must be "${wanted}"`)
+  const reader = new HttpLineReader(tree, bytes, names)
+  const at = { line, on: textOf(child(tree, 'on')) ?? '' }
+  switch (mark) {
+    case 'request':
+      return { ...at, ...reader.request() }
+    case 'status':
+      return { ...at, ...reader.response() }
+    case 'event':
+      return { ...at, ...reader.event() }
+    case 'end':
+      return { ...at, kind: 'end' }
+    case 'cut':
+      return { ...at, kind: 'cut' }
+  }
+}
+
+/** Reads one line; lives for one call. */
+class HttpLineReader {
+  readonly #tree: ObjectNode
+  readonly #bytes: Buffer
+  readonly #names: Set<string>
+
+  constructor(tree: ObjectNode, bytes: Buffer, names: Set<string>) {
+    this.#tree = tree
+    this.#bytes = bytes
+    this.#names = names
+  }
+
+  request(): Omit<RequestStep, keyof Line> {
+    const [, method, target] = /^([A-Z]+) (\S+)$/.exec(textOf(this.#child('request')) ?? '') ?? []
+    if (method === undefined || target === undefined)
+      throw new PatternError('"request" must be like "POST /mcp"')
+    const { body, fields } = { body: this.#sent(), fields: this.#fields((node) => this.#filled(node)) }
+    return { kind: 'request', method, target: this.#named(target), fields, body }
+  }
+
+  response(): Omit<ResponseStep, keyof Line> {
+    const status = Number(textOfNumber(this.#child('status')))
+    if (!Number.isInteger(status)) throw new PatternError('"status" must be a number')
+    return {
+      kind: 'response',
+      status,
+      fields: this.#fields((node) => this.#pattern(node)),
+      payload: this.#payload(),
+    }
+  }
+
+  event(): Omit<EventStep, keyof Line> {
+    const type = textOf(this.#child('event'))
+    const [id, retry, payload] = [this.#free('id'), this.#free('retry'), this.#payload()]
+    if (type === undefined || payload === undefined)
+      throw new PatternError('"event" must be a text, and needs a "frame", a "text" or "body":"any"')
+    return { kind: 'event', type, id, retry, payload, optional: flag(this.#tree, 'optional') }
+  }
+
+  #child(name: string): JsonNode | undefined {
+    return child(this.#tree, name)
+  }
+
+  #sent(): RequestStep['body'] {
+    const frame = this.#child('frame')
+    if (frame !== undefined) {
+      // Spans of the fills count from the start of the frame.
+      const bytes = this.#bytes.subarray(frame.start, frame.end)
+      const fills = readFills(frame, this.#names)
+      const moved = fills.map(({ start, end, name }) => ({
+        start: start - frame.start,
+        end: end - frame.start,
+        name,
+      }))
+      return { bytes, fills: moved }
+    }
+    const text = textOf(this.#child('text'))
+    const junk = textOf(this.#child('junk64'))
+    if (text !== undefined) return { bytes: Buffer.from(text), fills: [] }
+    return junk === undefined ? undefined : { bytes: Buffer.from(junk, 'base64'), fills: [] }
+  }
+
+  #payload(): Payload | undefined {
+    const [frame, text] = [this.#child('frame'), this.#child('text')]
+    if (frame !== undefined) {
+      const bytes = this.#bytes.subarray(frame.start, frame.end)
+      return { kind: 'frame', bytes, pattern: readPattern(bytes, this.#names), mode: modeOf(this.#tree) }
+    }
+    if (text !== undefined)
+      return { kind: 'text', bytes: Buffer.from(textOf(text) ?? ''), pattern: this.#pattern(text) }
+    const junk = textOf(this.#child('junk64'))
+    if (junk !== undefined) return { kind: 'bytes', bytes: Buffer.from(junk, 'base64') }
+    const any = this.#child('body')
+    if (any === undefined) return undefined
+    if (textOf(any) !== 'any') throw new PatternError('"body" can only be "any"; write a "frame" or a "text"')
+    return { kind: 'any', bytes: Buffer.from('(any body)') }
+  }
+
+  #fields<T>(read: (node: JsonNode) => T): Field<T>[] {
+    return fieldsOf(this.#child('headers'), read)
+  }
+
+  #free(name: string): Pattern | null | undefined {
+    const node = this.#child(name)
+    if (node === undefined) return undefined
+    return node.kind === 'null' ? null : this.#pattern(node)
+  }
+
+  #pattern(node: JsonNode): Pattern {
+    if (node.kind !== 'string')
+      throw new PatternError('a header field, an id, a retry and a text are strings')
+    return readPattern(this.#bytes.subarray(node.start, node.end), this.#names)
+  }
+
+  #filled(node: JsonNode): Filled {
+    const text = textOf(node)
+    if (text === undefined) throw new PatternError('a header field is a string')
+    return this.#named(text)
+  }
+
+  #named(text: string): Filled {
+    const name = /^\$id:([\w-]+)$/.exec(text)?.[1]
+    if (name === undefined) return { text }
+    if (this.#names.has(name)) return { name }
+    throw new PatternError(`"$id:${name}" is sent, but nothing before it gives it a value`)
+  }
+}
+
+/** What an object says of header fields. */
+export function fieldsOf<T>(node: JsonNode | undefined, read: (node: JsonNode) => T): Field<T>[] {
+  if (node === undefined) return []
+  if (node.kind !== 'object') throw new PatternError('"headers" must be an object')
+  return node.members.map(({ name, value }) => ({
+    name,
+    values: value.kind === 'null' ? null : (value.kind === 'array' ? value.items : [value]).map(read),
+  }))
+}
+
+function textOfNumber(node: JsonNode | undefined): string | undefined {
+  return node?.kind === 'number' ? node.text : undefined
+}

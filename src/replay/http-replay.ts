@@ -1,0 +1,207 @@
+// One transcript of HTTP itself against one server.
+//
+// Lines are gone through in their order: a request is sent, a response or an event is
+// waited for on the request it belongs to. What comes on other requests meanwhile waits.
+// A difference does not stop the replay; what does not come, does.
+
+import type { Runtime } from '../upstream/host.js'
+import { type HttpCheck, check, partBytes, stepBytes, stepTitle } from './http-check.js'
+import { HttpExchange, type Part } from './http-exchange.js'
+import { requestFields } from './http-fields.js'
+import type { EventStep, ExpectedStep, HttpStep, RequestStep, ResponseStep } from './http-line.js'
+import { type Event, type Outcome, type Place, isFailure } from './outcome.js'
+import type { Transcript } from './transcript.js'
+import { Values } from './values.js'
+
+export interface HttpReplayOptions {
+  /** What the requests go to. */
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly runtime: Runtime
+  /** How long one part may take to come. */
+  readonly timeoutMs: number
+  /** Of the process behind the address, where it is ours. */
+  stderr(): string
+}
+
+/** How long a response that nothing more is expected of may still say something. */
+const END_WAIT_MS = 5000
+
+export async function replayExchanges(transcript: Transcript, options: HttpReplayOptions): Promise<Outcome> {
+  return new HttpReplay(transcript, options).run()
+}
+
+/** Replays one transcript; lives for one run. */
+class HttpReplay {
+  readonly #transcript: Transcript
+  readonly #options: HttpReplayOptions
+  readonly #exchanges = new Map<string, HttpExchange>()
+  /** Every one of them, also those whose name another one has now. */
+  readonly #all = new Set<HttpExchange>()
+  readonly #optional = new Map<HttpExchange, EventStep[]>()
+  readonly #values = new Values()
+  readonly #events: Event[] = []
+
+  constructor(transcript: Transcript, options: HttpReplayOptions) {
+    this.#transcript = transcript
+    this.#options = options
+  }
+
+  async run(): Promise<Outcome> {
+    try {
+      if (await this.#talk()) await this.#listen()
+    } finally {
+      for (const exchange of this.#all) exchange.cut()
+    }
+    const events = this.#events
+    const passed = !events.some(isFailure)
+    return { kind: 'replayed', events, passed, times: 0, early: 0, stderr: this.#options.stderr() }
+  }
+
+  /** False when something did not come. */
+  async #talk(): Promise<boolean> {
+    for (const step of this.#transcript.exchanges) if (!(await this.#go(step))) return false
+    return true
+  }
+
+  async #go(step: HttpStep): Promise<boolean> {
+    if (step.kind === 'request') return this.#ask(step)
+    const exchange = this.#exchanges.get(step.on)
+    if (exchange === undefined) {
+      this.#events.push({ kind: 'failed', why: `line ${step.line} belongs to no request` })
+      return false
+    }
+    if (step.kind === 'cut') return this.#cut(exchange)
+    if (step.kind === 'event' && step.optional) {
+      this.#optional.set(exchange, [...(this.#optional.get(exchange) ?? []), step])
+      return true
+    }
+    return this.#expect(step, exchange)
+  }
+
+  /** What was on its way is of no interest any more. */
+  #cut(exchange: HttpExchange): true {
+    exchange.cut()
+    this.#all.delete(exchange)
+    return true
+  }
+
+  #ask({ method, target, fields, body, line, on }: RequestStep): true {
+    const { url, headers, runtime } = this.#options
+    const to = this.#values.text(target) ?? ''
+    const sent = body && this.#values.frame(body)
+    const common = this.#transcript.header.headers
+    const options = { url, common, given: headers, fields, body: sent }
+    const written = requestFields(options, (field) => this.#values.text(field))
+    const exchange = new HttpExchange({ method, url: this.#urlOf(to), headers: written, body: sent }, runtime)
+    this.#exchanges.set(on, exchange)
+    this.#all.add(exchange)
+    const bytes = Buffer.concat([Buffer.from(`${method} ${to} `), sent ?? Buffer.alloc(0)])
+    this.#events.push({ kind: 'sent', step: { line, bytes }, bytes })
+    return true
+  }
+
+  /** The path of the transcript's own server stands for that of the one we were given. */
+  #urlOf(target: string): URL {
+    const { url } = this.#options
+    const own = new URL((this.#transcript.header.url ?? '/mcp').replace('$port', '1'), 'http://127.0.0.1')
+    if (target === own.pathname) return url
+    const to = new URL(target, url)
+    return new URL(to.pathname + to.search, url)
+  }
+
+  async #expect(step: ExpectedStep, exchange: HttpExchange): Promise<boolean> {
+    const { runtime, timeoutMs } = this.#options
+    const title = stepTitle(step, exchange.method)
+    const place = { line: step.line, bytes: stepBytes(step), title }
+    const part = await this.#next(step, exchange, runtime.now() + timeoutMs)
+    if (typeof part !== 'string' && part.kind === step.kind) {
+      this.#judge(check(step, part, this.#values.known(false)), place, part)
+      return true
+    }
+    const why = typeof part === 'string' ? part : `instead came: ${partBytes(part).toString()}`
+    this.#events.push({ kind: 'missing', step: place, why })
+    return false
+  }
+
+  /** The next part that has to be there; a text says why there is none. */
+  async #next(step: ExpectedStep, exchange: HttpExchange, deadline: number): Promise<Part | string> {
+    for (;;) {
+      const part = await this.#take(exchange, deadline)
+      if (typeof part === 'string') return part
+      if (part.kind === 'response' && step.kind === 'response' && mayBeEvent(step, part))
+        return this.#asBody(part, exchange, deadline)
+      if (!this.#isOptional(part, exchange)) return part
+    }
+  }
+
+  /** The first message of the stream in place of a body. */
+  async #asBody(
+    head: Extract<Part, { kind: 'response' }>,
+    exchange: HttpExchange,
+    deadline: number,
+  ): Promise<Part | string> {
+    for (;;) {
+      const part = await this.#take(exchange, deadline)
+      if (typeof part === 'string' || part.kind !== 'event') return part
+      // An event without data gives nothing but an id.
+      if (part.data.length > 0) return { ...head, body: part.data }
+    }
+  }
+
+  async #take(exchange: HttpExchange, deadline: number): Promise<Part | string> {
+    const mail = await exchange.next(deadline)
+    if (mail.kind === 'too-late') return `nothing came within ${this.#options.timeoutMs} ms`
+    if (mail.kind === 'ended') return 'the response is over'
+    return mail.item.kind === 'broken' ? mail.item.why : mail.item
+  }
+
+  #judge(found: HttpCheck, step: Place, part: Part): void {
+    switch (found.kind) {
+      case 'equal':
+        this.#values.learn(found.bound)
+        this.#events.push({ kind: 'equal', step, bytes: partBytes(part), times: 0 })
+        return
+      case 'unlike':
+        this.#events.push({ kind: 'unlike', step, bytes: partBytes(part), problem: found.problem })
+        return
+      case 'different': {
+        const { difference, expected, came } = found
+        this.#events.push({ kind: 'different', step: { ...step, bytes: expected }, bytes: came, difference })
+      }
+    }
+  }
+
+  /** Whether a part is one that need not have come. */
+  #isOptional(part: Part, exchange: HttpExchange): boolean {
+    if (part.kind !== 'event') return false
+    const steps = this.#optional.get(exchange) ?? []
+    const at = steps.findIndex((step) => check(step, part, this.#values.known(false)).kind === 'equal')
+    if (at >= 0) this.#optional.set(exchange, steps.toSpliced(at, 1))
+    return at >= 0
+  }
+
+  /** What comes after the last line is not expected; a stream of the server's own may go on. */
+  async #listen(): Promise<void> {
+    const { runtime, timeoutMs } = this.#options
+    const now = runtime.now()
+    for (const exchange of this.#all) {
+      const deadline = exchange.method === 'GET' ? now : now + Math.min(timeoutMs, END_WAIT_MS)
+      let part = await this.#take(exchange, deadline)
+      for (; typeof part !== 'string'; part = await this.#take(exchange, deadline)) {
+        if (part.kind === 'end' || this.#isOptional(part, exchange)) continue
+        const title = `what came on ${exchange.method}`
+        this.#events.push({ kind: 'unexpected', bytes: partBytes(part), title })
+      }
+    }
+  }
+}
+
+/** A server may give its answer as an event where the transcript does not say how it comes. */
+function mayBeEvent(
+  { payload, fields }: ResponseStep,
+  { body }: Extract<Part, { kind: 'response' }>,
+): boolean {
+  const isNamed = fields.some(({ name }) => name.toLowerCase() === 'content-type')
+  return body === undefined && payload !== undefined && !isNamed
+}

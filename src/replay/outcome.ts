@@ -1,0 +1,52 @@
+// What happened in a replay.
+
+import type { Difference } from './compare.js'
+
+/** A line of a transcript. */
+export interface Place {
+  /** Counted from 1. */
+  readonly line: number
+  /** What it has in it. */
+  readonly bytes: Buffer
+  /** What that is; undefined where the bytes are a message that says so itself. */
+  readonly title?: string
+}
+
+/** What happened, in the order in which it happened. */
+export type Event =
+  | { readonly kind: 'sent'; readonly step: Place; readonly bytes: Buffer }
+  | { readonly kind: 'equal'; readonly step: Place; readonly bytes: Buffer; readonly times: number }
+  | {
+      readonly kind: 'different'
+      readonly step: Place
+      readonly bytes: Buffer
+      readonly difference: Difference
+    }
+  /** Different in something that is no frame. */
+  | { readonly kind: 'unlike'; readonly step: Place; readonly bytes: Buffer; readonly problem: string }
+  | { readonly kind: 'unexpected'; readonly bytes: Buffer; readonly title?: string }
+  /** A message of ours did not get through. */
+  | { readonly kind: 'failed'; readonly why: string }
+  /** `step` did not come. */
+  | { readonly kind: 'missing'; readonly step: Place; readonly why: string }
+  | {
+      readonly kind: 'exit'
+      readonly step: { readonly line: number; readonly code: number }
+      readonly problem: string | undefined
+    }
+
+/** How a replay went. */
+export interface Outcome {
+  readonly kind: 'replayed'
+  readonly events: readonly Event[]
+  readonly passed: boolean
+  /** Dates that were accepted although they differ. */
+  readonly times: number
+  /** Messages that were accepted although they came before others. */
+  readonly early: number
+  readonly stderr: string
+}
+
+export function isFailure(event: Event): boolean {
+  return event.kind === 'exit' ? event.problem !== undefined : event.kind !== 'sent' && event.kind !== 'equal'
+}
