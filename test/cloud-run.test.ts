@@ -2,19 +2,31 @@
 
 import { strict as assert } from 'node:assert'
 import { createSign, createVerify, generateKeyPairSync, randomUUID } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import type { ServerResponse } from 'node:http'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { type ServerResponse, createServer } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import { type Socket, connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { findGoogleCredentials, noCredentials } from '../src/upstream/google-id-token.js'
 import { IdTokenCredentials } from '../src/upstream/id-token-credentials.js'
 import { at, parsed, textAt } from './integration/support/json.js'
 import { cli } from './integration/support/programs.js'
+import { Authority, certificate } from './transports/support/certificates.js'
 import { type Spawned, scratch, spawnProgram, spawnProxy } from './integration/support/spawned.js'
-import { type Scope, type Seen, answerOf, events, json, scripted } from './transports/support/scripted.js'
+import {
+  type Handler,
+  type Scope,
+  type Seen,
+  answerOf,
+  events,
+  json,
+  scripted,
+} from './transports/support/scripted.js'
 
 const ACCOUNT = 'invoker@project.iam.gserviceaccount.com'
 const CLIENT_ID = 'client-id.apps.googleusercontent.com'
+const IAM_CREDENTIALS = 'https://iamcredentials.googleapis.com'
 const REFRESH = 'CANARY-refresh-token-1234567890'
 const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
 const INIT =
@@ -61,7 +73,7 @@ class Google {
   url = ''
 
   async start(scope: Scope): Promise<this> {
-    const { url } = await scripted(scope, (seen, response) => this.#handle(seen, response), { raw: true })
+    const { url } = await scripted(scope, (seen, response) => this.handle(seen, response), { raw: true })
     this.url = url.origin
     return this
   }
@@ -80,7 +92,7 @@ class Google {
     return token
   }
 
-  #handle(seen: Seen, response: ServerResponse): void {
+  handle(seen: Pick<Seen, 'url' | 'headers' | 'body'>, response: ServerResponse): void {
     const url = new URL(seen.url, this.url)
     if (url.pathname === '/token') return this.#token(new URLSearchParams(seen.body), response)
     if (url.pathname === '/sts') return this.#exchange(new URLSearchParams(seen.body), response)
@@ -134,7 +146,7 @@ class Google {
     )
   }
 
-  #impersonate(seen: Seen, url: URL, response: ServerResponse): void {
+  #impersonate(seen: Pick<Seen, 'headers' | 'body'>, url: URL, response: ServerResponse): void {
     const known = ['Bearer federated', 'Bearer user-access', 'Bearer sa-access']
     if (!known.includes(seen.headers.authorization ?? ''))
       return json(response, '{"error":{"code":403,"message":"denied"}}', 403)
@@ -142,7 +154,7 @@ class Google {
     json(response, JSON.stringify({ token: this.idToken(textAt(parsed(seen.body), 'audience'), email) }))
   }
 
-  #metadata(seen: Seen, url: URL, response: ServerResponse): void {
+  #metadata(seen: Pick<Seen, 'headers'>, url: URL, response: ServerResponse): void {
     if (seen.headers['metadata-flavor'] !== 'Google') return void response.writeHead(403).end()
     response.setHeader('Metadata-Flavor', 'Google')
     const audience = url.searchParams.get('audience')
@@ -152,12 +164,14 @@ class Google {
 
 /** Lets in whoever brings a good token, as the front of Cloud Run does. */
 async function cloudRun(scope: Scope, google: Google, audiences: readonly string[] = []) {
-  const state: { audience: string; refuseNext: number; page: string | undefined } = {
-    audience: '',
-    refuseNext: 0,
-    page: undefined,
-  }
-  const service = await scripted(scope, (seen, response) => {
+  const state: {
+    audience: string
+    refuseNext: number
+    page: string | undefined
+    /** Takes calls over. */
+    call: Handler | undefined
+  } = { audience: '', refuseNext: 0, page: undefined, call: undefined }
+  const service = await scripted(scope, (seen, response, request) => {
     const header = seen.headers['x-serverless-authorization'] ?? seen.headers.authorization ?? ''
     const claims = verified(String(header).replace(/^Bearer /, ''), google.keys)
     const isInTime = Number(at(claims, 'exp')) * 1000 > Date.now()
@@ -175,6 +189,7 @@ async function cloudRun(scope: Scope, google: Google, audiences: readonly string
     if (seen.rpc === 'initialize') return json(response, answerOf(seen.id, INIT))
     if (seen.method === 'GET') return void response.writeHead(405).end()
     if (seen.id === undefined) return void response.writeHead(202).end()
+    if (seen.rpc === 'tools/call' && state.call !== undefined) return state.call(seen, response, request)
     events(response, `data: ${answerOf(seen.id, seen.rpc === 'tools/list' ? TOOLS : '{"content":[]}')}\n\n`)
     response.end()
   })
@@ -204,6 +219,12 @@ function credentials(scope: Scope, google: Google, kind: string): Record<string,
       token_uri: `${google.url}/token`,
     },
     authorized_user: user,
+    impersonated_service_account: {
+      type: 'impersonated_service_account',
+      service_account_impersonation_url: impersonation.replace(google.url, IAM_CREDENTIALS),
+      source_credentials: user,
+      delegates: [],
+    },
     external_account: {
       type: 'external_account',
       audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q',
@@ -284,6 +305,42 @@ function assertSecret({ stderr, client }: Spawned, google: Google): void {
   assert.equal(all.includes('CANARY'), false)
 }
 
+/** Google at its own names, over TLS, for a program that is told of this proxy and of who signed the certificate. */
+async function googleOverTls(scope: Scope, google: Google): Promise<Record<string, string>> {
+  const authority = new Authority('An authority of these tests')
+  const names = ['oauth2.googleapis.com', 'iamcredentials.googleapis.com']
+  const secure = createSecureServer(certificate({ names, by: authority }), (request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (chunk: Buffer) => parts.push(chunk))
+    request.on('end', () => {
+      const { url = '', headers } = request
+      google.handle({ url, headers, body: Buffer.concat(parts).toString() }, response)
+    })
+  })
+  const tunnel = createServer().on('connect', (_request, near: Socket) => {
+    const far = connect(Number(at(secure.address(), 'port')), '127.0.0.1')
+    for (const socket of [near, far]) socket.on('error', () => undefined)
+    near.write('HTTP/1.1 200 Connected\r\n\r\n')
+    near.pipe(far).pipe(near)
+  })
+  for (const server of [secure, tunnel])
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve)
+    })
+  scope.after(() => {
+    for (const server of [secure, tunnel]) {
+      server.close()
+      server.closeAllConnections()
+    }
+  })
+  const file = join(scratch(scope), 'authority.pem')
+  writeFileSync(file, authority.cert)
+  return {
+    HTTPS_PROXY: `http://127.0.0.1:${String(at(tunnel.address(), 'port'))}`,
+    NODE_EXTRA_CA_CERTS: file,
+  }
+}
+
 describe('ID tokens', () => {
   for (const kind of ['service_account', 'authorized_user', 'external_account']) {
     test(kind, async (t) => {
@@ -329,6 +386,35 @@ describe('ID tokens', () => {
       (await findGoogleCredentials({ audience: 'x', impersonate: undefined }, { fetch: rerouted(google) }))(),
     )
     assert.equal(at(verified(token, google.keys), 'aud'), CLIENT_ID)
+  })
+
+  test('the folder that CLOUDSDK_CONFIG names', async (t) => {
+    const google = await new Google().start(t)
+    const { GOOGLE_APPLICATION_CREDENTIALS: file = '' } = credentials(t, google, 'service_account')
+    const folder = dirname(file)
+    renameSync(file, join(folder, 'application_default_credentials.json'))
+    const token = await withEnv({ ...nowhere, CLOUDSDK_CONFIG: folder }, async () =>
+      (
+        await findGoogleCredentials(
+          { audience: 'https://svc', impersonate: undefined },
+          { fetch: rerouted(google) },
+        )
+      )(),
+    )
+    assert.equal(at(verified(token, google.keys), 'aud'), 'https://svc')
+  })
+
+  test('the metadata server', async (t) => {
+    const google = await new Google().start(t)
+    const env = {
+      HOME: '/nonexistent',
+      GCE_METADATA_HOST: new URL(google.url).host,
+      METADATA_SERVER_DETECTION: 'assume-present',
+    }
+    const token = await withEnv(env, async () =>
+      (await findGoogleCredentials({ audience: 'https://svc', impersonate: undefined }))(),
+    )
+    assert.equal(at(verified(token, google.keys), 'aud'), 'https://svc')
   })
 
   test('none, revoked, and in a file that is not there', async (t) => {
@@ -465,6 +551,59 @@ describe('mcps-proxy --url', () => {
     assertSecret(spawned, google)
   })
 
+  const pages: [string, string, RegExp][] = [
+    ['500', 'http-status', /HTTP 500: Error: Forbidden$/],
+    ['502', 'http-status', /HTTP 502: Error: Forbidden$/],
+    ['503', 'http-status', /HTTP 503: Error: Forbidden$/],
+    ['504', 'http-status', /HTTP 504: Error: Forbidden$/],
+  ]
+  test('5xx with a page of HTML: surfaced with status, words and remedy, and not tried with another token', async (t) => {
+    const { google, run, spawned } = await started(t)
+    await spawned.client.open()
+    await spawned.client.call('work')
+    for (const [status, reason, wanted] of pages) {
+      run.state.page = status
+      const heard = await spawned.client.call('work')
+      const error = at(heard.value, 'error')
+      assert.equal(at(error, 'code'), -32603)
+      assert.match(textAt(error, 'message'), wanted)
+      assert.deepEqual([at(error, 'data', 'reason'), at(error, 'data', 'status')], [reason, Number(status)])
+    }
+    assert.equal(google.given.length, 1)
+    assertSecret(spawned, google)
+  })
+
+  test('a call whose stream is cut, or that is slow, or too large: one answer each', async (t) => {
+    const { google, run, spawned } = await started(t)
+    await spawned.client.open()
+    run.state.call = (seen, response) => {
+      events(response, `data: ${answerOf(seen.id, '{"content":[]}').slice(0, -5)}`)
+      setImmediate(() => response.destroy())
+    }
+    const cut = await spawned.client.call('work')
+    assert.match(textAt(cut.value, 'error', 'message'), /the event stream ended before the answer/)
+    run.state.call = (seen, response) => {
+      setTimeout(() => json(response, answerOf(seen.id, '{"content":[]}')), 700)
+    }
+    assert.notEqual(at((await spawned.client.call('work')).value, 'result'), undefined)
+    run.state.call = (_seen, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '104857600' })
+      response.write('{"jsonrpc":"2.0"')
+    }
+    const large = await spawned.client.call('work')
+    assert.equal(at(large.value, 'error', 'data', 'reason'), 'too-large')
+    assertSecret(spawned, google)
+  })
+
+  test('a service that is not there: said with its address', async (t) => {
+    const { google, run, spawned } = await started(t)
+    await run.close()
+    await spawned.client.open()
+    const heard = await spawned.client.call('work')
+    assert.match(textAt(heard.value, 'error', 'message'), /cannot be reached at http:\/\/127.*ECONNREFUSED/)
+    assertSecret(spawned, google)
+  })
+
   test('short tokens are renewed', async (t) => {
     const { google, spawned } = await started(t)
     google.lifeSeconds = 2
@@ -485,6 +624,30 @@ describe('mcps-proxy --url', () => {
     const [token = ''] = google.given
     assert.equal(at(verified(token, google.keys), 'aud'), 'https://custom')
   })
+
+  const types: [string, string][] = [
+    ['service_account', ACCOUNT],
+    ['authorized_user', 'user@example.com'],
+    ['impersonated_service_account', ACCOUNT],
+  ]
+  for (const [kind, email] of types)
+    test(`the whole way, with Google over TLS: ${kind}`, async (t) => {
+      const google = await new Google().start(t)
+      const run = await cloudRun(t, google)
+      const env = {
+        PATH: process.env['PATH'],
+        ...nowhere,
+        ...credentials(t, google, kind),
+        ...(await googleOverTls(t, google)),
+      }
+      const args = [cli, '--url', run.url.href, '--auth', 'google', '--verbose']
+      const spawned = spawnProgram(t, process.execPath, args, { env })
+      await spawned.client.open()
+      const heard = await spawned.client.call('work')
+      assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
+      assert.equal(at(verified(google.given.at(-1) ?? '', google.keys), 'email'), email)
+      assertSecret(spawned, google)
+    })
 
   test('an Authorization of the configuration goes to the application, the token beside it', async (t) => {
     const google = await new Google().start(t)
