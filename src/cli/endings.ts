@@ -20,6 +20,9 @@ export const internalErrorCode = 70
 /** Longest orderly close after a fault; the state may be broken in any way. */
 const faultCloseMsMax = 10_000
 
+/** One fault often brings more, and calls are to be answered all the same; so many are no close any more. */
+const faultsMax = 100
+
 export class Endings {
   /** Resolves with the exit code of the first signal (0) or fault (70); pending while all is well. */
   readonly ended: Promise<number>
@@ -31,7 +34,7 @@ export class Endings {
   #hangup: (() => void) | undefined
   #isHungUp = false
   #asked = false
-  #faulty = false
+  #faults = 0
 
   /** `abandon` is the last thing done when the process ends without an orderly close. */
   constructor(log: LogSink, abandon: () => void) {
@@ -53,7 +56,12 @@ export class Endings {
 
   /** Whether the state may be broken. */
   get isFaulty(): boolean {
-    return this.#faulty
+    return this.#faults > 0
+  }
+
+  /** The exit code of a run that ended with this one: a fault is not forgotten because something else came first. */
+  verdict(exitCode: number): number {
+    return this.isFaulty ? internalErrorCode : exitCode
   }
 
   /** Calls `hangup` for every SIGHUP, from the first one on. */
@@ -78,8 +86,9 @@ export class Endings {
 
   #onFault(error: unknown): void {
     this.#log({ level: 'error', message: 'internal error: closing', details: { error } })
-    if (this.#faulty) this.#exit(internalErrorCode)
-    this.#faulty = true
+    this.#faults += 1
+    if (this.#faults > faultsMax) this.#exit(internalErrorCode)
+    if (this.#faults > 1) return
     setTimeout(() => this.#exit(internalErrorCode), faultCloseMsMax).unref()
     this.#end(internalErrorCode)
   }

@@ -29,7 +29,9 @@ export async function runHttp(command: HttpCommand, invocation: Invocation): Pro
     try {
       const runtime = children.watch(own)
       const { program } = invocation
-      return await serveHttp({ program, command, config, paint, logger, endings, runtime }, record?.tap)
+      return endings.verdict(
+        await serveHttp({ program, command, config, paint, logger, endings, runtime }, record?.tap),
+      )
     } finally {
       await record?.close()
     }

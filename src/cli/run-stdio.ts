@@ -36,7 +36,7 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
     try {
       const { program } = invocation
       const run = { program, command, config, schema, paint, logger, endings, runtime }
-      return await serveStdio(run, record?.tap)
+      return endings.verdict(await serveStdio(run, record?.tap))
     } finally {
       await record?.close()
     }

@@ -1,12 +1,9 @@
 // `kill -9` of the proxy: nobody has asked the servers to stop, and these would not listen.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { program } from '../integration/support/programs.js'
-import { Spawned } from '../integration/support/spawned.js'
+import type { Spawned } from '../integration/support/spawned.js'
 import type { FaultFigure, FaultSettings, Scenario } from './scenario.js'
-import { killMarked, leftAfter, markName, marked } from './support/marked.js'
+import { leftAfter, marked } from './support/marked.js'
+import { tree, withProxy } from './support/trees.js'
 
 /** How long survivors have. */
 const WAIT_MS = 5000
@@ -50,9 +47,8 @@ async function run({ count, cli, progress }: FaultSettings): Promise<FaultFigure
 
 /** One proxy from its start to its end. */
 async function kill(cli: string, mark: string): Promise<Outcome> {
-  const folder = mkdtempSync(join(tmpdir(), 'mcps-faults-'))
-  try {
-    const proxy = new Spawned(process.execPath, [cli, '--stdio', '--config', configuration(folder, mark)])
+  const servers = Object.fromEntries(services.map((name) => [name, tree(mark)]))
+  return withProxy({ cli, mark }, servers, async (proxy) => {
     const answers = callAll(proxy)
     await answers.first
     await new Promise((resolve) => setTimeout(resolve, Math.random() * UNDER_CALLS_MS_MAX))
@@ -65,18 +61,7 @@ async function kill(cli: string, mark: string): Promise<Outcome> {
       answers: answers.count(),
       survivors: survivors.map(({ pid, command }) => `${pid} ${command}`),
     }
-  } finally {
-    killMarked(mark)
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-function configuration(folder: string, mark: string): string {
-  const entry = { command: process.execPath, args: [program('tree.mjs')], env: { [markName]: mark } }
-  const mcpServers = Object.fromEntries(services.map((name) => [name, entry]))
-  const path = join(folder, 'config.json')
-  writeFileSync(path, JSON.stringify({ mcpServers }))
-  return path
+  })
 }
 
 /** Keeps calls to every server in flight until the proxy is gone; `first` resolves when each has answered once. */

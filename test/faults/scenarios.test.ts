@@ -6,6 +6,8 @@ import { cli } from '../integration/support/programs.js'
 import { scenarios } from './scenarios.js'
 
 const counts: readonly [name: string, count: number][] = [
+  ['internal-error', 5],
+  ['stop-trees', 4],
   ['kill-children', 40],
   ['sessions', 200],
   ['identical-ids', 20_000],

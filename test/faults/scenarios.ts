@@ -4,13 +4,17 @@ import { fuzzClient } from './fuzz-client.js'
 import { fuzzServer } from './fuzz-server.js'
 import { hugeLine } from './huge-line.js'
 import { identicalIds } from './identical-ids.js'
+import { internalError } from './internal-error.js'
 import { killChildren } from './kill-children.js'
 import { killProxy } from './kill-proxy.js'
 import type { Scenario } from './scenario.js'
 import { sessions } from './sessions.js'
+import { stopTrees } from './stop-trees.js'
 
 export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['kill-proxy', killProxy],
+  ['stop-trees', stopTrees],
+  ['internal-error', internalError],
   ['kill-children', killChildren],
   ['sessions', sessions],
   ['identical-ids', identicalIds],

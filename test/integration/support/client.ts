@@ -160,7 +160,8 @@ export class RawClient {
   }
 }
 
-function isAnswer({ value }: Heard, id: string | number): boolean {
+/** Whether this is an answer to that id. */
+export function isAnswer({ value }: Heard, id: string | number): boolean {
   return at(value, 'id') === id && at(value, 'method') === undefined
 }
 
