@@ -8,12 +8,12 @@ export const HAS_HIGH = 2
 /** Below this length a plain loop beats the set-up of four-byte loads. */
 const WORDS_FROM_BYTES = 256
 
-/** Whether any byte is below 0x20, and whether any is above 0x7f, as a bit set. */
-export function byteKinds(bytes: Buffer): number {
-  if (bytes.length < WORDS_FROM_BYTES) return kindsOf(bytes, 0, bytes.length)
-  const head = -bytes.byteOffset & 3
-  const words = new Int32Array(bytes.buffer, bytes.byteOffset + head, (bytes.length - head) >> 2)
-  return kindsOf(bytes, 0, head) | kindsOfWords(words) | kindsOf(bytes, head + words.length * 4, bytes.length)
+/** Whether any byte of a range is below 0x20, and whether any is above 0x7f, as a bit set. */
+export function byteKinds(bytes: Buffer, from = 0, to: number = bytes.length): number {
+  if (to - from < WORDS_FROM_BYTES) return kindsOf(bytes, from, to)
+  const start = from + (-(bytes.byteOffset + from) & 3)
+  const words = new Int32Array(bytes.buffer, bytes.byteOffset + start, (to - start) >> 2)
+  return kindsOf(bytes, from, start) | kindsOfWords(words) | kindsOf(bytes, start + words.length * 4, to)
 }
 
 function kindsOf(bytes: Buffer, from: number, to: number): number {

@@ -8,7 +8,6 @@ import { OPEN_OBJECT } from './ascii.js'
 import { FrameError } from './errors.js'
 import { type FrameLimits, defaultFrameLimits, limitMembers } from './frame-limits.js'
 import { IdFinder } from './id-finder.js'
-import { hasLineBreaks } from './line-safe.js'
 import type { Line } from './line.js'
 import type { LongLine } from './long-line.js'
 import { Envelope } from './envelope.js'
@@ -120,8 +119,7 @@ class FrameReader {
     if (this.#scanner.byte(start) !== OPEN_OBJECT) return this.#notAnObject(start)
     const end = this.#readEnvelope(start)
     this.#scanner.finish(end)
-    const multiline = this.#scanner.hasControls && hasLineBreaks(this.#line)
-    return this.#classify(multiline, { start, end })
+    return this.#classify(this.#scanner.hasBreaks, { start, end })
   }
 
   #readEnvelope(at: number): number {

@@ -10,15 +10,24 @@ export interface Member {
   readonly value: Span
 }
 
+/** What the string member called `name` says. */
+export interface KnownText {
+  readonly name: string
+  readonly text: string
+}
+
 const FIELDS = 4
 
 /** An object's members in the order in which they are written; spans count from the start of `bytes`. */
 export class Members {
   readonly bytes: Buffer
   readonly #offsets: number[] = []
+  /** The text of one string member, where it was read before. */
+  readonly #known: KnownText | undefined
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, known?: KnownText) {
     this.bytes = bytes
+    this.#known = known
   }
 
   get size(): number {
@@ -41,7 +50,8 @@ export class Members {
 
   /** The text of the string member called `name`. */
   string(name: string): string | undefined {
-    return stringAt(this.bytes, this.span(name))
+    const known = this.#known
+    return known !== undefined && known.name === name ? known.text : stringAt(this.bytes, this.span(name))
   }
 
   at(index: number): Member {
@@ -53,9 +63,9 @@ export class Members {
   }
 
   /** The same members in other bytes, where each offset has moved. */
-  moved(bytes: Buffer, move: (offset: number) => number): Members {
+  moved(bytes: Buffer, move: (offset: number) => number, known?: KnownText): Members {
     if (this.size === 0) return this
-    const members = new Members(bytes)
+    const members = new Members(bytes, known)
     for (const offset of this.#offsets) members.#offsets.push(move(offset))
     return members
   }

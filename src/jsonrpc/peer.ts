@@ -6,9 +6,9 @@
 
 import { isBatch } from './batch.js'
 import { type ErrorBody, buildError, buildNotification, buildRequest, buildResult } from './build.js'
-import type { Connection, Sink } from './connection.js'
+import type { Connection } from './connection.js'
 import { FrameError, TransportError } from './errors.js'
-import { frameOrError } from './frame-or-error.js'
+import { FamiliarFrames } from './familiar-frames.js'
 import type { Frame, NotificationFrame, RequestFrame, ResponseFrame } from './frame.js'
 import { Forwarder } from './forwarder.js'
 import { withId } from './id-edit.js'
@@ -32,6 +32,7 @@ export class Peer<E extends object> {
   readonly #options: PeerOptions
   readonly #inflight: Inflight<E | OwnRequest>
   readonly #forwarder: Forwarder
+  readonly #frames: FamiliarFrames
   #closed = false
 
   constructor(connection: Connection, owner: PeerOwner<E>, options: PeerOptions) {
@@ -39,6 +40,7 @@ export class Peer<E extends object> {
     this.#owner = owner
     this.#options = options
     this.#inflight = new Inflight(options.inflightMax)
+    this.#frames = new FamiliarFrames(options.frame)
     this.#forwarder = new Forwarder(options.forwarded, (cause) => this.#abort(cause))
   }
 
@@ -48,13 +50,13 @@ export class Peer<E extends object> {
 
   /** Begins to deliver; the owner is told of nothing before. */
   start(): void {
-    const sink: Sink = {
+    this.#connection.start({
       // Without a closure for every message.
       message: (line, during) => {
         try {
-          this.#message(line, during)
+          return this.#message(line, during)
         } catch (error) {
-          this.#faulty(error)
+          return this.#faulty(error)
         }
       },
       long: (long, during) => this.#guard(() => this.#long(long, during)),
@@ -64,8 +66,7 @@ export class Peer<E extends object> {
       ended: () => this.#guard(() => this.#owner.ended()),
       closed: (cause) => this.#close(cause),
       wire: this.#options.wire,
-    }
-    this.#connection.start(sink)
+    })
   }
 
   /**
@@ -166,7 +167,7 @@ export class Peer<E extends object> {
   #message(line: Line, during: RequestId | undefined): void {
     if (this.#closed) return
     if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
-    const frame = frameOrError(line, this.#options.frame)
+    const frame = this.#frames.read(line)
     if (frame instanceof FrameError) this.#owner.malformed(frame, line)
     else this.receive(frame, during)
   }

@@ -4,15 +4,15 @@
 // it, so they can keep spans of what they route by and leave the rest alone. It
 // accepts exactly what `JSON.parse` accepts of well-formed UTF-8, up to a depth.
 //
-// Long strings are where the bytes are. One pass over the text finds out whether
-// it holds any control byte, so the end of a string can be left to the engine's
-// own byte search. What a search found is kept: a text is searched once, however
-// its quotes and backslashes lie.
+// Strings are where the bytes are. The end of a long one is left to the engine's own
+// byte search, and another pass finds out what kinds of bytes lie before it. UTF-8 is
+// the engine's to check as well, once the rest was found in order.
 
 import { isUtf8 } from 'node:buffer'
 import { isDigit, isHex, isSpace } from './ascii.js'
 import { HAS_CONTROL, HAS_HIGH, byteKinds, validPrefix } from './byte-kinds.js'
 import { FrameError, type FrameErrorCode } from './errors.js'
+import { StringSearch } from './string-search.js'
 
 /** A half-open range of bytes. */
 export interface Span {
@@ -22,6 +22,8 @@ export interface Span {
 
 // Repeated from `ascii.ts`: an imported constant is loaded anew at each use, and that is a third of the time here.
 const END = -1
+const LF = 0x0a
+const CR = 0x0d
 const SPACE = 0x20
 const QUOTE = 0x22
 const PLUS = 0x2b
@@ -49,25 +51,21 @@ export class Scanner {
   readonly bytes: Buffer
   readonly #end: number
   readonly #depthMax: number
-  /** Whether any byte is below 0x20; in JSON only white space between tokens is. */
-  readonly hasControls: boolean
-  #searchedFrom = 0
-  #nextQuote = -1
-  #nextBackslash = -1
+  #hasHigh = false
+  /** Whether a line break stands between the tokens that were read. */
+  hasBreaks = false
+  /** Undefined until a string is long. */
+  #search: StringSearch | undefined
 
-  /** @throws FrameError `FRAME_UTF8` when the bytes are not UTF-8 */
   constructor(bytes: Buffer, depthMax: number) {
     this.bytes = bytes
     this.#end = bytes.length
     this.#depthMax = depthMax
-    const kinds = byteKinds(bytes)
-    this.hasControls = (kinds & HAS_CONTROL) !== 0
-    if ((kinds & HAS_HIGH) !== 0 && !isUtf8(bytes)) {
-      throw new FrameError('FRAME_UTF8', 'the message is not UTF-8', validPrefix(bytes))
-    }
   }
 
+  /** That the bytes are not UTF-8 says more than what they would be otherwise. */
   fail(at: number, what: string, code: FrameErrorCode = 'FRAME_SYNTAX'): never {
+    this.#checkUtf8()
     throw new FrameError(code, what, Math.min(at, this.#end))
   }
 
@@ -76,14 +74,19 @@ export class Scanner {
   }
 
   skipSpace(at: number): number {
-    while (isSpace(this.byte(at))) at++
-    return at
+    for (;;) {
+      const c = this.byte(at)
+      if (!isSpace(c)) return at
+      if (c === LF || c === CR) this.hasBreaks = true
+      at++
+    }
   }
 
-  /** Asserts that only white space follows. */
+  /** Asserts that only white space follows, and that the whole text is UTF-8. */
   finish(at: number): void {
     const rest = this.skipSpace(at)
     if (rest < this.#end) this.fail(rest, 'unexpected bytes after the JSON text')
+    if (this.#hasHigh) this.#checkUtf8()
   }
 
   /** Skips the value that begins at `at`, which is not white space; `depth` counts the containers around it. */
@@ -113,20 +116,27 @@ export class Scanner {
     for (;;) {
       const near = Math.min(i + NEAR_BYTES, this.#end)
       let escaped = 0
+      let all = 0
       while (i < near) {
         const c = bytes[i] ?? END
-        if (c === QUOTE) return i + 1
+        if (c === QUOTE) {
+          if (all > 0x7f) this.#hasHigh = true
+          return i + 1
+        }
         if (c < SPACE) this.fail(i, 'unescaped control character')
-        if (c !== BACKSLASH) i++
-        else escaped = i = simpleEscapes[bytes[i + 1] ?? 0] === 1 ? i + 2 : this.#escape(i)
+        if (c === BACKSLASH) {
+          escaped = i = simpleEscapes[bytes[i + 1] ?? 0] === 1 ? i + 2 : this.#escape(i)
+        } else {
+          all |= c
+          i++
+        }
       }
+      if (all > 0x7f) this.#hasHigh = true
       // Where there was an escape, there is soon another.
       if (escaped > 0 && i < this.#end) continue
-      // What was found from a later place says nothing about this one, and callers scan a text more than once.
-      if (i < this.#searchedFrom) this.#nextQuote = this.#nextBackslash = -1
-      this.#searchedFrom = i
-      const stop = this.#stopFrom(i)
-      if (this.hasControls) this.#refuseControls(i, stop)
+      this.#search ??= new StringSearch(bytes)
+      const stop = this.#search.stopFrom(i)
+      this.#lookAt(i, stop)
       if (stop >= this.#end) this.fail(this.#end, 'unterminated string')
       if (bytes[stop] === QUOTE) return stop + 1
       i = this.#escape(stop)
@@ -199,22 +209,18 @@ export class Scanner {
     return at + 6
   }
 
-  /** The next quote or backslash. */
-  #stopFrom(at: number): number {
-    if (this.#nextQuote < at) this.#nextQuote = this.#find(QUOTE, at)
-    if (this.#nextBackslash < at) this.#nextBackslash = this.#find(BACKSLASH, at)
-    return Math.min(this.#nextQuote, this.#nextBackslash)
-  }
-
-  #find(c: number, at: number): number {
-    const found = this.bytes.indexOf(c, at)
-    return found < 0 ? this.#end : found
-  }
-
-  #refuseControls(from: number, to: number): void {
-    if ((byteKinds(this.bytes.subarray(from, to)) & HAS_CONTROL) === 0) return
+  /** What was skipped by a search. */
+  #lookAt(from: number, to: number): void {
+    const kinds = byteKinds(this.bytes, from, to)
+    if ((kinds & HAS_HIGH) !== 0) this.#hasHigh = true
+    if ((kinds & HAS_CONTROL) === 0) return
     const at = this.bytes.findIndex((c, i) => i >= from && c < SPACE)
     this.fail(at, 'unescaped control character')
+  }
+
+  #checkUtf8(): void {
+    if (isUtf8(this.bytes)) return
+    throw new FrameError('FRAME_UTF8', 'the message is not UTF-8', validPrefix(this.bytes))
   }
 
   #literal(at: number, word: string): number {
