@@ -13,7 +13,8 @@ import type { ServerConfig } from './upstream/server-config.js'
 export function headStart(servers: readonly ServerConfig[], runtime: Runtime): Runtime {
   const started = new Map<string, Child[]>()
   for (const server of servers) {
-    if (server.kind !== 'stdio' || server.disabled || server.unavailable !== undefined) continue
+    if (server.kind !== 'stdio' || server.disabled || server.lazy || server.unavailable !== undefined)
+      continue
     const spec = spawnSpec(server, runtime.env)
     const same = started.get(write(spec)) ?? []
     started.set(write(spec), [...same, runtime.spawn(spec)])

@@ -55,11 +55,16 @@ export const limits: Limits = {
     // A greeting has a few lines; nobody means to write a thousand, or three answers over the limit in a minute.
     // A program that says more than a megabyte before its first message is no MCP server.
     noise: { linesMax: 1000, bytesBeforeFirstMax: MiB, oversizeMax: 3, oversizeWindowMs: 60_000 },
+    // A server reads a cancel between two steps of its work.
+    abandoned: { max: 1024, graceMs: 5000 },
     // All processes of the machine are read for it.
     memoryWatchMs: 2000,
-    lists: { pagesMax: 1000, itemsMax: 10_000 },
+    // A server that has not listed anything after five minutes waits for somebody to mend it.
+    lists: { pagesMax: 1000, itemsMax: 10_000, retryMs: 1000, retryMsMax: 30_000, retriesMax: 12 },
     // The system tells of the end of a process and of its pipes in any order, and within this.
     exitWaitMs: 300,
+    // Each is told again to every process that is started.
+    subscriptionsMax: 10_000,
     inflightMax: 1024,
     queueMax: 1024,
     outgoingBytesMax: 64 * MiB,

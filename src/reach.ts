@@ -65,7 +65,7 @@ export class Reach {
       splice: parts.splice,
       runtime: parts.runtime,
       listPageBytesMax: parts.listPageBytesMax,
-      listed: () => this.#listing,
+      listed: () => this.#listed(),
       gave: (kind) => {
         this.#held.gave(kind)
         parts.gave(kind)
@@ -188,9 +188,19 @@ export class Reach {
     return sections.join('\n\n').slice(0, INSTRUCTIONS_LENGTH_MAX)
   }
 
-  async #listedWithin(): Promise<void> {
+  /** Resolves when there is something to list; whoever starts lazily starts now. */
+  #listed(): Promise<void> | undefined {
+    const woken = this.#current.filter((lane) => lane.wake())
+    if (woken.length > 0) this.#listing = this.#listedWithin()
+    return this.#listing
+  }
+
+  #listedWithin(): Promise<void> {
     const { runtime, startupGraceMs } = this.#parts
-    await within(Promise.all(this.#current.map((lane) => lane.listed)), startupGraceMs, runtime)
-    this.#listing = undefined
+    const listed = Promise.all(this.#current.map((lane) => lane.listed))
+    const listing = within(listed, startupGraceMs, runtime).then(() => {
+      if (this.#listing === listing) this.#listing = undefined
+    })
+    return listing
   }
 }

@@ -182,6 +182,7 @@ export class Router {
   #whenKnown(call: Call, name: string, then: () => void): void {
     const pending = this.#parts.lanes().filter((lane) => !lane.known && mayHave(lane, name))
     if (pending.length === 0) return this.#whenListed(call, then)
+    for (const lane of pending) lane.wake()
     call.keep()
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
     const leftMs = call.arrivedAt + patienceMs - this.#parts.runtime.now()

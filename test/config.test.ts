@@ -139,6 +139,7 @@ describe('a configuration', () => {
       kind: 'stdio',
       name: 's',
       disabled: false,
+      lazy: false,
       unavailable: undefined,
       tools: { allow: undefined, deny: [], rename: new Map() },
       prefix: true,
@@ -244,6 +245,7 @@ describe('a server', () => {
       memoryLimitMB: 512,
       onTimeout: 'restart',
       disabled: true,
+      lazy: true,
       tools: {
         allow: ['a'],
         deny: ['b'],
@@ -269,6 +271,7 @@ describe('a server', () => {
       [found.onTimeout, found.disabled, found.prefix, found.describe, found.argumentErrors, found.timeoutMs],
       ['restart', true, false, false, 'tool', 1],
     )
+    assert(found.lazy)
     assert.deepEqual([found.startTimeoutMs, found.listTimeoutMs, found.totalTimeoutMs], [3, 4, 5])
     assert.deepEqual(
       found.toolTimes,

@@ -31,10 +31,12 @@ export const sharedFields: FieldsOf<SharedValues> = {
 
 export interface ServerValues extends TimeValues {
   disabled: boolean
+  lazy: boolean
 }
 
 export const serverFields: FieldsOf<ServerValues> = {
   disabled: field(boolean(), false, 'A disabled server is not started.'),
+  lazy: field(boolean(), false, 'Starts when a client first asks for a list or calls something of it.'),
   ...timeFields,
 }
 

@@ -81,6 +81,7 @@ function readCommon(name: string, section: Section, context: ServerContext): Ser
   return {
     name,
     disabled: section.read(serverFields, 'disabled'),
+    lazy: section.read(serverFields, 'lazy'),
     unavailable: undefined,
     ...times,
     toolTimes: readToolTimes(tools, times, context.timeoutMsForAll),

@@ -59,6 +59,15 @@ export class Audience {
     return this.#followers.keys()
   }
 
+  /** How many resources are followed. */
+  get followedCount(): number {
+    return this.#followers.size
+  }
+
+  follows(client: ClientPort, uri: string): boolean {
+    return this.#followers.get(uri)?.has(client) ?? false
+  }
+
   get isFollowed(): boolean {
     return this.#followers.size > 0
   }

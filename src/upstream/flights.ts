@@ -12,22 +12,21 @@ import type { RequestId } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { rawAt } from '../jsonrpc/text.js'
-import type { Call, CallTimes, ClientPort, Outcome } from '../mcp/call.js'
+import type { Call, CallTimes, Outcome } from '../mcp/call.js'
 import { type FailureReason, upstreamFailed } from '../mcp/error-codes.js'
 import { ProgressTokens } from '../mcp/progress-tokens.js'
+import { Abandoned, type AbandonedLimits } from './abandoned.js'
 import { callTimeout } from './call-timeout.js'
 import { cancelParams } from './cancel-params.js'
 import { type UpstreamError, fromTransport } from './errors.js'
 import { type DeadlineOptions, Deadlines, type Flight } from './flight.js'
-
-/** Calls given up without an answer that are remembered one by one. */
-const ABANDONED_MAX = 1024
 
 export interface FlightsParts extends DeadlineOptions {
   readonly service: string
   readonly peer: Peer<Flight>
   /** Of the connection, where it counts. */
   readonly traffic: Traffic | undefined
+  readonly abandoned: AbandonedLimits
   /** Whether clients' ids and tokens may stay as they are. */
   mayLend(): boolean
   outcome(call: Call, frame: ResponseFrame): Outcome
@@ -46,12 +45,13 @@ export class Flights {
   readonly #deadlines: Deadlines
   readonly #tokens = new ProgressTokens<Flight>()
   /** Whose calls the server may still be at work on, though nobody waits for them. */
-  readonly #abandoned = new Map<RequestId, ClientPort>()
+  readonly #abandoned: Abandoned
   /** Calls that came when the connection had ended, until it is known what is next. */
   readonly #unsent: Flight[] = []
 
   constructor(parts: FlightsParts) {
     this.#parts = parts
+    this.#abandoned = new Abandoned(parts.abandoned, parts.runtime)
     this.#deadlines = new Deadlines(
       parts,
       () => parts.peer.waiting(),
@@ -80,7 +80,7 @@ export class Flights {
 
   /** An answer that comes after all: the server is done with that call. */
   late(id: RequestId): void {
-    if (this.#abandoned.size < ABANDONED_MAX) this.#abandoned.delete(id)
+    this.#abandoned.answered(id)
   }
 
   /**
@@ -95,8 +95,12 @@ export class Flights {
       if (found !== undefined) return undefined
       found = call
     }
-    for (const client of this.#abandoned.values()) if (client !== found?.client) return undefined
-    return found
+    return this.#abandoned.mayBeOfOthers(found?.client) ? undefined : found
+  }
+
+  /** Whether a call that was given up a while ago keeps a question from being tied to one that runs. */
+  get isInDoubt(): boolean {
+    return this.#abandoned.isInDoubt
   }
 
   /** Gives each token back as its client wrote it; false when nobody waits for this progress. */
@@ -212,7 +216,7 @@ export class Flights {
   /** The server may go on with it, tell of progress, and even ask. */
   #abandon({ id, token, call }: Flight): void {
     this.#tokens.retire(token)
-    if (call.row.askable && this.#abandoned.size < ABANDONED_MAX) this.#abandoned.set(id, call.client)
+    if (call.row.askable) this.#abandoned.add(id, call)
   }
 
   /** Once for each flight, though a cancel may come after the connection has closed. */

@@ -2,7 +2,7 @@
 
 import type { ClientCapabilities } from '../mcp/capabilities.js'
 import type { ServerFacts } from '../mcp/eras/leg.js'
-import type { LogSink } from './host.js'
+import type { LogSink, Runtime } from './host.js'
 import type { Link } from './link.js'
 import type { LinkOwner } from './link-parts.js'
 import type { Listing } from './listing.js'
@@ -26,8 +26,13 @@ export interface LaneParts {
   /** What its servers are told that clients can do. */
   readonly declared: ClientCapabilities
   readonly listing: Listing
+  readonly runtime: Runtime
   readonly log: LogSink
+  /** Nothing is started before somebody wants something of it. */
+  readonly lazy: boolean
   readonly membersMax: number
+  /** Resources that the clients of this lane may follow. */
+  readonly subscriptionsMax: number
   /** A process whose links report to `owner`; `opened` is awaited before calls start. */
   member(owner: LinkOwner, opened: (link: Link, facts: ServerFacts) => void): Member
   /** Nobody uses the lane any more. */

@@ -2,6 +2,7 @@
 
 import type { FrameLimits } from '../jsonrpc/frame-limits.js'
 import type { NdjsonOptions } from '../transports/ndjson.js'
+import type { AbandonedLimits } from './abandoned.js'
 import type { ListLimits } from './listing.js'
 import type { NoiseLimits } from './noise.js'
 import type { StopLadder } from './process.js'
@@ -15,9 +16,12 @@ export interface UpstreamLimits {
   readonly memoryWatchMs: number
   readonly lists: ListLimits
   readonly noise: NoiseLimits
+  readonly abandoned: AbandonedLimits
   /** How long the end of a connection waits for the exit that explains it. */
   readonly exitWaitMs: number
   readonly inflightMax: number
+  /** Resources that the clients of one lane may follow. */
+  readonly subscriptionsMax: number
   /** Calls that wait for a slot of one process. */
   readonly queueMax: number
   /** Bytes that one process has not taken yet, above which calls are refused. */

@@ -6,6 +6,7 @@ import type { PeerOptions } from '../jsonrpc/peer.js'
 import type { Call } from '../mcp/call.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../mcp/method-row.js'
 import type { DeadlineOptions } from './flight.js'
+import type { AbandonedLimits } from './abandoned.js'
 import type { LogRecord } from './host.js'
 import type { Link } from './link.js'
 import type { NoiseLimits } from './noise.js'
@@ -17,6 +18,8 @@ export interface LinkOwner {
   readonly carriesOneClient: boolean
   /** Somebody wants to hear of changes of its resources. */
   readonly isFollowed: boolean
+  /** Its lists are being read. */
+  readonly isListing: boolean
   /** The server asks something that only a client can answer, during a call where the transport tells. */
   asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void
   /** `row` is undefined for a notification that no revision has. */
@@ -42,6 +45,7 @@ export interface LinkOptions extends DeadlineOptions {
   readonly peer: PeerOptions
   readonly times: ServerTimes
   readonly noise: NoiseLimits
+  readonly abandoned: AbandonedLimits
   /** How long the end of a connection waits for the exit that explains it. */
   readonly exitWaitMs: number
 }

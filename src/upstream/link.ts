@@ -124,9 +124,9 @@ export class Link implements PeerOwner<Flight>, Asker {
     this.#flights.call(call, edits)
   }
 
-  /** The call that this server asks about, where only one can be meant. */
-  get askable(): Call | undefined {
-    return this.#flights.askable
+  /** What is known of the calls that this server may ask about. */
+  get subject(): Pick<Flights, 'askable' | 'isInDoubt'> {
+    return this.#flights
   }
 
   /** Stops or resumes reading what the server says; one that has failed is not heard again. */

@@ -12,27 +12,50 @@ import type { Patience } from './own-requests.js'
 export interface ListLimits {
   readonly pagesMax: number
   readonly itemsMax: number
+  /** Before a list that could not be read is read again; doubles up to `retryMsMax`, `retriesMax` times. */
+  readonly retryMs: number
+  readonly retryMsMax: number
+  readonly retriesMax: number
 }
 
 const NOTHING: readonly ListItem[] = []
 
 /** What a server lists. Items that did not change stay the same objects. */
 export class Listing {
+  readonly limits: ListLimits
   readonly #service: string
-  readonly #limits: ListLimits
   readonly #log: LogSink
   readonly #lists = new Map<ListKind, readonly ListItem[]>()
   readonly #reading = new Map<ListKind, Promise<void>>()
-  readonly #stale = new Set<ListKind>()
+  /** Lists that have changed while they were read, and who said so. */
+  readonly #stale = new Map<ListKind, Link>()
+  readonly #read = new Set<ListKind>()
+  readonly #failures = new Map<ListKind, string>()
 
   constructor(service: string, limits: ListLimits, log: LogSink) {
     this.#service = service
-    this.#limits = limits
+    this.limits = limits
     this.#log = log
   }
 
   items(kind: ListKind): readonly ListItem[] {
     return this.#lists.get(kind) ?? NOTHING
+  }
+
+  /** The lists that could not be read the last time. */
+  get failed(): ListKind[] {
+    return [...this.#failures.keys()]
+  }
+
+  /** Why, in words. */
+  get failure(): string | undefined {
+    const [why] = this.#failures.values()
+    return why
+  }
+
+  /** Whether this list was read at least once, or is not there to be read. */
+  hasRead(kind: ListKind, capabilities: ServerCapabilities): boolean {
+    return this.#read.has(kind) || !offers(capabilities, kind)
   }
 
   /**
@@ -48,7 +71,7 @@ export class Listing {
   ): Promise<ListKind[]> {
     const before = new Map(kinds.map((kind) => [kind, this.items(kind)]))
     await Promise.all(
-      kinds.filter((kind) => offers(capabilities, kind)).map((kind) => this.#readOnce(link, kind)),
+      kinds.map((kind) => (offers(capabilities, kind) ? this.#readOnce(link, kind) : this.#none(kind))),
     )
     return kinds.filter((kind) => this.items(kind) !== before.get(kind))
   }
@@ -56,7 +79,7 @@ export class Listing {
   #readOnce(link: Link, kind: ListKind): Promise<void> {
     const running = this.#reading.get(kind)
     if (running !== undefined) {
-      this.#stale.add(kind)
+      this.#stale.set(kind, link)
       return running
     }
     const reading = this.#readUntilFresh(link, kind).finally(() => this.#reading.delete(kind))
@@ -64,16 +87,30 @@ export class Listing {
     return reading
   }
 
-  async #readUntilFresh(link: Link, kind: ListKind): Promise<void> {
-    do {
+  async #readUntilFresh(first: Link, kind: ListKind): Promise<void> {
+    for (let link: Link | undefined = first; link !== undefined; link = this.#stale.get(kind)) {
       this.#stale.delete(kind)
       try {
         this.#replace(kind, await this.#readAll(link, kind))
+        this.#read.add(kind)
+        this.#failures.delete(kind)
       } catch (error) {
-        const why = error instanceof Error ? error.message : String(error)
-        this.#log({ level: 'warn', service: this.#service, message: `${listShapes[kind].method}: ${why}` })
+        this.#failed(kind, error)
       }
-    } while (this.#stale.has(kind))
+    }
+  }
+
+  #failed(kind: ListKind, error: unknown): void {
+    const why = `${listShapes[kind].method}: ${error instanceof Error ? error.message : String(error)}`
+    this.#failures.set(kind, why)
+    const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
+    this.#log({ level: 'warn', service: this.#service, message: `${why}${kept}` })
+  }
+
+  /** The server says that it has no such things. */
+  #none(kind: ListKind): void {
+    this.#failures.delete(kind)
+    this.#replace(kind, [])
   }
 
   async #readAll(link: Link, kind: ListKind): Promise<ListItem[]> {
@@ -81,16 +118,16 @@ export class Listing {
     const seen = new Set<string>()
     let cursor: string | undefined
     const patience = link.patience('listTimeoutMs')
-    for (let pages = 0; pages < this.#limits.pagesMax; pages++) {
+    for (let pages = 0; pages < this.limits.pagesMax; pages++) {
       const page = await this.#readOne(link, kind, cursor, patience)
       for (const item of page.items) items.push(item)
-      if (items.length > this.#limits.itemsMax) throw this.#broken(`more than ${this.#limits.itemsMax} items`)
+      if (items.length > this.limits.itemsMax) throw this.#broken(`more than ${this.limits.itemsMax} items`)
       cursor = page.cursor
       if (cursor === undefined) return items
       if (seen.has(cursor)) throw this.#broken(`the cursor ${cursor} does not advance`)
       seen.add(cursor)
     }
-    throw this.#broken(`more than ${this.#limits.pagesMax} pages`)
+    throw this.#broken(`more than ${this.limits.pagesMax} pages`)
   }
 
   async #readOne(link: Link, kind: ListKind, cursor: string | undefined, patience: Patience): Promise<Page> {

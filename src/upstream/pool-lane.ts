@@ -1,53 +1,55 @@
 // A lane: the processes of one server that one set of clients uses.
-//
-// Everything that a server says without naming a client is decided here. What
-// cannot be tied to one client is refused or logged, never broadcast.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
-import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
+import type { NotificationFrame } from '../jsonrpc/frame.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../mcp/call.js'
 import type { ServerFacts } from '../mcp/eras/leg.js'
-import { methodNotFound } from '../mcp/error-codes.js'
 import type { ListItem } from '../mcp/lists.js'
-import type { ListKind, ServerNotificationRow, ServerRequestRow } from '../mcp/method-row.js'
+import type { ListKind } from '../mcp/method-row.js'
 import { Audience } from './audience.js'
 import type { LaneParts } from './lane-parts.js'
-import type { Link } from './link.js'
-import type { LinkOwner } from './link-parts.js'
+import { LaneLinks } from './lane-links.js'
+import { LaneLists } from './lane-lists.js'
 import type { Member } from './member.js'
 import { Members } from './members.js'
-import { Notices } from './notices.js'
 import type { ServerConfig } from './server-config.js'
-import { Standing } from './standing.js'
 import type { Lane, UpstreamState } from './upstream.js'
 
 /** The processes of one server for one set of clients. */
-export class PoolLane implements Lane, LinkOwner {
-  readonly settled: Promise<void>
-  readonly listed: Promise<void>
+export class PoolLane implements Lane {
   readonly #parts: LaneParts
   readonly #members: Members
   readonly #audience = new Audience()
-  readonly #notices: Notices
-  readonly #standing: Standing
-  readonly #byLink = new Map<Link, Member>()
-  #facts: ServerFacts | undefined
-  #reading: Promise<void> = Promise.resolve()
-  #known = false
+  readonly #lists: LaneLists
+  readonly #links: LaneLinks
+  #settled: Promise<void> = Promise.resolve()
+  #listed: Promise<void> = this.#settled
+  #isAsleep = true
   #retired = false
 
   constructor(parts: LaneParts) {
     this.#parts = parts
-    this.#standing = new Standing(this.#audience, (message) => this.#log('debug', message))
-    this.#notices = new Notices({
-      audience: this.#audience,
-      refresh: (link, lists) => this.#refresh(link, lists),
-      kept: (message) => this.#log('debug', message),
-    })
+    this.#lists = new LaneLists({ ...parts, announce: (kinds) => this.#announce(kinds) })
+    this.#links = new LaneLinks({ ...parts, audience: this.#audience, lists: this.#lists })
     this.#members = new Members(() => this.#newMember(), parts.membersMax)
-    this.settled = this.#members.start()
-    this.listed = this.settled.then(() => this.#reading)
+    if (!parts.lazy) this.wake()
+  }
+
+  wake(): boolean {
+    if (!this.#isAsleep) return false
+    this.#isAsleep = false
+    this.#settled = this.#members.start()
+    this.#listed = this.#settled.then(() => this.#links.reading)
+    return true
+  }
+
+  get settled(): Promise<void> {
+    return this.#settled
+  }
+
+  get listed(): Promise<void> {
+    return this.#listed
   }
 
   get config(): ServerConfig {
@@ -55,11 +57,14 @@ export class PoolLane implements Lane, LinkOwner {
   }
 
   get state(): UpstreamState {
-    return this.#members.state(this.#facts !== undefined)
+    if (this.#isAsleep) return 'disconnected'
+    const state = this.#members.state(this.#links.facts !== undefined)
+    // Nobody is to take a server for well that cannot say what it has.
+    return state === 'connected' && !this.known && this.#lists.failure !== undefined ? 'error' : state
   }
 
   get known(): boolean {
-    return this.#known
+    return this.#lists.known
   }
 
   get retired(): boolean {
@@ -72,7 +77,7 @@ export class PoolLane implements Lane, LinkOwner {
   }
 
   get failure(): string | undefined {
-    return this.#members.failure?.message
+    return this.#members.failure?.message ?? this.#lists.failure
   }
 
   get refusal(): ErrorBody | undefined {
@@ -80,11 +85,11 @@ export class PoolLane implements Lane, LinkOwner {
   }
 
   get capabilities(): ServerFacts['capabilities'] | undefined {
-    return this.#facts?.capabilities
+    return this.#links.facts?.capabilities
   }
 
   get instructions(): string | undefined {
-    return this.#facts?.instructions
+    return this.#links.facts?.instructions
   }
 
   get pids(): number[] {
@@ -102,14 +107,16 @@ export class PoolLane implements Lane, LinkOwner {
   }
 
   call(call: Call, edits: readonly Edit[]): void {
-    if (call.row.subscribes !== undefined && this.#standing.settles(call, call.row.subscribes)) return
-    this.#members.pick(call).call(call, edits)
+    if (this.#isAsleep) this.wake()
+    const { subscribes } = call.row
+    const sent = subscribes === undefined ? call : this.#links.standing.passing(call, subscribes)
+    if (sent !== undefined) this.#members.pick(sent).call(sent, edits)
   }
 
   level(client: ClientPort, level: string): void {
     this.#audience.setLevel(client, level)
-    if (this.#facts?.capabilities.logging !== true) return
-    for (const link of this.#members.links) this.#standing.sendLevel(link)
+    if (this.#links.facts?.capabilities.logging !== true) return
+    for (const link of this.#members.links) this.#links.standing.sendLevel(link)
   }
 
   rootsChanged(_client: ClientPort, frame: NotificationFrame): void {
@@ -123,7 +130,7 @@ export class PoolLane implements Lane, LinkOwner {
   }
 
   follow(client: ClientPort, uri: string): void {
-    this.#standing.follow(client, uri, this.#members.links)
+    this.#links.standing.follow(client, uri, this.#members.links)
   }
 
   surrender(client: ClientPort): string[] {
@@ -141,66 +148,12 @@ export class PoolLane implements Lane, LinkOwner {
       this.#parts.abandoned()
       return this.close()
     }
-    for (const link of this.#members.links) this.#standing.unsubscribe(link, unfollowed)
+    for (const link of this.#members.links) this.#links.standing.unsubscribe(link, unfollowed)
   }
 
   async close(): Promise<void> {
+    this.#lists.close()
     await this.#members.close()
-  }
-
-  // LinkOwner: what the server says that is not an answer.
-
-  get carriesOneClient(): boolean {
-    return this.#audience.only !== undefined
-  }
-
-  get isFollowed(): boolean {
-    return this.#audience.isFollowed
-  }
-
-  asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void {
-    const call = during ?? (this.#parts.sharing === 'plain' ? undefined : link.askable)
-    // On a lane of its own a client can be asked at any time.
-    const client = this.#parts.sharing === 'own' ? this.#audience.only : call?.client
-    const isDeclared = row.capability !== undefined && client?.profile.capabilities.names.has(row.capability)
-    if (isDeclared !== true || client?.ask(frame, link, call) !== true) {
-      link.refused(frame.id, methodNotFound(frame.method))
-      this.#log('debug', `${frame.method} was refused: no client to ask`)
-    }
-  }
-
-  told(
-    frame: NotificationFrame,
-    row: ServerNotificationRow | undefined,
-    link: Link,
-    during: Call | undefined,
-  ): void {
-    this.#notices.told(frame, row, link, during)
-  }
-
-  ended(call: Call, link: Link): void {
-    this.#byLink.get(link)?.ended(call)
-  }
-
-  again(call: Call, edits: readonly Edit[], link: Link): boolean {
-    const member = this.#byLink.get(link)
-    member?.again(call, edits, link)
-    return member !== undefined
-  }
-
-  timedOut(link: Link): void {
-    if (this.config.kind !== 'stdio' || this.config.onTimeout !== 'restart') return
-    void this.#byLink.get(link)?.supervisor.again('a call timed out')
-  }
-
-  drained(): void {
-    for (const client of this.#audience) client.faster()
-  }
-
-  closed(link: Link): void {
-    for (const client of this.#audience) client.forget(link)
-    this.#byLink.get(link)?.supervisor.lost(link)
-    this.#byLink.delete(link)
   }
 
   /** Nobody is held back any more for the sake of one client. */
@@ -209,38 +162,14 @@ export class PoolLane implements Lane, LinkOwner {
   }
 
   #newMember(): Member {
-    const member: Member = this.#parts.member(this, (link, facts) => this.#opened(member, link, facts))
+    const member: Member = this.#parts.member(this.#links, (link, facts) =>
+      this.#links.opened(member, member === this.#members.first, link, facts),
+    )
     return member
   }
 
-  #opened(member: Member, link: Link, facts: ServerFacts): void {
-    const isReturn = this.#facts !== undefined
-    if (this.#members.links.length === 0) this.#audience.renew()
-    this.#facts = facts
-    this.#byLink.set(link, member)
-    member.opened()
-    if (facts.capabilities.logging) this.#standing.sendLevel(link)
-    this.#standing.resubscribe(link)
-    if (member !== this.#members.first) return
-    this.#reading = this.#parts.listing.refresh(link, facts.capabilities).then((changed) => {
-      this.#known = true
-      if (isReturn || changed.length > 0) this.#announce(changed)
-    })
-  }
-
-  #refresh(link: Link, kinds: readonly ListKind[]): void {
-    if (this.#facts === undefined) return
-    void this.#parts.listing
-      .refresh(link, this.#facts.capabilities, kinds)
-      .then((changed) => this.#announce(changed))
-  }
-
   #announce(changed: readonly ListKind[]): void {
-    if (changed.length === 0 || this.#retired) return
+    if (this.#retired) return
     for (const client of this.#audience) client.listsChanged(changed)
-  }
-
-  #log(level: 'debug', message: string): void {
-    this.#parts.log({ level, service: this.config.name, message })
   }
 }

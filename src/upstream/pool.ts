@@ -79,7 +79,7 @@ export class Pool implements Upstream {
   }
 
   warm(): void {
-    if (this.#spare !== undefined || this.#lanes.size > 0 || this.#closed) return
+    if (this.config.lazy || this.#spare !== undefined || this.#lanes.size > 0 || this.#closed) return
     try {
       this.#spare = this.#dial()
     } catch (error) {
@@ -110,7 +110,7 @@ export class Pool implements Upstream {
     return {
       name: this.config.name,
       kind: this.config.kind,
-      state: best?.state ?? (this.#closed ? 'disconnected' : 'starting'),
+      state: best?.state ?? (this.#closed || this.config.lazy ? 'disconnected' : 'starting'),
       error: best?.state === 'error' ? best.failure : undefined,
       connectedAtMs: this.#connectedAtMs,
       pids: lanes.flatMap((lane) => lane.pids),
@@ -152,13 +152,16 @@ export class Pool implements Upstream {
   }
 
   #newLane(sharing: Sharing, declared: ClientCapabilities): PoolLane {
-    const { limits, log } = this.#around
+    const { limits, log, runtime } = this.#around
     const lane: PoolLane = new PoolLane({
       config: () => this.#config,
       sharing,
       declared,
       listing: new Listing(this.config.name, limits.lists, log),
       log,
+      runtime,
+      lazy: this.config.lazy,
+      subscriptionsMax: limits.subscriptionsMax,
       membersMax: sharing === 'own' ? 1 : this.#pooling.processes,
       member: (owner, opened) => this.#newMember(sharing, declared, owner, opened),
       abandoned: () => this.#lanes.delete(lane),
@@ -185,7 +188,7 @@ export class Pool implements Upstream {
       outgoingBytesMax: limits.outgoingBytesMax,
       times: this.config,
       idleTimeoutMs,
-      mayRest: () => !owner.isFollowed,
+      mayRest: () => !owner.isFollowed && !owner.isListing,
       oneAskable: sharing === 'shared',
     })
   }
@@ -215,6 +218,7 @@ export class Pool implements Upstream {
       peer: { inflightMax: limits.inflightMax, frame: limits.frame, ...watch(name) },
       times: this.config,
       noise: limits.noise,
+      abandoned: limits.abandoned,
       exitWaitMs: limits.exitWaitMs,
     })
   }

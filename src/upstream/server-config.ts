@@ -29,6 +29,8 @@ export interface ServerTimes extends CallTimes {
 export interface ServerCommon extends ServerTimes {
   readonly name: string
   readonly disabled: boolean
+  /** Started when somebody first wants something of it. */
+  readonly lazy: boolean
   /** Why this one server cannot be opened (an unset variable); the others start. */
   readonly unavailable: string | undefined
   readonly tools: ToolFilter

@@ -1,18 +1,32 @@
 // What a server was told for good, and must be told again when it comes back.
 
 import { quote } from '../jsonrpc/text.js'
-import type { Call, ClientPort } from '../mcp/call.js'
+import { Call, type ClientPort, type Outcome } from '../mcp/call.js'
+import { upstreamFailed } from '../mcp/error-codes.js'
 import type { Audience } from './audience.js'
 import { asUpstreamError } from './errors.js'
 import type { Link } from './link.js'
 
+export interface StandingParts {
+  readonly service: string
+  readonly audience: Audience
+  /** Resources that the clients of one lane may follow. */
+  readonly subscriptionsMax: number
+  /** Something could not be told again. */
+  failed(message: string): void
+}
+
 /** The log level and the subscriptions of a lane's clients. */
 export class Standing {
+  readonly #service: string
   readonly #audience: Audience
+  readonly #subscriptionsMax: number
   readonly #failed: (message: string) => void
 
-  constructor(audience: Audience, failed: (message: string) => void) {
+  constructor({ service, audience, subscriptionsMax, failed }: StandingParts) {
+    this.#service = service
     this.#audience = audience
+    this.#subscriptionsMax = subscriptionsMax
     this.#failed = failed
   }
 
@@ -26,17 +40,33 @@ export class Standing {
     for (const uri of this.#audience.followed) this.#subscribe(link, uri)
   }
 
-  /** Keeps who follows what; true when others still follow, so that the server must not be told. */
-  settles(call: Call, subscribes: boolean): boolean {
+  /** Keeps who follows what; gives the call that the server gets, unless it must not be told. */
+  passing(call: Call, subscribes: boolean): Call | undefined {
     const uri = call.frame.params.members.string('uri')
-    if (uri === undefined) return false
-    if (subscribes) {
-      this.#audience.follow(call.client, uri)
-      return false
+    if (uri === undefined) return call
+    if (subscribes) return this.#following(call, uri)
+    const isLast = this.#audience.unfollow(call.client, uri)
+    if (isLast || this.#audience.followersOf(uri).size === 0) return call
+    call.settle({ kind: 'result', result: '{}' })
+    return undefined
+  }
+
+  /** A client follows from now on, since updates may come before the answer, and no longer when it is refused. */
+  #following(call: Call, uri: string): Call | undefined {
+    const { client } = call
+    if (this.#audience.follows(client, uri)) return call
+    if (this.#audience.followedCount >= this.#subscriptionsMax) {
+      const what = `'${this.#service}' is followed in ${this.#subscriptionsMax} resources already`
+      call.fail(upstreamFailed(this.#service, 'overloaded', what))
+      return undefined
     }
-    if (this.#audience.unfollow(call.client, uri)) return false
-    if (this.#audience.followersOf(uri).size === 0) return false
-    return call.settle({ kind: 'result', result: '{}' })
+    this.#audience.follow(client, uri)
+    const attempt = new Call(call.frame, call.row, client, call.arrivedAt, (_attempt, outcome) => {
+      if (!isGranted(outcome)) this.#audience.unfollow(client, uri)
+      call.settle(outcome)
+    })
+    call.onCancel = (frame) => attempt.cancel(frame)
+    return attempt
   }
 
   /** The client follows what it followed elsewhere before. */
@@ -58,4 +88,8 @@ export class Standing {
       this.#failed(`${method}: ${asUpstreamError(link.service, error).message}`)
     })
   }
+}
+
+function isGranted(outcome: Outcome): boolean {
+  return outcome.kind === 'answered' && outcome.frame.kind === 'result'
 }

@@ -51,6 +51,10 @@ export class UnavailableUpstream implements Upstream, Lane {
     return this
   }
 
+  wake(): boolean {
+    return false
+  }
+
   items(): readonly ListItem[] {
     return NOTHING
   }

@@ -36,7 +36,7 @@ export interface Lane {
   /** Undefined until the server has said. */
   readonly capabilities: ServerCapabilities | undefined
   readonly instructions: string | undefined
-  /** Resolves when the first attempt to reach it has ended, either way. */
+  /** Resolves when the first attempt to reach it has ended, either way, or when there is none yet. */
   readonly settled: Promise<void>
   /** Resolves when its lists have been read after that, or could not be. */
   readonly listed: Promise<void>
@@ -44,6 +44,8 @@ export interface Lane {
   readonly known: boolean
   /** Whether it takes no new calls, since its server has left the configuration. */
   readonly retired: boolean
+  /** Somebody wants to know what it has: one that starts lazily starts now, which gives true. */
+  wake(): boolean
   items(kind: ListKind): readonly ListItem[]
   /** Takes the call over and settles it. */
   call(call: Call, edits: readonly Edit[]): void

@@ -5,6 +5,7 @@
 // - `tools`: names of its tools; all say which start it is, but `die` ends the program, `hang` says nothing, and
 //   `ask` asks its client for roots first;
 // - `no`: methods that are never answered; `refuse`: methods that are answered with an error;
+// - `skip`: how many requests of a method are not answered before one is;
 // - `dies`: methods at which the program ends;
 // - `end`: milliseconds after its start at which it ends by itself;
 // - `junk`: lines of junk before its first answer; `capabilities`: what it offers instead of tools.
@@ -18,7 +19,7 @@ const said = existsSync(FILE) ? readFileSync(FILE, 'utf8') : ''
 const start = said.split('\n').filter((line) => line.startsWith('start ')).length
 const phases = JSON.parse(PHASES)
 const phase = phases[Math.min(start, phases.length - 1)]
-const { tools = ['which', 'die', 'hang'], no = [], refuse = [], dies = [], junk = 0 } = phase
+const { tools = ['which', 'die', 'hang'], no = [], refuse = [], dies = [], junk = 0, skip = {} } = phase
 
 appendFileSync(FILE, `start ${process.pid}\n`)
 process.on('exit', () => appendFileSync(FILE, `end ${process.pid}\n`))
@@ -67,7 +68,7 @@ createInterface({ input: process.stdin }).on('line', async (line) => {
   appendFileSync(FILE, `${line}\n`)
   const { id, method, params, ...rest } = JSON.parse(line)
   if (method === undefined) return asked.get(id)?.(rest)
-  if (id === undefined || no.includes(method)) return
+  if (id === undefined || no.includes(method) || skip[method]-- > 0) return
   if (dies.includes(method)) process.exit(4)
   if (refuse.includes(method)) return send({ id, error: { code: -32000, message: 'not now' } })
   const result = await handlers[method]?.(params ?? {})

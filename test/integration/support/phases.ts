@@ -11,6 +11,7 @@ export interface Phase {
   readonly tools?: readonly string[]
   readonly no?: readonly string[]
   readonly refuse?: readonly string[]
+  readonly skip?: Readonly<Record<string, number>>
   readonly dies?: readonly string[]
   readonly end?: number
   readonly junk?: number

@@ -1,0 +1,128 @@
+// What the processes of a lane say that is no answer, and what becomes of it.
+//
+// Everything that a server says without naming a client is decided here. What
+// cannot be tied to one client is refused or logged, never broadcast.
+
+import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
+import type { Edit } from '../jsonrpc/splice.js'
+import type { Call } from '../mcp/call.js'
+import type { ServerFacts } from '../mcp/eras/leg.js'
+import type { ServerNotificationRow, ServerRequestRow } from '../mcp/method-row.js'
+import { Asking } from './asking.js'
+import type { Audience } from './audience.js'
+import type { LaneLists } from './lane-lists.js'
+import type { LaneParts } from './lane-parts.js'
+import type { Link } from './link.js'
+import type { LinkOwner } from './link-parts.js'
+import type { Member } from './member.js'
+import { Notices } from './notices.js'
+import { Standing } from './standing.js'
+
+export interface LaneLinksParts extends Pick<LaneParts, 'config' | 'log' | 'sharing' | 'subscriptionsMax'> {
+  readonly audience: Audience
+  readonly lists: LaneLists
+}
+
+/** The owner of a lane's links. */
+export class LaneLinks implements LinkOwner {
+  readonly standing: Standing
+  readonly #parts: LaneLinksParts
+  readonly #notices: Notices
+  readonly #asking: Asking
+  readonly #members = new Map<Link, Member>()
+  #facts: ServerFacts | undefined
+  #reading: Promise<void> = Promise.resolve()
+
+  constructor(parts: LaneLinksParts) {
+    this.#parts = parts
+    const { audience, lists } = parts
+    const service = parts.config().name
+    const log = (level: 'debug' | 'warn', message: string): void => parts.log({ level, service, message })
+    const debug = (message: string): void => log('debug', message)
+    this.standing = new Standing({ ...parts, service, failed: debug })
+    this.#notices = new Notices({
+      audience,
+      refresh: (link, kinds) => lists.changed(link, kinds),
+      kept: debug,
+    })
+    this.#asking = new Asking({ ...parts, log, replace: (link, why) => this.#replace(link, why) })
+  }
+
+  /** What the server said of itself last; undefined before it has. */
+  get facts(): ServerFacts | undefined {
+    return this.#facts
+  }
+
+  /** Resolves when the lists have been read that are being read now. */
+  get reading(): Promise<void> {
+    return this.#reading
+  }
+
+  /** A process has shaken hands; calls start after this. */
+  opened(member: Member, isFirst: boolean, link: Link, facts: ServerFacts): void {
+    if (this.#members.size === 0) this.#parts.audience.renew()
+    this.#facts = facts
+    this.#members.set(link, member)
+    member.opened()
+    if (facts.capabilities.logging) this.standing.sendLevel(link)
+    this.standing.resubscribe(link)
+    if (isFirst) this.#reading = this.#parts.lists.opened(link, facts.capabilities)
+  }
+
+  get carriesOneClient(): boolean {
+    return this.#parts.audience.only !== undefined
+  }
+
+  get isFollowed(): boolean {
+    return this.#parts.audience.isFollowed
+  }
+
+  get isListing(): boolean {
+    return this.#parts.lists.busy
+  }
+
+  asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void {
+    this.#asking.asked(frame, row, link, during)
+  }
+
+  told(
+    frame: NotificationFrame,
+    row: ServerNotificationRow | undefined,
+    link: Link,
+    during: Call | undefined,
+  ): void {
+    this.#notices.told(frame, row, link, during)
+  }
+
+  ended(call: Call, link: Link): void {
+    this.#members.get(link)?.ended(call)
+    this.#asking.ended(call, link)
+  }
+
+  again(call: Call, edits: readonly Edit[], link: Link): boolean {
+    const member = this.#members.get(link)
+    member?.again(call, edits, link)
+    return member !== undefined
+  }
+
+  timedOut(link: Link): void {
+    const config = this.#parts.config()
+    if (config.kind === 'stdio' && config.onTimeout === 'restart') this.#replace(link, 'a call timed out')
+  }
+
+  drained(): void {
+    for (const client of this.#parts.audience) client.faster()
+  }
+
+  closed(link: Link): void {
+    for (const client of this.#parts.audience) client.forget(link)
+    this.#members.get(link)?.supervisor.lost(link)
+    this.#members.delete(link)
+    this.#parts.lists.closed(link)
+    this.#asking.closed(link)
+  }
+
+  #replace(link: Link, why: string): void {
+    void this.#members.get(link)?.supervisor.again(why)
+  }
+}

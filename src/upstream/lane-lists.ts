@@ -1,0 +1,97 @@
+// The lists of a lane: read when its first process opens, when a process says
+// that they have changed, and again where that failed.
+//
+// What cannot be read stays as it was last known, so that a server which comes
+// back half does not look as if it had nothing.
+
+import type { ServerCapabilities } from '../mcp/capabilities.js'
+import { listKinds } from '../mcp/lists.js'
+import type { ListKind } from '../mcp/method-row.js'
+import type { Runtime, Timer } from './host.js'
+import type { Link } from './link.js'
+import type { Listing } from './listing.js'
+
+export interface LaneListsParts {
+  readonly listing: Listing
+  readonly runtime: Runtime
+  /** These lists have changed. */
+  announce(kinds: readonly ListKind[]): void
+}
+
+/** Keeps the lists of a lane up to date. */
+export class LaneLists {
+  readonly #parts: LaneListsParts
+  /** Of the process whose lists these are. */
+  #link: Link | undefined
+  #capabilities: ServerCapabilities | undefined
+  #readings = 0
+  #retries = 0
+  #retry: Timer | undefined
+
+  constructor(parts: LaneListsParts) {
+    this.#parts = parts
+  }
+
+  /** Whether the names of tools and prompts have been read at least once. */
+  get known(): boolean {
+    const { listing } = this.#parts
+    const offered = this.#capabilities
+    return offered !== undefined && listing.hasRead('tools', offered) && listing.hasRead('prompts', offered)
+  }
+
+  /** Why a list could not be read last, where that is so. */
+  get failure(): string | undefined {
+    return this.#parts.listing.failure
+  }
+
+  /** Whether something is being read, or about to be. */
+  get busy(): boolean {
+    return this.#readings > 0 || this.#retry !== undefined
+  }
+
+  /** A process is there; resolves when its lists have been read, or could not be. */
+  opened(link: Link, capabilities: ServerCapabilities): Promise<void> {
+    this.#link = link
+    this.#capabilities = capabilities
+    this.#retries = 0
+    return this.#read(link, listKinds)
+  }
+
+  /** A process says that these have changed. */
+  changed(link: Link, kinds: readonly ListKind[]): void {
+    void this.#read(link, kinds)
+  }
+
+  closed(link: Link): void {
+    if (this.#link === link) this.close()
+  }
+
+  close(): void {
+    this.#link = undefined
+    this.#retry?.cancel()
+    this.#retry = undefined
+  }
+
+  async #read(link: Link, kinds: readonly ListKind[]): Promise<void> {
+    if (this.#capabilities === undefined) return
+    this.#readings++
+    const { listing } = this.#parts
+    const changed = await listing.refresh(link, this.#capabilities, kinds)
+    this.#readings--
+    if (listing.failed.length === 0) this.#retries = 0
+    else if (link === this.#link) this.#again(link)
+    if (changed.length > 0) this.#parts.announce(changed)
+  }
+
+  /** A server that cannot list now may be able to in a moment. */
+  #again(link: Link): void {
+    const { listing, runtime } = this.#parts
+    const { retriesMax, retryMs, retryMsMax } = listing.limits
+    if (this.#retry !== undefined || this.#retries >= retriesMax) return
+    const delayMs = Math.min(retryMs * 2 ** this.#retries++, retryMsMax)
+    this.#retry = runtime.setTimer(delayMs, () => {
+      this.#retry = undefined
+      void this.#read(link, listing.failed)
+    })
+  }
+}

@@ -1,0 +1,100 @@
+// Servers that are started when they are needed, and stopped when they are not.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { resolveConfig } from '../../src/config.js'
+import { openGateway } from '../../src/gateway.js'
+import { failure, said } from './support/client.js'
+import { at, listAt, numberAt, textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { phases } from './support/phases.js'
+import { spawnProxy } from './support/spawned.js'
+import { until } from './support/waiting.js'
+
+const names = (value: unknown): string[] =>
+  listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
+
+const changed = 'notifications/tools/list_changed'
+
+describe('a lazy server', () => {
+  test('is not started for a client that only opens a session, and is for a list', async (t) => {
+    const [s, eager] = [phases(t, [{}], { lazy: true }), phases(t, [{}])]
+    const { attach, proxy } = await libraryProxy(t, { s: s.entry, eager: eager.entry })
+    const { client } = await attach()
+    const opened = await client.open()
+    assert.notEqual(at(opened, 'capabilities', 'tools'), undefined, 'it may have tools')
+    await client.call('eager__which')
+    assert.deepEqual([s.starts(), proxy.status()[0]?.state], [0, 'disconnected'])
+    const listed = names((await client.request('tools/list')).value)
+    assert(listed.includes('s__which') && listed.includes('eager__which'), listed.join())
+    assert.deepEqual([s.starts(), proxy.status()[0]?.state], [1, 'connected'])
+  })
+
+  test('is started once by many first calls, which wait for it, and no other is', async (t) => {
+    const [s, other] = [phases(t, [{}], { lazy: true }), phases(t, [{}], { lazy: true })]
+    const { client } = await (await libraryProxy(t, { s: s.entry, other: other.entry })).attach()
+    await client.open()
+    const answers = await Promise.all(Array.from({ length: 200 }, () => client.call('s__which')))
+    for (const heard of answers) assert.equal(numberAt(said(heard), 'start'), 0)
+    assert.deepEqual([s.starts(), other.starts()], [1, 0])
+  })
+
+  test('is not started before its time by the command, nor by the gateway', async (t) => {
+    const [s, o] = [phases(t, [{}], { lazy: true }), phases(t, [{}])]
+    const { client } = spawnProxy(t, { s: s.entry, o: o.entry })
+    await client.open()
+    await client.call('o__which')
+    assert.equal(s.starts(), 0)
+    assert.equal(numberAt(said(await client.call('s__which')), 'start'), 0)
+
+    const g = phases(t, [{}], { lazy: true })
+    const value = { server: { port: 0 }, mcpServers: { g: g.entry, o: o.entry } }
+    const gateway = await openGateway(resolveConfig(value, { source: 'test', folder: '/', env: process.env }))
+    t.after(() => gateway.close(0))
+    await until(() => o.starts() === 2)
+    assert.equal(g.starts(), 0)
+  })
+
+  test('that cannot be started says so in its calls', async (t) => {
+    const s = { command: 'no-such-command-anywhere', lazy: true }
+    const { client } = await (await libraryProxy(t, { s })).attach()
+    await client.open()
+    assert.deepEqual(failure(await client.call('s__x')), [-32603, 's', 'spawn-failed'])
+  })
+})
+
+describe('a server that is stopped while nobody needs it', () => {
+  test('is back for the next call, with the level, and can ask for roots', async (t) => {
+    const s = phases(t, [{ tools: ['which', 'ask'] }], { idleTimeout: 100, lazy: true })
+    const { attach, proxy } = await libraryProxy(t, { s: s.entry })
+    const { client } = await attach()
+    client.onRequest = () => '{"roots":[{"uri":"file:///r"}]}'
+    await client.open({ roots: {} })
+    await client.request('logging/setLevel', { level: 'error' })
+    for (let round = 0; round < 3; round++) {
+      const heard = await client.call('s__ask', { n: round })
+      assert.match(heard.text, /file:\/\/\/r/)
+      await until(() => proxy.status()[0]?.pids.length === 0)
+      assert.equal(proxy.status()[0]?.state, 'connected')
+      assert(names((await client.request('tools/list')).value).includes('s__ask'))
+      assert.equal(s.starts(), round + 1, 'a list starts nothing that is known')
+    }
+    assert.equal(s.told('logging/setLevel').length, 3)
+    assert.equal(
+      client.count((value) => textAt(value, 'method') === changed),
+      0,
+    )
+  })
+
+  test('many first calls share one start', async (t) => {
+    const s = phases(t, [{}], { idleTimeout: 100 })
+    const { attach, proxy } = await libraryProxy(t, { s: s.entry })
+    const { client } = await attach()
+    await client.open()
+    await client.request('tools/list')
+    await until(() => proxy.status()[0]?.pids.length === 0)
+    const answers = await Promise.all(Array.from({ length: 200 }, () => client.call('s__which')))
+    for (const heard of answers) assert.equal(numberAt(said(heard), 'start'), 1)
+    assert.equal(s.starts(), 2)
+  })
+})
