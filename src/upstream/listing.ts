@@ -70,9 +70,9 @@ export class Listing {
     kinds: readonly ListKind[] = listKinds,
   ): Promise<ListKind[]> {
     const before = new Map(kinds.map((kind) => [kind, this.items(kind)]))
-    await Promise.all(
-      kinds.map((kind) => (offers(capabilities, kind) ? this.#readOnce(link, kind) : this.#none(kind))),
-    )
+    for (const kind of kinds) if (!offers(capabilities, kind)) this.#none(kind)
+    const offered = kinds.filter((kind) => offers(capabilities, kind))
+    await Promise.all(offered.map((kind) => this.#readOnce(link, kind)))
     return kinds.filter((kind) => this.items(kind) !== before.get(kind))
   }
 

@@ -23,11 +23,11 @@ export class Standing {
   readonly #subscriptionsMax: number
   readonly #failed: (message: string) => void
 
-  constructor({ service, audience, subscriptionsMax, failed }: StandingParts) {
-    this.#service = service
-    this.#audience = audience
-    this.#subscriptionsMax = subscriptionsMax
-    this.#failed = failed
+  constructor(parts: StandingParts) {
+    this.#service = parts.service
+    this.#audience = parts.audience
+    this.#subscriptionsMax = parts.subscriptionsMax
+    this.#failed = (message) => parts.failed(message)
   }
 
   /** The most verbose level that any client asked for. */
