@@ -5,12 +5,15 @@
 
 import type { Connection } from './jsonrpc/connection.js'
 import type { SessionLimits } from './limits.js'
+import type { SlowReader, Unread } from './unread.js'
 import type { Runtime, Timer } from './upstream/host.js'
 
 export interface FlowParts {
   readonly connection: Connection
   readonly limits: Pick<SessionLimits, 'backlogBytesMax' | 'slowDownMs'>
   readonly runtime: Runtime
+  /** What this client and all others have not read. */
+  readonly unread: Unread
   /** Stops or resumes reading what servers say to this client alone. */
   readServers(on: boolean): void
   /** The client leaves more unread than anyone should keep. */
@@ -18,7 +21,7 @@ export interface FlowParts {
 }
 
 /** What flows between one client and its servers, and how fast. */
-export class Flow {
+export class Flow implements SlowReader {
   readonly #parts: FlowParts
   #slowedDown: Timer | undefined
 
@@ -31,11 +34,26 @@ export class Flow {
     const { connection, limits } = this.#parts
     if (!connection.congested) return
     this.#parts.readServers(false)
-    if (connection.backlogBytes > limits.backlogBytesMax) this.#parts.tooSlow(connection.backlogBytes)
+    if (this.backlogBytes > limits.backlogBytesMax) this.tooSlow(this.backlogBytes)
+    else this.#parts.unread.add(this)
+  }
+
+  get backlogBytes(): number {
+    return this.#parts.connection.backlogBytes
+  }
+
+  tooSlow(bytes: number): void {
+    this.#parts.tooSlow(bytes)
+  }
+
+  /** The client is gone. */
+  ended(): void {
+    this.#parts.unread.remove(this)
   }
 
   /** The client takes bytes again. */
   drained(): void {
+    this.#parts.unread.remove(this)
     this.#parts.readServers(true)
   }
 

@@ -16,6 +16,8 @@ export interface SessionLimits {
   readonly callsMax: number
   /** Bytes that a client may leave unread before it is taken to be gone. */
   readonly backlogBytesMax: number
+  /** Bytes that all clients together may leave unread before the slowest of them is taken to be gone. */
+  readonly unreadBytesMax: number
   /** One page of a list; clients have line limits too. */
   readonly listPageBytesMax: number
   /** How long reading pauses for a server that takes nothing. */
@@ -43,6 +45,8 @@ export const limits: Limits = {
     inflightMax: 1024,
     callsMax: 4096,
     backlogBytesMax: 128 * MiB,
+    // Two clients that are slow with the largest of answers have room.
+    unreadBytesMax: 256 * MiB,
     listPageBytesMax: 4 * MiB,
     slowDownMs: 250,
     changeDelayMs: 50,
@@ -54,7 +58,13 @@ export const limits: Limits = {
     ladder: { stdinWaitMs: 1000, termWaitMs: 2000, outputWaitMs: 250 },
     // A greeting has a few lines; nobody means to write a thousand, or three answers over the limit in a minute.
     // A program that says more than a megabyte before its first message is no MCP server.
-    noise: { linesMax: 1000, bytesBeforeFirstMax: MiB, oversizeMax: 3, oversizeWindowMs: 60_000 },
+    noise: {
+      linesMax: 1000,
+      bytesBeforeFirstMax: MiB,
+      bytesMax: 16 * MiB,
+      oversizeMax: 3,
+      oversizeWindowMs: 60_000,
+    },
     // A server reads a cancel between two steps of its work.
     abandoned: { max: 1024, graceMs: 5000 },
     // All processes of the machine are read for it.

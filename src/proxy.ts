@@ -21,6 +21,7 @@ import { Session } from './session.js'
 import type { SessionEnd } from './session-parts.js'
 import type { SessionPort } from './session-port.js'
 import { Taps } from './taps.js'
+import { Unread } from './unread.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 import type { ServerConfig } from './upstream/server-config.js'
 import type { UpstreamStatus } from './upstream/upstream.js'
@@ -114,6 +115,7 @@ class PooledProxy implements Proxy {
   readonly #log: LogSink
   readonly #checks: ArgumentChecks
   readonly #taps: Taps
+  readonly #unread: Unread
   readonly #fleet: Fleet
   readonly #sessions = new Set<Session>()
   readonly #serving = new Set<Serving>()
@@ -128,6 +130,7 @@ class PooledProxy implements Proxy {
     this.#ownRuntime = realRuntime(this.#log)
     this.#runtime = options.runtime ?? this.#ownRuntime
     this.#checks = new ArgumentChecks(this.#log)
+    this.#unread = new Unread(this.#limits.session.unreadBytesMax)
     this.#taps = taps ?? new Taps(options.tap, this.#runtime, options.schema ?? 'default')
     const opener = new Opener({
       runtime: this.#runtime,
@@ -151,6 +154,7 @@ class PooledProxy implements Proxy {
       limits: this.#limits.session,
       drainMs: this.#limits.drainMs,
       runtime: this.#runtime,
+      unread: this.#unread,
       log: this.#log,
       watch: this.#taps.watch('client', undefined),
       reach: (port, peer) => this.#reach(port, peer),

@@ -7,6 +7,7 @@ import type { ClientLeg } from './mcp/eras/leg.js'
 import type { Question } from './questions.js'
 import type { Reach } from './reach.js'
 import type { SessionPort } from './session-port.js'
+import type { Unread } from './unread.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 
 export interface SessionParts {
@@ -15,6 +16,7 @@ export interface SessionParts {
   /** How long calls may still finish once the client ends the session. */
   readonly drainMs: number
   readonly runtime: Runtime
+  readonly unread: Unread
   readonly log: LogSink
   readonly watch: Pick<PeerOptions, 'wire' | 'forwarded'>
   /** What the client reaches, once it has said who it is. */

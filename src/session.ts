@@ -63,9 +63,8 @@ export class Session implements PeerOwner<Question> {
       flows: (yes) => (yes ? this.#flow.resume() : this.#flow.slowDown()),
     })
     this.#flow = new Flow({
+      ...parts,
       connection,
-      limits: parts.limits,
-      runtime: parts.runtime,
       readServers: (on) => this.#reached?.read(on),
       tooSlow: (bytes) => this.#tooSlow(bytes),
     })
@@ -158,6 +157,7 @@ export class Session implements PeerOwner<Question> {
   }
 
   closed(unanswered: readonly Question[], cause: TransportError | undefined): void {
+    this.#flow.ended()
     this.#port.gone(unanswered)
     for (const call of this.#calls.values()) call.cancel(undefined)
     this.#draining?.timer.cancel()
@@ -230,7 +230,7 @@ export class Session implements PeerOwner<Question> {
 
   #tooSlow(bytes: number): void {
     this.#log('error', `the client leaves ${bytes} bytes unread and is disconnected`)
-    void this.#peer.close()
+    void this.#peer.close(true)
   }
 
   #giveUp(): void {

@@ -64,6 +64,6 @@ export interface Connection {
   readonly traffic?: Traffic | undefined
   /** Stops or resumes reading, so that the other end feels the back-pressure. */
   read(on: boolean): void
-  /** Sends what is queued, then closes; every caller waits for the same end. */
-  close(): Promise<void>
+  /** Sends what is queued, or drops it at once, then closes; every caller waits for the same end. */
+  close(atOnce?: boolean): Promise<void>
 }

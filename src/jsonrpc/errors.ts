@@ -28,7 +28,11 @@ export class FrameError extends Error {
   readonly id: RequestId | undefined
 
   constructor(code: FrameErrorCode, message: string, offset: number, id?: RequestId) {
+    // What is wrong is in the bytes. A stack is the dearest part of an error, and a server that floods makes many.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     super(message)
+    Error.stackTraceLimit = stackTraceLimit
     this.code = code
     this.offset = offset
     this.id = id

@@ -3,7 +3,13 @@
 // Most long messages are only passed on. They leave in the parts in which they
 // came, and are joined into one line only when somebody wants to look into them.
 
-import { type Line, joinLine } from './line.js'
+import { type Line, joinLine, toLine } from './line.js'
+
+/** What a value of JSON may begin with, white space before it included. */
+const BEGINNINGS: ReadonlySet<number> = new Set(Buffer.from('{["-0123456789tfn \t\r\n'))
+
+/** Enough of what is no JSON to say so. */
+const NOISE_BYTES = 256
 
 /** One message in memory of several pieces; a line feed lies behind the last. */
 export class LongLine {
@@ -25,6 +31,12 @@ export class LongLine {
 
   get parts(): readonly Buffer[] {
     return [...this.head, this.last]
+  }
+
+  /** Its beginning, where that shows that it is no JSON at all; undefined when it may be. */
+  get noise(): Line | undefined {
+    const [first = this.last] = this.head
+    return BEGINNINGS.has(first[0] ?? 0) ? undefined : toLine(first.subarray(0, NOISE_BYTES))
   }
 
   /** The whole message in one piece, joined when it is first asked for. */

@@ -18,8 +18,8 @@ export interface PeerOwner<E> {
   stray(frame: ResponseFrame): void
   /** Several messages in one array. */
   batch(line: Line): void
-  /** Bytes that are not one acceptable message. */
-  malformed(error: FrameError, line: Uint8Array): void
+  /** Bytes that are not one acceptable message: so many, of which `line` may be no more than the beginning. */
+  malformed(error: FrameError, line: Uint8Array, bytes: number): void
   /** A message of ours did not get through; `entry` is the request that it was. */
   failed(entry: E | undefined, error: TransportError): void
   /** A message over the limit: `id` is its own if it was a request, `entry` is the request it would have answered. */

@@ -156,26 +156,26 @@ export class Peer<E extends object> {
     else void connection.send(joinedWire(wire), about)
   }
 
-  async close(): Promise<void> {
+  async close(atOnce = false): Promise<void> {
     try {
-      await this.#connection.close()
+      await this.#connection.close(atOnce)
     } finally {
       this.#close(undefined)
     }
   }
 
-  #message(line: Line, during: RequestId | undefined): void {
+  #message(line: Line, during: RequestId | undefined, bytes: number = line.length): void {
     if (this.#closed) return
     if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
     const frame = this.#frames.read(line)
-    if (frame instanceof FrameError) this.#owner.malformed(frame, line)
+    if (frame instanceof FrameError) this.#owner.malformed(frame, line, bytes)
     else this.receive(frame, during)
   }
 
   #long(long: LongLine, during: RequestId | undefined): void {
     if (this.#closed) return
     const frame = readLongFrame(long, this.#options.frame)
-    if (frame === undefined) this.#message(long.line, during)
+    if (frame === undefined) this.#message(long.noise ?? long.line, during, long.length)
     else this.receive(frame, during)
   }
 

@@ -140,7 +140,8 @@ export class NdjsonConnection implements Connection {
     this.#breath.want(on)
   }
 
-  close(): Promise<void> {
+  close(atOnce = false): Promise<void> {
+    if (atOnce) this.#end(undefined)
     this.#closing ??= this.#finish()
     return this.#closing
   }

@@ -193,11 +193,11 @@ export class Link implements PeerOwner<Flight>, Asker {
     else this.#flights.failed(flight, error)
   }
 
-  malformed(error: FrameError, line: Uint8Array): void {
+  malformed(error: FrameError, line: Uint8Array, bytes: number): void {
     const flights = this.#flights.addressees(error, line)
     const what = `its answer is invalid: ${error.message}`
     for (const flight of flights) this.#flights.spoilt(flight, 'invalid-answer', what)
-    if (flights.length === 0) this.#noise.line(line, error)
+    if (flights.length === 0) this.#noise.line(line, bytes, error)
   }
 
   oversize(id: RequestId | undefined, flight: Flight | undefined, bytes: number): void {

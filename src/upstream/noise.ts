@@ -11,8 +11,9 @@ import type { LogRecord, Runtime } from './host.js'
 export interface NoiseLimits {
   /** Lines without a message between them. */
   readonly linesMax: number
-  /** On stdout, before the first message. */
+  /** Bytes without a message between them: before the first, and later. */
   readonly bytesBeforeFirstMax: number
+  readonly bytesMax: number
   /** Messages over the limit within the window. */
   readonly oversizeMax: number
   readonly oversizeWindowMs: number
@@ -38,8 +39,9 @@ export class Noise {
   readonly #parts: NoiseParts
   /** Since the last message. */
   #lines = 0
-  /** Before the first message; undefined when that has come. */
-  #bytes: number | undefined = 0
+  #bytes = 0
+  #hasSpoken = false
+  #isOver = false
   #untold = 0
   #tellsAt = 0
   #oversizeAt: number[] = []
@@ -51,13 +53,15 @@ export class Noise {
   /** A message has come. */
   over(): void {
     this.#lines = 0
-    this.#bytes = undefined
+    this.#bytes = 0
+    this.#hasSpoken = true
   }
 
-  line(line: Uint8Array, { message }: FrameError): void {
+  /** `line` may be the beginning of one of so many bytes. */
+  line(line: Uint8Array, bytes: number, { message }: FrameError): void {
     const shown = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, SHOWN_BYTES))
     this.#heard(() => `a line on stdout is no message: ${shown.toString('utf8')}`, { problem: message })
-    this.#greeted(line.length)
+    this.#wrote(bytes)
   }
 
   batch(): void {
@@ -71,16 +75,22 @@ export class Noise {
     const now = runtime.now()
     this.#oversizeAt = [...this.#oversizeAt.filter((at) => now - at < limits.oversizeWindowMs), now]
     const times = this.#oversizeAt.length
-    if (times >= limits.oversizeMax) this.#parts.tooMuch(`said ${times} messages over the limit`)
-    this.#greeted(bytes)
+    if (times >= limits.oversizeMax) this.#tooMuch(`said ${times} messages over the limit`)
+    if (!this.#hasSpoken) this.#wrote(bytes)
   }
 
-  #greeted(bytes: number): void {
-    if (this.#bytes === undefined) return
+  #wrote(bytes: number): void {
+    const { bytesBeforeFirstMax, bytesMax } = this.#parts.limits
     this.#bytes += bytes
-    if (this.#bytes <= this.#parts.limits.bytesBeforeFirstMax) return
-    this.#bytes = undefined
-    this.#parts.tooMuch('wrote too much on stdout before its first message: it may be no MCP server')
+    if (!this.#hasSpoken && this.#bytes > bytesBeforeFirstMax)
+      this.#tooMuch('wrote too much on stdout before its first message: it may be no MCP server')
+    else if (this.#bytes > bytesMax) this.#tooMuch(`wrote ${this.#bytes} bytes in a row that are no messages`)
+  }
+
+  #tooMuch(what: string): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#parts.tooMuch(what)
   }
 
   #heard(what: () => string, details: Readonly<Record<string, unknown>>): void {
@@ -92,8 +102,8 @@ export class Noise {
       this.#log('warn', what(), { ...details, lines: this.#untold })
       this.#untold = 0
     }
-    if (this.#lines === this.#parts.limits.linesMax)
-      this.#parts.tooMuch(`wrote ${this.#lines} lines in a row that are no messages`)
+    if (this.#lines >= this.#parts.limits.linesMax)
+      this.#tooMuch(`wrote ${this.#lines} lines in a row that are no messages`)
   }
 
   #log(level: LogRecord['level'], message: string, details: Readonly<Record<string, unknown>>): void {

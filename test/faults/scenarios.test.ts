@@ -14,6 +14,7 @@ const counts: readonly [name: string, count: number][] = [
   ['fuzz-client', 5000],
   ['fuzz-server', 5000],
   ['huge-line', 1],
+  ['slow-readers', 6],
 ]
 
 // How a process fares is read from where Linux tells it.

@@ -11,6 +11,9 @@ import type { Scenario } from './scenario.js'
 import { sessions } from './sessions.js'
 import { stopTrees } from './stop-trees.js'
 
+import { sevenOfEight } from './seven-of-eight.js'
+import { slowReaders } from './slow-readers.js'
+
 export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['kill-proxy', killProxy],
   ['stop-trees', stopTrees],
@@ -21,4 +24,6 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['fuzz-client', fuzzClient],
   ['fuzz-server', fuzzServer],
   ['huge-line', hugeLine],
+  ['slow-readers', slowReaders],
+  ['seven-of-eight', sevenOfEight],
 ])

@@ -91,3 +91,22 @@ test('a result is joined only for somebody who looks into it', () => {
   assert.equal(rawAt(frame.line, frame.result), `"${long}"`)
   assert.equal(frame.line, line.line)
 })
+
+test('what is no JSON at all shows that at its beginning, and only that is looked at', () => {
+  const cases: [text: string, isNoise: boolean][] = [
+    [`debug: ${long}`, true],
+    [`<html>${long}`, true],
+    [` {"id":${long}`, false],
+    [`[${long}`, false],
+    [`"${long}`, false],
+    [`null${long}`, false],
+  ]
+  for (const [text, isNoise] of cases) {
+    const { noise } = lineOf(text, 700)
+    assert.equal(noise !== undefined, isNoise, text.slice(0, 10))
+    if (noise === undefined) continue
+    assert(noise.length <= 256)
+    assert.throws(() => readFrame(noise), { code: 'FRAME_SYNTAX', offset: 0 })
+    assert.throws(() => readFrame(toLine(text)), { code: 'FRAME_SYNTAX', offset: 0 })
+  }
+})

@@ -6,7 +6,7 @@ import { FrameError } from '../../src/jsonrpc/errors.js'
 import type { LogRecord } from '../../src/upstream/host.js'
 import { Noise } from '../../src/upstream/noise.js'
 
-const limits = { linesMax: 5, bytesBeforeFirstMax: 100, oversizeMax: 3, oversizeWindowMs: 100 }
+const limits = { linesMax: 5, bytesBeforeFirstMax: 100, bytesMax: 1e6, oversizeMax: 3, oversizeWindowMs: 100 }
 
 function listener(): { noise: Noise; log: LogRecord[]; ends: string[]; clock: { now: number } } {
   const log: LogRecord[] = []
@@ -27,12 +27,12 @@ test('so much before the first message is too much, and later it is not', () => 
     [101, 1],
   ] as const) {
     const { noise, ends } = listener()
-    noise.line(Buffer.alloc(bytes, 'x'), error)
+    noise.line(line, bytes, error)
     assert.equal(ends.length, wanted)
   }
   const { noise, ends } = listener()
   noise.over()
-  noise.line(Buffer.alloc(1000, 'x'), error)
+  noise.line(line, 1000, error)
   noise.oversize(undefined, 1e9, true)
   assert.deepEqual(ends, [])
 })
@@ -40,20 +40,20 @@ test('so much before the first message is too much, and later it is not', () => 
 describe('lines that are no messages', () => {
   test('are too much when so many come in a row, and only then', () => {
     const { noise, ends } = listener()
-    for (let i = 0; i < 4; i++) noise.line(line, error)
+    for (let i = 0; i < 4; i++) noise.line(line, line.length, error)
     noise.over()
-    for (let i = 0; i < 3; i++) noise.line(line, error)
+    for (let i = 0; i < 3; i++) noise.line(line, line.length, error)
     noise.batch()
     assert.deepEqual(ends, [])
-    noise.line(line, error)
+    noise.line(line, line.length, error)
     assert.deepEqual(ends, ['wrote 5 lines in a row that are no messages'])
-    noise.line(line, error)
+    noise.line(line, line.length, error)
     assert.equal(ends.length, 1, 'it is said once')
   })
 
   test('are told at once, and then once a second with their number', () => {
     const { noise, log, clock } = listener()
-    for (let i = 0; i < 3; i++) noise.line(line, error)
+    for (let i = 0; i < 3; i++) noise.line(line, line.length, error)
     assert.equal(log.length, 1)
     assert.match(log[0]?.message ?? '', /no message: Loading/)
     clock.now += 1000
@@ -64,10 +64,21 @@ describe('lines that are no messages', () => {
     )
   })
 
+  test('are too much when they are very long', () => {
+    const { noise, ends } = listener()
+    noise.over()
+    noise.line(line, 600_000, error)
+    noise.over()
+    noise.line(line, 600_000, error)
+    assert.deepEqual(ends, [])
+    noise.line(line, 600_000, error)
+    assert.deepEqual(ends, ['wrote 1200000 bytes in a row that are no messages'])
+  })
+
   test('are shown by their beginning', () => {
     const { noise, log } = listener()
     noise.over()
-    noise.line(Buffer.alloc(1e6, 'x'), error)
+    noise.line(Buffer.alloc(1000, 'x'), 1e6, error)
     assert((log[0]?.message.length ?? 0) < 300)
   })
 })

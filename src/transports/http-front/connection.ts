@@ -85,8 +85,9 @@ export class StreamableConnection implements Connection {
     this.#inbox.read(on)
   }
 
-  close(): Promise<void> {
+  close(atOnce = false): Promise<void> {
     this.#end(undefined)
+    if (atOnce) this.#streams.abandon()
     return Promise.resolve()
   }
 

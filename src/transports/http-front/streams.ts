@@ -118,6 +118,11 @@ export class HttpStreams {
     this.#parts.store?.clear()
   }
 
+  /** Drops what the client has not taken. */
+  abandon(): void {
+    for (const response of this.#sending) response.destroy()
+  }
+
   #write(
     response: ServerResponse,
     headers: Readonly<Record<string, string>>,

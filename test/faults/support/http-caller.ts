@@ -20,11 +20,13 @@ export interface Posted {
 export class HttpCaller {
   readonly #agent: Agent
   readonly #port: number
+  readonly #token: string | undefined
   session: string | undefined
   #last = 0
 
-  constructor(port: number, socketsMax = 1) {
+  constructor(port: number, socketsMax = 1, token?: string) {
     this.#port = port
+    this.#token = token
     this.#agent = new Agent({ keepAlive: true, maxSockets: socketsMax })
   }
 
@@ -63,6 +65,7 @@ export class HttpCaller {
     const headers = {
       accept: both,
       ...(method === 'POST' && { 'content-type': 'application/json' }),
+      ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
       ...(session !== undefined && { 'mcp-session-id': session }),
       ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
     }
