@@ -121,6 +121,8 @@ function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarg
     url,
     headers,
     credentials: undefined,
+    // Whoever replays a transcript wrote what it sends.
+    secrets: [],
     retries: 0,
     retryDelayMs: 0,
     reconnectMs: 1000,

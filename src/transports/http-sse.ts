@@ -137,7 +137,8 @@ export class SseClientConnection implements Connection, PostOwner {
     const type = mediaType(response)
     this.#session.learn(response, false)
     if (status === 200 && type === 'text/event-stream' && !isCompressed(response)) return this.#read(response)
-    readExcerpt(response, this.#target.limits.excerptBytesMax, (body) => {
+    readExcerpt(response, this.#target.limits.excerptBytesMax, (text) => {
+      const body = this.#session.public(text)
       this.#opening?.cancel()
       const refusal = {
         status,

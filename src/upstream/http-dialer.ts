@@ -38,6 +38,7 @@ export class HttpDialer {
     this.#target = {
       url,
       headers: config.headers,
+      secrets: config.secrets,
       credentials: credentialsFor(config, runtime, tell),
       retries: config.retries,
       retryDelayMs: config.retryDelayMs,

@@ -103,8 +103,8 @@ const wanted = {
 
 describe('a key that is refused', () => {
   test('at a call is always said the same', { timeout: 60_000 }, async (t) => {
-    let refuse: Refuse = () => undefined
-    const { url } = await service(t, (seen, response) => refuse(seen, response))
+    let refuse = refusals[0]?.[1]
+    const { url } = await service(t, (seen, response) => refuse?.(seen, response))
     const spawned = proxyTo(t, url.href, { Z_AI_API_KEY: KEY })
     await spawned.client.open()
     for (const [title, shape] of refusals) {

@@ -24,6 +24,10 @@ export class CookieJar {
     return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   }
 
+  get values(): Iterable<string> {
+    return this.#cookies.values()
+  }
+
   /** Takes the `Set-Cookie` headers of an answer. */
   take(headers: readonly string[] | undefined): void {
     for (const header of headers ?? []) this.#takeOne(header)

@@ -75,6 +75,8 @@ export interface HttpTarget {
   /** From the configuration; sent to this origin and to no other. */
   readonly headers: Readonly<Record<string, string>>
   readonly credentials: HttpCredentials | undefined
+  /** What must not be repeated, though the server may say it: the values of headers, keys in the address. */
+  readonly secrets: readonly string[]
   /** How often a message is sent again that provably was not taken, or may safely be taken twice. */
   readonly retries: number
   readonly retryDelayMs: number

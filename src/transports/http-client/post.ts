@@ -188,7 +188,10 @@ export class HttpPost {
       return this.cancel()
     }
     const answer = status === 401 || status === 403 ? undefined : answerTo(this.id, body)
-    if (answer === undefined) return this.#fail(refused(this.#session.target, { status, body }))
+    if (answer === undefined) {
+      const said = { status, body: this.#session.public(body) }
+      return this.#fail(refused(this.#session.target, said))
+    }
     this.#owner.message(answer, this)
     this.cancel()
   }

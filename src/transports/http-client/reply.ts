@@ -56,7 +56,7 @@ export class HttpReply {
     if (type === 'application/json') return this.#readJson(response)
     const { target } = this.#session
     readExcerpt(response, target.limits.excerptBytesMax, (body) => {
-      this.#finish(notAMessage(target, type, { status: response.statusCode ?? 0, body }))
+      this.#finish(this.#noAnswer(type, response, body))
     })
   }
 
@@ -88,9 +88,13 @@ export class HttpReply {
         this.#handler.message(line)
         return this.#finish(undefined)
       }
-      const body = line.toString('utf8', 0, excerptBytesMax)
-      this.#finish(notAMessage(target, 'application/json', { status: response.statusCode ?? 0, body }))
+      this.#finish(this.#noAnswer('application/json', response, line.toString('utf8', 0, excerptBytesMax)))
     })
+  }
+
+  #noAnswer(type: string, { statusCode = 0 }: IncomingMessage, body: string): TransportError {
+    const said = { status: statusCode, body: this.#session.public(body) }
+    return notAMessage(this.#session.target, type, said)
   }
 
   #unread(why: 'cut' | 'too-large' | undefined, bytes: number): void {

@@ -42,6 +42,9 @@ export function isReserved(name: string): boolean {
 /** Visible ASCII (MCP 2025-06-18, Transports: session management). */
 const sessionId = /^[\x21-\x7e]{1,1024}$/
 
+/** To blank shorter values would blank half of every text. */
+const SECRET_LENGTH_MIN = 6
+
 /** One session with one server; sends its credentials to that server's origin and nowhere else. */
 export class HttpSession {
   readonly target: HttpTarget
@@ -52,6 +55,7 @@ export class HttpSession {
   readonly #cookies: CookieJar
   readonly #fixed: readonly string[]
   #id: string | undefined
+  #credential: CredentialHeader | undefined
 
   constructor(target: HttpTarget, agent: HttpAgent) {
     this.target = target
@@ -88,6 +92,17 @@ export class HttpSession {
     if (isOpening && typeof id === 'string' && sessionId.test(id)) this.#id = id
   }
 
+  /** What the server said, without what only it and we may know: some servers repeat what they were sent. */
+  public(text: string): string {
+    const [, token = ''] = this.#credential?.value.split(' ') ?? []
+    const [, login = ''] = basic(this.target.url).split(' ')
+    const known = [...this.target.secrets, ...this.#cookies.values, this.#id ?? '', token, login]
+    const secrets = known.filter((value) => value.length >= SECRET_LENGTH_MIN)
+    // Longest first, so that one which contains another goes as a whole.
+    secrets.sort((a, b) => b.length - a.length)
+    return secrets.reduce((shown, secret) => shown.replaceAll(secret, '[redacted]'), text)
+  }
+
   /** Where a redirect leads that may be followed: it stays within the origin and keeps the method. */
   redirect(response: IncomingMessage): URL | undefined {
     const { statusCode, headers } = response
@@ -101,6 +116,7 @@ export class HttpSession {
   #start(exchange: HttpExchange, ask: HttpAsk, credential: CredentialHeader | undefined): void {
     const { url, method } = ask
     exchange.credential = credential
+    this.#credential = credential
     const { hostname, port } = url
     exchange.start(
       this.#agent,

@@ -133,6 +133,7 @@ export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
     url,
     headers: {},
     credentials: undefined,
+    secrets: [],
     retries: 2,
     retryDelayMs: 5,
     reconnectMs: 5,
