@@ -54,12 +54,15 @@ export class StderrLog {
   }
 
   #endLine(): void {
-    const text = Buffer.concat(this.#line).toString('utf8').trimEnd()
+    if (this.#lineBytes === 0) return
+    const line = this.#line
     this.#line = []
     this.#lineBytes = 0
-    if (text !== '' && this.#mayLog()) {
+    // A flood costs little: what is not logged is not even read.
+    if (!this.#mayLog()) return
+    const text = Buffer.concat(line).toString('utf8').trimEnd()
+    if (text !== '')
       this.#log({ level: 'info', service: this.#service, message: text, details: { stream: 'stderr' } })
-    }
   }
 
   #mayLog(): boolean {

@@ -11,6 +11,7 @@ import { type Spawned, scratch, spawnProxy } from './support/spawned.js'
 import { gone, until } from './support/waiting.js'
 
 const MiB = 1024 * 1024
+const hasProc = process.platform === 'linux'
 
 describe('the end of children', () => {
   test('one that ignores end of file and SIGTERM is killed with its own child, in time', async (t) => {
@@ -112,8 +113,10 @@ describe('what children see', () => {
 
 describe('children that say too much', () => {
   test('100 MB on stderr block nothing, in lines and in one', { timeout: 30_000 }, async (t) => {
-    const { client } = spawnProxy(t, { s: itServer(), o: itServer() }, { args: ['--log-level', 'error'] })
+    const proxy = spawnProxy(t, { s: itServer(), o: itServer() }, { args: ['--log-level', 'error'] })
+    const { client } = proxy
     await client.open()
+    const before = hasProc ? rss(proxy) : 0
     for (const width of [100, 100 * MiB]) {
       const flood = client.call('s__stderr-flood', { bytes: 100 * MiB, width: Math.min(width, MiB) })
       const answers = await Promise.all(
@@ -122,6 +125,8 @@ describe('children that say too much', () => {
       assert.equal(answers.length, 20)
       assert.deepEqual(said(await flood), {})
     }
+    const after = hasProc ? rss(proxy) : 0
+    assert(after - before < 64 * MiB, `grew by ${Math.round((after - before) / MiB)} MB`)
   })
 
   test('junk between 1,000 answers costs none of them', async (t) => {

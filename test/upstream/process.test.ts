@@ -1,7 +1,7 @@
 // One child process: how its start can fail, and what is read of it at its end.
 
 import { strict as assert } from 'node:assert'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -137,6 +137,13 @@ describe('a start that fails', { skip }, () => {
   }
 })
 
+/** What is looked up in `/proc`. */
+const noTree = process.platform !== 'linux'
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
 const ended = (code: number): DialEnd => ({ reason: 'exited', message: `'s' exited with code ${code}` })
 
 describe('the end of a process', { skip }, () => {
@@ -182,6 +189,22 @@ describe('the end of a process', { skip }, () => {
     assert.deepEqual(log.at(-1), { level: 'warn', service: 's', message: '50 lines of stderr were dropped' })
   })
 
+  test('starts and stops leave no descriptor and no timer', { skip: noTree }, async () => {
+    const held = (): string[] => readdirSync('/proc/self/fd')
+    const startAndStop = async (): Promise<void> => {
+      const { server, closed } = started({ command: 'cat' })
+      await server.stop()
+      await closed
+    }
+    await startAndStop()
+    await turns(3)
+    const [before, resources] = [held(), process.getActiveResourcesInfo()]
+    for (let run = 0; run < numRuns(50); run++) await startAndStop()
+    await turns(3)
+    assert.equal(held().length, before.length)
+    assert.deepEqual(process.getActiveResourcesInfo(), resources)
+  })
+
   test('one that closes its stdin at once, or its stdout, ends nobody else', async () => {
     const body = buildNotification('x', JSON.stringify({ filler: 'y'.repeat(100_000) }))
     for (let run = 0; run < numRuns(50); run++) {
@@ -211,8 +234,6 @@ describe('the end of a process', { skip }, () => {
       assert.deepEqual(await leftAfter(mark, 1000), [])
     }
   })
-
-  const noTree = process.platform !== 'linux'
 
   test('a stop by force takes along who has left the group', { skip: noTree }, async (t) => {
     for (const ignored of ['TERM HUP', 'HUP']) {
