@@ -41,7 +41,7 @@ export const limits: Limits = {
   session: {
     frame,
     // Clients send arguments; servers send files.
-    ndjson: { lineBytesMax: 16 * MiB, backlogBytesHigh: MiB, closeWaitMs: 2000 },
+    ndjson: { lineBytesMax: 16 * MiB, backlogBytesHigh: MiB, closeWaitMs: 5000 },
     inflightMax: 1024,
     callsMax: 4096,
     backlogBytesMax: 128 * MiB,

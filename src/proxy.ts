@@ -31,6 +31,8 @@ import { version } from './version.js'
 export interface AttachedSession {
   /** The protocol revision that the client speaks: negotiated, or assumed until then. */
   readonly revision: Revision
+  /** Resolves when the client begins to leave; what it asked is still being answered. */
+  readonly leaving: Promise<void>
   /** Resolves when the client is gone: its end of file, its `exit`, or a broken connection. */
   readonly ended: Promise<SessionEnd>
 }
@@ -165,6 +167,7 @@ class PooledProxy implements Proxy {
       get revision() {
         return session.revision
       },
+      leaving: session.draining.begun,
       ended,
     })
   }
@@ -198,8 +201,9 @@ class PooledProxy implements Proxy {
     for (const serving of this.#serving) serving.stop()
     const sessions = [...this.#sessions]
     for (const session of sessions) session.drain(0, graceMs)
-    await Promise.all(sessions.map((session) => session.end))
-    await this.#fleet.close()
+    await Promise.all(sessions.map(({ draining }) => draining.answered))
+    // Nobody needs the servers any more while the clients read their last answers.
+    await Promise.all([this.#fleet.close(), ...sessions.map((session) => session.end)])
     await Promise.all([...this.#serving].map((serving) => serving.close()))
     await this.#ownRuntime.close()
   }

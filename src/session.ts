@@ -5,6 +5,7 @@
 
 import { Answers } from './answers.js'
 import type { BatchReply } from './batch-reply.js'
+import { Draining } from './draining.js'
 import { Flow } from './flow.js'
 import { splitBatch } from './jsonrpc/batch.js'
 import { BriefMap } from './jsonrpc/brief-map.js'
@@ -24,12 +25,12 @@ import type { Question } from './questions.js'
 import type { Reach } from './reach.js'
 import type { SessionEnd, SessionParts } from './session-parts.js'
 import { SessionPort } from './session-port.js'
-import type { Timer } from './upstream/host.js'
 
 /** The session of one client. */
 export class Session implements PeerOwner<Question> {
   /** Resolves when the connection is closed and its servers are left. */
   readonly end: Promise<SessionEnd>
+  readonly draining: Draining
   readonly #parts: SessionParts
   readonly #peer: Peer<Question>
   readonly #port: SessionPort
@@ -39,16 +40,16 @@ export class Session implements PeerOwner<Question> {
   /** Calls that wait for the answer to `initialize`; undefined when none is being made. */
   #held: Call[] | undefined
   #reached: Reach | undefined
-  #draining: { exitCode: number; readonly timer: Timer } | undefined
   #ended: (end: SessionEnd) => void = () => {}
   readonly #settled = (call: Call, outcome: Outcome): void => {
     this.#calls.take(call.key)
     this.#answers.settle(call.frame.id, outcome)
-    if (this.#draining !== undefined) this.#closeWhenIdle()
+    if (this.draining.on) this.#closeWhenIdle()
   }
 
   constructor(connection: Connection, parts: SessionParts) {
     this.#parts = parts
+    this.draining = new Draining(parts.runtime, () => this.#giveUp())
     this.end = new Promise((resolve) => {
       this.#ended = resolve
     })
@@ -78,9 +79,7 @@ export class Session implements PeerOwner<Question> {
 
   /** Lets calls finish for a while, answers the rest with an error, and closes. */
   drain(exitCode = 0, graceMs: number = this.#parts.drainMs): void {
-    if (this.#draining !== undefined) return
-    const timer = this.#parts.runtime.setTimer(graceMs, () => this.#giveUp())
-    this.#draining = { exitCode, timer }
+    this.draining.begin(exitCode, graceMs)
     this.#closeWhenIdle()
   }
 
@@ -160,9 +159,10 @@ export class Session implements PeerOwner<Question> {
     this.#flow.ended()
     this.#port.gone(unanswered)
     for (const call of this.#calls.values()) call.cancel(undefined)
-    this.#draining?.timer.cancel()
-    const exitCode = this.#draining?.exitCode ?? 0
-    void (this.#reached?.leave() ?? Promise.resolve()).finally(() => this.#ended({ exitCode, cause }))
+    this.draining.finish()
+    void (this.#reached?.leave() ?? Promise.resolve()).finally(() =>
+      this.#ended({ exitCode: this.draining.exitCode, cause }),
+    )
   }
 
   #handle(frame: RequestFrame, received: Received): void {
@@ -186,7 +186,7 @@ export class Session implements PeerOwner<Question> {
   /** Answers `initialize` with what is behind the proxy, and only then what came after it. */
   async #open(id: RequestId, reply: (description: ServerDescription) => string): Promise<void> {
     const reach = this.#reach()
-    await reach.settled
+    await Promise.race([reach.settled, this.draining.begun])
     this.#answers.reply(id, reply(reach.describe()))
     const held = this.#held ?? []
     this.#held = undefined
@@ -195,6 +195,7 @@ export class Session implements PeerOwner<Question> {
   }
 
   #call(frame: RequestFrame, row: RequestRow): void {
+    if (this.draining.on) return this.#answers.refuse(frame.id, shuttingDown())
     if (this.#calls.size >= this.#parts.limits.callsMax) return this.#answers.refuse(frame.id, tooManyCalls())
     const call = new Call(frame, row, this.#port, this.#parts.runtime.now(), this.#settled)
     this.#calls.set(call.key, call)
@@ -235,12 +236,11 @@ export class Session implements PeerOwner<Question> {
 
   #giveUp(): void {
     for (const call of this.#calls.values()) call.abandon(shuttingDown())
-    void this.#peer.close()
   }
 
   #closeWhenIdle(): void {
-    if (this.#draining === undefined || this.#calls.size > 0 || this.#held !== undefined) return
-    this.#draining.timer.cancel()
+    if (!this.draining.on || this.#calls.size > 0 || this.#held !== undefined) return
+    this.draining.finish()
     void this.#peer.close()
   }
 

@@ -17,8 +17,11 @@ type Signal = (typeof signals)[number] | 'SIGHUP'
 
 export const internalErrorCode = 70
 
-/** Longest orderly close after a fault; the state may be broken in any way. */
-const faultCloseMsMax = 10_000
+/** How long calls may still run after a fault of our own. */
+export const faultGraceMs = 1000
+
+/** How long everything may take that comes after the calls: reading the last answers, stopping servers, closing files. */
+export const lastWordsMsMax = 5500
 
 /** One fault often brings more, and calls are to be answered all the same; so many are no close any more. */
 const faultsMax = 100
@@ -30,6 +33,7 @@ export class Endings {
   readonly #abandon: () => void
   readonly #terminal: boolean
   #end: (exitCode: number) => void = () => undefined
+  #hasDeadline = false
   /** A hangup that came before anybody wanted to know is kept. */
   #hangup: (() => void) | undefined
   #isHungUp = false
@@ -77,6 +81,19 @@ export class Endings {
     this.#hangup?.()
   }
 
+  /** The process ends by then, whatever still keeps it. */
+  endWithin(afterMs: number): void {
+    if (this.#hasDeadline) return
+    this.#hasDeadline = true
+    setTimeout(() => {
+      try {
+        this.#log({ level: 'warn', message: 'closing takes too long: ending at once' })
+      } finally {
+        this.#exit(this.verdict(0))
+      }
+    }, afterMs).unref()
+  }
+
   #onSignal(signal: Signal): void {
     if (this.#asked) this.#exit(128 + constants.signals[signal])
     this.#asked = true
@@ -86,10 +103,8 @@ export class Endings {
 
   #onFault(error: unknown): void {
     this.#log({ level: 'error', message: 'internal error: closing', details: { error } })
-    this.#faults += 1
-    if (this.#faults > faultsMax) this.#exit(internalErrorCode)
-    if (this.#faults > 1) return
-    setTimeout(() => this.#exit(internalErrorCode), faultCloseMsMax).unref()
+    if (++this.#faults > faultsMax) this.#exit(internalErrorCode)
+    this.endWithin(faultGraceMs + lastWordsMsMax)
     this.#end(internalErrorCode)
   }
 

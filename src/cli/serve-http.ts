@@ -3,17 +3,15 @@
 import process from 'node:process'
 import { type Configuration, enabledSchemas } from '../config.js'
 import { type Gateway, openGateway } from '../gateway.js'
+import { limits } from '../index.js'
 import type { Runtime, WireTap } from '../index.js'
 import type { Logger, Paint } from '../log.js'
 import { version } from '../version.js'
 import type { HttpCommand } from './args.js'
 import { httpBanner } from './banner.js'
-import type { Endings } from './endings.js'
+import { type Endings, faultGraceMs, internalErrorCode, lastWordsMsMax } from './endings.js'
 import { followConfig } from './follow-config.js'
 import { tellWarnings } from './warnings.js'
-
-/** How long calls may still run after a fault of our own. */
-const faultGraceMs = 1000
 
 /** Everything that was made ready before the gateway is. */
 export interface HttpRun {
@@ -46,11 +44,13 @@ export async function serveHttp(run: HttpRun, tap: WireTap | undefined): Promise
   )
   try {
     announce(run, gateway)
-    return await endings.ended
+    await endings.ended
   } finally {
     reloading.stop()
+    endings.endWithin(limits.drainMs + lastWordsMsMax)
     await (endings.isFaulty ? gateway.close(faultGraceMs) : gateway.close())
   }
+  return endings.isFaulty ? internalErrorCode : 0
 }
 
 function announce({ command, config, paint, logger }: HttpRun, { host, url }: Gateway): void {

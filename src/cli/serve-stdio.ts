@@ -3,7 +3,7 @@
 import process from 'node:process'
 import type { Configuration, SchemaConfig } from '../config.js'
 import { createProxy, limits, stdio } from '../index.js'
-import type { Runtime, WireTap } from '../index.js'
+import type { AttachedSession, Runtime, WireTap } from '../index.js'
 import type { Logger, Paint } from '../log.js'
 import { version } from '../version.js'
 import type { StdioCommand } from './args.js'
@@ -11,10 +11,7 @@ import { stdioBanner } from './banner.js'
 import { followConfig } from './follow-config.js'
 import type { Reloading } from './reloading.js'
 import { tellWarnings } from './warnings.js'
-import type { Endings } from './endings.js'
-
-/** How long calls may still run after a fault of our own. */
-const faultGraceMs = 1000
+import { type Endings, faultGraceMs, internalErrorCode, lastWordsMsMax } from './endings.js'
 
 /** Everything that was made ready before the proxy is. */
 export interface StdioRun {
@@ -40,17 +37,20 @@ export async function serveStdio(run: StdioRun, tap: WireTap | undefined): Promi
     ...(tap === undefined ? {} : { tap }),
   })
   let reloading: Reloading | undefined
+  let left: AttachedSession['ended']
   try {
     const session = await proxy.attach(stdio(limits.session.ndjson))
     announce(run)
     const follower = { schemasOf: () => [schema.name], reload: (next: Configuration) => proxy.reload(next) }
     reloading = followConfig(run, follower, run.command.remote === undefined)
-    const left = session.ended.then(({ exitCode }) => exitCode)
-    return await Promise.race([left, endings.ended])
+    await Promise.race([session.leaving, endings.ended])
+    left = session.ended
   } finally {
     reloading?.stop()
+    endings.endWithin(limits.drainMs + lastWordsMsMax)
     await (endings.isFaulty ? proxy.close(faultGraceMs) : proxy.close())
   }
+  return endings.isFaulty ? internalErrorCode : (await left).exitCode
 }
 
 function announce({ command, config, schema, paint, logger }: StdioRun): void {

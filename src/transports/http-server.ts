@@ -7,13 +7,14 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { Duplex } from 'node:stream'
 import { type HttpTimer, repeat } from './http-front/clock.js'
 import { type CorsRules, corsHeaders, preflightHeaders } from './http-front/cors.js'
+import { Ending } from './http-front/ending.js'
 import type { HttpRoutes, HttpSurroundings, HttpTarget } from './http-front/endpoint.js'
 import { EventPair } from './http-front/event-pair.js'
 import { Guard, targetOf } from './http-front/guard.js'
 import { hostRule, reachable } from './http-front/host.js'
 import type { Incoming } from './http-front/incoming.js'
 import type { HttpLimits } from './http-front/limits.js'
-import { connections, listening } from './http-front/listening.js'
+import { listening } from './http-front/listening.js'
 import { type Refusal, Refusals, type Wording } from './http-front/refusal.js'
 import { refuse, sendJson } from './http-front/reply.js'
 import { RequestHead } from './http-front/request-head.js'
@@ -46,13 +47,11 @@ export interface HttpAddress {
   readonly url: string
 }
 
-/** How often connections are looked for that have become idle while the server closes. */
-const IDLE_CHECK_MS = 20
-
 /** An HTTP front; it listens once and closes once. */
 export class HttpServer {
   readonly #options: HttpServerOptions
   readonly #server: Server
+  readonly #ending: Ending
   readonly #refusals: Refusals
   readonly #streamable: Streamable
   readonly #pair: EventPair
@@ -77,6 +76,7 @@ export class HttpServer {
     this.#pair = new EventPair(parts)
     this.#strangers = options.principalOf && new Strangers(limits.strangersMax)
     this.#server = serverWith(limits, (request, response) => this.#handle(request, response))
+    this.#ending = new Ending(this.#server, around.setTimer)
     this.#server.on('connection', (socket) => this.#strangers?.admit(socket))
   }
 
@@ -105,8 +105,7 @@ export class HttpServer {
   stop(): void {
     if (this.#stopping) return
     this.#stopping = true
-    this.#server.close()
-    this.#server.closeIdleConnections()
+    this.#ending.stop()
   }
 
   /** Ends every session; clients have a moment to take what was said to them. */
@@ -115,15 +114,7 @@ export class HttpServer {
     this.#sweeper?.cancel()
     this.#streamable.clients.endAll()
     this.#pair.endAll()
-    const closed = new Promise<void>((resolve) => this.#server.once('close', resolve))
-    if (!this.#server.listening && (await connections(this.#server)) === 0) return
-    this.#server.closeIdleConnections()
-    const { limits, around } = this.#options
-    const idle = repeat(around.setTimer, IDLE_CHECK_MS, () => this.#server.closeIdleConnections())
-    const last = around.setTimer(limits.closeWaitMs, () => this.#server.closeAllConnections())
-    await closed
-    idle.cancel()
-    last.cancel()
+    await this.#ending.close(this.#options.limits.closeWaitMs)
   }
 
   #guardAt(port: number): Guard {

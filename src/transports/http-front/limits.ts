@@ -78,5 +78,5 @@ export const defaultHttpLimits: HttpLimits = {
   backlogBytesHigh: MiB,
   backlogBytesMax: 16 * MiB,
   stallMs: 60_000,
-  closeWaitMs: 2000,
+  closeWaitMs: 5000,
 }

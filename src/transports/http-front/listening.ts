@@ -1,4 +1,4 @@
-// What a Node server does by callback, as promises.
+// How a Node server begins to listen, as a promise.
 
 import type { Server } from 'node:http'
 
@@ -12,9 +12,4 @@ export function listening(server: Server, host: string, port: number): Promise<n
       resolve(typeof address === 'object' && address !== null ? address.port : port)
     })
   })
-}
-
-/** How many connections are open. */
-export function connections(server: Server): Promise<number> {
-  return new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
 }
