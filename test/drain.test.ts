@@ -79,50 +79,54 @@ const ways: [string, (proxy: Spawned) => void, number][] = [
   ['exit alone', ({ client }) => client.send('{"jsonrpc":"2.0","method":"exit"}'), 1],
 ]
 
-describe('the end of mcps-proxy --stdio, with 100 calls in flight', { timeout: 120_000 }, () => {
-  for (const [way, end, code] of ways)
-    test(`${way}: each call is answered once, and the servers are gone`, async (t) => {
-      const proxy = spawnProxy(t, { s: itServer({ IT_STUBBORN: '1' }) })
+describe(
+  'the end of mcps-proxy --stdio, with 100 calls in flight',
+  { timeout: 120_000, concurrency: 4 },
+  () => {
+    for (const [way, end, code] of ways)
+      test(`${way}: each call is answered once, and the servers are gone`, async (t) => {
+        const proxy = spawnProxy(t, { s: itServer({ IT_STUBBORN: '1' }) })
+        await proxy.client.open()
+        const pids = said(await proxy.client.call('s__pids'))
+        const calls = startCalls(proxy)
+        await proxy.client.request('ping')
+        end(proxy)
+        assert.equal(await timed(proxy.exited), code)
+        await Promise.allSettled(calls)
+        proxy.assertValid()
+        assertAnswered(proxy)
+        for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(pids, name)))
+      })
+
+    test('what is asked after SIGTERM is refused at once', async (t) => {
+      const proxy = spawnProxy(t, { s: itServer() })
       await proxy.client.open()
-      const pids = said(await proxy.client.call('s__pids'))
-      const calls = startCalls(proxy)
+      const running = proxy.client.call('s__slow', { steps: 5, everyMs: 100 }, { progressToken: 1 })
       await proxy.client.request('ping')
-      end(proxy)
-      assert.equal(await timed(proxy.exited), code)
-      await Promise.allSettled(calls)
-      proxy.assertValid()
-      assertAnswered(proxy)
-      for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(pids, name)))
+      proxy.child.kill('SIGTERM')
+      await until(() => proxy.stderr.includes('SIGTERM'))
+      const late = await proxy.client.call('s__nonce', { n: '' })
+      assert.equal(failure(late)[2], 'shutting-down')
+      assert.equal(numberAt(said(await running), 'at'), 6)
+      assert.equal(await proxy.exited, 0)
     })
 
-  test('what is asked after SIGTERM is refused at once', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
-    await proxy.client.open()
-    const running = proxy.client.call('s__slow', { steps: 5, everyMs: 100 }, { progressToken: 1 })
-    await proxy.client.request('ping')
-    proxy.child.kill('SIGTERM')
-    await until(() => proxy.stderr.includes('SIGTERM'))
-    const late = await proxy.client.call('s__nonce', { n: '' })
-    assert.equal(failure(late)[2], 'shutting-down')
-    assert.equal(numberAt(said(await running), 'at'), 6)
-    assert.equal(await proxy.exited, 0)
-  })
-
-  test('a slow reader gets every byte of what is on its way', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
-    await proxy.client.open()
-    await proxy.client.call('s__nonce', { n: '' })
-    const { stdout } = proxy.child
-    const reading = new SlowReader(stdout, 8 * MiB, 3500)
-    t.after(() => reading.stop())
-    const answer = proxy.client.call('s__big', { bytes: 8 * MiB })
-    await until(() => stdout.readableLength > 0)
-    proxy.child.kill('SIGTERM')
-    assert.equal(await timed(proxy.exited), 0)
-    assert(textAt((await answer).value, 'result', 'content', 0, 'text').length > 8 * MiB)
-    proxy.assertValid()
-  })
-})
+    test('a slow reader gets every byte of what is on its way', async (t) => {
+      const proxy = spawnProxy(t, { s: itServer() })
+      await proxy.client.open()
+      await proxy.client.call('s__nonce', { n: '' })
+      const { stdout } = proxy.child
+      const reading = new SlowReader(stdout, 8 * MiB, 3500)
+      t.after(() => reading.stop())
+      const answer = proxy.client.call('s__big', { bytes: 8 * MiB })
+      await until(() => stdout.readableLength > 0)
+      proxy.child.kill('SIGTERM')
+      assert.equal(await timed(proxy.exited), 0)
+      assert(textAt((await answer).value, 'result', 'content', 0, 'text').length > 8 * MiB)
+      proxy.assertValid()
+    })
+  },
+)
 
 const MiB = 1024 * 1024
 
@@ -230,7 +234,7 @@ const faulty = (where: string): NodeJS.ProcessEnv => ({
 
 const onSignal = ({ child }: Spawned): void => void child.kill('SIGUSR2')
 
-describe('a fault inside the proxy', { timeout: 60_000 }, () => {
+describe('a fault inside the proxy', { timeout: 60_000, concurrency: 4 }, () => {
   const faults: [string, (proxy: Spawned) => void][] = [
     ['timer', onSignal],
     ['rejection', onSignal],
