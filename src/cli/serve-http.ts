@@ -9,7 +9,7 @@ import type { Logger, Paint } from '../log.js'
 import { version } from '../version.js'
 import type { HttpCommand } from './args.js'
 import { httpBanner } from './banner.js'
-import { type Endings, faultGraceMs, internalErrorCode, lastWordsMsMax } from './endings.js'
+import { type Endings, faultGraceMs, lastWordsMsMax } from './endings.js'
 import { followConfig } from './follow-config.js'
 import { tellWarnings } from './warnings.js'
 
@@ -50,7 +50,7 @@ export async function serveHttp(run: HttpRun, tap: WireTap | undefined): Promise
     endings.endWithin(limits.drainMs + lastWordsMsMax)
     await (endings.isFaulty ? gateway.close(faultGraceMs) : gateway.close())
   }
-  return endings.isFaulty ? internalErrorCode : 0
+  return 0
 }
 
 function announce({ command, config, paint, logger }: HttpRun, { host, url }: Gateway): void {

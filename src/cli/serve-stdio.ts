@@ -11,7 +11,7 @@ import { stdioBanner } from './banner.js'
 import { followConfig } from './follow-config.js'
 import type { Reloading } from './reloading.js'
 import { tellWarnings } from './warnings.js'
-import { type Endings, faultGraceMs, internalErrorCode, lastWordsMsMax } from './endings.js'
+import { type Endings, faultGraceMs, lastWordsMsMax } from './endings.js'
 
 /** Everything that was made ready before the proxy is. */
 export interface StdioRun {
@@ -50,7 +50,7 @@ export async function serveStdio(run: StdioRun, tap: WireTap | undefined): Promi
     endings.endWithin(limits.drainMs + lastWordsMsMax)
     await (endings.isFaulty ? proxy.close(faultGraceMs) : proxy.close())
   }
-  return endings.isFaulty ? internalErrorCode : (await left).exitCode
+  return (await left).exitCode
 }
 
 function announce({ command, config, schema, paint, logger }: StdioRun): void {
