@@ -144,6 +144,16 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
+function held(): string[] {
+  return readdirSync('/proc/self/fd')
+}
+
+async function startAndStop(): Promise<void> {
+  const { server, closed } = started({ command: 'cat' })
+  await server.stop()
+  await closed
+}
+
 const ended = (code: number): DialEnd => ({ reason: 'exited', message: `'s' exited with code ${code}` })
 
 describe('the end of a process', { skip }, () => {
@@ -190,12 +200,6 @@ describe('the end of a process', { skip }, () => {
   })
 
   test('starts and stops leave no descriptor and no timer', { skip: noTree }, async () => {
-    const held = (): string[] => readdirSync('/proc/self/fd')
-    const startAndStop = async (): Promise<void> => {
-      const { server, closed } = started({ command: 'cat' })
-      await server.stop()
-      await closed
-    }
     await startAndStop()
     await turns(3)
     const [before, resources] = [held(), process.getActiveResourcesInfo()]
