@@ -20,6 +20,10 @@ export interface SessionLimits {
   readonly unreadBytesMax: number
   /** One page of a list; clients have line limits too. */
   readonly listPageBytesMax: number
+  /** Instructions of all servers together. */
+  readonly instructionsLengthMax: number
+  /** Questions of servers that wait for the client to be ready. */
+  readonly earlyMax: number
   /** How long reading pauses for a server that takes nothing. */
   readonly slowDownMs: number
   /** Changes of lists within this time are told once. */
@@ -48,6 +52,10 @@ export const limits: Limits = {
     // Two clients that are slow with the largest of answers have room.
     unreadBytesMax: 256 * MiB,
     listPageBytesMax: 4 * MiB,
+    // Clients put them into the context of a model.
+    instructionsLengthMax: 64 * 1024,
+    // Between the answer to `initialize` and `initialized` every server asks for roots, once.
+    earlyMax: 64,
     slowDownMs: 250,
     changeDelayMs: 50,
   },
@@ -65,6 +73,8 @@ export const limits: Limits = {
       oversizeMax: 3,
       oversizeWindowMs: 60_000,
     },
+    // Enough for a stack trace; what says more in a second is a flood.
+    stderr: { lineBytesMax: 8 * 1024, linesPerSecondMax: 100 },
     // A server reads a cancel between two steps of its work.
     abandoned: { max: 1024, graceMs: 5000 },
     // All processes of the machine are read for it.
@@ -76,6 +86,8 @@ export const limits: Limits = {
     // Each is told again to every process that is started.
     subscriptionsMax: 10_000,
     inflightMax: 1024,
+    // What a client of its own would see, on a server that says nothing of its own limit.
+    remoteConcurrency: 64,
     queueMax: 1024,
     outgoingBytesMax: 64 * MiB,
     processesMax: 256,

@@ -226,6 +226,7 @@ class PooledProxy implements Proxy {
       log: this.#log,
       startupGraceMs: this.#config.startupGraceMs,
       listPageBytesMax: this.#limits.session.listPageBytesMax,
+      instructionsLengthMax: this.#limits.session.instructionsLengthMax,
       gave: (kind) => port.gave(kind),
     })
   }

@@ -22,14 +22,13 @@ export interface ReachParts {
   /** How long the first answers wait for servers that are still starting. */
   readonly startupGraceMs: number
   readonly listPageBytesMax: number
+  /** Of all servers together. */
+  readonly instructionsLengthMax: number
   /** The client has been given this list, and wants to hear when it changes. */
   gave(kind: ListKind): void
   /** The client is gone. */
   left(): void
 }
-
-/** Instructions of all servers together; clients put them into a model's context. */
-const INSTRUCTIONS_LENGTH_MAX = 64 * 1024
 
 /** A client's lanes, one for each server in configuration order. */
 export class Reach {
@@ -185,7 +184,7 @@ export class Reach {
     if (first === undefined) return undefined
     if (lanes.length === 1) return first.text
     const sections = said.map(({ name, text }) => `# ${name}\n\n${text}`)
-    return sections.join('\n\n').slice(0, INSTRUCTIONS_LENGTH_MAX)
+    return sections.join('\n\n').slice(0, this.#parts.instructionsLengthMax)
   }
 
   /** Resolves when there is something to list; whoever starts lazily starts now. */

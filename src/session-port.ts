@@ -10,17 +10,14 @@ import { clientGone, methodNotFound } from './mcp/error-codes.js'
 import { listShapes } from './mcp/lists.js'
 import type { ListKind } from './mcp/method-row.js'
 import { severity } from './mcp/methods/logging.js'
+import type { SessionLimits } from './limits.js'
 import { type Question, Questions } from './questions.js'
 import type { Runtime } from './upstream/host.js'
-
-/** Questions that may wait for a client to be ready. */
-const EARLY_MAX = 64
 
 export interface PortParts {
   readonly leg: ClientLeg
   readonly runtime: Runtime
-  /** Changes of lists within this time are told once. */
-  readonly changeDelayMs: number
+  readonly limits: Pick<SessionLimits, 'changeDelayMs' | 'earlyMax'>
   /** The lists of some server have changed; false when the client is to be told later. */
   changed(kinds: readonly ListKind[]): boolean
   /** Something was said to the client that is no answer. */
@@ -78,7 +75,9 @@ export class SessionPort implements ClientPort {
    */
   ask(frame: RequestFrame, asker: Asker, during: Call | undefined): boolean {
     if (!this.#announces) {
-      return this.#early.length < EARLY_MAX && this.#early.push({ frame, asker, during }) > 0
+      return (
+        this.#early.length < this.#parts.limits.earlyMax && this.#early.push({ frame, asker, during }) > 0
+      )
     }
     const isAsked = this.questions.ask(frame, asker, this.profile, during)
     if (isAsked) this.#parts.said()
@@ -143,7 +142,7 @@ export class SessionPort implements ClientPort {
   #tellChanges(): void {
     if (!this.#announces || this.#isTelling || this.#untold.size === 0) return
     this.#isTelling = true
-    this.#parts.runtime.setTimer(this.#parts.changeDelayMs, () => {
+    this.#parts.runtime.setTimer(this.#parts.limits.changeDelayMs, () => {
       this.#isTelling = false
       for (const method of this.#untold) this.#peer.notify(method)
       this.#untold.clear()

@@ -53,12 +53,12 @@ export class Session implements PeerOwner<Question> {
     this.end = new Promise((resolve) => {
       this.#ended = resolve
     })
-    const { inflightMax, frame, changeDelayMs } = parts.limits
+    const { inflightMax, frame } = parts.limits
     this.#peer = new Peer(connection, this, { inflightMax, frame, ...parts.watch })
     this.#port = new SessionPort(this.#peer, {
       leg: parts.leg,
       runtime: parts.runtime,
-      changeDelayMs,
+      limits: parts.limits,
       changed: (kinds) => this.#reached?.changed(kinds) ?? false,
       said: () => this.#flow.sent(),
       flows: (yes) => (yes ? this.#flow.resume() : this.#flow.slowDown()),

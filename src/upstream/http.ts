@@ -13,9 +13,6 @@ import { Pool, type PoolSurroundings } from './pool.js'
 import type { HttpServerConfig } from './server-config.js'
 import type { Upstream } from './upstream.js'
 
-/** Calls in flight at once: what a client of its own would see. */
-const CONCURRENCY = 64
-
 export function open(config: HttpServerConfig, around: PoolSurroundings): Upstream {
   let dialer: Promise<HttpDialer> | undefined
   const dial = (): Dialed => {
@@ -25,7 +22,7 @@ export function open(config: HttpServerConfig, around: PoolSurroundings): Upstre
   const pooling = {
     dial,
     isolation: 'auto',
-    concurrency: CONCURRENCY,
+    concurrency: around.limits.remoteConcurrency,
     processes: 1,
     idleTimeoutMs: undefined,
     restart: true,

@@ -6,6 +6,7 @@ import type { AbandonedLimits } from './abandoned.js'
 import type { ListLimits } from './listing.js'
 import type { NoiseLimits } from './noise.js'
 import type { StopLadder } from './process.js'
+import type { StderrLimits } from './stderr-log.js'
 import type { RestartPolicy } from './crashes.js'
 
 export interface UpstreamLimits {
@@ -16,13 +17,16 @@ export interface UpstreamLimits {
   readonly memoryWatchMs: number
   readonly lists: ListLimits
   readonly noise: NoiseLimits
+  readonly stderr: StderrLimits
   readonly abandoned: AbandonedLimits
   /** How long the end of a connection waits for the exit that explains it. */
   readonly exitWaitMs: number
   readonly inflightMax: number
   /** Resources that the clients of one lane may follow. */
   readonly subscriptionsMax: number
-  /** Calls that wait for a slot of one process. */
+  /** Calls in flight at once on one session with a remote server. */
+  readonly remoteConcurrency: number
+  /** Calls that wait for one process, or for a slot of it. */
   readonly queueMax: number
   /** Bytes that one process has not taken yet, above which calls are refused. */
   readonly outgoingBytesMax: number

@@ -58,6 +58,9 @@ export class Member {
   call(call: Call, edits: readonly Edit[]): void {
     const link = this.supervisor.link
     if (link !== undefined) return this.#enqueue(call, edits, link)
+    const { concurrency, queueMax } = this.#options
+    if (this.#arriving >= concurrency + queueMax)
+      return call.fail(this.#overloaded('has too many calls waiting'))
     call.keep()
     this.#arriving++
     const patience = this.#patience(call)

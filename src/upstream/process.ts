@@ -7,7 +7,7 @@ import { MemoryWatch } from './memory-watch.js'
 import { spawnSpec } from './environment.js'
 import type { Child, ChildExit, LogSink, Runtime } from './host.js'
 import type { StdioServerConfig } from './server-config.js'
-import { StderrLog } from './stderr-log.js'
+import { type StderrLimits, StderrLog } from './stderr-log.js'
 import { within } from './within.js'
 
 /** How long each rung of the stop ladder waits (MCP, Lifecycle: shutdown over stdio). */
@@ -25,6 +25,7 @@ export interface ProcessSurroundings {
   readonly log: LogSink
   readonly ladder: StopLadder
   readonly ndjson: NdjsonOptions
+  readonly stderr: StderrLimits
   /** How often the memory of a server with a limit is looked at. */
   readonly memoryWatchMs: number
 }
@@ -49,7 +50,7 @@ export class ServerProcess implements Dialed {
     this.#service = config.name
     this.#around = around
     this.#child = around.runtime.spawn(spawnSpec(config, around.runtime.env))
-    new StderrLog(config.name, around.runtime, around.log).drain(this.#child.stderr)
+    new StderrLog(config.name, around.runtime, around.log, around.stderr).drain(this.#child.stderr)
     this.connection = new NdjsonConnection(this.#child.stdout, this.#child.stdin, around.ndjson)
     this.#watch = this.#watched(config)
     this.ended = this.#child.exited.then((exit) => this.#exited(config, exit))

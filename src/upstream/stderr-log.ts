@@ -4,22 +4,29 @@ import type { Readable } from 'node:stream'
 import type { LogSink, Runtime } from './host.js'
 
 const LF = 0x0a
-const LINE_BYTES_MAX = 8 * 1024
-const LINES_PER_SECOND_MAX = 100
+
+export interface StderrLimits {
+  /** What is longer is cut. */
+  readonly lineBytesMax: number
+  /** The rest is counted and dropped. */
+  readonly linesPerSecondMax: number
+}
 
 /** Logs the lines of one child's stderr. */
 export class StderrLog {
   readonly #service: string
-  readonly #runtime: Runtime
+  readonly #runtime: Pick<Runtime, 'now'>
   readonly #log: LogSink
+  readonly #limits: StderrLimits
   #line: Buffer[] = []
   #lineBytes = 0
   #windowStart = 0
   #inWindow = 0
   #dropped = 0
 
-  constructor(service: string, runtime: Runtime, log: LogSink) {
+  constructor(service: string, runtime: Pick<Runtime, 'now'>, log: LogSink, limits: StderrLimits) {
     this.#service = service
+    this.#limits = limits
     this.#runtime = runtime
     this.#log = log
   }
@@ -41,7 +48,7 @@ export class StderrLog {
   }
 
   #keep(part: Buffer): void {
-    const room = LINE_BYTES_MAX - this.#lineBytes
+    const room = this.#limits.lineBytesMax - this.#lineBytes
     if (room <= 0 || part.length === 0) return
     const kept = part.subarray(0, room)
     this.#line.push(kept)
@@ -68,7 +75,7 @@ export class StderrLog {
   #mayLog(): boolean {
     const now = this.#runtime.now()
     if (now - this.#windowStart >= 1000) this.#startWindow(now)
-    if (this.#inWindow >= LINES_PER_SECOND_MAX) {
+    if (this.#inWindow >= this.#limits.linesPerSecondMax) {
       this.#dropped++
       return false
     }

@@ -7,8 +7,7 @@ import type { Upstream } from './upstream.js'
 
 export function open(config: StdioServerConfig, around: PoolSurroundings): Upstream {
   const { runtime, log, limits } = around
-  const { ladder, ndjson, memoryWatchMs } = limits
-  const surroundings = { runtime, log, ladder, ndjson, memoryWatchMs }
+  const surroundings = { ...limits, runtime, log }
   const pooling = { ...config, dial: () => new ServerProcess(config, surroundings) }
   return new Pool(config, pooling, around)
 }

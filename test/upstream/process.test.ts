@@ -61,6 +61,7 @@ function started(overrides: Overrides, { outputWaitMs = 5000, spawn }: Around = 
     runtime: spawn === undefined ? runtime : { ...runtime, spawn },
     log: (record) => log.push(record),
     memoryWatchMs: 50,
+    stderr: { lineBytesMax: 8192, linesPerSecondMax: 100 },
     ladder: { stdinWaitMs: 100, termWaitMs: 100, outputWaitMs },
     ndjson: { ...limits.upstream.ndjson, closeWaitMs: 20 },
   })

@@ -1,0 +1,232 @@
+// Each limit that an operator may change, as far as it goes and one further.
+
+import { strict as assert } from 'node:assert'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { describe, test } from 'node:test'
+import { limits } from '../../src/index.js'
+import type { Limits } from '../../src/limits.js'
+import type { LogRecord } from '../../src/upstream/host.js'
+import { StderrLog } from '../../src/upstream/stderr-log.js'
+import { type RawClient, failure, said } from './support/client.js'
+import { at, listAt, textAt } from './support/json.js'
+import { type Attached, libraryProxy } from './support/library.js'
+import { phases } from './support/phases.js'
+import { itServer } from './support/programs.js'
+import type { Scope, Servers } from './support/spawned.js'
+
+type Some<T> = { readonly [K in keyof T]?: T[K] }
+
+async function attached(
+  t: Scope,
+  servers: Servers,
+  { session, upstream }: { session?: Some<Limits['session']>; upstream?: Some<Limits['upstream']> },
+  more = {},
+): Promise<Attached & { readonly log: readonly LogRecord[] }> {
+  const some = {
+    ...limits,
+    session: { ...limits.session, ...session },
+    upstream: { ...limits.upstream, ...upstream },
+  }
+  const { attach, log } = await libraryProxy(t, servers, { limits: some }, more)
+  return { ...(await attach()), log }
+}
+
+const hold = (client: RawClient, key: string): void =>
+  client.send(
+    `{"jsonrpc":"2.0","id":"${key}","method":"tools/call","params":{"name":"s__hold","arguments":{"key":"${key}"}}}`,
+  )
+
+describe('limits of a client', () => {
+  test('callsMax', async (t) => {
+    const { client } = await attached(t, { s: itServer() }, { session: { callsMax: 3 } })
+    await client.open()
+    for (const key of ['a', 'b']) hold(client, key)
+    assert.equal(textAt(said(await client.call('s__nonce', { n: '3' })), 'n'), '3')
+    hold(client, 'c')
+    const refused = await client.call('s__nonce', { n: '4' })
+    assert.equal(textAt(refused.value, 'error', 'data', 'reason'), 'overloaded')
+    client.notify('notifications/cancelled', { requestId: 'c' })
+    assert.equal(textAt(said(await client.call('s__nonce', { n: '5' })), 'n'), '5')
+  })
+
+  test('inflightMax: questions that wait for its answer', async (t) => {
+    const servers = { s: itServer(), o: itServer() }
+    const { client } = await attached(t, servers, { session: { inflightMax: 1 } })
+    await client.open({ sampling: {} })
+    const asked = client.next(
+      'a question',
+      ({ value }) => textAt(value, 'method') === 'sampling/createMessage',
+    )
+    const first = client.call('s__ask', { method: 'sampling/createMessage', params: {} })
+    const id = at((await asked).value, 'id')
+    const second = said(await client.call('o__ask', { method: 'sampling/createMessage', params: {} }))
+    assert.notEqual(at(second, 'error'), undefined)
+    client.send(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{}}`)
+    assert.notEqual(at(said(await first), 'result'), undefined)
+  })
+
+  test('listPageBytesMax: a list goes on on another page', async (t) => {
+    const servers = { s: phases(t, [{ tools: ['a', 'b', 'c'] }]).entry }
+    const { client } = await attached(t, servers, { session: { listPageBytesMax: 60 } })
+    await client.open()
+    const pages: string[][] = []
+    let cursor: string | undefined
+    do {
+      const { value } = await client.request('tools/list', cursor === undefined ? {} : { cursor })
+      pages.push(listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name')))
+      cursor = textAt(value, 'result', 'nextCursor') || undefined
+    } while (cursor !== undefined)
+    assert.deepEqual(pages, [['s__a', 's__b'], ['s__c']])
+  })
+})
+
+describe('limits of a server', () => {
+  test('queueMax: calls that wait for a process to come back', async (t) => {
+    const s = phases(t, [{}], { concurrency: 1 })
+    const { client } = await attached(t, { s: s.entry }, { upstream: { queueMax: 2 } })
+    await client.open()
+    await client.call('s__die')
+    const calls = [1, 2, 3, 4].map(() => client.call('s__which'))
+    assert.deepEqual(failure(await Promise.race(calls)), [-32603, 's', 'overloaded'])
+    assert.equal(s.starts(), 1, 'it is refused before the next one is there')
+    for (const call of calls.slice(0, 3)) assert.equal(at((await call).value, 'error'), undefined)
+  })
+
+  test('inflightMax: requests that it has not answered', async (t) => {
+    const { client } = await attached(t, { s: itServer() }, { upstream: { inflightMax: 6 } })
+    await client.open()
+    await client.request('tools/list')
+    for (let i = 0; i < 6; i++) hold(client, `h${i}`)
+    assert.deepEqual(failure(await client.call('s__nonce', { n: 'x' })), [-32603, 's', 'overloaded'])
+    client.notify('notifications/cancelled', { requestId: 'h0' })
+    assert.equal(textAt(said(await client.call('s__nonce', { n: 'x' })), 'n'), 'x')
+  })
+
+  test('outgoingBytesMax: what it has not read', { skip: process.platform === 'win32' }, async (t) => {
+    const { client } = await attached(t, { s: itServer() }, { upstream: { outgoingBytesMax: 2 ** 20 } })
+    await client.open()
+    const pid = Number(at(said(await client.call('s__nonce', { n: 'x' })), 'pid'))
+    process.kill(pid, 'SIGSTOP')
+    const filler = 'z'.repeat(600_000)
+    const calls = Array.from({ length: 4 }, (_, i) =>
+      client.call('s__nonce', { n: String(i), filler }, undefined, `f${i}`),
+    )
+    const last = await Promise.race(calls.slice(3))
+    assert.deepEqual(failure(last), [-32603, 's', 'overloaded'])
+    process.kill(pid, 'SIGCONT')
+    for (const heard of await Promise.all(calls.slice(0, 2)))
+      assert.equal(at(heard.value, 'error'), undefined)
+  })
+
+  test('processesMax: processes in all', async (t) => {
+    const servers = { s: itServer(), o: itServer() }
+    const { client, log } = await attached(t, servers, { upstream: { processesMax: 1 } })
+    await client.open()
+    assert.equal(textAt(said(await client.call('s__nonce', { n: 'x' })), 'n'), 'x')
+    assert.deepEqual(failure(await client.call('o__nonce')), [-32603, 'o', 'overloaded'])
+    assert(log.some(({ message }) => message.includes('1 processes run already')))
+  })
+
+  for (const [limit, lists] of [
+    ['pagesMax', { pagesMax: 2 }],
+    ['itemsMax', { itemsMax: 5 }],
+  ] as const) {
+    test(`${limit}: how much of a list is read`, async (t) => {
+      const servers = { s: itServer({ IT_PAGES: '10' }), o: itServer({ IT_PAGES: '100' }) }
+      const upstream = { lists: { ...limits.upstream.lists, itemsMax: 100, ...lists, retriesMax: 0 } }
+      const { client, log } = await attached(t, servers, { upstream }, { startupGraceMs: 10_000 })
+      await client.open()
+      const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
+      const few = limit === 'pagesMax' ? 'o__' : ''
+      assert(tools.every((tool) => few !== '' && textAt(tool, 'name').startsWith(few)))
+      assert(log.some(({ service, message }) => service === 's' && message.includes('more than')))
+    })
+  }
+
+  test('remoteConcurrency: calls in flight on one session', async (t) => {
+    let now = 0
+    let most = 0
+    const server = createServer((request, response) => {
+      request.setEncoding('utf8')
+      let body = ''
+      request.on('data', (chunk: string) => (body += chunk))
+      request.on('end', () => {
+        const { id, method } = JSON.parse(body || '{}')
+        const answer = (result: object): void => {
+          response.setHeader('content-type', 'application/json')
+          response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+        }
+        if (request.method !== 'POST') response.writeHead(405).end()
+        else if (id === undefined) response.writeHead(202).end()
+        else if (method === 'initialize')
+          answer({
+            protocolVersion: '2025-06-18',
+            capabilities: { tools: {} },
+            serverInfo: { name: 'r', version: '1' },
+          })
+        else if (method === 'tools/list') answer({ tools: [{ name: 't', inputSchema: { type: 'object' } }] })
+        else {
+          most = Math.max(most, ++now)
+          setImmediate(() => {
+            now--
+            answer({ content: [] })
+          })
+        }
+      })
+    })
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve)
+    })
+    t.after(() => server.closeAllConnections())
+    t.after(() => void server.close())
+    const { port }: AddressInfo = Object(server.address())
+    const servers = { r: { url: `http://127.0.0.1:${port}/mcp` } }
+    const { client } = await attached(t, servers, { upstream: { remoteConcurrency: 3 } })
+    await client.open()
+    const answers = await Promise.all(Array.from({ length: 30 }, () => client.call('r__t')))
+    for (const { value } of answers) assert.notEqual(at(value, 'result'), undefined)
+    assert(most <= 3 && most > 0, `${most} at once`)
+  })
+
+  test('stderr: a line and the lines of a second', () => {
+    const log: LogRecord[] = []
+    const stream = new PassThrough()
+    const clock = { now: () => 5000 }
+    const sink = (record: LogRecord): void => void log.push(record)
+    const stderr = { lineBytesMax: 4, linesPerSecondMax: 2 }
+    new StderrLog('s', clock, sink, stderr).drain(stream)
+    stream.write('1234\n12345\nthird\n')
+    return new Promise<void>((resolve) => {
+      stream.on('close', () => {
+        assert.deepEqual(
+          log.map(({ message }) => message),
+          ['1234', '1234', '1 lines of stderr were dropped'],
+        )
+        resolve()
+      })
+      stream.destroy()
+    })
+  })
+})
+
+test('instructionsLengthMax: what all servers say of themselves', async (t) => {
+  const instructions = 'i'.repeat(100)
+  const program = `
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line)
+      const result = { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'x', version: '1' }, instructions: '${instructions}' }
+      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    })`
+  const entry = { command: process.execPath, args: ['-e', program] }
+  const { client } = await attached(
+    t,
+    { a: entry, b: entry },
+    { session: { instructionsLengthMax: 150 } },
+    { startupGraceMs: 10_000 },
+  )
+  const opened = textAt(await client.open(), 'instructions')
+  assert.equal(opened.length, 150)
+  assert(opened.startsWith('# a'))
+})
