@@ -9,6 +9,7 @@ const counts: readonly [name: string, count: number][] = [
   ['internal-error', 5],
   ['stop-trees', 4],
   ['kill-children', 40],
+  ['reload', 20],
   ['sessions', 200],
   ['identical-ids', 20_000],
   ['fuzz-client', 5000],

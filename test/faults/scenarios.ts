@@ -7,6 +7,7 @@ import { identicalIds } from './identical-ids.js'
 import { internalError } from './internal-error.js'
 import { killChildren } from './kill-children.js'
 import { killProxy } from './kill-proxy.js'
+import { reload } from './reload.js'
 import type { Scenario } from './scenario.js'
 import { sessions } from './sessions.js'
 import { stopTrees } from './stop-trees.js'
@@ -19,6 +20,7 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['stop-trees', stopTrees],
   ['internal-error', internalError],
   ['kill-children', killChildren],
+  ['reload', reload],
   ['sessions', sessions],
   ['identical-ids', identicalIds],
   ['fuzz-client', fuzzClient],

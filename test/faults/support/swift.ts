@@ -43,19 +43,20 @@ export class SwiftServers {
   /** One server with a tool `hit`, which takes a `nonce` and says it. */
   entry(name: string, more: ServerEntry = {}): ServerEntry {
     const run = 'exec sed -nuEf "$0" 2>>"$1"'
-    return { command: '/bin/sh', args: ['-c', run, this.#script, this.#ledger(name)], ...more }
+    return { command: '/bin/sh', args: ['-c', run, this.#script, this.ledger(name)], ...more }
   }
 
   /** How often each nonce was executed. */
   executions(name: string): Map<string, number> {
     const counts = new Map<string, number>()
-    for (const nonce of readFileSync(this.#ledger(name), 'latin1').split('\n')) {
+    for (const nonce of readFileSync(this.ledger(name), 'latin1').split('\n')) {
       if (nonce !== '') counts.set(nonce, (counts.get(nonce) ?? 0) + 1)
     }
     return counts
   }
 
-  #ledger(name: string): string {
+  /** Where its executions are written. */
+  ledger(name: string): string {
     return join(this.#folder, `${name}.ledger`)
   }
 }

@@ -96,7 +96,6 @@ export class UnderTest {
   /** Ends it as a client does; the exit code. */
   async finish(): Promise<number | string> {
     this.child.stdin?.end()
-    if (this.child.connected) this.child.disconnect()
     return this.exited
   }
 
