@@ -87,6 +87,8 @@ export interface ContractOptions {
    * every message has a socket of its own.
    */
   readonly buffers?: 'own' | 'system-too' | 'system'
+  /** What the tap sees at a time. */
+  readonly taps?: 'messages' | 'reads'
 }
 
 interface Scope {
@@ -102,6 +104,7 @@ export function holdsConnectionContract(
     inOrder = true,
     buffers = 'own',
     end = 'closed undefined',
+    taps = 'messages',
   }: ContractOptions = {},
 ): void {
   const congestion = { skip: buffers === 'system' && 'it takes more sockets than a test should open' }
@@ -120,6 +123,24 @@ export function holdsConnectionContract(
     await Promise.all([far.seen('message', texts.length), near.seen('message')])
     assert.deepEqual(arranged(far.events), arranged(texts.map(heard)))
     assert.deepEqual(near.events, [heard('"back"')])
+    await left.close()
+  })
+
+  test(`${kind}: the tap is told whether it sees one message`, async (t) => {
+    const { left, right } = await open(t)
+    const [near, far] = [new Recorder(), new Recorder()]
+    const seen: string[] = []
+    const see = (direction: 'in' | 'out', bytes: Uint8Array, whole: boolean): void =>
+      void seen.push(`${direction} ${whole} ${Buffer.from(bytes).toString().replace(/\n$/, '')}`)
+    near.wire = see
+    far.wire = see
+    left.start(near)
+    right.start(far)
+    void left.send(say('"one"'))
+    await far.seen('message')
+    const whole = taps === 'messages'
+    const ours = seen.filter((each) => each.includes('"one"')).toSorted()
+    assert.deepEqual(ours, [`in ${whole} ${carry('"one"')}`, `out ${whole} ${carry('"one"')}`])
     await left.close()
   })
 

@@ -14,13 +14,17 @@ const options: NdjsonOptions = {
   closeWaitMs: 50,
 }
 
-holdsConnectionContract('ndjson', () => {
-  const [there, back] = [new PassThrough(), new PassThrough()]
-  return {
-    left: new NdjsonConnection(back, there, options),
-    right: new NdjsonConnection(there, back, options),
-  }
-})
+holdsConnectionContract(
+  'ndjson',
+  () => {
+    const [there, back] = [new PassThrough(), new PassThrough()]
+    return {
+      left: new NdjsonConnection(back, there, options),
+      right: new NdjsonConnection(there, back, options),
+    }
+  },
+  { taps: 'reads' },
+)
 
 interface Ends {
   readonly input: PassThrough
