@@ -1,6 +1,7 @@
 // A connection: whole messages in, whole messages out, whatever carries them.
 
 import type { TransportError } from './errors.js'
+import type { Frame } from './frame.js'
 import type { Line } from './line.js'
 import type { LongLine } from './long-line.js'
 import type { RequestId } from './request-id.js'
@@ -17,6 +18,8 @@ export interface Sink {
   message(line: Line, during?: RequestId): void
   /** One long message, in parts; who does not take it so is given its line. */
   readonly long?: ((long: LongLine, during?: RequestId) => void) | undefined
+  /** One message that the transport had to read itself; who does not take it so is given its line. */
+  readonly frame?: ((frame: Frame) => void) | undefined
   /**
    * A message of ours did not get through, or its answer will not come; everything else goes on.
    *

@@ -60,6 +60,7 @@ export class Peer<E extends object> {
         }
       },
       long: (long, during) => this.#guard(() => this.#long(long, during)),
+      frame: (frame) => this.#guard(() => this.receive(frame)),
       failed: (id, error) => this.#guard(() => this.#failed(id, error)),
       oversize: (id, bytes, isCall) => this.#guard(() => this.#oversize(id, bytes, isCall)),
       drained: () => this.#guard(() => this.#owner.drained()),
@@ -173,7 +174,6 @@ export class Peer<E extends object> {
   }
 
   #long(long: LongLine, during: RequestId | undefined): void {
-    if (this.#closed) return
     const frame = readLongFrame(long, this.#options.frame)
     if (frame === undefined) this.#message(long.noise ?? long.line, during, long.length)
     else this.receive(frame, during)

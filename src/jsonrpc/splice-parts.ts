@@ -35,7 +35,8 @@ export function spliceParts<Why extends string>(
   head: readonly Buffer[],
   last: Line,
   edits: readonly Edit<Why>[],
-): WireParts {
+): Wire {
+  if (head.length === 0 && edits.length === 0) return wireBytes(last)
   const reader = new PartReader([...head, last])
   const length = head.reduce((sum, part) => sum + part.length, last.length)
   const parts: Uint8Array[] = []

@@ -7,7 +7,7 @@
 
 import type { Connection, Sink } from '../jsonrpc/connection.js'
 import { TransportError } from '../jsonrpc/errors.js'
-import { type Frame, readFrame } from '../jsonrpc/frame.js'
+import type { Frame } from '../jsonrpc/frame.js'
 import type { Line } from '../jsonrpc/line.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
@@ -20,6 +20,7 @@ import type { HttpTarget } from './http-client/options.js'
 import { HttpPost, type PostOwner } from './http-client/post.js'
 import { HttpSession } from './http-client/session.js'
 import { StandaloneStream } from './http-client/standalone.js'
+import { MessageReader } from './message-reader.js'
 
 /** One session with one server. */
 export class HttpClientConnection implements Connection, PostOwner {
@@ -27,6 +28,7 @@ export class HttpClientConnection implements Connection, PostOwner {
   readonly #session: HttpSession
   readonly #standalone: StandaloneStream
   readonly #departures: Departures
+  readonly #reader = new MessageReader(sentFrameLimits)
   readonly #arrivals = new Arrivals((cause) => this.#end(cause))
   /** What must be taken before anything else is sent, and what waits for that. */
   #gate: HttpPost | undefined
@@ -61,7 +63,7 @@ export class HttpClientConnection implements Connection, PostOwner {
 
   send(bytes: WireBytes): Promise<void> {
     if (this.#arrivals.closed || this.#closing !== undefined) return Promise.resolve()
-    const frame = readFrame(bytes, sentFrameLimits)
+    const frame = this.#reader.read(bytes)
     const post = new HttpPost(frame, bytes, this.#session, this)
     this.#departures.add(post)
     // Later: whoever sends is not ready yet to hear that it failed.
@@ -133,7 +135,7 @@ export class HttpClientConnection implements Connection, PostOwner {
     this.#held = []
     if (this.#arrivals.closed || this.#forgotten || this.#closing !== undefined) return
     this.#standalone.open()
-    for (const post of held) this.#post(post, readFrame(post.bytes, sentFrameLimits))
+    for (const post of held) this.#post(post, this.#reader.read(post.bytes))
   }
 
   /** It was not taken: whoever sent it may send it to the next session. */

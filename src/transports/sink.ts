@@ -7,6 +7,7 @@ export function sinkWith(sink: Sink, changes: Partial<Sink>): Sink {
   return {
     message: (line, during) => sink.message(line, during),
     long: sink.long && ((long, during) => sink.long?.(long, during)),
+    frame: sink.frame && ((frame) => sink.frame?.(frame)),
     failed: (id, error) => sink.failed?.(id, error),
     oversize: (id, bytes, isCall) => sink.oversize(id, bytes, isCall),
     drained: () => sink.drained(),

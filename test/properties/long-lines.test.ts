@@ -9,7 +9,7 @@ import { frameOrError } from '../../src/jsonrpc/frame-or-error.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { readLongFrame } from '../../src/jsonrpc/long-frame.js'
 import { LongLine } from '../../src/jsonrpc/long-line.js'
-import { spliceParts } from '../../src/jsonrpc/splice-parts.js'
+import { WireParts, joinedWire, spliceParts } from '../../src/jsonrpc/splice-parts.js'
 import { type Edit, splice } from '../../src/jsonrpc/splice.js'
 import { StringFinder } from '../../src/jsonrpc/string-finder.js'
 import { LineSplitter } from '../../src/transports/line-splitter.js'
@@ -148,10 +148,11 @@ test('splicing parts gives what splicing the whole gives', () => {
       const parts = cut(bytes, random)
       const want = splice(toLine(bytes), edits)
       const wire = spliceParts(parts.slice(0, -1), toLine(parts.at(-1) ?? ''), edits)
-      assert.ok(wire.joined.equals(want))
+      assert.ok(joinedWire(wire).equals(want))
       assert.equal(wire.length, want.length)
       const outbox = new Outbox()
-      outbox.addParts(wire)
+      if (wire instanceof WireParts) outbox.addParts(wire)
+      else outbox.add(wire)
       outbox.add(splice(toLine('next'), []))
       assert.equal(Buffer.concat(outbox.take()).toString(), `${want.toString()}\nnext\n`)
     }),

@@ -5,10 +5,12 @@ import type { Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
+import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
 
 /** Hands messages to the sink of a connection until that has closed. */
 export class Arrivals {
   readonly #broken: (cause: TransportError) => void
+  readonly #longLines = new LongLines()
   #sink: Sink | undefined
   #closed = false
 
@@ -29,8 +31,14 @@ export class Arrivals {
   /** `during` is the request of ours on whose stream it came. */
   message(line: Line, during: RequestId | undefined): void {
     if (this.#closed || !this.watch('in', line)) return
-    if (!isBatch(line)) return this.#sink?.message(line, during)
+    if (!isBatch(line)) return this.#one(line, during)
     for (const message of messagesOf(line)) this.#sink?.message(message, during)
+  }
+
+  #one(line: Line, during: RequestId | undefined): void {
+    const isShort = line.length < LONG_BYTES_MIN || this.#sink?.long === undefined
+    if (isShort) this.#sink?.message(line, during)
+    else this.#sink?.long?.(this.#longLines.whole(line), during)
   }
 
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {

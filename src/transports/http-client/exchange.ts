@@ -2,6 +2,7 @@
 
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { TransportError } from '../../jsonrpc/errors.js'
+import { endWith } from '../end-with.js'
 import type { HttpAgent } from './agent.js'
 import type { CredentialHeader, HttpTimers } from './options.js'
 import { type SocketTrouble, socketTrouble } from './trouble.js'
@@ -50,7 +51,7 @@ export class HttpExchange {
       // Errors after the response are the response's as well; here they only must not be unheard.
       request.on('error', (error) => this.#trouble(error))
       if (this.#handler.sent !== undefined) request.once('finish', () => this.#handler.sent?.())
-      request.end(body)
+      endWith(request, body)
     } catch (error) {
       // A header that cannot be sent; whoever sends is not ready yet to hear of it.
       setImmediate(() => this.#trouble(error))

@@ -130,7 +130,7 @@ export class StreamableConnection implements Connection {
   }
 
   #deliver(frame: Frame): void {
-    if (!this.#inbox.message(frame.line)) return
+    if (!this.#inbox.frame(frame)) return
     const key = cancelledBy(frame)
     // A session that obeys says no more about that request, and does so at once; `initialize` cannot be cancelled.
     if (key === undefined || key === this.#opening) return

@@ -8,9 +8,10 @@ import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Congestion } from '../congestion.js'
+import { MessageReader } from '../message-reader.js'
 import type { HttpAttached, HttpEndpoint, HttpSurroundings } from './endpoint.js'
 import { Inbox } from './inbox.js'
-import { type Incoming, isRefusal, readIncoming } from './incoming.js'
+import { type Incoming, type ReadingParts, isRefusal, readIncoming } from './incoming.js'
 import type { HttpLimits } from './limits.js'
 import type { Refusal, Refusals } from './refusal.js'
 import { sendEmpty } from './reply.js'
@@ -123,10 +124,12 @@ export interface PairParts {
 /** Serves the clients of all endpoints that speak the older transport. */
 export class EventPair {
   readonly #parts: PairParts
+  readonly #reading: ReadingParts
   readonly #sessions: HttpSessions<PairConnection>
 
   constructor(parts: PairParts) {
     this.#parts = parts
+    this.#reading = { ...parts, reader: new MessageReader(parts.limits.frame) }
     this.#sessions = new HttpSessions(parts.limits, parts.around.now)
   }
 
@@ -150,7 +153,7 @@ export class EventPair {
 
   /** Takes a message, whose answer will be an event. */
   async messages(incoming: Incoming, endpoint: HttpEndpoint): Promise<Refusal | undefined> {
-    const { refusals, limits } = this.#parts
+    const { refusals } = this.#parts
     const { request, response, query, principal } = incoming
     if (request.method !== 'POST')
       return refusals.plain(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
@@ -159,7 +162,7 @@ export class EventPair {
     const find = (): PairConnection | undefined => this.#sessions.find(id, { endpoint, principal })
     await find()?.paused
     if (find() === undefined) return refusals.noSession()
-    const posted = await readIncoming(incoming, limits, refusals)
+    const posted = await readIncoming(incoming, this.#reading)
     if (posted === undefined || isRefusal(posted)) return posted
     const connection = find()
     if (connection === undefined) return refusals.noSession()

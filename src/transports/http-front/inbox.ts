@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer'
 import type { Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
+import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { Congestion } from '../congestion.js'
 
@@ -49,6 +50,14 @@ export class Inbox {
   deliver(deliver: () => void): void {
     if (!this.#pause.on && this.#held.length === 0) deliver()
     else this.#held.push(deliver)
+  }
+
+  /** The same for a message that was read already. */
+  frame(frame: Frame): boolean {
+    if (this.#sink?.frame === undefined) return this.message(frame.line)
+    if (this.#closed || !this.passes('in', frame.line)) return false
+    this.#sink.frame(frame)
+    return true
   }
 
   /** Whether the message was delivered. */

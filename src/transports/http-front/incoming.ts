@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { FrameError } from '../../jsonrpc/errors.js'
 import type { FrameLimits } from '../../jsonrpc/frame-limits.js'
+import type { MessageReader } from '../message-reader.js'
 import { readBody } from './body.js'
 import { isJson } from './guard.js'
 import { type Posted, readPosted } from './message.js'
@@ -22,18 +23,23 @@ export interface BodyLimits {
   readonly frame: FrameLimits
 }
 
+export interface ReadingParts {
+  readonly limits: BodyLimits
+  readonly refusals: Refusals
+  readonly reader: MessageReader
+}
+
 /** What a POST brought, or why it is refused; undefined when its sender has gone. */
 export async function readIncoming(
   { request, head }: Incoming,
-  { bodyBytesMax, frame }: BodyLimits,
-  refusals: Refusals,
+  { limits: { bodyBytesMax, frame }, refusals, reader }: ReadingParts,
 ): Promise<Posted | Refusal | undefined> {
   if (!isJson(head.get('content-type'))) return refusals.plain(415, 'Content-Type must be application/json')
   const body = await readBody(request, head.get('content-length'), bodyBytesMax)
   if (body.kind === 'gone') return undefined
   if (body.kind === 'too-large') return refusals.plain(413, `A message may have ${bodyBytesMax} bytes`)
   try {
-    return readPosted(body.line, frame)
+    return readPosted(body.line, frame, reader)
   } catch (error) {
     if (error instanceof FrameError) return refusals.malformed(error)
     throw error

@@ -2,11 +2,12 @@
 
 import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import { FrameError } from '../../jsonrpc/errors.js'
-import { type Frame, readFrame } from '../../jsonrpc/frame.js'
+import type { Frame } from '../../jsonrpc/frame.js'
 import { type FrameLimits } from '../../jsonrpc/frame-limits.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type RequestId, canonical, readId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
+import type { MessageReader } from '../message-reader.js'
 
 /** One body: a message, or several in an array. */
 export interface Posted {
@@ -16,9 +17,9 @@ export interface Posted {
 }
 
 /** @throws FrameError when any of it is not one acceptable message: then none of it is taken. */
-export function readPosted(line: Line, limits: FrameLimits): Posted {
-  if (!isBatch(line)) return { line, frames: [readFrame(line, limits)], isBatch: false }
-  return { line, frames: splitBatch(line, limits).map((member) => readFrame(member, limits)), isBatch: true }
+export function readPosted(line: Line, limits: FrameLimits, reader: MessageReader): Posted {
+  if (!isBatch(line)) return { line, frames: [reader.read(line)], isBatch: false }
+  return { line, frames: splitBatch(line, limits).map((member) => reader.read(member)), isBatch: true }
 }
 
 /** Whether the message opens a session (MCP, Lifecycle). */

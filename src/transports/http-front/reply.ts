@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { buildError } from '../../jsonrpc/build.js'
 import type { HttpTimer } from './clock.js'
+import { endWith } from '../end-with.js'
 import type { Refusal } from './refusal.js'
 
 const noStore = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
@@ -21,7 +22,8 @@ export function sendJson(
     ...noStore,
     ...headers,
   })
-  response.end(response.req.method === 'HEAD' ? undefined : bytes)
+  if (response.req.method === 'HEAD') response.end()
+  else endWith(response, bytes)
 }
 
 export function sendEmpty(response: ServerResponse, status: number, headers: OutgoingHttpHeaders = {}): void {

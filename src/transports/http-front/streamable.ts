@@ -4,10 +4,11 @@
 // session is served too, one request at a time, so that a person with a command
 // line needs no handshake.
 
-import { readAccept } from './accept.js'
+import { type Accepts, readAccept } from './accept.js'
+import { MessageReader } from '../message-reader.js'
 import { type Client, Clients } from './clients.js'
 import type { HttpEndpoint, HttpRevision, HttpSurroundings } from './endpoint.js'
-import { type Incoming, isRefusal, readIncoming } from './incoming.js'
+import { type Incoming, type ReadingParts, isRefusal, readIncoming } from './incoming.js'
 import type { HttpLimits } from './limits.js'
 import { type Posted, opensSession, requestKeys } from './message.js'
 import type { Refusal, Refusals } from './refusal.js'
@@ -30,11 +31,14 @@ const allow = { allow: 'GET, POST, DELETE, OPTIONS' } as const
 /** Serves the clients of all endpoints. */
 export class Streamable {
   readonly #parts: StreamableParts
+  readonly #reading: ReadingParts
   readonly #refusals: Refusals
   readonly #clients: Clients
+  #accepted = { text: '', accepts: readAccept('') }
 
   constructor(parts: StreamableParts) {
     this.#parts = parts
+    this.#reading = { ...parts, reader: new MessageReader(parts.limits.frame) }
     this.#refusals = parts.refusals
     this.#clients = new Clients(parts.limits, parts.around)
   }
@@ -59,7 +63,7 @@ export class Streamable {
   }
 
   async #post(incoming: Incoming, endpoint: HttpEndpoint): Served {
-    const accepts = readAccept(incoming.head.list('accept'))
+    const accepts = this.#accepts(incoming.head)
     if (!accepts.json && !accepts.stream)
       return this.#refusals.plain(406, 'Accept must list application/json and text/event-stream')
     const id = incoming.head.get('mcp-session-id')
@@ -67,7 +71,7 @@ export class Streamable {
     if (id !== undefined && session === undefined) return this.#refusals.noSession()
     const paused = session?.connection.paused
     if (paused !== undefined) await paused
-    const posted = await readIncoming(incoming, this.#parts.limits, this.#refusals)
+    const posted = await readIncoming(incoming, this.#reading)
     if (posted === undefined || isRefusal(posted)) return posted
     // The session may have ended while the body came.
     const known = id === undefined ? undefined : this.#find(id, incoming, endpoint)
@@ -87,6 +91,13 @@ export class Streamable {
     if (new Set(keys).size < keys.length || client?.connection.knows(keys) === true)
       return this.#refusals.invalid('a request with this id is being answered already', frameId(posted))
     return opens ? undefined : this.#refusesVersion(head, client)
+  }
+
+  /** Nearly all requests accept the same. */
+  #accepts(head: RequestHead): Accepts {
+    const text = head.list('accept')
+    if (text !== this.#accepted.text) this.#accepted = { text, accepts: readAccept(text) }
+    return this.#accepted.accepts
   }
 
   /** The revision that a request names by itself. */
@@ -117,7 +128,7 @@ export class Streamable {
     if (client === undefined) return this.#refusals.plain(503, 'Too many clients', { 'retry-after': '5' })
     const keys = requestKeys(frames)
     if (keys.length > 0) {
-      client.connection.post(frames, { response, keys, isBatch, accepts: readAccept(head.list('accept')) })
+      client.connection.post(frames, { response, keys, isBatch, accepts: this.#accepts(head) })
       return undefined
     }
     client.connection.take(frames)
