@@ -32,14 +32,15 @@ export function setDeadline(
   clock: Clock,
   delayMs: number,
   expire: () => void,
-  putOff: (to: number) => void = () => {},
+  putOff?: (to: number) => void,
 ): { cancel(): void } {
-  const dueAt = clock.now() + Math.max(0, delayMs)
-  let timer = clock.setTimer(dueAt - clock.now(), () => {
+  const delay = Math.max(0, delayMs)
+  const dueAt = clock.now() + delay
+  let timer = clock.setTimer(delay, () => {
     const now = clock.now()
     const grace = graceMs(now - dueAt)
     if (grace === 0) return expire()
-    putOff(now + grace)
+    putOff?.(now + grace)
     timer = clock.setTimer(grace, expire)
   })
   return { cancel: () => timer.cancel() }

@@ -32,6 +32,8 @@ export class FakeChild implements Child {
   readonly exited: Promise<ChildExit>
   /** The methods that it was sent. */
   readonly heard: string[] = []
+  /** Of the request that came last, as raw JSON. */
+  lastId = ''
   readonly #script: Script
   #exit: (exit: ChildExit) => void = () => {}
   #isGone = false
@@ -71,6 +73,7 @@ export class FakeChild implements Child {
     const [method, id] = [at(message, 'method'), at(message, 'id')]
     if (typeof method !== 'string') return
     this.heard.push(method)
+    if (id !== undefined) this.lastId = JSON.stringify(id)
     const result = this.#script(method, at(message, 'params'), this)
     if (result !== undefined && id !== undefined)
       this.say(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`)
