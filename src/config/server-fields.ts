@@ -107,7 +107,7 @@ export const stdioServerFields: FieldsOf<StdioServerValues> = {
   onTimeout: field(
     choice('cancel', 'restart'),
     'cancel',
-    'What happens to the program when a call times out.',
+    'What happens to the program when a call times out, or the reading of its lists.',
   ),
 }
 

@@ -146,6 +146,12 @@ export class NdjsonConnection implements Connection {
     return this.#closing
   }
 
+  /** Sends what is queued, and that nothing follows; what the other end says is still heard. */
+  endOutput(): void {
+    this.#flush()
+    this.#output.end()
+  }
+
   async #finish(): Promise<void> {
     this.#flush()
     await this.#endOutput()

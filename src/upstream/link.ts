@@ -51,6 +51,7 @@ export class Link implements PeerOwner<Flight>, Asker {
       peer: this.#peer,
       refusal,
       heard: () => this.#noise.over(),
+      timedOut: () => owner.timedOut(this),
       explained: () => this.#ending.explained(),
     })
     this.#flights = new Flights({

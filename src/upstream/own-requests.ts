@@ -24,6 +24,8 @@ export interface OwnRequestsParts {
   readonly peer: Peer<Flight>
   /** Why the peer takes nothing. */
   refusal(): UpstreamError
+  /** It does not list what it has. */
+  timedOut(): void
   /** An answer came. */
   heard(): void
   /** Resolves when it is known, or will not be, why the connection has ended. */
@@ -70,6 +72,7 @@ export class OwnRequests {
     // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
     if (of !== 'startTimeoutMs')
       peer.notify('notifications/cancelled', cancelParams(id, 'the request timed out'))
+    if (of === 'listTimeoutMs') this.#parts.timedOut()
     const budget = of.replace(/Ms$/, '')
     const message = `'${service}' did not answer ${method} within ${times[of]} ms (${budget})`
     throw new UpstreamError(service, 'timeout', message, { details: { budget, ms: times[of] } })

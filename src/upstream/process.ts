@@ -67,7 +67,7 @@ export class ServerProcess implements Dialed {
 
   async #descend(): Promise<void> {
     const { stdinWaitMs, termWaitMs } = this.#around.ladder
-    this.#child.stdin.end()
+    this.connection.endOutput()
     if (await this.#goneWithin(stdinWaitMs)) return
     // It has to be ended, so whoever left its group would be nobody's.
     await within(surveyed(this.#child), SURVEY_MS_MAX, this.#around.runtime)

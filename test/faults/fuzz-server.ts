@@ -1,10 +1,11 @@
-// A server that sends frames which are nearly right, as fast as it can. Clients of
-// other servers notice nothing, and each call to it ends exactly once.
+// A server that says frames which are nearly right, as fast as it is listened to.
+// Clients of other servers notice nothing, and each call to it ends exactly once.
 
-import { resolve } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { at, textAt } from '../integration/support/json.js'
 import { program } from '../integration/support/programs.js'
-import type { Scope } from '../integration/support/spawned.js'
+import { type Scope, scratch } from '../integration/support/spawned.js'
 import type { Scenario } from './scenario.js'
 import { HttpCaller } from './support/http-caller.js'
 import { measured } from './support/measured.js'
@@ -12,9 +13,11 @@ import { type Findings, Promises, type Run } from './support/run.js'
 import { startUnderTest } from './support/under-test.js'
 
 const CLIENTS = 4
-const FRAMES_EACH = 50
 /** A turn of the event loop, in processor time. */
 const TURN_MS_MAX = 50
+const LOOK_EVERY_MS = 1000
+/** It says nothing for so long only when something is wrong. */
+const SILENCE_MS_MAX = 60_000
 
 export const fuzzServer: Scenario = measured(
   'frames of a server that are nearly right: nothing crashes or stalls, and nobody else notices',
@@ -30,21 +33,14 @@ interface Tally {
   unanswered: number
 }
 
-function newTally(): Tally {
-  return { good: 0, mad: 0, answered: 0, foreign: 0, unanswered: 0 }
-}
-
 /** `count` is the number of frames. */
 async function run(scope: Scope, { count, seed, cli, say }: Run): Promise<Findings> {
-  const mad = resolve(import.meta.dirname, 'programs/fuzz-server.js')
+  const file = join(scratch(scope), 'said')
+  writeFileSync(file, '0')
+  const mad = [resolve(import.meta.dirname, 'programs/fuzz-server.js'), String(seed), String(count), file]
   const servers = {
     good: { command: process.execPath, args: [program('nonces.mjs')] },
-    mad: {
-      command: process.execPath,
-      args: [mad, String(seed), String(FRAMES_EACH)],
-      timeout: 5000,
-      restartDelay: 1,
-    },
+    mad: { command: process.execPath, args: mad, timeout: 5000, restartDelay: 1 },
   }
   const proxy = startUnderTest(scope, '--http', servers, { cli })
   const port = await proxy.port()
@@ -57,51 +53,64 @@ async function run(scope: Scope, { count, seed, cli, say }: Run): Promise<Findin
     }),
   )
   // Whatever is loaded when it is first needed is loaded now.
-  for (const caller of callers) await calls(caller, -1, CLIENTS * FRAMES_EACH, newTally())
+  for (const caller of callers) await call(caller, 'warm', newTally())
   await proxy.facts('reset')
   const tally = newTally()
-  const timer = setInterval(
-    () => say(`${tally.mad * FRAMES_EACH} frames, ${tally.good} calls beside them`),
-    2000,
-  )
-  await Promise.all(callers.map((caller, client) => calls(caller, client, count, tally)))
-  clearInterval(timer)
+  let frames = 0
+  const watch = watchFile(file, count, (said) => {
+    frames = said
+    say(`${said} frames, ${tally.good} calls beside them`)
+  })
+  await Promise.all(callers.map((caller, client) => calls(caller, client, watch.isOver, tally)))
   const facts = await proxy.facts()
   const promises = new Promises()
+  promises.hold(frames >= count, `the mad server has said ${frames} of ${count} frames`)
   promises.equal(tally.foreign, 0, 'answers of the good server that were not those to the call')
   promises.equal(tally.unanswered, 0, 'calls that did not get exactly one answer')
-  promises.hold(tally.answered > tally.mad / 20, 'the mad server is heard at all')
+  promises.hold(tally.answered > tally.mad / 20, `the mad server is heard: ${tally.answered} of ${tally.mad}`)
   promises.below(facts.turnMaxMs, TURN_MS_MAX, 'ms of processor time of the longest turn')
   promises.hold(!/exited|uncaught/i.test(proxy.stderr), `nothing exits: ${proxy.stderr.slice(-500)}`)
   const { turnMaxMs, delayMaxMs } = facts
-  const figures = {
-    frames: tally.mad * FRAMES_EACH,
-    ...tally,
-    'longest turn ms': turnMaxMs,
-    'longest delay ms': delayMaxMs,
-  }
+  const figures = { frames, ...tally, 'longest turn ms': turnMaxMs, 'longest delay ms': delayMaxMs }
   return { figures, broken: promises.broken }
 }
 
-/** All clients use the same ids and nonces of their own. */
-async function calls(caller: HttpCaller, client: number, count: number, tally: Tally): Promise<void> {
-  const mine = Math.ceil(count / FRAMES_EACH / CLIENTS)
-  for (let turn = 0; turn < mine; turn++) {
-    const nonce = `${client}-${turn}`
-    const [mad, good] = await Promise.all([
-      caller.call('mad__hit', { nonce }).catch(() => undefined),
-      caller.call('good__nonce', { nonce }).catch(() => undefined),
-    ])
-    tally.mad++
-    tally.good++
-    if (mad === undefined) tally.unanswered++
-    if (good === undefined) tally.unanswered++
-    if (mad === undefined || good === undefined) return
-    for (const { messages } of [mad, good]) {
-      const answers = messages.filter((message) => at(message, 'method') === undefined)
-      if (answers.length !== 1) tally.unanswered++
-    }
-    if (textAt(good.messages.at(-1), 'result', 'content', 0, 'text') !== nonce) tally.foreign++
-    if (at(mad.messages.at(-1), 'result') !== undefined) tally.answered++
+function newTally(): Tally {
+  return { good: 0, mad: 0, answered: 0, foreign: 0, unanswered: 0 }
+}
+
+/** Over when all has been said, or when nothing has been for long. */
+function watchFile(file: string, count: number, told: (said: number) => void): { isOver: () => boolean } {
+  let [last, at, lookAt] = [0, performance.now(), 0]
+  const isOver = (): boolean => {
+    const now = performance.now()
+    if (now < lookAt) return false
+    lookAt = now + LOOK_EVERY_MS
+    const said = Number(readFileSync(file, 'utf8'))
+    if (said > last) at = now
+    last = said
+    told(said)
+    return said >= count || now - at > SILENCE_MS_MAX
   }
+  return { isOver }
+}
+
+/** All clients use the same ids, and nonces of their own. */
+async function calls(caller: HttpCaller, client: number, isOver: () => boolean, tally: Tally): Promise<void> {
+  for (let turn = 0; !isOver(); turn++) await call(caller, `${client}-${turn}`, tally)
+}
+
+async function call(caller: HttpCaller, nonce: string, tally: Tally): Promise<void> {
+  const [mad, good] = await Promise.all([
+    caller.call('mad__hit', { nonce }).catch(() => undefined),
+    caller.call('good__nonce', { nonce }).catch(() => undefined),
+  ])
+  tally.mad++
+  tally.good++
+  for (const posted of [mad, good]) {
+    const answers = posted?.messages.filter((message) => at(message, 'method') === undefined)
+    if (answers?.length !== 1) tally.unanswered++
+  }
+  if (textAt(good?.messages.at(-1), 'result', 'content', 0, 'text') !== nonce) tally.foreign++
+  if (at(mad?.messages.at(-1), 'result') !== undefined) tally.answered++
 }

@@ -1,53 +1,67 @@
-// A server gone mad: it answers each call among frames that are nearly right.
+// A server gone mad: it says frames that are nearly right, whether it is asked or not.
 //
-//   node fuzz-server.js SEED FRAMES
+//   node fuzz-server.js SEED FRAMES FILE
 //
-// FRAMES is how many come before each answer.
+// It ends when FRAMES have been said; FILE holds how many they are, from one process to the next.
 
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { at, parsed, textAt } from '../../integration/support/json.js'
 import { serverFrames } from '../support/frames.js'
 import { fuzzed } from '../support/fuzz.js'
 import { Random } from '../support/random.js'
 
-const [seed = '1', framesEach = '50'] = process.argv.slice(2)
-const random = new Random(Number(seed))
-let lists = 0
+const BURST = 50
+const PAUSE_MS = 2
+const TELL_EVERY = 20 * BURST
+
+const [seed = '1', framesMax = '1000', file = ''] = process.argv.slice(2)
+let said = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
+const random = new Random(Number(seed) + said)
+/** Calls that wait for their right answer, which comes behind the next burst. */
+let asked: { readonly id: unknown; readonly nonce: string }[] = []
 
 function result(id: unknown, value: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${value}}\n`
 }
 
-/** Right answers, with what is wrong in front of them. */
 function answer(message: unknown): string {
   const [id, method] = [at(message, 'id'), at(message, 'method')]
   if (id === undefined || method === undefined) return ''
   if (method === 'initialize') {
+    setTimeout(burst, PAUSE_MS)
     const capabilities = '"capabilities":{"tools":{"listChanged":true},"logging":{}}'
     return result(
       id,
       `{"protocolVersion":"2025-06-18",${capabilities},"serverInfo":{"name":"f","version":"1"}}`,
     )
   }
-  if (method === 'tools/list') return list(id)
+  if (method === 'tools/list') return result(id, '{"tools":[{"name":"hit","inputSchema":{"type":"object"}}]}')
   if (method !== 'tools/call') return result(id, '{}')
-  const nonce = textAt(message, 'params', 'arguments', 'nonce')
-  return madness(id) + result(id, `{"content":[{"type":"text","text":"${nonce}"}]}`)
+  asked.push({ id, nonce: textAt(message, 'params', 'arguments', 'nonce') })
+  return ''
 }
 
-/** The first list is right, so that the tool is known. */
-function list(id: unknown): string {
-  const right = result(id, '{"tools":[{"name":"hit","inputSchema":{"type":"object"}}]}')
-  return lists++ === 0 || random.chance(0.5) ? right : `${fuzzed([right.trimEnd()], random)}\n${right}`
-}
-
-function madness(id: unknown): string {
-  const own = JSON.stringify(id)
+/** What is wrong, then what is right, and a list that makes good what a wrong one has spoilt. */
+function burst(): void {
   let lines = ''
-  for (let left = Number(framesEach); left > 0; left--) {
-    const frame = fuzzed(serverFrames, random)
-    lines += `${random.chance(0.1) ? frame.replace(/"id":("[^"]*"|[0-9]+)/, () => `"id":${own}`) : frame}\n`
-  }
-  return lines
+  for (let left = BURST; left > 0; left--) lines += `${madness()}\n`
+  said += BURST
+  for (const { id, nonce } of asked) lines += result(id, `{"content":[{"type":"text","text":"${nonce}"}]}`)
+  asked = []
+  lines += '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
+  if (said % TELL_EVERY === 0) writeFileSync(file, String(said))
+  const isTaken = process.stdout.write(Buffer.from(lines, 'latin1'))
+  if (said >= Number(framesMax)) return
+  if (isTaken) setTimeout(burst, PAUSE_MS)
+  else process.stdout.once('drain', burst)
+}
+
+/** Some of it with the id of a call that waits. */
+function madness(): string {
+  const frame = fuzzed(serverFrames, random)
+  const waiting = asked[random.below(asked.length)]
+  if (waiting === undefined || !random.chance(0.02)) return frame
+  return frame.replace(/"id":("[^"]*"|[0-9]+)/, () => `"id":${JSON.stringify(waiting.id)}`)
 }
 
 let rest = ''
@@ -55,6 +69,6 @@ process.stdin.setEncoding('utf8')
 process.stdin.on('data', (text: string) => {
   const lines = (rest + text).split('\n')
   rest = lines.pop() ?? ''
-  for (const line of lines) process.stdout.write(Buffer.from(answer(parsed(line)), 'latin1'))
+  for (const line of lines) process.stdout.write(answer(parsed(line)))
 })
 process.stdin.on('end', () => process.exit(0))

@@ -8,6 +8,9 @@ import type { Random } from './random.js'
 /** Longer frames are for other runs: these are to be many. */
 const BYTES_MAX = 1 << 20
 
+/** More lines in a row that are no messages would end a server. */
+const LINES_MAX = 16
+
 type Mutation = (frame: string, random: Random) => string
 
 /** What stands for `$ID` in a frame: every spelling of an id, and what is none. */
@@ -127,7 +130,7 @@ export function fuzzed(frames: readonly [string, ...string[]], random: Random): 
   let frame = random.one(frames).replaceAll('$ID', () => random.one(ids))
   for (let left = random.below(4); left > 0 && frame.length < BYTES_MAX; left--)
     frame = random.one(mutations)(frame, random)
-  return frame.slice(0, BYTES_MAX)
+  return frame.slice(0, BYTES_MAX).split('\n', LINES_MAX).join('\n')
 }
 
 function insert(frame: string, at: number, what: string): string {
