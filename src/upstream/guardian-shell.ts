@@ -28,13 +28,35 @@ const script = `
 trap '' HUP INT QUIT TERM TSTP PIPE
 groups=' '
 kin=' '
+expected=
 
-# started PID: its start time and group; fails when it is gone.
+# started PID: its parent, its group and its start time; fails when it is gone.
 started() {
   { IFS= read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
   set -f; set -- \${line##*) }; set +f
-  pgrp=$3 start=\${20}
+  parent=$2 pgrp=$3 start=\${20}
 }
+
+# Adds the group of a server that was started, but not told of: it leads a session, its streams are
+# sockets, it is a few seconds old, and it was adopted by whoever has adopted this shell.
+find_untold() {
+  for pause in 0.02 0.02 0.05 0.1 0.2 0.5; do
+    started $$ || return
+    [ "$parent" = "$PPID" ] || break
+    sleep "$pause"
+  done
+  adopter=$parent
+  { IFS=' .' read -r now hundredths rest </proc/uptime; } || return
+  oldest=$((now * 100 - 1000))
+  for folder in /proc/[0-9]*; do
+    pid=\${folder#/proc/}
+    { IFS= read -r line <"$folder/stat"; } || continue
+    set -f; set -- \${line##*) }; set +f
+    [ "$2 $3 $4" = "$adopter $pid $pid" ] && [ "\${20}" -ge "$oldest" ] || continue
+    [ -S "$folder/fd/0" ] && [ -S "$folder/fd/1" ] && [ -S "$folder/fd/2" ] || continue
+    case $groups in *" $pid "*) ;; *) groups="$groups$pid " ;; esac
+  done
+} 2>/dev/null
 
 # Adds to kin who is in a group, and who descends from somebody in it: " PID@START ".
 find_kin() {
@@ -76,11 +98,14 @@ signal() {
 
 while read -r what group; do
   case $what in
-    +) groups="$groups$group " ;;
+    \\?) expected=yes ;;
+    !) expected= ;;
+    +) groups="$groups$group " expected= ;;
     -) case $groups in *" $group "*) groups="\${groups%% $group *} \${groups#* $group }" ;; esac ;;
   esac
 done
 
+[ "$expected" ] && find_untold
 [ "$groups" = ' ' ] && exit
 find_kin
 signal TERM || exit

@@ -53,15 +53,29 @@ export class Guardian {
     return this.#shell?.pid
   }
 
+  /**
+   * A server is about to be started: its group is told, or that there is none, in the same turn.
+   *
+   * Whoever is killed in between has a server that nobody was told of; the shell knows that it has to look for it.
+   */
+  expect(): void {
+    if (this.#state === 'idle') {
+      this.#state = 'starting'
+      this.#start()
+    }
+    this.#shell?.write('?\n')
+  }
+
+  /** The start that was expected has failed. */
+  none(): void {
+    this.#shell?.write('!\n')
+  }
+
   /** A process group has come. */
   add(group: number): void {
     if (this.#state === 'absent' || this.#state === 'closed') return
     this.#groups.add(group)
     this.#tell('+', group)
-    if (this.#state !== 'idle') return
-    this.#state = 'starting'
-    // Servers need long to start, so those that are started in one go come first.
-    queueMicrotask(() => this.#start())
   }
 
   /** The leader of a group has ended; the group is forgotten when it is empty. */

@@ -15,6 +15,9 @@ const hasGroups = process.platform !== 'win32'
 
 /** Who has to know which process groups there are. */
 export interface GroupWatch {
+  /** A child is about to be started: `add` follows in this turn, or `none` when it could not be. */
+  expect(): void
+  none(): void
   /** A child has started, and its group has its number. */
   add(group: number): void
   /** That child has ended; others may still be in its group. */
@@ -24,6 +27,7 @@ export interface GroupWatch {
 /** Starts a child in a process group of its own. */
 export function spawnChild(spec: SpawnSpec, groups: GroupWatch): Child {
   if (hasGroups && !hasDescriptors()) return failed('EMFILE')
+  groups.expect()
   try {
     const child = spawn(spec.command, [...spec.args], {
       cwd: spec.cwd,
@@ -35,6 +39,7 @@ export function spawnChild(spec: SpawnSpec, groups: GroupWatch): Child {
     })
     return started(child, groups)
   } catch (error) {
+    groups.none()
     return failed(codeOf(error))
   }
 }
@@ -51,7 +56,8 @@ export function isGroupEmpty(group: number): boolean {
 
 function started(child: ChildProcessWithoutNullStreams, groups: GroupWatch): Child {
   const { pid } = child
-  if (pid !== undefined) groups.add(pid)
+  if (pid === undefined) groups.none()
+  else groups.add(pid)
   const exited = exitOf(child)
   // Without descriptors the streams are missing, whatever the types say.
   const streams: readonly unknown[] = [child.stdin, child.stdout, child.stderr]

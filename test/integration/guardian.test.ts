@@ -130,6 +130,32 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
   })
 
+  const startedLike: [title: string, told: string, stdio: string, survives: boolean][] = [
+    ['a server that was just started, and not told of, is found', '?', 'pipe', false],
+    ['one that was started by somebody else is left alone: its streams differ', '?', 'ignore', true],
+    ['nobody is looked for when no start was under way', '?\\n!', 'pipe', true],
+  ]
+  for (const [title, told, stdio, survives] of startedLike) {
+    test(title, { timeout: 60_000 }, async (t) => {
+      const mark = newMark(t, `untold-${told.length}-${stdio}`)
+      const { command, args, env } = tree(mark)
+      const script = `
+        const { startGuardianShell } = await import(${JSON.stringify(pathToFileURL(resolve(cli, '../upstream/guardian-shell.js')).href)})
+        const { spawn } = await import('node:child_process')
+        const shell = startGuardianShell(process.env)
+        shell.write('${told}\\n')
+        process.stderr.write(String(shell.pid))
+        spawn(${JSON.stringify(command)}, ${JSON.stringify(args)}, { detached: true, stdio: '${stdio}', env: ${JSON.stringify(env)} })
+        process.kill(process.pid, 'SIGKILL')`
+      const user = new Spawned(process.execPath, ['--input-type=module', '-e', script])
+      t.after(() => user.kill())
+      assert.equal(await user.exited, 'SIGKILL')
+      if (!survives) return assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+      await until(() => gone(Number(user.stderr)))
+      await until(() => marked(mark).length === 3)
+    })
+  }
+
   test('of a program that uses the library is the same', { timeout: 60_000 }, async (t) => {
     const mark = newMark(t, 'library')
     const script = `

@@ -101,31 +101,35 @@ function scene(): Scene {
   return it
 }
 
+/** What happens when a server is started. */
+function start(guardian: Guardian, group: number): void {
+  guardian.expect()
+  guardian.add(group)
+}
+
 /** Everything that follows without time passing. */
 async function settled(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }
 
 describe('the guardian', () => {
-  test('starts behind the servers that are started in one go, and is told them all', async () => {
+  test('is there before the first server, and is told of every one', () => {
     const { guardian, shells } = scene()
+    guardian.expect()
+    assert.equal(shells.length, 1)
+    assert.equal(shells[0]?.told, '?\n')
     guardian.add(11)
-    guardian.add(12)
-    assert.equal(shells.length, 0)
-    await settled()
-    assert.deepEqual(
-      shells.map(({ groups }) => groups),
-      [[11, 12]],
-    )
-    guardian.add(13)
-    assert.deepEqual(shells[0]?.groups, [11, 12, 13])
+    start(guardian, 12)
+    guardian.expect()
+    guardian.none()
+    assert.equal(shells[0]?.told, '?\n+ 11\n?\n+ 12\n?\n!\n')
     assert.equal(shells.length, 1)
   })
 
   test('is told that a group is gone only when nobody is in it', async () => {
     const { guardian, shells, occupied, pass } = scene()
     occupied.add(11)
-    guardian.add(11)
+    start(guardian, 11)
     await settled()
     guardian.remove(11)
     await pass(1000)
@@ -138,7 +142,7 @@ describe('the guardian', () => {
   test('gives up a group that nobody can end', async () => {
     const { guardian, shells, occupied, pass } = scene()
     occupied.add(11)
-    guardian.add(11)
+    start(guardian, 11)
     await settled()
     guardian.remove(11)
     await pass(120_000)
@@ -147,8 +151,8 @@ describe('the guardian', () => {
 
   test('that somebody has killed is started again and told every group', async () => {
     const { guardian, shells, pass } = scene()
-    guardian.add(11)
-    guardian.add(12)
+    start(guardian, 11)
+    start(guardian, 12)
     await settled()
     guardian.remove(11)
     shells[0]?.die()
@@ -156,13 +160,13 @@ describe('the guardian', () => {
     await pass(0)
     assert.equal(shells.length, 2)
     assert.deepEqual(shells[1]?.groups, [12])
-    guardian.add(13)
+    start(guardian, 13)
     assert.deepEqual(shells[1]?.groups, [12, 13])
   })
 
   test('that keeps dying is not started without end', async () => {
     const { guardian, shells, log, pass } = scene()
-    guardian.add(11)
+    start(guardian, 11)
     await settled()
     for (let second = 0; second < 600; second++) {
       shells.at(-1)?.die()
@@ -176,7 +180,7 @@ describe('the guardian', () => {
   test('that cannot be started for lack of descriptors is tried again', async () => {
     const it = scene()
     it.failure = new Error('EMFILE')
-    it.guardian.add(11)
+    start(it.guardian, 11)
     await settled()
     assert.equal(it.shells.length, 0)
     it.failure = undefined
@@ -186,11 +190,11 @@ describe('the guardian', () => {
 
   test('does without /bin/sh, and says so once', async () => {
     const { guardian, shells, log, pass } = scene()
-    guardian.add(11)
+    start(guardian, 11)
     await settled()
     shells[0]?.die('ENOENT')
     await settled()
-    guardian.add(12)
+    start(guardian, 12)
     guardian.remove(11)
     await pass(100_000)
     assert.equal(shells.length, 1)
@@ -203,11 +207,11 @@ describe('the guardian', () => {
 
   test('that does not read is replaced', async () => {
     const { guardian, shells, pass } = scene()
-    guardian.add(11)
+    start(guardian, 11)
     await settled()
     const [stuck] = shells
     if (stuck !== undefined) stuck.backlogBytes = 1_000_000
-    guardian.add(12)
+    start(guardian, 12)
     await settled()
     await pass(0)
     assert.equal(stuck?.isKilled, true)
@@ -216,14 +220,14 @@ describe('the guardian', () => {
 
   test('ends when it is closed, and does not come back', async () => {
     const { guardian, shells, occupied, pass } = scene()
-    guardian.add(11)
-    guardian.add(12)
+    start(guardian, 11)
+    start(guardian, 12)
     await settled()
     occupied.add(12)
     await guardian.close()
     assert.equal(shells[0]?.isAtEnd, true)
     assert.deepEqual(shells[0]?.groups, [12], 'whoever is still there is left to it')
-    guardian.add(13)
+    start(guardian, 13)
     await settled()
     await pass(100_000)
     assert.equal(shells.length, 1)
