@@ -47,13 +47,23 @@ export function readHeader(tree: JsonNode, bytes: Buffer): Header {
   return {
     recorded: recorded?.kind === 'boolean' && recorded.text === 'true',
     transport: transportOf(tree),
-    url: textOf(child(tree, 'url')),
+    url: urlOf(tree),
     headers: fieldsOf(child(tree, 'headers'), filledOf),
     command: commandOf(tree),
     args: texts(tree, 'args'),
     config: config && bytes.toString('utf8', config.start, config.end),
     env: environment(tree),
   }
+}
+
+/** With a port in place of `$port`. */
+function urlOf(tree: ObjectNode): string | undefined {
+  const node = child(tree, 'url')
+  const url = textOf(node)
+  if (node === undefined) return undefined
+  const example = url?.replaceAll('$port', '1') ?? ''
+  if (url !== undefined && /^https?:/.test(example) && URL.canParse(example)) return url
+  throw new PatternError('"url" must be like "http://127.0.0.1:$port/mcp"')
 }
 
 function filledOf(node: JsonNode): Filled {

@@ -65,7 +65,7 @@ class HttpReplay {
   }
 
   async #go(step: HttpStep): Promise<boolean> {
-    if (step.kind === 'request') return this.#ask(step)
+    if (step.kind === 'request') return this.#tryToAsk(step)
     const exchange = this.#exchanges.get(step.on)
     if (exchange === undefined) {
       this.#events.push({ kind: 'failed', why: `line ${step.line} belongs to no request` })
@@ -86,7 +86,19 @@ class HttpReplay {
     return true
   }
 
-  #ask({ method, target, fields, body, line, on }: RequestStep): true {
+  /** A target or a field may be one that cannot be sent. */
+  #tryToAsk(step: RequestStep): boolean {
+    try {
+      this.#ask(step)
+      return true
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      this.#events.push({ kind: 'failed', why: `line ${step.line}: ${why}` })
+      return false
+    }
+  }
+
+  #ask({ method, target, fields, body, line, on }: RequestStep): void {
     const { url, headers, runtime } = this.#options
     const to = this.#values.text(target) ?? ''
     const sent = body && this.#values.frame(body)
@@ -98,13 +110,12 @@ class HttpReplay {
     this.#all.add(exchange)
     const bytes = Buffer.concat([Buffer.from(`${method} ${to} `), sent ?? Buffer.alloc(0)])
     this.#events.push({ kind: 'sent', step: { line, bytes }, bytes })
-    return true
   }
 
   /** The path of the transcript's own server stands for that of the one we were given. */
   #urlOf(target: string): URL {
     const { url } = this.#options
-    const own = new URL((this.#transcript.header.url ?? '/mcp').replace('$port', '1'), 'http://127.0.0.1')
+    const own = new URL((this.#transcript.header.url ?? '/mcp').replaceAll('$port', '1'), 'http://127.0.0.1')
     if (target === own.pathname) return url
     const to = new URL(target, url)
     return new URL(to.pathname + to.search, url)

@@ -229,6 +229,12 @@ describe('what differs is named', () => {
       /:5: an event on GET did not come: (?:aborted|the connection was cut)\n/,
     ],
     [
+      'a field that cannot be sent',
+      json,
+      ['{"dir":"in","request":"GET /mcp","headers":{"a":"b\\nc"}}'],
+      /a message did not get through: line 2: Invalid character in header content/,
+    ],
+    [
       'a line without a request',
       json,
       [ask, '{"dir":"out","on":"x","status":200,"body":"any"}'],
@@ -383,6 +389,13 @@ describe('mistakes in lines of HTTP', () => {
       )
     })
   }
+
+  it('an address of the header that is none', () => {
+    assert.throws(
+      () => parseTranscripts('a.jsonl', Buffer.from(`{"mcps":1,"url":"/mcp"}\n${get}`)),
+      /a\.jsonl:1: "url" must be like "http:\/\/127\.0\.0\.1:\$port\/mcp"/,
+    )
+  })
 
   it('lines of messages among them', () => {
     const lines = [head, get, '{"dir":"in","frame":{}}']
