@@ -13,7 +13,7 @@ Usage
   ${program} stdio --mcp-config FILE       the same as --stdio --config FILE; likewise http
   ${program} --check [FILE]
   ${program} --url https://SERVICE.run.app/mcp
-  ${program} replay FILE.jsonl... [-- COMMAND]
+  ${program} replay FILE.jsonl... [--http] [-- COMMAND]
   ${program} replay FILE.jsonl... --url URL [--header 'NAME: VALUE'...]
 
 Modes
