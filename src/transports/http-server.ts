@@ -3,8 +3,8 @@
 // Every request passes the guard first, then finds its route, then its handler;
 // what a handler refuses is said in one place.
 
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
-import type { Duplex } from 'node:stream'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Bodies } from './http-front/body.js'
 import { type HttpTimer, repeat } from './http-front/clock.js'
 import { type CorsRules, corsHeaders, preflightHeaders } from './http-front/cors.js'
 import { Ending } from './http-front/ending.js'
@@ -15,6 +15,7 @@ import { hostRule, reachable } from './http-front/host.js'
 import type { Incoming } from './http-front/incoming.js'
 import type { HttpLimits } from './http-front/limits.js'
 import { listening } from './http-front/listening.js'
+import { serverWith } from './http-front/node-server.js'
 import { type Refusal, Refusals, type Wording } from './http-front/refusal.js'
 import { refuse, sendJson } from './http-front/reply.js'
 import { RequestHead } from './http-front/request-head.js'
@@ -56,9 +57,9 @@ export class HttpServer {
   readonly #streamable: Streamable
   readonly #pair: EventPair
   readonly #routes: HttpRoutes
-  /** Undefined where nobody is asked who they are. */
-  readonly #strangers: Strangers | undefined
-  #sweeper: HttpTimer | undefined
+  readonly #strangers: Strangers
+  readonly #bodies: Bodies
+  #sweepers: readonly HttpTimer[] = []
   #rules: HttpRules
   /** Known once the server listens. */
   #port: number | undefined
@@ -71,13 +72,17 @@ export class HttpServer {
     this.#rules = options
     this.#routes = routes
     this.#refusals = new Refusals(options.wording)
-    const parts = { limits, refusals: this.#refusals, around, revisions: routes.revisions }
+    this.#bodies = new Bodies(limits, around.now)
+    const { revisions } = routes
+    const parts = { limits, refusals: this.#refusals, bodies: this.#bodies, around, revisions }
     this.#streamable = new Streamable(parts)
     this.#pair = new EventPair(parts)
-    this.#strangers = options.principalOf && new Strangers(limits.strangersMax)
+    this.#strangers = new Strangers(limits.strangersMax)
     this.#server = serverWith(limits, (request, response) => this.#handle(request, response))
     this.#ending = new Ending(this.#server, around.setTimer)
-    this.#server.on('connection', (socket) => this.#strangers?.admit(socket))
+    this.#server.on('connection', (socket) => {
+      if (this.#rules.principalOf !== undefined) this.#strangers.admit(socket)
+    })
   }
 
   /** @throws the system's error (`EADDRINUSE`, …) when the address cannot be had */
@@ -85,7 +90,10 @@ export class HttpServer {
     const { host } = this.#options
     const port = await listening(this.#server, host, this.#options.port)
     const { limits, around } = this.#options
-    this.#sweeper = repeat(around.setTimer, limits.sweepMs, () => this.#streamable.clients.sweep())
+    this.#sweepers = [
+      repeat(around.setTimer, limits.sweepMs, () => this.#streamable.clients.sweep()),
+      repeat(around.setTimer, limits.lateCheckMs, () => this.#bodies.sweep()),
+    ]
     this.#port = port
     this.#guard = this.#guardAt(port)
     return { host, port, url: `http://${reachable(host)}:${port}` }
@@ -111,7 +119,7 @@ export class HttpServer {
   /** Ends every session; clients have a moment to take what was said to them. */
   async close(): Promise<void> {
     this.stop()
-    this.#sweeper?.cancel()
+    for (const sweeper of this.#sweepers) sweeper.cancel()
     this.#streamable.clients.endAll()
     this.#pair.endAll()
     await this.#ending.close(this.#options.limits.closeWaitMs)
@@ -161,7 +169,7 @@ export class HttpServer {
     const principal = this.#guard?.principal(head)
     if (principal === undefined && !(target.kind === 'page' && target.open))
       return this.#guard?.unauthorized()
-    if (principal !== undefined) this.#strangers?.know(request.socket)
+    if (principal !== undefined) this.#strangers.know(request.socket)
     return this.#dispatch({ request, response, head, query, principal: principal ?? '' }, target)
   }
 
@@ -203,39 +211,3 @@ function preflight(response: ServerResponse, cors: CorsRules, origin: string | u
   response.end()
   return undefined
 }
-
-function serverWith(
-  limits: HttpLimits,
-  handle: (request: IncomingMessage, response: ServerResponse) => void,
-): Server {
-  const server = createServer(
-    {
-      insecureHTTPParser: false,
-      maxHeaderSize: limits.headersBytesMax,
-      headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
-      connectionsCheckingInterval: limits.lateCheckMs,
-      keepAliveTimeout: limits.idleConnectionMs,
-      // The guard says it in JSON.
-      requireHostHeader: false,
-      noDelay: true,
-    },
-    handle,
-  )
-  server.maxHeadersCount = limits.headersMax
-  server.maxConnections = limits.connectionsMax
-  server.on('clientError', refuseBytes)
-  return server
-}
-
-/** Bytes that are no HTTP request: nothing behind them on this connection can be trusted. */
-function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
-  const status = statuses.get(error.code ?? '') ?? '400 Bad Request'
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy())
-}
-
-const statuses: ReadonlyMap<string, string> = new Map([
-  ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
-  ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
-])

@@ -16,6 +16,7 @@ const counts: readonly [name: string, count: number][] = [
   ['fuzz-server', 5000],
   ['huge-line', 1],
   ['slow-readers', 6],
+  ['http-soak', 2],
 ]
 
 // How a process fares is read from where Linux tells it.

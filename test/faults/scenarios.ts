@@ -2,6 +2,7 @@
 
 import { fuzzClient } from './fuzz-client.js'
 import { fuzzServer } from './fuzz-server.js'
+import { httpSoak } from './http-soak.js'
 import { hugeLine } from './huge-line.js'
 import { identicalIds } from './identical-ids.js'
 import { internalError } from './internal-error.js'
@@ -14,6 +15,7 @@ import { stopTrees } from './stop-trees.js'
 
 import { sevenOfEight } from './seven-of-eight.js'
 import { slowReaders } from './slow-readers.js'
+import { slowSockets } from './slow-sockets.js'
 
 export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['kill-proxy', killProxy],
@@ -27,5 +29,7 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['fuzz-server', fuzzServer],
   ['huge-line', hugeLine],
   ['slow-readers', slowReaders],
+  ['slow-sockets', slowSockets],
+  ['http-soak', httpSoak],
   ['seven-of-eight', sevenOfEight],
 ])

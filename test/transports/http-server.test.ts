@@ -266,6 +266,33 @@ describe('bodies', () => {
     assert.equal(statusOf(await raw(port, head)), 408)
   })
 
+  test('that drip are given up, and those that come are not', async (t) => {
+    const limits = { slowBodyMs: 100, slowBodyBytes: 1000, lateCheckMs: 20, refusedBodyMs: 20 }
+    const { port } = await front(t, { limits })
+    const said = message('echo', 1, { text: 'x'.repeat(20_000) })
+    const post = async (bytesEach: number): Promise<string> => {
+      const socket = connect(port, '127.0.0.1')
+      t.after(() => void socket.destroy())
+      socket.on('error', () => undefined)
+      const answer = new Promise<string>((resolve) => {
+        socket.once('data', (chunk: Buffer) => resolve(chunk.toString()))
+      })
+      socket.write(
+        `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\n` +
+          `Content-Length: ${said.length}\r\n\r\n`,
+      )
+      for (let at = 0; at < said.length && socket.writable; at += bytesEach) {
+        socket.write(said.slice(at, at + bytesEach))
+        await new Promise((resolve) => setTimeout(resolve, 20))
+        if (socket.readableEnded || socket.bytesRead > 0) break
+      }
+      return answer
+    }
+    const [slow, fast] = await Promise.all([post(10), post(2000)])
+    assert.match(slow, /^HTTP\/1\.1 408 [^]*The body comes too slowly/)
+    assert.match(fast, /^HTTP\/1\.1 200 /)
+  })
+
   test('that are no HTTP close the connection', async (t) => {
     const { port, sessions } = await front(t)
     const host = `Host: localhost:${port}\r\n`

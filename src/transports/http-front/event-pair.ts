@@ -9,6 +9,7 @@ import type { Line } from '../../jsonrpc/line.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Congestion } from '../congestion.js'
 import { MessageReader } from '../message-reader.js'
+import type { Bodies } from './body.js'
 import type { HttpAttached, HttpEndpoint, HttpSurroundings } from './endpoint.js'
 import { Inbox } from './inbox.js'
 import { type Incoming, type ReadingParts, isRefusal, readIncoming } from './incoming.js'
@@ -118,6 +119,7 @@ class PairConnection implements Connection, Kept {
 export interface PairParts {
   readonly limits: HttpLimits
   readonly refusals: Refusals
+  readonly bodies: Bodies
   readonly around: HttpSurroundings
 }
 

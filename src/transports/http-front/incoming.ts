@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { FrameError } from '../../jsonrpc/errors.js'
 import type { FrameLimits } from '../../jsonrpc/frame-limits.js'
 import type { MessageReader } from '../message-reader.js'
-import { readBody } from './body.js'
+import type { Bodies } from './body.js'
 import { isJson } from './guard.js'
 import { type Posted, readPosted } from './message.js'
 import type { Refusal, Refusals } from './refusal.js'
@@ -18,26 +18,23 @@ export interface Incoming {
   readonly principal: string
 }
 
-export interface BodyLimits {
-  readonly bodyBytesMax: number
-  readonly frame: FrameLimits
-}
-
 export interface ReadingParts {
-  readonly limits: BodyLimits
+  readonly limits: { readonly bodyBytesMax: number; readonly frame: FrameLimits }
   readonly refusals: Refusals
+  readonly bodies: Bodies
   readonly reader: MessageReader
 }
 
 /** What a POST brought, or why it is refused; undefined when its sender has gone. */
 export async function readIncoming(
   { request, head }: Incoming,
-  { limits: { bodyBytesMax, frame }, refusals, reader }: ReadingParts,
+  { limits: { bodyBytesMax, frame }, refusals, bodies, reader }: ReadingParts,
 ): Promise<Posted | Refusal | undefined> {
   if (!isJson(head.get('content-type'))) return refusals.plain(415, 'Content-Type must be application/json')
-  const body = await readBody(request, head.get('content-length'), bodyBytesMax)
+  const body = await bodies.read(request, head.get('content-length'))
   if (body.kind === 'gone') return undefined
   if (body.kind === 'too-large') return refusals.plain(413, `A message may have ${bodyBytesMax} bytes`)
+  if (body.kind === 'too-slow') return refusals.plain(408, 'The body comes too slowly')
   try {
     return readPosted(body.line, frame, reader)
   } catch (error) {

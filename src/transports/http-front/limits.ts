@@ -22,6 +22,9 @@ export interface HttpLimits {
   /** How long a connection may lie idle between two requests. */
   readonly idleConnectionMs: number
   readonly bodyBytesMax: number
+  /** A body must bring this many bytes in each such time, or end; looked at every `lateCheckMs`. */
+  readonly slowBodyMs: number
+  readonly slowBodyBytes: number
   /** How long the rest of a refused body is read, so that its sender can read why. */
   readonly refusedBodyMs: number
   readonly sessionsMax: number
@@ -62,6 +65,9 @@ export const defaultHttpLimits: HttpLimits = {
   idleConnectionMs: 30_000,
   // As on stdio: clients send arguments, servers send files.
   bodyBytesMax: 16 * MiB,
+  // A telephone brings this much in one second; what drips holds a connection and brings nothing.
+  slowBodyMs: 8000,
+  slowBodyBytes: 16 * KiB,
   refusedBodyMs: 1000,
   sessionsMax: 1000,
   // Clients that go away without DELETE are the rule.

@@ -6,6 +6,7 @@
 
 import { type Accepts, readAccept } from './accept.js'
 import { MessageReader } from '../message-reader.js'
+import type { Bodies } from './body.js'
 import { type Client, Clients } from './clients.js'
 import type { HttpEndpoint, HttpRevision, HttpSurroundings } from './endpoint.js'
 import { type Incoming, type ReadingParts, isRefusal, readIncoming } from './incoming.js'
@@ -18,6 +19,7 @@ import { sendEmpty, sendJson } from './reply.js'
 export interface StreamableParts {
   readonly limits: HttpLimits
   readonly refusals: Refusals
+  readonly bodies: Bodies
   readonly around: HttpSurroundings
   /** The revisions that a client may name. */
   readonly revisions: readonly HttpRevision[]

@@ -1,0 +1,161 @@
+// Many sockets that are slow on purpose, beside clients that are not: those notice
+// little of it, and whoever drips is shown out.
+
+import { type Socket, connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Scope, scratch } from '../integration/support/spawned.js'
+import type { Scenario } from './scenario.js'
+import { HttpCaller } from './support/http-caller.js'
+import { measured } from './support/measured.js'
+import { type Findings, Promises, type Run, percentile } from './support/run.js'
+import { SwiftServers } from './support/swift.js'
+import { startUnderTest } from './support/under-test.js'
+
+const PER_SECOND = 100
+const BASELINE_S = 8
+/** As long as anybody who drips may stay, and a little more. */
+const ATTACK_S = 13
+const CLOSED_MS_MAX = 12_000
+/** The proxy takes 1024 connections in all; the clients that are not slow need some. */
+const ALLOWED_TIMES = 3
+
+export const slowSockets: Scenario = measured(
+  'slow sockets (heads, bodies, nothing at all, readers): others wait at most three times as long, who drips is closed within 12 s',
+  1000,
+  run,
+)
+
+/** `count` is the number of slow sockets. */
+async function run(scope: Scope, { count, cli, say }: Run): Promise<Findings> {
+  const servers = { s: new SwiftServers(scratch(scope)).entry('s') }
+  const proxy = startUnderTest(scope, '--http', servers, { cli })
+  const port = await proxy.port()
+  const caller = new HttpCaller(port, 8)
+  scope.after(() => caller.close())
+  await caller.open()
+  await normal(caller, 2)
+  const alone = await normal(caller, BASELINE_S)
+  say(`p99 alone ${percentile(alone.latencies, 0.99)} ms`)
+  const slow = Array.from({ length: count }, (_, at) => new Slow(port, shapes[at % shapes.length] ?? 'head'))
+  scope.after(() => {
+    for (const each of slow) each.end()
+  })
+  await Promise.all(slow.map((each) => each.connected))
+  const beside = await normal(caller, ATTACK_S)
+  // A machine that is busy with other things lets the last ones go later, which is told.
+  for (let waited = 0; waited < 10 && slow.some((each) => each.drips && each.isOpen); waited++)
+    await delay(1000)
+  const dripping = slow.filter(({ drips }) => drips)
+  const open = dripping.filter(({ isOpen }) => isOpen)
+  const latest = Math.max(...dripping.map(({ closedAfterMs = Number.POSITIVE_INFINITY }) => closedAfterMs))
+  const promises = new Promises()
+  const [before, after] = [percentile(alone.latencies, 0.99), percentile(beside.latencies, 0.99)]
+  promises.equal(alone.failed + beside.failed, 0, 'requests of others that failed')
+  promises.below(after, Math.max(ALLOWED_TIMES * before, 20), 'p99 of the others in ms')
+  promises.equal(open.length, 0, 'dripping sockets that are still open')
+  promises.below(latest, CLOSED_MS_MAX, 'ms until the last dripping socket was closed')
+  promises.hold(proxy.running, 'the proxy runs')
+  const figures = {
+    'slow sockets': count,
+    'requests beside them': beside.latencies.length,
+    'p99 ms alone': before,
+    'p99 ms beside them': after,
+    'last one that drips closed after s': latest / 1000,
+    ...Object.fromEntries(shapes.map((shape) => [`${shape} closed`, closedOf(slow, shape)])),
+  }
+  return { figures, broken: promises.broken }
+}
+
+function closedOf(slow: readonly Slow[], shape: Shape): string {
+  const all = slow.filter((each) => each.shape === shape)
+  const closed = all.flatMap(({ closedAfterMs }) => closedAfterMs ?? [])
+  const latest = closed.length === 0 ? '' : ` within ${(Math.max(...closed) / 1000).toFixed(1)} s`
+  return `${closed.length} of ${all.length}${latest}`
+}
+
+const shapes = ['head', 'body', 'silent', 'reader'] as const
+
+type Shape = (typeof shapes)[number]
+
+/** One socket that is slow in its own way. */
+class Slow {
+  readonly shape: Shape
+  readonly connected: Promise<void>
+  /** Undefined while it is open. */
+  closedAfterMs: number | undefined
+  readonly #socket: Socket
+  readonly #drip: NodeJS.Timeout | undefined
+
+  constructor(port: number, shape: Shape) {
+    this.shape = shape
+    const socket = connect(port, '127.0.0.1')
+    this.#socket = socket
+    socket.on('error', () => undefined)
+    const startedAt = performance.now()
+    socket.once('close', () => {
+      this.closedAfterMs = performance.now() - startedAt
+      clearInterval(this.#drip)
+    })
+    this.connected = new Promise((resolve) => {
+      socket.once('connect', () => resolve())
+      socket.once('close', () => resolve())
+    })
+    socket.write(beginning(shape, port))
+    if (shape === 'reader') socket.pause()
+    else socket.resume()
+    if (this.drips) this.#drip = setInterval(() => socket.write('x'), 1000)
+  }
+
+  get drips(): boolean {
+    return this.shape === 'head' || this.shape === 'body'
+  }
+
+  get isOpen(): boolean {
+    return this.closedAfterMs === undefined
+  }
+
+  end(): void {
+    clearInterval(this.#drip)
+    this.#socket.destroy()
+  }
+}
+
+function beginning(shape: Shape, port: number): string {
+  const head = `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\n`
+  const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+  switch (shape) {
+    case 'head':
+      return `${head}X-Slow: `
+    case 'body':
+      return `${head}Content-Length: 100000\r\n\r\n{"jsonrpc":"2.0",`
+    case 'silent':
+      return ''
+    case 'reader':
+      // Takes no answer.
+      return `${head}Content-Length: ${list.length}\r\n\r\n${list}`
+  }
+}
+
+/** Requests at a steady rate, as those who are not slow send them. */
+async function normal(caller: HttpCaller, seconds: number): Promise<{ latencies: number[]; failed: number }> {
+  const latencies: number[] = []
+  let failed = 0
+  const one = async (): Promise<void> => {
+    const startedAt = performance.now()
+    try {
+      const { status } = await caller.call('s__hit', { nonce: 'n' })
+      if (status !== 200) failed++
+    } catch {
+      failed++
+    }
+    latencies.push(performance.now() - startedAt)
+  }
+  const running: Promise<void>[] = []
+  const startedAt = performance.now()
+  for (let sent = 0; sent < seconds * PER_SECOND; sent++) {
+    running.push(one())
+    await delay(Math.max(0, startedAt + ((sent + 1) * 1000) / PER_SECOND - performance.now()))
+  }
+  await Promise.all(running)
+  return { latencies, failed }
+}
