@@ -1,5 +1,6 @@
 // The messages of one connection that are on their way, and how much of them the server has not taken.
 
+import { BriefMap } from '../../jsonrpc/brief-map.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { Congestion } from '../congestion.js'
 import type { HttpTimers } from './options.js'
@@ -7,12 +8,13 @@ import type { HttpPost } from './post.js'
 
 /** Every message that was sent and has not come to its end. */
 export class Departures {
-  readonly #posts = new Set<HttpPost>()
-  readonly #requests = new Map<RequestId, HttpPost>()
-  readonly #unsent = new Set<HttpPost>()
+  readonly #posts = new BriefMap<number, HttpPost>()
+  readonly #requests = new BriefMap<RequestId, HttpPost>()
+  readonly #unsent = new BriefMap<number, HttpPost>()
   readonly #congestion = new Congestion()
   readonly #bytesHigh: number
   readonly #drained: () => void
+  #last = 0
   #unsentBytes = 0
   #quiet: (() => void) | undefined
 
@@ -39,8 +41,9 @@ export class Departures {
   }
 
   add(post: HttpPost): void {
-    this.#posts.add(post)
-    this.#unsent.add(post)
+    post.number = ++this.#last
+    this.#posts.set(post.number, post)
+    this.#unsent.set(post.number, post)
     this.#unsentBytes += post.bytes.length
     if (post.id !== undefined) this.#requests.set(post.id, post)
     if (this.#unsentBytes > this.#bytesHigh) this.#congestion.begin()
@@ -48,16 +51,16 @@ export class Departures {
 
   /** The system has the whole message. */
   sent(post: HttpPost): void {
-    if (!this.#unsent.delete(post)) return
+    if (this.#unsent.take(post.number) === undefined) return
     this.#unsentBytes -= post.bytes.length
     if (this.#unsentBytes <= this.#bytesHigh && this.#congestion.end()) this.#drained()
   }
 
   ended(post: HttpPost): void {
     this.sent(post)
-    this.#posts.delete(post)
+    this.#posts.take(post.number)
     // The id may have been given back and lent again.
-    if (post.id !== undefined && this.#requests.get(post.id) === post) this.#requests.delete(post.id)
+    if (post.id !== undefined && this.#requests.get(post.id) === post) this.#requests.take(post.id)
     if (!this.#isTelling()) this.#quiet?.()
   }
 
@@ -67,7 +70,7 @@ export class Departures {
   }
 
   read(on: boolean): void {
-    for (const post of this.#posts) post.read(on)
+    for (const post of this.#posts.values()) post.read(on)
   }
 
   /** Waits until nothing is on its way that expects no answer (a cancel, or an answer of ours), but not for long. */
@@ -83,12 +86,12 @@ export class Departures {
   }
 
   cancel(): void {
-    for (const post of this.#posts) post.cancel()
+    for (const post of this.#posts.values()) post.cancel()
     this.#congestion.end()
   }
 
   #isTelling(): boolean {
-    for (const post of this.#posts) if (post.id === undefined) return true
+    for (const post of this.#posts.values()) if (post.id === undefined) return true
     return false
   }
 }

@@ -43,6 +43,8 @@ export class HttpPost {
   /** Undefined for a notification and for an answer. */
   readonly id: RequestId | undefined
   readonly bytes: WireBytes
+  /** Its number among those of its connection. */
+  number = 0
   readonly #session: HttpSession
   readonly #owner: PostOwner
   readonly #attempts: Attempts

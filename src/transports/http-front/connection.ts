@@ -5,6 +5,7 @@
 // all else on the client's standalone stream, where it waits until there is one.
 
 import type { ServerResponse } from 'node:http'
+import { BriefMap } from '../../jsonrpc/brief-map.js'
 import type { Connection, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Frame } from '../../jsonrpc/frame.js'
@@ -38,7 +39,7 @@ export class StreamableConnection implements Connection {
   readonly #parts: ConnectionParts
   readonly #streams: HttpStreams
   readonly #inbox = new Inbox((cause) => this.#end(cause))
-  readonly #exchanges = new Map<RequestId, Exchange>()
+  readonly #exchanges = new BriefMap<RequestId, Exchange>()
   /** The key of the `initialize` that is being answered. */
   #opening: RequestId | undefined
   #opened = false
@@ -134,9 +135,7 @@ export class StreamableConnection implements Connection {
     const key = cancelledBy(frame)
     // A session that obeys says no more about that request, and does so at once; `initialize` cannot be cancelled.
     if (key === undefined || key === this.#opening) return
-    const exchange = this.#exchanges.get(key)
-    this.#exchanges.delete(key)
-    exchange?.unanswered(key)
+    this.#exchanges.take(key)?.unanswered(key)
   }
 
   #route(message: WireBytes, about: RequestId | undefined): void {
@@ -154,7 +153,7 @@ export class StreamableConnection implements Connection {
   }
 
   #answer(exchange: Exchange, key: RequestId, message: WireBytes, isError: boolean): void {
-    this.#exchanges.delete(key)
+    this.#exchanges.take(key)
     if (key === this.#opening) {
       this.#opening = undefined
       // A second `initialize` is refused to a session that goes on.
@@ -165,7 +164,7 @@ export class StreamableConnection implements Connection {
   }
 
   #forget(exchange: Exchange, keys: readonly RequestId[]): void {
-    for (const key of keys) if (this.#exchanges.get(key) === exchange) this.#exchanges.delete(key)
+    for (const key of keys) if (this.#exchanges.get(key) === exchange) this.#exchanges.take(key)
     if (this.#exchanges.size === 0) this.#parts.idle()
   }
 

@@ -1,6 +1,7 @@
 // The event streams of one client: those of its POSTs, and the standalone one.
 
 import type { ServerResponse } from 'node:http'
+import { BriefMap } from '../../jsonrpc/brief-map.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Congestion } from '../congestion.js'
 import { type SetTimer, repeat } from './clock.js'
@@ -36,7 +37,8 @@ export class HttpStreams {
   readonly #parts: StreamsParts
   readonly #streams = new Map<number, EventStream>()
   /** Responses that hold what their client has not taken. */
-  readonly #sending = new Set<ServerResponse>()
+  readonly #sending = new BriefMap<number, ServerResponse>()
+  #lastSending = 0
   readonly #standalone: EventStream
   #last = STANDALONE
   #closed = false
@@ -54,7 +56,7 @@ export class HttpStreams {
 
   get backlogBytes(): number {
     let bytes = 0
-    for (const response of this.#sending) bytes += response.writableLength
+    for (const response of this.#sending.values()) bytes += response.writableLength
     return bytes
   }
 
@@ -89,7 +91,7 @@ export class HttpStreams {
 
   /** A body is on its way that the client may take slowly. */
   sending(response: ServerResponse): void {
-    this.#sending.add(response)
+    this.#send(response)
     const { limits, setTimer } = this.#parts
     let takenBytes = 0
     const check = repeat(setTimer, limits.stallMs, () => {
@@ -97,10 +99,7 @@ export class HttpStreams {
       if (bytesWritten === takenBytes) response.destroy()
       takenBytes = bytesWritten
     })
-    response.once('close', () => {
-      check.cancel()
-      this.#taken(response)
-    })
+    response.once('close', () => check.cancel())
   }
 
   /** Whether there is too much that the client has not taken. */
@@ -120,7 +119,7 @@ export class HttpStreams {
 
   /** Drops what the client has not taken. */
   abandon(): void {
-    for (const response of this.#sending) response.destroy()
+    for (const response of this.#sending.values()) response.destroy()
   }
 
   #write(
@@ -139,16 +138,20 @@ export class HttpStreams {
         gone: () => stream.detach(writer),
       },
     )
-    this.#sending.add(response)
-    response.once('close', () => this.#taken(response))
+    this.#send(response)
     stream.attach(writer, after)
     // Where there is something to replay, that has ids of its own.
     if (store !== undefined && after === undefined && primes()) stream.prime(limits.retryMs)
   }
 
-  #taken(response: ServerResponse): void {
-    this.#sending.delete(response)
-    this.measure()
+  /** Counts what its client has not taken until it has taken everything. */
+  #send(response: ServerResponse): void {
+    const number = ++this.#lastSending
+    this.#sending.set(number, response)
+    response.once('close', () => {
+      this.#sending.take(number)
+      this.measure()
+    })
   }
 
   /** A client that lost the end of a stream comes back for it soon, or not at all. */
