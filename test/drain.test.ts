@@ -8,6 +8,7 @@ import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { failure, said } from './integration/support/client.js'
 import { at, listAt, numberAt, textAt } from './integration/support/json.js'
+import { startMixedCalls, wrongAnswers } from './integration/support/mixed-calls.js'
 import { type ServerEntry, cli, itServer, root } from './integration/support/programs.js'
 import {
   type Scope,
@@ -23,38 +24,6 @@ import { handshake, message, open, send } from './transports/support/http.js'
 const END_MS_MAX = 11_000
 
 const CALLS = 100
-
-/** Calls of every kind: quick, slow, with progress, large, and such as never end. */
-function startCalls({ client }: Spawned): Promise<unknown>[] {
-  return Array.from({ length: CALLS }, (_, i) => {
-    const id = `call-${i}`
-    switch (i % 5) {
-      case 0:
-        return client.call('s__never', {}, undefined, id)
-      case 1:
-        return client.call('s__slow', { steps: 2, everyMs: 20 * i }, { progressToken: i }, id)
-      case 2:
-        return client.call('s__big', { n: '', bytes: 20_000 }, undefined, id)
-      default:
-        return client.call('s__turn', { n: String(i), ticks: i }, undefined, id)
-    }
-  })
-}
-
-/** Each call was answered once: with its result, or with one error that says why. */
-function assertAnswered({ client }: Spawned): void {
-  for (let i = 0; i < CALLS; i++) {
-    const answers = client.heard.filter(
-      ({ value }) => at(value, 'id') === `call-${i}` && at(value, 'method') === undefined,
-    )
-    assert.equal(answers.length, 1, `call ${i}`)
-    const [answer] = answers
-    assert(answer !== undefined)
-    if (at(answer.value, 'result') !== undefined) continue
-    assert.equal(failure(answer)[0], -32603)
-    assert.equal(failure(answer)[2], 'shutting-down')
-  }
-}
 
 async function timed(end: Promise<unknown>): Promise<unknown> {
   const startedAt = performance.now()
@@ -88,13 +57,12 @@ describe(
         const proxy = spawnProxy(t, { s: itServer({ IT_STUBBORN: '1' }) })
         await proxy.client.open()
         const pids = said(await proxy.client.call('s__pids'))
-        const calls = startCalls(proxy)
+        startMixedCalls(proxy.client, CALLS)
         await proxy.client.request('ping')
         end(proxy)
         assert.equal(await timed(proxy.exited), code)
-        await Promise.allSettled(calls)
         proxy.assertValid()
-        assertAnswered(proxy)
+        assert.deepEqual(wrongAnswers(proxy.client, CALLS), [])
         for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(pids, name)))
       })
 
@@ -201,11 +169,20 @@ describe('the end of mcps-proxy --http', { timeout: 60_000 }, () => {
       assert.equal(at(answer, 'id'), i)
       if (i % 3 === 0) assert.equal(at(answer, 'error', 'data', 'reason'), 'shutting-down')
     }
-    const found = JSON.stringify(answerIn(pids.body))
-    for (const name of ['pid', 'grandchild']) {
-      const [, pid] = new RegExp(`"${name}\\\\":(\\d+)`).exec(found.replaceAll('\\\\', '\\')) ?? []
-      await until(() => gone(Number(pid)))
-    }
+    const found: unknown = JSON.parse(textAt(answerIn(pids.body), 'result', 'content', 0, 'text'))
+    for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(found, name)))
+  })
+
+  test('a second SIGTERM is obeyed at once, and leaves no server behind', async (t) => {
+    const [proxy, port] = await spawnHttp(t, itServer({ IT_STUBBORN: '1' }))
+    const pids = answerIn((await send(port, { body: callBody('pids', {}, 1) })).body)
+    send(port, { body: callBody('never', {}, 2) }).catch(() => undefined)
+    proxy.child.kill('SIGTERM')
+    await until(() => proxy.stderr.includes('SIGTERM: closing'))
+    proxy.child.kill('SIGTERM')
+    assert.equal(await proxy.exited, 128 + 15)
+    const found: unknown = JSON.parse(textAt(pids, 'result', 'content', 0, 'text'))
+    for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(found, name)))
   })
 
   test('a slow reader gets its whole answer of 8 MiB', async (t) => {

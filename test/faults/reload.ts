@@ -83,12 +83,13 @@ async function oneChange(around: Around, before: Servers, next: Servers, way: Wa
   hangUp()
   const isUsed = await watched.uses(next, since)
   if (!isUsed) tally.wrong.push(`after ${way}: not used within ${APPLIED_MS_MAX} ms`)
-  await new Promise((resolve) => setTimeout(resolve, QUIET_MS))
   const wanted = looks(before).join() === looks(next).join() ? 0 : 1
-  // Three changes, each of which may have been used.
-  const most = way === 'in a burst' ? 3 : wanted
+  // A burst is three changes, each of which may have been used, and told when the next one is under way.
+  const most = watched.owed + (way === 'in a burst' ? 3 : wanted)
+  await watched.hears(wanted)
   if (watched.told < wanted || watched.told > most)
     tally.wrong.push(`after ${way}: ${watched.told} list_changed, wanted ${wanted}`)
+  watched.owed = way === 'in a burst' ? most - watched.told : 0
   const now = processes(mark)
   for (const [name, { variant, look }] of next) {
     const [pid] = pids.get(name) ?? []
@@ -103,6 +104,8 @@ class Watched {
   readonly proxy: UnderTest
   /** `list_changed` since this was set to 0. */
   told = 0
+  /** How many more may come of what was changed before. */
+  owed = 0
   changes = 0
   refused = 0
 
@@ -124,15 +127,26 @@ class Watched {
     return names.join() === looks(servers).join()
   }
 
+  /** Waits for so many `list_changed`, and then whether more come. */
+  async hears(wanted: number): Promise<void> {
+    const endsAt = performance.now() + APPLIED_MS_MAX
+    while (this.told < wanted && performance.now() < endsAt) await pause(5)
+    await pause(QUIET_MS)
+  }
+
   /** Whether these servers are used in time. */
   async uses(servers: Servers, since: number): Promise<boolean> {
     const endsAt = performance.now() + APPLIED_MS_MAX
     while (performance.now() < endsAt) {
       if (this.changes > since && (await this.shows(servers))) return true
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await pause(5)
     }
     return false
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 class Tally {

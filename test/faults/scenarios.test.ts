@@ -10,6 +10,7 @@ const counts: readonly [name: string, count: number][] = [
   ['stop-trees', 4],
   ['kill-children', 40],
   ['reload', 20],
+  ['drain', 5],
   ['sessions', 200],
   ['identical-ids', 20_000],
   ['fuzz-client', 5000],

@@ -1,5 +1,6 @@
 // The scenarios of `npm run faults`, by name.
 
+import { drain } from './drain.js'
 import { fuzzClient } from './fuzz-client.js'
 import { fuzzServer } from './fuzz-server.js'
 import { httpSoak } from './http-soak.js'
@@ -23,6 +24,7 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['internal-error', internalError],
   ['kill-children', killChildren],
   ['reload', reload],
+  ['drain', drain],
   ['sessions', sessions],
   ['identical-ids', identicalIds],
   ['fuzz-client', fuzzClient],
