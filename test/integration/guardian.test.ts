@@ -1,16 +1,16 @@
 // Nobody is left behind, however the proxy ends.
 
 import { strict as assert } from 'node:assert'
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
+import { readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { killProxy } from '../faults/kill-proxy.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
 import { said } from './support/client.js'
 import { numberAt } from './support/json.js'
 import { type ServerEntry, cli, itServer, program } from './support/programs.js'
-import { type Scope, Spawned, configFile, spawnProxy } from './support/spawned.js'
+import { type Scope, Spawned, configFile, scratch, spawnProxy } from './support/spawned.js'
 import { gone, until } from './support/waiting.js'
 
 const skip = process.platform !== 'linux'
@@ -155,6 +155,21 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
       await until(() => marked(mark).length === 3)
     })
   }
+
+  test('of a gateway is the same, for every schema of it', { timeout: 60_000 }, async (t) => {
+    const mark = newMark(t, 'gateway')
+    const schemas = {
+      default: { mcpServers: { s: tree(mark) } },
+      other: { mcpServers: { s: tree(mark) } },
+    }
+    const config = join(scratch(t), 'config.json')
+    writeFileSync(config, JSON.stringify({ schemas }))
+    const gateway = new Spawned(process.execPath, [cli, '--http', '--port', '0', '--config', config])
+    t.after(() => gateway.kill())
+    await until(() => marked(mark).length === 6)
+    gateway.kill()
+    assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+  })
 
   test('of a program that uses the library is the same', { timeout: 60_000 }, async (t) => {
     const mark = newMark(t, 'library')
