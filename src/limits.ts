@@ -88,6 +88,8 @@ export const limits: Limits = {
     inflightMax: 1024,
     // What a client of its own would see, on a server that says nothing of its own limit.
     remoteConcurrency: 64,
+    // Long enough for whoever calls without a session again and again.
+    remoteRestMs: 300_000,
     queueMax: 1024,
     outgoingBytesMax: 64 * MiB,
     processesMax: 256,

@@ -2,7 +2,9 @@
 //
 // Where many clients are expected, the status should say at once what works,
 // and the first client should not wait. What the visitor opens is what clients
-// share that can be asked nothing, and it stays open for them.
+// share that can be asked nothing. A process stays open for them; a session with
+// a remote server, which may cost somebody money, ends when nobody has come for
+// a while, and begins anew with the next call.
 
 import type { ClientPort } from './mcp/call.js'
 import { noCapabilities } from './mcp/capabilities.js'

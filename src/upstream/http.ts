@@ -24,7 +24,7 @@ export function open(config: HttpServerConfig, around: PoolSurroundings): Upstre
     isolation: 'auto',
     concurrency: around.limits.remoteConcurrency,
     processes: 1,
-    idleTimeoutMs: undefined,
+    idleTimeoutMs: around.limits.remoteRestMs,
     restart: true,
     restartDelayMs: config.kind === 'sse' ? config.reconnectIntervalMs : config.retryDelayMs,
   } as const

@@ -73,12 +73,11 @@ export class LaneLinks implements LinkOwner {
     return this.#parts.audience.only !== undefined
   }
 
-  get isFollowed(): boolean {
-    return this.#parts.audience.isFollowed
-  }
-
-  get isListing(): boolean {
-    return this.#parts.lists.busy
+  /** A remote server may run, and be paid for, only while it is listened to: it rests once nobody is there. */
+  get isNeeded(): boolean {
+    const { audience, lists, config } = this.#parts
+    const isAttended = config().kind !== 'stdio' && audience.size > 0
+    return audience.isFollowed || lists.busy || isAttended
   }
 
   asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void {

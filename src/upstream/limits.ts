@@ -26,6 +26,8 @@ export interface UpstreamLimits {
   readonly subscriptionsMax: number
   /** Calls in flight at once on one session with a remote server. */
   readonly remoteConcurrency: number
+  /** How long a session with a remote server stays that nobody uses and no client is there for. */
+  readonly remoteRestMs: number
   /** Calls that wait for one process, or for a slot of it. */
   readonly queueMax: number
   /** Bytes that one process has not taken yet, above which calls are refused. */

@@ -16,10 +16,8 @@ import type { ServerTimes } from './server-config.js'
 export interface LinkOwner {
   /** The connection carries one client, whose ids and tokens may stay as they are. */
   readonly carriesOneClient: boolean
-  /** Somebody wants to hear of changes of its resources. */
-  readonly isFollowed: boolean
-  /** Its lists are being read. */
-  readonly isListing: boolean
+  /** What it says by itself matters to somebody, so that it may not rest. */
+  readonly isNeeded: boolean
   /** The server asks something that only a client can answer, during a call where the transport tells. */
   asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void
   /** `row` is undefined for a notification that no revision has. */

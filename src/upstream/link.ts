@@ -34,7 +34,7 @@ export class Link implements PeerOwner<Flight>, Asker {
   readonly #own: OwnRequests
   readonly #noise: Noise
   readonly #ending: Ending
-  #hasServed = false
+  #answers = 0
 
   constructor(dialed: Dialed, leg: ServerLeg, owner: LinkOwner, options: LinkOptions) {
     this.dialed = dialed
@@ -50,7 +50,10 @@ export class Link implements PeerOwner<Flight>, Asker {
       ...options,
       peer: this.#peer,
       refusal,
-      heard: () => this.#noise.over(),
+      heard: () => {
+        this.#noise.over()
+        this.#answers++
+      },
       timedOut: () => owner.timedOut(this),
       explained: () => this.#ending.explained(),
     })
@@ -78,9 +81,9 @@ export class Link implements PeerOwner<Flight>, Asker {
     return this.dialed.connection.backlogBytes
   }
 
-  /** The server has answered calls of this session, and now knows it no more: it has not failed. */
+  /** More than the handshake was answered in this session, which is now forgotten: the server has not failed. */
   get isSpent(): boolean {
-    return this.#ending.isForgotten && this.#hasServed
+    return this.#ending.isForgotten && this.#answers > 1
   }
 
   /** Why the link ended, for whoever asks afterwards. */
@@ -174,7 +177,7 @@ export class Link implements PeerOwner<Flight>, Asker {
 
   response(frame: ResponseFrame, flight: Flight): void {
     this.#noise.over()
-    this.#hasServed = true
+    this.#answers++
     this.#flights.answered(flight, frame)
   }
 

@@ -188,7 +188,7 @@ export class Pool implements Upstream {
       outgoingBytesMax: limits.outgoingBytesMax,
       times: this.config,
       idleTimeoutMs,
-      mayRest: () => !owner.isFollowed && !owner.isListing,
+      mayRest: () => !owner.isNeeded,
       oneAskable: sharing === 'shared',
     })
   }
