@@ -16,7 +16,7 @@ import { exactPattern, readPattern } from '../src/replay/pattern.js'
 import { differingTimes } from '../src/replay/times.js'
 import { type Transcript, parseTranscripts } from '../src/replay/transcript.js'
 import { NdjsonConnection } from '../src/transports/ndjson.js'
-import { cli, fileOf, fixtures, folder, programs, run } from './replay/support.js'
+import { cli, fileOf, fixtures, folder, programs, run, talk } from './replay/support.js'
 
 const server = (name: string): string => JSON.stringify(['$node', join(programs, name)])
 
@@ -390,23 +390,22 @@ describe('the fixtures', () => {
 })
 
 describe('what was recorded', () => {
-  it('replays without editing: the command with its embedded default', async () => {
+  it('replays without editing: the command with the bundled server', async () => {
     const file = join(folder, 'session.jsonl')
-    const input = [
+    const time = { command: process.execPath, args: [join(cli, '../servers/time.js')] }
+    const config = join(folder, 'time.json')
+    // What the capabilities are must not depend on how fast a server starts.
+    writeFileSync(config, JSON.stringify({ mcpServers: { Time: time }, startupGraceMs: 60_000 }))
+    const lines = [
       '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}',
       '{"jsonrpc":"2.0","method":"notifications/initialized"}',
       '{"jsonrpc":"2.0","id":2,"method":"tools/list"}',
       'not json',
       '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"Time__get_current_time","arguments":{"timezone":"Asia/Shanghai"}}}',
       '{"jsonrpc":"2.0","id":4,"method":"shutdown"}',
-      '',
-    ].join('\n')
-    const args = [cli, '--stdio', '--silent', '--record', file]
-    const { status, stderr } = spawnSync(process.execPath, args, {
-      input,
-      env: { ...process.env, HOME: folder },
-    })
-    assert.equal(status, 0, String(stderr))
+    ]
+    const args = [cli, '--stdio', '--silent', '--config', config, '--record', file]
+    assert.equal(await talk(args, lines, 5), 0)
     const { code, out } = await run(file)
     assert.equal(code, 0, out)
     assert.match(out, /^1 passed, 0 failed \(5 frames compared/)

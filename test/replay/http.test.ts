@@ -287,7 +287,9 @@ describe('what is sent', () => {
 
   it('has the fields of the command line where the transcript has none of that name', async (t) => {
     const lines = ['{"dir":"in","request":"GET /mcp","headers":{"authorization":"theirs"}}']
-    const sent = await captured(t, head, lines, { Authorization: 'ours', 'X-K': 'v' })
+    const common = '{"mcps":1,"headers":{"Content-Type":"application/json"}}'
+    const sent = await captured(t, common, lines, { Authorization: 'ours', 'X-K': 'v' })
+    assert(!sent.includes('Content-Type'), 'there is no body of which it would be the type')
     assert.match(sent, /^GET \/mcp HTTP\/1\.1\r\nHost: HOST\r\nX-K: v\r\nauthorization: theirs\r\n/)
   })
 

@@ -8,14 +8,15 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { describe, it } from 'node:test'
 import { both, message, send } from '../transports/support/http.js'
-import { cli, fixtures, folder, gateway, programs, reference, run, started } from './support.js'
+import { cli, fixtures, folder, gateway, programs, reference, run, started, talk } from './support.js'
 
 let files = 0
 const newFile = (): string => join(folder, `recorded-${(files += 1)}.jsonl`)
 
 function configOf(config: object): string {
   const file = join(folder, `config-${(files += 1)}.json`)
-  writeFileSync(file, JSON.stringify(config))
+  // What a list holds must not depend on how fast a server starts.
+  writeFileSync(file, JSON.stringify({ startupGraceMs: 60_000, ...config }))
   return file
 }
 
@@ -62,17 +63,13 @@ describe('what was recorded replays', () => {
     const config = configOf({ mcpServers: { far: { url: await reference(t) } } })
     const file = newFile()
     const args = [cli, '--stdio', '--silent', '--config', config, '--record', file]
-    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
     const lines = [
       message('initialize', 1, params),
       message('notifications/initialized'),
       message('tools/list', 2),
       message('tools/call', 3, { name: 'far__test_simple_text', arguments: {} }),
     ]
-    child.stdout.resume()
-    child.stdin.end(`${lines.join('\n')}\n`)
-    const [code] = await once(child, 'close')
-    assert.equal(code, 0)
+    assert.equal(await talk(args, lines, 3), 0)
     const counts = counted(file)
     assert(Number(counts['upstream out']) >= 4 && Number(counts['upstream in']) >= 3, JSON.stringify(counts))
     const { code: rc, out } = await run(file)
@@ -81,7 +78,10 @@ describe('what was recorded replays', () => {
   })
 
   it('HTTP in front of stdio: the proxy is started with --http again, once for all clients', async (t) => {
-    const config = configOf({ mcpServers: { echo } })
+    const starts = join(folder, 'starts')
+    const [program = ''] = echo.args
+    const script = `require('node:fs').appendFileSync(${JSON.stringify(starts)}, '.');import(${JSON.stringify(program)})`
+    const config = configOf({ mcpServers: { echo: { command: process.execPath, args: ['-e', script] } } })
     const file = newFile()
     const { port, stop } = await gateway(t, '--config', config, '--record', file)
     await session(port, 'echo__typed')
@@ -94,6 +94,7 @@ describe('what was recorded replays', () => {
     const { code, out } = await run(file)
     assert.equal(code, 0, out)
     assert.match(out, /^3 passed, 0 failed \(7 frames compared\)\n$/)
+    assert.equal(readFileSync(starts, 'utf8'), '..', 'once for the recording, and once for the replay')
     assert.equal(readFileSync(file, 'utf8'), recorded, 'a replay does not record over what it replays')
     const elsewhere = await run(file, { command: [process.execPath, cli, '--stdio', '--config', config] })
     assert.equal(elsewhere.code, 0, `over stdio: ${elsewhere.out}`)

@@ -8,6 +8,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { createInterface } from 'node:readline'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type ReplayRequest, type Surroundings, replay } from '../../src/replay/command.js'
@@ -145,4 +146,22 @@ export async function gateway(
   )
   const origin = match[1] ?? ''
   return { origin, port: Number(new URL(origin).port), stop }
+}
+
+/** Says lines to a program on stdin, and ends that when so many lines have come back; gives its exit code. */
+export async function talk(
+  args: readonly string[],
+  lines: readonly string[],
+  answers: number,
+): Promise<number | null> {
+  const env = { ...process.env, HOME: folder }
+  const child = spawn(process.execPath, [...args], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+  const closed = once(child, 'close')
+  let came = 0
+  createInterface({ input: child.stdout }).on('line', () => {
+    if ((came += 1) === answers) child.stdin.end()
+  })
+  child.stdin.write(`${lines.join('\n')}\n`)
+  await closed
+  return child.exitCode
 }
