@@ -23,6 +23,11 @@ export class HeldChanges {
     return this.#holds > 0
   }
 
+  /** Whether the client has been given any list. */
+  get given(): boolean {
+    return this.#given.size > 0
+  }
+
   begin(): void {
     if (!this.on) for (const kind of this.#given) this.#seen.set(kind, this.#shown(kind))
     this.#holds++

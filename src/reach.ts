@@ -116,6 +116,8 @@ export class Reach {
     for (const upstream of upstreams) {
       if (!this.#lanes.has(upstream)) this.#coming.set(upstream, this.#enter(upstream))
     }
+    // Who has asked for lists has asked for those of a server that starts when it is asked.
+    if (this.#held.given) for (const lane of this.#coming.values()) lane.wake()
     await Promise.all([...this.#coming.values()].map((lane) => lane.listed))
   }
 

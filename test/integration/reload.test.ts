@@ -7,6 +7,7 @@ import { type RawClient, failure, said } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
 import { itServer } from './support/programs.js'
+import type { Servers } from './support/spawned.js'
 import { gone, until } from './support/waiting.js'
 
 const changed = {
@@ -244,6 +245,26 @@ describe('reload', () => {
     assert((await tools(party)).includes('late__nonce'))
     await quiet(party)
     assert.equal(told(party, changed.tools), 1)
+  })
+
+  test('a lazy server that is replaced starts for those who have its list, and for nobody else', async (t) => {
+    const lazy = (env: Readonly<Record<string, string>>): Servers => ({
+      a,
+      z: itServer({ IT_NAME: 'z', ...env }, { lazy: true }),
+    })
+    const { proxy, attach } = await libraryProxy(t, lazy({}))
+    const party = await attach()
+    await party.client.open()
+    await proxy.reload({ mcpServers: lazy({ OTHER: '1' }) })
+    assert.deepEqual(proxy.status().find(({ name }) => name === 'z')?.pids, [])
+    const names = await tools(party)
+    assert(names.includes('z__nonce'))
+    await quiet(party)
+    const { length } = party.client.heard
+    await proxy.reload({ mcpServers: lazy({ OTHER: '2' }) })
+    await quiet(party)
+    assert.equal(party.client.heard.length, length + 1, 'nothing was told')
+    assert.deepEqual(await tools(party), names)
   })
 
   test('is ignored while the proxy closes, with a line in the log', async (t) => {
