@@ -51,6 +51,11 @@ const a = itServer({ IT_NAME: 'a' })
 const b = itServer({ IT_NAME: 'b' })
 const c = itServer({ IT_NAME: 'c' })
 
+const lazy = (env: Readonly<Record<string, string>>): Servers => ({
+  a,
+  z: itServer({ IT_NAME: 'z', ...env }, { lazy: true }),
+})
+
 describe('reload', () => {
   test('keeps what is the same, replaces what differs, adds, removes, and tells each client once', async (t) => {
     const { proxy, attach } = await libraryProxy(t, { a, b, c })
@@ -248,10 +253,6 @@ describe('reload', () => {
   })
 
   test('a lazy server that is replaced starts for those who have its list, and for nobody else', async (t) => {
-    const lazy = (env: Readonly<Record<string, string>>): Servers => ({
-      a,
-      z: itServer({ IT_NAME: 'z', ...env }, { lazy: true }),
-    })
     const { proxy, attach } = await libraryProxy(t, lazy({}))
     const party = await attach()
     await party.client.open()
