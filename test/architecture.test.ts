@@ -348,7 +348,7 @@ const confined: readonly Confined[] = [
     pattern: /\bset(Timeout|Interval)\s*\(/,
     places: {
       'src/runtime.ts': 'the real clock',
-      'src/transports/ndjson.ts': 'the last wait of a connection that closes; nothing is decided by it',
+      'src/transports/last-waits.ts': 'the last wait of a connection that closes; nothing is decided by it',
       'src/log.ts': 'the last wait for stderr',
       'src/cli/endings.ts': 'the last resort of a process that cannot end',
       'src/cli/config-watch.ts': 'looks at the configuration file from time to time',

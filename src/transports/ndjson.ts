@@ -10,6 +10,7 @@ import type { WireBytes } from '../jsonrpc/splice.js'
 import { Breath } from './breath.js'
 import { Congestion } from './congestion.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
+import { type LastWaits, realLastWaits } from './last-waits.js'
 import { Outbox } from './outbox.js'
 
 export interface NdjsonOptions {
@@ -31,6 +32,7 @@ export class NdjsonConnection implements Connection {
   readonly #input: Readable
   readonly #output: Writable
   readonly #options: NdjsonOptions
+  readonly #timers: LastWaits
   readonly #outbox = new Outbox()
   readonly #congestion = new Congestion()
   readonly #breath: Breath
@@ -55,15 +57,21 @@ export class NdjsonConnection implements Connection {
   #outputGone = false
   /** Why the connection ends, or has ended. */
   #cause: TransportError | undefined
-  #lastWords: NodeJS.Timeout | undefined
+  #lastWords: { cancel(): void } | undefined
   #closing: Promise<void> | undefined
   #closed = false
 
-  constructor(input: Readable, output: Writable, options: NdjsonOptions = defaultNdjsonOptions) {
+  constructor(
+    input: Readable,
+    output: Writable,
+    options: NdjsonOptions = defaultNdjsonOptions,
+    timers: LastWaits = realLastWaits,
+  ) {
     this.#input = input
     this.#output = output
     this.#options = options
     this.#breath = new Breath(input)
+    this.#timers = timers
     // From the first moment: an 'error' that nobody hears would end the process.
     input.on('error', (error) => this.#end(failed(error)))
     input.on('close', () => this.#inputEnded || this.#end(undefined))
@@ -163,9 +171,9 @@ export class NdjsonConnection implements Connection {
     const output = this.#output
     if (output.destroyed || output.writableFinished) return Promise.resolve()
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#options.closeWaitMs)
+      const timer = this.#timers.setTimer(this.#options.closeWaitMs, resolve)
       const done = (): void => {
-        clearTimeout(timer)
+        timer.cancel()
         resolve()
       }
       output.once('close', done)
@@ -213,7 +221,7 @@ export class NdjsonConnection implements Connection {
     this.#outputGone = true
     this.#cause = cause
     if (this.#inputEnded) this.#end(cause)
-    else this.#lastWords = setTimeout(() => this.#end(cause), this.#options.closeWaitMs)
+    else this.#lastWords = this.#timers.setTimer(this.#options.closeWaitMs, () => this.#end(cause))
   }
 
   /** Whether the bytes may pass. */
@@ -231,7 +239,7 @@ export class NdjsonConnection implements Connection {
     if (this.#closed) return
     this.#closed = true
     this.#cause = cause
-    clearTimeout(this.#lastWords)
+    this.#lastWords?.cancel()
     this.#congestion.end()
     this.#input.destroy()
     this.#output.destroy()

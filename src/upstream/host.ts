@@ -1,9 +1,9 @@
 // What the upstream layer gets from outside: time, processes, limits, logs.
 //
-// Nothing below reads a clock, draws a random number or spawns by itself, so
-// that a whole proxy can run inside a simulation that owns all three.
+// Nothing below reads a clock, draws a random number, spawns or dials by itself, so
+// that a whole proxy can run inside a simulation that owns it all.
 
-import type { Readable, Writable } from 'node:stream'
+import type { Duplex, Readable, Writable } from 'node:stream'
 
 /** A pending timer; `cancel` is idempotent. */
 export interface Timer {
@@ -39,7 +39,14 @@ export interface Child {
   survey?(): Promise<void>
 }
 
-/** Time, randomness and processes; the real one is `src/runtime.ts`. */
+/** Where a connection goes. */
+export interface ConnectTarget {
+  readonly host: string
+  readonly port: number
+  readonly isTls: boolean
+}
+
+/** Time, randomness, processes and connections; the real one is `src/runtime.ts`. */
 export interface Runtime {
   /** Monotonic, in milliseconds. */
   now(): number
@@ -56,6 +63,8 @@ export interface Runtime {
    * tells that. Undefined where it tells nothing.
    */
   memoryOf(group: number, exactBytes: number): Promise<number | undefined>
+  /** A socket that behaves as those of Node do; the real one is Node's own, which needs no function here. */
+  readonly connect?: (to: ConnectTarget) => Duplex
   /** The proxy's own environment, from which children get an allow-list. */
   readonly env: Readonly<Record<string, string | undefined>>
 }

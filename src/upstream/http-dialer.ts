@@ -52,7 +52,7 @@ export class HttpDialer {
       timers: runtime,
       limits,
     }
-    this.#agent = new HttpAgent(url, limits)
+    this.#agent = new HttpAgent(url, limits, runtime.connect)
   }
 
   connect(): Connection {

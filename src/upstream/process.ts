@@ -50,8 +50,9 @@ export class ServerProcess implements Dialed {
     this.#service = config.name
     this.#around = around
     this.#child = around.runtime.spawn(spawnSpec(config, around.runtime.env))
-    new StderrLog(config.name, around.runtime, around.log, around.stderr).drain(this.#child.stderr)
-    this.connection = new NdjsonConnection(this.#child.stdout, this.#child.stdin, around.ndjson)
+    const { stdin, stdout, stderr } = this.#child
+    new StderrLog(config.name, around.runtime, around.log, around.stderr).drain(stderr)
+    this.connection = new NdjsonConnection(stdout, stdin, around.ndjson, around.runtime)
     this.#watch = this.#watched(config)
     this.ended = this.#child.exited.then((exit) => this.#exited(config, exit))
   }

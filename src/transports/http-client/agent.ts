@@ -12,14 +12,22 @@ import {
 } from 'node:http'
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { HttpLimits } from './options.js'
+
+/** Makes a socket; for whoever owns the network. */
+type Connect = (to: { readonly host: string; readonly port: number; readonly isTls: boolean }) => Duplex
 
 /** Opens requests to one origin. */
 export class HttpAgent {
   readonly isTls: boolean
   readonly #agent: PlainAgent | TlsAgent
 
-  constructor(url: URL, limits: Pick<HttpLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>) {
+  constructor(
+    url: URL,
+    limits: Pick<HttpLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>,
+    connect?: Connect,
+  ) {
     const options = {
       keepAlive: true,
       maxSockets: limits.socketsMax,
@@ -29,6 +37,11 @@ export class HttpAgent {
     }
     this.isTls = url.protocol === 'https:'
     this.#agent = this.isTls ? new TlsAgent(options) : new PlainAgent(options)
+    if (connect !== undefined) {
+      const { isTls } = this
+      this.#agent.createConnection = ({ host, port }) =>
+        connect({ host: host ?? '', port: Number(port), isTls })
+    }
     this.#agent.on('free', (socket: Socket) => this.#idle(socket))
   }
 
