@@ -17,22 +17,16 @@ import {
   upstreamFailed,
 } from './mcp/error-codes.js'
 import type { ListKind } from './mcp/method-row.js'
+import { NameWaits, type NameWaitsParts, mayHave } from './name-waits.js'
 import { nearest } from './nearest.js'
-import type { Runtime } from './upstream/host.js'
 import type { Lane } from './upstream/upstream.js'
-import { within } from './upstream/within.js'
 
 /** What the router knows of the client whose calls it routes. */
-export interface RouterParts {
-  /** Of the servers there are now. */
-  lanes(): readonly Lane[]
+export interface RouterParts extends NameWaitsParts {
   readonly catalog: Catalog
   readonly checks: ArgumentChecks
   readonly splice: SpliceItem
   readonly listPageBytesMax: number
-  readonly runtime: Runtime
-  /** Resolves when every list has been read, or the grace for those that start is over; undefined when it is now. */
-  listed(): Promise<void> | undefined
   /** The client has been given this list. */
   gave(kind: ListKind): void
 }
@@ -42,9 +36,11 @@ const NEAREST_MAX = 3
 /** Routes the calls of one client. */
 export class Router {
   readonly #parts: RouterParts
+  readonly #waits: NameWaits
 
   constructor(parts: RouterParts) {
     this.#parts = parts
+    this.#waits = new NameWaits(parts)
   }
 
   /** Takes a call over; it is settled by the lane that gets it, or here. */
@@ -58,7 +54,7 @@ export class Router {
       case 'reference':
         return this.#byReference(call)
       case 'merge':
-        return this.#whenListed(call, () => this.#list(call, route.list))
+        return this.#waits.listed(call, () => this.#list(call, route.list))
       case 'proxy':
         // The client's leg answers these itself.
         call.settle({ kind: 'result', result: '{}' })
@@ -69,8 +65,8 @@ export class Router {
     const name = call.frame.params.members.string('name')
     if (name === undefined) return call.fail(missing('name'))
     const target = this.#parts.catalog.named(kind, name)
-    if (target !== undefined) return this.#send(call, kind, target, name)
-    this.#whenKnown(call, name, () => {
+    if (target !== undefined && !this.#waits.has(target.lane)) return this.#send(call, kind, target, name)
+    this.#waits.known(call, name, () => {
       const late = this.#parts.catalog.named(kind, name)
       if (late === undefined) this.#unknownName(call, kind, name)
       else this.#send(call, kind, late, name)
@@ -107,7 +103,7 @@ export class Router {
     if (uri === undefined) return call.fail(missing('uri'))
     const lane = this.#parts.catalog.resource(uri)
     if (lane !== undefined) return this.#toLane(call, lane, NO_EDITS)
-    this.#whenListed(call, () => {
+    this.#waits.listed(call, () => {
       const late = this.#parts.catalog.resource(uri)
       if (late !== undefined) this.#toLane(call, late, NO_EDITS)
       else this.#askInTurn(call, uri)
@@ -141,7 +137,7 @@ export class Router {
     const nameSpan = members?.span('name')
     const name = stringAt(line, nameSpan)
     if (name === undefined && uri === undefined) return call.fail(missing('ref'))
-    this.#whenListed(call, () => {
+    this.#waits.listed(call, () => {
       if (name === undefined) return this.#toReference(call, uri ?? '')
       const target = this.#parts.catalog.named('prompts', name)
       if (target === undefined) return this.#unknownName(call, 'prompts', name)
@@ -177,37 +173,6 @@ export class Router {
     const [only, ...others] = this.#parts.lanes()
     return only === undefined || others.length > 0 || only.known ? undefined : only.refusal
   }
-
-  /** Runs `then` once the names of the server that `name` may belong to are known. */
-  #whenKnown(call: Call, name: string, then: () => void): void {
-    const pending = this.#parts.lanes().filter((lane) => !lane.known && mayHave(lane, name))
-    if (pending.length === 0) return this.#whenListed(call, then)
-    for (const lane of pending) lane.wake()
-    call.keep()
-    const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
-    const leftMs = call.arrivedAt + patienceMs - this.#parts.runtime.now()
-    const known = Promise.all(pending.map((lane) => lane.listed))
-    void within(known, leftMs, this.#parts.runtime).then((listed) => {
-      if (call.settled) return
-      if (listed === undefined) call.fail(stillStarting(pending, name, patienceMs))
-      else then()
-    })
-  }
-
-  #whenListed(call: Call, then: () => void): void {
-    const listed = this.#parts.listed()
-    if (listed === undefined) return then()
-    call.keep()
-    void listed.then(() => {
-      if (!call.settled) then()
-    })
-  }
-}
-
-function stillStarting([lane]: readonly Lane[], name: string, ms: number): ErrorBody {
-  const service = lane?.config.name ?? ''
-  const message = `'${service}': it is still starting, and '${name}' had to be there within ${ms} ms (timeout)`
-  return upstreamFailed(service, 'timeout', message, { name, budget: 'timeout', ms })
 }
 
 /** A server without completions completes nothing, which is an answer. */
@@ -219,11 +184,6 @@ function completed(call: Call, lane: Lane, edits: readonly Edit[]): void {
 /** A server that has never said what it has is down, even while it is being tried again. */
 function isDown(lane: Lane): boolean {
   return lane.state === 'error' || !lane.known
-}
-
-/** Whether a name reads as one of this server's, for servers whose names are not known. */
-function mayHave(lane: Lane, name: string): boolean {
-  return lane.config.prefix ? name.startsWith(`${lane.config.name}__`) : true
 }
 
 const NO_EDITS: readonly Edit[] = []
