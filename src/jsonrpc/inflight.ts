@@ -13,6 +13,9 @@ import { type MintedId, type RequestId, canonical, isCanonical, numericId } from
 /** How many given-up ids are remembered, so that a late answer finds no other request. */
 const RETIRED_MAX = 1024
 
+/** Clients that count do not come this far; beyond it there would be nothing left to mint. */
+const LENT_MAX = 2 ** 48
+
 /** Requests sent to a peer that has not answered them yet. */
 export class Inflight<E> {
   readonly #entries = new BriefMap<RequestId, E>()
@@ -36,7 +39,9 @@ export class Inflight<E> {
    */
   mint(entry: E, own?: RequestId): MintedId | undefined {
     if (this.#entries.size >= this.#inflightMax) return undefined
-    const id = own !== undefined && this.#isFree(own) && isCanonical(own) ? own : this.#next()
+    const lent = own !== undefined && this.#isFree(own) && isCanonical(own)
+    if (lent) this.#noteLent(own)
+    const id = lent ? own : this.#next()
     this.#entries.set(id, entry)
     return id
   }
@@ -72,6 +77,12 @@ export class Inflight<E> {
   /** Everything that waits, for the one reason why nothing will be answered any more. */
   drain(): E[] {
     return this.#entries.drain()
+  }
+
+  /** What is minted for others must not be what a late or second answer to this one has. */
+  #noteLent(own: RequestId): void {
+    const count = Number(own)
+    if (count > this.#last && count < LENT_MAX) this.#last = count
   }
 
   #isFree(id: RequestId): boolean {

@@ -37,14 +37,23 @@ test("lends the sender's own id where every writer would echo it", () => {
 test('an id that is lent already is not lent again, in either order', () => {
   const inflight = new Inflight<string>(10)
   assert.equal(inflight.mint('a', id('2')), '2')
-  assert.equal(inflight.mint('b', id('2')), '1')
-  assert.equal(inflight.mint('c'), '3')
-  assert.equal(inflight.mint('d', id('3')), '4')
+  assert.equal(inflight.mint('b', id('2')), '3')
+  assert.equal(inflight.mint('c'), '4')
+  assert.equal(inflight.mint('d', id('3')), '5')
   assert.equal(inflight.mint('e', id('"3"')), '"3"')
   assert.deepEqual(
-    ['2', '1', '3', '4', '"3"'].map((text) => inflight.take(id(text))),
+    ['2', '3', '4', '5', '"3"'].map((text) => inflight.take(id(text))),
     ['a', 'b', 'c', 'd', 'e'],
   )
+})
+
+test('what was lent to one is never minted for another, though it was answered', () => {
+  const inflight = new Inflight<string>(10)
+  for (const own of ['1', '2', '3', '70']) {
+    inflight.mint('a', id(own))
+    inflight.take(id(own))
+  }
+  assert.equal(inflight.mint('b'), '71')
 })
 
 test('an answer finds its request in any spelling of the id, once', () => {
