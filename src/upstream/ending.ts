@@ -64,9 +64,10 @@ export class Ending {
     else this.because({ reason: 'closed', message: `'${service}' is being restarted: ${why}` })
   }
 
-  /** Waits for the exit that explains the end of the connection, but not for long. */
-  async explained(): Promise<void> {
+  /** Waits for the exit that explains the end of the connection, but not for long, and not past `deadline`. */
+  async explained(deadline: number = Infinity): Promise<void> {
     const { dialed, exitWaitMs, runtime } = this.#parts
-    if (this.#end === undefined) await within(dialed.ended, exitWaitMs, runtime)
+    const leftMs = Math.max(0, deadline - runtime.now())
+    if (this.#end === undefined) await within(dialed.ended, Math.min(exitWaitMs, leftMs), runtime)
   }
 }

@@ -69,6 +69,11 @@ export class LaneLinks implements LinkOwner {
     if (isFirst) this.#reading = this.#parts.lists.opened(link, facts.capabilities)
   }
 
+  /** Also those whose place another has taken: what they still carry must not wait for ever. */
+  read(on: boolean): void {
+    for (const link of this.#members.keys()) link.read(on)
+  }
+
   get carriesOneClient(): boolean {
     return this.#parts.audience.only !== undefined
   }

@@ -72,14 +72,20 @@ export class LaneLists {
     this.#retry = undefined
   }
 
+  /** Each list is there as soon as it has been read: tools need not wait for resources. */
   async #read(link: Link, kinds: readonly ListKind[]): Promise<void> {
-    if (this.#capabilities === undefined) return
+    const capabilities = this.#capabilities
+    if (capabilities === undefined) return
     this.#readings++
     const { listing } = this.#parts
-    const changed = await listing.refresh(link, this.#capabilities, kinds)
+    await Promise.all(kinds.map((kind) => this.#readOne(link, capabilities, kind)))
     this.#readings--
     if (listing.failed.length === 0) this.#retries = 0
     else if (link === this.#link) this.#again(link)
+  }
+
+  async #readOne(link: Link, capabilities: ServerCapabilities, kind: ListKind): Promise<void> {
+    const changed = await this.#parts.listing.refresh(link, capabilities, [kind])
     if (changed.length > 0) this.#parts.announce(changed)
   }
 

@@ -135,7 +135,9 @@ export class Link implements PeerOwner<Flight>, Asker {
 
   /** Stops or resumes reading what the server says; one that has failed is not heard again. */
   read(on: boolean): void {
-    if (!on || !this.#ending.known) this.dialed.connection.read(on)
+    const { known, isForgotten } = this.#ending
+    // In a session that is forgotten, what was asked before may still come to its end.
+    if (!on || !known || isForgotten) this.dialed.connection.read(on)
   }
 
   /** `why` is what calls in flight are told, where that is not the end of everything. */
@@ -219,8 +221,9 @@ export class Link implements PeerOwner<Flight>, Asker {
   }
 
   closed(unanswered: readonly Flight[], cause: TransportError | undefined): void {
+    const deadline = Math.min(...unanswered.map((flight) => flight.deadline))
     // The exit says more than the end of the stream, and follows it closely.
-    void this.#ending.explained().then(() => {
+    void this.#ending.explained(deadline).then(() => {
       if (cause !== undefined) this.#log('debug', cause.message)
       this.#flights.drain(unanswered, () => this.failure)
       this.#owner.closed(this)

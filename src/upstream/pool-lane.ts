@@ -126,7 +126,7 @@ export class PoolLane implements Lane {
 
   read(client: ClientPort, on: boolean): void {
     if (on) this.#readOn()
-    else if (this.#audience.only === client) for (const link of this.#members.links) link.read(false)
+    else if (this.#audience.only === client) this.#links.read(false)
   }
 
   follow(client: ClientPort, uri: string): void {
@@ -158,7 +158,7 @@ export class PoolLane implements Lane {
 
   /** Nobody is held back any more for the sake of one client. */
   #readOn(): void {
-    for (const link of this.#members.links) link.read(true)
+    this.#links.read(true)
   }
 
   #newMember(): Member {
