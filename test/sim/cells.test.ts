@@ -1,0 +1,25 @@
+// Every fault in every phase. A fault of one kind of server strikes a server of
+// that kind; those of the machine strike one that runs as a process.
+
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { faults } from '../faults/faults.js'
+import { phases } from '../faults/phases.js'
+import { simulateCell } from './cells.js'
+import { inTurn } from './in-turn.js'
+import { failuresText } from './report.js'
+import { warm } from './warm.js'
+
+before(warm)
+
+for (const fault of faults) {
+  describe(`${fault.name}: ${fault.what}`, () => {
+    for (const phase of phases) {
+      test(`${phase.name}: ${phase.when}`, async () => {
+        const { failures } = await inTurn(() => simulateCell(fault, phase, 1))
+        const again = `npm run sim -- --fault ${fault.name} --phase ${phase.name} --seed 1 --trace`
+        assert.equal(failures.length === 0 ? '' : `${again}\n${failuresText(failures)}`, '')
+      })
+    }
+  })
+}

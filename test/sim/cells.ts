@@ -1,0 +1,123 @@
+// One cell of the fault matrix: a world in which a phase is reached, and a fault
+// that strikes then.
+
+import type { Fault } from '../faults/faults.js'
+import type { Phase } from '../faults/phases.js'
+import type { Milestone } from './brain.js'
+import { closeAll, judge } from './judge.js'
+import type { SimClient } from './client.js'
+import { call } from './perform.js'
+import { phaseDrivers } from './phase-drivers.js'
+import { cellPlan } from './cell-plan.js'
+import type { SimServer } from './server.js'
+import { type Outcome, outcomeOf } from './outcome.js'
+import type { Work } from './work.js'
+import { World } from './world.js'
+
+/** How long a fault that lasts does. */
+const LASTS_MS = 4000
+
+/** What the way to a phase is made of. */
+export class Cell {
+  readonly world: World
+  readonly target: SimServer
+  readonly #seen = new Set<Milestone>()
+  #fault: Fault
+  #struck = false
+  #strikeAt: Milestone | undefined
+  #client: SimClient | undefined
+
+  constructor(world: World, target: SimServer, fault: Fault) {
+    this.world = world
+    this.target = target
+    this.#fault = fault
+    target.onMilestone = (milestone) => {
+      this.#seen.add(milestone)
+      if (milestone === this.#strikeAt) this.strike()
+    }
+  }
+
+  get struck(): boolean {
+    return this.#struck
+  }
+
+  /** The client whose calls lead to the phase. */
+  get client(): SimClient {
+    this.#client ??= this.attach(0)
+    return this.#client
+  }
+
+  attach(at: number): SimClient {
+    const plan = this.world.plan.clients[at]
+    if (plan === undefined) throw new Error('a cell has two clients')
+    const client = this.world.attach(plan)
+    this.world.seats.push(client)
+    return client
+  }
+
+  /** Calls the server in question. */
+  call(work: Work): ReturnType<typeof call> {
+    return call(this.world, this.client, 0, work)
+  }
+
+  /** Lets time pass until something is so, which it has to be soon. */
+  until(isSo: () => boolean): void {
+    if (!this.world.until(isSo, 10_000))
+      this.world.host.ledger.fail('not-reached', 'the phase was not reached')
+  }
+
+  reach(milestone: Milestone): void {
+    this.until(() => this.#seen.has(milestone))
+  }
+
+  /** Forgets what happened, so that it can be waited for again. */
+  again(milestone: Milestone): void {
+    this.#seen.delete(milestone)
+  }
+
+  /** The fault strikes in the very moment. */
+  strikeAt(milestone: Milestone): void {
+    this.#strikeAt = milestone
+  }
+
+  strike(): void {
+    if (this.#struck) return
+    this.#struck = true
+    const { host } = this.world
+    host.trace.note('op', `${this.#fault.name} strikes`)
+    if (this.#fault.name === 'enospc') host.diskFull = true
+    this.target.facts.holdsInitialize = false
+    this.target.strike(this.#fault.name, host.dice('strike'))
+  }
+}
+
+/** Runs one cell, with chances drawn from a seed. */
+export function simulateCell(fault: Fault, phase: Phase, seed: number): Outcome {
+  const world = new World(cellPlan(fault, phase, seed))
+  world.run(() => {
+    const [target] = world.host.servers
+    if (target === undefined) return
+    const cell = new Cell(world, target, fault)
+    phaseDrivers[phase.name](cell)
+    cell.until(() => cell.struck)
+    aftermath(cell)
+    if (phase.name === 'draining') closeAll(world)
+    else judge(world)
+  })
+  return outcomeOf(world)
+}
+
+/** Two clients go on as if nothing were. */
+function aftermath(cell: Cell): void {
+  const { world } = cell
+  const other = cell.attach(1)
+  for (let round = 0; round < 3; round++) {
+    for (const client of [cell.client, other]) {
+      if (!client.speaks) continue
+      for (const at of world.plan.servers.keys()) call(world, client, at, { deed: 'progress', ms: 20, n: 2 })
+    }
+    world.pass(LASTS_MS / 2)
+  }
+  world.host.diskFull = false
+  cell.target.mend()
+}

@@ -1,0 +1,200 @@
+// What a client hears, and whether it should have.
+
+import type { SimClient, Waiting } from './client.js'
+import { at, noncesIn, numberAt, parse, rawId, rawToken, stampIn, textAt } from './json.js'
+import type { Ledger } from './ledger.js'
+
+/** Lists by the notification that says that they have changed. */
+const listsOf: Readonly<Record<string, readonly string[]>> = {
+  'notifications/tools/list_changed': ['tools/list'],
+  'notifications/prompts/list_changed': ['prompts/list'],
+  'notifications/resources/list_changed': ['resources/list', 'resources/templates/list'],
+}
+
+const questions: Readonly<Record<string, string>> = {
+  'sampling/createMessage': 'sampling',
+  'elicitation/create': 'elicitation',
+  'roots/list': 'roots',
+}
+
+/** Reads what the proxy tells one client, and keeps the ledger. */
+export class ClientEars {
+  readonly #client: SimClient
+  readonly #ledger: Ledger
+  readonly #waiting = new Map<string, Waiting[]>()
+  readonly #followed = new Set<string>()
+  readonly #read = new Set<string>()
+  readonly #lastBy = new Map<string, number>()
+  readonly #rest: Buffer[] = []
+  #left = false
+  #paused = false
+  #wasPaused = false
+  /** The answers to the last of each kind of list. */
+  readonly lists: Map<string, unknown> = new Map()
+
+  constructor(client: SimClient, ledger: Ledger) {
+    this.#client = client
+    this.#ledger = ledger
+  }
+
+  /** The proxy has ended the connection, or the client has. */
+  get left(): boolean {
+    return this.#left
+  }
+
+  /** Requests that wait for an answer, in the order in which they were sent. */
+  get waiting(): Waiting[] {
+    return [...this.#waiting.values()].flat()
+  }
+
+  expect(waiting: Waiting): void {
+    const { id } = waiting.entry
+    waiting.entry.untimed = this.#paused
+    const same = this.#waiting.get(id)
+    if (same === undefined) this.#waiting.set(id, [waiting])
+    else same.push(waiting)
+  }
+
+  follow(uri: string): void {
+    this.#followed.add(uri)
+  }
+
+  paused(on: boolean): void {
+    this.#paused = on
+    this.#wasPaused ||= on
+    if (on) for (const { entry } of this.waiting) entry.untimed = true
+  }
+
+  vanished(): void {
+    this.#left = true
+    for (const { entry } of this.waiting) entry.excused = true
+  }
+
+  /** A client that does not read may be left. */
+  gone(): void {
+    this.#left = true
+    // What the proxy never read it never accepted.
+    for (const { entry } of this.waiting) entry.excused ||= this.#wasPaused || entry.heardAt === undefined
+  }
+
+  hear(chunk: Buffer): void {
+    let rest = chunk
+    for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a)) {
+      this.#rest.push(rest.subarray(0, end))
+      rest = rest.subarray(end + 1)
+      this.#line(Buffer.concat(this.#rest.splice(0)).toString())
+    }
+    if (rest.length > 0) this.#rest.push(rest)
+  }
+
+  #line(text: string): void {
+    const message = parse(text)
+    this.#ledger.owned(this.#client.name, noncesIn(text), text)
+    if (Array.isArray(message)) return this.#batch(text, message)
+    this.#inOrder(text)
+    this.#message(text, message)
+  }
+
+  #message(text: string, message: unknown): void {
+    if (at(message, 'jsonrpc') !== '2.0')
+      return this.#ledger.fail('bad-line', `${this.#client.name}: ${text}`)
+    const method = textAt(message, 'method')
+    const id = rawId(text)
+    if (method === undefined) this.#answer(id, text, message)
+    else if (at(message, 'id') === undefined) this.#notification(method, text, message)
+    else this.#question(method, id ?? '', text)
+  }
+
+  /** Answers that leave together; each is found by its own text. */
+  #batch(text: string, members: readonly unknown[]): void {
+    const parts = text.slice(1, -1).split(/,(?=\{"jsonrpc")/)
+    if (parts.length !== members.length) return this.#ledger.fail('bad-batch', text)
+    for (const part of parts) this.#message(part, parse(part))
+  }
+
+  /** What one process says reaches one client in the order in which it was said. */
+  #inOrder(text: string): void {
+    const stamp = stampIn(text)
+    if (stamp === undefined || !stamp.speaker.includes('#')) return
+    const last = this.#lastBy.get(stamp.speaker) ?? 0
+    if (stamp.count < last) this.#ledger.fail('order', `${this.#client.name}: ${text} after ${last}`)
+    this.#lastBy.set(stamp.speaker, stamp.count)
+  }
+
+  #answer(id: string | undefined, text: string, message: unknown): void {
+    const waiting = id === undefined ? undefined : this.#waiting.get(id)
+    if (id === undefined || waiting === undefined) return this.#unasked(id, text)
+    const chosen = chosenOf(waiting, text, at(message, 'result') !== undefined)
+    if (chosen === undefined) return this.#ledger.fail('wrong-answer', `${this.#client.name}: ${text}`)
+    waiting.splice(waiting.indexOf(chosen), 1)
+    if (waiting.length === 0) this.#waiting.delete(id)
+    this.#take(chosen, text, message)
+  }
+
+  #take({ entry, next }: Waiting, text: string, message: unknown): void {
+    const ok = at(message, 'result') !== undefined
+    this.#ledger.answered(entry, ok, text)
+    // Who was told that a list cannot be had wants to hear when it can.
+    if (entry.method.endsWith('/list')) this.#read.add(entry.method)
+    if (ok) this.lists.set(entry.method, at(message, 'result'))
+    next?.()
+  }
+
+  #unasked(id: string | undefined, text: string): void {
+    // What has no id answers something that could not be read.
+    if (id === undefined && /"error":\{"code":-32(600|700)/.test(text)) return
+    const known = [...this.#ledger.entries.values()].find(
+      (entry) => entry.client === this.#client.name && entry.id === id,
+    )
+    if (known === undefined) this.#ledger.fail('unasked', `${this.#client.name}: ${text}`)
+    else this.#ledger.answered(known, false, text)
+  }
+
+  #notification(method: string, text: string, message: unknown): void {
+    if (method === 'notifications/progress') return this.#progress(text, message)
+    if (method === 'notifications/resources/updated') return this.#updated(text, message)
+    const lists = listsOf[method]
+    if (lists !== undefined && !lists.some((list) => this.#read.has(list) || this.#isAsking(list))) {
+      this.#ledger.fail('needless-change', `${this.#client.name} has read no such list: ${text}`)
+    }
+  }
+
+  #isAsking(method: string): boolean {
+    return this.waiting.some(({ entry }) => entry.method === method)
+  }
+
+  #progress(text: string, message: unknown): void {
+    const token = rawToken(text)
+    const [nonce = ''] = noncesIn(text)
+    const entry = this.#ledger.entries.get(nonce)
+    const [, count] = nonce.split('-')
+    if (entry === undefined || token !== count)
+      this.#ledger.fail('wrong-token', `${this.#client.name}: ${text}`)
+    else this.#ledger.progressed(entry, numberAt(message, 'params', 'progress') ?? 0, text)
+  }
+
+  #updated(text: string, message: unknown): void {
+    const uri = textAt(message, 'params', 'uri') ?? ''
+    if (!this.#followed.has(uri)) this.#ledger.fail('not-followed', `${this.#client.name}: ${text}`)
+  }
+
+  #question(method: string, id: string, text: string): void {
+    const { plan } = this.#client
+    const capability = questions[method]
+    if (!plan.capabilities.some((name) => name === capability)) {
+      this.#ledger.fail('not-declared', `${plan.name} is asked: ${text}`)
+    }
+    if (plan.answerMs === undefined) return
+    const [nonce = ''] = noncesIn(text)
+    this.#client.sayLater(plan.answerMs, `{"jsonrpc":"2.0","id":${id},"result":{"said":"n:${nonce};"}}`)
+  }
+}
+
+/** Which of several requests with one id an answer belongs to: by what it says, as far as it says anything. */
+function chosenOf(waiting: readonly Waiting[], text: string, ok: boolean): Waiting | undefined {
+  const [nonce] = noncesIn(text)
+  if (nonce !== undefined) return waiting.find(({ entry }) => entry.nonce === nonce)
+  const second = waiting.find(({ entry }) => entry.method === 'ping')
+  if (second !== undefined && (ok || text.includes('is in use'))) return second
+  return waiting.find(({ entry }) => entry.cancelledAt === undefined && entry !== second?.entry) ?? waiting[0]
+}

@@ -1,0 +1,225 @@
+// A scripted client at the proxy's stdin and stdout.
+
+import type { Connection } from '../../src/jsonrpc/connection.js'
+import type { LastWaits } from '../../src/transports/last-waits.js'
+import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/ndjson.js'
+import type { Around } from './byte-flow.js'
+import { ClientEars } from './client-ears.js'
+import type { Entry, Ledger } from './ledger.js'
+import { ReadableEnd, WritableEnd } from './pipes.js'
+import type { ClientPlan, Spelling } from './plan.js'
+
+/** What servers that are still starting are given before a client is answered. */
+const GRACE_MS = 1000
+
+/** What a request is besides its text. */
+export interface Asking {
+  readonly method: string
+  readonly service: string | undefined
+  readonly budgetMs: number
+  readonly mustSucceed: boolean
+  readonly spelling: Spelling
+  /** With a progress token, equal to those of other clients. */
+  readonly token: boolean
+}
+
+/** One client, from its first byte to its last. */
+export class SimClient {
+  readonly name: string
+  readonly plan: ClientPlan
+  readonly connection: Connection
+  readonly ears: ClientEars
+  readonly #around: Around
+  readonly #ledger: Ledger
+  readonly #input: ReadableEnd
+  readonly #output: WritableEnd
+  #count = 0
+  #held: Said[] | undefined
+
+  constructor(
+    around: Around,
+    plan: ClientPlan,
+    ledger: Ledger,
+    proxy: { readonly ndjson: NdjsonOptions; readonly timers: LastWaits },
+  ) {
+    this.name = plan.name
+    this.plan = plan
+    this.#around = around
+    this.#ledger = ledger
+    this.ears = new ClientEars(this, ledger)
+    this.#input = new ReadableEnd(around, `${plan.name}>`, plan.input)
+    this.#output = new WritableEnd(around, `${plan.name}<`, plan.output, {
+      bytes: (chunk) => this.ears.hear(chunk),
+      end: () => this.ears.gone(),
+    })
+    this.connection = new NdjsonConnection(
+      this.#input.stream,
+      this.#output.stream,
+      proxy.ndjson,
+      proxy.timers,
+    )
+  }
+
+  /** It has not ended its own side, and has not been left. */
+  get speaks(): boolean {
+    return !this.#input.flow.ending && !this.ears.left
+  }
+
+  /** Bytes that the proxy keeps for it. */
+  get backlogBytes(): number {
+    return this.#output.stream.writableLength
+  }
+
+  /** Both streams are given back. */
+  get released(): boolean {
+    return this.#input.stream.destroyed && this.#output.stream.destroyed
+  }
+
+  shakeHands(): void {
+    const { manners, revision, capabilities } = this.plan
+    if (manners === 'bare') return
+    if (manners === 'proper') this.#held = []
+    const declared = capabilities.map((name) => `"${name}":{}`).join(',')
+    const info = `{"name":"${this.name}","version":"1"}`
+    this.request(
+      {
+        method: 'initialize',
+        service: undefined,
+        budgetMs: 1200,
+        mustSucceed: true,
+        spelling: 'number',
+        token: false,
+      },
+      () => `"protocolVersion":"${revision}","capabilities":{${declared}},"clientInfo":${info}`,
+      (entry) => {
+        entry.next = () => this.#initialized()
+      },
+    )
+    if (manners === 'eager') this.notify('notifications/initialized')
+  }
+
+  /** Sends a request; `params` are the members besides `_meta`, made with its nonce. */
+  request(asking: Asking, params: (nonce: string) => string, made?: (entry: Waiting) => void): Entry {
+    const { entry, text } = this.prepare(asking, params, made)
+    this.say(text, [entry])
+    return entry
+  }
+
+  /** A request that is noted as sent, and is sent by whoever asked for it. */
+  prepare(
+    { method, service, budgetMs, mustSucceed, spelling, token }: Asking,
+    params: (nonce: string) => string,
+    made?: (entry: Waiting) => void,
+  ): { readonly entry: Entry; readonly text: string } {
+    const count = ++this.#count
+    const nonce = `${this.name}-${count}`
+    const id = spelt(spelling, count)
+    // What comes before the answer to `initialize` waits for it, as long as servers may take to start.
+    const waitMs = this.plan.manners === 'eager' ? GRACE_MS : 0
+    const budget = budgetMs + waitMs
+    const entry = this.#ledger.sent({
+      client: this.name,
+      nonce,
+      id,
+      method,
+      service,
+      budgetMs: budget,
+      mustSucceed,
+    })
+    const waiting: Waiting = { entry, next: undefined }
+    this.ears.expect(waiting)
+    made?.(waiting)
+    const tokenText = token ? `,"progressToken":${count}` : ''
+    const members = params(nonce)
+    const meta = `"_meta":{"about":"n:${nonce};"${tokenText}}${members === '' ? '' : `,${members}`}`
+    return { entry, text: `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{${meta}}}` }
+  }
+
+  /** Asks something else with an id that is in use. */
+  again(id: string): void {
+    const nonce = `${this.name}-${++this.#count}`
+    const asking = { method: 'ping', service: undefined, budgetMs: 100, mustSucceed: false }
+    const entry = this.#ledger.sent({ client: this.name, nonce, id, ...asking })
+    this.ears.expect({ entry, next: undefined })
+    this.say(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`, [entry])
+  }
+
+  /** Gives up a request of its own. */
+  cancel(entry: Entry): void {
+    entry.cancelledAt = this.#around.clock.now
+    this.notify('notifications/cancelled', `{"requestId":${entry.id}}`)
+  }
+
+  notify(method: string, params = '{}'): void {
+    this.say(`{"jsonrpc":"2.0","method":"${method}","params":${params}}`)
+  }
+
+  /** Says a line, which holds these requests; nothing but the first is said before the handshake is over. */
+  say(text: string, entries: readonly Entry[] = []): void {
+    if (!this.speaks) return
+    if (this.#held !== undefined && entries[0]?.method !== 'initialize') this.#held.push({ text, entries })
+    else this.#send({ text, entries })
+  }
+
+  /** Later, unless it is gone by then. */
+  sayLater(delayMs: number, text: string): void {
+    this.#around.clock.after(delayMs, () => this.say(text))
+  }
+
+  /** Stops or goes on reading. */
+  read(on: boolean): void {
+    this.ears.paused(!on)
+    this.#output.flow.open(on)
+  }
+
+  /** Has nothing more to say, and listens on. */
+  finish(): void {
+    for (const said of this.#held?.splice(0) ?? []) this.#send(said)
+    this.#input.flow.end()
+  }
+
+  /** Is gone from one moment to the next. */
+  vanish(): void {
+    this.ears.vanished()
+    this.#input.flow.end()
+    this.#output.break()
+  }
+
+  #initialized(): void {
+    const held = this.#held
+    this.#held = undefined
+    this.notify('notifications/initialized')
+    for (const said of held ?? []) this.#send(said)
+  }
+
+  #send({ text, entries }: Said): void {
+    this.#input.add(Buffer.from(`${text}\n`), () => {
+      for (const entry of entries) entry.heardAt = this.#around.clock.now
+    })
+  }
+}
+
+/** A line, and the requests in it. */
+interface Said {
+  readonly text: string
+  readonly entries: readonly Entry[]
+}
+
+/** A request that waits for its answer, and what the client does then. */
+export interface Waiting {
+  readonly entry: Entry
+  next: (() => void) | undefined
+}
+
+function spelt(spelling: Spelling, count: number): string {
+  switch (spelling) {
+    case 'number':
+      return String(count)
+    case 'string':
+      return `"${count}"`
+    case 'decimal':
+      return `${count}.0`
+    case 'text':
+      return `"é${count}\\u0041"`
+  }
+}

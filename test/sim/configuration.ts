@@ -1,0 +1,74 @@
+// The configuration and the limits that a plan means, as the proxy is given them.
+
+import { type Limits, limits as defaults } from '../../src/limits.js'
+import type { LimitsPlan, ReloadKind, ServerPlan } from './plan.js'
+
+/** The file's own form; `changes` says what became of single servers. */
+export function configurationOf(
+  servers: readonly ServerPlan[],
+  changes: ReadonlyMap<string, ReloadKind> = new Map(),
+): Record<string, unknown> {
+  const kept = servers.filter(({ name }) => changes.get(name) !== 'removed')
+  const mcpServers = Object.fromEntries(
+    kept.map((server) => [server.name, withChange(serverOf(server), server, changes.get(server.name))]),
+  )
+  return { mcpServers }
+}
+
+function serverOf(plan: ServerPlan): Record<string, unknown> {
+  if (plan.kind === 'http') {
+    return {
+      type: 'http',
+      url: `http://${plan.name}.sim/mcp`,
+      timeout: plan.timeoutMs,
+      retries: 2,
+      retryDelay: 100,
+    }
+  }
+  const { name, isolation, concurrency, processes, timeoutMs, idleTimeoutMs, onTimeout, restartDelayMs } =
+    plan
+  return {
+    command: 'sim',
+    args: [name],
+    isolation,
+    concurrency,
+    processes,
+    timeout: timeoutMs,
+    onTimeout,
+    restartDelay: restartDelayMs,
+    ...(idleTimeoutMs !== undefined && { idleTimeout: idleTimeoutMs }),
+  }
+}
+
+function withChange(
+  server: Record<string, unknown>,
+  plan: ServerPlan,
+  change: ReloadKind | undefined,
+): Record<string, unknown> {
+  if (change === 'retimed') return { ...server, timeout: plan.timeoutMs + 1 }
+  return change === 'described' ? { ...server, describe: false } : server
+}
+
+/** The proxy's limits, with those of the plan in their places. */
+export function limitsOf(plan: LimitsPlan): Limits {
+  const { lineBytesMax, backlogBytesHigh, backlogBytesMax, inflightMax, callsMax } = plan
+  const { session, upstream } = defaults
+  return {
+    ...defaults,
+    session: {
+      ...session,
+      ndjson: { ...session.ndjson, lineBytesMax, backlogBytesHigh },
+      inflightMax,
+      callsMax,
+      backlogBytesMax,
+    },
+    upstream: {
+      ...upstream,
+      ndjson: { ...upstream.ndjson, lineBytesMax, backlogBytesHigh },
+      inflightMax,
+      queueMax: plan.queueMax,
+      outgoingBytesMax: plan.outgoingBytesMax,
+      processesMax: plan.processesMax,
+    },
+  }
+}

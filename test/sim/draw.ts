@@ -1,0 +1,167 @@
+// A plan out of a seed: first which kinds of things happen in this run and how
+// often (swarm testing: few kinds together find more than all of them at once),
+// then who takes part, then what happens.
+
+import { faults } from '../faults/faults.js'
+import { type Swarm, drawOp } from './draw-op.js'
+import type { FlowShape } from './byte-flow.js'
+import type { PipeShape } from './pipes.js'
+import type { ClientPlan, LimitsPlan, Op, OpKind, Plan, ServerPlan } from './plan.js'
+import { Random } from './random.js'
+import { deeds } from './work.js'
+
+const KiB = 1024
+
+/** The run that a seed stands for, with about so many operations. */
+export function drawPlan(seed: number, opsCount: number): Plan {
+  const random = Random.of(seed, 'plan')
+  const swarm = drawSwarm(random)
+  const servers = Array.from({ length: swarm.servers }, (_, at) => drawServer(random, swarm, at))
+  const clients = Array.from({ length: swarm.clients }, (_, at) => drawClient(random, swarm, at))
+  const arrivals: Op[] = clients.map((_, client) => ({ gapMs: random.int(0, 20), kind: 'attach', client }))
+  const ops = Array.from({ length: opsCount }, () => drawOp(random, swarm, servers))
+  return {
+    seed,
+    logs: random.chance(0.1),
+    limits: drawLimits(random),
+    servers,
+    clients,
+    ops: [...arrivals, ...ops],
+  }
+}
+
+function drawSwarm(random: Random): Swarm {
+  const some = <K extends string>(keys: readonly K[], share: number): (readonly [K, number])[] =>
+    keys.filter(() => random.chance(share)).map((key) => [key, random.pick([1, 3, 10])] as const)
+  const calm = random.chance(0.1)
+  return {
+    ops: [['call', random.pick([10, 30, 100])], ...(calm ? [] : some(rareOps, 0.4)), ...some(plainOps, 0.5)],
+    deeds: [['echo', 10], ...some(calm ? [] : deeds, 0.4)],
+    faults: some(
+      faults.map(({ name }) => name),
+      0.3,
+    ),
+    clients: random.int(1, 5),
+    servers: random.int(1, 3),
+    choppy: random.chance(0.25),
+    gapMsMax: random.pick([2, 20, 200]),
+  }
+}
+
+const rareOps: readonly OpKind[] = [
+  'attach',
+  'batch',
+  'garbage',
+  'twin',
+  'unknown',
+  'pause',
+  'resume',
+  'finish',
+  'vanish',
+  'fault',
+  'reload',
+  'clock',
+]
+
+const plainOps: readonly OpKind[] = [
+  'read',
+  'list',
+  'subscribe',
+  'level',
+  'ping',
+  'roots',
+  'cancel',
+  'changed',
+  'updated',
+  'log',
+]
+
+function drawLimits(random: Random): LimitsPlan {
+  if (random.chance(0.5)) {
+    return {
+      lineBytesMax: 64 * KiB,
+      backlogBytesHigh: 32 * KiB,
+      backlogBytesMax: 4096 * KiB,
+      queueMax: 1024,
+      inflightMax: 1024,
+      callsMax: 1024,
+      outgoingBytesMax: 4096 * KiB,
+      processesMax: 256,
+      roomy: true,
+    }
+  }
+  return {
+    lineBytesMax: 16 * KiB,
+    backlogBytesHigh: random.pick([2, 8]) * KiB,
+    backlogBytesMax: random.pick([64, 256]) * KiB,
+    queueMax: random.pick([0, 2, 8, 64]),
+    inflightMax: random.pick([80, 1024]),
+    callsMax: random.pick([8, 64]),
+    outgoingBytesMax: random.pick([32, 256]) * KiB,
+    processesMax: random.pick([4, 256, 256, 256]),
+    roomy: false,
+  }
+}
+
+function drawServer(random: Random, swarm: Swarm, at: number): ServerPlan {
+  const kind = random.chance(0.25) ? 'http' : 'stdio'
+  const timeoutMs = random.pick([600, 2000, 5000])
+  return {
+    name: `${kind === 'http' ? 'h' : 's'}${at}`,
+    kind,
+    isolation: random.pick(['auto', 'auto', 'shared', 'session']),
+    concurrency: random.pick([64, 64, 2, 1]),
+    processes: random.pick([1, 1, 2]),
+    timeoutMs,
+    idleTimeoutMs: random.chance(0.2) ? random.int(50, 2000) : undefined,
+    onTimeout: random.chance(0.2) ? 'restart' : 'cancel',
+    restartDelayMs: random.pick([50, 250]),
+    initMs: random.pick([0, 5, 50, 400]),
+    offers: (['resources', 'prompts', 'logging', 'completions'] as const).filter(() => random.chance(0.6)),
+    schema: random.chance(0.1),
+    heedsEof: random.chance(0.8),
+    heedsTerm: random.chance(0.8),
+    heedsCancel: random.chance(0.5),
+    faulty: random.chance(0.7),
+    stdin: drawPipe(random, swarm),
+    stdout: drawPipe(random, swarm),
+    exitDelayMsMax: random.pick([0, 5, 100]),
+    events: random.chance(0.5),
+    standalone: random.chance(0.5),
+  }
+}
+
+function drawClient(random: Random, swarm: Swarm, at: number): ClientPlan {
+  return {
+    name: `c${at}`,
+    revision: random.pick(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']),
+    capabilities: random.chance(0.5)
+      ? []
+      : (['sampling', 'elicitation', 'roots'] as const).filter(() => random.chance(0.6)),
+    manners: random.pick(['proper', 'proper', 'proper', 'eager', 'bare']),
+    input: drawFlow(random, swarm),
+    output: drawPipe(random, swarm),
+    answerMs: random.chance(0.8) ? random.int(0, 50) : undefined,
+  }
+}
+
+/** The smaller the pieces, the faster they come, so that a message is never long on its way. */
+function drawFlow(random: Random, { choppy }: Swarm): FlowShape {
+  return random.pick<FlowShape>(
+    choppy
+      ? [
+          { chunkMax: 1, delayMsMax: 0.02 },
+          { chunkMax: 16, delayMsMax: 0.2 },
+          { chunkMax: 300, delayMsMax: 2 },
+        ]
+      : [
+          { chunkMax: 65_536, delayMsMax: 0 },
+          { chunkMax: 65_536, delayMsMax: 5 },
+          { chunkMax: 65_536, delayMsMax: 20 },
+        ],
+  )
+}
+
+function drawPipe(random: Random, swarm: Swarm): PipeShape {
+  return { ...drawFlow(random, swarm), capacity: random.pick([512, 4 * KiB, 64 * KiB]) }
+}

@@ -1,0 +1,122 @@
+// The world that a simulated proxy runs in: its clock, its dice, its processes and its network.
+
+import type { Child, LogSink, Runtime, SpawnSpec } from '../../src/upstream/host.js'
+import { type LogStream, createLogger } from '../../src/log.js'
+import type { Around } from './byte-flow.js'
+import { Clock } from './clock.js'
+import { HttpServer } from './http-server.js'
+import { Ledger } from './ledger.js'
+import type { Plan } from './plan.js'
+import { Random } from './random.js'
+import { ServerFacts } from './server-facts.js'
+import type { SimServer } from './server.js'
+import { StdioServer } from './stdio-server.js'
+import { Trace } from './trace.js'
+import { systemError } from './pipes.js'
+
+/** 2026, as far as the proxy can tell. */
+const EPOCH_MS = 1_780_000_000_000
+
+const DAY_MS = 86_400_000
+
+/** Everything around the proxy that is not a client. */
+export class Host implements Around {
+  readonly clock: Clock = new Clock()
+  readonly trace: Trace = new Trace(() => this.clock.now)
+  readonly ledger: Ledger = new Ledger(() => this.clock.now)
+  readonly servers: readonly SimServer[]
+  readonly runtime: Runtime
+  readonly log: LogSink
+  /** The disk that the log is written to is full. */
+  diskFull = false
+  readonly #seed: number
+  readonly #stdio = new Map<string, StdioServer>()
+  readonly #http = new Map<string, HttpServer>()
+  #wallJumpMs = 0
+  #pid = 1000
+
+  constructor(plan: Plan) {
+    this.#seed = plan.seed
+    this.servers = plan.servers.map((server) => {
+      const facts = new ServerFacts(server, plan.limits.lineBytesMax)
+      if (server.kind === 'http')
+        return put(this.#http, server.name, new HttpServer(this, facts, this.ledger))
+      return put(this.#stdio, server.name, new StdioServer(this, facts, this.ledger, () => this.#pid++))
+    })
+    this.runtime = this.#newRuntime()
+    this.log = this.#newLog(plan.logs)
+  }
+
+  readonly dice = (name: string): Random => Random.of(this.#seed, name)
+
+  jumpWall(days: number): void {
+    this.#wallJumpMs += days * DAY_MS
+  }
+
+  /** Child processes that have not ended. */
+  get alive(): number {
+    return [...this.#stdio.values()].flatMap(({ processes }) => processes.filter(({ alive }) => alive)).length
+  }
+
+  get sockets(): number {
+    return [...this.#http.values()].flatMap(({ sockets }) => sockets).length
+  }
+
+  /** Bytes that the proxy keeps for the process that takes least. */
+  get backlogBytes(): number {
+    const all = [...this.#stdio.values()].flatMap(({ processes }) => processes)
+    return Math.max(0, ...all.map(({ stdin }) => stdin.writableLength))
+  }
+
+  #newRuntime(): Runtime {
+    const chance = this.dice('proxy')
+    return {
+      now: () => this.clock.now,
+      wallNow: () => EPOCH_MS + this.clock.now + this.#wallJumpMs,
+      setTimer: (delayMs, fire) => this.clock.after(delayMs, fire, 'proxy'),
+      random: () => chance.next(),
+      spawn: (spec) => this.#spawn(spec),
+      connect: ({ host, isTls }) => {
+        const server = this.#http.get(host.split('.')[0] ?? '')
+        if (server === undefined) throw new Error(`nobody is at ${host}`)
+        return server.connect(isTls)
+      },
+      memoryOf: () => Promise.resolve(undefined),
+      env: {},
+    }
+  }
+
+  #spawn({ args }: SpawnSpec): Child {
+    const server = this.#stdio.get(args[0] ?? '')
+    if (server === undefined) throw new Error(`there is no program ${String(args[0])}`)
+    const child = server.spawn()
+    this.trace.note(args[0] ?? '', `is started as ${child.pid}`)
+    return child
+  }
+
+  #newLog(real: boolean): LogSink {
+    const check: LogSink = ({ message, service }) => {
+      this.trace.note('log', `${service ?? ''} ${message}`)
+      if (message.includes('handling a message failed')) this.ledger.fail('fault', message)
+    }
+    if (!real) return check
+    const stream: LogStream = {
+      writableLength: 0,
+      write: () => {
+        if (this.diskFull) throw systemError('ENOSPC', 'no space left on device')
+        return true
+      },
+    }
+    const now = (): Date => new Date(EPOCH_MS + this.clock.now)
+    const { sink } = createLogger({ level: 'debug', console: { stream, format: 'json' }, now })
+    return (record) => {
+      check(record)
+      sink(record)
+    }
+  }
+}
+
+function put<T extends SimServer>(servers: Map<string, T>, name: string, server: T): T {
+  servers.set(name, server)
+  return server
+}

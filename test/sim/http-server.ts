@@ -1,0 +1,159 @@
+// A scripted server that is reached over Streamable HTTP.
+
+import type { FaultName } from '../faults/faults.js'
+import type { Brain, Milestone } from './brain.js'
+import type { Around } from './byte-flow.js'
+import { RequestReader, SimExchange } from './http-exchange.js'
+import { HttpSession } from './http-session.js'
+import { parse, textAt } from './json.js'
+import type { Ledger } from './ledger.js'
+import type { Random } from './random.js'
+import type { ServerFacts } from './server-facts.js'
+import type { SimServer } from './server.js'
+import { type Connecting, SimSocket } from './socket.js'
+
+/** Its connections and sessions, and the faults between them and the proxy. */
+export class HttpServer implements SimServer {
+  readonly facts: ServerFacts
+  onMilestone: (milestone: Milestone, instance: string) => void = () => {}
+  readonly #around: Around
+  readonly #ledger: Ledger
+  readonly #sessions = new Map<string, HttpSession>()
+  readonly #sockets = new Set<SimSocket>()
+  #opened = 0
+  #dialed = 0
+  #connecting: Connecting = { kind: 'connects' }
+  /** The next requests are refused so. */
+  #refusals: Refusal[] = []
+
+  /** The other faults belong to processes, or to the proxy. */
+  readonly #strikes: Readonly<Partial<Record<FaultName, (random: Random) => void>>> = {
+    'rst-before-headers': () => this.#each((session) => session.cut('before-headers')),
+    'rst-mid-headers': () => this.#each((session) => session.cut('mid-headers')),
+    'rst-mid-body': () => this.#each((session) => session.cut('mid-body')),
+    'rst-mid-event': () => this.#each((session) => session.cut('mid-event')),
+    'http-404': () => this.#forget(),
+    'http-429': (random) =>
+      this.#refuseNext(random, 429, random.chance(0.5) ? [`Retry-After: ${random.int(0, 3)}`] : []),
+    'http-502': (random) => {
+      this.#each((session) => session.refuse(502, ['Content-Type: text/html'], PAGE))
+      this.#refuseNext(random, 502, ['Content-Type: text/html'])
+    },
+    'tls-failure': () => this.#cutOff({ kind: 'fails-tls' }),
+    'dns-failure': () =>
+      this.#cutOff({ kind: 'fails', code: 'ENOTFOUND', message: 'getaddrinfo ENOTFOUND sim' }),
+  }
+
+  constructor(around: Around, facts: ServerFacts, ledger: Ledger) {
+    this.facts = facts
+    this.#around = around
+    this.#ledger = ledger
+  }
+
+  get brains(): Brain[] {
+    return [...this.#sessions.values()].map(({ brain }) => brain)
+  }
+
+  /** Connections that are open or being made. */
+  get sockets(): SimSocket[] {
+    return [...this.#sockets].filter((socket) => !socket.destroyed)
+  }
+
+  get unread(): number {
+    return this.sockets.reduce((sum, { unread }) => sum + unread, 0)
+  }
+
+  get unheard(): number {
+    return this.sockets.reduce((sum, { unheard }) => sum + unheard, 0)
+  }
+
+  connect(isTls: boolean): SimSocket {
+    const { plan } = this.facts
+    const name = `${plan.name}:${++this.#dialed}`
+    const reader = new RequestReader(
+      (head, body) => this.#requested(new SimExchange(socket, head, body)),
+      () => this.#sockets.delete(socket),
+    )
+    const socket: SimSocket = new SimSocket(this.#around, name, plan.stdout, reader)
+    this.#sockets.add(socket)
+    socket.connect(this.#connecting, isTls, this.#around.dice(name).next() * 20)
+    this.#around.clock.after(0, () => this.onMilestone('started', name))
+    return socket
+  }
+
+  strike(fault: FaultName, random: Random): void {
+    this.#strikes[fault]?.(random)
+  }
+
+  mend(): void {
+    this.#connecting = { kind: 'connects' }
+    this.#refusals = []
+    this.facts.holdsInitialize = false
+    this.#each((session) => session.mend())
+    for (const socket of this.#sockets) socket.reads(true)
+  }
+
+  #each(run: (session: HttpSession) => void): void {
+    for (const session of this.#sessions.values()) run(session)
+  }
+
+  #forget(): void {
+    this.#each((session) => session.end())
+    this.#sessions.clear()
+  }
+
+  /** It is started again at once, and knows of nobody. */
+  #crash(): void {
+    this.#forget()
+    for (const socket of this.#sockets) socket.reset()
+  }
+
+  #refuseNext(random: Random, status: number, headers: readonly string[]): void {
+    for (let count = random.int(1, 3); count > 0; count--) this.#refusals.push({ status, headers })
+  }
+
+  #cutOff(connecting: Connecting): void {
+    this.#connecting = connecting
+    for (const socket of this.#sockets) socket.reset()
+  }
+
+  #requested(exchange: SimExchange): void {
+    const refusal = this.#refusals.shift()
+    if (refusal !== undefined) return exchange.respond(refusal.status, refusal.headers, PAGE)
+    const id = exchange.headers.get('mcp-session-id')
+    if (id === undefined) return this.#open(exchange)
+    const session = this.#sessions.get(id)
+    if (session === undefined) return exchange.respond(404, [], 'no such session')
+    switch (exchange.method) {
+      case 'POST':
+        return session.take(exchange)
+      case 'GET':
+        return this.facts.plan.standalone ? session.listen(exchange) : exchange.respond(405, [], '')
+      default:
+        this.#sessions.delete(id)
+        session.end()
+        return exchange.respond(200, [], '')
+    }
+  }
+
+  #open(exchange: SimExchange): void {
+    if (textAt(parse(exchange.body), 'method') !== 'initialize')
+      return exchange.respond(400, [], 'no session')
+    const session = new HttpSession(`${this.facts.plan.name}~${++this.#opened}`, {
+      around: this.#around,
+      facts: this.facts,
+      ledger: this.#ledger,
+      reached: (milestone, name) => this.onMilestone(milestone, name),
+      exited: () => this.#crash(),
+    })
+    this.#sessions.set(session.name, session)
+    session.take(exchange)
+  }
+}
+
+interface Refusal {
+  readonly status: number
+  readonly headers: readonly string[]
+}
+
+const PAGE = '<html><body>It does not work.</body></html>'

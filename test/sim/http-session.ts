@@ -1,0 +1,157 @@
+// One MCP session of a scripted server over HTTP.
+
+import { type Body, Brain, type Milestone } from './brain.js'
+import type { Around } from './byte-flow.js'
+import type { SimExchange } from './http-exchange.js'
+import { chunked, headOf } from './http-exchange.js'
+import { parse, rawId, textAt } from './json.js'
+import type { Ledger } from './ledger.js'
+import type { ServerFacts } from './server-facts.js'
+
+/** What a session gets from its server. */
+export interface SessionAround {
+  readonly around: Around
+  readonly facts: ServerFacts
+  readonly ledger: Ledger
+  readonly reached: (milestone: Milestone, name: string) => void
+  /** The program that has all sessions has ended. */
+  readonly exited: () => void
+}
+
+/** Where a response is cut. */
+export type Cut = 'before-headers' | 'mid-headers' | 'mid-body' | 'mid-event'
+
+/** Its brain, and the exchanges that carry what it says. */
+export class HttpSession {
+  readonly name: string
+  readonly brain: Brain
+  readonly #parts: SessionAround
+  readonly #exchanges = new Map<string, SimExchange>()
+  #stream: SimExchange | undefined
+  #over = false
+  /** The next response that leaves is cut. */
+  #nextCut: Cut | undefined
+
+  constructor(name: string, parts: SessionAround) {
+    this.name = name
+    this.#parts = parts
+    this.brain = new Brain(this.#body(), parts.facts, parts.ledger)
+  }
+
+  /** Takes a message that was posted. */
+  take(exchange: SimExchange): void {
+    const message = parse(exchange.body)
+    const id = rawId(exchange.body)
+    const asks = textAt(message, 'method') !== undefined && id !== undefined
+    if (asks) this.#exchanges.set(id, exchange)
+    else exchange.respond(202, [], '')
+    this.brain.receive(exchange.body)
+  }
+
+  /** The stream on which it speaks by itself. */
+  listen(exchange: SimExchange): void {
+    this.#stream?.finish()
+    this.#stream = exchange
+    exchange.open([])
+  }
+
+  /** Cuts every response that is under way, or else the next one. */
+  cut(how: Cut): void {
+    const open = this.#open()
+    if (open.length === 0) this.#nextCut = how
+    for (const [id, exchange] of open) this.#cutOne(id, exchange, how, 'half a message')
+  }
+
+  /** Answers everything that was not begun to be answered, whatever was asked. */
+  refuse(status: number, headers: readonly string[], body: string): void {
+    for (const [id, exchange] of this.#open()) {
+      if (!exchange.fresh) continue
+      this.#exchanges.delete(id)
+      exchange.respond(status, headers, body)
+    }
+  }
+
+  /** Nothing that was to be spoilt is. */
+  mend(): void {
+    this.#nextCut = undefined
+    this.brain.mend()
+  }
+
+  /** It is forgotten: nothing that was under way comes to an end. */
+  end(): void {
+    this.#over = true
+    this.#stream?.finish()
+    for (const [id, exchange] of this.#open()) this.#cutOne(id, exchange, 'before-headers', '')
+  }
+
+  #open(): [string, SimExchange][] {
+    return [...this.#exchanges].filter(([, exchange]) => !exchange.done)
+  }
+
+  #cutOne(id: string, exchange: SimExchange, how: Cut, text: string): void {
+    this.#exchanges.delete(id)
+    const half = text.slice(0, text.length / 2)
+    if (!exchange.fresh) return exchange.cut(how === 'mid-event' ? chunked(`data: ${half}`) : '')
+    switch (how) {
+      case 'before-headers':
+        return exchange.cut('')
+      case 'mid-headers':
+        return exchange.cut('HTTP/1.1 200 OK\r\nContent-Ty')
+      case 'mid-body':
+        return exchange.cut(
+          `${headOf(200, ['Content-Type: application/json', 'Content-Length: 9999'])}${half}`,
+        )
+      case 'mid-event':
+        exchange.open([])
+        return exchange.cut(chunked(`data: ${half}`))
+    }
+  }
+
+  #body(): Body {
+    const { around, reached, exited } = this.#parts
+    return {
+      name: this.name,
+      say: (text, about) => this.#say(text, about),
+      sayHalf: (text, about) => this.#sayHalf(text, about),
+      junk: () => this.#stream?.event([], 'INFO this is a log'),
+      after: (delayMs, run) =>
+        around.clock.after(delayMs, () => {
+          if (!this.#over) run()
+        }),
+      exit: exited,
+      reached: (milestone) => reached(milestone, this.name),
+    }
+  }
+
+  #sayHalf(text: string, about: string | undefined): void {
+    const exchange = this.#exchanges.get(about ?? '')
+    if (exchange !== undefined) this.#cutOne(about ?? '', exchange, 'mid-body', text)
+  }
+
+  /** What belongs to a request travels on its own response, where that can carry more than one message. */
+  #say(text: string, about: string | undefined): boolean {
+    const exchange = about === undefined ? undefined : this.#exchanges.get(about)
+    const isAnswer = textAt(parse(text), 'method') === undefined
+    if (exchange !== undefined && about !== undefined && isAnswer) return this.#answer(exchange, about, text)
+    if (exchange !== undefined && this.#parts.facts.plan.events) exchange.event([], text)
+    else if (this.#stream !== undefined && !this.#stream.done) this.#stream.event([], text)
+    else return false
+    return true
+  }
+
+  #answer(exchange: SimExchange, id: string, text: string): boolean {
+    const cut = this.#nextCut
+    this.#nextCut = undefined
+    if (cut !== undefined) {
+      this.#cutOne(id, exchange, cut, text)
+      return true
+    }
+    this.#exchanges.delete(id)
+    const headers = text.includes('"protocolVersion"') ? [`Mcp-Session-Id: ${this.name}`] : []
+    if (this.#parts.facts.plan.events) {
+      exchange.event(headers, text)
+      exchange.finish()
+    } else exchange.respond(200, [...headers, 'Content-Type: application/json'], text)
+    return true
+  }
+}

@@ -1,0 +1,136 @@
+// The end of a run: nothing is broken any more, so everything must come to rest,
+// work again, and leave nothing behind once it is closed.
+
+import { at, textAt } from './json.js'
+import { call } from './perform.js'
+import type { SimClient } from './client.js'
+import type { World } from './world.js'
+
+/** Processes for every client at every server, and for those that are being replaced. */
+const ENOUGH = 64
+
+/** By then everything works again. */
+const RECOVERY_MS = 60_000
+
+/** When calls are tried meanwhile, the last of which must be answered well. */
+const TRIES_MS = [35_000, 15_000] as const
+
+const SPACE_MS = 1000
+
+/** Clients that try; a new one comes besides. */
+const SEATS_MAX = 2
+
+/** What closing may take: the calls that are left, and the whole ladder of the slowest process. */
+const CLOSE_MS = 20_000
+
+export function judge(world: World): void {
+  calm(world)
+  // Where there are not processes enough for everybody, somebody stays without.
+  if (world.plan.limits.processesMax >= ENOUGH) recover(world)
+  else world.pass(RECOVERY_MS)
+  closeAll(world)
+}
+
+/** Closes the proxy, and looks for what is left of it. */
+export function closeAll(world: World): void {
+  close(world)
+  world.host.ledger.close()
+}
+
+/** Faults stop, and whoever took nothing takes everything. */
+function calm(world: World): void {
+  world.host.trace.note('op', 'calm')
+  world.host.diskFull = false
+  for (const server of world.host.servers) server.mend()
+  for (const client of world.clients) if (!client.ears.left) client.read(true)
+  for (const name of world.host.ledger.replaced) world.reload(name, 'nothing')
+  world.settle()
+}
+
+function recover(world: World): void {
+  const { ledger, clock } = world.host
+  const from = clock.now
+  const seats = world.seats
+    .filter((client): client is SimClient => client?.speaks === true)
+    .slice(0, SEATS_MAX)
+  const plan = world.plan.clients[0]
+  if (plan !== undefined) seats.push(world.attach({ ...plan, manners: 'proper' }))
+  let tried: Try[] = []
+  for (const ms of TRIES_MS) {
+    world.pass(ms)
+    tried = seats.filter(({ speaks }) => speaks).flatMap((client) => tries(world, client))
+  }
+  world.pass(RECOVERY_MS - (clock.now - from))
+  for (const { what, isWell } of tried) if (!isWell()) ledger.fail('not-recovered', what())
+  for (const { name, state, error } of world.proxy.status()) {
+    if (state !== 'connected') ledger.fail('not-ready', `${name} is ${state} after a minute: ${error}`)
+  }
+  for (const client of seats) if (client.speaks) sees(world, client)
+}
+
+interface Try {
+  readonly what: () => string
+  readonly isWell: () => boolean
+}
+
+/** Calls of every server by one client. */
+function tries(world: World, client: SimClient): Try[] {
+  client.request(
+    {
+      method: 'tools/list',
+      service: undefined,
+      budgetMs: 1200,
+      mustSucceed: false,
+      spelling: 'number',
+      token: false,
+    },
+    () => '',
+  )
+  const said = world.plan.servers.map(({ name }, index) => {
+    const entry = call(world, client, index, { deed: 'echo', ms: 1, n: 1 })
+    const heard = (): string => entry?.answers[0]?.text ?? 'nothing'
+    const isWell = (): boolean => entry?.answers[0]?.ok === true
+    return { what: () => `${client.name} called ${name} (${entry?.nonce}) and heard ${heard()}`, isWell }
+  })
+  // Where calls may not wait, those of several clients must not come together, nor before a server has started.
+  world.pass(SPACE_MS)
+  return said
+}
+
+/** The tools that a client was last told of are those that there are. */
+function sees(world: World, client: SimClient): void {
+  const tools = at(client.ears.lists.get('tools/list'), 'tools')
+  const names = Array.isArray(tools) ? tools.map((tool: unknown) => textAt(tool, 'name') ?? '') : []
+  for (const { facts } of world.host.servers) {
+    const own = names.filter((name) => name.startsWith(`${facts.plan.name}__`)).length
+    if (own !== facts.tools) {
+      world.host.ledger.fail(
+        'stale-list',
+        `${client.name} sees ${own} of ${facts.tools} tools of ${facts.plan.name}`,
+      )
+    }
+  }
+}
+
+function close(world: World): void {
+  const { host } = world
+  const { ledger } = host
+  host.trace.note('op', 'close')
+  let closed = false
+  void world.proxy.close().then(() => {
+    closed = true
+  })
+  if (!world.until(() => closed, CLOSE_MS))
+    return ledger.fail('not-closed', `close takes longer than ${CLOSE_MS} ms`)
+  world.pass(CLOSE_MS)
+  if (host.alive > 0) ledger.fail('left-child', `${host.alive} processes are left`)
+  if (host.sockets > 0) ledger.fail('left-socket', `${host.sockets} connections are left`)
+  const timers = host.clock.pending('proxy')
+  if (timers > 0) ledger.fail('left-timer', `${timers} timers are left`)
+  if (world.ended !== world.clients.length) {
+    ledger.fail('left-client', `${world.clients.length - world.ended} clients are not let go`)
+  }
+  const held = world.clients.filter((client) => !client.released)
+  if (held.length > 0)
+    ledger.fail('left-stream', `the streams of ${held.map(({ name }) => name).join()} are left`)
+}

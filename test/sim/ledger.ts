@@ -1,0 +1,162 @@
+// What clients sent and were told, and what servers did, kept by themselves.
+//
+// Shares no code with the proxy. Every request has a nonce that says whose it is
+// and stands in everything that belongs to it: in its arguments, in its answer,
+// in its progress, in what a server asks on its behalf.
+
+/** What a checker found wrong. */
+export interface Failure {
+  /** The name of the checker, the same for the same kind of fault. */
+  readonly check: string
+  readonly what: string
+  readonly at: number
+}
+
+/** One request of one client. */
+export interface Entry {
+  readonly client: string
+  readonly nonce: string
+  /** As it was written. */
+  readonly id: string
+  readonly method: string
+  /** The server that it is for, where it is for one. */
+  readonly service: string | undefined
+  readonly sentAt: number
+  /** How long it may take without any sign of life. */
+  readonly budgetMs: number
+  /** The server does what it is asked, and the answer must be its own. */
+  mustSucceed: boolean
+  cancelledAt: number | undefined
+  executed: number
+  /** What came back, and when. */
+  readonly answers: { readonly at: number; readonly ok: boolean; readonly text: string }[]
+  /** When the proxy had it, and afterwards when its client last heard of it; undefined on its way there. */
+  heardAt: number | undefined
+  progress: number
+  /** Its client did not read for a while, and cannot tell when the answer came. */
+  untimed: boolean
+  /** Nobody can blame the proxy: the client has vanished, or was left since it took nothing. */
+  excused: boolean
+}
+
+/** How much later than its budget an answer may come: a timer's own lateness, and the way to the client. */
+const SLACK_MS = 150
+
+/** Every request, and everything found wrong so far. */
+export class Ledger {
+  readonly failures: Failure[] = []
+  readonly entries: Map<string, Entry> = new Map()
+  /** Servers whose place others took while calls waited for them. */
+  readonly replaced: Set<string> = new Set()
+  /** When processes of each server were started. */
+  readonly spawns: Map<string, number[]> = new Map()
+  readonly #now: () => number
+  readonly #lastExecuted = new Map<string, number>()
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  get now(): number {
+    return this.#now()
+  }
+
+  fail(check: string, what: string): void {
+    if (this.failures.length < 20) this.failures.push({ check, what: what.slice(0, 600), at: this.#now() })
+  }
+
+  sent(
+    entry: Pick<Entry, 'client' | 'nonce' | 'id' | 'method' | 'service' | 'budgetMs' | 'mustSucceed'>,
+  ): Entry {
+    const now = this.#now()
+    const { client, nonce, id, method, service, budgetMs, mustSucceed } = entry
+    const whole: Entry = {
+      client,
+      nonce,
+      id,
+      method,
+      service,
+      budgetMs,
+      mustSucceed,
+      sentAt: now,
+      cancelledAt: undefined,
+      executed: 0,
+      answers: [],
+      heardAt: undefined,
+      progress: Number.NEGATIVE_INFINITY,
+      untimed: false,
+      excused: false,
+    }
+    this.entries.set(entry.nonce, whole)
+    return whole
+  }
+
+  /** A server has begun with a call that it must not do twice. */
+  executed(nonce: string, instance: string): void {
+    const entry = this.entries.get(nonce)
+    if (entry === undefined)
+      return this.fail('invented', `${instance} was asked for ${nonce}, which nobody sent`)
+    entry.executed++
+    if (entry.executed > 1) this.fail('executed-twice', `${nonce} was executed again, by ${instance}`)
+    // Over HTTP every call travels alone, and one may overtake another.
+    const service = instance.split('#')[0] ?? ''
+    // A call that waits for a server which is then replaced goes to the new one when the old one has ended.
+    if (service !== instance && !this.replaced.has(service)) this.#ordered(entry.client, nonce, instance)
+  }
+
+  /** What belongs to a request may be seen by its own client only. */
+  owned(client: string, nonces: readonly string[], text: string): void {
+    for (const nonce of nonces) {
+      if (!nonce.startsWith(`${client}-`)) this.fail('foreign', `${client} was told of ${nonce}: ${text}`)
+    }
+  }
+
+  spawned(service: string): void {
+    const now = this.#now()
+    const times = this.spawns.get(service) ?? []
+    times.push(now)
+    this.spawns.set(service, times)
+  }
+
+  answered(entry: Entry, ok: boolean, text: string): void {
+    const now = this.#now()
+    entry.answers.push({ at: now, ok, text })
+    if (entry.answers.length > 1) this.fail('answered-twice', `${entry.nonce} was answered again: ${text}`)
+    if (ok && entry.method === 'tools/call' && entry.executed === 0)
+      this.fail('made-up', `${entry.nonce} was answered and never executed: ${text}`)
+    if (!ok && entry.mustSucceed) this.fail('needless-error', `${entry.nonce} was refused: ${text}`)
+    this.#inTime(entry, now)
+  }
+
+  progressed(entry: Entry, progress: number, text: string): void {
+    if (entry.answers.length > 0)
+      this.fail('late-progress', `progress after the answer of ${entry.nonce}: ${text}`)
+    if (progress <= entry.progress)
+      this.fail('progress-order', `${progress} after ${entry.progress}: ${text}`)
+    entry.progress = progress
+    entry.heardAt = this.#now()
+  }
+
+  /** Everything has come to rest: what has no answer now will never have one. */
+  close(): void {
+    for (const entry of this.entries.values()) {
+      if (entry.answers.length > 0 || entry.excused || entry.cancelledAt !== undefined) continue
+      this.fail('lost', `${entry.nonce} (${entry.method}, id ${entry.id}) was never answered`)
+    }
+  }
+
+  /** The calls of one client get to one process in the order in which they were sent. */
+  #ordered(client: string, nonce: string, instance: string): void {
+    const key = `${client} ${instance}`
+    const count = Number(nonce.split('-')[1])
+    if (count < (this.#lastExecuted.get(key) ?? -1))
+      this.fail('call-order', `${instance} had ${nonce} after a later call`)
+    this.#lastExecuted.set(key, count)
+  }
+
+  #inTime(entry: Entry, now: number): void {
+    const late = Math.round(now - (entry.heardAt ?? now))
+    if (entry.excused || entry.untimed || late <= entry.budgetMs + SLACK_MS) return
+    this.fail('late', `${entry.nonce} was answered after ${late} ms, not ${entry.budgetMs}`)
+  }
+}

@@ -1,0 +1,108 @@
+// `npm run sim`: the simulator on demand.
+
+import { simulateCell } from './cells.js'
+import { drawPlan } from './draw.js'
+import { inTurn } from './in-turn.js'
+import { type Told, runMany } from './many.js'
+import { type Options, readOptions } from './options.js'
+import type { Outcome } from './outcome.js'
+import type { Plan } from './plan.js'
+import { failuresText, shrunkText } from './report.js'
+import { shrink } from './shrink.js'
+import { simulate } from './simulate.js'
+import { warm } from './warm.js'
+
+/** Seeds that are told of; more would be the same again. */
+const TOLD_MAX = 20
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+function run(plan: Plan): Promise<Outcome> {
+  return inTurn(() => simulate(plan))
+}
+
+function show(outcome: Outcome, trace: boolean): void {
+  if (trace) for (const line of outcome.trace()) say(line)
+  const { requests, results, events } = outcome
+  say(`${requests} requests, ${results} of them with a result; ${events} events, hash ${outcome.hash()}`)
+  if (outcome.failures.length > 0) say(failuresText(outcome.failures))
+}
+
+/** Repeats one seed; one that fails is made small. */
+async function one(seed: number, { ops, trace }: Options): Promise<boolean> {
+  const plan = drawPlan(seed, ops)
+  const outcome = await run(plan)
+  show(outcome, trace)
+  const [first] = outcome.failures
+  if (first === undefined) return true
+  const fails = async (smaller: Plan): Promise<boolean> =>
+    (await run(smaller)).failures.some(({ check }) => check === first.check)
+  const small = await shrink(plan, fails)
+  const last = await run(small)
+  say(`\n${shrunkText(small, last.trace())}\n${failuresText(last.failures)}`)
+  return false
+}
+
+async function cells(options: Options): Promise<boolean> {
+  let bad = 0
+  let all = 0
+  for (const fault of options.faults ?? []) {
+    for (const phase of options.phases ?? []) {
+      const only = options.seed
+      for (let at = 0; at < (only === undefined ? options.seeds : 1); at++) {
+        const seed = only ?? options.from + at
+        const outcome = await inTurn(() => simulateCell(fault, phase, seed))
+        all++
+        if (options.trace) show(outcome, true)
+        if (outcome.failures.length === 0) continue
+        bad++
+        say(`npm run sim -- --fault ${fault.name} --phase ${phase.name} --seed ${seed} --trace`)
+        say(failuresText(outcome.failures))
+      }
+    }
+  }
+  say(`${all} runs of cells, ${bad} failed`)
+  return bad === 0
+}
+
+async function many(options: Options): Promise<boolean> {
+  const { from, seeds, ops, workers } = options
+  const startedAt = performance.now()
+  const cpu = process.cpuUsage()
+  const sum = { runs: 0, requests: 0, events: 0, failed: 0 }
+  const progress = setInterval(() => say(`${sum.runs} of ${seeds} seeds, ${sum.failed} failed`), 10_000)
+  await runMany({ from, seeds, step: workers, ops }, (told: Told) => {
+    if (told.kind === 'failed') {
+      sum.failed++
+      if (sum.failed > TOLD_MAX) return
+      say(`npm run sim -- --seed ${told.seed} --ops ${ops}\n${failuresText(told.failures)}`)
+    } else {
+      sum.runs += told.runs
+      sum.requests += told.requests
+      sum.events += told.events
+    }
+  })
+  clearInterval(progress)
+  const seconds = (performance.now() - startedAt) / 1000
+  const used = process.cpuUsage(cpu)
+  const cpuSeconds = (used.user + used.system) / 1e6
+  say(
+    `${sum.runs} seeds of ${ops} operations, ${sum.requests} requests, ${sum.events} events: ${sum.failed} failed`,
+  )
+  say(
+    `${seconds.toFixed(1)} s, ${(sum.runs / seconds).toFixed(0)} seeds a second; ` +
+      `${cpuSeconds.toFixed(1)} s of CPU, ${(sum.runs / cpuSeconds).toFixed(0)} seeds a second of it`,
+  )
+  return sum.failed === 0
+}
+
+const options = readOptions(process.argv.slice(2))
+await warm()
+const isWell = await (options.faults !== undefined
+  ? cells(options)
+  : options.seed !== undefined
+    ? one(options.seed, options)
+    : many(options))
+process.exitCode = isWell ? 0 : 1

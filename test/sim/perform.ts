@@ -1,0 +1,244 @@
+// One operation, done to a world.
+
+import type { Brain } from './brain.js'
+import type { SimClient } from './client.js'
+import type { Entry } from './ledger.js'
+import type { Op, ServerPlan } from './plan.js'
+import type { SimServer } from './server.js'
+import { type Work, answeredDeeds } from './work.js'
+import type { World } from './world.js'
+
+/** How soon the proxy answers what it answers itself. */
+const OWN_MS = 100
+
+/** The grace of a start, within which lists wait for servers. */
+const GRACE_MS = 1000
+
+export function perform(world: World, op: Op, number: number): void {
+  world.host.trace.note('op', JSON.stringify(op))
+  if ('client' in op) return onClient(world, op)
+  if (op.kind === 'clock') return world.host.jumpWall(op.days)
+  const server = world.host.servers[op.server]
+  if (server === undefined) return
+  switch (op.kind) {
+    case 'changed':
+      return grow(world, server)
+    case 'updated':
+      for (const brain of server.brains) brain.updated()
+      return
+    case 'log':
+      for (const brain of server.brains) brain.log()
+      return
+    case 'fault':
+      if (server.facts.plan.faulty) strike(world, server, op, number)
+      return
+    case 'reload':
+      return reload(world, server, op.how)
+  }
+}
+
+/** A server that has no way to say so keeps the tools that it has. */
+function grow(world: World, server: SimServer): void {
+  const { kind, standalone, faulty } = server.facts.plan
+  if (kind === 'http' && (!standalone || faulty)) return
+  server.facts.grow()
+  for (const brain of server.brains) tellChange(world, brain, 20)
+}
+
+/** A server that has a way, which is not open now, says it when it is. */
+function tellChange(world: World, brain: Brain, tries: number): void {
+  if (tries === 0 || brain.listChanged('tools')) return
+  world.host.clock.after(500, () => tellChange(world, brain, tries - 1))
+}
+
+type Fault = Extract<Op, { readonly kind: 'fault' }>
+
+function strike(world: World, server: SimServer, { fault, seconds }: Fault, number: number): void {
+  const { host } = world
+  if (fault === 'enospc') host.diskFull = true
+  server.strike(fault, host.dice(`fault ${number}`))
+  host.clock.after(seconds * 1000, () => {
+    host.diskFull = false
+    server.mend()
+  })
+}
+
+/** What a server that is started anew was at ends with one error, if it must. */
+function reload(world: World, server: SimServer, how: Extract<Op, { readonly kind: 'reload' }>['how']): void {
+  const { name } = server.facts.plan
+  world.host.ledger.replaced.add(name)
+  for (const entry of world.host.ledger.entries.values())
+    if (entry.service === name) entry.mustSucceed = false
+  world.reload(name, how)
+}
+
+type ClientOp = Extract<Op, { readonly client: number }>
+
+function onClient(world: World, op: ClientOp): void {
+  const plan = world.plan.clients[op.client]
+  if (plan === undefined) return
+  const client = world.seats[op.client]
+  if (op.kind === 'attach') {
+    if (client === undefined || !client.speaks) world.seats[op.client] = world.attach(plan)
+    return
+  }
+  if (client?.speaks === true) act(world, client, op)
+}
+
+function act(world: World, client: SimClient, op: Exclude<ClientOp, { readonly kind: 'attach' }>): void {
+  switch (op.kind) {
+    case 'call':
+      return void call(world, client, op.server, op.work, op.spelling)
+    case 'batch':
+      return batch(world, client, op)
+    case 'read':
+      return read(world, client, op)
+    case 'list':
+      return list(world, client, op.method)
+    case 'subscribe':
+      return subscribe(world, client, op)
+    case 'level':
+      return void client.request({ ...own, method: 'logging/setLevel' }, () => '"level":"debug"')
+    case 'ping':
+      return void client.request({ ...own, method: 'ping' }, () => '')
+    case 'unknown':
+      return void client.request({ ...own, method: 'no/such', mustSucceed: false }, () => '')
+    case 'roots':
+      return client.notify('notifications/roots/list_changed')
+    case 'garbage':
+      return client.say('{"jsonrpc":"2.0", what?')
+    case 'twin':
+      return twin(client)
+    case 'cancel':
+      return cancel(client, op.back)
+    case 'pause':
+      return client.read(false)
+    case 'resume':
+      return client.read(true)
+    case 'finish':
+      return client.finish()
+    case 'vanish':
+      return client.vanish()
+  }
+}
+
+/** What the proxy answers by itself. */
+const own = {
+  service: undefined,
+  budgetMs: OWN_MS,
+  mustSucceed: true,
+  spelling: 'number',
+  token: false,
+} as const
+
+function list(world: World, client: SimClient, method: string): void {
+  const { limits, servers } = world.plan
+  // Where no server can be reached there is no list either.
+  const mustSucceed = limits.roomy && servers.some(({ faulty }) => !faulty)
+  client.request({ ...own, method, budgetMs: GRACE_MS + OWN_MS, mustSucceed }, () => '')
+}
+
+/** Asks a server to work. */
+export function call(
+  world: World,
+  client: SimClient,
+  at: number,
+  work: Work,
+  spelling: Extract<Op, { readonly kind: 'call' }>['spelling'] = 'number',
+): Entry | undefined {
+  const plan = world.plan.servers[at]
+  if (plan === undefined) return undefined
+  const asking = {
+    ...toServer(world, plan),
+    method: 'tools/call',
+    spelling,
+    token: work.deed === 'progress',
+  } as const
+  const mustSucceed = asking.mustSucceed && isSure(plan, work)
+  return client.request({ ...asking, mustSucceed }, (nonce) => callParams(plan, work, nonce))
+}
+
+function callParams(plan: ServerPlan, work: Work, nonce: string): string {
+  const args = JSON.stringify({ nonce: `n:${nonce};`, ...work })
+  return `"name":"${plan.name}__work","arguments":${args}`
+}
+
+/** A request for one server: what can be expected of it. */
+function toServer(
+  world: World,
+  plan: ServerPlan,
+): { service: string; budgetMs: number; mustSucceed: boolean } {
+  const isLeft = !plan.faulty && world.plan.limits.roomy && !world.host.ledger.replaced.has(plan.name)
+  return { service: plan.name, budgetMs: plan.timeoutMs, mustSucceed: isLeft }
+}
+
+/** Nothing but the server itself can be in the way of an answer. */
+function isSure(plan: ServerPlan, { deed, ms }: Work): boolean {
+  const isAlone = plan.kind === 'http' || (plan.concurrency >= 64 && plan.isolation !== 'shared')
+  return (
+    isAlone &&
+    deed !== 'ask' &&
+    deed !== 'refuse' &&
+    answeredDeeds.has(deed) &&
+    plan.initMs + ms < plan.timeoutMs / 4
+  )
+}
+
+function batch(world: World, client: SimClient, op: Extract<Op, { readonly kind: 'batch' }>): void {
+  const plan = world.plan.servers[op.server]
+  if (plan === undefined || client.plan.revision !== '2025-03-26' || client.plan.manners !== 'proper') return
+  const made = op.works.map((work) => {
+    const asking = {
+      ...toServer(world, plan),
+      method: 'tools/call',
+      spelling: 'number',
+      token: false,
+    } as const
+    // A batch is answered when its last member is.
+    return client.prepare({ ...asking, mustSucceed: false, budgetMs: plan.timeoutMs }, (nonce) =>
+      callParams(plan, work, nonce),
+    )
+  })
+  client.say(
+    `[${made.map(({ text }) => text).join(',')}]`,
+    made.map(({ entry }) => entry),
+  )
+}
+
+function read(world: World, client: SimClient, op: Extract<Op, { readonly kind: 'read' }>): void {
+  const plan = world.plan.servers[op.server]
+  if (plan === undefined) return
+  const params = {
+    'resources/read': `"uri":"sim://${plan.name}/t/x"`,
+    'prompts/get': `"name":"${plan.name}__hello"`,
+    'completion/complete': `"ref":{"type":"ref/prompt","name":"${plan.name}__hello"},"argument":{"name":"a","value":""}`,
+  }[op.method]
+  const asking = { ...toServer(world, plan), method: op.method, spelling: 'number', token: false } as const
+  // A resource that nobody lists is asked for at every server.
+  const budgetMs = world.plan.servers.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0)
+  client.request({ ...asking, budgetMs, mustSucceed: false }, () => params)
+}
+
+function subscribe(world: World, client: SimClient, op: Extract<Op, { readonly kind: 'subscribe' }>): void {
+  const plan = world.plan.servers[op.server]
+  if (plan === undefined) return
+  const method = op.on ? 'resources/subscribe' : 'resources/unsubscribe'
+  const uri = `sim://${plan.name}/a`
+  if (op.on) client.ears.follow(uri)
+  const asking = { ...toServer(world, plan), method, spelling: 'number', token: false } as const
+  const budgetMs = world.plan.servers.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0)
+  client.request({ ...asking, budgetMs, mustSucceed: false }, () => `"uri":"${uri}"`)
+}
+
+/** Another request with an id that is in use. */
+function twin(client: SimClient): void {
+  const waiting = client.ears.waiting.findLast(({ entry }) => entry.method === 'tools/call')
+  if (waiting !== undefined) client.again(waiting.entry.id)
+}
+
+function cancel(client: SimClient, back: number): void {
+  const waiting = client.ears.waiting.filter(({ entry }) => entry.method === 'tools/call')
+  const entry = waiting.at(-1 - back)?.entry
+  if (entry === undefined || entry.cancelledAt !== undefined) return
+  client.cancel(entry)
+}

@@ -1,0 +1,112 @@
+// What a simulation is made of, drawn before it starts: plain data, so that parts
+// of it can be left out.
+
+import type { FlowShape } from './byte-flow.js'
+import type { FaultName } from '../faults/faults.js'
+import type { PipeShape } from './pipes.js'
+import type { Work } from './work.js'
+
+export interface ServerPlan {
+  readonly name: string
+  readonly kind: 'stdio' | 'http'
+  readonly isolation: 'auto' | 'shared' | 'session'
+  readonly concurrency: number
+  readonly processes: number
+  readonly timeoutMs: number
+  readonly idleTimeoutMs: number | undefined
+  readonly onTimeout: 'cancel' | 'restart'
+  readonly restartDelayMs: number
+  /** From `initialize` to its answer. */
+  readonly initMs: number
+  readonly offers: readonly ('resources' | 'prompts' | 'logging' | 'completions')[]
+  /** Its tools have schemas, so that arguments are checked. */
+  readonly schema: boolean
+  readonly heedsEof: boolean
+  readonly heedsTerm: boolean
+  /** It drops a call that was cancelled; else it answers all the same. */
+  readonly heedsCancel: boolean
+  /** Faults may strike it; all others must not notice. */
+  readonly faulty: boolean
+  readonly stdin: PipeShape
+  readonly stdout: PipeShape
+  readonly exitDelayMsMax: number
+  /** Over HTTP: answers come as events; it has a stream of its own. */
+  readonly events: boolean
+  readonly standalone: boolean
+}
+
+export interface ClientPlan {
+  readonly name: string
+  readonly revision: string
+  readonly capabilities: readonly ('sampling' | 'elicitation' | 'roots')[]
+  /** `proper` waits for the answer to `initialize`; `eager` does not; `bare` never says it. */
+  readonly manners: 'proper' | 'eager' | 'bare'
+  readonly input: FlowShape
+  readonly output: PipeShape
+  /** How long it takes to answer a question; undefined never does. */
+  readonly answerMs: number | undefined
+}
+
+export type ReadMethod = 'resources/read' | 'prompts/get' | 'completion/complete'
+
+export type ListMethod = 'tools/list' | 'resources/list' | 'prompts/list' | 'resources/templates/list'
+
+/** One thing that happens, so many milliseconds after the one before. */
+export type Op = { readonly gapMs: number } & (
+  | { readonly kind: 'attach'; readonly client: number }
+  | {
+      readonly kind: 'call'
+      readonly client: number
+      readonly server: number
+      readonly work: Work
+      readonly spelling: Spelling
+    }
+  | {
+      readonly kind: 'batch'
+      readonly client: number
+      readonly server: number
+      readonly works: readonly Work[]
+    }
+  | { readonly kind: 'read'; readonly client: number; readonly server: number; readonly method: ReadMethod }
+  | { readonly kind: 'list'; readonly client: number; readonly method: ListMethod }
+  | { readonly kind: 'subscribe'; readonly client: number; readonly server: number; readonly on: boolean }
+  | { readonly kind: 'level' | 'ping' | 'roots' | 'garbage' | 'twin' | 'unknown'; readonly client: number }
+  | { readonly kind: 'cancel'; readonly client: number; readonly back: number }
+  | { readonly kind: 'pause' | 'resume' | 'finish' | 'vanish'; readonly client: number }
+  | { readonly kind: 'changed' | 'updated' | 'log'; readonly server: number }
+  | { readonly kind: 'fault'; readonly server: number; readonly fault: FaultName; readonly seconds: number }
+  | { readonly kind: 'reload'; readonly server: number; readonly how: ReloadKind }
+  | { readonly kind: 'clock'; readonly days: number }
+)
+
+/** How an id is written: `7`, `"7"`, `7.0` or `"c7é"`. */
+export type Spelling = 'number' | 'string' | 'decimal' | 'text'
+
+/** What a changed configuration does to one server. */
+export type ReloadKind = 'nothing' | 'retimed' | 'removed' | 'described'
+
+export type OpKind = Op['kind']
+
+/** The limits of the proxy, small enough to be reached. */
+export interface LimitsPlan {
+  readonly lineBytesMax: number
+  readonly backlogBytesHigh: number
+  readonly backlogBytesMax: number
+  readonly queueMax: number
+  readonly inflightMax: number
+  readonly callsMax: number
+  readonly outgoingBytesMax: number
+  readonly processesMax: number
+  /** None of them is ever reached. */
+  readonly roomy: boolean
+}
+
+export interface Plan {
+  readonly seed: number
+  /** Records go through the real logger. */
+  readonly logs: boolean
+  readonly limits: LimitsPlan
+  readonly servers: readonly ServerPlan[]
+  readonly clients: readonly ClientPlan[]
+  readonly ops: readonly Op[]
+}

@@ -1,0 +1,53 @@
+// Chance that can be had again: everything drawn follows from a seed and a name.
+//
+// Each stream, process and client draws from a sequence of its own, so that
+// leaving out one operation changes little of what happens to the others.
+
+/** A sequence of draws. */
+export class Random {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0
+  }
+
+  /** The sequence that belongs to a name under a seed. */
+  static of(seed: number, name: string): Random {
+    let hash = 0x811c9dc5 ^ Math.imul(seed, 0x9e3779b1)
+    for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193)
+    return new Random(hash ^ (hash >>> 15))
+  }
+
+  /** In [0, 1). */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0
+    let mixed = this.#state
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+
+  /** An integer from `least` to `most`, both included. */
+  int(least: number, most: number): number {
+    return least + Math.floor(this.next() * (most - least + 1))
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability
+  }
+
+  pick<T>(choices: readonly [T, ...T[]]): T {
+    return choices[this.int(0, choices.length - 1)] ?? choices[0]
+  }
+
+  /** A key, as often as its weight says; undefined when none has any. */
+  weighted<K extends string>(weights: readonly (readonly [K, number])[]): K | undefined {
+    const total = weights.reduce((sum, [, weight]) => sum + weight, 0)
+    let left = this.next() * total
+    for (const [key, weight] of weights) {
+      left -= weight
+      if (left < 0) return key
+    }
+    return undefined
+  }
+}

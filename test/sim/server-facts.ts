@@ -1,0 +1,77 @@
+// What all processes of one scripted server have in common.
+
+import { textAt } from './json.js'
+import type { ServerPlan } from './plan.js'
+
+/** Revisions that the scripted servers speak. */
+const known = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
+
+/** Its lists, and the answers that do not depend on who asks. */
+export class ServerFacts {
+  readonly plan: ServerPlan
+  /** Longer lines are over the proxy's limit. */
+  readonly lineBytesMax: number
+  /** Every answer to `initialize` waits until it is released. */
+  holdsInitialize = false
+  #extra = 0
+
+  constructor(plan: ServerPlan, lineBytesMax: number) {
+    this.plan = plan
+    this.lineBytesMax = lineBytesMax
+  }
+
+  /** How many tools it has now. */
+  get tools(): number {
+    return 1 + this.#extra
+  }
+
+  /** From now on it has one tool more. */
+  grow(): void {
+    this.#extra++
+  }
+
+  initialized(version: string): string {
+    const members = this.plan.offers.map((name) =>
+      name === 'resources' ? '"resources":{"subscribe":true,"listChanged":true}' : `"${name}":{}`,
+    )
+    const capabilities = ['"tools":{"listChanged":true}', ...members].join(',')
+    const spoken = known.includes(version) ? version : known[0]
+    const info = `{"name":"${this.plan.name}","version":"1"}`
+    return `{"protocolVersion":"${spoken}","capabilities":{${capabilities}},"serverInfo":${info}}`
+  }
+
+  listed(method: string, message: unknown): string {
+    const { name } = this.plan
+    switch (method) {
+      case 'tools/list':
+        return this.#tools(textAt(message, 'params', 'cursor'))
+      case 'resources/list':
+        return `{"resources":[{"uri":"sim://${name}/a","name":"a"},{"uri":"sim://${name}/b","name":"b"}]}`
+      case 'resources/templates/list':
+        return `{"resourceTemplates":[{"uriTemplate":"sim://${name}/t/{x}","name":"t"}]}`
+      case 'prompts/list':
+        return '{"prompts":[{"name":"hello"}]}'
+      default:
+        return '{}'
+    }
+  }
+
+  read(method: string, message: unknown, stamp: string): string {
+    const about = textAt(message, 'params', '_meta', 'about') ?? ''
+    if (method === 'resources/read') return `{"contents":[],"about":"${about} ${stamp}"}`
+    if (method === 'prompts/get') return `{"messages":[],"about":"${about} ${stamp}"}`
+    return `{"completion":{"values":[]},"about":"${about} ${stamp}"}`
+  }
+
+  /** Two pages, as soon as there is more than one tool. */
+  #tools(cursor: string | undefined): string {
+    const schema = this.plan.schema
+      ? ',"inputSchema":{"type":"object","properties":{"nonce":{"type":"string"}},"required":["nonce"]}'
+      : ''
+    const names = ['work', ...Array.from({ length: this.#extra }, (_, at) => `extra-${at}`)]
+    const shown = cursor === undefined ? names.slice(0, 1) : names.slice(1)
+    const tools = shown.map((name) => `{"name":"${name}"${schema}}`).join(',')
+    const next = cursor === undefined && names.length > 1 ? ',"nextCursor":"more"' : ''
+    return `{"tools":[${tools}]${next}}`
+  }
+}

@@ -1,0 +1,71 @@
+// A smaller plan that fails in the same way: operations are left out in ever
+// smaller groups, then whole clients and servers' peculiarities.
+
+import type { Op, Plan } from './plan.js'
+
+/** Tries after which what is left has to do. */
+const TRIES_MAX = 1500
+
+/** Leaves out of a failing plan whatever it fails without; `fails` says whether a plan still does. */
+export async function shrink(plan: Plan, fails: (plan: Plan) => Promise<boolean>): Promise<Plan> {
+  let tries = 0
+  let best = plan
+  const better = async (next: Plan): Promise<boolean> => {
+    if (tries++ >= TRIES_MAX || !(await fails(next))) return false
+    best = next
+    return true
+  }
+  await better({ ...best, logs: false })
+  for (let size = Math.ceil(best.ops.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < best.ops.length;) {
+      if (!(await better(without(best, from, size)))) from += size
+    }
+  }
+  for (const simpler of simplerShapes) await better(simpler(best))
+  for (let at = 0; at < best.ops.length; at++) await better(withoutGap(best, at))
+  return best
+}
+
+/** The time of what is left out passes all the same. */
+function without(plan: Plan, from: number, size: number): Plan {
+  const gone = plan.ops.slice(from, from + size)
+  const gapMs = gone.reduce((sum, op) => sum + op.gapMs, 0)
+  const rest = plan.ops.slice(from + size)
+  const [first, ...others] = rest
+  const tail: readonly Op[] = first === undefined ? [] : [{ ...first, gapMs: first.gapMs + gapMs }, ...others]
+  return { ...plan, ops: [...plan.ops.slice(0, from), ...tail] }
+}
+
+function withoutGap(plan: Plan, at: number): Plan {
+  return {
+    ...plan,
+    ops: plan.ops.map((op, index) => (index === at ? { ...op, gapMs: Math.round(op.gapMs / 10) } : op)),
+  }
+}
+
+const whole = { chunkMax: 65_536, delayMsMax: 0, capacity: 65_536 } as const
+
+const simplerShapes: readonly ((plan: Plan) => Plan)[] = [
+  (plan) => ({
+    ...plan,
+    clients: plan.clients.map((client) => ({ ...client, input: whole, output: whole })),
+    servers: plan.servers.map((server) => ({ ...server, stdin: whole, stdout: whole })),
+  }),
+  (plan) => ({
+    ...plan,
+    clients: plan.clients.map((client) => ({ ...client, capabilities: [], manners: 'proper' })),
+  }),
+  (plan) => ({
+    ...plan,
+    servers: plan.servers.map((server) => ({ ...server, schema: false, offers: [], initMs: 0 })),
+  }),
+  (plan) => ({
+    ...plan,
+    servers: plan.servers.map((server) => ({
+      ...server,
+      heedsEof: true,
+      heedsTerm: true,
+      exitDelayMsMax: 0,
+    })),
+  }),
+]

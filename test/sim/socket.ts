@@ -1,0 +1,179 @@
+// A TCP connection that never was, as Node's HTTP client holds it.
+
+import { Duplex } from 'node:stream'
+import type { Timer } from '../../src/upstream/host.js'
+import { type Around, ByteFlow, type FlowShape, type FlowSink } from './byte-flow.js'
+import { systemError } from './pipes.js'
+
+/** How a connection comes about, or does not. */
+export type Connecting =
+  | { readonly kind: 'connects' }
+  | { readonly kind: 'fails'; readonly code: string; readonly message: string }
+  /** TCP connects, and the handshake of TLS fails. */
+  | { readonly kind: 'fails-tls' }
+
+/** One connection, from both sides. */
+export class SimSocket extends Duplex {
+  readonly name: string
+  /** What Node's own sockets tell its HTTP client. */
+  connecting = true
+  timeout = 0
+  readonly #around: Around
+  readonly #sent: ByteFlow
+  readonly #received: ByteFlow
+  readonly #server: FlowSink
+  #blocked: ((error?: Error | null) => void) | undefined
+  #idle: Timer | undefined
+
+  constructor(around: Around, name: string, shape: FlowShape, server: FlowSink) {
+    super({ allowHalfOpen: false })
+    this.name = name
+    this.#around = around
+    this.#server = server
+    this.#sent = new ByteFlow(around, `${name}<`, shape, {
+      bytes: (chunk) => {
+        server.bytes(chunk)
+        this.#release()
+      },
+      end: () => server.end(),
+    })
+    this.#received = new ByteFlow(around, `${name}>`, shape, {
+      bytes: (chunk) => {
+        this.#used()
+        if (!this.push(chunk)) this.#received.open(false)
+      },
+      end: () => this.push(null),
+    })
+    this.#received.open(false)
+    this.#sent.open(false)
+  }
+
+  /** Connects or fails, after a while. */
+  connect(how: Connecting, isTls: boolean, delayMs: number): void {
+    this.#around.clock.after(delayMs, () => {
+      if (this.destroyed) return
+      if (how.kind === 'fails') return void this.destroy(systemError(how.code, how.message))
+      this.connecting = false
+      this.emit('connect')
+      if (how.kind === 'fails-tls') {
+        return void this.destroy(systemError('ERR_SSL_WRONG_VERSION_NUMBER', 'wrong version number'))
+      }
+      if (isTls) this.emit('secureConnect')
+      this.#sent.open(true)
+      this.#release()
+    })
+  }
+
+  // The server's side.
+
+  /** Bytes of the proxy that have not arrived. */
+  get unread(): number {
+    return this.connecting ? 0 : this.#sent.bytes + this.writableLength
+  }
+
+  /** Bytes for the proxy that have not arrived. */
+  get unheard(): number {
+    return this.#received.bytes
+  }
+
+  say(bytes: string | Buffer): void {
+    this.#received.add(Buffer.from(bytes))
+  }
+
+  /** The server has nothing more to say, and reads nothing more. */
+  finish(): void {
+    this.#received.end()
+  }
+
+  /** RST, once the bytes that have left are there. */
+  resetBehind(): void {
+    this.#received.whenEmpty(() => this.reset())
+  }
+
+  reset(): void {
+    this.#received.cut()
+    this.#sent.cut()
+    this.#around.trace.note(this.name, 'RST')
+    this.destroy(systemError('ECONNRESET', 'read ECONNRESET'))
+  }
+
+  /** Stops or goes on reading what is sent. */
+  reads(on: boolean): void {
+    this.#sent.open(on)
+  }
+
+  // What Node's HTTP client asks of a socket.
+
+  setTimeout(ms: number, fired?: () => void): this {
+    this.timeout = ms
+    if (fired !== undefined && ms > 0) this.once('timeout', fired)
+    if (fired !== undefined && ms === 0) this.off('timeout', fired)
+    this.#used()
+    return this
+  }
+
+  setKeepAlive(): this {
+    return this
+  }
+
+  setNoDelay(): this {
+    return this
+  }
+
+  ref(): this {
+    return this
+  }
+
+  unref(): this {
+    return this
+  }
+
+  destroySoon(): void {
+    if (this.writable) this.end()
+    if (this.writableFinished) this.destroy()
+    else this.once('finish', () => this.destroy())
+  }
+
+  override _read(): void {
+    this.#received.open(true)
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#used()
+    this.#sent.add(Buffer.from(chunk))
+    if (!this.connecting && this.#sent.bytes <= CAPACITY) done()
+    else this.#blocked = done
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#sent.end()
+    done()
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#around.trace.note(this.name, `closed ${error?.message ?? ''}`)
+    this.#idle?.cancel()
+    this.#received.cut()
+    this.#sent.cut()
+    // Whatever the way of it, the other end learns that nobody is there.
+    this.#around.clock.after(1, () => this.#server.end())
+    done(error)
+  }
+
+  #release(): void {
+    if (this.#blocked === undefined || this.connecting || this.#sent.bytes > CAPACITY) return
+    const done = this.#blocked
+    this.#blocked = undefined
+    done()
+  }
+
+  #used(): void {
+    this.#idle?.cancel()
+    this.#idle = undefined
+    if (this.timeout === 0 || this.destroyed) return
+    this.#idle = this.#around.clock.after(this.timeout, () => this.emit('timeout'), 'proxy')
+  }
+}
+
+/** Bytes that the systems of both ends hold. */
+const CAPACITY = 64 * 1024

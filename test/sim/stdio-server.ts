@@ -1,0 +1,148 @@
+// A scripted server that runs as child processes.
+
+import type { Child } from '../../src/upstream/host.js'
+import type { FaultName } from '../faults/faults.js'
+import { type Body, Brain, type Milestone } from './brain.js'
+import type { Around } from './byte-flow.js'
+import type { Ledger } from './ledger.js'
+import { SimProcess, failedSpawn } from './process.js'
+import type { Random } from './random.js'
+import type { ServerFacts } from './server-facts.js'
+import type { SimServer } from './server.js'
+
+/** One process and the program in it. */
+interface Instance {
+  readonly process: SimProcess
+  readonly brain: Brain
+}
+
+/** Starts processes, and makes faults happen to them. */
+export class StdioServer implements SimServer {
+  readonly facts: ServerFacts
+  onMilestone: (milestone: Milestone, instance: string) => void = () => {}
+  readonly #around: Around
+  readonly #ledger: Ledger
+  readonly #nextPid: () => number
+  #instances: Instance[] = []
+  #started = 0
+  #spawnError: string | undefined
+
+  constructor(around: Around, facts: ServerFacts, ledger: Ledger, nextPid: () => number) {
+    this.facts = facts
+    this.#around = around
+    this.#ledger = ledger
+    this.#nextPid = nextPid
+  }
+
+  get processes(): SimProcess[] {
+    return this.#instances.map(({ process }) => process)
+  }
+
+  get brains(): Brain[] {
+    return this.#instances.map(({ brain }) => brain)
+  }
+
+  get unread(): number {
+    return sum(this.processes.map(({ input }) => input.flow.bytes + input.stream.writableLength))
+  }
+
+  get unheard(): number {
+    return sum(this.processes.map(({ output }) => output.flow.bytes))
+  }
+
+  spawn(): Child {
+    const { name } = this.facts.plan
+    this.#ledger.spawned(name)
+    if (this.#spawnError !== undefined) return failedSpawn(this.#spawnError)
+    const instance = this.#newInstance(`${name}#${++this.#started}`)
+    this.#instances = [...this.#instances.filter(({ process }) => process.alive), instance]
+    this.#around.clock.after(0, () => this.onMilestone('started', instance.process.name))
+    return instance.process
+  }
+
+  strike(fault: FaultName, random: Random): void {
+    if (fault === 'enoent-on-restart') this.#spawnError = 'ENOENT'
+    if (fault === 'emfile') this.#spawnError = 'EMFILE'
+    for (const instance of this.#instances) if (instance.process.alive) happenings[fault]?.(instance, random)
+  }
+
+  mend(): void {
+    this.#spawnError = undefined
+    this.facts.holdsInitialize = false
+    for (const { process, brain } of this.#instances) {
+      process.output.flow.pace(undefined)
+      process.read(true)
+      process.stop(false)
+      brain.mend()
+    }
+  }
+
+  #newInstance(name: string): Instance {
+    const { plan } = this.facts
+    let rest = ''
+    const brainOf = (): Brain => brain
+    const process = new SimProcess(this.#around, { name, pid: this.#nextPid() }, plan, {
+      heedsTerm: plan.heedsTerm,
+      bytes: (chunk) => {
+        const lines = (rest + chunk.toString('latin1')).split('\n')
+        rest = lines.pop() ?? ''
+        for (const line of lines) brainOf().receive(Buffer.from(line, 'latin1').toString())
+      },
+      end: () => {
+        if (plan.heedsEof) process.after(1, () => process.exit(0))
+      },
+    })
+    const brain: Brain = new Brain(this.#bodyOf(process), this.facts, this.#ledger)
+    return { process, brain }
+  }
+
+  #bodyOf(process: SimProcess): Body {
+    return {
+      name: process.name,
+      say: (text) => {
+        process.write(`${text}\n`)
+        return true
+      },
+      sayHalf: (text) => process.write(text.slice(0, text.length / 2)),
+      junk: () => writeJunk(process),
+      after: (delayMs, run) => process.after(delayMs, run),
+      exit: (code) => process.exit(code),
+      reached: (milestone) => this.onMilestone(milestone, process.name),
+    }
+  }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((whole, part) => whole + part, 0)
+}
+
+/** Lines that look like a log, like half a message, and like nothing at all. */
+function writeJunk(process: SimProcess): void {
+  process.write('INFO listening on {"port": 1}\n{"jsonrpc":"2.0"\n\n')
+  process.write(Buffer.from([0xff, 0xfe, 0x80, 0x0a]))
+}
+
+/** What happens to one process; the other faults belong to servers over HTTP, or to the proxy. */
+const happenings: Readonly<Partial<Record<FaultName, (instance: Instance, random: Random) => void>>> = {
+  'kill-9': kill,
+  'enoent-on-restart': kill,
+  emfile: kill,
+  'exit-0': ({ process }) => process.exit(0),
+  'exit-1': ({ process }, random) => process.exit(1, undefined, random.chance(0.1)),
+  sigstop: ({ process }) => process.stop(true),
+  'stdout-close': ({ process }) => process.closeOutput(),
+  'stdin-close': ({ process }) => process.closeInput(),
+  'half-line-exit': ({ brain }) => brain.blurt('exit-half'),
+  'response-exit': ({ brain }) => brain.blurt('exit-with'),
+  junk: ({ process }) => writeJunk(process),
+  oversize: ({ brain }) => brain.blurt('oversize'),
+  slow: ({ process }) => process.output.flow.pace(1000),
+  'never-reads': ({ process }) => process.read(false),
+  'duplicate-response': ({ brain }) => brain.blurt('twice'),
+  'wrong-id': ({ brain }) => brain.blurt('wrong-id'),
+}
+
+/** Somebody else may still have its stdout. */
+function kill({ process }: Instance, random: Random): void {
+  process.exit(undefined, 'SIGKILL', random.chance(0.1))
+}

@@ -1,0 +1,50 @@
+// What happened on every wire, and when: the same for the same seed.
+
+import { createHash } from 'node:crypto'
+
+/** Longer pieces are shown by their ends. */
+const SHOWN_MAX = 400
+
+interface TraceEvent {
+  readonly at: number
+  readonly where: string
+  readonly what: string | Buffer
+}
+
+/** Events in the order in which they happened; put into words when somebody asks. */
+export class Trace {
+  readonly #now: () => number
+  readonly #events: TraceEvent[] = []
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  note(where: string, what: string | Buffer): void {
+    this.#events.push({ at: this.#now(), where, what })
+  }
+
+  /** One sum over all of it. */
+  get hash(): string {
+    const sum = createHash('sha256')
+    for (const event of this.#events) sum.update(textOf(event), 'latin1')
+    return sum.digest('hex')
+  }
+
+  get length(): number {
+    return this.#events.length
+  }
+
+  *lines(): IterableIterator<string> {
+    for (const event of this.#events) {
+      const text = JSON.stringify(textOf(event)).slice(1, -1).replaceAll('\\"', '"')
+      yield text.length <= SHOWN_MAX
+        ? text
+        : `${text.slice(0, SHOWN_MAX / 2)} … ${text.slice(-SHOWN_MAX / 2)} (${text.length})`
+    }
+  }
+}
+
+function textOf({ at, where, what }: TraceEvent): string {
+  return `${at.toFixed(3)} ${where} ${typeof what === 'string' ? what : what.toString('latin1')}`
+}

@@ -1,0 +1,40 @@
+// What a call asks a scripted server to do: the script stands in its arguments.
+
+export const deeds = [
+  'echo',
+  'progress',
+  'ask',
+  'log',
+  'big',
+  'refuse',
+  'hang',
+  'exit-before',
+  'exit-half',
+  'exit-with',
+  'oversize',
+  'twice',
+  'wrong-id',
+  'junk',
+] as const
+
+/** How a server goes about one call. */
+export type Deed = (typeof deeds)[number]
+
+export interface Work {
+  readonly deed: Deed
+  /** How long it takes. */
+  readonly ms: number
+  /** How many steps, or KiB. */
+  readonly n: number
+  /** Makes the call itself long. */
+  readonly padding?: string
+}
+
+/** Deeds that end with an answer which a client must be given. */
+export const answeredDeeds: ReadonlySet<Deed> = new Set(
+  deeds.filter((deed) => ['echo', 'progress', 'ask', 'log', 'big', 'refuse', 'twice', 'junk'].includes(deed)),
+)
+
+export function isDeed(text: string | undefined): text is Deed {
+  return deeds.some((deed) => deed === text)
+}

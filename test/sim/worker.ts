@@ -1,0 +1,46 @@
+// One thread of many: its share of the seeds.
+
+import { parentPort, workerData } from 'node:worker_threads'
+import { drawPlan } from './draw.js'
+import { inTurn } from './in-turn.js'
+import { numberAt } from './json.js'
+import type { Told } from './many.js'
+import { simulate } from './simulate.js'
+import { warm } from './warm.js'
+
+/** Runs after which a thread says how far it is. */
+const TELL_EVERY = 50
+
+const share: unknown = workerData
+const from = numberAt(share, 'from') ?? 1
+const step = numberAt(share, 'step') ?? 1
+const ops = numberAt(share, 'ops') ?? 1
+const first = from - ((from - 1) % step)
+const end = first + (numberAt(share, 'seeds') ?? 0)
+
+function tell(message: Told): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port of a thread has no origin
+  parentPort?.postMessage(message)
+}
+
+// Errors are told by what they say; where they were made can be had by repeating one seed.
+Error.stackTraceLimit = 0
+await warm()
+let runs = 0
+let requests = 0
+let events = 0
+const report = (): void => {
+  tell({ kind: 'done', runs, requests, events })
+  runs = 0
+  requests = 0
+  events = 0
+}
+for (let seed = from; seed < end; seed += step) {
+  const outcome = await inTurn(() => simulate(drawPlan(seed, ops)))
+  runs++
+  requests += outcome.requests
+  events += outcome.events
+  if (outcome.failures.length > 0) tell({ kind: 'failed', seed, failures: outcome.failures })
+  if (runs === TELL_EVERY) report()
+}
+report()

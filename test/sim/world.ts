@@ -1,0 +1,126 @@
+// One run: a proxy, its clients and its servers, and what is done to them.
+
+import { type Proxy, createProxy } from '../../src/proxy.js'
+import { SimClient } from './client.js'
+import { configurationOf, limitsOf } from './configuration.js'
+import { Host } from './host.js'
+import type { ClientPlan, Plan, ReloadKind } from './plan.js'
+import { Turns } from './turns.js'
+
+/** Steps of the clock after which a run is taken to be without end. */
+const STEPS_MAX = 2_000_000
+
+/** A proxy in a simulated world. Everything happens within one turn of the real event loop. */
+export class World {
+  readonly plan: Plan
+  readonly host: Host
+  /** Those that came, in the order in which they came. */
+  readonly clients: SimClient[] = []
+  /** Who takes the part of each client of the plan now. */
+  readonly seats: (SimClient | undefined)[] = []
+  readonly #turns: Turns
+  readonly #changes = new Map<string, ReloadKind>()
+  readonly #thrown: (error: unknown) => void
+  #proxy: Proxy | undefined
+  #ended = 0
+  #steps = 0
+
+  constructor(plan: Plan) {
+    this.plan = plan
+    this.host = new Host(plan)
+    this.#turns = new Turns((what) => this.host.ledger.fail('real-time', `${what} was used`))
+    this.#thrown = (error) => this.#fault('thrown', error)
+  }
+
+  /** Runs `play` with the proxy in place, and everything real out of reach. */
+  run(play: () => void): void {
+    this.#turns.install(() => this.host.clock.now)
+    process.on('uncaughtException', this.#thrown)
+    process.on('unhandledRejection', this.#thrown)
+    try {
+      this.#open()
+      play()
+    } catch (error) {
+      this.#fault('thrown', error)
+    } finally {
+      process.off('uncaughtException', this.#thrown)
+      process.off('unhandledRejection', this.#thrown)
+      this.#turns.uninstall()
+    }
+  }
+
+  get proxy(): Proxy {
+    if (this.#proxy === undefined) throw new Error('the proxy did not come up')
+    return this.#proxy
+  }
+
+  /** Clients that the proxy has let go of. */
+  get ended(): number {
+    return this.#ended
+  }
+
+  /** A client of its own for every coming; names are never used again. */
+  attach(plan: ClientPlan): SimClient {
+    const { host } = this
+    const proxy = { ndjson: limitsOf(this.plan.limits).session.ndjson, timers: host.runtime }
+    const named = { ...plan, name: `c${this.clients.length}` }
+    const client = new SimClient(host, named, host.ledger, proxy)
+    this.clients.push(client)
+    void this.proxy.attach(client.connection).then(({ ended }) => {
+      void ended.then(() => {
+        this.#ended++
+      })
+    })
+    this.settle()
+    client.shakeHands()
+    return client
+  }
+
+  /** Applies a configuration in which one server has changed. */
+  reload(name: string, how: ReloadKind): void {
+    this.#changes.set(name, how)
+    this.proxy.reload(configurationOf(this.plan.servers, this.#changes)).catch(this.#thrown)
+  }
+
+  /** Lets time pass. */
+  pass(ms: number): void {
+    this.until(() => false, ms)
+  }
+
+  /** Lets time pass until something is so; false when it is not within this time. */
+  until(isSo: () => boolean, withinMs: number): boolean {
+    const { clock } = this.host
+    const end = clock.now + withinMs
+    this.settle()
+    while (!isSo()) {
+      if (!clock.step(end)) return isSo()
+      this.settle()
+      if (++this.#steps > STEPS_MAX) throw new Error('the run does not end')
+    }
+    return true
+  }
+
+  settle(): void {
+    try {
+      this.#turns.settle()
+    } catch (error) {
+      this.#fault('thrown', error)
+    }
+  }
+
+  #open(): void {
+    const { plan, host } = this
+    const { runtime, log } = host
+    createProxy(configurationOf(plan.servers), { runtime, log, limits: limitsOf(plan.limits) }).then(
+      (proxy) => {
+        this.#proxy = proxy
+      },
+      this.#thrown,
+    )
+    this.settle()
+  }
+
+  #fault(check: string, error: unknown): void {
+    this.host.ledger.fail(check, error instanceof Error ? (error.stack ?? error.message) : String(error))
+  }
+}
