@@ -12,6 +12,7 @@ import { Congestion } from './congestion.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
 import { type LastWaits, realLastWaits } from './last-waits.js'
 import { Outbox } from './outbox.js'
+import { streamFailure } from './stream-failure.js'
 
 export interface NdjsonOptions {
   readonly lineBytesMax: number
@@ -44,7 +45,7 @@ export class NdjsonConnection implements Connection {
   #isWriting = false
   readonly #written = (error?: Error | null): void => {
     // Before the stream says so: what waits must not seem to have left.
-    if (error) return this.#loseOutput(failed(error))
+    if (error) return this.#loseOutput(streamFailure(error))
     this.#isWriting = false
     if (!this.#flushScheduled) this.#flush()
     if (this.#outbox.bytes === 0) this.#flushed()
@@ -73,9 +74,9 @@ export class NdjsonConnection implements Connection {
     this.#breath = new Breath(input)
     this.#timers = timers
     // From the first moment: an 'error' that nobody hears would end the process.
-    input.on('error', (error) => this.#end(failed(error)))
+    input.on('error', (error) => this.#end(streamFailure(error)))
     input.on('close', () => this.#inputEnded || this.#end(undefined))
-    output.on('error', (error) => this.#loseOutput(failed(error)))
+    output.on('error', (error) => this.#loseOutput(streamFailure(error)))
     output.on('close', () => this.#loseOutput(undefined))
   }
 
@@ -245,9 +246,4 @@ export class NdjsonConnection implements Connection {
     this.#output.destroy()
     this.#sink?.closed(cause)
   }
-}
-
-function failed(error: unknown): TransportError {
-  const message = error instanceof Error ? error.message : String(error)
-  return new TransportError('TRANSPORT_IO', `the stream failed: ${message}`, { cause: error })
 }

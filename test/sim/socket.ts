@@ -22,6 +22,8 @@ export class SimSocket extends Duplex {
   readonly #sent: ByteFlow
   readonly #received: ByteFlow
   readonly #server: FlowSink
+  /** Whether the server reads; nothing gets there before there is a connection. */
+  #isRead = true
   #blocked: ((error?: Error | null) => void) | undefined
   #idle: Timer | undefined
 
@@ -59,7 +61,7 @@ export class SimSocket extends Duplex {
         return void this.destroy(systemError('ERR_SSL_WRONG_VERSION_NUMBER', 'wrong version number'))
       }
       if (isTls) this.emit('secureConnect')
-      this.#sent.open(true)
+      this.#sent.open(this.#isRead)
       this.#release()
     })
   }
@@ -99,7 +101,8 @@ export class SimSocket extends Duplex {
 
   /** Stops or goes on reading what is sent. */
   reads(on: boolean): void {
-    this.#sent.open(on)
+    this.#isRead = on
+    if (!this.connecting) this.#sent.open(on)
   }
 
   // What Node's HTTP client asks of a socket.
