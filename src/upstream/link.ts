@@ -110,12 +110,8 @@ export class Link implements PeerOwner<Flight>, Asker {
   }
 
   /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
-  ask(
-    method: string,
-    params: string,
-    patience: Patience = this.patience('timeoutMs'),
-  ): Promise<ResponseFrame> {
-    return this.#own.ask(method, params, patience)
+  ask(method: string, params: string, patience?: Patience): Promise<ResponseFrame> {
+    return this.#own.ask(method, params, patience ?? this.patience('timeoutMs'))
   }
 
   /** Passes a client's notification on. */
