@@ -43,11 +43,6 @@ export class Ending {
     return this.#isForgotten
   }
 
-  /** Nothing more is heard; in a session that is forgotten, what was asked before may still come to its end. */
-  get isDeaf(): boolean {
-    return this.known && !this.#isForgotten
-  }
-
   because(end: DialEnd): void {
     this.#end ??= end
   }
