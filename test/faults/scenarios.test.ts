@@ -15,8 +15,6 @@ const counts: readonly [name: string, count: number][] = [
   ['identical-ids', 20_000],
   ['fuzz-client', 5000],
   ['fuzz-server', 5000],
-  ['huge-line', 1],
-  ['slow-readers', 6],
   ['http-soak', 2],
 ]
 

@@ -83,6 +83,10 @@ export class UnderTest {
     return childrenOf(this.pid)
   }
 
+  commandOf(pid: number): string {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1')
+  }
+
   /** The port of a proxy on HTTP, once it listens. */
   async port(): Promise<number> {
     for (;;) {
