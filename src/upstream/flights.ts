@@ -21,6 +21,9 @@ import { cancelParams } from './cancel-params.js'
 import { type UpstreamError, fromTransport } from './errors.js'
 import { type DeadlineOptions, Deadlines, type Flight } from './flight.js'
 
+/** Sessions that one call goes through, on a server that forgets them all the time. */
+const FORGOTTEN_MAX = 5
+
 export interface FlightsParts extends DeadlineOptions {
   readonly service: string
   readonly peer: Peer<Flight>
@@ -30,6 +33,8 @@ export interface FlightsParts extends DeadlineOptions {
   /** Whether clients' ids and tokens may stay as they are. */
   mayLend(): boolean
   outcome(call: Call, frame: ResponseFrame): Outcome
+  /** Whether more than the handshake was answered here. */
+  hasServed(): boolean
   /** Why the peer takes no call. */
   refusal(): UpstreamError
   /** A call has ended, and its slot is free. */
@@ -132,8 +137,7 @@ export class Flights {
   /** The call did not get through, or its answer will not come; the transport says why. */
   failed(flight: Flight, error: TransportError): void {
     this.#end(flight)
-    const isForgotten = error.code === 'TRANSPORT_SESSION' && flight.call.repeats === 0
-    if (isForgotten && this.#repeated(flight)) return
+    if (error.code === 'TRANSPORT_SESSION' && this.#mayFollow(flight) && this.#repeated(flight)) return
     flight.call.fail(fromTransport(this.#parts.service, error).body)
   }
 
@@ -170,6 +174,11 @@ export class Flights {
     const { traffic } = this.#parts
     if (!wasSent || (nth !== undefined && traffic !== undefined && nth > traffic.departed)) return true
     return call.row.reads === true && call.repeats === 0
+  }
+
+  /** A session that is forgotten is opened anew, once; for a server that serves and forgets, a few times more. */
+  #mayFollow({ call: { repeats } }: Flight): boolean {
+    return repeats === 0 || (repeats < FORGOTTEN_MAX && this.#parts.hasServed())
   }
 
   #repeated({ call, edits, deadline }: Flight): boolean {
