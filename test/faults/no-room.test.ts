@@ -3,13 +3,17 @@
 import { strict as assert } from 'node:assert'
 import { existsSync } from 'node:fs'
 import { type Socket, connect } from 'node:net'
+import { resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { at, textAt } from '../integration/support/json.js'
-import { cli, program } from '../integration/support/programs.js'
+import { program, root } from '../integration/support/programs.js'
 import { type Scope, type Servers, scratch } from '../integration/support/spawned.js'
 import { HttpCaller, answerOf } from './support/http-caller.js'
 import { SwiftServers } from './support/swift.js'
 import { type UnderTest, type UnderTestOptions, startUnderTest } from './support/under-test.js'
+
+// As it is shipped, in a few files: to load its modules one by one takes more descriptors at once than these tests leave.
+const cli = process.env['IT_CLI'] ?? resolve(root, 'dist/cli.js')
 
 const isLinux = process.platform === 'linux' && existsSync('/dev/full') && existsSync('/usr/bin/prlimit')
 

@@ -93,7 +93,8 @@ export class UnderTest {
       const port = /ready: POST to http:\/\/[^\s/]+:(\d+)/.exec(this.stderr)?.[1]
       if (port !== undefined) return Number(port)
       if (!this.running) throw new Error(`it does not start: ${this.stderr}`)
-      await new Promise((done) => this.child.stderr?.once('data', done))
+      const more = new Promise((done) => this.child.stderr?.once('data', done))
+      await Promise.race([more, this.exited])
     }
   }
 
