@@ -21,8 +21,20 @@ export class Children {
     }
   }
 
-  /** Ends every child and its process group at once. */
+  /** Ends every child at once, with its process group and those who have left it. */
   kill(): void {
-    for (const child of this.#alive) child.signal('SIGKILL')
+    for (const child of this.#alive) {
+      survey(child)
+      child.signal('SIGKILL')
+    }
+  }
+}
+
+/** Nothing may stand between the children and their end. */
+function survey(child: Child): void {
+  try {
+    child.surveyNow?.()
+  } catch {
+    // Without descriptors nobody can be looked for.
   }
 }

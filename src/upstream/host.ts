@@ -37,6 +37,8 @@ export interface Child {
   signal(name: 'SIGTERM' | 'SIGKILL'): boolean
   /** Finds out who has left the group, so that signals reach them too; absent where there is nobody to find. */
   survey?(): Promise<void>
+  /** The same before it returns, where there will be no later. @throws when the system does not say */
+  surveyNow?(): void
 }
 
 /** Where a connection goes. */

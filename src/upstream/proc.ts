@@ -31,6 +31,12 @@ export async function readProcesses(): Promise<readonly ProcessRow[]> {
   return rows
 }
 
+/** All processes, in this turn. */
+export function readProcessesNow(): readonly ProcessRow[] {
+  const rows = readdirSync('/proc').map((name) => (/^\d+$/.test(name) ? readProcess(Number(name)) : undefined))
+  return rows.filter((row) => row !== undefined)
+}
+
 /** One process; undefined when it is gone. */
 export function readProcess(pid: number): ProcessRow | undefined {
   const stat = read(`/proc/${pid}/stat`)

@@ -81,6 +81,7 @@ function started(child: ChildProcessWithoutNullStreams, groups: GroupWatch): Chi
     exited,
     signal: (name) => !ended && signal(name),
     survey: () => strays.find(),
+    surveyNow: () => strays.findNow(),
   }
 }
 

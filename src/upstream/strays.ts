@@ -3,7 +3,7 @@
 // A server that stops in order has had its chance to end them, and may have meant
 // them to stay. One that has to be ended has not: they would be nobody's.
 
-import { type ProcessRow, readProcess, readProcesses } from './proc.js'
+import { type ProcessRow, readProcess, readProcesses, readProcessesNow } from './proc.js'
 
 /** The strays of one process group, as they were found last. */
 export class Strays {
@@ -18,6 +18,12 @@ export class Strays {
   async find(): Promise<void> {
     if (process.platform !== 'linux') return
     this.#found = outside(await readProcesses(), this.#group)
+  }
+
+  /** The same in this turn, for somebody who has no other. */
+  findNow(): void {
+    if (process.platform !== 'linux') return
+    this.#found = outside(readProcessesNow(), this.#group)
   }
 
   /** Signals those who are still who they were. */

@@ -222,6 +222,21 @@ describe('a guardian', { skip, concurrency: false }, () => {
     }
   })
 
+  test('a second signal takes along who has left the group of its server', { timeout: 60_000 }, async (t) => {
+    const mark = newMark(t, 'second-leaves')
+    const config = configFile(t, { s: tree(mark, { TREE_LEAVES: '1' }) })
+    const proxy = new Spawned(process.execPath, [cli, '--stdio', '--config', config])
+    t.after(() => proxy.kill())
+    await proxy.client.open()
+    await proxy.client.call('s__nonce', { n: '1' })
+    await until(() => marked(mark).length === 3)
+    proxy.child.kill('SIGTERM')
+    await until(() => proxy.stderr.includes('closing'))
+    proxy.child.kill('SIGTERM')
+    assert.equal(await proxy.exited, 143)
+    assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+  })
+
   test('forgets the group of a server that has ended', { timeout: 60_000 }, async (t) => {
     const proxy = spawnProxy(t, { s: itServer({}, { restartDelay: 60_000 }) })
     await proxy.client.open()
