@@ -33,7 +33,9 @@ export async function readProcesses(): Promise<readonly ProcessRow[]> {
 
 /** All processes, in this turn. */
 export function readProcessesNow(): readonly ProcessRow[] {
-  const rows = readdirSync('/proc').map((name) => (/^\d+$/.test(name) ? readProcess(Number(name)) : undefined))
+  const rows = readdirSync('/proc').map((name) =>
+    /^\d+$/.test(name) ? readProcess(Number(name)) : undefined,
+  )
   return rows.filter((row) => row !== undefined)
 }
 
