@@ -76,7 +76,8 @@ test('a session that is forgotten every 50 ms loses no call', { timeout: 60_000 
   assert.equal(answered + failed.length, count)
   assert.equal(executed, answered, 'nothing is done twice, and nothing is done that is said to have failed')
   for (const text of failed) assert.match(text, /"reason":"(closed|unavailable)"/)
-  assert.ok(answered >= count / 2, failed[0])
+  // Only a call that meets one forgotten session after the other is given up.
+  assert.ok(answered >= count * 0.99, failed[0])
 })
 
 test('a session that nobody is there for ends, and the next call begins another', async (t) => {
