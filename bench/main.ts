@@ -25,38 +25,44 @@ import { many } from './many.js'
 import { type Row, markdown } from './report.js'
 import { memory, start } from './start.js'
 
-const FIGURES = new Map<string, Figure>([
-  ['calls', calls],
-  ['latency', latency],
-  ['results-1mb', results1],
-  ['results-10mb', results10],
-  ['arguments', arguments1],
-  ['mixed', mixed],
-  ['start', start],
-  ['memory', memory],
-  ['many', many],
-  ['http-calls', httpCalls],
-  ['http-latency', httpLatency],
-  ['http-1mb', http1],
-  ['http-10mb', http10],
-  ['http-sessions', httpSessions],
-  ['http-start', httpStart],
-  ['http-memory', httpMemory],
+/** What each is, and how it is made. */
+const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
+  ['calls', ['small calls over stdio, many at a time: throughput and processor time', calls]],
+  ['latency', ['small calls over stdio, one at a time', latency]],
+  ['results-1mb', ['results of 1 MB over stdio', results1]],
+  ['results-10mb', ['results of 10 MB over stdio', results10]],
+  ['arguments', ['arguments of 1 MB over stdio', arguments1]],
+  ['mixed', ['small calls beside long results over stdio', mixed]],
+  ['start', ['from the command to the first answer', start]],
+  ['memory', ['resident memory at rest', memory]],
+  ['many', ['many servers behind one proxy', many]],
+  ['http-calls', ['small calls over HTTP on 32 connections', httpCalls]],
+  ['http-latency', ['small calls over HTTP, one at a time', httpLatency]],
+  ['http-1mb', ['results of 1 MB over HTTP', http1]],
+  ['http-10mb', ['results of 10 MB over HTTP', http10]],
+  ['http-sessions', ['whole sessions over HTTP: initialize, one call, DELETE', httpSessions]],
+  ['http-start', ['from the command to the first answer over HTTP', httpStart]],
+  ['http-memory', ['resident memory at rest of the HTTP front', httpMemory]],
 ])
 
 const ROUNDS_MAX = 1_000
 
-const usage = `usage: node build/bench/main.js [figure…] [--rounds N] [--quick] [--with-parse]
+const usage = `usage: npm run bench -- [figure…] [--rounds N] [--quick] [--with-parse]
        [--parsing-ends] [--payload text|plain] [--proxy FILE]
-figures: ${[...FIGURES.keys()].join(' ')} (all without a name)\n`
 
-function readCommandLine(): {
-  names: string[]
-  settings: Omit<Settings, 'place'>
-  plain: boolean
-  cli: string
-  parsingEnds: boolean
-} {
+figures, all of them without a name:
+${[...FIGURES].map(([name, [says]]) => `  ${name.padEnd(14)} ${says}`).join('\n')}\n`
+
+interface CommandLine {
+  readonly names: readonly string[]
+  readonly settings: Omit<Settings, 'place'>
+  readonly plain: boolean
+  readonly cli: string
+  readonly parsingEnds: boolean
+}
+
+/** @throws Error that says what is wrong with it */
+function readCommandLine(): CommandLine | 'help' {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -66,8 +72,10 @@ function readCommandLine(): {
       'parsing-ends': { type: 'boolean', default: false },
       payload: { type: 'string', default: 'text' },
       proxy: { type: 'string', default: 'dist/cli.js' },
+      help: { type: 'boolean', short: 'h', default: false },
     },
   })
+  if (values.help) return 'help'
   const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
   if (rounds !== undefined && !(Number.isInteger(rounds) && rounds >= 1 && rounds <= ROUNDS_MAX)) {
     throw new Error(`--rounds must be a whole number from 1 to ${ROUNDS_MAX}`)
@@ -93,13 +101,15 @@ function machine(): string {
 }
 
 async function run(folder: string): Promise<void> {
-  const { names, settings, plain, cli, parsingEnds } = readCommandLine()
+  const asked = readCommandLine()
+  if (asked === 'help') return void process.stdout.write(usage)
+  const { names, settings, plain, cli, parsingEnds } = asked
   const place = { folder, cli, parsingEnds, payload: plain ? ('plain' as const) : ('text' as const) }
   process.stderr.write(`before: ${machine()}\n`)
   const rows: Row[] = []
   for (const name of names) {
     const began = performance.now()
-    const made = await FIGURES.get(name)?.({ ...settings, place })
+    const made = await FIGURES.get(name)?.[1]({ ...settings, place })
     rows.push(...(made ?? []))
     process.stderr.write(`${name}: ${((performance.now() - began) / 1000).toFixed(1)} s\n`)
   }
@@ -114,6 +124,6 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 try {
   await run(folder)
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`)
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`)
   process.exitCode = 2
 }

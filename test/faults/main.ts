@@ -9,6 +9,8 @@ import type { Scenario } from './scenario.js'
 import { scenarios } from './scenarios.js'
 
 const usage = `usage: npm run faults -- SCENARIO [COUNT] [--seed N] [--proxy FILE]
+
+scenarios, with the count that each has normally:
 ${[...scenarios].map(([name, { promise, countDefault }]) => `  ${name} (${countDefault})  ${promise}`).join('\n')}\n`
 
 interface CommandLine {
@@ -19,19 +21,25 @@ interface CommandLine {
   readonly cli: string
 }
 
-function commandLine(): CommandLine | undefined {
+/** @throws Error that says what is wrong with it */
+function commandLine(): CommandLine | 'help' {
   const options = {
+    help: { type: 'boolean', short: 'h', default: false },
     proxy: { type: 'string', default: 'dist/cli.js' },
     seed: { type: 'string', default: '1' },
   } as const
   const { values, positionals } = parseArgs({ allowPositionals: true, options })
   const [name = '', count, ...more] = positionals
   const scenario = scenarios.get(name)
-  if (scenario === undefined || more.length > 0) return undefined
+  if (values.help) return 'help'
+  if (name === '') throw new Error('no scenario is named')
+  if (scenario === undefined) throw new Error(`no scenario '${name}'`)
+  if (more.length > 0) throw new Error(`one scenario at a time: '${more.join(' ')}' is too much`)
   const faults = count === undefined ? scenario.countDefault : Number(count)
-  if (!Number.isInteger(faults) || faults < 1) return undefined
+  if (!Number.isInteger(faults) || faults < 1)
+    throw new Error(`COUNT must be a whole number from 1, not '${count}'`)
   const seed = Number(values.seed)
-  if (!Number.isInteger(seed)) return undefined
+  if (!Number.isInteger(seed)) throw new Error(`--seed must be a whole number, not '${values.seed}'`)
   return { name, scenario, count: faults, seed, cli: resolve(values.proxy) }
 }
 
@@ -40,12 +48,21 @@ function progress(line: string): void {
 }
 
 async function main(): Promise<number> {
-  const asked = commandLine()
-  if (asked === undefined) {
-    process.stderr.write(usage)
+  let asked: CommandLine | 'help'
+  try {
+    asked = commandLine()
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`)
     return 2
   }
-  const { name, scenario, count, seed, cli } = asked
+  if (asked === 'help') {
+    process.stdout.write(usage)
+    return 0
+  }
+  return run(asked)
+}
+
+async function run({ name, scenario, count, seed, cli }: CommandLine): Promise<number> {
   const { line, holds } = await scenario.run({ count, seed, cli, progress })
   process.stdout.write(`${process.stderr.isTTY ? '\n' : ''}${name}: ${line}${holds ? '' : ' (FAILED)'}\n`)
   return holds ? 0 : 1

@@ -16,8 +16,11 @@ import { SwiftServers } from './support/swift.js'
 import { type UnderTest, childrenOf, startUnderTest } from './support/under-test.js'
 import type { Facts } from './programs/watch.js'
 
-/** Sessions before the first look: code is compiled and buffers are there then. */
-const WARM_SHARE = 0.1
+/**
+ * Sessions before the first look, where there are as many: by then code is compiled,
+ * and the young generation has the size at which it stays.
+ */
+const WARM_MAX = 2000
 const GROWTH_BYTES_MAX = 20 * MiB
 /** Memory is looked at so often in each stage, since a collection comes when it will. */
 const LOOKS = 5
@@ -51,7 +54,7 @@ async function overHttp(
       if (done % 1000 === 999) say(`${done + 1} sessions over HTTP`)
     }
   }
-  await open(Math.ceil(count * WARM_SHARE))
+  await open(Math.min(count, WARM_MAX))
   const before = await settled(proxy)
   await open(count)
   const after = await settled(proxy)
@@ -76,19 +79,21 @@ interface Look extends Facts {
   readonly children: number
 }
 
-/** How the proxy fares once it rests; memory is the middle of several looks. */
+/** How the proxy fares once it rests. */
 async function settled(proxy: UnderTest): Promise<Look> {
+  const facts = await middle(() => proxy.facts('gc'))
+  return { ...facts, children: proxy.children().length }
+}
+
+/** Several looks, each after a collection; memory is the middle of them, since what is free goes back later. */
+async function middle(look: () => Promise<Facts>): Promise<Facts> {
   const looks: Facts[] = []
-  for (let look = 0; look < LOOKS; look++) {
+  for (let done = 0; done < LOOKS; done++) {
     await new Promise((resolve) => setTimeout(resolve, 100))
-    looks.push(await proxy.facts('gc'))
+    looks.push(await look())
   }
-  const rss = percentile(
-    looks.map((facts) => facts.rss),
-    0.5,
-  )
-  const last = await proxy.facts('gc')
-  return { ...last, rss, children: proxy.children().length }
+  const sizes = looks.map(({ rss }) => rss)
+  return { ...(await look()), rss: percentile(sizes, 0.5) }
 }
 
 function compare(kind: string, before: Look, after: Look, promises: Promises): Record<string, number> {
@@ -130,10 +135,10 @@ async function inProcess(
       if (done % 1000 === 999) say(`${done + 1} sessions in process`)
     }
   }
-  await open(Math.ceil(count * WARM_SHARE))
-  const before = here()
+  await open(Math.min(count, WARM_MAX))
+  const before = await here()
   await open(count)
-  const after = here()
+  const after = await here()
   promises.equal(failed, 0, 'sessions in process that failed')
   return compare('attached', before, after, promises)
 }
@@ -145,12 +150,16 @@ async function call(caller: Caller): Promise<boolean> {
   return at(value, 'error') === undefined && lost + twice + stray + invalid === 0
 }
 
-/** How this process fares. */
-function here(): Look {
+/** How this process fares once it rests. */
+async function here(): Promise<Look> {
+  const facts = await middle(() => Promise.resolve(own()))
+  return { ...facts, children: childrenOf(process.pid).length }
+}
+
+function own(): Facts {
   collect()
   const { rss, heapUsed, external } = process.memoryUsage()
   const descriptors = readdirSync('/proc/self/fd').length
-  const children = childrenOf(process.pid).length
   const resources = process.getActiveResourcesInfo()
-  return { delayMaxMs: 0, turnMaxMs: 0, rss, heapUsed, external, descriptors, resources, children }
+  return { delayMaxMs: 0, turnMaxMs: 0, rss, heapUsed, external, descriptors, resources }
 }

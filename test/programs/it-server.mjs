@@ -2,18 +2,25 @@
 // every byte that it got.
 //
 // IT_START: `crash` exits at once, `hang` never answers `initialize`,
-// `late:<ms>` answers it after that time.
+// `late:<ms>` answers it after that time, `late:<file>` once that is there.
 // IT_STUBBORN: ignores the end of its stdin and SIGTERM, and has a child that does too.
 // IT_TOOLS: names of further tools, which all do what `nonce` does.
 // IT_PAGES: how many tools stand on one page; `stuck` gives the same cursor for ever.
 
 import { spawn } from 'node:child_process'
-import { closeSync } from 'node:fs'
+import { closeSync, existsSync } from 'node:fs'
 
 const mode = process.env.IT_START ?? ''
 if (mode === 'crash') {
   process.stderr.write('no such luck\n')
   process.exit(7)
+}
+
+/** Goes on after a time, or once a file is there. */
+function late(what, goOn) {
+  if (/^\d+$/.test(what)) setTimeout(() => goOn(), Number(what))
+  else if (existsSync(what)) goOn()
+  else setTimeout(() => late(what, goOn), 10)
 }
 
 const seen = []
@@ -192,7 +199,7 @@ const methods = {
         serverInfo: { name: 'it-server', version: '1' },
       })
     if (mode === 'hang') return
-    if (mode.startsWith('late:')) setTimeout(answer, Number(mode.slice(5)))
+    if (mode.startsWith('late:')) late(mode.slice('late:'.length), answer)
     else answer()
   },
   ping: (id) => result(id, {}),

@@ -4,7 +4,7 @@ import { simulateCell } from './cells.js'
 import { drawPlan } from './draw.js'
 import { inTurn } from './in-turn.js'
 import { type Told, runMany } from './many.js'
-import { type Options, readOptions } from './options.js'
+import { type Options, USAGE, readOptions } from './options.js'
 import type { Outcome } from './outcome.js'
 import type { Plan } from './plan.js'
 import { failuresText, shrunkText } from './report.js'
@@ -98,11 +98,25 @@ async function many(options: Options): Promise<boolean> {
   return sum.failed === 0
 }
 
-const options = readOptions(process.argv.slice(2))
-await warm()
-const isWell = await (options.faults !== undefined
-  ? cells(options)
-  : options.seed !== undefined
-    ? one(options.seed, options)
-    : many(options))
-process.exitCode = isWell ? 0 : 1
+async function perform(options: Options): Promise<boolean> {
+  await warm()
+  if (options.faults !== undefined) return cells(options)
+  return options.seed === undefined ? many(options) : one(options.seed, options)
+}
+
+/** Undefined when they make no sense, which is said. */
+function understood(args: readonly string[]): Options | undefined {
+  try {
+    return readOptions(args)
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+    return undefined
+  }
+}
+
+const args = process.argv.slice(2)
+if (args.includes('--help') || args.includes('-h')) say(USAGE)
+else {
+  const options = understood(args)
+  process.exitCode = options === undefined ? 2 : (await perform(options)) ? 0 : 1
+}

@@ -25,7 +25,8 @@ export const USAGE = `npm run sim -- [options]
   --fault NAME   cells of the fault matrix: this fault ...
   --phase NAME   ... or this phase, or both; "all" for every one
   --trace        print everything that happened on every wire
-  --workers N    threads (2)`
+  --workers N    threads (2)
+  --help         print this`
 
 /** @throws Error that says what is wrong */
 export function readOptions(args: readonly string[]): Options {
