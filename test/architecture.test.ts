@@ -349,6 +349,7 @@ const confined: readonly Confined[] = [
     places: {
       'src/runtime.ts': 'the real clock',
       'src/transports/last-waits.ts': 'the last wait of a connection that closes; nothing is decided by it',
+      'src/transports/http-front/stall.ts': 'of a socket, which alone knows what the system has taken',
       'src/log.ts': 'the last wait for stderr',
       'src/cli/endings.ts': 'the last resort of a process that cannot end',
       'src/cli/config-watch.ts': 'looks at the configuration file from time to time',

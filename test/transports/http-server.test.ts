@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
+import type { Frame, RequestFrame } from '../../src/jsonrpc/frame.js'
 import { handshakeRevisions } from '../../src/mcp/revisions.js'
 import {
   EventReader,
@@ -244,6 +245,32 @@ describe('bodies', () => {
     assert.equal(sessions.length, 1)
   })
 
+  test('that are large share what there is for all of them until they are answered', async (t) => {
+    const limits = { smallBodyBytes: 1000, bodiesBytesMax: 25_000 }
+    const { port, sessions } = await front(t, { limits })
+    const first = send(port, { body: large('wait', 1) })
+    const gone = connect(port, '127.0.0.1')
+    const waits = large('wait', 2)
+    gone.write(
+      `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: ${waits.length}\r\n\r\n${waits}`,
+    )
+    await until(() => sessions.filter(({ received }) => received.some(isWaiting)).length === 2)
+    gone.destroy()
+    const refused = await send(port, { body: large('echo', 3) })
+    assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
+    assert.match(refused.body, /"code":-32603,"message":"[^"]*Too many large messages/)
+    assert.equal((await send(port, { body: message('echo', 4) })).status, 200)
+    // Of the two that wait, one has nobody any more who would read the answer.
+    for (const session of sessions)
+      for (const { id } of session.received.filter(isWaiting)) session.answer(id, '{}')
+    assert.equal((await first).status, 200)
+    for (let at = 0; at < 10; at++) {
+      assert.equal((await send(port, { body: large('echo', at) })).status, 200)
+      assert.equal((await send(port, { body: large('notifications/x') })).status, 202)
+      assert.equal((await send(port, { body: large('x', 1).slice(1) })).status, 400)
+    }
+  })
+
   test('that are cut are nobody’s message', async (t) => {
     const { port, sessions, failures } = await front(t)
     const socket = connect(port, '127.0.0.1')
@@ -309,6 +336,14 @@ describe('bodies', () => {
     assert.equal(sessions.length, 0)
   })
 })
+
+function large(method: string, id?: number): string {
+  return message(method, id, { text: 'x'.repeat(10_000) })
+}
+
+function isWaiting(frame: Frame): frame is RequestFrame {
+  return frame.kind === 'request' && frame.method === 'wait'
+}
 
 /** Every token of one letter is somebody's. */
 const ownToken = (token: string): string | undefined => (token.length === 1 ? token : undefined)

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
+import { type Socket, connect } from 'node:net'
 import { describe, test } from 'node:test'
 import type { RequestId } from '../../src/jsonrpc/request-id.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { wireBytes } from '../../src/jsonrpc/splice.js'
+import { quote } from '../../src/jsonrpc/text.js'
 import { EventBudget, EventStore } from '../../src/transports/http-front/event-store.js'
 import { readEventId } from '../../src/transports/http-front/event-stream.js'
 import { outgoing } from '../../src/transports/http-front/outgoing.js'
 import {
   EventReader,
+  type Play,
   type ScriptedSession,
   front,
   handshake,
@@ -205,6 +207,49 @@ describe('a client that reads nothing', () => {
     socket.destroy()
   })
 })
+
+describe('a reader of a plain answer', () => {
+  const answer = quote('x'.repeat(40_000_000))
+  const play: Play = (frame, session) => {
+    if (frame.kind === 'request') session.answer(frame.id, answer)
+  }
+  test('that takes nothing for long is cut', async (t) => {
+    const { port, sessions } = await front(t, { limits: { stallMs: 50 }, play })
+    const socket = ask(port)
+    t.after(() => void socket.destroy())
+    await until(() => (sessions[0]?.connection.backlogBytes ?? 0) > 0)
+    await until(() => sessions[0]?.connection.backlogBytes === 0)
+  })
+
+  test('that is slow but steady gets all of it', async (t) => {
+    const { port } = await front(t, { limits: { stallMs: 400 }, play })
+    const socket = ask(port)
+    let bytes = 0
+    socket.on('data', (chunk: Buffer) => {
+      // 4 MB in each tenth of a second, far slower than the answer could come.
+      const before = bytes
+      bytes += chunk.length
+      if (Math.floor(before / 4e6) === Math.floor(bytes / 4e6)) return
+      socket.pause()
+      setTimeout(() => socket.resume(), 100)
+    })
+    socket.resume()
+    await until(() => bytes > answer.length || socket.destroyed)
+    assert.ok(bytes > answer.length, String(bytes))
+    socket.destroy()
+  })
+})
+
+/** Asks for something, and reads nothing yet. */
+function ask(port: number): Socket {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  const body = message('x', 1)
+  socket.write(
+    `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  )
+  return socket.pause()
+}
 
 describe('kept events', () => {
   const limits = { eventsMax: 3, bytesMax: 100, totalBytesMax: 150, ageMsMax: 1000 }

@@ -1,19 +1,35 @@
 // The body of a request as one message, never larger than allowed, whatever its header says, and never slower.
+//
+// All bodies together have a limit too. What counts is what has come, not what a
+// header says, so nobody can claim memory with a few bytes; and small bodies are
+// taken whatever large ones are there, since their number is limited already.
 
 import type { Buffer } from 'node:buffer'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { type Line, joinLine, lineAt } from '../../jsonrpc/line.js'
+import { Hold } from './hold.js'
+import type { RequestHead } from './request-head.js'
 
 export type Body =
-  | { readonly kind: 'line'; readonly line: Line }
+  | { readonly kind: 'line'; readonly line: Line; readonly hold: Hold | undefined }
   | { readonly kind: 'too-large' }
   | { readonly kind: 'too-slow' }
+  /** It is large, and others have taken the memory for large ones. */
+  | { readonly kind: 'too-many' }
   /** The client went away before the end. */
   | { readonly kind: 'gone' }
 
+export interface BodyFrom {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly head: RequestHead
+}
+
 export interface BodiesLimits {
   readonly bodyBytesMax: number
+  readonly smallBodyBytes: number
+  readonly bodiesBytesMax: number
   /** A body must bring this many bytes in each such time, or end. */
   readonly slowBodyMs: number
   readonly slowBodyBytes: number
@@ -28,36 +44,40 @@ interface Reading {
   readonly giveUp: () => void
 }
 
-/** Reads bodies, and gives up those that drip. */
+/** Reads bodies, gives up those that drip, and counts what all of them hold. */
 export class Bodies {
   readonly #limits: BodiesLimits
   readonly #now: () => number
   readonly #readings = new Set<Reading>()
+  #bytes = 0
 
   constructor(limits: BodiesLimits, now: () => number) {
     this.#limits = limits
     this.#now = now
   }
 
-  /** Reads a body; one that is too large is left where it is. `declared` is its `Content-Length`. */
-  read(request: IncomingMessage, declared: string | undefined): Promise<Body> {
+  /** Reads a body; one that is too large is left where it is. */
+  read({ request, response, head }: BodyFrom): Promise<Body> {
     const { bodyBytesMax } = this.#limits
-    if (Number(declared ?? 0) > bodyBytesMax) return Promise.resolve({ kind: 'too-large' })
+    if (Number(head.get('content-length') ?? 0) > bodyBytesMax) return Promise.resolve({ kind: 'too-large' })
     return new Promise((resolve) => {
       const chunks: Buffer[] = []
       const take = (chunk: Buffer): void => {
         reading.bytes += chunk.length
+        this.#bytes += chunk.length
         chunks.push(chunk)
-        if (reading.bytes > bodyBytesMax) done({ kind: 'too-large' })
+        const excess = this.#excess(reading.bytes)
+        if (excess !== undefined) done({ kind: excess })
       }
       const done = (body: Body): void => {
-        this.#readings.delete(reading)
+        if (!this.#readings.delete(reading)) return
         request.off('data', take)
+        if (body.kind !== 'line' || body.hold === undefined) this.#bytes -= reading.bytes
         resolve(body)
       }
       const reading = this.#begin(() => done({ kind: 'too-slow' }))
       request.on('data', take)
-      request.once('end', () => done({ kind: 'line', line: trimmed(joinLine(chunks, reading.bytes)) }))
+      request.once('end', () => done(this.#whole(chunks, reading.bytes, response)))
       request.once('close', () => done({ kind: 'gone' }))
     })
   }
@@ -72,6 +92,18 @@ export class Bodies {
       reading.seenBytes = reading.bytes
       reading.seenAtMs = nowMs
     }
+  }
+
+  #excess(bytes: number): 'too-large' | 'too-many' | undefined {
+    const { bodyBytesMax, smallBodyBytes, bodiesBytesMax } = this.#limits
+    if (bytes > bodyBytesMax) return 'too-large'
+    return bytes > smallBodyBytes && this.#bytes > bodiesBytesMax ? 'too-many' : undefined
+  }
+
+  #whole(chunks: readonly Buffer[], bytes: number, response: ServerResponse): Body {
+    const isSmall = bytes <= this.#limits.smallBodyBytes
+    const hold = isSmall ? undefined : new Hold(response, () => void (this.#bytes -= bytes))
+    return { kind: 'line', line: trimmed(joinLine(chunks, bytes)), hold }
   }
 
   #begin(giveUp: () => void): Reading {

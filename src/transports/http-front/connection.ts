@@ -13,13 +13,17 @@ import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { SetTimer } from './clock.js'
 import { Exchange, type ExchangeParts } from './exchange.js'
+import type { Hold } from './hold.js'
 import { Inbox } from './inbox.js'
 import { cancelledBy, opensSession } from './message.js'
 import { outgoing } from './outgoing.js'
 import type { HttpStreams, Listening } from './streams.js'
 
 /** What a POST brings. */
-export type Post = Pick<ExchangeParts, 'response' | 'keys' | 'isBatch' | 'accepts'>
+export interface Post extends Pick<ExchangeParts, 'response' | 'keys' | 'isBatch' | 'accepts'> {
+  /** What it has of the memory for all. */
+  readonly hold: Hold | undefined
+}
 
 export interface ConnectionParts {
   readonly streams: HttpStreams
@@ -111,8 +115,9 @@ export class StreamableConnection implements Connection {
       headers: () => this.#parts.headers(),
       openStream: (response) => this.#streams.open(response, this.#parts.headers()),
       sending: (response) => this.#streams.sending(response),
-      done: () => this.#forget(exchange, post.keys),
+      done: () => this.#forget(exchange, post),
     })
+    post.hold?.begin()
     for (const key of post.keys) this.#exchanges.set(key, exchange)
     if (opensSession(frames[0])) this.#opening = post.keys[0]
     this.take(frames)
@@ -163,7 +168,8 @@ export class StreamableConnection implements Connection {
     exchange.answer(key, message)
   }
 
-  #forget(exchange: Exchange, keys: readonly RequestId[]): void {
+  #forget(exchange: Exchange, { keys, hold }: Post): void {
+    hold?.end()
     for (const key of keys) if (this.#exchanges.get(key) === exchange) this.#exchanges.take(key)
     if (this.#exchanges.size === 0) this.#parts.idle()
   }

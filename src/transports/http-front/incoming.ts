@@ -27,16 +27,19 @@ export interface ReadingParts {
 
 /** What a POST brought, or why it is refused; undefined when its sender has gone. */
 export async function readIncoming(
-  { request, head }: Incoming,
+  incoming: Incoming,
   { limits: { bodyBytesMax, frame }, refusals, bodies, reader }: ReadingParts,
 ): Promise<Posted | Refusal | undefined> {
-  if (!isJson(head.get('content-type'))) return refusals.plain(415, 'Content-Type must be application/json')
-  const body = await bodies.read(request, head.get('content-length'))
+  if (!isJson(incoming.head.get('content-type')))
+    return refusals.plain(415, 'Content-Type must be application/json')
+  const body = await bodies.read(incoming)
   if (body.kind === 'gone') return undefined
   if (body.kind === 'too-large') return refusals.plain(413, `A message may have ${bodyBytesMax} bytes`)
   if (body.kind === 'too-slow') return refusals.plain(408, 'The body comes too slowly')
+  if (body.kind === 'too-many')
+    return refusals.plain(503, 'Too many large messages are being served', { 'retry-after': '1' })
   try {
-    return readPosted(body.line, frame, reader)
+    return readPosted(body, frame, reader)
   } catch (error) {
     if (error instanceof FrameError) return refusals.malformed(error)
     throw error

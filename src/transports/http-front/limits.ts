@@ -22,6 +22,10 @@ export interface HttpLimits {
   /** How long a connection may lie idle between two requests. */
   readonly idleConnectionMs: number
   readonly bodyBytesMax: number
+  /** Up to here a body is small. */
+  readonly smallBodyBytes: number
+  /** What all large bodies together may hold, on their way and until they are answered. */
+  readonly bodiesBytesMax: number
   /** A body must bring this many bytes in each such time, or end; looked at every `lateCheckMs`. */
   readonly slowBodyMs: number
   readonly slowBodyBytes: number
@@ -46,7 +50,7 @@ export interface HttpLimits {
   readonly backlogBytesHigh: number
   /** Above this many, a stream is cut; the client may resume it. */
   readonly backlogBytesMax: number
-  /** How long a client may take nothing of what was sent. */
+  /** How long a client may take nothing of what was sent; up to twice as long where it took something in between. */
   readonly stallMs: number
   /** How long `close` waits for clients to take their last answers. */
   readonly closeWaitMs: number
@@ -59,12 +63,17 @@ export const defaultHttpLimits: HttpLimits = {
   // A real client sends its header fields in one packet; what drips in is an attack.
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
-  lateCheckMs: 1000,
+  // Twice a second, so that many who are late do not all go in one turn.
+  lateCheckMs: 500,
   connectionsMax: 1024,
   strangersMax: 64,
   idleConnectionMs: 30_000,
   // As on stdio: clients send arguments, servers send files.
   bodyBytesMax: 16 * MiB,
+  // Nearly all are; a small one on every connection is another 64 MiB.
+  smallBodyBytes: 64 * KiB,
+  // Sixteen of the largest at once; who comes then is told to come again.
+  bodiesBytesMax: 256 * MiB,
   // A telephone brings this much in one second; what drips holds a connection and brings nothing.
   slowBodyMs: 8000,
   slowBodyBytes: 16 * KiB,
@@ -83,6 +92,7 @@ export const defaultHttpLimits: HttpLimits = {
   events: { eventsMax: 1024, bytesMax: 4 * MiB, totalBytesMax: 64 * MiB, ageMsMax: 5 * 60_000 },
   backlogBytesHigh: MiB,
   backlogBytesMax: 16 * MiB,
-  stallMs: 60_000,
+  // What a slow reader takes shows in steps of what the system buffers, which is megabytes.
+  stallMs: 30_000,
   closeWaitMs: 5000,
 }

@@ -8,18 +8,26 @@ import type { Line } from '../../jsonrpc/line.js'
 import { type RequestId, canonical, readId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { MessageReader } from '../message-reader.js'
+import type { Hold } from './hold.js'
 
 /** One body: a message, or several in an array. */
 export interface Posted {
   readonly line: Line
   readonly frames: readonly Frame[]
   readonly isBatch: boolean
+  /** Of a large one, what it has of the memory for all. */
+  readonly hold: Hold | undefined
 }
 
 /** @throws FrameError when any of it is not one acceptable message: then none of it is taken. */
-export function readPosted(line: Line, limits: FrameLimits, reader: MessageReader): Posted {
-  if (!isBatch(line)) return { line, frames: [reader.read(line)], isBatch: false }
-  return { line, frames: splitBatch(line, limits).map((member) => reader.read(member)), isBatch: true }
+export function readPosted(
+  { line, hold }: Pick<Posted, 'line' | 'hold'>,
+  limits: FrameLimits,
+  reader: MessageReader,
+): Posted {
+  if (!isBatch(line)) return { line, frames: [reader.read(line)], isBatch: false, hold }
+  const frames = splitBatch(line, limits).map((member) => reader.read(member))
+  return { line, frames, isBatch: true, hold }
 }
 
 /** Whether the message opens a session (MCP, Lifecycle). */

@@ -7,6 +7,7 @@ import { Buffer } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { type HttpTimer, type SetTimer, repeat } from './clock.js'
+import { cutWhenStalled } from './stall.js'
 
 const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 const END_OF_EVENT = Buffer.from('\n\n')
@@ -66,8 +67,6 @@ export class SseWriter {
   readonly #response: ServerResponse
   readonly #limits: SseParts
   readonly #beat: HttpTimer
-  #stalledMs = 0
-  #takenBytes = 0
   #ended = false
 
   /** Sends the header fields at once. */
@@ -81,6 +80,7 @@ export class SseWriter {
     this.#limits = limits
     response.writeHead(200, { ...sseHeaders, ...headers })
     response.flushHeaders()
+    cutWhenStalled(response, limits.stallMs)
     this.#beat = repeat(limits.setTimer, limits.keepAliveMs, () => this.#keepAlive())
     response.on('drain', () => watch.drained())
     response.once('close', () => {
@@ -109,16 +109,8 @@ export class SseWriter {
     this.#response.end()
   }
 
-  /** Behind a backlog a comment would prove nothing: there, what counts is whether the client takes any of it. */
+  /** Behind a backlog a comment would prove nothing. */
   #keepAlive(): void {
-    if (this.backlogBytes === 0) {
-      this.#stalledMs = 0
-      this.#response.write(KEEP_ALIVE)
-      return
-    }
-    const taken = this.#response.socket?.bytesWritten ?? 0
-    this.#stalledMs = taken > this.#takenBytes ? 0 : this.#stalledMs + this.#limits.keepAliveMs
-    this.#takenBytes = taken
-    if (this.#stalledMs >= this.#limits.stallMs) this.#response.destroy()
+    if (this.backlogBytes === 0) this.#response.write(KEEP_ALIVE)
   }
 }

@@ -120,7 +120,7 @@ export class Streamable {
   }
 
   async #take(posted: Posted, incoming: Incoming, to: Client | HttpEndpoint): Served {
-    const { frames, isBatch } = posted
+    const { frames, isBatch, hold } = posted
     const { response, principal, head } = incoming
     const opens = opensSession(frames[0])
     const client =
@@ -130,7 +130,7 @@ export class Streamable {
     if (client === undefined) return this.#refusals.plain(503, 'Too many clients', { 'retry-after': '5' })
     const keys = requestKeys(frames)
     if (keys.length > 0) {
-      client.connection.post(frames, { response, keys, isBatch, accepts: this.#accepts(head) })
+      client.connection.post(frames, { response, keys, isBatch, hold, accepts: this.#accepts(head) })
       return undefined
     }
     client.connection.take(frames)

@@ -4,10 +4,11 @@ import type { ServerResponse } from 'node:http'
 import { BriefMap } from '../../jsonrpc/brief-map.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Congestion } from '../congestion.js'
-import { type SetTimer, repeat } from './clock.js'
+import type { SetTimer } from './clock.js'
 import type { EventStore } from './event-store.js'
 import { EventStream, readEventId } from './event-stream.js'
 import { type SseLimits, SseWriter } from './sse-writer.js'
+import { cutWhenStalled } from './stall.js'
 
 export interface StreamLimits extends SseLimits {
   readonly retryMs: number
@@ -92,14 +93,7 @@ export class HttpStreams {
   /** A body is on its way that the client may take slowly. */
   sending(response: ServerResponse): void {
     this.#send(response)
-    const { limits, setTimer } = this.#parts
-    let takenBytes = 0
-    const check = repeat(setTimer, limits.stallMs, () => {
-      const { bytesWritten = 0 } = response.socket ?? {}
-      if (bytesWritten === takenBytes) response.destroy()
-      takenBytes = bytesWritten
-    })
-    response.once('close', () => check.cancel())
+    cutWhenStalled(response, this.#parts.limits.stallMs)
   }
 
   /** Whether there is too much that the client has not taken. */
