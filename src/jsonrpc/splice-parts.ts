@@ -25,6 +25,11 @@ export class WireParts {
 /** A message as it may be sent. */
 export type Wire = WireBytes | WireParts
 
+/** The message as it lies in memory. */
+export function partsOf(wire: Wire): readonly Uint8Array[] {
+  return wire instanceof WireParts ? wire.parts : [wire]
+}
+
 /** The whole message in one piece. */
 export function joinedWire(wire: Wire): WireBytes {
   return wire instanceof WireParts ? wire.joined : wire

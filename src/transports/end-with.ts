@@ -11,3 +11,9 @@ export function endWith(message: OutgoingMessage, body: Uint8Array | undefined):
   if (body === undefined || body.length > COPIED_BYTES_MAX) message.end(body)
   else message.end(Buffer.from(body.buffer, body.byteOffset, body.length).toString('latin1'), 'latin1')
 }
+
+/** The same for a body in parts, which leave in one write without having been joined. */
+export function endWithParts(message: OutgoingMessage, parts: readonly Uint8Array[]): void {
+  for (const part of parts) message.write(part)
+  message.end()
+}

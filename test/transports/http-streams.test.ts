@@ -3,6 +3,7 @@ import { type Socket, connect } from 'node:net'
 import { describe, test } from 'node:test'
 import type { RequestId } from '../../src/jsonrpc/request-id.js'
 import { toLine } from '../../src/jsonrpc/line.js'
+import { WireParts } from '../../src/jsonrpc/splice-parts.js'
 import { wireBytes } from '../../src/jsonrpc/splice.js'
 import { quote } from '../../src/jsonrpc/text.js'
 import { EventBudget, EventStore } from '../../src/transports/http-front/event-store.js'
@@ -298,5 +299,13 @@ test('an answer is told from everything else by its first telling member', () =>
     ['{"id":"result","method":"x"}', 'call'],
     ['{"n":null,"t":true,"result":1}', 'result'],
   ]
-  for (const [text, kind] of rows) assert.equal(outgoing(wireBytes(toLine(text))), kind, text)
+  for (const [text, kind] of rows) {
+    assert.equal(outgoing(wireBytes(toLine(text))), kind, text)
+    for (let cut = 1; cut < text.length; cut++) {
+      const parts = [toLine(text.slice(0, cut)), toLine(text.slice(cut))]
+      assert.equal(outgoing(new WireParts(parts)), kind, `${text} cut at ${cut}`)
+    }
+    const long = text.replace(/[:,]/, `$&${' '.repeat(1020)}`)
+    assert.equal(outgoing(new WireParts([toLine(long)])), kind, long)
+  }
 })

@@ -10,6 +10,7 @@ import type { Connection, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import type { Wire, WireParts } from '../../jsonrpc/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { SetTimer } from './clock.js'
 import { Exchange, type ExchangeParts } from './exchange.js'
@@ -81,9 +82,11 @@ export class StreamableConnection implements Connection {
   }
 
   send(message: WireBytes, about?: RequestId): Promise<void> {
-    if (this.#inbox.passes('out', message)) this.#route(message, about)
-    this.#streams.measure()
-    return this.#streams.congestion.relieved
+    return this.#send(message, about)
+  }
+
+  sendParts(parts: WireParts, about?: RequestId): Promise<void> {
+    return this.#send(parts, about)
   }
 
   read(on: boolean): void {
@@ -135,6 +138,12 @@ export class StreamableConnection implements Connection {
     return this.#streams.listen(response, this.#parts.headers(), lastEventId)
   }
 
+  #send(wire: Wire, about: RequestId | undefined): Promise<void> {
+    if (this.#inbox.passesOut(wire)) this.#route(wire, about)
+    this.#streams.measure()
+    return this.#streams.congestion.relieved
+  }
+
   #deliver(frame: Frame): void {
     if (!this.#inbox.frame(frame)) return
     const key = cancelledBy(frame)
@@ -143,7 +152,7 @@ export class StreamableConnection implements Connection {
     this.#exchanges.take(key)?.unanswered(key)
   }
 
-  #route(message: WireBytes, about: RequestId | undefined): void {
+  #route(message: Wire, about: RequestId | undefined): void {
     const key = about === undefined ? undefined : canonical(about)
     const exchange = key === undefined ? undefined : this.#exchanges.get(key)
     if (key === undefined) return this.#streams.aside(message)
@@ -157,7 +166,7 @@ export class StreamableConnection implements Connection {
     if (!exchange.during(message)) this.#streams.aside(message)
   }
 
-  #answer(exchange: Exchange, key: RequestId, message: WireBytes, isError: boolean): void {
+  #answer(exchange: Exchange, key: RequestId, message: Wire, isError: boolean): void {
     this.#exchanges.take(key)
     if (key === this.#opening) {
       this.#opening = undefined

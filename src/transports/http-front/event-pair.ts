@@ -6,6 +6,7 @@
 import type { Connection, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
+import type { Wire, WireParts } from '../../jsonrpc/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Congestion } from '../congestion.js'
 import { MessageReader } from '../message-reader.js'
@@ -76,9 +77,11 @@ class PairConnection implements Connection, Kept {
   }
 
   send(message: WireBytes): Promise<void> {
-    if (this.#inbox.passes('out', message)) this.#writer.write(messageEvent(message, undefined))
-    this.#measure()
-    return this.#congestion.relieved
+    return this.#send(message)
+  }
+
+  sendParts(parts: WireParts): Promise<void> {
+    return this.#send(parts)
   }
 
   read(on: boolean): void {
@@ -100,6 +103,12 @@ class PairConnection implements Connection, Kept {
 
   end(): void {
     this.#end(undefined)
+  }
+
+  #send(wire: Wire): Promise<void> {
+    if (this.#inbox.passesOut(wire)) this.#writer.write(messageEvent(wire, undefined))
+    this.#measure()
+    return this.#congestion.relieved
   }
 
   #measure(): void {

@@ -5,7 +5,7 @@
 // gets the rest of that stream, and of no other, on another one.
 
 import { Buffer } from 'node:buffer'
-import type { WireBytes } from '../../jsonrpc/splice.js'
+import type { Wire } from '../../jsonrpc/splice-parts.js'
 import type { EventStore } from './event-store.js'
 import { type SseEvent, type SseWriter, messageEvent, primingEvent } from './sse-writer.js'
 
@@ -51,7 +51,7 @@ export class EventStream {
     return this.#writer?.backlogBytes ?? 0
   }
 
-  send(message: WireBytes): void {
+  send(message: Wire): void {
     const number = ++this.#last
     const event = messageEvent(message, this.#store && this.#id(number))
     this.#keep(number, event)

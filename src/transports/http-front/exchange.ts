@@ -9,7 +9,7 @@
 import type { ServerResponse } from 'node:http'
 import { buildBatch } from '../../jsonrpc/build.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
+import { type Wire, joinedWire } from '../../jsonrpc/splice-parts.js'
 import type { HttpTimer, SetTimer } from './clock.js'
 import type { EventStream } from './event-stream.js'
 import type { Accepts } from './accept.js'
@@ -40,7 +40,7 @@ export interface ExchangeParts {
 export class Exchange {
   readonly #parts: ExchangeParts
   readonly #pending: Set<RequestId>
-  readonly #answers: WireBytes[] = []
+  readonly #answers: Wire[] = []
   readonly #timer: HttpTimer | undefined
   #stream: EventStream | undefined
   /** What is said where no request has an answer: they were cancelled, unless the session ended. */
@@ -53,7 +53,7 @@ export class Exchange {
   }
 
   /** The answer to the request with this key. */
-  answer(key: RequestId, message: WireBytes): void {
+  answer(key: RequestId, message: Wire): void {
     this.#pending.delete(key)
     if (this.#stream === undefined) this.#answers.push(message)
     else this.#stream.send(message)
@@ -67,7 +67,7 @@ export class Exchange {
   }
 
   /** Says something before the answers; false when this client takes nothing but them. */
-  during(message: WireBytes): boolean {
+  during(message: Wire): boolean {
     if (!this.#parts.accepts.stream) return false
     this.#open()?.send(message)
     return true
@@ -104,7 +104,12 @@ export class Exchange {
       this.#open()?.end()
       return
     }
-    sendJson(response, 200, isBatch ? buildBatch(this.#answers) : first, this.#parts.headers())
+    sendJson(
+      response,
+      200,
+      isBatch ? buildBatch(this.#answers.map(joinedWire)) : first,
+      this.#parts.headers(),
+    )
     if (response.writableLength > LARGE_BYTES) this.#parts.sending(response)
   }
 }

@@ -5,6 +5,7 @@ import type { Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
+import { type Wire, joinedWire } from '../../jsonrpc/splice-parts.js'
 import { Congestion } from '../congestion.js'
 
 /** Delivers to one sink until it is closed. */
@@ -65,6 +66,11 @@ export class Inbox {
     if (this.#closed || !this.passes('in', line)) return false
     this.#sink?.message(line)
     return true
+  }
+
+  /** Whether a message may leave; only for a tap it is put together. */
+  passesOut(wire: Wire): boolean {
+    return this.#sink?.wire === undefined ? !this.#closed : this.passes('out', joinedWire(wire))
   }
 
   /** Shows a message to the tap; false when it must not pass. */

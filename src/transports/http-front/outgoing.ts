@@ -5,6 +5,7 @@
 // large result is not walked through. `params` is not such a member: a server may
 // put one into an answer, and it is passed on like any other that nobody knows.
 
+import { Buffer } from 'node:buffer'
 import {
   BACKSLASH,
   CLOSE_OBJECT,
@@ -16,21 +17,44 @@ import {
   isSpace,
 } from '../../jsonrpc/ascii.js'
 import { Scanner } from '../../jsonrpc/scan.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
+import { type Wire, WireParts } from '../../jsonrpc/splice-parts.js'
 
 export type Outgoing = 'result' | 'error' | 'call'
 
-/** What one valid message is; `bytes` were made by `splice` or `build`. */
-export function outgoing(bytes: WireBytes): Outgoing {
+/** So much of a message in parts is looked at before it is joined for it. */
+const BEGINNING_BYTES = 1024
+
+/** What one valid message is. */
+export function outgoing(wire: Wire): Outgoing {
+  if (!(wire instanceof WireParts)) return kindOf(wire) ?? 'call'
+  return kindOf(beginning(wire), true) ?? kindOf(wire.joined) ?? 'call'
+}
+
+function beginning({ parts }: WireParts): Buffer {
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  for (const part of parts) {
+    if (bytes >= BEGINNING_BYTES) break
+    pieces.push(part.subarray(0, BEGINNING_BYTES - bytes))
+    bytes += part.length
+  }
+  return Buffer.concat(pieces)
+}
+
+/** Undefined when none of the members tells; of a message that is cut, nothing is told by what may be incomplete. */
+function kindOf(bytes: Buffer, isCut = false): Outgoing | undefined {
   let at = skipSpace(bytes, 0) + 1
-  for (;;) {
+  while (at < bytes.length) {
     const key = skipSpace(bytes, at)
     const keyEnd = stringEnd(bytes, key)
+    if (bytes[key] !== QUOTE || keyEnd > bytes.length) return undefined
     const kind = kinds.get(bytes.toString('latin1', key + 1, keyEnd - 1))
-    if (kind !== undefined || bytes[key] !== QUOTE) return kind ?? 'call'
+    if (kind !== undefined) return kind
     const value = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1)
+    if (isCut && isNested(bytes[value])) return undefined
     at = skipSpace(bytes, valueEnd(bytes, value)) + 1
   }
+  return undefined
 }
 
 const kinds: ReadonlyMap<string, Outgoing> = new Map([
@@ -51,12 +75,15 @@ function stringEnd(bytes: Uint8Array, at: number): number {
   return end + 1
 }
 
-function valueEnd(bytes: WireBytes, at: number): number {
+function isNested(first: number | undefined): boolean {
+  return first === OPEN_OBJECT || first === OPEN_ARRAY
+}
+
+function valueEnd(bytes: Buffer, at: number): number {
   const first = bytes[at]
   if (first === QUOTE) return stringEnd(bytes, at)
   // A member that JSON-RPC does not know, and that is larger than an id.
-  if (first === OPEN_OBJECT || first === OPEN_ARRAY)
-    return new Scanner(bytes, Number.MAX_SAFE_INTEGER).value(at, 0)
+  if (isNested(first)) return new Scanner(bytes, Number.MAX_SAFE_INTEGER).value(at, 0)
   let end = at
   while (end < bytes.length && bytes[end] !== COMMA && bytes[end] !== CLOSE_OBJECT) end++
   return end

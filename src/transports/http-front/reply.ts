@@ -3,8 +3,9 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { buildError } from '../../jsonrpc/build.js'
+import { WireParts } from '../../jsonrpc/splice-parts.js'
 import type { HttpTimer } from './clock.js'
-import { endWith } from '../end-with.js'
+import { endWith, endWithParts } from '../end-with.js'
 import type { Refusal } from './refusal.js'
 
 const noStore = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
@@ -12,7 +13,7 @@ const noStore = { 'cache-control': 'no-store', 'x-content-type-options': 'nosnif
 export function sendJson(
   response: ServerResponse,
   status: number,
-  body: string | Uint8Array,
+  body: string | Uint8Array | WireParts,
   headers: OutgoingHttpHeaders = {},
 ): void {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
@@ -23,6 +24,7 @@ export function sendJson(
     ...headers,
   })
   if (response.req.method === 'HEAD') response.end()
+  else if (bytes instanceof WireParts) endWithParts(response, bytes.parts)
   else endWith(response, bytes)
 }
 

@@ -5,7 +5,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
-import type { WireBytes } from '../../jsonrpc/splice.js'
+import { type Wire, partsOf } from '../../jsonrpc/splice-parts.js'
 import { type HttpTimer, type SetTimer, repeat } from './clock.js'
 import { cutWhenStalled } from './stall.js'
 
@@ -15,18 +15,14 @@ const END_OF_EVENT = Buffer.from('\n\n')
 /** Up to here, one copied event beats three writes. */
 const COPY_BYTES_MAX = 64 * 1024
 
-/** One event, ready to be written: in one piece, or as a large message between its head and its end. */
-export type SseEvent = readonly Buffer[]
+/** One event, ready to be written: in one piece, or as the parts of a large message between its head and its end. */
+export type SseEvent = readonly Uint8Array[]
 
 /** The event that carries a message; `id` is what a client resumes after. */
-export function messageEvent(message: WireBytes, id: string | undefined): SseEvent {
+export function messageEvent(message: Wire, id: string | undefined): SseEvent {
   const head = `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: `
-  if (message.length > COPY_BYTES_MAX) return [Buffer.from(head), message, END_OF_EVENT]
-  const bytes = Buffer.allocUnsafe(head.length + message.length + 2)
-  const at = bytes.write(head, 'latin1')
-  bytes.set(message, at)
-  bytes.set(END_OF_EVENT, at + message.length)
-  return [bytes]
+  const parts = [Buffer.from(head), ...partsOf(message), END_OF_EVENT]
+  return message.length > COPY_BYTES_MAX ? parts : [Buffer.concat(parts)]
 }
 
 /** An event without data, which gives a client the id to resume after before there is anything to say. */

@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http'
 import { BriefMap } from '../../jsonrpc/brief-map.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
+import type { Wire } from '../../jsonrpc/splice-parts.js'
 import { Congestion } from '../congestion.js'
 import type { SetTimer } from './clock.js'
 import type { EventStore } from './event-store.js'
@@ -86,7 +86,7 @@ export class HttpStreams {
   }
 
   /** Says what belongs to no request. */
-  aside(message: WireBytes): void {
+  aside(message: Wire): void {
     if (this.#parts.store !== undefined) this.#standalone.send(message)
   }
 

@@ -10,6 +10,7 @@ import type { Connection } from '../../../src/jsonrpc/connection.js'
 import { type Frame, type RequestFrame, readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import type { RequestId } from '../../../src/jsonrpc/request-id.js'
+import { WireParts } from '../../../src/jsonrpc/splice-parts.js'
 import { wireBytes } from '../../../src/jsonrpc/splice.js'
 import { quote } from '../../../src/jsonrpc/text.js'
 import {
@@ -70,7 +71,18 @@ export class ScriptedSession {
   say(bytes: string | Uint8Array, about?: RequestId): void {
     void this.connection.send(wireBytes(toLine(bytes)), about)
   }
+
+  /** The same, cut into parts. */
+  sayInParts(text: string, about?: RequestId): void {
+    const bytes = Buffer.from(text)
+    const parts = cuts.map((cut, i) => bytes.subarray(cuts[i - 1] ?? 0, cut))
+    const message = new WireParts([...parts, toLine(bytes.subarray(cuts.at(-1)))])
+    void this.connection.sendParts?.(message, about)
+  }
 }
+
+/** Ends inside of the first member, in the id, and in the middle of a character. */
+const cuts = [4, 21, 41, 43]
 
 export type Play = (frame: Frame, session: ScriptedSession) => void
 
