@@ -107,8 +107,9 @@ export function holdsConnectionContract(
     taps = 'messages',
   }: ContractOptions = {},
 ): void {
-  const congestion = { skip: buffers === 'system' && 'it takes more sockets than a test should open' }
   const say = (value: string): WireBytes => message(carry(value))
+  // Larger than what the system takes of one message, where each has a socket of its own.
+  const big = say(`"${'x'.repeat(buffers === 'system' ? 12_000_000 : 1_000_000)}"`)
   const heard = (value: string): string => `message ${carry(value)}`
   const arranged = (events: readonly string[]): readonly string[] => (inOrder ? events : [...events].sort())
 
@@ -237,14 +238,13 @@ export function holdsConnectionContract(
     await left.close()
   })
 
-  test(`${kind}: says that it is congested, and when it no longer is`, congestion, async (t) => {
+  test(`${kind}: says that it is congested, and when it no longer is`, async (t) => {
     const { left, right } = await open(t)
     const [near, far] = [new Recorder(), new Recorder()]
     left.start(near)
     right.read(false)
     right.start(far)
-    const big = say(`"${'x'.repeat(1_000_000)}"`)
-    await left.send(big)
+    if (buffers !== 'system') await left.send(big)
     if (buffers === 'own') assert.ok(left.backlogBytes >= 1_000_000)
     while (!left.congested) {
       void left.send(big)
@@ -255,18 +255,18 @@ export function holdsConnectionContract(
     right.read(true)
     await Promise.all([near.seen('drained'), relieved, far.seen(heard('"last"'))])
     assert.equal(left.congested, false)
-    assert.equal(left.backlogBytes, 0)
+    if (buffers !== 'system') assert.equal(left.backlogBytes, 0)
     if (buffers === 'own') assert.deepEqual(near.events, ['drained'])
     await left.close()
   })
 
-  test(`${kind}: a sender that waits is let go when the connection ends`, congestion, async (t) => {
+  test(`${kind}: a sender that waits is let go when the connection ends`, async (t) => {
     const { left, right } = await open(t)
     left.start(new Recorder())
     right.read(false)
     right.start(new Recorder())
     while (!left.congested) {
-      void left.send(say(`"${'x'.repeat(1_000_000)}"`))
+      void left.send(big)
       await turn()
     }
     const waiting = left.send(say('1'))

@@ -11,9 +11,11 @@ import { HttpClientConnection } from '../../../src/transports/http-client.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
 import { SseClientConnection } from '../../../src/transports/http-sse.js'
 import { type Scope, front, until } from './http.js'
-import { bytesOf, target } from './scripted.js'
+import { bytesOf, target, testLimits } from './scripted.js'
 
 const INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
+
+const CLOSE_MS = 60_000
 
 /** One end, which has been started for the handshake and is handed over afterwards. */
 class End implements Connection {
@@ -94,7 +96,8 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
   })
   const isStreamable = kind === 'Streamable HTTP'
   const url = new URL(`http://127.0.0.1:${port}/${isStreamable ? 'mcp' : 'sse'}`)
-  const given = target(url)
+  // On a busy machine a hundred messages that wait for their close need more than a moment.
+  const given = target(url, { limits: { ...testLimits, closeMs: CLOSE_MS } })
   const agent = new HttpAgent(url, given.limits)
   const connection = isStreamable
     ? new HttpClientConnection(given, agent)

@@ -9,7 +9,7 @@ import { type WireBytes, wireBytes } from '../../../src/jsonrpc/splice.js'
 import { HttpClientConnection } from '../../../src/transports/http-client.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
 import { HttpPause } from '../../../src/transports/http-client/pause.js'
-import { type HttpTarget, defaultHttpLimits } from '../../../src/transports/http-client/options.js'
+import { type HttpLimits, type HttpTarget, defaultHttpLimits } from '../../../src/transports/http-client/options.js'
 import { at, parsed } from '../../integration/support/json.js'
 
 export interface Scope {
@@ -128,6 +128,8 @@ export const testTimers = {
   random: (): number => 0.5,
 }
 
+export const testLimits: HttpLimits = { ...defaultHttpLimits, reconnectMsMin: 1 }
+
 export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
   return {
     url,
@@ -144,7 +146,7 @@ export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
     pause: new HttpPause(() => testTimers.now(), 60_000),
     patienceMs: 30_000,
     timers: testTimers,
-    limits: { ...defaultHttpLimits, reconnectMsMin: 1 },
+    limits: testLimits,
     ...more,
   }
 }
