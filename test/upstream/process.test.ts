@@ -246,8 +246,7 @@ describe('the end of a process', { skip }, () => {
       t.after(() => killMarked(mark))
       const script = `trap '' ${ignored}; setsid sh -c "trap '' TERM; echo deep >&2; exec >&- 2>&-; sleep 60; :" & wait; :`
       const { server, log } = started({ command: '/bin/sh', args: ['-c', script], env: { [markName]: mark } })
-      await until(() => log.length > 0)
-      assert.equal(marked(mark).length, 3)
+      await until(() => log.length > 0 && marked(mark).length === 3)
       await server.stop()
       assert.deepEqual(await leftAfter(mark, 1000), [])
     }
