@@ -195,7 +195,9 @@ export class HttpServer {
 
   #refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
     const { limits, around } = this.#options
-    refuse(request, response, refusal, (done) => around.setTimer(limits.refusedBodyMs, done))
+    const version = new RequestHead(request.rawHeaders).get('mcp-protocol-version')
+    const revision = refusal.revision ?? this.#routes.revisions.find((each) => each.version === version)
+    refuse(request, response, { ...refusal, revision }, (done) => around.setTimer(limits.refusedBodyMs, done))
   }
 }
 

@@ -247,6 +247,28 @@ describe('the bytes of a message', () => {
     })
 })
 
+test('an error that answers no id has null for it, or none where the revision has no null', async (t) => {
+  const { port } = await front(t)
+  const said = async (headers: Record<string, string>, sent: Sent): Promise<unknown[]> => {
+    const { status, body } = await send(port, { ...sent, headers: { ...headers, ...sent.headers } })
+    const { id } = JSON.parse(body)
+    return [status, id]
+  }
+  const broken = { body: '{"a"' }
+  for (const { version } of handshakeRevisions) {
+    const id = version === '2025-11-25' ? undefined : null
+    const named = { 'mcp-protocol-version': version }
+    const session = await handshake(port, version)
+    assert.deepEqual(await said(session, broken), [400, id], version)
+    assert.deepEqual(await said(named, broken), [400, id], version)
+    assert.deepEqual(await said(named, { method: 'PUT', ...broken }), [405, id], version)
+    assert.deepEqual(await said({ ...named, origin: 'http://evil.example' }, broken), [403, id], version)
+    const known = { body: '{"jsonrpc":"2.0","id":7,"method":"a","Method":"b"}' }
+    assert.deepEqual(await said(session, known), [400, 7], version)
+  }
+  assert.deepEqual(await said({}, broken), [400, null])
+})
+
 describe('bodies', () => {
   const limits = { bodyBytesMax: 100, refusedBodyMs: 100 }
   test('are read up to the limit, declared or not', async (t) => {

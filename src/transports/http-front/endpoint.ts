@@ -8,6 +8,8 @@ import type { Refusal } from './refusal.js'
 export interface HttpRevision {
   readonly version: string
   readonly batching: boolean
+  /** What stands for the id of an error whose request had no readable one. */
+  readonly orphanId: 'null' | 'omit'
   /** Whether a client says its revision with every request. */
   readonly versionHeader: boolean
   /** Whether an event stream begins with an event without data. */

@@ -42,11 +42,11 @@ export function sendEmpty(response: ServerResponse, status: number, headers: Out
 export function refuse(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, error, id, headers = {}, body }: Refusal,
+  { status, error, id, revision, headers = {}, body }: Refusal,
   linger: (done: () => void) => HttpTimer,
 ): void {
   if (response.headersSent || response.destroyed) return void response.destroy()
-  const text = Buffer.from(body ?? buildError(id, error))
+  const text = Buffer.from(body ?? buildError(id, error, revision?.orphanId))
   if (request.complete || !hasBody(request)) return sendJson(response, status, text, { ...headers })
   response.writeHead(status, {
     'content-type': 'application/json',

@@ -74,11 +74,14 @@ export class Streamable {
     const paused = session?.connection.paused
     if (paused !== undefined) await paused
     const posted = await readIncoming(incoming, this.#reading)
-    if (posted === undefined || isRefusal(posted)) return posted
+    if (posted === undefined) return undefined
+    if (isRefusal(posted)) return { ...posted, revision: session?.revision }
     // The session may have ended while the body came.
     const known = id === undefined ? undefined : this.#find(id, incoming, endpoint)
     if (id !== undefined && known === undefined) return this.#refusals.noSession()
-    return this.#refuses(posted, incoming, known) ?? this.#take(posted, incoming, known ?? endpoint)
+    const refusal = this.#refuses(posted, incoming, known)
+    if (refusal !== undefined) return { ...refusal, revision: known?.revision }
+    return this.#take(posted, incoming, known ?? endpoint)
   }
 
   /** What is wrong with the messages of this client. */

@@ -9,7 +9,11 @@ import { type WireBytes, wireBytes } from '../../../src/jsonrpc/splice.js'
 import { HttpClientConnection } from '../../../src/transports/http-client.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
 import { HttpPause } from '../../../src/transports/http-client/pause.js'
-import { type HttpLimits, type HttpTarget, defaultHttpLimits } from '../../../src/transports/http-client/options.js'
+import {
+  type HttpLimits,
+  type HttpTarget,
+  defaultHttpLimits,
+} from '../../../src/transports/http-client/options.js'
 import { at, parsed } from '../../integration/support/json.js'
 
 export interface Scope {
