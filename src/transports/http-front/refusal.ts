@@ -4,7 +4,6 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { FrameError } from '../../jsonrpc/errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { HttpRevision } from './endpoint.js'
 
 /** What went wrong, as the layer that knows the numbers tells apart. */
 export type RefusalKind = 'invalid' | 'transport' | 'session' | 'internal'
@@ -15,7 +14,7 @@ export interface Refusal {
   /** Of the request that the error answers, where it could be read. */
   readonly id?: RequestId | undefined
   /** What the client speaks, where that is known better than from its header fields. */
-  readonly revision?: HttpRevision | undefined
+  readonly revision?: { readonly orphanId: 'null' | 'omit' } | undefined
   readonly headers?: Readonly<Record<string, string>>
   /** For a body that is not JSON-RPC: plain JSON instead of `error`. */
   readonly body?: string
