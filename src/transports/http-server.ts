@@ -12,7 +12,7 @@ import type { HttpRoutes, HttpSurroundings, HttpTarget } from './http-front/endp
 import { EventPair } from './http-front/event-pair.js'
 import { Guard, targetOf } from './http-front/guard.js'
 import { hostRule, reachable } from './http-front/host.js'
-import type { Incoming } from './http-front/incoming.js'
+import type { Incoming, Served } from './http-front/incoming.js'
 import type { HttpLimits } from './http-front/limits.js'
 import { listening } from './http-front/listening.js'
 import { serverWith } from './http-front/node-server.js'
@@ -136,16 +136,25 @@ export class HttpServer {
     // A client that goes away in the middle is no failure of ours.
     response.on('error', ignore)
     request.on('error', ignore)
-    this.#serve(request, response).catch((error: unknown) => {
+    const end = (refusal: Refusal | undefined): void => {
+      if (refusal !== undefined) this.#refuse(request, response, refusal)
+    }
+    const fail = (error: unknown): void => {
       this.#options.around.failed(error)
-      this.#refuse(request, response, this.#refusals.plain(500, 'Internal error'))
-    })
+      end(this.#refusals.plain(500, 'Internal error'))
+    }
+    try {
+      const served = this.#serve(request, response)
+      if (served instanceof Promise) served.then(end).catch(fail)
+      else end(served)
+    } catch (error) {
+      fail(error)
+    }
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  #serve(request: IncomingMessage, response: ServerResponse): Served {
     const head = new RequestHead(request.rawHeaders)
-    const refusal = this.#refuses(request, head) ?? (await this.#admitted(request, response, head))
-    if (refusal !== undefined) this.#refuse(request, response, refusal)
+    return this.#refuses(request, head) ?? this.#admitted(request, response, head)
   }
 
   #refuses(request: IncomingMessage, head: RequestHead): Refusal | undefined {
@@ -154,15 +163,12 @@ export class HttpServer {
     return this.#guard.refuses(request, head)
   }
 
-  async #admitted(
-    request: IncomingMessage,
-    response: ServerResponse,
-    head: RequestHead,
-  ): Promise<Refusal | undefined> {
+  #admitted(request: IncomingMessage, response: ServerResponse, head: RequestHead): Served {
     const { cors } = this.#rules
     const origin = head.get('origin')
-    for (const [name, value] of Object.entries(corsHeaders(cors, origin)))
-      if (value !== undefined) response.setHeader(name, value)
+    if (origin !== undefined)
+      for (const [name, value] of Object.entries(corsHeaders(cors, origin)))
+        if (value !== undefined) response.setHeader(name, value)
     if (request.method === 'OPTIONS') return preflight(response, cors, origin)
     const { path, query } = targetOf(request.url ?? '')
     const target = this.#routes.find(path)
@@ -173,7 +179,7 @@ export class HttpServer {
     return this.#dispatch({ request, response, head, query, principal: principal ?? '' }, target)
   }
 
-  async #dispatch(incoming: Incoming, target: HttpTarget): Promise<Refusal | undefined> {
+  #dispatch(incoming: Incoming, target: HttpTarget): Served {
     const { request, response } = incoming
     switch (target.kind) {
       case 'mcp':

@@ -6,7 +6,9 @@ import type { HttpAttached, HttpRevision, HttpSurroundings } from './endpoint.js
 import { EventBudget, EventStore } from './event-store.js'
 import type { HttpLimits } from './limits.js'
 import { HttpSessions, type Kept, type Owner } from './sessions.js'
+import type { Fields } from './reply.js'
 import { HttpStreams } from './streams.js'
+import { Waits } from './waits.js'
 
 /** One client and its connection. */
 export class Client implements Kept {
@@ -52,6 +54,7 @@ export class Clients {
   readonly #around: HttpSurroundings
   readonly #sessions: HttpSessions<Client>
   readonly #budget: EventBudget
+  readonly #waits: Waits
   /** Clients without a session that are being served. */
   readonly #passing = new Set<StreamableConnection>()
 
@@ -59,6 +62,7 @@ export class Clients {
     this.#limits = limits
     this.#around = around
     this.#sessions = new HttpSessions(limits, around.now)
+    this.#waits = new Waits(limits.answerWaitMs, around.now, around.setTimer)
     this.#budget = new EventBudget(limits.events.totalBytesMax)
   }
 
@@ -86,6 +90,7 @@ export class Clients {
   }
 
   endAll(): void {
+    this.#waits.stop()
     this.#sessions.endAll()
     for (const connection of this.#passing) void connection.close()
   }
@@ -93,7 +98,7 @@ export class Clients {
   async #openSession(owner: Owner): Promise<Client> {
     const id = this.#around.newId()
     const store = new EventStore(this.#limits.events, this.#budget, this.#around.now)
-    let headers: Readonly<Record<string, string>> = { 'mcp-session-id': id }
+    let fields: Fields = ['mcp-session-id', id]
     const connection: StreamableConnection = new StreamableConnection({
       streams: new HttpStreams({
         limits: this.#limits,
@@ -101,11 +106,10 @@ export class Clients {
         store,
         primes: () => attached.revision.primesStreams,
       }),
-      answerWaitMs: this.#limits.answerWaitMs,
-      setTimer: this.#around.setTimer,
-      headers: () => headers,
+      waits: this.#waits,
+      headers: () => fields,
       refused: () => {
-        headers = {}
+        fields = []
         setImmediate(() => void connection.close())
       },
       idle: () => undefined,
@@ -126,9 +130,8 @@ export class Clients {
         store: undefined,
         primes: () => false,
       }),
-      answerWaitMs: this.#limits.answerWaitMs,
-      setTimer: this.#around.setTimer,
-      headers: () => ({}),
+      waits: this.#waits,
+      headers: () => [],
       refused: () => undefined,
       // Whoever said the last word is still in the middle of it.
       idle: () => setImmediate(() => void connection.close()),

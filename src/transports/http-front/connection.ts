@@ -12,26 +12,19 @@ import type { Frame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { Wire, WireParts } from '../../jsonrpc/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
-import type { SetTimer } from './clock.js'
-import { Exchange, type ExchangeParts } from './exchange.js'
-import type { Hold } from './hold.js'
+import { Exchange, type ExchangeOwner, type Post } from './exchange.js'
 import { Inbox } from './inbox.js'
 import { cancelledBy, opensSession } from './message.js'
 import { outgoing } from './outgoing.js'
+import type { Fields } from './reply.js'
 import type { HttpStreams, Listening } from './streams.js'
-
-/** What a POST brings. */
-export interface Post extends Pick<ExchangeParts, 'response' | 'keys' | 'isBatch' | 'accepts'> {
-  /** What it has of the memory for all. */
-  readonly hold: Hold | undefined
-}
+import type { Waits } from './waits.js'
 
 export interface ConnectionParts {
   readonly streams: HttpStreams
-  readonly answerWaitMs: number
-  readonly setTimer: SetTimer
+  readonly waits: Waits
   /** Fields of every response. */
-  headers(): Readonly<Record<string, string>>
+  headers(): Fields
   /** The answer to `initialize` is an error; called before it leaves. */
   refused(): void
   /** Nothing is being answered any more. */
@@ -45,6 +38,7 @@ export class StreamableConnection implements Connection {
   readonly #streams: HttpStreams
   readonly #inbox = new Inbox((cause) => this.#end(cause))
   readonly #exchanges = new BriefMap<RequestId, Exchange>()
+  readonly #exchanging: ExchangeOwner
   /** The key of the `initialize` that is being answered. */
   #opening: RequestId | undefined
   #opened = false
@@ -53,6 +47,13 @@ export class StreamableConnection implements Connection {
     this.#parts = parts
     this.#streams = parts.streams
     this.#streams.onDrained = () => this.#inbox.drained()
+    this.#exchanging = {
+      waits: parts.waits,
+      headers: () => parts.headers(),
+      openStream: (response) => this.#streams.open(response, parts.headers()),
+      sending: (response) => this.#streams.sending(response),
+      done: (exchange) => this.#forget(exchange),
+    }
   }
 
   get congested(): boolean {
@@ -111,15 +112,7 @@ export class StreamableConnection implements Connection {
 
   /** Takes what a POST brought, and answers its requests on its response. */
   post(frames: readonly Frame[], post: Post): void {
-    const exchange: Exchange = new Exchange({
-      ...post,
-      answerWaitMs: this.#parts.answerWaitMs,
-      setTimer: this.#parts.setTimer,
-      headers: () => this.#parts.headers(),
-      openStream: (response) => this.#streams.open(response, this.#parts.headers()),
-      sending: (response) => this.#streams.sending(response),
-      done: () => this.#forget(exchange, post),
-    })
+    const exchange = new Exchange(post, this.#exchanging)
     post.hold?.begin()
     for (const key of post.keys) this.#exchanges.set(key, exchange)
     if (opensSession(frames[0])) this.#opening = post.keys[0]
@@ -149,7 +142,7 @@ export class StreamableConnection implements Connection {
     const key = cancelledBy(frame)
     // A session that obeys says no more about that request, and does so at once; `initialize` cannot be cancelled.
     if (key === undefined || key === this.#opening) return
-    this.#exchanges.take(key)?.unanswered(key)
+    this.#exchanges.take(key)?.unanswered()
   }
 
   #route(message: Wire, about: RequestId | undefined): void {
@@ -174,10 +167,11 @@ export class StreamableConnection implements Connection {
       if (isError && !this.#opened) this.#parts.refused()
       this.#opened ||= !isError
     }
-    exchange.answer(key, message)
+    exchange.answer(message)
   }
 
-  #forget(exchange: Exchange, { keys, hold }: Post): void {
+  #forget(exchange: Exchange): void {
+    const { keys, hold } = exchange.post
     hold?.end()
     for (const key of keys) if (this.#exchanges.get(key) === exchange) this.#exchanges.take(key)
     if (this.#exchanges.size === 0) this.#parts.idle()

@@ -33,7 +33,7 @@ class PairConnection implements Connection, Kept {
     this.#ended = ended
     this.#writer = new SseWriter(
       incoming.response,
-      {},
+      [],
       { ...limits, setTimer: around.setTimer },
       {
         drained: () => this.#measure(),

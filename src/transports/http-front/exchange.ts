@@ -10,106 +10,121 @@ import type { ServerResponse } from 'node:http'
 import { buildBatch } from '../../jsonrpc/build.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { type Wire, joinedWire } from '../../jsonrpc/splice-parts.js'
-import type { HttpTimer, SetTimer } from './clock.js'
-import type { EventStream } from './event-stream.js'
 import type { Accepts } from './accept.js'
-import { sendEmpty, sendJson } from './reply.js'
+import type { EventStream } from './event-stream.js'
+import type { Hold } from './hold.js'
+import { type Fields, sendEmpty, sendJson } from './reply.js'
+import type { Wait, Waiting, Waits } from './waits.js'
 
 /** What is left of a body that a client did not take at once. */
 const LARGE_BYTES = 64 * 1024
 
-export interface ExchangeParts {
+/** What a POST brings. */
+export interface Post {
   readonly response: ServerResponse
   /** The requests, by their keys. */
   readonly keys: readonly RequestId[]
   readonly isBatch: boolean
   readonly accepts: Accepts
-  readonly answerWaitMs: number
-  readonly setTimer: SetTimer
+  /** What it has of the memory for all. */
+  readonly hold: Hold | undefined
+}
+
+/** What every exchange of a connection needs of it. */
+export interface ExchangeOwner {
+  /** For how long nothing is said while there is no answer. */
+  readonly waits: Waits
   /** Fields that the response has either way. */
-  headers(): Readonly<Record<string, string>>
+  headers(): Fields
   /** Opens an event stream on the response. */
   openStream(response: ServerResponse): EventStream
   /** A body larger than the client may take at once is being sent. */
   sending(response: ServerResponse): void
   /** Every request has its answer, or will have none. */
-  done(): void
+  done(exchange: Exchange): void
 }
 
 /** What is being answered on one response. */
-export class Exchange {
-  readonly #parts: ExchangeParts
-  readonly #pending: Set<RequestId>
+export class Exchange implements Waiting {
+  readonly post: Post
+  readonly #owner: ExchangeOwner
+  /** Requests that have no answer yet. */
+  #pending: number
   readonly #answers: Wire[] = []
-  readonly #timer: HttpTimer | undefined
+  readonly #wait: Wait | undefined
   #stream: EventStream | undefined
   /** What is said where no request has an answer: they were cancelled, unless the session ended. */
   #statusOfNothing = 202
 
-  constructor(parts: ExchangeParts) {
-    this.#parts = parts
-    this.#pending = new Set(parts.keys)
-    if (parts.accepts.stream) this.#timer = parts.setTimer(parts.answerWaitMs, () => this.#open())
+  constructor(post: Post, owner: ExchangeOwner) {
+    this.post = post
+    this.#owner = owner
+    this.#pending = post.keys.length
+    if (post.accepts.stream) this.#wait = owner.waits.begin(this)
   }
 
-  /** The answer to the request with this key. */
-  answer(key: RequestId, message: Wire): void {
-    this.#pending.delete(key)
+  /** The answer to one of its requests, for each once. */
+  answer(message: Wire): void {
+    this.#pending--
     if (this.#stream === undefined) this.#answers.push(message)
     else this.#stream.send(message)
     this.#finishIfDone()
   }
 
-  /** There will be no answer to the request with this key. */
-  unanswered(key: RequestId): void {
-    this.#pending.delete(key)
+  /** There will be no answer to one of its requests. */
+  unanswered(): void {
+    this.#pending--
     this.#finishIfDone()
   }
 
   /** Says something before the answers; false when this client takes nothing but them. */
   during(message: Wire): boolean {
-    if (!this.#parts.accepts.stream) return false
+    if (!this.post.accepts.stream) return false
     this.#open()?.send(message)
     return true
   }
 
   /** The session ends: nothing more will be said here. */
   end(): void {
-    this.#pending.clear()
+    this.#pending = 0
     this.#statusOfNothing = 503
     this.#finishIfDone()
   }
 
+  waited(): void {
+    this.#open()
+  }
+
   #open(): EventStream | undefined {
-    this.#timer?.cancel()
+    this.#stopWaiting()
     if (this.#stream !== undefined) return this.#stream
-    this.#stream = this.#parts.openStream(this.#parts.response)
+    this.#stream = this.#owner.openStream(this.post.response)
     for (const message of this.#answers.splice(0)) this.#stream.send(message)
     return this.#stream
   }
 
   #finishIfDone(): void {
-    if (this.#pending.size > 0) return
-    this.#timer?.cancel()
+    if (this.#pending > 0) return
+    this.#stopWaiting()
     if (this.#stream !== undefined) this.#stream.end()
-    else if (!this.#parts.response.destroyed) this.#sendBody()
-    this.#parts.done()
+    else if (!this.post.response.destroyed) this.#sendBody()
+    this.#owner.done(this)
   }
 
   #sendBody(): void {
-    const { response, isBatch, accepts } = this.#parts
+    const { response, isBatch, accepts } = this.post
     const [first] = this.#answers
-    if (first === undefined) return sendEmpty(response, this.#statusOfNothing, this.#parts.headers())
+    if (first === undefined) return sendEmpty(response, this.#statusOfNothing, this.#owner.headers())
     if (accepts.prefersStream) {
       this.#open()?.end()
       return
     }
-    sendJson(
-      response,
-      200,
-      isBatch ? buildBatch(this.#answers.map(joinedWire)) : first,
-      this.#parts.headers(),
-    )
-    if (response.writableLength > LARGE_BYTES) this.#parts.sending(response)
+    const body = isBatch ? buildBatch(this.#answers.map(joinedWire)) : first
+    sendJson(response, 200, body, this.#owner.headers())
+    if (response.writableLength > LARGE_BYTES) this.#owner.sending(response)
+  }
+
+  #stopWaiting(): void {
+    if (this.#wait !== undefined) this.#owner.waits.cancel(this.#wait)
   }
 }

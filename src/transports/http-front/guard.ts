@@ -37,6 +37,8 @@ export interface Target {
 export class Guard {
   readonly #rules: GuardRules
   readonly #refusals: Refusals
+  /** The last `Host` that was ours: nearly all requests name the same. */
+  #knownHost: string | undefined
 
   constructor(rules: GuardRules, refusals: Refusals) {
     this.#rules = rules
@@ -64,12 +66,17 @@ export class Guard {
   }
 
   #refusesHost(url: string, head: RequestHead): Refusal | undefined {
-    const own = readAuthority(head.get('host') ?? '')
+    const host = head.get('host') ?? ''
+    if (host === this.#knownHost && url.startsWith('/')) return undefined
+    const own = readAuthority(host)
     if (own === undefined) return this.#refusals.plain(400, "'Host' is missing or malformed")
     const named = absoluteAuthority(url)
     if (named !== undefined && !isSame(named, own))
       return this.#refusals.plain(400, "'Host' and the request line name different hosts")
-    if (answersTo(this.#rules.hosts, own)) return undefined
+    if (answersTo(this.#rules.hosts, own)) {
+      this.#knownHost = host
+      return undefined
+    }
     return this.#refusals.plain(403, `Host '${own.host}' is not served here`)
   }
 
@@ -118,11 +125,14 @@ function isSame(a: Authority, b: Authority): boolean {
 /** The target of a request that was let in. */
 export function targetOf(url: string): Target {
   const local = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '')
-  const [path = '', ...query] = local.split('?')
-  return { path: path === '' ? '/' : path, query: query.join('?') }
+  const mark = local.indexOf('?')
+  if (mark < 0) return { path: local === '' ? '/' : local, query: '' }
+  return { path: mark === 0 ? '/' : local.slice(0, mark), query: local.slice(mark + 1) }
 }
 
 /** Whether a `Content-Type` is JSON; browsers send anything else across sites without asking first. */
 export function isJson(contentType: string | undefined): boolean {
-  return /^application\/json[ \t]*(?:;|$)/i.test(contentType?.trim() ?? '')
+  return (
+    contentType === 'application/json' || /^application\/json[ \t]*(?:;|$)/i.test(contentType?.trim() ?? '')
+  )
 }

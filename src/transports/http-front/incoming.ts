@@ -18,6 +18,9 @@ export interface Incoming {
   readonly principal: string
 }
 
+/** Why a request is not served, if there is a reason; otherwise the response is on its way. */
+export type Served = Refusal | undefined | Promise<Refusal | undefined>
+
 export interface ReadingParts {
   readonly limits: { readonly bodyBytesMax: number; readonly frame: FrameLimits }
   readonly refusals: Refusals

@@ -53,5 +53,7 @@ function keyAt(line: Line, { start, end }: Span): RequestId | undefined {
 
 /** The key of each request among the frames. */
 export function requestKeys(frames: readonly Frame[]): RequestId[] {
+  const [only] = frames
+  if (frames.length === 1 && only?.kind === 'request') return [canonical(only.id)]
   return frames.flatMap((frame) => (frame.kind === 'request' ? [canonical(frame.id)] : []))
 }

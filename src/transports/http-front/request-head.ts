@@ -17,34 +17,39 @@ const once: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ])
 
+function isOnce(name: string): boolean {
+  return once.has(name) || name.startsWith('mcp-')
+}
+
 /** Header fields by lower-case name. */
 export class RequestHead {
-  readonly #fields = new Map<string, string[]>()
+  readonly #raw: readonly string[]
+  /** A request has a dozen fields: to walk through a list of them is faster than to make a map. */
+  readonly #names: string[] = []
 
   /** `raw` is `IncomingMessage.rawHeaders`: names and values in turn. */
   constructor(raw: readonly string[]) {
-    for (let at = 0; at + 1 < raw.length; at += 2) {
-      const name = (raw[at] ?? '').toLowerCase()
-      const values = this.#fields.get(name)
-      if (values === undefined) this.#fields.set(name, [raw[at + 1] ?? ''])
-      else values.push(raw[at + 1] ?? '')
-    }
+    this.#raw = raw
+    for (let at = 0; at + 1 < raw.length; at += 2) this.#names.push((raw[at] ?? '').toLowerCase())
   }
 
   /** The first value. */
   get(name: string): string | undefined {
-    return this.#fields.get(name)?.[0]
+    const index = this.#names.indexOf(name)
+    return index < 0 ? undefined : this.#raw[2 * index + 1]
   }
 
   /** Every value of a field that is a list. */
   list(name: string): string {
-    return this.#fields.get(name)?.join(', ') ?? ''
+    const first = this.#names.indexOf(name)
+    const isOnly = this.#names.indexOf(name, first + 1) < 0
+    if (isOnly) return this.get(name) ?? ''
+    return this.#names.flatMap((each, i) => (each === name ? [this.#raw[2 * i + 1]] : [])).join(', ')
   }
 
   /** The name of a field that may come only once and came more often. */
   get repeated(): string | undefined {
-    for (const [name, values] of this.#fields)
-      if (values.length > 1 && (once.has(name) || name.startsWith('mcp-'))) return name
-    return undefined
+    const names = this.#names
+    return names.find((name, i) => names.indexOf(name, i + 1) >= 0 && isOnce(name))
   }
 }

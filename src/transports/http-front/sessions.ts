@@ -32,7 +32,7 @@ export interface SessionsLimits {
   readonly sessionIdleMs: number
 }
 
-/** Sessions by id, the least recently used first. */
+/** Sessions by id. */
 export class HttpSessions<S extends Kept> {
   readonly #entries = new Map<string, Entry<S>>()
   readonly #limits: SessionsLimits
@@ -50,12 +50,11 @@ export class HttpSessions<S extends Kept> {
   /** Makes room for one more, at the cost of the one that has been idle longest; false when all are busy. */
   makeRoom(): boolean {
     if (this.#entries.size < this.#limits.sessionsMax) return true
-    for (const { session } of this.#entries.values()) {
-      if (session.busy) continue
-      session.end()
-      return true
-    }
-    return false
+    let idlest: Entry<S> | undefined
+    for (const entry of this.#entries.values())
+      if (!entry.session.busy && entry.usedMs < (idlest?.usedMs ?? Infinity)) idlest = entry
+    idlest?.session.end()
+    return idlest !== undefined
   }
 
   add(id: string, owner: Owner, session: S): void {
@@ -66,8 +65,7 @@ export class HttpSessions<S extends Kept> {
   find(id: string, owner: Owner): S | undefined {
     const entry = this.#entries.get(id)
     if (entry?.endpoint !== owner.endpoint || entry.principal !== owner.principal) return undefined
-    this.#entries.delete(id)
-    this.#entries.set(id, { ...entry, usedMs: this.#now() })
+    entry.usedMs = this.#now()
     return entry.session
   }
 

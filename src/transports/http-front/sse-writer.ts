@@ -5,6 +5,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
+import type { Fields } from './reply.js'
 import { type Wire, partsOf } from '../../jsonrpc/splice-parts.js'
 import { type HttpTimer, type SetTimer, repeat } from './clock.js'
 import { cutWhenStalled } from './stall.js'
@@ -35,11 +36,11 @@ export function textEvent(event: string, data: string): Buffer {
 }
 
 /** What an event stream tells the client before the first event; a proxy on the way must not hold it back. */
-const sseHeaders: Readonly<Record<string, string>> = {
+const sseHead: Fields = Object.entries({
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
-}
+}).flat()
 
 export interface SseWatch {
   /** The client has taken everything. */
@@ -66,15 +67,10 @@ export class SseWriter {
   #ended = false
 
   /** Sends the header fields at once. */
-  constructor(
-    response: ServerResponse,
-    headers: Readonly<Record<string, string>>,
-    limits: SseParts,
-    watch: SseWatch,
-  ) {
+  constructor(response: ServerResponse, fields: Fields, limits: SseParts, watch: SseWatch) {
     this.#response = response
     this.#limits = limits
-    response.writeHead(200, { ...sseHeaders, ...headers })
+    response.writeHead(200, [...sseHead, ...fields])
     response.flushHeaders()
     cutWhenStalled(response, limits.stallMs)
     this.#beat = repeat(limits.setTimer, limits.keepAliveMs, () => this.#keepAlive())

@@ -9,10 +9,11 @@ import { MessageReader } from '../message-reader.js'
 import type { Bodies } from './body.js'
 import { type Client, Clients } from './clients.js'
 import type { HttpEndpoint, HttpRevision, HttpSurroundings } from './endpoint.js'
-import { type Incoming, type ReadingParts, isRefusal, readIncoming } from './incoming.js'
+import { type Incoming, type ReadingParts, type Served, isRefusal, readIncoming } from './incoming.js'
 import type { HttpLimits } from './limits.js'
 import { type Posted, opensSession, requestKeys } from './message.js'
 import type { Refusal, Refusals } from './refusal.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { RequestHead } from './request-head.js'
 import { sendEmpty, sendJson } from './reply.js'
 
@@ -24,9 +25,6 @@ export interface StreamableParts {
   /** The revisions that a client may name. */
   readonly revisions: readonly HttpRevision[]
 }
-
-/** Gives the refusal, if there is one; otherwise the response is on its way. */
-type Served = Promise<Refusal | undefined>
 
 const allow = { allow: 'GET, POST, DELETE, OPTIONS' } as const
 
@@ -55,16 +53,16 @@ export class Streamable {
         return this.#post(incoming, endpoint)
       case 'GET':
       case 'HEAD':
-        return Promise.resolve(this.#get(incoming, endpoint))
+        return this.#get(incoming, endpoint)
       case 'DELETE':
-        return Promise.resolve(this.#delete(incoming, endpoint))
+        return this.#delete(incoming, endpoint)
       case undefined:
       default:
-        return Promise.resolve(this.#refusals.plain(405, 'Method not allowed', allow))
+        return this.#refusals.plain(405, 'Method not allowed', allow)
     }
   }
 
-  async #post(incoming: Incoming, endpoint: HttpEndpoint): Served {
+  async #post(incoming: Incoming, endpoint: HttpEndpoint): Promise<Refusal | undefined> {
     const accepts = this.#accepts(incoming.head)
     if (!accepts.json && !accepts.stream)
       return this.#refusals.plain(406, 'Accept must list application/json and text/event-stream')
@@ -77,25 +75,45 @@ export class Streamable {
     if (posted === undefined) return undefined
     if (isRefusal(posted)) return { ...posted, revision: session?.revision }
     // The session may have ended while the body came.
-    const known = id === undefined ? undefined : this.#find(id, incoming, endpoint)
-    if (id !== undefined && known === undefined) return this.#refusals.noSession()
-    const refusal = this.#refuses(posted, incoming, known)
-    if (refusal !== undefined) return { ...refusal, revision: known?.revision }
-    return this.#take(posted, incoming, known ?? endpoint)
+    if (session?.connection.open === false) return this.#refusals.noSession()
+    const keys = requestKeys(posted.frames)
+    const refusal = this.#refuses(posted, keys, incoming, session)
+    if (refusal !== undefined) return { ...refusal, revision: session?.revision }
+    const client = session ?? (await this.#open(posted, incoming, endpoint))
+    if (client === undefined) return this.#refusals.plain(503, 'Too many clients', { 'retry-after': '5' })
+    this.#take(posted, keys, incoming, client)
+    return undefined
+  }
+
+  #open(
+    { frames }: Posted,
+    { principal, head }: Incoming,
+    endpoint: HttpEndpoint,
+  ): Promise<Client | undefined> {
+    return this.#clients.open({ endpoint, principal }, opensSession(frames[0]), this.#named(head)?.version)
   }
 
   /** What is wrong with the messages of this client. */
-  #refuses(posted: Posted, { head }: Incoming, client: Client | undefined): Refusal | undefined {
+  #refuses(
+    posted: Posted,
+    keys: readonly RequestId[],
+    { head }: Incoming,
+    client: Client | undefined,
+  ): Refusal | undefined {
     const { frames, isBatch } = posted
     const opens = frames.some(opensSession)
-    if (isBatch && opens) return this.#refusals.invalid('initialize must not be part of a batch')
-    const revision = client?.revision ?? this.#named(head)
-    if (isBatch && revision?.batching === false)
-      return this.#refusals.invalid(`protocol version ${revision.version} has no batches`)
-    const keys = requestKeys(frames)
-    if (new Set(keys).size < keys.length || client?.connection.knows(keys) === true)
+    const refusal = isBatch ? this.#refusesBatch(opens, client?.revision ?? this.#named(head)) : undefined
+    if (refusal !== undefined) return refusal
+    const isDoubled = keys.length > 1 && new Set(keys).size < keys.length
+    if (isDoubled || client?.connection.knows(keys) === true)
       return this.#refusals.invalid('a request with this id is being answered already', frameId(posted))
     return opens ? undefined : this.#refusesVersion(head, client)
+  }
+
+  #refusesBatch(opens: boolean, revision: HttpRevision | undefined): Refusal | undefined {
+    if (opens) return this.#refusals.invalid('initialize must not be part of a batch')
+    if (revision?.batching !== false) return undefined
+    return this.#refusals.invalid(`protocol version ${revision.version} has no batches`)
   }
 
   /** Nearly all requests accept the same. */
@@ -122,24 +140,17 @@ export class Streamable {
     return this.#refusals.plain(400, why)
   }
 
-  async #take(posted: Posted, incoming: Incoming, to: Client | HttpEndpoint): Served {
-    const { frames, isBatch, hold } = posted
-    const { response, principal, head } = incoming
-    const opens = opensSession(frames[0])
-    const client =
-      'connection' in to
-        ? to
-        : await this.#clients.open({ endpoint: to, principal }, opens, this.#named(head)?.version)
-    if (client === undefined) return this.#refusals.plain(503, 'Too many clients', { 'retry-after': '5' })
-    const keys = requestKeys(frames)
-    if (keys.length > 0) {
-      client.connection.post(frames, { response, keys, isBatch, hold, accepts: this.#accepts(head) })
-      return undefined
-    }
+  #take(
+    { frames, isBatch, hold }: Posted,
+    keys: readonly RequestId[],
+    { response, head }: Incoming,
+    client: Client,
+  ): void {
+    if (keys.length > 0)
+      return client.connection.post(frames, { response, keys, isBatch, hold, accepts: this.#accepts(head) })
     client.connection.take(frames)
     client.done()
     sendEmpty(response, 202)
-    return undefined
   }
 
   #get(incoming: Incoming, endpoint: HttpEndpoint): Refusal | undefined {

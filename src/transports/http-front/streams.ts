@@ -7,6 +7,7 @@ import { Congestion } from '../congestion.js'
 import type { SetTimer } from './clock.js'
 import type { EventStore } from './event-store.js'
 import { EventStream, readEventId } from './event-stream.js'
+import type { Fields } from './reply.js'
 import { type SseLimits, SseWriter } from './sse-writer.js'
 import { cutWhenStalled } from './stall.js'
 
@@ -62,26 +63,22 @@ export class HttpStreams {
   }
 
   /** Begins the event stream of a POST. */
-  open(response: ServerResponse, headers: Readonly<Record<string, string>>): EventStream {
+  open(response: ServerResponse, fields: Fields): EventStream {
     const stream = new EventStream(++this.#last, this.#parts.store)
     this.#streams.set(stream.number, stream)
     this.#dropEnded()
-    this.#write(response, headers, stream)
+    this.#write(response, fields, stream)
     return stream
   }
 
   /** Opens the standalone stream, or goes on with the one that holds the event of that id. */
-  listen(
-    response: ServerResponse,
-    headers: Readonly<Record<string, string>>,
-    lastEventId: string | undefined,
-  ): Listening {
+  listen(response: ServerResponse, fields: Fields, lastEventId: string | undefined): Listening {
     const place = lastEventId === undefined ? undefined : readEventId(lastEventId)
     const stream = lastEventId === undefined ? this.#standalone : this.#streams.get(place?.stream ?? -1)
     if (stream === undefined) return 'unknown'
     if (stream.attached) return 'busy'
     if (place !== undefined && !stream.reaches(place.number)) return 'unknown'
-    this.#write(response, headers, stream, place?.number)
+    this.#write(response, fields, stream, place?.number)
     return 'open'
   }
 
@@ -99,7 +96,7 @@ export class HttpStreams {
   /** Whether there is too much that the client has not taken. */
   measure(): void {
     const { backlogBytesHigh } = this.#parts.limits
-    if (this.backlogBytes > backlogBytesHigh) this.congestion.begin()
+    if (this.attached && this.backlogBytes > backlogBytesHigh) this.congestion.begin()
     else if (this.congestion.end() && !this.#closed) this.onDrained()
   }
 
@@ -116,16 +113,11 @@ export class HttpStreams {
     for (const response of this.#sending.values()) response.destroy()
   }
 
-  #write(
-    response: ServerResponse,
-    headers: Readonly<Record<string, string>>,
-    stream: EventStream,
-    after?: number,
-  ): void {
+  #write(response: ServerResponse, fields: Fields, stream: EventStream, after?: number): void {
     const { limits, setTimer, store, primes } = this.#parts
     const writer = new SseWriter(
       response,
-      headers,
+      fields,
       { ...limits, setTimer },
       {
         drained: () => this.measure(),
