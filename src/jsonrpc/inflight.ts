@@ -13,13 +13,25 @@ import { type MintedId, type RequestId, canonical, isCanonical, numericId } from
 /** How many given-up ids are remembered, so that a late answer finds no other request. */
 const RETIRED_MAX = 1024
 
+/** How many minted ids are remembered where clients' own are lent, so that a second answer finds no other request. */
+const MINTED_MAX = 1024
+
 /** Clients that count do not come this far; beyond it there would be nothing left to mint. */
 const LENT_MAX = 2 ** 48
+
+/**
+ * Where minting goes on once a client's own id was taken, so that its next one is not taken by that.
+ *
+ * Servers that keep ids in 32 bits are at ease with it.
+ */
+const ASIDE = 1_000_000_000
 
 /** Requests sent to a peer that has not answered them yet. */
 export class Inflight<E> {
   readonly #entries = new BriefMap<RequestId, E>()
   readonly #retired = new Set<RequestId>()
+  /** Minted on a connection on which a client's own id may be the same number. */
+  readonly #minted = new Set<RequestId>()
   readonly #inflightMax: number
   #last = 0
 
@@ -41,8 +53,15 @@ export class Inflight<E> {
     if (this.#entries.size >= this.#inflightMax) return undefined
     const lent = own !== undefined && this.#isFree(own) && isCanonical(own)
     if (lent) this.#noteLent(own)
-    const id = lent ? own : this.#next()
+    const id = lent ? own : own === undefined ? this.#next() : this.#aside()
     this.#entries.set(id, entry)
+    return id
+  }
+
+  /** An id for a request of the proxy's own, which no client's will be; otherwise as `mint`. */
+  mintOwn(entry: E): MintedId | undefined {
+    const id = this.mint(entry)
+    if (id !== undefined) this.#noteMinted(id)
     return id
   }
 
@@ -62,12 +81,7 @@ export class Inflight<E> {
   /** Stops waiting for an answer that may still come. */
   retire(id: RequestId): void {
     if (this.#entries.take(id) === undefined) return
-    this.#retired.add(id)
-    if (this.#retired.size <= RETIRED_MAX) return
-    for (const oldest of this.#retired) {
-      this.#retired.delete(oldest)
-      return
-    }
+    remember(this.#retired, id, RETIRED_MAX)
   }
 
   values(): IterableIterator<E> {
@@ -85,13 +99,35 @@ export class Inflight<E> {
     if (count > this.#last && count < LENT_MAX) this.#last = count
   }
 
+  #aside(): MintedId {
+    this.#last = Math.max(this.#last, ASIDE)
+    const id = this.#next()
+    this.#noteMinted(id)
+    return id
+  }
+
+  /** What has been minted may be answered a second time by a server that is not well. */
+  #noteMinted(id: MintedId): void {
+    remember(this.#minted, id, MINTED_MAX)
+  }
+
   #isFree(id: RequestId): boolean {
-    return !this.#entries.has(id) && !this.#retired.has(id)
+    return !this.#entries.has(id) && !this.#retired.has(id) && !this.#minted.has(id)
   }
 
   #next(): MintedId {
     let id = numericId(++this.#last)
     while (!this.#isFree(id)) id = numericId(++this.#last)
     return id
+  }
+}
+
+/** Forgets the oldest where there are too many. */
+function remember(ids: Set<RequestId>, id: RequestId, max: number): void {
+  ids.add(id)
+  if (ids.size <= max) return
+  for (const oldest of ids) {
+    ids.delete(oldest)
+    return
   }
 }

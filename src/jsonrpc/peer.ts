@@ -115,7 +115,7 @@ export class Peer<E extends object> {
   ask(method: string, params?: string): Asked | undefined {
     if (this.#closed) return undefined
     const asked = new OwnRequest()
-    const id = this.#inflight.mint(asked)
+    const id = this.#inflight.mintOwn(asked)
     if (id === undefined) return undefined
     this.send(buildRequest(id, method, params))
     return { id, answer: asked.answer }

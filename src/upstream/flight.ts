@@ -70,6 +70,16 @@ export class Deadlines {
     return new Flight(call, edits, deadline)
   }
 
+  /** Whether the time of a flight was over when it started. */
+  isOver(flight: Flight): boolean {
+    return flight.deadline < this.#looksAt && this.#timer !== undefined
+  }
+
+  /** Which of its times a flight that is over has used up. */
+  budgetOf(flight: Flight): keyof CallTimes {
+    return this.#budget(flight, this.#options.runtime.now())
+  }
+
   /** The server is at work: the deadline moves, but never past the total. */
   extend(flight: Flight): void {
     const { runtime, times } = this.#options

@@ -67,6 +67,7 @@ export class Flights {
   call(call: Call, edits: readonly Edit[]): void {
     const { peer, traffic } = this.#parts
     const flight = this.#deadlines.start(call, edits)
+    if (this.#deadlines.isOver(flight)) return this.#tooLate(flight)
     const lend = this.#parts.mayLend()
     const own = call.frame.params.meta.span('progressToken')
     const all = own === undefined ? edits : this.#withToken(edits, flight, own, lend)
@@ -195,15 +196,22 @@ export class Flights {
   }
 
   #expired(flight: Flight, of: keyof CallTimes): void {
-    const { service, times } = this.#parts
-    const what = of === 'timeoutMs' ? 'no answer or progress' : 'no answer'
     this.#abandon(flight)
-    this.#giveUp(
-      flight,
-      callTimeout(service, flight.call, { ms: (flight.call.times ?? times)[of], of, what }),
-    )
+    const what = of === 'timeoutMs' ? 'no answer or progress' : 'no answer'
+    this.#giveUp(flight, this.#timeout(flight, of, what))
     this.#cancelUpstream(flight, 'the request timed out')
     this.#parts.timedOut()
+  }
+
+  /** It has waited elsewhere for longer than it may take: nothing is begun that nobody waits for. */
+  #tooLate(flight: Flight): void {
+    flight.call.fail(this.#timeout(flight, this.#deadlines.budgetOf(flight), 'no turn'))
+    this.#end(flight)
+  }
+
+  #timeout({ call }: Flight, of: keyof CallTimes, what: string): ErrorBody {
+    const { service, times } = this.#parts
+    return callTimeout(service, call, { ms: (call.times ?? times)[of], of, what })
   }
 
   #giveUp(flight: Flight, error: ErrorBody): void {

@@ -59,8 +59,9 @@ export class PoolLane implements Lane {
   get state(): UpstreamState {
     if (this.#isAsleep) return 'disconnected'
     const state = this.#members.state(this.#links.facts !== undefined)
-    // Nobody is to take a server for well that cannot say what it has.
-    return state === 'connected' && !this.known && this.#lists.failure !== undefined ? 'error' : state
+    // Nobody is to take a server for well that has not said yet what it has, or cannot.
+    if (state !== 'connected' || this.known) return state
+    return this.#lists.failure === undefined ? 'starting' : 'error'
   }
 
   get known(): boolean {

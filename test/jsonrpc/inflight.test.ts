@@ -21,9 +21,9 @@ test('lends integers, each once', () => {
 const own: [title: string, own: string, lent: string][] = [
   ['an integer', '7', '7'],
   ['a plain string', '"req-1"', '"req-1"'],
-  ['a spelling that a parser would not keep', '1.0', '1'],
-  ['a string with escapes', '"\\u0061"', '1'],
-  ['a string that some writers escape', '"é"', '1'],
+  ['a spelling that a parser would not keep', '1.0', '1000000001'],
+  ['a string with escapes', '"\\u0061"', '1000000001'],
+  ['a string that some writers escape', '"é"', '1000000001'],
 ]
 
 test("lends the sender's own id where every writer would echo it", () => {
@@ -37,12 +37,12 @@ test("lends the sender's own id where every writer would echo it", () => {
 test('an id that is lent already is not lent again, in either order', () => {
   const inflight = new Inflight<string>(10)
   assert.equal(inflight.mint('a', id('2')), '2')
-  assert.equal(inflight.mint('b', id('2')), '3')
-  assert.equal(inflight.mint('c'), '4')
-  assert.equal(inflight.mint('d', id('3')), '5')
+  assert.equal(inflight.mint('b', id('2')), '1000000001')
+  assert.equal(inflight.mint('c'), '1000000002')
+  assert.equal(inflight.mint('d', id('1000000002')), '1000000003')
   assert.equal(inflight.mint('e', id('"3"')), '"3"')
   assert.deepEqual(
-    ['2', '3', '4', '5', '"3"'].map((text) => inflight.take(id(text))),
+    ['2', '1000000001', '1000000002', '1000000003', '"3"'].map((text) => inflight.take(id(text))),
     ['a', 'b', 'c', 'd', 'e'],
   )
 })
@@ -54,6 +54,20 @@ test('what was lent to one is never minted for another, though it was answered',
     inflight.take(id(own))
   }
   assert.equal(inflight.mint('b'), '71')
+})
+
+test("what was minted beside clients' own ids is never lent, though it was answered", () => {
+  const inflight = new Inflight<string>(10)
+  const minted = [inflight.mintOwn('handshake'), inflight.mint('a', id('1.0')), inflight.mintOwn('list')]
+  assert.deepEqual(minted, ['1', '1000000001', '1000000002'])
+  for (const answered of minted) if (answered !== undefined) inflight.take(answered)
+  assert.equal(inflight.mint('b', id('1')), '1000000003')
+  assert.equal(inflight.mint('c', id('1000000002')), '1000000004')
+  // Whoever counts on is not taken ids by that.
+  assert.deepEqual(
+    ['2', '3'].map((own) => inflight.mint('d', id(own))),
+    ['2', '3'],
+  )
 })
 
 test('an answer finds its request in any spelling of the id, once', () => {

@@ -201,10 +201,10 @@ test("lends the sender's own id where it is free, and then changes no byte", () 
   const { script, peer } = scene()
   const frame = request('{"jsonrpc":"2.0","id":"c","method":"m"}')
   assert.equal(peer.forward(frame, [], entry, true), '"c"')
-  assert.equal(peer.forward(frame, [], { name: 'b' }, true), '1')
+  assert.equal(peer.forward(frame, [], { name: 'b' }, true), '1000000001')
   assert.deepEqual(script.sent, [
     '{"jsonrpc":"2.0","id":"c","method":"m"}',
-    '{"jsonrpc":"2.0","id":1,"method":"m"}',
+    '{"jsonrpc":"2.0","id":1000000001,"method":"m"}',
   ])
 })
 

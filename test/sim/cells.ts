@@ -3,7 +3,7 @@
 
 import type { Fault } from '../faults/faults.js'
 import type { Phase } from '../faults/phases.js'
-import type { Milestone } from './brain.js'
+import type { Milestone } from './body.js'
 import { closeAll, judge } from './judge.js'
 import type { SimClient } from './client.js'
 import { call } from './perform.js'

@@ -3,13 +3,7 @@
 import type { SimClient, Waiting } from './client.js'
 import { at, noncesIn, numberAt, parse, rawId, rawToken, stampIn, textAt } from './json.js'
 import type { Ledger } from './ledger.js'
-
-/** Lists by the notification that says that they have changed. */
-const listsOf: Readonly<Record<string, readonly string[]>> = {
-  'notifications/tools/list_changed': ['tools/list'],
-  'notifications/prompts/list_changed': ['prompts/list'],
-  'notifications/resources/list_changed': ['resources/list', 'resources/templates/list'],
-}
+import { ListWatch, type Servers } from './list-watch.js'
 
 const questions: Readonly<Record<string, string>> = {
   'sampling/createMessage': 'sampling',
@@ -23,18 +17,20 @@ export class ClientEars {
   readonly #ledger: Ledger
   readonly #waiting = new Map<string, Waiting[]>()
   readonly #followed = new Set<string>()
-  readonly #read = new Set<string>()
+  readonly #updates = new Map<string, number>()
   readonly #lastBy = new Map<string, number>()
   readonly #rest: Buffer[] = []
   #left = false
   #paused = false
   #wasPaused = false
-  /** The answers to the last of each kind of list. */
-  readonly lists: Map<string, unknown> = new Map()
+  #heard = 0
+  #isBatch = false
+  readonly lists: ListWatch
 
-  constructor(client: SimClient, ledger: Ledger) {
+  constructor(client: SimClient, ledger: Ledger, servers: Servers) {
     this.#client = client
     this.#ledger = ledger
+    this.lists = new ListWatch(client.name, ledger, servers)
   }
 
   /** The proxy has ended the connection, or the client has. */
@@ -55,8 +51,14 @@ export class ClientEars {
     else same.push(waiting)
   }
 
+  /** It may hear of this resource from now on. */
   follow(uri: string): void {
     this.#followed.add(uri)
+  }
+
+  /** How often it has heard that this resource has changed. */
+  updates(uri: string): number {
+    return this.#updates.get(uri) ?? 0
   }
 
   paused(on: boolean): void {
@@ -81,10 +83,12 @@ export class ClientEars {
     let rest = chunk
     for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a)) {
       this.#rest.push(rest.subarray(0, end))
+      this.#heard += end + 1
       rest = rest.subarray(end + 1)
       this.#line(Buffer.concat(this.#rest.splice(0)).toString())
     }
     if (rest.length > 0) this.#rest.push(rest)
+    this.#heard += rest.length
   }
 
   #line(text: string): void {
@@ -109,7 +113,9 @@ export class ClientEars {
   #batch(text: string, members: readonly unknown[]): void {
     const parts = text.slice(1, -1).split(/,(?=\{"jsonrpc")/)
     if (parts.length !== members.length) return this.#ledger.fail('bad-batch', text)
+    this.#isBatch = true
     for (const part of parts) this.#message(part, parse(part))
+    this.#isBatch = false
   }
 
   /** What one process says reaches one client in the order in which it was said. */
@@ -134,10 +140,11 @@ export class ClientEars {
   #take({ entry, next }: Waiting, text: string, message: unknown): void {
     const ok = at(message, 'result') !== undefined
     this.#ledger.answered(entry, ok, text)
-    // Who was told that a list cannot be had wants to hear when it can.
-    if (entry.method.endsWith('/list')) this.#read.add(entry.method)
-    if (ok) this.lists.set(entry.method, at(message, 'result'))
-    next?.()
+    // An answer inside a batch may have been there before the cancel was.
+    if (!this.#isBatch && entry.silentFrom !== undefined && this.#heard > entry.silentFrom)
+      this.#ledger.fail('after-cancel', `${entry.nonce} was cancelled and answered: ${text}`)
+    this.lists.given(entry.method, at(message, 'result'))
+    next?.(ok)
   }
 
   #unasked(id: string | undefined, text: string): void {
@@ -153,14 +160,7 @@ export class ClientEars {
   #notification(method: string, text: string, message: unknown): void {
     if (method === 'notifications/progress') return this.#progress(text, message)
     if (method === 'notifications/resources/updated') return this.#updated(text, message)
-    const lists = listsOf[method]
-    if (lists !== undefined && !lists.some((list) => this.#read.has(list) || this.#isAsking(list))) {
-      this.#ledger.fail('needless-change', `${this.#client.name} has read no such list: ${text}`)
-    }
-  }
-
-  #isAsking(method: string): boolean {
-    return this.waiting.some(({ entry }) => entry.method === method)
+    this.lists.changed(method, (list) => this.waiting.some(({ entry }) => entry.method === list))
   }
 
   #progress(text: string, message: unknown): void {
@@ -171,11 +171,14 @@ export class ClientEars {
     if (entry === undefined || token !== count)
       this.#ledger.fail('wrong-token', `${this.#client.name}: ${text}`)
     else this.#ledger.progressed(entry, numberAt(message, 'params', 'progress') ?? 0, text)
+    if (entry?.silentFrom !== undefined && this.#heard > entry.silentFrom)
+      this.#ledger.fail('after-cancel', `${nonce} was cancelled and goes on: ${text}`)
   }
 
   #updated(text: string, message: unknown): void {
     const uri = textAt(message, 'params', 'uri') ?? ''
     if (!this.#followed.has(uri)) this.#ledger.fail('not-followed', `${this.#client.name}: ${text}`)
+    this.#updates.set(uri, this.updates(uri) + 1)
   }
 
   #question(method: string, id: string, text: string): void {

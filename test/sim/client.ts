@@ -6,6 +6,7 @@ import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/ndjso
 import type { Around } from './byte-flow.js'
 import { ClientEars } from './client-ears.js'
 import type { Entry, Ledger } from './ledger.js'
+import type { Servers } from './list-watch.js'
 import { ReadableEnd, WritableEnd } from './pipes.js'
 import type { ClientPlan, Spelling } from './plan.js'
 
@@ -29,6 +30,9 @@ export class SimClient {
   readonly plan: ClientPlan
   readonly connection: Connection
   readonly ears: ClientEars
+  /** Resources that it was granted to follow, and those that it did not want to follow any more at some time. */
+  readonly followed: Set<string> = new Set()
+  readonly unfollowed: Set<string> = new Set()
   readonly #around: Around
   readonly #ledger: Ledger
   readonly #input: ReadableEnd
@@ -41,12 +45,13 @@ export class SimClient {
     plan: ClientPlan,
     ledger: Ledger,
     proxy: { readonly ndjson: NdjsonOptions; readonly timers: LastWaits },
+    servers: Servers,
   ) {
     this.name = plan.name
     this.plan = plan
     this.#around = around
     this.#ledger = ledger
-    this.ears = new ClientEars(this, ledger)
+    this.ears = new ClientEars(this, ledger, servers)
     this.#input = new ReadableEnd(around, `${plan.name}>`, plan.input)
     this.#output = new WritableEnd(around, `${plan.name}<`, plan.output, {
       bytes: (chunk) => this.ears.hear(chunk),
@@ -131,6 +136,7 @@ export class SimClient {
     made?.(waiting)
     const tokenText = token ? `,"progressToken":${count}` : ''
     const members = params(nonce)
+    entry.args = /"arguments":(.*)$/.exec(members)?.[1]
     const meta = `"_meta":{"about":"n:${nonce};"${tokenText}}${members === '' ? '' : `,${members}`}`
     return { entry, text: `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{${meta}}}` }
   }
@@ -147,7 +153,8 @@ export class SimClient {
   /** Gives up a request of its own. */
   cancel(entry: Entry): void {
     entry.cancelledAt = this.#around.clock.now
-    this.notify('notifications/cancelled', `{"requestId":${entry.id}}`)
+    const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${entry.id}}}`
+    this.#say({ text, entries: [], read: () => this.#cancelRead(entry) })
   }
 
   notify(method: string, params = '{}'): void {
@@ -156,9 +163,7 @@ export class SimClient {
 
   /** Says a line, which holds these requests; nothing but the first is said before the handshake is over. */
   say(text: string, entries: readonly Entry[] = []): void {
-    if (!this.speaks) return
-    if (this.#held !== undefined && entries[0]?.method !== 'initialize') this.#held.push({ text, entries })
-    else this.#send({ text, entries })
+    this.#say({ text, entries, read: undefined })
   }
 
   /** Later, unless it is gone by then. */
@@ -185,6 +190,20 @@ export class SimClient {
     this.#output.break()
   }
 
+  #say(said: Said): void {
+    if (!this.speaks) return
+    if (this.#held !== undefined && said.entries[0]?.method !== 'initialize') this.#held.push(said)
+    else this.#send(said)
+  }
+
+  /** From here on the client hears nothing of that request, but for what is on its way already. */
+  #cancelRead(entry: Entry): void {
+    this.#ledger.givenUp(entry)
+    this.#around.clock.after(0, () => {
+      if (this.backlogBytes === 0) entry.silentFrom = this.#output.taken
+    })
+  }
+
   #initialized(): void {
     const held = this.#held
     this.#held = undefined
@@ -192,9 +211,10 @@ export class SimClient {
     for (const said of held ?? []) this.#send(said)
   }
 
-  #send({ text, entries }: Said): void {
+  #send({ text, entries, read }: Said): void {
     this.#input.add(Buffer.from(`${text}\n`), () => {
       for (const entry of entries) entry.heardAt = this.#around.clock.now
+      read?.()
     })
   }
 }
@@ -203,12 +223,14 @@ export class SimClient {
 interface Said {
   readonly text: string
   readonly entries: readonly Entry[]
+  /** Called when the proxy has read it. */
+  readonly read: (() => void) | undefined
 }
 
 /** A request that waits for its answer, and what the client does then. */
 export interface Waiting {
   readonly entry: Entry
-  next: (() => void) | undefined
+  next: ((ok: boolean) => void) | undefined
 }
 
 function spelt(spelling: Spelling, count: number): string {

@@ -6,7 +6,7 @@ import type { Around } from './byte-flow.js'
 import { Clock } from './clock.js'
 import { HttpServer } from './http-server.js'
 import { Ledger } from './ledger.js'
-import type { Plan } from './plan.js'
+import type { ClientPlan, Plan } from './plan.js'
 import { Random } from './random.js'
 import { ServerFacts } from './server-facts.js'
 import type { SimServer } from './server.js'
@@ -23,10 +23,18 @@ const DAY_MS = 86_400_000
 export class Host implements Around {
   readonly clock: Clock = new Clock()
   readonly trace: Trace = new Trace(() => this.clock.now)
-  readonly ledger: Ledger = new Ledger(() => this.clock.now)
+  readonly ledger: Ledger = new Ledger(
+    () => this.clock.now,
+    (delayMs, run) => void this.clock.after(delayMs, run),
+  )
   readonly servers: readonly SimServer[]
   readonly runtime: Runtime
   readonly log: LogSink
+  /** Who has come, and who is still there. */
+  readonly audience: { readonly come: ClientPlan[]; readonly present: Set<ClientPlan> } = {
+    come: [],
+    present: new Set(),
+  }
   /** The disk that the log is written to is full. */
   diskFull = false
   readonly #seed: number
@@ -41,7 +49,8 @@ export class Host implements Around {
       const facts = new ServerFacts(server, plan.limits.lineBytesMax)
       if (server.kind === 'http')
         return put(this.#http, server.name, new HttpServer(this, facts, this.ledger))
-      return put(this.#stdio, server.name, new StdioServer(this, facts, this.ledger, () => this.#pid++))
+      const parts = { nextPid: () => this.#pid++, audience: this.audience }
+      return put(this.#stdio, server.name, new StdioServer(this, facts, this.ledger, parts))
     })
     this.runtime = this.#newRuntime()
     this.log = this.#newLog(plan.logs)
@@ -56,6 +65,11 @@ export class Host implements Around {
   /** Child processes that have not ended. */
   get alive(): number {
     return [...this.#stdio.values()].flatMap(({ processes }) => processes.filter(({ alive }) => alive)).length
+  }
+
+  /** Looks whether more processes run than there is use for. */
+  count(): void {
+    for (const server of this.#stdio.values()) server.count()
   }
 
   get sockets(): number {
@@ -102,7 +116,8 @@ export class Host implements Around {
     if (!real) return check
     const stream: LogStream = {
       writableLength: 0,
-      write: () => {
+      write: (text) => {
+        if (/[^\x20-\x7e\n]/.test(text)) this.ledger.fail('bad-log', text)
         if (this.diskFull) throw systemError('ENOSPC', 'no space left on device')
         return true
       },

@@ -1,7 +1,8 @@
 // A scripted server that is reached over Streamable HTTP.
 
 import type { FaultName } from '../faults/faults.js'
-import type { Brain, Milestone } from './brain.js'
+import type { Milestone } from './body.js'
+import type { Brain } from './brain.js'
 import type { Around } from './byte-flow.js'
 import { RequestReader, SimExchange } from './http-exchange.js'
 import { HttpSession } from './http-session.js'
@@ -82,6 +83,7 @@ export class HttpServer implements SimServer {
   }
 
   strike(fault: FaultName, random: Random): void {
+    this.facts.struck = true
     this.#strikes[fault]?.(random)
   }
 

@@ -1,6 +1,7 @@
 // One MCP session of a scripted server over HTTP.
 
-import { type Body, Brain, type Milestone } from './brain.js'
+import type { Body, Milestone } from './body.js'
+import { Brain } from './brain.js'
 import type { Around } from './byte-flow.js'
 import type { SimExchange } from './http-exchange.js'
 import { chunked, headOf } from './http-exchange.js'
@@ -109,14 +110,18 @@ export class HttpSession {
 
   #body(): Body {
     const { around, reached, exited } = this.#parts
+    const isOver = (): boolean => this.#over
     return {
       name: this.name,
+      get stays() {
+        return !isOver()
+      },
       say: (text, about) => this.#say(text, about),
       sayHalf: (text, about) => this.#sayHalf(text, about),
       junk: () => this.#stream?.event([], 'INFO this is a log'),
       after: (delayMs, run) =>
         around.clock.after(delayMs, () => {
-          if (!this.#over) run()
+          if (!isOver()) run()
         }),
       exit: exited,
       reached: (milestone) => reached(milestone, this.name),

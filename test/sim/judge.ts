@@ -1,7 +1,7 @@
 // The end of a run: nothing is broken any more, so everything must come to rest,
 // work again, and leave nothing behind once it is closed.
 
-import { at, textAt } from './json.js'
+import { lastNews } from './last-news.js'
 import { call } from './perform.js'
 import type { SimClient } from './client.js'
 import type { World } from './world.js'
@@ -41,9 +41,15 @@ export function closeAll(world: World): void {
 function calm(world: World): void {
   world.host.trace.note('op', 'calm')
   world.host.diskFull = false
-  for (const server of world.host.servers) server.mend()
+  for (const server of world.host.servers) {
+    server.facts.calm = true
+    server.mend()
+  }
   for (const client of world.clients) if (!client.ears.left) client.read(true)
-  for (const name of world.host.ledger.replaced) world.reload(name, 'nothing')
+  for (const name of world.host.ledger.replaced) {
+    world.host.ledger.reloaded(name)
+    world.reload(name, 'nothing')
+  }
   world.settle()
 }
 
@@ -66,6 +72,7 @@ function recover(world: World): void {
     if (state !== 'connected') ledger.fail('not-ready', `${name} is ${state} after a minute: ${error}`)
   }
   for (const client of seats) if (client.speaks) sees(world, client)
+  lastNews(world)
 }
 
 interface Try {
@@ -99,10 +106,8 @@ function tries(world: World, client: SimClient): Try[] {
 
 /** The tools that a client was last told of are those that there are. */
 function sees(world: World, client: SimClient): void {
-  const tools = at(client.ears.lists.get('tools/list'), 'tools')
-  const names = Array.isArray(tools) ? tools.map((tool: unknown) => textAt(tool, 'name') ?? '') : []
   for (const { facts } of world.host.servers) {
-    const own = names.filter((name) => name.startsWith(`${facts.plan.name}__`)).length
+    const own = client.ears.lists.shown('tools/list', facts.plan.name)
     if (own !== facts.tools) {
       world.host.ledger.fail(
         'stale-list',
@@ -127,9 +132,8 @@ function close(world: World): void {
   if (host.sockets > 0) ledger.fail('left-socket', `${host.sockets} connections are left`)
   const timers = host.clock.pending('proxy')
   if (timers > 0) ledger.fail('left-timer', `${timers} timers are left`)
-  if (world.ended !== world.clients.length) {
-    ledger.fail('left-client', `${world.clients.length - world.ended} clients are not let go`)
-  }
+  const { present } = host.audience
+  if (present.size > 0) ledger.fail('left-client', `${present.size} clients are not let go`)
   const held = world.clients.filter((client) => !client.released)
   if (held.length > 0)
     ledger.fail('left-stream', `the streams of ${held.map(({ name }) => name).join()} are left`)

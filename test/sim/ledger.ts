@@ -4,12 +4,25 @@
 // and stands in everything that belongs to it: in its arguments, in its answer,
 // in its progress, in what a server asks on its behalf.
 
+import type { Check } from './checks.js'
+
 /** What a checker found wrong. */
 export interface Failure {
-  /** The name of the checker, the same for the same kind of fault. */
-  readonly check: string
+  /** The same for the same kind of fault. */
+  readonly check: Check
   readonly what: string
   readonly at: number
+}
+
+/** A call as the server sees it that is at work on it. */
+export interface Job {
+  readonly nonce: string
+  /** The server runs, and nobody has asked it to end. */
+  stays(): boolean
+  /** It was told that nobody wants the answer. */
+  cancelled: boolean
+  /** It has answered. */
+  done: boolean
 }
 
 /** One request of one client. */
@@ -27,7 +40,15 @@ export interface Entry {
   /** The server does what it is asked, and the answer must be its own. */
   mustSucceed: boolean
   cancelledAt: number | undefined
+  /** Of all that its client is told, what comes behind so many bytes was said after its cancel had been read. */
+  silentFrom: number | undefined
+  /** The arguments as they were written. */
+  args: string | undefined
   executed: number
+  /** Where it was executed last. */
+  job: Job | undefined
+  /** What the server answered, behind the id. */
+  reply: string | undefined
   /** What came back, and when. */
   readonly answers: { readonly at: number; readonly ok: boolean; readonly text: string }[]
   /** When the proxy had it, and afterwards when its client last heard of it; undefined on its way there. */
@@ -39,6 +60,9 @@ export interface Entry {
   excused: boolean
 }
 
+/** By then a server has been told that nobody wants an answer any more. */
+const TOLD_MS = 2000
+
 /** How much later than its budget an answer may come: a timer's own lateness, and the way to the client. */
 const SLACK_MS = 150
 
@@ -48,20 +72,36 @@ export class Ledger {
   readonly entries: Map<string, Entry> = new Map()
   /** Servers whose place others took while calls waited for them. */
   readonly replaced: Set<string> = new Set()
-  /** When processes of each server were started. */
-  readonly spawns: Map<string, number[]> = new Map()
+  /** How often a changed configuration has touched each server. */
+  readonly reloads: Map<string, number> = new Map()
   readonly #now: () => number
+  readonly #later: (delayMs: number, run: () => void) => void
   readonly #lastExecuted = new Map<string, number>()
 
-  constructor(now: () => number) {
+  /** `later` runs something after so many milliseconds. */
+  constructor(now: () => number, later: (delayMs: number, run: () => void) => void) {
     this.#now = now
+    this.#later = later
   }
 
   get now(): number {
     return this.#now()
   }
 
-  fail(check: string, what: string): void {
+  /** A changed configuration touches a server. */
+  reloaded(service: string): void {
+    this.replaced.add(service)
+    this.reloads.set(service, (this.reloads.get(service) ?? 0) + 1)
+  }
+
+  /** How often the configuration has changed. */
+  get reloadsCount(): number {
+    let sum = 0
+    for (const count of this.reloads.values()) sum += count
+    return sum
+  }
+
+  fail(check: Check, what: string): void {
     if (this.failures.length < 20) this.failures.push({ check, what: what.slice(0, 600), at: this.#now() })
   }
 
@@ -80,7 +120,11 @@ export class Ledger {
       mustSucceed,
       sentAt: now,
       cancelledAt: undefined,
+      silentFrom: undefined,
+      args: undefined,
       executed: 0,
+      job: undefined,
+      reply: undefined,
       answers: [],
       heardAt: undefined,
       progress: Number.NEGATIVE_INFINITY,
@@ -92,16 +136,25 @@ export class Ledger {
   }
 
   /** A server has begun with a call that it must not do twice. */
-  executed(nonce: string, instance: string): void {
+  executed(nonce: string, instance: string, text: string, job: Job): void {
     const entry = this.entries.get(nonce)
     if (entry === undefined)
       return this.fail('invented', `${instance} was asked for ${nonce}, which nobody sent`)
     entry.executed++
+    entry.job = job
+    if (entry.args !== undefined && !text.includes(`"arguments":${entry.args}}`))
+      this.fail('altered', `${entry.args} got to ${instance} as ${text}`)
     if (entry.executed > 1) this.fail('executed-twice', `${nonce} was executed again, by ${instance}`)
     // Over HTTP every call travels alone, and one may overtake another.
     const service = instance.split('#')[0] ?? ''
     // A call that waits for a server which is then replaced goes to the new one when the old one has ended.
     if (service !== instance && !this.replaced.has(service)) this.#ordered(entry.client, nonce, instance)
+  }
+
+  /** A server has answered a call; `rest` is what stands behind the id. */
+  replied(nonce: string, rest: string): void {
+    const entry = this.entries.get(nonce)
+    if (entry !== undefined) entry.reply = rest
   }
 
   /** What belongs to a request may be seen by its own client only. */
@@ -111,19 +164,15 @@ export class Ledger {
     }
   }
 
-  spawned(service: string): void {
-    const now = this.#now()
-    const times = this.spawns.get(service) ?? []
-    times.push(now)
-    this.spawns.set(service, times)
-  }
-
   answered(entry: Entry, ok: boolean, text: string): void {
     const now = this.#now()
     entry.answers.push({ at: now, ok, text })
     if (entry.answers.length > 1) this.fail('answered-twice', `${entry.nonce} was answered again: ${text}`)
     if (ok && entry.method === 'tools/call' && entry.executed === 0)
       this.fail('made-up', `${entry.nonce} was answered and never executed: ${text}`)
+    if (ok && entry.reply !== undefined && !text.endsWith(`,${entry.reply}}`))
+      this.fail('altered', `${entry.reply} got to ${entry.client} as ${text}`)
+    if (text.includes('"reason":"timeout"')) this.#timedOut(entry, now, text)
     if (!ok && entry.mustSucceed) this.fail('needless-error', `${entry.nonce} was refused: ${text}`)
     this.#inTime(entry, now)
   }
@@ -135,6 +184,17 @@ export class Ledger {
       this.fail('progress-order', `${progress} after ${entry.progress}: ${text}`)
     entry.progress = progress
     entry.heardAt = this.#now()
+  }
+
+  /** The proxy has given up a call, or knows that its client has: so must the server that is at it. */
+  givenUp(entry: Entry): void {
+    const { job } = entry
+    if (job?.done === true) return
+    this.#later(TOLD_MS, () => {
+      const at = entry.job
+      if (at === undefined || at.done || at.cancelled || !at.stays()) return
+      this.fail('not-cancelled', `nobody told the server that ${entry.nonce} was given up`)
+    })
   }
 
   /** Everything has come to rest: what has no answer now will never have one. */
@@ -152,6 +212,17 @@ export class Ledger {
     if (count < (this.#lastExecuted.get(key) ?? -1))
       this.fail('call-order', `${instance} had ${nonce} after a later call`)
     this.#lastExecuted.set(key, count)
+  }
+
+  /** The error of a deadline says whose it was and how long, and does not come before it. */
+  #timedOut(entry: Entry, now: number, text: string): void {
+    const [, budget, ms] = /"budget":"(\w+)","ms":(\d+)/.exec(text) ?? []
+    const isOwn = /"(?:tool|prompt)":/.test(text)
+    const isNamed = entry.method !== 'tools/call' || text.includes(`"service":"${entry.service ?? ''}"`)
+    const isEarly = isOwn && now - entry.sentAt < Number(ms) - 1
+    if (budget === undefined || !isNamed || isEarly)
+      this.fail('bad-timeout', `${entry.nonce} after ${Math.round(now - entry.sentAt)} ms: ${text}`)
+    if (isOwn) this.givenUp(entry)
   }
 
   #inTime(entry: Entry, now: number): void {

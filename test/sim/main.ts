@@ -41,7 +41,7 @@ async function one(seed: number, { ops, trace }: Options): Promise<boolean> {
     (await run(smaller)).failures.some(({ check }) => check === first.check)
   const small = await shrink(plan, fails)
   const last = await run(small)
-  say(`\n${shrunkText(small, last.trace())}\n${failuresText(last.failures)}`)
+  say(`\n${shrunkText(small, last.trace(), last.failures)}\n${failuresText(last.failures)}`)
   return false
 }
 

@@ -38,7 +38,7 @@ export function perform(world: World, op: Op, number: number): void {
 }
 
 /** A server that has no way to say so keeps the tools that it has. */
-function grow(world: World, server: SimServer): void {
+export function grow(world: World, server: SimServer): void {
   const { kind, standalone, faulty } = server.facts.plan
   if (kind === 'http' && (!standalone || faulty)) return
   server.facts.grow()
@@ -66,7 +66,7 @@ function strike(world: World, server: SimServer, { fault, seconds }: Fault, numb
 /** What a server that is started anew was at ends with one error, if it must. */
 function reload(world: World, server: SimServer, how: Extract<Op, { readonly kind: 'reload' }>['how']): void {
   const { name } = server.facts.plan
-  world.host.ledger.replaced.add(name)
+  world.host.ledger.reloaded(name)
   for (const entry of world.host.ledger.entries.values())
     if (entry.service === name) entry.mustSucceed = false
   world.reload(name, how)
@@ -169,7 +169,10 @@ function toServer(
   plan: ServerPlan,
 ): { service: string; budgetMs: number; mustSucceed: boolean } {
   const isLeft = !plan.faulty && world.plan.limits.roomy && !world.host.ledger.replaced.has(plan.name)
-  return { service: plan.name, budgetMs: plan.timeoutMs, mustSucceed: isLeft }
+  // Whose tool it is, and with it the time that the call has, is known only when the servers are.
+  const isKnown = world.proxy.status().every(({ state }) => state === 'connected')
+  const budgetMs = isKnown ? plan.timeoutMs : Math.max(plan.timeoutMs, GRACE_MS + OWN_MS)
+  return { service: plan.name, budgetMs, mustSucceed: isLeft }
 }
 
 /** Nothing but the server itself can be in the way of an answer. */
@@ -225,9 +228,18 @@ function subscribe(world: World, client: SimClient, op: Extract<Op, { readonly k
   const method = op.on ? 'resources/subscribe' : 'resources/unsubscribe'
   const uri = `sim://${plan.name}/a`
   if (op.on) client.ears.follow(uri)
+  else client.unfollowed.add(uri)
   const asking = { ...toServer(world, plan), method, spelling: 'number', token: false } as const
   const budgetMs = world.plan.servers.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0)
-  client.request({ ...asking, budgetMs, mustSucceed: false }, () => `"uri":"${uri}"`)
+  client.request(
+    { ...asking, budgetMs, mustSucceed: false },
+    () => `"uri":"${uri}"`,
+    (waiting) => {
+      waiting.next = (ok) => {
+        if (ok && op.on) client.followed.add(uri)
+      }
+    },
+  )
 }
 
 /** Another request with an id that is in use. */

@@ -94,7 +94,7 @@ export const phaseDrivers: Readonly<Record<PhaseName, (cell: Cell) => void>> = {
     ready(cell)
     cell.call(SLOW)
     cell.reach('call-read')
-    cell.world.host.ledger.replaced.add(cell.target.facts.plan.name)
+    cell.world.host.ledger.reloaded(cell.target.facts.plan.name)
     cell.world.reload(cell.target.facts.plan.name, 'retimed')
     cell.world.settle()
     cell.strike()

@@ -16,6 +16,7 @@ export class WritableEnd {
   readonly #capacity: number
   #blocked: ((error?: Error) => void) | undefined
   #broken = false
+  #taken = 0
 
   constructor(around: Around, name: string, shape: PipeShape, reader: FlowSink) {
     this.#capacity = shape.capacity
@@ -41,6 +42,11 @@ export class WritableEnd {
     })
   }
 
+  /** Bytes that the pipe has taken in all. */
+  get taken(): number {
+    return this.#taken
+  }
+
   /** The reader has closed its end. */
   break(): void {
     this.#broken = true
@@ -52,6 +58,7 @@ export class WritableEnd {
 
   #write(chunk: Buffer, done: (error?: Error) => void): void {
     if (this.#broken) return done(systemError('EPIPE', 'write EPIPE'))
+    this.#taken += chunk.length
     this.flow.add(Buffer.from(chunk))
     if (this.flow.bytes <= this.#capacity) done()
     else this.#blocked = done

@@ -9,6 +9,8 @@ import { type PipeShape, ReadableEnd, WritableEnd } from './pipes.js'
 export interface Program extends FlowSink {
   /** Whether SIGTERM ends it. */
   readonly heedsTerm: boolean
+  /** It has ended though nobody had asked it to. */
+  crashed(): void
 }
 
 export interface ProcessShape {
@@ -38,6 +40,8 @@ export class SimProcess implements Child {
   #stopped = false
   #reads = true
   #termPending = false
+  #isAsked = false
+  #deaf = false
 
   constructor(
     around: Around,
@@ -65,8 +69,14 @@ export class SimProcess implements Child {
     return this.#alive
   }
 
+  /** It runs, and nobody has asked it to end. */
+  get stays(): boolean {
+    return this.#alive && !this.#isAsked && !this.input.flow.ending
+  }
+
   signal(name: 'SIGTERM' | 'SIGKILL'): boolean {
     if (!this.#alive) return false
+    this.#isAsked = true
     this.#around.trace.note(this.name, name)
     if (name === 'SIGKILL') this.exit(undefined, 'SIGKILL')
     else if (this.#stopped) this.#termPending = true
@@ -92,7 +102,9 @@ export class SimProcess implements Child {
   /** `heldOpen`: somebody else still has its stdout, and says nothing. */
   exit(code: number | undefined, signal?: string, heldOpen = false): void {
     if (!this.#alive) return
+    const isCrash = this.stays
     this.#alive = false
+    if (isCrash) this.#program.crashed()
     this.#around.trace.note(this.name, `exits ${signal ?? code}`)
     this.input.break()
     if (!heldOpen) this.output.flow.end()
@@ -105,7 +117,13 @@ export class SimProcess implements Child {
   }
 
   closeInput(): void {
+    this.#deaf = true
     this.input.break()
+  }
+
+  /** Whether it can never be told anything again. */
+  get deaf(): boolean {
+    return this.#deaf
   }
 
   closeOutput(): void {

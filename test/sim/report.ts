@@ -11,9 +11,13 @@ export function failuresText(failures: readonly Failure[]): string {
   return failures.map(({ check, what, at }) => `  ${at.toFixed(1)} ms  ${check}: ${what}`).join('\n')
 }
 
-/** A plan that was made small, and the end of its trace. */
-export function shrunkText(plan: Plan, trace: Iterable<string>): string {
-  const lines = [...trace]
+/** What came so much later than the first finding is not shown. */
+const AFTER_MS = 5
+
+/** A plan that was made small, and its trace up to the first finding. */
+export function shrunkText(plan: Plan, trace: Iterable<string>, failures: readonly Failure[]): string {
+  const end = Math.min(...failures.map(({ at }) => at)) + AFTER_MS
+  const lines = [...trace].filter((line) => Number.parseFloat(line) <= end)
   const shown = lines.slice(-TRACE_MAX)
   return [
     `what is left of it: ${plan.ops.length} operations`,
@@ -21,7 +25,7 @@ export function shrunkText(plan: Plan, trace: Iterable<string>): string {
     ...plan.servers.map((server) => `  server ${JSON.stringify(server)}`),
     ...plan.clients.map((client) => `  client ${JSON.stringify(client)}`),
     ...plan.ops.map((op) => `  ${JSON.stringify(op)}`),
-    `and its trace${shown.length < lines.length ? ` (the last ${shown.length} of ${lines.length})` : ''}:`,
+    `and its trace${shown.length < lines.length ? ` (the last ${shown.length} of ${lines.length} lines up to the first finding)` : ''}:`,
     ...shown.map((line) => `  ${line}`),
   ].join('\n')
 }

@@ -13,6 +13,10 @@ export class ServerFacts {
   readonly lineBytesMax: number
   /** Every answer to `initialize` waits until it is released. */
   holdsInitialize = false
+  /** A fault has struck it: what it was not told may have been lost on the way. */
+  struck = false
+  /** Faults are over: no call ends it, or spoils an answer, any more. */
+  calm = false
   #extra = 0
 
   constructor(plan: ServerPlan, lineBytesMax: number) {

@@ -1,7 +1,8 @@
 // A scripted server of either kind, as the rest of a simulation sees it.
 
 import type { FaultName } from '../faults/faults.js'
-import type { Brain, Milestone } from './brain.js'
+import type { Milestone } from './body.js'
+import type { Brain } from './brain.js'
 import type { Random } from './random.js'
 import type { ServerFacts } from './server-facts.js'
 

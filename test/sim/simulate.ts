@@ -37,5 +37,9 @@ function bounded(world: World): void {
   if (host.backlogBytes > outgoingBytesMax + 2 * lineBytesMax) {
     host.ledger.fail('backlog', `${host.backlogBytes} bytes wait for a server`)
   }
+  host.count()
+  for (const { name, state, tools } of world.proxy.status())
+    if (state === 'connected' && tools === 0)
+      host.ledger.fail('missing-list', `${name} is connected and has no tools`)
   if (host.alive > processesMax) host.ledger.fail('processes', `${host.alive} processes run`)
 }

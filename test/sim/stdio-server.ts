@@ -2,13 +2,15 @@
 
 import type { Child } from '../../src/upstream/host.js'
 import type { FaultName } from '../faults/faults.js'
-import { type Body, Brain, type Milestone } from './brain.js'
+import type { Body, Milestone } from './body.js'
+import { Brain } from './brain.js'
 import type { Around } from './byte-flow.js'
 import type { Ledger } from './ledger.js'
 import { SimProcess, failedSpawn } from './process.js'
 import type { Random } from './random.js'
 import type { ServerFacts } from './server-facts.js'
 import type { SimServer } from './server.js'
+import { type Audience, StartWatch } from './start-watch.js'
 
 /** One process and the program in it. */
 interface Instance {
@@ -23,15 +25,22 @@ export class StdioServer implements SimServer {
   readonly #around: Around
   readonly #ledger: Ledger
   readonly #nextPid: () => number
+  readonly #starts: StartWatch
   #instances: Instance[] = []
   #started = 0
   #spawnError: string | undefined
 
-  constructor(around: Around, facts: ServerFacts, ledger: Ledger, nextPid: () => number) {
+  constructor(
+    around: Around,
+    facts: ServerFacts,
+    ledger: Ledger,
+    parts: { readonly nextPid: () => number; readonly audience: Audience },
+  ) {
     this.facts = facts
+    this.#starts = new StartWatch(facts.plan, ledger, parts.audience)
     this.#around = around
     this.#ledger = ledger
-    this.#nextPid = nextPid
+    this.#nextPid = parts.nextPid
   }
 
   get processes(): SimProcess[] {
@@ -50,10 +59,17 @@ export class StdioServer implements SimServer {
     return sum(this.processes.map(({ output }) => output.flow.bytes))
   }
 
+  /** Looks whether more run than there is use for. */
+  count(): void {
+    this.#starts.running(this.processes.filter(({ stays }) => stays).length)
+  }
+
   spawn(): Child {
     const { name } = this.facts.plan
-    this.#ledger.spawned(name)
-    if (this.#spawnError !== undefined) return failedSpawn(this.#spawnError)
+    if (this.#spawnError !== undefined) {
+      this.#starts.crashed()
+      return failedSpawn(this.#spawnError)
+    }
     const instance = this.#newInstance(`${name}#${++this.#started}`)
     this.#instances = [...this.#instances.filter(({ process }) => process.alive), instance]
     this.#around.clock.after(0, () => this.onMilestone('started', instance.process.name))
@@ -61,6 +77,7 @@ export class StdioServer implements SimServer {
   }
 
   strike(fault: FaultName, random: Random): void {
+    this.facts.struck = true
     if (fault === 'enoent-on-restart') this.#spawnError = 'ENOENT'
     if (fault === 'emfile') this.#spawnError = 'EMFILE'
     for (const instance of this.#instances) if (instance.process.alive) happenings[fault]?.(instance, random)
@@ -74,6 +91,8 @@ export class StdioServer implements SimServer {
       process.read(true)
       process.stop(false)
       brain.mend()
+      // Nobody notices before somebody writes to it, which may be much later.
+      if (process.deaf) process.exit(1)
     }
   }
 
@@ -83,6 +102,7 @@ export class StdioServer implements SimServer {
     const brainOf = (): Brain => brain
     const process = new SimProcess(this.#around, { name, pid: this.#nextPid() }, plan, {
       heedsTerm: plan.heedsTerm,
+      crashed: () => this.#starts.crashed(),
       bytes: (chunk) => {
         const lines = (rest + chunk.toString('latin1')).split('\n')
         rest = lines.pop() ?? ''
@@ -99,6 +119,9 @@ export class StdioServer implements SimServer {
   #bodyOf(process: SimProcess): Body {
     return {
       name: process.name,
+      get stays() {
+        return process.stays
+      },
       say: (text) => {
         process.write(`${text}\n`)
         return true
@@ -120,6 +143,7 @@ function sum(numbers: readonly number[]): number {
 function writeJunk(process: SimProcess): void {
   process.write('INFO listening on {"port": 1}\n{"jsonrpc":"2.0"\n\n')
   process.write(Buffer.from([0xff, 0xfe, 0x80, 0x0a]))
+  process.errors.flow.add(Buffer.from('\u001b[2J\u001b]0;title\u0007 \u202e \r\b\u0085 what?\n'))
 }
 
 /** What happens to one process; the other faults belong to servers over HTTP, or to the proxy. */

@@ -1,6 +1,7 @@
 // One run: a proxy, its clients and its servers, and what is done to them.
 
 import { type Proxy, createProxy } from '../../src/proxy.js'
+import type { Check } from './checks.js'
 import { SimClient } from './client.js'
 import { configurationOf, limitsOf } from './configuration.js'
 import { Host } from './host.js'
@@ -22,7 +23,6 @@ export class World {
   readonly #changes = new Map<string, ReloadKind>()
   readonly #thrown: (error: unknown) => void
   #proxy: Proxy | undefined
-  #ended = 0
   #steps = 0
 
   constructor(plan: Plan) {
@@ -54,22 +54,17 @@ export class World {
     return this.#proxy
   }
 
-  /** Clients that the proxy has let go of. */
-  get ended(): number {
-    return this.#ended
-  }
-
   /** A client of its own for every coming; names are never used again. */
   attach(plan: ClientPlan): SimClient {
     const { host } = this
     const proxy = { ndjson: limitsOf(this.plan.limits).session.ndjson, timers: host.runtime }
     const named = { ...plan, name: `c${this.clients.length}` }
-    const client = new SimClient(host, named, host.ledger, proxy)
+    const client = new SimClient(host, named, host.ledger, proxy, host.servers)
     this.clients.push(client)
+    host.audience.come.push(named)
+    host.audience.present.add(named)
     void this.proxy.attach(client.connection).then(({ ended }) => {
-      void ended.then(() => {
-        this.#ended++
-      })
+      void ended.then(() => host.audience.present.delete(named))
     })
     this.settle()
     client.shakeHands()
@@ -120,7 +115,7 @@ export class World {
     this.settle()
   }
 
-  #fault(check: string, error: unknown): void {
+  #fault(check: Check, error: unknown): void {
     this.host.ledger.fail(check, error instanceof Error ? (error.stack ?? error.message) : String(error))
   }
 }

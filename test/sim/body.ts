@@ -1,0 +1,27 @@
+// What a scripted server has of the process or the session that it runs in.
+
+export interface Body {
+  /** `s0#3`: the server, and which of its processes. */
+  readonly name: string
+  /** It runs, and nobody has asked it to end. */
+  readonly stays: boolean
+  /** Says a message, on account of the request with the id `about`; false when there is no way to the client. */
+  say(text: string, about?: string): boolean
+  /** Says the first part of a message and no more. */
+  sayHalf(text: string, about?: string): void
+  junk(): void
+  after(delayMs: number, run: () => void): void
+  exit(code: number): void
+  /** Something that a test may wait for has happened. */
+  reached(milestone: Milestone): void
+}
+
+export type Milestone =
+  | 'started'
+  | 'initialize-read'
+  | 'initialize-answered'
+  | 'initialized-read'
+  | 'call-read'
+  | 'progress-told'
+  | 'half-answered'
+  | 'cancel-read'

@@ -1,0 +1,63 @@
+// The last news of a run: everything works again, so whoever wanted to hear of
+// changes must hear of one more, whatever happened to the servers since.
+
+import type { SimClient } from './client.js'
+import { grow } from './perform.js'
+import type { SimServer } from './server.js'
+import type { World } from './world.js'
+
+/** By then it is known everywhere. */
+const NEWS_MS = 3000
+
+const LIST_CHANGED = 'notifications/tools/list_changed'
+
+/** Every server has a tool more, and a resource that has changed. */
+export function lastNews(world: World): void {
+  const servers = world.host.servers.filter(speaksUp)
+  const waits = world.clients
+    .filter(({ speaks }) => speaks)
+    .flatMap((client) => [...listWaits(client, servers), ...updateWaits(world, client, servers)])
+  for (const server of servers) {
+    grow(world, server)
+    for (const brain of server.brains) brain.updated()
+  }
+  world.pass(NEWS_MS)
+  for (const { check, what, has } of waits) if (!has()) world.host.ledger.fail(check, what)
+}
+
+interface Wait {
+  readonly check: 'stale-list' | 'not-updated'
+  readonly what: string
+  readonly has: () => boolean
+}
+
+/** It says what changes at any time: one that rests, or has no way to say it, tells nobody. */
+function speaksUp({ facts: { plan } }: SimServer): boolean {
+  if (plan.kind === 'stdio') return plan.idleTimeoutMs === undefined
+  return plan.standalone && !plan.faulty
+}
+
+function listWaits({ name, ears, plan }: SimClient, servers: readonly SimServer[]): Wait[] {
+  // Who never says that it is ready hears of no changes.
+  if (plan.manners === 'bare' || servers.length === 0 || !ears.lists.has('tools/list')) return []
+  const before = ears.lists.told(LIST_CHANGED)
+  return [
+    {
+      check: 'stale-list',
+      what: `${name} was not told that there are more tools`,
+      has: () => ears.lists.told(LIST_CHANGED) > before,
+    },
+  ]
+}
+
+function updateWaits(world: World, client: SimClient, servers: readonly SimServer[]): Wait[] {
+  const { replaced } = world.host.ledger
+  return servers.flatMap(({ facts }) => {
+    const uri = `sim://${facts.plan.name}/a`
+    const isFollowing = client.followed.has(uri) && !client.unfollowed.has(uri)
+    if (!isFollowing || replaced.has(facts.plan.name)) return []
+    const before = client.ears.updates(uri)
+    const what = `${client.name} follows ${uri} and was not told that it has changed`
+    return [{ check: 'not-updated', what, has: () => client.ears.updates(uri) > before }]
+  })
+}

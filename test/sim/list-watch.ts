@@ -1,0 +1,135 @@
+// The lists that one client was given, and what it was told of their changes.
+
+import { at, textAt } from './json.js'
+import type { Ledger } from './ledger.js'
+import type { ServerFacts } from './server-facts.js'
+
+/** Every server there may be. */
+export type Servers = readonly { readonly facts: ServerFacts }[]
+
+/** Lists by the notification that says that they have changed. */
+const listsOf: Readonly<Record<string, readonly ListName[]>> = {
+  'notifications/tools/list_changed': ['tools/list'],
+  'notifications/prompts/list_changed': ['prompts/list'],
+  'notifications/resources/list_changed': ['resources/list', 'resources/templates/list'],
+}
+
+const membersOf = {
+  'tools/list': 'tools',
+  'prompts/list': 'prompts',
+  'resources/list': 'resources',
+  'resources/templates/list': 'resourceTemplates',
+} as const
+
+type ListName = keyof typeof membersOf
+
+/** How many items each server has in a list. */
+type Counts = ReadonlyMap<string, number>
+
+/** Keeps what one client knows of the lists. */
+export class ListWatch {
+  readonly #client: string
+  readonly #ledger: Ledger
+  readonly #servers: Servers
+  readonly #first = new Map<ListName, Counts>()
+  readonly #reloadsBefore: number
+  readonly #last = new Map<ListName, Counts>()
+  readonly #told = new Map<string, number>()
+
+  constructor(client: string, ledger: Ledger, servers: Servers) {
+    this.#client = client
+    this.#ledger = ledger
+    this.#servers = servers
+    this.#reloadsBefore = ledger.reloadsCount
+  }
+
+  /** How many items of a server stood in the list that was given last. */
+  shown(list: ListName, server: string): number {
+    return this.#last.get(list)?.get(server) ?? 0
+  }
+
+  /** Whether it was given this list. */
+  has(list: ListName): boolean {
+    return this.#last.has(list)
+  }
+
+  /** How often it was told that this has changed. */
+  told(notification: string): number {
+    return this.#told.get(notification) ?? 0
+  }
+
+  /** A list was given; undefined is one that cannot be had, whose reader wants to hear when it can. */
+  given(method: string, result: unknown): void {
+    if (!isList(method)) return
+    const counts = new Map(
+      this.#servers.map(({ facts }) => [facts.plan.name, countOf(result, method, facts)]),
+    )
+    if (!this.#first.has(method)) this.#first.set(method, counts)
+    if (result === undefined) return
+    for (const [server, count] of counts) this.#notFewer(method, server, count)
+    this.#last.set(method, counts)
+  }
+
+  /** It was told that lists have changed; `isAsking` says which it is waiting for. */
+  changed(notification: string, isAsking: (list: string) => boolean): void {
+    const lists = listsOf[notification]
+    if (lists === undefined) return
+    const told = this.told(notification) + 1
+    this.#told.set(notification, told)
+    if (!lists.some((list) => this.#first.has(list) || isAsking(list)))
+      return this.#ledger.fail('needless-change', `${this.#client} has read no such list: ${notification}`)
+    const most = lists.reduce((sum, list) => sum + this.#changesOf(list), 0)
+    if (told > most)
+      this.#ledger.fail('too-many-changes', `${this.#client} heard ${told} times of ${most}: ${notification}`)
+  }
+
+  /** Servers only ever get more; what changed configurations took away comes back. */
+  #notFewer(list: ListName, server: string, count: number): void {
+    if (this.#ledger.replaced.has(server) || count >= this.shown(list, server)) return
+    const what = `${this.#client} sees ${count} of ${server} in ${list}, not ${this.shown(list, server)}`
+    this.#ledger.fail('shrunk-list', what)
+  }
+
+  /** How often a list can have changed since the client saw it first. */
+  #changesOf(list: ListName): number {
+    const first = this.#first.get(list)
+    const items = this.#servers.map(({ facts }) => hasOf(list, facts) - (first?.get(facts.plan.name) ?? 0))
+    // A new server that does not come up in time goes missing first, and is then there again.
+    const reloads = 2 * (this.#ledger.reloadsCount - this.#reloadsBefore)
+    return items.reduce((sum, count) => sum + count, reloads)
+  }
+}
+
+function isList(method: string): method is ListName {
+  return Object.hasOwn(membersOf, method)
+}
+
+function countOf(result: unknown, list: ListName, { plan }: ServerFacts): number {
+  const items = at(result, membersOf[list])
+  const mine = [`${plan.name}__`, `sim://${plan.name}/`]
+  const names = Array.isArray(items) ? items.map((item: unknown) => nameOf(item, list)) : []
+  return names.filter((name) => mine.some((start) => name.startsWith(start))).length
+}
+
+function nameOf(item: unknown, list: ListName): string {
+  return (
+    textAt(
+      item,
+      list === 'resources/list' ? 'uri' : list === 'resources/templates/list' ? 'uriTemplate' : 'name',
+    ) ?? ''
+  )
+}
+
+/** How many items a server has. */
+function hasOf(list: ListName, { tools, plan }: ServerFacts): number {
+  switch (list) {
+    case 'tools/list':
+      return tools
+    case 'prompts/list':
+      return plan.offers.includes('prompts') ? 1 : 0
+    case 'resources/list':
+      return plan.offers.includes('resources') ? 2 : 0
+    case 'resources/templates/list':
+      return plan.offers.includes('resources') ? 1 : 0
+  }
+}

@@ -1,0 +1,68 @@
+// How a scripted server speaks: everything that it says leaves here, and may be
+// spoilt here.
+
+import type { Body } from './body.js'
+
+/** How the next answer is spoilt. */
+export type Spoilt = 'twice' | 'wrong-id' | 'oversize' | 'exit-with' | 'exit-half'
+
+/** What one instance says. */
+export class Speech {
+  readonly #body: Body
+  readonly #lineBytesMax: number
+  #spoilt: Spoilt | undefined
+  #said = 0
+
+  constructor(body: Body, lineBytesMax: number) {
+    this.#body = body
+    this.#lineBytesMax = lineBytesMax
+  }
+
+  /** Spoils the next answer. */
+  spoil(how: Spoilt): void {
+    this.#spoilt ??= how
+  }
+
+  mend(): void {
+    this.#spoilt = undefined
+  }
+
+  /** `rest` is the answer without its envelope and id. */
+  respond(id: string, rest: string): void {
+    const spoilt = this.#spoilt
+    this.#spoilt = undefined
+    const text = `{"jsonrpc":"2.0","id":${id},${rest}}`
+    if (spoilt === undefined) this.#body.say(text, id)
+    else this.#sayBadly(spoilt, id, rest, text)
+  }
+
+  /** False when there is no way to say it now; `about` is the id of the call that it belongs to. */
+  notify(method: string, params: string, about?: string): boolean {
+    return this.#body.say(`{"jsonrpc":"2.0","method":"${method}","params":${params}}`, about)
+  }
+
+  /** What is said in order can be seen to have come in order. */
+  stamp(): string {
+    return `@${this.#body.name}/${++this.#said};`
+  }
+
+  #sayBadly(how: Spoilt, id: string, rest: string, text: string): void {
+    switch (how) {
+      case 'twice':
+        this.#body.say(text, id)
+        return void this.#body.say(text, id)
+      case 'wrong-id':
+        return void this.#body.say(`{"jsonrpc":"2.0","id":"nobody ${this.#said}",${rest}}`, id)
+      case 'oversize': {
+        const padding = 'o'.repeat(this.#lineBytesMax)
+        return void this.#body.say(`{"jsonrpc":"2.0","id":${id},"result":{"o":"${padding}"}}`, id)
+      }
+      case 'exit-with':
+        this.#body.say(text, id)
+        return this.#body.exit(0)
+      case 'exit-half':
+        this.#body.sayHalf(text, id)
+        return this.#body.exit(1)
+    }
+  }
+}

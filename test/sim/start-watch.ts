@@ -1,0 +1,64 @@
+// Whether the processes of one server are started too often, or too many of them.
+
+import type { Ledger } from './ledger.js'
+import type { ClientPlan, ServerPlan } from './plan.js'
+
+const MINUTE_MS = 60_000
+
+/** Five crashes open the breaker, and then there is one try in 24 seconds. */
+const CRASHES_A_MINUTE_MAX = 8
+
+/** Clients as far as they matter to how many processes there are. */
+export interface Audience {
+  /** Every one that has ever come. */
+  readonly come: readonly ClientPlan[]
+  /** Those that the proxy has not let go. */
+  readonly present: ReadonlySet<ClientPlan>
+}
+
+/** Watches the starts of one server. */
+export class StartWatch {
+  readonly #plan: ServerPlan
+  readonly #ledger: Ledger
+  readonly #audience: Audience
+  #crashes: number[] = []
+
+  constructor(plan: ServerPlan, ledger: Ledger, audience: Audience) {
+    this.#plan = plan
+    this.#ledger = ledger
+    this.#audience = audience
+  }
+
+  /** A process has ended by itself, or could not be started. */
+  crashed(): void {
+    const { now } = this.#ledger
+    this.#crashes = [...this.#crashes.filter((at) => now - at < MINUTE_MS), now]
+    const most = CRASHES_A_MINUTE_MAX * membersOf(this.#plan, this.#audience.come) * this.#generations
+    if (this.#crashes.length > most) {
+      const what = `${this.#plan.name} has crashed ${this.#crashes.length} times in a minute, not ${most}`
+      this.#ledger.fail('start-storm', what)
+    }
+  }
+
+  /** So many processes run that nobody has asked to end. */
+  running(count: number): void {
+    // One is started before its first client comes.
+    const most = (membersOf(this.#plan, [...this.#audience.present]) + 1) * this.#generations
+    if (count > most) this.#ledger.fail('needless-process', `${count} of ${this.#plan.name} run, not ${most}`)
+  }
+
+  /** A changed configuration has them started anew beside those that there are. */
+  get #generations(): number {
+    return 1 + (this.#ledger.reloads.get(this.#plan.name) ?? 0)
+  }
+}
+
+/** Processes that there may be for these clients. */
+function membersOf({ isolation, processes }: ServerPlan, clients: readonly ClientPlan[]): number {
+  const own = {
+    shared: 0,
+    session: clients.length,
+    auto: clients.filter(({ capabilities }) => capabilities.length > 0).length,
+  }[isolation]
+  return processes * (own + 1)
+}

@@ -1,0 +1,176 @@
+// The calls that a scripted server is at: each does what its arguments say.
+
+import type { Body } from './body.js'
+import { at, noncesIn, numberAt, rawToken, textAt } from './json.js'
+import type { Job, Ledger } from './ledger.js'
+import type { ServerFacts } from './server-facts.js'
+import type { Speech } from './speech.js'
+import { type Deed, type Work, isDeed } from './work.js'
+
+/** Spellings that somebody who reads and writes JSON again would change. */
+const ODDITIES = '"odd":1.0,"odd":[1e2,12345678901234567890,"\\u0041\\/"]'
+
+/** Those that end the process or spoil its answers; nobody does them once all is calm. */
+const unkind: ReadonlySet<Deed> = new Set(['exit-before', 'exit-half', 'exit-with', 'oversize', 'wrong-id'])
+
+/** Works on calls. */
+export class Workshop {
+  readonly #body: Body
+  readonly #facts: ServerFacts
+  readonly #ledger: Ledger
+  readonly #speech: Speech
+  readonly #jobs = new Map<string, Job>()
+  readonly #asked = new Map<string, { readonly nonce: string; readonly go: (said: string) => void }>()
+  #questions = 0
+
+  constructor(parts: { body: Body; facts: ServerFacts; ledger: Ledger; speech: Speech }) {
+    this.#body = parts.body
+    this.#facts = parts.facts
+    this.#ledger = parts.ledger
+    this.#speech = parts.speech
+  }
+
+  /** Whether it is at a request with this id. */
+  has(id: string): boolean {
+    return this.#jobs.has(id)
+  }
+
+  /** Answers the oldest call now; false when there is none. */
+  hurry(): boolean {
+    for (const [id, { nonce }] of this.#jobs) {
+      this.#answer({ id, nonce }, '')
+      return true
+    }
+    return false
+  }
+
+  /** `declared` is what its client said that it can be asked. */
+  take(id: string, message: unknown, text: string, declared: unknown): void {
+    const args = at(message, 'params', 'arguments')
+    const [nonce = ''] = noncesIn(textAt(args, 'nonce') ?? '')
+    const job = { nonce, stays: () => this.#body.stays && !this.#facts.struck, cancelled: false, done: false }
+    this.#jobs.set(id, job)
+    this.#ledger.executed(nonce, this.#body.name, text, job)
+    this.#body.reached('call-read')
+    const deed = textAt(args, 'deed')
+    const work = { ms: numberAt(args, 'ms') ?? 0, n: numberAt(args, 'n') ?? 1 }
+    const call = { id, nonce, token: rawToken(text), declared }
+    this.#do({ deed: isDeed(deed) ? deed : 'echo', ...work }, call)
+  }
+
+  cancelled(text: string): void {
+    const id = /"requestId":("(?:[^"\\]|\\.)*"|[-+.\deE]+)/.exec(text)?.[1] ?? ''
+    const job = this.#jobs.get(id)
+    if (job?.cancelled === true) this.#ledger.fail('cancelled-twice', `${this.#body.name}: ${text}`)
+    if (job !== undefined) {
+      job.cancelled = true
+      if (this.#facts.plan.heedsCancel) this.#jobs.delete(id)
+    }
+    this.#body.reached('cancel-read')
+  }
+
+  /** Its client has answered a question. */
+  answered(message: unknown, id: string | undefined, text: string): void {
+    const asked = id === undefined ? undefined : this.#asked.get(id)
+    if (asked === undefined || id === undefined) {
+      return this.#ledger.fail('stray-answer', `${this.#body.name} asked nothing as ${id}: ${text}`)
+    }
+    this.#asked.delete(id)
+    const said = textAt(message, 'result', 'said')
+    const foreign = noncesIn(text).filter((nonce) => nonce !== asked.nonce)
+    if (foreign.length > 0) this.#ledger.fail('foreign-answer', `${asked.nonce} was answered ${text}`)
+    asked.go(said ?? 'refused')
+  }
+
+  #do(work: Work, call: Called): void {
+    const { ms, n } = work
+    const deed = this.#facts.calm && unkind.has(work.deed) ? 'echo' : work.deed
+    const later = (run: () => void): void => this.#body.after(ms, run)
+    switch (deed) {
+      case 'hang':
+        return
+      case 'exit-before':
+        return later(() => this.#body.exit(1))
+      case 'progress':
+        return this.#steps(call, work, 1)
+      case 'ask':
+        return later(() => this.#ask(call))
+      case 'log':
+        this.#log(call)
+        return later(() => this.#answer(call, ''))
+      case 'junk':
+        this.#body.junk()
+        return later(() => this.#answer(call, ''))
+      case 'big':
+        return later(() => this.#answer(call, 'x'.repeat(n * 1024)))
+      case 'refuse':
+        return later(() => this.#say(call, `"error":{"code":-32050,"message":"n:${call.nonce};"}`))
+      case 'echo':
+        return later(() => this.#answer(call, ''))
+      case 'exit-half':
+      case 'exit-with':
+      case 'oversize':
+      case 'twice':
+      case 'wrong-id':
+        return later(() => {
+          if (!this.#facts.calm) this.#speech.spoil(deed)
+          this.#answer(call, '')
+        })
+    }
+  }
+
+  #log({ id, nonce }: Called): void {
+    const data = `n:${nonce}; ${this.#speech.stamp()}`
+    this.#speech.notify('notifications/message', `{"level":"error","data":"${data}"}`, id)
+  }
+
+  #steps(call: Called, work: Work, step: number): void {
+    this.#body.after(work.ms / (work.n + 1), () => {
+      if (step > work.n) return this.#answer(call, '')
+      if (call.token !== undefined) {
+        const said = `"message":"n:${call.nonce}; ${this.#speech.stamp()}"`
+        const params = `{"progressToken":${call.token},"progress":${step},${said}}`
+        this.#speech.notify('notifications/progress', params, call.id)
+        this.#body.reached('progress-told')
+      }
+      this.#steps(call, work, step + 1)
+    })
+  }
+
+  /** Asks the client whatever it declared that it can be asked. */
+  #ask(call: Called): void {
+    const can = ['sampling', 'elicitation', 'roots'].find((name) => at(call.declared, name) !== undefined)
+    if (can === undefined) return this.#answer(call, 'nobody to ask')
+    const method =
+      { sampling: 'sampling/createMessage', elicitation: 'elicitation/create' }[can] ?? 'roots/list'
+    const id = `"q${++this.#questions}"`
+    this.#asked.set(id, { nonce: call.nonce, go: (said) => this.#answer(call, said) })
+    const params = `{"_meta":{"about":"n:${call.nonce}; ${this.#speech.stamp()}"}}`
+    const text = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
+    if (this.#body.say(text, call.id)) return
+    this.#asked.delete(id)
+    this.#answer(call, 'no way to ask')
+  }
+
+  #answer(call: Pick<Called, 'id' | 'nonce'>, more: string): void {
+    const about = `n:${call.nonce}; ${this.#speech.stamp()}`
+    this.#say(call, `"result":{"content":[],"about":"${about}",${ODDITIES},"more":${JSON.stringify(more)}}`)
+  }
+
+  #say({ id, nonce }: Pick<Called, 'id' | 'nonce'>, rest: string): void {
+    const job = this.#jobs.get(id)
+    if (job === undefined || job.nonce !== nonce) return
+    this.#jobs.delete(id)
+    job.done = true
+    this.#ledger.replied(nonce, rest)
+    this.#speech.respond(id, rest)
+  }
+}
+
+/** A call that it is at. */
+interface Called {
+  readonly id: string
+  readonly nonce: string
+  readonly token: string | undefined
+  readonly declared: unknown
+}
