@@ -61,8 +61,13 @@ export class IdFinder {
     return this.#isCall
   }
 
+  /** Whether all of it is known that will be: the rest is not looked at. */
+  get isSure(): boolean {
+    return this.#walked >= SURE_BYTES && this.#isSettled
+  }
+
   push(chunk: Uint8Array): void {
-    if (this.#walked >= SURE_BYTES && this.#isSettled) return
+    if (this.isSure) return
     this.#walked += chunk.length
     for (let at = 0; at < chunk.length; at++) {
       if (this.#inString && this.#depth > 1 && !this.#escaped) at = nextMark(chunk, at)

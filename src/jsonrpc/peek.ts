@@ -7,26 +7,34 @@
 import { isSpace, COLON, COMMA, OPEN_OBJECT, QUOTE, BACKSLASH } from './ascii.js'
 import { readFrame } from './frame.js'
 import type { Line } from './line.js'
+import { type RequestId, canonical, readId } from './request-id.js'
 
 /** Beyond this the whole message is read. */
 const PEEK_BYTES_MAX = 1024
 
-/** Whether the message is an answer: it has a `result` or an `error`, and no `method`. */
-export function isAnswer(line: Line): boolean {
+/**
+ * Whether the message is an answer: it has a `result` or an `error`, and no `method`.
+ *
+ * With `to` it must be the one to that request, as far as its id stands before what is long.
+ */
+export function isAnswer(line: Line, to?: RequestId): boolean {
   let at = skipSpace(line, 0)
   if (line[at] !== OPEN_OBJECT) return false
   for (;;) {
     at = skipSpace(line, at + 1)
     const end = stringEnd(line, at)
-    if (end === undefined) return isAnswerAtAll(line)
+    if (end === undefined) return isAnswerAtAll(line, to)
     const key = line.toString('latin1', at + 1, end - 1)
     if (key === 'method') return false
     if (key === 'result' || key === 'error') return true
     at = skipSpace(line, end)
     if (line[at] !== COLON) return false
-    const next = shortValueEnd(line, skipSpace(line, at + 1))
-    if (next === undefined || line[next] !== COMMA) return isAnswerAtAll(line)
-    at = next
+    const value = skipSpace(line, at + 1)
+    const valueEnd = shortValueEnd(line, value)
+    if (valueEnd === undefined) return isAnswerAtAll(line, to)
+    if (key === 'id' && to !== undefined && !isId(line, value, valueEnd, to)) return false
+    at = skipSpace(line, valueEnd)
+    if (line[at] !== COMMA) return isAnswerAtAll(line, to)
   }
 }
 
@@ -46,10 +54,19 @@ function stringEnd(line: Line, at: number): number | undefined {
   return undefined
 }
 
-/** Behind the string, number or literal at `at` and the white space after it. */
+/** Behind the string, number or literal at `at`. */
 function shortValueEnd(line: Line, at: number): number | undefined {
-  const end = line[at] === QUOTE ? stringEnd(line, at) : wordEnd(line, at)
-  return end === undefined ? undefined : skipSpace(line, end)
+  return line[at] === QUOTE ? stringEnd(line, at) : wordEnd(line, at)
+}
+
+/** Nearly every server writes an id as it was written to it. */
+function isId(line: Line, start: number, end: number, id: RequestId): boolean {
+  if (line.toString('latin1', start, end) === id) return true
+  try {
+    return canonical(readId(line, start, end)) === canonical(id)
+  } catch {
+    return false
+  }
 }
 
 function wordEnd(line: Line, at: number): number | undefined {
@@ -70,10 +87,11 @@ function isWord(c: number): boolean {
   )
 }
 
-function isAnswerAtAll(line: Line): boolean {
+function isAnswerAtAll(line: Line, to: RequestId | undefined): boolean {
   try {
-    const { kind } = readFrame(line)
-    return kind === 'result' || kind === 'error'
+    const frame = readFrame(line)
+    if (frame.kind !== 'result' && frame.kind !== 'error') return false
+    return to === undefined || (frame.id !== undefined && canonical(frame.id) === canonical(to))
   } catch {
     return false
   }

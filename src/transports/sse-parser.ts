@@ -3,7 +3,8 @@
 // A push parser without I/O. The data of an event is a message, so it is handed
 // on as bytes: a view on the chunk where the line lies in one chunk and ends with
 // a line feed, else one copy. What is over the limit is dropped as it arrives, and
-// only its id is looked for.
+// only its id is looked for; it is told as soon as that is known, since the end of
+// such an event may never come.
 
 import { Buffer } from 'node:buffer'
 import { CR, LF } from '../jsonrpc/ascii.js'
@@ -17,7 +18,7 @@ import { UnfinishedLine } from './unfinished-line.js'
 export interface SseSink {
   /** An event with data; `type` is `message` unless the stream says otherwise. */
   event(type: string, data: Line): void
-  /** An event over the limit; `isCall` says that it has a `method`, so that the id is its sender's own. */
+  /** An event over the limit, of which so many bytes have come; `isCall` says that it has a `method`, so that the id is its sender's own. */
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
 }
 
@@ -50,6 +51,8 @@ export class SseParser {
   #data: Line[] = []
   #dataBytes = 0
   #dropped: IdFinder | undefined
+  /** Whether the sink knows that the event is over the limit. */
+  #isTold = false
   #pendingId: string | undefined
   #lastEventId: string | undefined
   #retryMs: number | undefined
@@ -162,6 +165,13 @@ export class SseParser {
     this.#dropped ??= this.#dropData()
     this.#dropped.push(part)
     this.#dataBytes += part.length
+    if (this.#dropped.isSure) this.#tell(this.#dropped)
+  }
+
+  #tell({ id, isCall }: IdFinder): void {
+    if (this.#isTold) return
+    this.#isTold = true
+    this.#sink.oversize(id, this.#dataBytes, isCall)
   }
 
   #dropData(): IdFinder {
@@ -174,14 +184,15 @@ export class SseParser {
   #dispatch(): void {
     const type = this.#type === '' ? 'message' : this.#type
     const data = this.#data
-    const bytes = this.#dataBytes
-    const dropped = this.#dropped
+    if (this.#dropped !== undefined) this.#tell(this.#dropped)
+    const isWhole = this.#dropped === undefined
     this.#lastEventId = this.#pendingId ?? this.#lastEventId
     this.#type = ''
     this.#data = []
     this.#dataBytes = 0
     this.#dropped = undefined
-    if (dropped !== undefined) return this.#sink.oversize(dropped.id, bytes, dropped.isCall)
+    this.#isTold = false
+    if (!isWhole) return
     const line = joined(data)
     if (line !== undefined && line.length > 0) this.#sink.event(type, line)
   }

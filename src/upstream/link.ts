@@ -204,7 +204,7 @@ export class Link implements PeerOwner<Flight>, Asker {
   }
 
   oversize(id: RequestId | undefined, flight: Flight | undefined, bytes: number): void {
-    const what = `its answer of ${bytes} bytes is over the limit`
+    const what = `its answer of ${bytes} bytes or more is over the limit`
     if (flight !== undefined) this.#flights.spoilt(flight, 'too-large', what)
     this.#noise.oversize(id, bytes, flight !== undefined)
   }

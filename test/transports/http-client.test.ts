@@ -191,6 +191,8 @@ describe('one answer', () => {
         events(response, `data: ${big}\n\n`)
         response.end()
       },
+      // Its end never comes.
+      (_seen, response) => events(response, `data: ${answerOf(1, `"${'x'.repeat(100_000)}`)}`),
     ]
     for (const body of bodies) {
       const server = await scripted(t, body)

@@ -4,6 +4,7 @@
 // server likes (MCP 2025-11-25, Transports: resumability and redelivery).
 
 import type { IncomingMessage } from 'node:http'
+import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { isAnswer } from '../../jsonrpc/peek.js'
@@ -80,14 +81,17 @@ export class HttpReply {
   #readJson(response: IncomingMessage): void {
     const { target } = this.#session
     const { answerBytesMax, excerptBytesMax } = target.limits
+    const { socket } = response
     readLine(response, answerBytesMax, (line, why) => {
       if (this.#over) return
       if (line === undefined)
         return this.#unread(why, Number(response.headers['content-length'] ?? answerBytesMax))
-      if (mayHoldAnswer(line)) {
+      if (holdsAnswer(line, this.#id)) {
         this.#handler.message(line)
         return this.#finish(undefined)
       }
+      // Who answers something else may be out of step, and the next answer on this socket another's again.
+      socket.destroy()
       this.#finish(this.#noAnswer('application/json', response, line.toString('utf8', 0, excerptBytesMax)))
     })
   }
@@ -115,7 +119,7 @@ export class HttpReply {
   #event(type: string, data: Line): void {
     if (this.#over || type !== 'message') return
     this.#attempts.progressed()
-    const answers = !this.#answered && isAnswer(data)
+    const answers = !this.#answered && isAnswer(data, this.#id)
     this.#handler.message(data)
     if (answers) this.#hasAnswer()
   }
@@ -123,7 +127,8 @@ export class HttpReply {
   #oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
     if (this.#over) return
     this.#handler.oversize(isCall ? id : this.#id, bytes, isCall)
-    if (!isCall) this.#hasAnswer()
+    // The rest of it may be without end, and nobody wants it.
+    if (!isCall) this.#finish(undefined)
   }
 
   #hasAnswer(): void {
@@ -169,8 +174,15 @@ function compressed(response: IncomingMessage): TransportError {
   return failure('TRANSPORT_ANSWER', `its answer is compressed (${encoding}), which was not asked for`)
 }
 
-/** An answer, or a batch that has one; anything else would leave the request waiting. */
-function mayHoldAnswer(line: Line): boolean {
-  const [first] = line.toString('latin1', 0, 64).trimStart()
-  return first === '[' || isAnswer(line)
+/** The answer to that request, or a batch that has it; anything else would leave the request waiting. */
+function holdsAnswer(line: Line, id: RequestId): boolean {
+  return isBatch(line) ? membersOf(line).some((each) => isAnswer(each, id)) : isAnswer(line, id)
+}
+
+function membersOf(line: Line): readonly Line[] {
+  try {
+    return splitBatch(line)
+  } catch {
+    return []
+  }
 }

@@ -1,0 +1,110 @@
+// A server, or something in front of it, that says more on a socket than it was asked: what is said
+// out of turn is never taken for an answer, and nobody waits for one in vain.
+
+import assert from 'node:assert/strict'
+import { type Server, type Socket, createServer } from 'node:net'
+import { test } from 'node:test'
+import { at, parsed } from '../integration/support/json.js'
+import { type Scope } from './support/http.js'
+import { answerOf, connect } from './support/scripted.js'
+
+const ROUNDS = Number(process.env['POISON_ROUNDS'] ?? 100)
+
+const http = (body: string): string =>
+  `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+const poison = http('{"jsonrpc":"2.0","id":"x","result":"poison"}')
+
+/** Answers on a socket, and says something of its own beside it. */
+type Reply = (socket: Socket, answer: string) => void
+
+const timings: readonly (readonly [string, Reply])[] = [
+  ['in the same write', (socket, answer) => socket.write(answer + poison)],
+  [
+    'in the next turn',
+    (socket, answer) => {
+      socket.write(answer)
+      setImmediate(() => socket.write(poison))
+    },
+  ],
+  [
+    'a moment later',
+    (socket, answer) => {
+      socket.write(answer)
+      setTimeout(() => socket.write(poison), 1)
+    },
+  ],
+  ['before the answer', (socket, answer) => socket.write(poison + answer)],
+  [
+    'in the turn before the answer',
+    (socket, answer) => {
+      socket.write(poison)
+      setImmediate(() => socket.write(answer))
+    },
+  ],
+]
+
+for (const [title, reply] of timings)
+  test(`what is said out of turn is no answer: ${title}`, async (t) => {
+    const url = await poisoned(t, reply)
+    const { heard, request } = connect(t, url)
+    for (let id = 1; id <= ROUNDS; id++) {
+      request(id, 'work')
+      await heard.until(() => heard.messages.length + heard.failures.length === id)
+    }
+    assert.deepEqual(
+      heard.messages.filter((message) => message.includes('poison')),
+      [],
+    )
+    const answered = heard.messages.map((message) => at(parsed(message), 'id'))
+    const failed = heard.failures.map(({ id }) => Number(id))
+    const all = [...answered, ...failed].map(Number).toSorted((a, b) => a - b)
+    assert.deepEqual(
+      all,
+      Array.from({ length: ROUNDS }, (_, index) => index + 1),
+    )
+    assert.equal(heard.closed, undefined)
+  })
+
+test('an answer to another request is none, as JSON and as an event', async (t) => {
+  const other = answerOf(99, '"other"')
+  for (const body of [
+    http(other),
+    http(`[${other}]`),
+    http('{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}'),
+  ]) {
+    const { heard, request } = connect(t, await poisoned(t, (socket) => socket.write(body)))
+    request(1, 'work')
+    await heard.until(() => heard.failures.length === 1)
+    assert.deepEqual([heard.failures[0]?.id, heard.failures[0]?.error.code], ['1', 'TRANSPORT_ANSWER'])
+    assert.deepEqual(heard.messages, [])
+  }
+  const stream = `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\ndata: ${other}\n\n`
+  const { heard, request } = connect(t, await poisoned(t, (socket) => socket.end(stream)))
+  request(1, 'work')
+  await heard.until(() => heard.failures.length === 1)
+  assert.deepEqual([heard.failures[0]?.id, heard.failures[0]?.error.code], ['1', 'TRANSPORT_IO'])
+})
+
+async function poisoned(scope: Scope, reply: Reply): Promise<URL> {
+  const sockets = new Set<Socket>()
+  const server: Server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    let text = ''
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1')
+      const [head = '', body] = text.split('\r\n\r\n')
+      if (body === undefined || body.length < Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)) return
+      text = ''
+      reply(socket, http(answerOf(at(parsed(body), 'id'))))
+    })
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  scope.after(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return new URL(`http://127.0.0.1:${String(at(server.address(), 'port'))}/mcp`)
+}
