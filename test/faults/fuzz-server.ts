@@ -82,15 +82,19 @@ function newTally(): Tally {
 /** Over when all has been said, or when nothing has been for long. */
 function watchFile(file: string, count: number, told: (said: number) => void): { isOver: () => boolean } {
   let [last, at, lookAt] = [0, performance.now(), 0]
+  let hasEnded = false
+  const look = (now: number): void => {
+    lookAt = now + LOOK_EVERY_MS
+    // It may just be being written.
+    const said = Number(readFileSync(file, 'utf8'))
+    if (said > last) [last, at] = [said, now]
+    told(last)
+    hasEnded = last >= count || now - at > SILENCE_MS_MAX
+  }
   const isOver = (): boolean => {
     const now = performance.now()
-    if (now < lookAt) return false
-    lookAt = now + LOOK_EVERY_MS
-    const said = Number(readFileSync(file, 'utf8'))
-    if (said > last) at = now
-    last = said
-    told(said)
-    return said >= count || now - at > SILENCE_MS_MAX
+    if (!hasEnded && now >= lookAt) look(now)
+    return hasEnded
   }
   return { isOver }
 }

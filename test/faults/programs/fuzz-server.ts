@@ -2,7 +2,7 @@
 //
 //   node fuzz-server.js SEED FRAMES FILE
 //
-// It ends when FRAMES have been said; FILE holds how many they are, from one process to the next.
+// After FRAMES frames it is well; FILE holds how many they are, from one process to the next.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { at, parsed, textAt } from '../../integration/support/json.js'
@@ -44,14 +44,14 @@ function answer(message: unknown): string {
 /** What is wrong, then what is right, and a list that makes good what a wrong one has spoilt. */
 function burst(): void {
   let lines = ''
-  for (let left = BURST; left > 0; left--) lines += `${madness()}\n`
-  said += BURST
+  const frames = said < Number(framesMax) ? BURST : 0
+  for (let left = frames; left > 0; left--) lines += `${madness()}\n`
+  said += frames
   for (const { id, nonce } of asked) lines += result(id, `{"content":[{"type":"text","text":"${nonce}"}]}`)
   asked = []
-  lines += '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
-  if (said % TELL_EVERY === 0) writeFileSync(file, String(said))
+  if (frames > 0) lines += '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
+  if (frames > 0 && said % TELL_EVERY === 0) writeFileSync(file, String(said))
   const isTaken = process.stdout.write(Buffer.from(lines, 'latin1'))
-  if (said >= Number(framesMax)) return
   if (isTaken) setTimeout(burst, PAUSE_MS)
   else process.stdout.once('drain', burst)
 }
