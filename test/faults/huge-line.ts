@@ -16,10 +16,9 @@ import { type UnderTest, startUnderTest } from './support/under-test.js'
 const LINE_BYTES_MAX = 64 * MiB
 /** Twice the limit, and what a proxy at work needs besides. */
 const GROWTH_BYTES_MAX = 2 * LINE_BYTES_MAX + 32 * MiB
+/** In processor time, which is no other process's to take: a call beside it waits for some turns. */
 const TURN_MS_MAX = 50
-/** Of any call of somebody else, or twice what the longest takes on this machine while nothing else goes on here. */
-const BESIDE_MS_MAX = 100
-/** How long that is looked at. */
+/** How long calls are looked at while nothing else goes on: what they take is the machine's own. */
 const ALONE_MS = 1000
 
 export const hugeLine: Scenario = measured(
@@ -101,7 +100,7 @@ class Trial {
 
   /** Asks for the line, while somebody else calls and pings. */
   async measure(name: string, stage: Stage, promises: Promises): Promise<Record<string, number>> {
-    const before = await this.#alone()
+    const alone = await this.#alone()
     await this.#proxy.facts('gc')
     await this.#proxy.facts('reset')
     this.#proxy.forgetPeak()
@@ -117,14 +116,13 @@ class Trial {
     promises.equal(failed, 0, `${name}: calls of others that failed`)
     promises.below(growth, GROWTH_BYTES_MAX, `${name}: bytes of memory`)
     promises.below(turnMaxMs, TURN_MS_MAX, `${name}: ms of processor time of the longest turn`)
-    const longest = percentile(latencies, 1)
-    promises.below(longest, Math.max(BESIDE_MS_MAX, 2 * before), `${name}: ms that a call beside it took`)
     return {
       [`${name}: MiB`]: growth / MiB,
       [`${name}: longest turn ms`]: turnMaxMs,
       [`${name}: calls beside it`]: latencies.length,
-      [`${name}: longest of them ms`]: longest,
-      [`${name}: longest alone ms`]: before,
+      [`${name}: p99 of them ms`]: percentile(latencies, 0.99),
+      [`${name}: longest of them ms`]: percentile(latencies, 1),
+      [`${name}: longest alone ms`]: alone,
     }
   }
 
