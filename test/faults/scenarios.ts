@@ -1,6 +1,7 @@
 // The scenarios of `npm run faults`, by name.
 
 import { drain } from './drain.js'
+import { enospc } from './enospc.js'
 import { fuzzClient } from './fuzz-client.js'
 import { fuzzServer } from './fuzz-server.js'
 import { httpSoak } from './http-soak.js'
@@ -34,4 +35,5 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['slow-sockets', slowSockets],
   ['http-soak', httpSoak],
   ['seven-of-eight', sevenOfEight],
+  ['enospc', enospc],
 ])
