@@ -17,6 +17,7 @@ import type { HttpRoutes, HttpSurroundings } from './transports/http-front/endpo
 import { isLoopback } from './transports/http-front/host.js'
 import type { RefusalKind, Wording } from './transports/http-front/refusal.js'
 import { type HttpRules, HttpServer } from './transports/http-server.js'
+import { descriptorRoom } from './upstream/descriptor-room.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 
 /** Who gets in; may change while the front runs. */
@@ -91,6 +92,7 @@ function serverOf(options: FrontOptions, rules: HttpRules, routes: HttpRoutes): 
     newId,
     now: () => runtime.now(),
     setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
+    room: descriptorRoom(),
     failed: (error) => complain(log, error),
   }
   return new HttpServer({ ...rules, host, port, limits, wording, around }, routes)

@@ -81,6 +81,7 @@ export class HttpServer {
     this.#server = serverWith(limits, (request, response) => this.#handle(request, response))
     this.#ending = new Ending(this.#server, around.setTimer)
     this.#server.on('connection', (socket) => {
+      if (around.room() === 'none') return void socket.destroy()
       if (this.#rules.principalOf !== undefined) this.#strangers.admit(socket)
     })
   }

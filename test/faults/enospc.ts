@@ -47,7 +47,7 @@ async function run(scope: Scope, { count, seed, cli, say }: Run): Promise<Findin
     disk.empty()
     disk.fill(random.below(DISK_BYTES))
     const isRecorded = round % 2 === 1
-    const isLast = count > 1 && round >= count - 2 && !isRecorded
+    const isLast = count > 4 && round >= count - 2 && !isRecorded
     const proxy = start(scope, { cli, disk, mark, isRecorded })
     if (isRecorded) await recorded(proxy, tally, promises)
     else await logged(proxy, { tally, promises, disk, isLast })

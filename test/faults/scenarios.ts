@@ -1,6 +1,7 @@
 // The scenarios of `npm run faults`, by name.
 
 import { drain } from './drain.js'
+import { emfile } from './emfile.js'
 import { enospc } from './enospc.js'
 import { fuzzClient } from './fuzz-client.js'
 import { fuzzServer } from './fuzz-server.js'
@@ -36,4 +37,5 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['http-soak', httpSoak],
   ['seven-of-eight', sevenOfEight],
   ['enospc', enospc],
+  ['emfile', emfile],
 ])

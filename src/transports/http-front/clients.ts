@@ -77,7 +77,8 @@ export class Clients {
    */
   async open(owner: Owner, withSession: boolean, version: string | undefined): Promise<Client | undefined> {
     if (!withSession) return this.#openPassing(owner, version)
-    return this.#sessions.makeRoom() ? this.#openSession(owner) : undefined
+    const hasRoom = this.#around.room() === 'enough' && this.#sessions.makeRoom()
+    return hasRoom ? this.#openSession(owner) : undefined
   }
 
   sweep(): void {

@@ -57,6 +57,8 @@ export interface HttpSurroundings {
   /** Monotonic, in milliseconds. */
   readonly now: () => number
   readonly setTimer: SetTimer
+  /** How many more the system has room for: sessions and connections, connections only, or neither. */
+  readonly room: () => 'enough' | 'little' | 'none'
   /** Something went wrong that is our own fault. */
   readonly failed: (error: unknown) => void
 }

@@ -153,7 +153,7 @@ export class EventPair {
     const { refusals, around } = this.#parts
     if (incoming.request.method !== 'GET')
       return refusals.plain(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
-    if (!this.#sessions.makeRoom()) return refusals.plain(503, 'Too many clients', { 'retry-after': '5' })
+    if (around.room() !== 'enough' || !this.#sessions.makeRoom()) return refusals.crowded()
     const id = around.newId()
     const connection = new PairConnection(incoming, this.#parts, () => this.#sessions.delete(id))
     this.#sessions.add(id, { endpoint, principal: incoming.principal }, connection)

@@ -45,6 +45,11 @@ export class Refusals {
     return { status: 400, error: this.#wording.refused('invalid', why), id }
   }
 
+  /** Whoever is turned away gives back the connection too. */
+  crowded(): Refusal {
+    return this.plain(503, 'Too many clients', { connection: 'close', 'retry-after': '5' })
+  }
+
   noSession(): Refusal {
     return { status: 404, error: this.#wording.refused('session', 'Session not found') }
   }

@@ -80,7 +80,7 @@ export class Streamable {
     const refusal = this.#refuses(posted, keys, incoming, session)
     if (refusal !== undefined) return { ...refusal, revision: session?.revision }
     const client = session ?? (await this.#open(posted, incoming, endpoint))
-    if (client === undefined) return this.#refusals.plain(503, 'Too many clients', { 'retry-after': '5' })
+    if (client === undefined) return this.#refusals.crowded()
     this.#take(posted, keys, incoming, client)
     return undefined
   }

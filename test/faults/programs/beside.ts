@@ -10,17 +10,19 @@ export interface BesideTold {
   readonly failed: number
 }
 
+const TURNS_MIN = 3
+
 const caller = new HttpCaller(Number(workerData))
 await caller.open()
 await caller.call('well__nonce', { nonce: 'warm' })
-let isOver = false
+const rest = { turns: Infinity }
 parentPort?.once('message', () => {
-  isOver = true
+  rest.turns = TURNS_MIN
 })
-parentPort?.postMessage('begun')
+parentPort?.postMessage('begun', [])
 const latencies: number[] = []
 let failed = 0
-for (let turn = 0; turn < 3 || !isOver; turn++) {
+for (let turn = 0; turn < rest.turns; turn++) {
   const from = performance.now()
   const posted = await (turn % 2 === 0
     ? caller.request('ping')
@@ -30,4 +32,4 @@ for (let turn = 0; turn < 3 || !isOver; turn++) {
 }
 caller.close()
 const told: BesideTold = { latencies, failed }
-parentPort?.postMessage(told)
+parentPort?.postMessage(told, [])

@@ -28,7 +28,7 @@ export class Beside {
       this.#worker.once('message', (value: BesideTold) => done(value))
       this.#worker.once('error', fail)
     })
-    this.#worker.postMessage('end')
+    this.#worker.postMessage('end', [])
     return told
   }
 }

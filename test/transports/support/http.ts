@@ -166,6 +166,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
         refused: (kind, why) => refusals[kind](why),
       },
       around: {
+        room: () => 'enough',
         newId: () => randomBytes(12).toString('base64url'),
         now: options.now ?? (() => realRuntime().now()),
         setTimer: (delayMs, fire) => realRuntime().setTimer(delayMs, fire),

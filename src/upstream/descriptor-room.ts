@@ -1,0 +1,45 @@
+// How many descriptors are left, for a front that everybody can take them from.
+//
+// Who is in keeps being served while somebody new is turned away: a session that
+// began would soon want a server, which takes three. A limit that the system does
+// not tell is only noticed when it is reached.
+
+import { closeSync, openSync, readFileSync } from 'node:fs'
+
+/** From here on nobody new gets a session. */
+const SESSIONS_SHARE = 0.9
+
+/** From here on nobody new is heard at all: the log and what is loaded later need some. */
+const CONNECTIONS_SHARE = 0.95
+
+export type DescriptorRoom = 'enough' | 'little' | 'none'
+
+/** Tells how much room there is; asks the system each time. */
+export function descriptorRoom(): () => DescriptorRoom {
+  const max = limit()
+  return () => {
+    const lowest = lowestFree()
+    if (lowest === undefined || lowest >= max * CONNECTIONS_SHARE) return 'none'
+    return lowest >= max * SESSIONS_SHARE ? 'little' : 'enough'
+  }
+}
+
+/** A new descriptor gets the lowest free number, so at least as many are taken. */
+function lowestFree(): number | undefined {
+  try {
+    const descriptor = openSync('/dev/null', 'r')
+    closeSync(descriptor)
+    return descriptor
+  } catch {
+    return undefined
+  }
+}
+
+function limit(): number {
+  try {
+    const [, max = ''] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? []
+    return Number.parseInt(max, 10) || Infinity
+  } catch {
+    return Infinity
+  }
+}

@@ -1,0 +1,167 @@
+// More clients and servers than there are descriptors: who is in is served, who is
+// turned away is told so, and all is well again when the crowd has gone.
+
+import { type Socket, connect } from 'node:net'
+import { at, textAt } from '../integration/support/json.js'
+import { type Scope, type Servers, scratch } from '../integration/support/spawned.js'
+import type { Scenario } from './scenario.js'
+import { HttpCaller, answerOf } from './support/http-caller.js'
+import { measured } from './support/measured.js'
+import { Random } from './support/random.js'
+import { type Findings, Promises, type Run } from './support/run.js'
+import { SwiftServers } from './support/swift.js'
+import { type UnderTest, startUnderTest } from './support/under-test.js'
+
+const LIMITS = [64, 128, 256] as const
+/** Clients for each descriptor there is. */
+const CROWD = 4
+/** More servers than the smallest limit has room for. */
+const SERVERS = 24
+const CALLS = 20
+const RECOVERY_MS = 45_000
+
+export const emfile: Scenario = measured(
+  'more clients and servers than descriptors: who is in is served, others are refused, and it recovers',
+  12,
+  run,
+)
+
+interface Tally {
+  calls: number
+  wrong: number
+  crowd: number
+  refused: number
+  slowestRecoveryMs: number
+}
+
+/** `count` is the number of crowds, each before a proxy of its own. */
+async function run(scope: Scope, { count, seed, cli, say }: Run): Promise<Findings> {
+  const random = new Random(seed)
+  const promises = new Promises()
+  const tally: Tally = { calls: 0, wrong: 0, crowd: 0, refused: 0, slowestRecoveryMs: 0 }
+  for (let round = 0; round < count; round++) {
+    const descriptors = LIMITS[round % LIMITS.length] ?? 64
+    await crowded({ scope, cli, descriptors, random, tally, promises })
+    say(`${round + 1} crowds of ${count}, ${tally.refused} refused, ${tally.wrong} wrong answers`)
+  }
+  promises.equal(tally.wrong, 0, 'calls of who was in without a right answer')
+  promises.hold(tally.refused > 0, 'somebody is refused in words')
+  return { figures: { ...tally }, broken: promises.broken }
+}
+
+interface Round {
+  readonly scope: Scope
+  readonly cli: string
+  readonly descriptors: number
+  readonly random: Random
+  readonly tally: Tally
+  readonly promises: Promises
+}
+
+async function crowded({ scope, cli, descriptors, random, tally, promises }: Round): Promise<void> {
+  const under = ['prlimit', `--nofile=${descriptors}`]
+  const proxy = startUnderTest(scope, '--http', servers(scope), { cli, under })
+  const port = await proxy.port()
+  const inside = new HttpCaller(port)
+  await sooner(async () => (await inside.open()).status === 200)
+  await sooner(() => hit(inside, 'first'))
+  const before = await proxy.facts()
+  const silent = await crowd(port, Math.floor(CROWD * descriptors * random.next()))
+  const visitors = Array.from({ length: descriptors }, () => visit(port))
+  for (let turn = 0; turn < CALLS; turn++) {
+    tally.calls++
+    if (!(await hit(inside, String(turn)))) tally.wrong++
+  }
+  // Servers that crash now are started again when there is room.
+  for (const pid of proxy.children()) if (isServer(proxy, pid)) process.kill(pid, 'SIGKILL')
+  for (let turn = 0; turn < 5; turn++) {
+    const posted = await inside.call('s0__hit', { nonce: 'n' }).catch(() => undefined)
+    promises.equal(posted?.messages.length ?? 0, 1, 'answers to a call whose server cannot be started')
+  }
+  const statuses = await Promise.all(visitors)
+  tally.crowd += silent.length + visitors.length
+  tally.refused += statuses.filter((status) => status === 503).length
+  promises.hold(
+    statuses.every((status) => [0, 200, 503].includes(status)),
+    `statuses: ${[...new Set(statuses)].join(' ')}`,
+  )
+  for (const socket of silent) socket.destroy()
+  const from = performance.now()
+  const isWell = (await sooner(() => served(port))) && (await sooner(() => hit(inside, 'last')))
+  tally.slowestRecoveryMs = Math.max(tally.slowestRecoveryMs, performance.now() - from)
+  promises.hold(isWell, `with ${descriptors} descriptors: well again within ${RECOVERY_MS / 1000} s`)
+  promises.hold(proxy.running, `it lives: ${proxy.stderr.slice(-500)}`)
+  inside.close()
+  const left = await sooner(async () => (await proxy.facts()).descriptors <= before.descriptors + SERVERS)
+  promises.hold(left, 'the descriptors are given back')
+  proxy.child.kill('SIGTERM')
+  promises.equal(Number(await proxy.exited), 0, 'exit code')
+}
+
+function servers(scope: Scope): Servers {
+  const swift = new SwiftServers(scratch(scope))
+  const names = Array.from({ length: SERVERS }, (_, at) => `s${at}`)
+  return Object.fromEntries(names.map((name) => [name, swift.entry(name, { restartDelay: 100 })]))
+}
+
+function isServer(proxy: UnderTest, pid: number): boolean {
+  try {
+    return proxy.commandOf(pid).startsWith('sed')
+  } catch {
+    return false
+  }
+}
+
+/** Connections that say nothing; those that are refused are gone already. */
+async function crowd(port: number, count: number): Promise<Socket[]> {
+  const sockets = Array.from({ length: count }, () => connect(port, '127.0.0.1'))
+  await Promise.all(
+    sockets.map(
+      (socket) =>
+        new Promise<void>((resolve) => {
+          socket.on('connect', () => resolve())
+          socket.on('error', () => resolve())
+        }),
+    ),
+  )
+  return sockets
+}
+
+/** Somebody who wants a session; the status, 0 where the connection was not even taken. */
+async function visit(port: number): Promise<number> {
+  const caller = new HttpCaller(port)
+  try {
+    return (await caller.open()).status
+  } catch {
+    return 0
+  } finally {
+    caller.close()
+  }
+}
+
+/** Somebody new is served. */
+async function served(port: number): Promise<boolean> {
+  const caller = new HttpCaller(port)
+  try {
+    const { status } = await caller.open()
+    const listed = await caller.request('tools/list')
+    return status === 200 && at(answerOf(listed), 'result') !== undefined
+  } finally {
+    caller.close()
+  }
+}
+
+async function hit(caller: HttpCaller, nonce: string): Promise<boolean> {
+  const posted = await caller.call('s0__hit', { nonce }).catch(() => undefined)
+  return posted !== undefined && textAt(answerOf(posted), 'result', 'content', 0, 'text') === nonce
+}
+
+/** Tries until it is so, but not for ever. */
+async function sooner(holds: () => Promise<boolean>): Promise<boolean> {
+  const endsAt = performance.now() + RECOVERY_MS
+  while (!(await holds().catch(() => false))) {
+    if (performance.now() > endsAt) return false
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  return true
+}
