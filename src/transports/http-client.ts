@@ -169,6 +169,7 @@ export class HttpClientConnection implements Connection, PostOwner {
   #stop(): void {
     this.#standalone.stop()
     this.#departures.cancel()
+    this.#session.end()
   }
 
   #end(cause: TransportError | undefined): void {

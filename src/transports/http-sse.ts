@@ -211,5 +211,6 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#arrivals.close(cause)
     this.#exchange?.cancel()
     this.#departures.cancel()
+    this.#session.end()
   }
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Waits } from '../../src/transports/http-front/waits.js'
+import { Waits } from '../../src/transports/waits.js'
 
 /** Time that goes by when the test says so, and one timer at most. */
 class OneTimer {
@@ -34,7 +34,7 @@ class OneTimer {
 
 function scene(): { clock: OneTimer; waits: Waits; ended: string[]; begin: (name: string) => () => void } {
   const clock = new OneTimer()
-  const waits = new Waits(250, clock.now, clock.setTimer)
+  const waits = new Waits(250, clock)
   const ended: string[] = []
   const begin = (name: string): (() => void) => {
     const wait = waits.begin({ waited: () => ended.push(`${name} at ${clock.nowMs}`) })

@@ -9,8 +9,6 @@ import type { HttpPost } from './post.js'
 /** Every message that was sent and has not come to its end. */
 export class Departures {
   readonly #posts = new BriefMap<number, HttpPost>()
-  readonly #requests = new BriefMap<RequestId, HttpPost>()
-  readonly #unsent = new BriefMap<number, HttpPost>()
   readonly #congestion = new Congestion()
   readonly #bytesHigh: number
   readonly #drained: () => void
@@ -43,15 +41,14 @@ export class Departures {
   add(post: HttpPost): void {
     post.number = ++this.#last
     this.#posts.set(post.number, post)
-    this.#unsent.set(post.number, post)
     this.#unsentBytes += post.bytes.length
-    if (post.id !== undefined) this.#requests.set(post.id, post)
     if (this.#unsentBytes > this.#bytesHigh) this.#congestion.begin()
   }
 
   /** The system has the whole message. */
   sent(post: HttpPost): void {
-    if (this.#unsent.take(post.number) === undefined) return
+    if (post.isSent) return
+    post.isSent = true
     this.#unsentBytes -= post.bytes.length
     if (this.#unsentBytes <= this.#bytesHigh && this.#congestion.end()) this.#drained()
   }
@@ -59,14 +56,14 @@ export class Departures {
   ended(post: HttpPost): void {
     this.sent(post)
     this.#posts.take(post.number)
-    // The id may have been given back and lent again.
-    if (post.id !== undefined && this.#requests.get(post.id) === post) this.#requests.take(post.id)
-    if (!this.#isTelling()) this.#quiet?.()
+    if (this.#quiet !== undefined && !this.#isTelling()) this.#quiet()
   }
 
-  /** The request of ours that is known by this id. */
+  /** The request of ours that is known by this id: the last one, since an id may have been given back and lent again. */
   request(id: RequestId): HttpPost | undefined {
-    return this.#requests.get(id)
+    let found: HttpPost | undefined
+    for (const post of this.#posts.values()) if (post.id === id) found = post
+    return found
   }
 
   read(on: boolean): void {

@@ -1,9 +1,9 @@
 // One HTTP request and the head of its response.
 
-import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import { endWith } from '../end-with.js'
-import type { HttpAgent } from './agent.js'
+import type { HttpAgent, RequestPlace } from './agent.js'
 import type { CredentialHeader, HttpTimers } from './options.js'
 import { type SocketTrouble, socketTrouble } from './trouble.js'
 
@@ -41,16 +41,17 @@ export class HttpExchange {
     this.#connectMs = connectMs
   }
 
-  start(agent: HttpAgent, options: RequestOptions, body: Uint8Array | undefined): void {
+  start(agent: HttpAgent, to: RequestPlace, body: Uint8Array | undefined): void {
     if (this.#settled) return
     try {
-      const request = agent.request(options)
+      const request = agent.request(to)
       this.#request = request
-      request.once('socket', () => this.#watchConnect(request, agent.isTls))
-      request.once('response', (response) => this.#respond(response))
+      // Each comes once: `once` would cost a function more.
+      request.on('socket', () => this.#watchConnect(request, agent.isTls))
+      request.on('response', (response) => this.#respond(response))
       // Errors after the response are the response's as well; here they only must not be unheard.
       request.on('error', (error) => this.#trouble(error))
-      if (this.#handler.sent !== undefined) request.once('finish', () => this.#handler.sent?.())
+      if (this.#handler.sent !== undefined) request.on('finish', () => this.#handler.sent?.())
       endWith(request, body)
     } catch (error) {
       // A header that cannot be sent; whoever sends is not ready yet to hear of it.
@@ -62,7 +63,7 @@ export class HttpExchange {
   fail(error: TransportError): void {
     // Credentials that are not there will not be there in a second either.
     const trouble = { what: error.message, remedy: undefined, lasts: true, neverSent: true, error }
-    this.#settle(() => this.#handler.troubled(trouble))
+    if (this.#settles()) this.#handler.troubled(trouble)
   }
 
   /** Tells nothing any more and drops the socket. */
@@ -87,17 +88,19 @@ export class HttpExchange {
   }
 
   #respond(response: IncomingMessage): void {
-    this.#settle(() => this.#handler.responded(response))
+    if (this.#settles()) this.#handler.responded(response)
   }
 
   #trouble(error: unknown): void {
-    this.#settle(() => this.#handler.troubled({ ...socketTrouble(error), neverSent: !this.#connected }))
+    const neverSent = !this.#connected
+    if (this.#settles()) this.#handler.troubled({ ...socketTrouble(error), neverSent })
   }
 
-  #settle(tell: () => void): void {
-    if (this.#settled) return
+  /** Whether this is the first to be told of. */
+  #settles(): boolean {
+    if (this.#settled) return false
     this.#settled = true
     this.#connecting?.cancel()
-    tell()
+    return true
   }
 }

@@ -6,12 +6,12 @@ import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
-import { setDeadline } from '../deadline.js'
+import type { Wait, Waiting, Waits } from '../waits.js'
 import { Attempts } from './attempts.js'
 import { discard, mediaType, readExcerpt } from './body.js'
-import type { HttpExchange, HttpTrouble } from './exchange.js'
+import type { ExchangeHandler, HttpExchange, HttpTrouble } from './exchange.js'
 import { answerTo, failure, paused, redirected, refused, unreachable } from './failure.js'
-import { HttpReply } from './reply.js'
+import { HttpReply, type ReplyHandler } from './reply.js'
 import type { HttpSession } from './session.js'
 
 /** What a message tells whoever sent it. */
@@ -37,7 +37,7 @@ export const ACCEPT = 'application/json, text/event-stream'
 const unknownSession = /no valid session|session (?:not found|expired)|invalid session|unknown session/i
 
 /** Sends one message and reads everything that belongs to it. */
-export class HttpPost {
+export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
   /** Undefined for an answer. */
   readonly method: string | undefined
   /** Undefined for a notification and for an answer. */
@@ -45,12 +45,16 @@ export class HttpPost {
   readonly bytes: WireBytes
   /** Its number among those of its connection. */
   number = 0
+  /** Whether the system has the whole of it. */
+  isSent = false
   readonly #session: HttpSession
   readonly #owner: PostOwner
   readonly #attempts: Attempts
   #exchange: HttpExchange | undefined
   #reply: HttpReply | undefined
-  #timer: { cancel(): void } | undefined
+  /** What it waits in, and its place there. */
+  #waits: Waits
+  #wait: Wait
   readonly #elsewhere: boolean
   #redirects = 0
   /** Whether anybody still waits for an answer. */
@@ -67,8 +71,9 @@ export class HttpPost {
     this.#owner = owner
     this.#awaited = true
     this.#attempts = new Attempts(session.target, this.method)
-    const { answerMs, acceptMs } = session.target.limits
-    this.#expireAfter(this.id === undefined || elsewhere ? acceptMs : answerMs)
+    const { accept, answer } = session.waits
+    this.#waits = this.id === undefined || elsewhere ? accept : answer
+    this.#wait = this.#waits.begin(this)
   }
 
   send(): void {
@@ -86,11 +91,7 @@ export class HttpPost {
       accept: ACCEPT,
       body: this.bytes,
     } as const
-    this.#exchange = this.#session.ask(ask, {
-      responded: (response) => this.#responded(response),
-      troubled: (trouble) => this.#troubled(trouble),
-      sent: () => this.#owner.sent(this),
-    })
+    this.#exchange = this.#session.ask(ask, this)
   }
 
   /** Stops or resumes reading what comes back. */
@@ -101,26 +102,34 @@ export class HttpPost {
   /** Nobody waits for the answer any more; the server gets a moment to end the exchange by itself. */
   abandon(): void {
     this.#awaited = false
-    if (this.#attempts.waiting) this.cancel()
-    else this.#expireAfter(this.#session.target.limits.lingerMs)
+    if (this.#attempts.waiting) return this.cancel()
+    this.#waits.cancel(this.#wait)
+    if (this.#ended) return
+    this.#waits = this.#session.waits.linger
+    this.#wait = this.#waits.begin(this)
   }
 
   /** Drops everything; the owner is told nothing but the end. */
   cancel(): void {
     if (this.#ended) return
     this.#ended = true
-    this.#timer?.cancel()
+    this.#waits.cancel(this.#wait)
     this.#attempts.stop()
     this.#reply?.stop()
     this.#exchange?.cancel()
     this.#owner.ended(this)
   }
 
-  #expireAfter(ms: number): void {
-    this.#timer?.cancel()
-    this.#timer = setDeadline(this.#session.target.timers, ms, () => {
-      this.#fail(failure('TRANSPORT_TIMEOUT', `no answer within ${ms} ms`))
-    })
+  // Waiting: nothing has come for too long.
+
+  waited(): void {
+    this.#fail(failure('TRANSPORT_TIMEOUT', `no answer within ${this.#waits.lengthMs} ms`))
+  }
+
+  // ExchangeHandler: what becomes of the request.
+
+  sent(): void {
+    this.#owner.sent(this)
   }
 
   #fail(error: TransportError): void {
@@ -129,13 +138,13 @@ export class HttpPost {
     this.cancel()
   }
 
-  #troubled(trouble: HttpTrouble): void {
+  troubled(trouble: HttpTrouble): void {
     // Nobody asks again for an answer that nobody waits for.
     if (this.#awaited && this.#attempts.afterTrouble(trouble, () => this.send())) return
     this.#fail(trouble.error ?? unreachable(this.#session.target, trouble))
   }
 
-  #responded(response: IncomingMessage): void {
+  responded(response: IncomingMessage): void {
     const status = response.statusCode ?? 0
     const isSuccess = status >= 200 && status < 300
     this.#session.learn(response, this.method === 'initialize' && isSuccess)
@@ -145,15 +154,31 @@ export class HttpPost {
     else this.#answering(this.id, response)
   }
 
+  // ReplyHandler: what the answer brings.
+
+  isReading(): boolean {
+    return this.#owner.isReading()
+  }
+
+  message(line: Line): void {
+    this.#owner.message(line, this)
+  }
+
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
+    this.#owner.oversize(id, bytes, isCall, this)
+  }
+
+  answered(): void {
+    this.abandon()
+  }
+
+  finished(error: TransportError | undefined): void {
+    if (error === undefined) this.cancel()
+    else this.#fail(error)
+  }
+
   #answering(id: RequestId, response: IncomingMessage): void {
-    const owner = this.#owner
-    this.#reply = new HttpReply(id, this.#session, this.#attempts, {
-      isReading: () => owner.isReading(),
-      message: (line) => owner.message(line, this),
-      oversize: (about, bytes, isCall) => owner.oversize(about, bytes, isCall, this),
-      answered: () => this.abandon(),
-      finished: (error) => (error === undefined ? this.cancel() : this.#fail(error)),
-    })
+    this.#reply = new HttpReply(id, this.#session, this.#attempts, this)
     this.#reply.take(response)
   }
 

@@ -8,6 +8,7 @@ import type { HttpAgent } from './agent.js'
 import { CookieJar } from './cookie-jar.js'
 import { type ExchangeHandler, HttpExchange } from './exchange.js'
 import type { CredentialHeader, HttpTarget } from './options.js'
+import { PostWaits } from './post-waits.js'
 import { traced } from './trace.js'
 
 export interface HttpAsk {
@@ -51,9 +52,12 @@ export class HttpSession {
   /** Where messages are posted; a redirect within the origin moves it. */
   url: URL
   version: string | undefined
+  readonly waits: PostWaits
   readonly #agent: HttpAgent
   readonly #cookies: CookieJar
   readonly #fixed: readonly string[]
+  /** Where the last request went: nearly all go there. */
+  #place: Place
   #id: string | undefined
   #credential: CredentialHeader | undefined
 
@@ -63,6 +67,8 @@ export class HttpSession {
     this.#agent = agent
     this.#cookies = new CookieJar(target.limits.cookiesMax, target.limits.cookieBytesMax)
     this.#fixed = fixedHeaders(target)
+    this.waits = new PostWaits(target.limits, target.timers)
+    this.#place = placeOf(target.url)
   }
 
   /** Undefined where the server keeps no sessions. */
@@ -82,6 +88,11 @@ export class HttpSession {
       )
     } else this.#start(exchange, ask, header)
     return exchange
+  }
+
+  /** No message of it is waited for any more. */
+  end(): void {
+    this.waits.stop()
   }
 
   /** Takes what the head of a response says about the session. */
@@ -114,22 +125,12 @@ export class HttpSession {
   }
 
   #start(exchange: HttpExchange, ask: HttpAsk, credential: CredentialHeader | undefined): void {
-    const { url, method } = ask
+    const { url, method, body } = ask
     exchange.credential = credential
     this.#credential = credential
-    const { hostname, port } = url
-    exchange.start(
-      this.#agent,
-      {
-        method,
-        // Brackets belong to the URL, not to the address.
-        host: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
-        port: port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(port),
-        path: url.pathname + url.search,
-        headers: this.#headers(ask, credential),
-      },
-      ask.body,
-    )
+    if (this.#place.url !== url) this.#place = placeOf(url)
+    const { host, port, path } = this.#place
+    exchange.start(this.#agent, { method, host, port, path, headers: this.#headers(ask, credential) }, body)
   }
 
   #headers(ask: HttpAsk, credential: CredentialHeader | undefined): string[] {
@@ -143,6 +144,25 @@ export class HttpSession {
     if (ask.body !== undefined)
       headers.push('Content-Type', 'application/json', 'Content-Length', String(ask.body.length))
     return headers
+  }
+}
+
+/** An address, taken apart. */
+interface Place {
+  readonly url: URL
+  readonly host: string
+  readonly port: number
+  readonly path: string
+}
+
+function placeOf(url: URL): Place {
+  const { hostname, port, protocol, pathname, search } = url
+  return {
+    url,
+    // Brackets belong to the URL, not to the address.
+    host: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
+    port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+    path: pathname + search,
   }
 }
 

@@ -27,7 +27,7 @@ export function traced(
     trace(`${ask.method}${ask.rpc === undefined ? '' : ` ${ask.rpc}`}: ${what}, ${ms} ms`)
   }
   return {
-    ...handler,
+    sent: () => handler.sent?.(),
     responded: (response) => {
       handler.responded(response)
       follow(response, ask.body?.length ?? 0, tell)

@@ -8,7 +8,7 @@ import type { HttpLimits } from './limits.js'
 import { HttpSessions, type Kept, type Owner } from './sessions.js'
 import type { Fields } from './reply.js'
 import { HttpStreams } from './streams.js'
-import { Waits } from './waits.js'
+import { Waits } from '../waits.js'
 
 /** One client and its connection. */
 export class Client implements Kept {
@@ -62,7 +62,7 @@ export class Clients {
     this.#limits = limits
     this.#around = around
     this.#sessions = new HttpSessions(limits, around.now)
-    this.#waits = new Waits(limits.answerWaitMs, around.now, around.setTimer)
+    this.#waits = new Waits(limits.answerWaitMs, around)
     this.#budget = new EventBudget(limits.events.totalBytesMax)
   }
 

@@ -18,7 +18,7 @@ import { cancelledBy, opensSession } from './message.js'
 import { outgoing } from './outgoing.js'
 import type { Fields } from './reply.js'
 import type { HttpStreams, Listening } from './streams.js'
-import type { Waits } from './waits.js'
+import type { Waits } from '../waits.js'
 
 export interface ConnectionParts {
   readonly streams: HttpStreams

@@ -14,7 +14,7 @@ import type { Accepts } from './accept.js'
 import type { EventStream } from './event-stream.js'
 import type { Hold } from './hold.js'
 import { type Fields, sendEmpty, sendJson } from './reply.js'
-import type { Wait, Waiting, Waits } from './waits.js'
+import type { Wait, Waiting, Waits } from '../waits.js'
 
 /** What is left of a body that a client did not take at once. */
 const LARGE_BYTES = 64 * 1024

@@ -2,8 +2,10 @@
 //
 // What begins first ends first, so one timer for all of them is enough. A timer
 // for each request would cost more than anything else that is done to answer it.
+// When it fires late, the process was stopped, and nobody has missed anything yet
+// (see `deadline.ts`).
 
-import type { HttpTimer, SetTimer } from './clock.js'
+import { type Clock, graceMs } from './deadline.js'
 
 /** Whoever waits. */
 export interface Waiting {
@@ -28,29 +30,33 @@ class Wait {
 
 export type { Wait }
 
-/** Waits that last `lengthMs` each. */
+/** Waits that last `lengthMs` each; who has them stops them. */
 export class Waits {
   readonly #lengthMs: number
-  readonly #now: () => number
-  readonly #setTimer: SetTimer
+  readonly #clock: Clock
   #first: Wait | undefined
   #last: Wait | undefined
   /** Also while nobody waits any more: the next ones need it soon. */
-  #timer: HttpTimer | undefined
+  #timer: { cancel(): void } | undefined
+  #isStopped = false
 
-  constructor(lengthMs: number, now: () => number, setTimer: SetTimer) {
+  constructor(lengthMs: number, clock: Clock) {
     this.#lengthMs = lengthMs
-    this.#now = now
-    this.#setTimer = setTimer
+    this.#clock = clock
   }
 
   begin(waiting: Waiting): Wait {
-    const wait = new Wait(waiting, this.#now() + this.#lengthMs, this.#last)
+    const endsAtMs = this.#clock.now() + this.#lengthMs
+    const wait = new Wait(waiting, endsAtMs, this.#last)
     if (this.#last === undefined) this.#first = wait
     else this.#last.later = wait
     this.#last = wait
-    this.#timer ??= this.#setTimer(this.#lengthMs, () => this.#look())
+    if (this.#timer === undefined && !this.#isStopped) this.#lookAt(endsAtMs)
     return wait
+  }
+
+  get lengthMs(): number {
+    return this.#lengthMs
   }
 
   /** Ends a wait without a word; one that is over stays so. */
@@ -68,17 +74,26 @@ export class Waits {
 
   /** Nobody is told any more. */
   stop(): void {
+    this.#isStopped = true
     this.#timer?.cancel()
   }
 
-  #look(): void {
-    const nowMs = this.#now()
+  #lookAt(dueAtMs: number): void {
+    const delayMs = Math.max(0, dueAtMs - this.#clock.now())
+    this.#timer = this.#clock.setTimer(delayMs, () => {
+      const nowMs = this.#clock.now()
+      const putOffMs = graceMs(nowMs - dueAtMs)
+      if (putOffMs === 0) this.#look(nowMs)
+      else this.#timer = this.#clock.setTimer(putOffMs, () => this.#look(this.#clock.now()))
+    })
+  }
+
+  #look(nowMs: number): void {
     for (let wait = this.#first; wait !== undefined && wait.endsAtMs <= nowMs; wait = this.#first) {
       this.cancel(wait)
       wait.waiting.waited()
     }
-    const next = this.#first
-    const leftMs = Math.max(1, (next?.endsAtMs ?? 0) - nowMs)
-    this.#timer = next === undefined ? undefined : this.#setTimer(leftMs, () => this.#look())
+    this.#timer = undefined
+    if (this.#first !== undefined) this.#lookAt(this.#first.endsAtMs)
   }
 }

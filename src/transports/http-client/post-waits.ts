@@ -1,0 +1,24 @@
+// How long the messages of one session may be on their way.
+
+import { Waits } from '../waits.js'
+import type { HttpLimits, HttpTimers } from './options.js'
+
+/** One line of waits for each length. */
+export class PostWaits {
+  /** For the answer to a request, in all. */
+  readonly answer: Waits
+  /** For a message that has no answer, until it is taken. */
+  readonly accept: Waits
+  /** For an exchange of which nobody wants more. */
+  readonly linger: Waits
+
+  constructor(limits: Pick<HttpLimits, 'answerMs' | 'acceptMs' | 'lingerMs'>, timers: HttpTimers) {
+    this.answer = new Waits(limits.answerMs, timers)
+    this.accept = new Waits(limits.acceptMs, timers)
+    this.linger = new Waits(limits.lingerMs, timers)
+  }
+
+  stop(): void {
+    for (const waits of [this.answer, this.accept, this.linger]) waits.stop()
+  }
+}
