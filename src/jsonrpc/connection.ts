@@ -32,6 +32,8 @@ export interface Sink {
    * `isCall` says that it has a `method`, so that the id is its sender's own and not that of an answer.
    */
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
+  /** What the other end says unasked is heard from now on; what it said before may be lost. */
+  readonly missed?: (() => void) | undefined
   /** The connection takes bytes again after it was congested. */
   drained(): void
   /** The other end will send nothing more; it may still read. */

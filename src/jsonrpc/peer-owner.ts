@@ -24,6 +24,8 @@ export interface PeerOwner<E> {
   failed(entry: E | undefined, error: TransportError): void
   /** A message over the limit: `id` is its own if it was a request, `entry` is the request it would have answered. */
   oversize(id: RequestId | undefined, entry: E | undefined, bytes: number): void
+  /** What the other end said unasked until now may be lost. */
+  missed?(): void
   drained(): void
   /** The other end will send nothing more; it may still read. */
   ended(): void

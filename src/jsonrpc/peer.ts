@@ -1,8 +1,7 @@
 // One end of a connection that speaks JSON-RPC 2.0.
 //
-// A peer reads frames and hands each to its owner, lends ids for the requests it
-// sends, and finds who waits when an answer comes. It knows no protocol above
-// JSON-RPC, parses no payload, and makes every forwarded message with `splice`.
+// A peer reads frames and hands each to its owner, lends ids for the requests it sends, and finds who waits
+// when an answer comes. It knows no protocol above JSON-RPC, parses no payload, and forwards with `splice`.
 
 import { isBatch } from './batch.js'
 import { type ErrorBody, buildError, buildNotification, buildRequest, buildResult } from './build.js'
@@ -63,6 +62,7 @@ export class Peer<E extends object> {
       frame: (frame) => this.#guard(() => this.receive(frame)),
       failed: (id, error) => this.#guard(() => this.#failed(id, error)),
       oversize: (id, bytes, isCall) => this.#guard(() => this.#oversize(id, bytes, isCall)),
+      missed: () => this.#guard(() => this.#owner.missed?.()),
       drained: () => this.#guard(() => this.#owner.drained()),
       ended: () => this.#guard(() => this.#owner.ended()),
       closed: (cause) => this.#close(cause),

@@ -3,6 +3,8 @@
 import { type Members, membersAt } from '../jsonrpc/members.js'
 import { Scanner, type Span } from '../jsonrpc/scan.js'
 import { quote, rawAt } from '../jsonrpc/text.js'
+import { listKinds } from './lists.js'
+import type { ListKind } from './method-row.js'
 
 /** What a client declared, as it will be declared to a server that only it uses. */
 export interface ClientCapabilities {
@@ -50,20 +52,24 @@ export interface ServerCapabilities {
   readonly subscribe: boolean
   readonly logging: boolean
   readonly completions: boolean
+  /** The lists of which the server tells when they have changed. */
+  readonly changes: readonly ListKind[]
 }
 
 export function serverCapabilities(bytes: Buffer, span: Span | undefined): ServerCapabilities {
   const scanner = scannerOf(bytes)
   const members = membersAt(scanner, span)
   const has = (name: string): boolean => isObject(bytes, members?.span(name))
-  const resources = membersAt(scanner, members?.span('resources'))
+  const promises = (name: string, what: string): boolean =>
+    isTrue(bytes, membersAt(scanner, members?.span(name)), what)
   return {
     tools: has('tools'),
     prompts: has('prompts'),
     resources: has('resources'),
-    subscribe: isTrue(bytes, resources),
+    subscribe: promises('resources', 'subscribe'),
     logging: has('logging'),
     completions: has('completions'),
+    changes: listKinds.filter((kind) => promises(kind === 'templates' ? 'resources' : kind, 'listChanged')),
   }
 }
 
@@ -75,6 +81,7 @@ export const presumedCapabilities: ServerCapabilities = {
   subscribe: true,
   logging: true,
   completions: true,
+  changes: listKinds,
 }
 
 /**
@@ -114,7 +121,7 @@ function isObject(bytes: Buffer, span: Span | undefined): boolean {
   return span !== undefined && bytes[span.start] === 0x7b
 }
 
-function isTrue(bytes: Buffer, resources: Members | undefined): boolean {
-  const span = resources?.span('subscribe')
+function isTrue(bytes: Buffer, members: Members | undefined, name: string): boolean {
+  const span = members?.span(name)
   return span !== undefined && bytes[span.start] === 0x74
 }

@@ -45,6 +45,7 @@ export class HttpClientConnection implements Connection, PostOwner {
       isReading: () => this.#reading,
       message: (line) => this.#arrivals.message(line, undefined),
       oversize: (id, bytes, isCall) => this.#arrivals.oversize(id, bytes, isCall),
+      missed: () => this.#arrivals.missed(),
       forgotten: () => this.#forget(),
     })
   }

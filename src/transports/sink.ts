@@ -10,6 +10,7 @@ export function sinkWith(sink: Sink, changes: Partial<Sink>): Sink {
     frame: sink.frame && ((frame) => sink.frame?.(frame)),
     failed: (id, error) => sink.failed?.(id, error),
     oversize: (id, bytes, isCall) => sink.oversize(id, bytes, isCall),
+    missed: () => sink.missed?.(),
     drained: () => sink.drained(),
     ended: () => sink.ended(),
     closed: (cause) => sink.closed(cause),

@@ -32,6 +32,11 @@ export class UpstreamError extends Error {
   }
 }
 
+/** `what` is said of the server. */
+export function thatServer(service: string, reason: FailureReason, what: string): UpstreamError {
+  return new UpstreamError(service, reason, `'${service}' ${what}`)
+}
+
 const reasons: Readonly<Record<TransportErrorCode, FailureReason>> = {
   TRANSPORT_CLOSED: 'closed',
   TRANSPORT_IO: 'closed',

@@ -114,6 +114,10 @@ export class LaneLinks implements LinkOwner {
     if (config.kind === 'stdio' && config.onTimeout === 'restart') this.#replace(link, 'a call timed out')
   }
 
+  missed(link: Link): void {
+    this.#parts.lists.missed(link)
+  }
+
   drained(): void {
     for (const client of this.#parts.audience) client.faster()
   }

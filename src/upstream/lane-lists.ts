@@ -62,6 +62,12 @@ export class LaneLists {
     void this.#read(link, kinds)
   }
 
+  /** Whether any of them has changed may have been said to nobody. */
+  missed(link: Link): void {
+    const kinds = this.#capabilities?.changes ?? []
+    if (link === this.#link && kinds.length > 0) void this.#read(link, kinds)
+  }
+
   closed(link: Link): void {
     if (this.#link === link) this.close()
   }

@@ -33,6 +33,8 @@ export interface LinkOwner {
   again(call: Call, edits: readonly Edit[], link: Link): boolean
   /** A call took too long. */
   timedOut(link: Link): void
+  /** What the server said unasked until now may be lost. */
+  missed(link: Link): void
   drained(): void
   closed(link: Link): void
 }

@@ -13,7 +13,7 @@ import { methodNotFound } from '../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../mcp/methods.js'
 import type { DialEnd, Dialed } from './dial.js'
 import { Ending } from './ending.js'
-import { UpstreamError } from './errors.js'
+import { type UpstreamError, thatServer } from './errors.js'
 import type { Flight } from './flight.js'
 import { Flights } from './flights.js'
 import type { LogRecord } from './host.js'
@@ -44,7 +44,7 @@ export class Link implements PeerOwner<Flight>, Asker {
     this.#options = options
     this.#peer = new Peer(dialed.connection, this, options.peer)
     const refusal = (): UpstreamError =>
-      this.#peer.open ? this.#error('overloaded', 'has too many requests in flight') : this.failure
+      this.#peer.open ? thatServer(this.service, 'overloaded', 'has too many in flight') : this.failure
     this.#ending = new Ending({ ...options, dialed })
     this.#own = new OwnRequests({
       ...options,
@@ -101,7 +101,8 @@ export class Link implements PeerOwner<Flight>, Asker {
       notify: (method: string) => this.#peer.notify(method),
     }
     const opened = await this.#leg.open(voice, declared)
-    if (opened.kind === 'refused') throw this.#error('handshake-failed', `cannot be used: ${opened.why}`)
+    if (opened.kind === 'refused')
+      throw thatServer(this.service, 'handshake-failed', `cannot be used: ${opened.why}`)
     return opened.facts
   }
 
@@ -199,14 +200,18 @@ export class Link implements PeerOwner<Flight>, Asker {
   malformed(error: FrameError, line: Uint8Array, bytes: number): void {
     const flights = this.#flights.addressees(error, line)
     const what = `its answer is invalid: ${error.message}`
+    if (flights.length === 0) return this.#noise.line(line, bytes, error)
     for (const flight of flights) this.#flights.spoilt(flight, 'invalid-answer', what)
-    if (flights.length === 0) this.#noise.line(line, bytes, error)
   }
 
   oversize(id: RequestId | undefined, flight: Flight | undefined, bytes: number): void {
     const what = `its answer of ${bytes} bytes or more is over the limit`
     if (flight !== undefined) this.#flights.spoilt(flight, 'too-large', what)
     this.#noise.oversize(id, bytes, flight !== undefined)
+  }
+
+  missed(): void {
+    this.#owner.missed(this)
   }
 
   drained(): void {
@@ -239,12 +244,7 @@ export class Link implements PeerOwner<Flight>, Asker {
     void this.#peer.close()
   }
 
-  #error(reason: UpstreamError['reason'], what: string): UpstreamError {
-    return new UpstreamError(this.service, reason, `'${this.service}' ${what}`)
-  }
-
   #log(level: LogRecord['level'], message: string, details?: Readonly<Record<string, unknown>>): void {
-    const record = { level, service: this.service, message }
-    this.#options.log(details === undefined ? record : { ...record, details })
+    this.#options.log({ level, service: this.service, message, ...(details && { details }) })
   }
 }

@@ -49,6 +49,10 @@ export class Arrivals {
     if (!this.#closed) this.#sink?.failed?.(id, error)
   }
 
+  missed(): void {
+    if (!this.#closed) this.#sink?.missed?.()
+  }
+
   drained(): void {
     if (!this.#closed) this.#sink?.drained()
   }

@@ -16,6 +16,8 @@ export interface StandaloneHandler {
   isReading(): boolean
   message(line: Line): void
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
+  /** It listens from now on, and does not know what was said before. */
+  missed(): void
   /** The server does not know the session any more. */
   forgotten(): void
 }
@@ -84,6 +86,8 @@ export class StandaloneStream {
 
   #listen(response: IncomingMessage): void {
     this.#response = response
+    // Where there is an event to go on after, what came behind it is said again.
+    if (this.#lastEventId === undefined) this.#handler.missed()
     if (!this.#handler.isReading()) response.pause()
     const sink = {
       event: (type: string, data: Line): void => {
