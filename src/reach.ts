@@ -128,7 +128,10 @@ export class Reach {
     this.#lanes = new Map(upstreams.map((upstream) => [upstream, this.#laneOf(upstream)]))
     this.#coming.clear()
     this.#catalog.use(this.#current)
-    for (const [upstream, lane] of before) if (!this.#lanes.has(upstream)) this.#let(upstream, lane)
+    const left = [...before].filter(([upstream]) => !this.#lanes.has(upstream))
+    for (const [upstream, lane] of left) this.#let(upstream, lane)
+    // What has not begun on a server that is gone is its successor's, or nobody's any more.
+    for (const [, lane] of left) for (const call of lane.release(this.#client)) this.router.route(call)
   }
 
   /** Ends one `prepare`: the client hears which lists differ from what it has. */

@@ -243,6 +243,20 @@ describe('secrets', () => {
       assert.deepEqual(logged(info('m', { deep: [text] }), known)['details'], { deep: [want] })
     })
 
+  test('of old configurations are remembered, but not for ever, and those of now whatever their number', () => {
+    const stream = new Memory()
+    const log = logger(stream)
+    log.addSecrets(['first-secret'])
+    log.addSecrets(['second-secret'])
+    log.sink(info('first-secret second-secret'))
+    log.addSecrets(Array.from({ length: 10_000 }, (_, at) => `other-${at}-`))
+    log.sink(info('first-secret other-0- other-9999-'))
+    assert.deepEqual(stream.text.match(/"message":"[^"]*"/g), [
+      '"message":"[redacted] [redacted]"',
+      '"message":"first-secret [redacted] [redacted]"',
+    ])
+  })
+
   test('are not half shown where a text is cut', () => {
     const secret = 'S'.repeat(100)
     const text = `${'x'.repeat(8192 - 50)}${secret}${'y'.repeat(500)}`

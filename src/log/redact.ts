@@ -6,6 +6,12 @@ const secretLengthMin = 6
 /** A line of a secret that has several (a private key) counts by itself from this length on. */
 const secretLineLengthMin = 16
 
+/**
+ * Forms that are looked for. Those of configurations that were read before stay, since what was started with
+ * them may still say them; a file whose secrets change all the time would make the list grow for ever.
+ */
+const formsMax = 10_000
+
 const mark = '[redacted]'
 const bearer = /\b(Bearer\s+)[\w.~+/=-]{20,}/gi
 const userInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}@/g
@@ -22,9 +28,8 @@ export class Redactor {
   }
 
   add(values: Iterable<string>): void {
-    const before = this.#secrets.size
-    for (const value of values) for (const form of formsOf(value)) this.#secrets.add(form)
-    if (this.#secrets.size === before) return
+    this.#note(new Set([...values].flatMap(formsOf)))
+    if (this.#secrets.size === 0) return
     // Longest first, so that a secret which contains another goes as a whole.
     const forms = [...this.#secrets].sort((a, b) => b.length - a.length)
     this.#lengthMax = forms[0]?.length ?? 0
@@ -34,6 +39,19 @@ export class Redactor {
   clean(text: string): string {
     const known = this.#pattern === undefined ? text : text.replaceAll(this.#pattern, mark)
     return known.replaceAll(bearer, `$1${mark}`).replaceAll(userInfo, `$1${mark}@`)
+  }
+
+  /** Those that were named longest ago make room, but none of the `fresh`. */
+  #note(fresh: ReadonlySet<string>): void {
+    for (const form of fresh) {
+      this.#secrets.delete(form)
+      this.#secrets.add(form)
+    }
+    let excess = this.#secrets.size - Math.max(formsMax, fresh.size)
+    for (const oldest of this.#secrets) {
+      if (excess-- <= 0) return
+      this.#secrets.delete(oldest)
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 // One process of a lane: its supervisor, its slots, and the calls it works on.
 
 import type { Edit } from '../jsonrpc/splice.js'
-import type { Call, CallTimes } from '../mcp/call.js'
+import type { Call, CallTimes, ClientPort } from '../mcp/call.js'
 import { setDeadline } from '../transports/deadline.js'
 import { callTimeout } from './call-timeout.js'
 import { UpstreamError, asUpstreamError } from './errors.js'
@@ -9,6 +9,7 @@ import type { Runtime, Timer } from './host.js'
 import type { Link } from './link.js'
 import { Slots } from './slots.js'
 import type { Supervisor } from './supervisor.js'
+import { Waits } from './waits.js'
 
 export interface MemberOptions {
   readonly runtime: Runtime
@@ -30,8 +31,9 @@ export class Member {
   readonly #options: MemberOptions
   readonly #slots: Slots
   readonly #askable: Slots
-  /** Calls that wait for the process itself. */
-  #arriving = 0
+  /** Calls that wait for the process itself, and those that wait for a slot. */
+  readonly #arriving = new Waits()
+  readonly #queued = new Waits()
   #usedAt = 0
   #idle: Timer | undefined
 
@@ -46,12 +48,12 @@ export class Member {
   get room(): number {
     // One that keeps crashing fails calls at once, which makes it look free.
     if (this.supervisor.state === 'broken') return Number.NEGATIVE_INFINITY
-    return this.#askable.room - this.#arriving
+    return this.#askable.room - this.#arriving.size
   }
 
   /** Whether no call runs or waits here. */
   get idle(): boolean {
-    return this.#slots.idle && this.#askable.idle && this.#arriving === 0
+    return this.#slots.idle && this.#askable.idle && this.#arriving.size === 0
   }
 
   /** Forwards a call as soon as the process is there and has a slot. */
@@ -59,23 +61,23 @@ export class Member {
     const link = this.supervisor.link
     if (link !== undefined) return this.#enqueue(call, edits, link)
     const { concurrency, queueMax } = this.#options
-    if (this.#arriving >= concurrency + queueMax)
+    if (this.#arriving.size >= concurrency + queueMax)
       return call.fail(this.#overloaded('has too many calls waiting'))
     call.keep()
-    this.#arriving++
-    const patience = this.#patience(call)
+    const wait = this.#arriving.begin(call, this.#patience(call))
     this.supervisor.ready().then(
       (started) => {
-        this.#arriving--
-        patience.cancel()
-        this.#enqueue(call, edits, started)
+        if (this.#arriving.end(wait)) this.#enqueue(call, edits, started)
       },
       (error: unknown) => {
-        this.#arriving--
-        patience.cancel()
-        call.fail(asUpstreamError(this.supervisor.service, error).body)
+        if (this.#arriving.end(wait)) call.fail(asUpstreamError(this.supervisor.service, error).body)
       },
     )
+  }
+
+  /** Gives back the calls of a client that have not begun here, in the order in which they came. */
+  release(client: ClientPort): Call[] {
+    return [...this.#queued.release(client), ...this.#arriving.release(client)]
   }
 
   /** A call has ended: its slot is free. */
@@ -112,13 +114,9 @@ export class Member {
 
   #wait(call: Call, edits: readonly Edit[], slots: Slots): void {
     call.keep()
-    const patience = this.#patience(call)
-    const isWaiting = slots.take(() => {
-      patience.cancel()
-      return this.#start(call, edits)
-    })
-    if (isWaiting) return
-    patience.cancel()
+    const wait = this.#queued.begin(call, this.#patience(call))
+    if (slots.take(() => this.#queued.end(wait) && this.#start(call, edits))) return
+    this.#queued.end(wait)
     call.fail(this.#overloaded('has too many calls waiting'))
   }
 

@@ -1,6 +1,6 @@
 // The processes of one lane: which of them gets a call.
 
-import type { Call } from '../mcp/call.js'
+import type { Call, ClientPort } from '../mcp/call.js'
 import type { UpstreamError } from './errors.js'
 import type { Link } from './link.js'
 import type { Member } from './member.js'
@@ -61,6 +61,11 @@ export class Members {
     if (free !== undefined) return free
     if (this.#members.length < this.#membersMax) return this.#add()
     return this.#members.reduce((most, member) => (member.room > most.room ? member : most))
+  }
+
+  /** Gives back the calls of a client that have not begun. */
+  release(client: ClientPort): Call[] {
+    return this.#members.flatMap((member) => member.release(client))
   }
 
   async close(): Promise<void> {

@@ -138,6 +138,10 @@ export class PoolLane implements Lane {
     return this.#audience.surrender(client)
   }
 
+  release(client: ClientPort): Call[] {
+    return this.#members.release(client)
+  }
+
   retire(): void {
     this.#retired = true
   }

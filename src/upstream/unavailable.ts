@@ -71,6 +71,10 @@ export class UnavailableUpstream implements Upstream, Lane {
 
   follow(): void {}
 
+  release(): Call[] {
+    return []
+  }
+
   surrender(): string[] {
     return []
   }

@@ -59,6 +59,8 @@ export interface Lane {
   follow(client: ClientPort, uri: string): void
   /** The client uses another lane from now on; gives the resources that it followed here. */
   surrender(client: ClientPort): string[]
+  /** Gives back the client's calls that have not begun here, to be made elsewhere. */
+  release(client: ClientPort): Call[]
   /** The client is gone. */
   leave(client: ClientPort): Promise<void>
 }

@@ -51,6 +51,8 @@ const a = itServer({ IT_NAME: 'a' })
 const b = itServer({ IT_NAME: 'b' })
 const c = itServer({ IT_NAME: 'c' })
 
+const oneSlot = (name: string): Servers => ({ a: itServer({ IT_NAME: name }, { concurrency: 1 }) })
+
 const lazy = (env: Readonly<Record<string, string>>): Servers => ({
   a,
   z: itServer({ IT_NAME: 'z', ...env }, { lazy: true }),
@@ -159,6 +161,38 @@ describe('reload', () => {
       )
     }
     for (const pid of before) await until(() => gone(pid))
+  })
+
+  test('makes calls that wait for a replaced server on the one that replaces it, in their order', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, oneSlot('a'), { limits: { ...limits, drainMs: 1500 } })
+    const all = await parties(attach)
+    const before = await Promise.all(all.map(({ client }) => pidOf(client, 'a__nonce')))
+    // The first two share a process, which has one slot.
+    const stuck = [all[0], all[2]].map((party) => party?.client.call('a__never'))
+    const waiting = all.map(({ client }, i) =>
+      ['x', 'y', 'z'].map((n) => client.call('a__nonce', { n: n + i })),
+    )
+    // A cancelled one is made nowhere.
+    for (const [i, { client }] of all.entries()) {
+      void client.call('a__nonce', { n: 'no' }, undefined, `no-${i}`).catch(() => undefined)
+      client.notify('notifications/cancelled', { requestId: `no-${i}` })
+    }
+    await Promise.all(all.map(({ client }) => client.request('ping')))
+    await proxy.reload({ mcpServers: oneSlot('other') })
+    for (const [i, { client }] of all.entries()) {
+      const answers = await Promise.all(waiting[i] ?? [])
+      assert.deepEqual(
+        answers.map((heard) => textAt(said(heard), 'n')),
+        ['x', 'y', 'z'].map((n) => n + i),
+      )
+      assert(answers.every((heard) => numberAt(said(heard), 'pid') !== before[i]))
+      const lines = (await seen(client, 'a__seen')).join()
+      assert(!lines.includes('"no"'))
+      assert(lines.indexOf(`"x${i}"`) < lines.indexOf(`"y${i}"`))
+      assert.equal(client.answersTo(`no-${i}`), 0)
+    }
+    for (const heard of stuck)
+      assert.deepEqual(failure((await heard) ?? assert.fail()), [-32603, 'a', 'shutting-down'])
   })
 
   test('takes log levels, subscriptions and roots over to the new server', async (t) => {
