@@ -105,7 +105,7 @@ const layers: readonly Layer[] = [
       'src/runtime.ts',
       'src/version.ts',
     ],
-    modules: ['mri', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process'],
+    modules: ['mri', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process', 'node:v8'],
   },
   // The one place where the HTTP front gets ids and compares secrets.
   {
