@@ -32,6 +32,8 @@ export class Inflight<E> {
   readonly #retired = new Set<RequestId>()
   /** Minted on a connection on which a client's own id may be the same number. */
   readonly #minted = new Set<RequestId>()
+  /** Of the proxy's own requests, which have a limit of their own: neither kind keeps the other from being sent. */
+  readonly #own = new Set<RequestId>()
   readonly #inflightMax: number
   #last = 0
 
@@ -47,10 +49,10 @@ export class Inflight<E> {
    * Lends an id for a request and remembers who asked.
    *
    * Lends `own` itself where that is given and free. Lends nothing once
-   * `inflightMax` requests are out: only the caller knows how to say so.
+   * `inflightMax` such requests are out: only the caller knows how to say so.
    */
   mint(entry: E, own?: RequestId): MintedId | undefined {
-    if (this.#entries.size >= this.#inflightMax) return undefined
+    if (this.#entries.size - this.#own.size >= this.#inflightMax) return undefined
     const lent = own !== undefined && this.#isFree(own) && isCanonical(own)
     if (lent) this.#noteLent(own)
     const id = lent ? own : own === undefined ? this.#next() : this.#aside()
@@ -58,19 +60,26 @@ export class Inflight<E> {
     return id
   }
 
-  /** An id for a request of the proxy's own, which no client's will be; otherwise as `mint`. */
+  /** An id for a request of the proxy's own, which no client's will be; nothing once `inflightMax` of those are out. */
   mintOwn(entry: E): MintedId | undefined {
-    const id = this.mint(entry)
-    if (id !== undefined) this.#noteMinted(id)
+    if (this.#own.size >= this.#inflightMax) return undefined
+    const id = this.#next()
+    this.#entries.set(id, entry)
+    this.#own.add(id)
+    this.#noteMinted(id)
     return id
   }
 
   /** The entry that an answer with this id settles; gone afterwards. */
   take(id: RequestId): E | undefined {
     const entry = this.#entries.take(id)
-    if (entry !== undefined) return entry
+    if (entry !== undefined) {
+      this.#forgetOwn(id)
+      return entry
+    }
     const key = canonical(id)
     this.#retired.delete(key)
+    this.#forgetOwn(key)
     return this.#entries.take(key)
   }
 
@@ -81,6 +90,7 @@ export class Inflight<E> {
   /** Stops waiting for an answer that may still come. */
   retire(id: RequestId): void {
     if (this.#entries.take(id) === undefined) return
+    this.#forgetOwn(id)
     remember(this.#retired, id, RETIRED_MAX)
   }
 
@@ -90,7 +100,13 @@ export class Inflight<E> {
 
   /** Everything that waits, for the one reason why nothing will be answered any more. */
   drain(): E[] {
+    this.#own.clear()
     return this.#entries.drain()
+  }
+
+  /** Nearly always there is none. */
+  #forgetOwn(id: RequestId): void {
+    if (this.#own.size > 0) this.#own.delete(id)
   }
 
   /** What is minted for others must not be what a late or second answer to this one has. */

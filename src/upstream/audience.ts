@@ -59,6 +59,10 @@ export class Audience {
     return this.#followers.keys()
   }
 
+  isFollowedAt(uri: string): boolean {
+    return this.#followers.has(uri)
+  }
+
   /** How many resources are followed. */
   get followedCount(): number {
     return this.#followers.size

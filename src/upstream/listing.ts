@@ -104,7 +104,9 @@ export class Listing {
     const why = `${listShapes[kind].method}: ${error instanceof Error ? error.message : String(error)}`
     this.#failures.set(kind, why)
     const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
-    this.#log({ level: 'warn', service: this.#service, message: `${why}${kept}` })
+    // That a server which is being stopped lists nothing is no news.
+    const isStopped = error instanceof UpstreamError && error.reason === 'shutting-down'
+    this.#log({ level: isStopped ? 'debug' : 'warn', service: this.#service, message: `${why}${kept}` })
   }
 
   /** The server says that it has no such things. */

@@ -33,11 +33,13 @@ export class Standing {
   /** The most verbose level that any client asked for. */
   sendLevel(link: Link): void {
     const { level } = this.#audience
-    if (level !== undefined) this.#tell(link, 'logging/setLevel', `{"level":${quote(level)}}`)
+    if (level !== undefined) void this.#tell(link, 'logging/setLevel', `{"level":${quote(level)}}`)
   }
 
   resubscribe(link: Link): void {
-    for (const uri of this.#audience.followed) this.#subscribe(link, uri)
+    void inTurns([...this.#audience.followed], async (uri) => {
+      if (this.#audience.isFollowedAt(uri)) await this.#subscribe(link, uri)
+    })
   }
 
   /** Keeps who follows what; gives the call that the server gets, unless it must not be told. */
@@ -71,23 +73,39 @@ export class Standing {
 
   /** The client follows what it followed elsewhere before. */
   follow(client: ClientPort, uri: string, links: readonly Link[]): void {
-    if (this.#audience.follow(client, uri)) for (const link of links) this.#subscribe(link, uri)
+    if (this.#audience.follow(client, uri)) for (const link of links) void this.#subscribe(link, uri)
   }
 
-  #subscribe(link: Link, uri: string): void {
-    this.#tell(link, 'resources/subscribe', `{"uri":${quote(uri)}}`)
+  #subscribe(link: Link, uri: string): Promise<void> {
+    return this.#tell(link, 'resources/subscribe', `{"uri":${quote(uri)}}`)
   }
 
   unsubscribe(link: Link, uris: readonly string[]): void {
-    for (const uri of uris) this.#tell(link, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
+    void inTurns(uris, async (uri) => {
+      if (!this.#audience.isFollowedAt(uri))
+        await this.#tell(link, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
+    })
   }
 
   /** A failure is the server's own business. */
-  #tell(link: Link, method: string, params: string): void {
-    link.ask(method, params).catch((error: unknown) => {
+  async #tell(link: Link, method: string, params: string): Promise<void> {
+    try {
+      await link.ask(method, params)
+    } catch (error) {
       this.#failed(`${method}: ${asUpstreamError(link.service, error).message}`)
-    })
+    }
   }
+}
+
+/** There may be thousands, and a server has other things to do; what was due may be so no longer when its turn comes. */
+const AT_ONCE = 64
+
+async function inTurns(uris: readonly string[], tell: (uri: string) => Promise<void>): Promise<void> {
+  const waiting = uris.values()
+  const each = async (): Promise<void> => {
+    for (const uri of waiting) await tell(uri)
+  }
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, uris.length) }, each))
 }
 
 function isGranted(outcome: Outcome): boolean {

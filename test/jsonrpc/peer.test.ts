@@ -12,7 +12,7 @@ import {
 } from '../../src/jsonrpc/frame.js'
 import { type Line, toLine } from '../../src/jsonrpc/line.js'
 import { type Asked, Peer, type PeerOptions, type PeerOwner } from '../../src/jsonrpc/peer.js'
-import { type RequestId, readId } from '../../src/jsonrpc/request-id.js'
+import { type RequestId, numericId, readId } from '../../src/jsonrpc/request-id.js'
 import { LongLine } from '../../src/jsonrpc/long-line.js'
 import type { WireParts } from '../../src/jsonrpc/splice-parts.js'
 import { type Edit, type WireBytes, splice } from '../../src/jsonrpc/splice.js'
@@ -322,14 +322,20 @@ test('the forward tap sees what recomputes the output, and nothing of what the p
   assert.deepEqual(seen, ['id 22-23,name 54-57', ''])
 })
 
-test('lends nothing past the limit, to forwarded and own requests alike', () => {
+test('lends nothing past the limit, to forwarded and to own requests, and neither takes from the other', () => {
   const { script, peer } = scene({ inflightMax: 2 })
   const frame = request('{"jsonrpc":"2.0","id":1,"method":"m"}')
-  assert.equal(peer.forward(frame, [], entry, false), '1')
-  assert.equal(peer.ask('ping')?.id, '2')
-  assert.equal(peer.ask('ping'), undefined)
-  assert.equal(peer.forward(frame, [], entry, false), undefined)
-  assert.equal(script.sent.length, 2)
+  const forwarded = (): string | undefined => peer.forward(frame, [], entry, false)
+  const asked = (): string | undefined => peer.ask('ping')?.id
+  assert.deepEqual([forwarded(), forwarded(), forwarded()], ['1', '2', undefined])
+  assert.deepEqual([asked(), asked(), asked()], ['3', '4', undefined])
+  assert.equal(script.sent.length, 4)
+  script.says('{"jsonrpc":"2.0","id":3.0,"result":{}}')
+  assert.deepEqual([forwarded(), asked(), asked()], [undefined, '5', undefined])
+  script.says('{"jsonrpc":"2.0","id":1,"result":{}}')
+  assert.deepEqual([asked(), forwarded(), forwarded()], [undefined, '6', undefined])
+  peer.retire(numericId(4))
+  assert.deepEqual([forwarded(), asked(), asked()], [undefined, '7', undefined])
 })
 
 test('an own request gets its answer, also when that is an error', async () => {
