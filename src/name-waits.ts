@@ -33,7 +33,10 @@ export class NameWaits {
 
   /** Runs `then` once the names of the server that `name` may belong to are known. */
   known(call: Call, name: string, then: () => void): void {
-    const pending = this.#parts.lanes().filter((lane) => !lane.known && mayHave(lane, name))
+    const pending = this.#parts
+      .lanes()
+      // Whoever comes when it is known waits behind those that wait for it.
+      .filter((lane) => mayHave(lane, name) && (!lane.known || this.has(lane)))
     const waiting = { name }
     this.#waiting.add(waiting)
     const gone = (): void => {

@@ -100,6 +100,8 @@ export class Brain {
           this.#result(id, this.#facts.read(method, message, this.#speech.stamp())),
         )
       default:
+        if (this.#facts.refusesLists && method.endsWith('/list'))
+          return this.#speech.respond(id, '"error":{"code":-32603,"message":"not now"}')
         return this.#result(id, this.#facts.listed(method, message))
     }
   }

@@ -16,6 +16,7 @@ export const checks = {
   'needless-error': 'a request was refused though nothing was in the way',
   'bad-timeout': 'the error of a deadline names no server or no budget, or came before its time',
   'executed-twice': 'a server was asked to do the same call again',
+  'begun-in-vain': 'a server was given a call long after it had been given up',
   invented: 'a server was asked for what nobody sent',
   'not-cancelled': 'a server was not told of a call that was given up',
   'cancelled-twice': 'a server was told twice that a call was given up',

@@ -72,7 +72,7 @@ export class SimClient {
 
   /** Bytes that the proxy keeps for it. */
   get backlogBytes(): number {
-    return this.#output.stream.writableLength
+    return this.connection.backlogBytes
   }
 
   /** Both streams are given back. */
@@ -154,7 +154,11 @@ export class SimClient {
   cancel(entry: Entry): void {
     entry.cancelledAt = this.#around.clock.now
     const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${entry.id}}}`
-    this.#say({ text, entries: [], read: () => this.#cancelRead(entry) })
+    let before: { readonly at: number; readonly taken: number } | undefined
+    const arrives = (): void => {
+      if (this.backlogBytes === 0) before = { at: this.#around.clock.now, taken: this.#output.taken }
+    }
+    this.#say({ text, entries: [], read: () => this.#cancelRead(entry, before), arrives })
   }
 
   notify(method: string, params = '{}'): void {
@@ -163,7 +167,7 @@ export class SimClient {
 
   /** Says a line, which holds these requests; nothing but the first is said before the handshake is over. */
   say(text: string, entries: readonly Entry[] = []): void {
-    this.#say({ text, entries, read: undefined })
+    this.#say({ text, entries, read: undefined, arrives: undefined })
   }
 
   /** Later, unless it is gone by then. */
@@ -197,11 +201,17 @@ export class SimClient {
   }
 
   /** From here on the client hears nothing of that request, but for what is on its way already. */
-  #cancelRead(entry: Entry): void {
+  #cancelRead(entry: Entry, before: { readonly at: number; readonly taken: number } | undefined): void {
+    const { now } = this.#around.clock
     this.#ledger.givenUp(entry)
-    this.#around.clock.after(0, () => {
-      if (this.backlogBytes === 0) entry.silentFrom = this.#output.taken
-    })
+    // What waited to be read may have been answered in the meantime, and so may a request that came with its cancel.
+    const isExact = before?.at === now && entry.heardAt !== now
+    if (isExact) entry.silentFrom = before?.taken
+    else this.#around.clock.after(0, () => this.#silence(entry))
+  }
+
+  #silence(entry: Entry): void {
+    if (this.connection.backlogBytes === 0) entry.silentFrom = this.#output.taken
   }
 
   #initialized(): void {
@@ -211,11 +221,12 @@ export class SimClient {
     for (const said of held ?? []) this.#send(said)
   }
 
-  #send({ text, entries, read }: Said): void {
-    this.#input.add(Buffer.from(`${text}\n`), () => {
+  #send({ text, entries, read, arrives }: Said): void {
+    const isRead = (): void => {
       for (const entry of entries) entry.heardAt = this.#around.clock.now
       read?.()
-    })
+    }
+    this.#input.add(Buffer.from(`${text}\n`), isRead, arrives)
   }
 }
 
@@ -225,6 +236,8 @@ interface Said {
   readonly entries: readonly Entry[]
   /** Called when the proxy has read it. */
   readonly read: (() => void) | undefined
+  /** Called when it is about to. */
+  readonly arrives: (() => void) | undefined
 }
 
 /** A request that waits for its answer, and what the client does then. */

@@ -79,6 +79,8 @@ export function drawOp(random: Random, swarm: Swarm, servers: readonly ServerPla
         fault: random.weighted(swarm.faults) ?? 'kill-9',
         seconds: random.next() * 10,
       }
+    case 'unlisted':
+      return { gapMs, kind, server, seconds: random.next() * 5 }
     case 'reload':
       return {
         gapMs,

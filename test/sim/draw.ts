@@ -60,6 +60,7 @@ const rareOps: readonly OpKind[] = [
   'vanish',
   'fault',
   'reload',
+  'unlisted',
   'clock',
 ]
 

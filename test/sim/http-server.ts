@@ -91,6 +91,7 @@ export class HttpServer implements SimServer {
     this.#connecting = { kind: 'connects' }
     this.#refusals = []
     this.facts.holdsInitialize = false
+    this.facts.refusesLists = false
     this.#each((session) => session.mend())
     for (const socket of this.#sockets) socket.reads(true)
   }

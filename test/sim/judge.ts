@@ -126,7 +126,7 @@ function close(world: World): void {
     closed = true
   })
   if (!world.until(() => closed, CLOSE_MS))
-    return ledger.fail('not-closed', `close takes longer than ${CLOSE_MS} ms`)
+    ledger.fail('not-closed', `close takes longer than ${CLOSE_MS} ms`)
   world.pass(CLOSE_MS)
   if (host.alive > 0) ledger.fail('left-child', `${host.alive} processes are left`)
   if (host.sockets > 0) ledger.fail('left-socket', `${host.sockets} connections are left`)

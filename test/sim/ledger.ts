@@ -40,6 +40,8 @@ export interface Entry {
   /** The server does what it is asked, and the answer must be its own. */
   mustSucceed: boolean
   cancelledAt: number | undefined
+  /** The proxy knew that nobody wants an answer any more. */
+  givenUpAt: number | undefined
   /** Of all that its client is told, what comes behind so many bytes was said after its cancel had been read. */
   silentFrom: number | undefined
   /** The arguments as they were written. */
@@ -59,6 +61,9 @@ export interface Entry {
   /** Nobody can blame the proxy: the client has vanished, or was left since it took nothing. */
   excused: boolean
 }
+
+/** What was on its way to a server when it was given up has arrived by then. */
+const UNDER_WAY_MS = 300
 
 /** By then a server has been told that nobody wants an answer any more. */
 const TOLD_MS = 2000
@@ -120,6 +125,7 @@ export class Ledger {
       mustSucceed,
       sentAt: now,
       cancelledAt: undefined,
+      givenUpAt: undefined,
       silentFrom: undefined,
       args: undefined,
       executed: 0,
@@ -142,6 +148,8 @@ export class Ledger {
       return this.fail('invented', `${instance} was asked for ${nonce}, which nobody sent`)
     entry.executed++
     entry.job = job
+    if (entry.givenUpAt !== undefined && job.stays() && this.#now() - entry.givenUpAt > UNDER_WAY_MS)
+      this.fail('begun-in-vain', `${nonce} was given up and then begun by ${instance}`)
     if (entry.args !== undefined && !text.includes(`"arguments":${entry.args}}`))
       this.fail('altered', `${entry.args} got to ${instance} as ${text}`)
     if (entry.executed > 1) this.fail('executed-twice', `${nonce} was executed again, by ${instance}`)
@@ -189,6 +197,7 @@ export class Ledger {
   /** The proxy has given up a call, or knows that its client has: so must the server that is at it. */
   givenUp(entry: Entry): void {
     const { job } = entry
+    entry.givenUpAt = this.#now()
     if (job?.done === true) return
     this.#later(TOLD_MS, () => {
       const at = entry.job

@@ -23,6 +23,9 @@ const membersOf = {
 
 type ListName = keyof typeof membersOf
 
+/** How long the news of a change may take. */
+const NEWS_MS = 2000
+
 /** How many items each server has in a list. */
 type Counts = ReadonlyMap<string, number>
 
@@ -33,6 +36,7 @@ export class ListWatch {
   readonly #servers: Servers
   readonly #first = new Map<ListName, Counts>()
   readonly #reloadsBefore: number
+  #firstAt = Infinity
   readonly #last = new Map<ListName, Counts>()
   readonly #told = new Map<string, number>()
 
@@ -64,7 +68,10 @@ export class ListWatch {
     const counts = new Map(
       this.#servers.map(({ facts }) => [facts.plan.name, countOf(result, method, facts)]),
     )
-    if (!this.#first.has(method)) this.#first.set(method, counts)
+    if (!this.#first.has(method)) {
+      this.#first.set(method, counts)
+      this.#firstAt = Math.min(this.#firstAt, this.#ledger.now)
+    }
     if (result === undefined) return
     for (const [server, count] of counts) this.#notFewer(method, server, count)
     this.#last.set(method, counts)
@@ -95,8 +102,13 @@ export class ListWatch {
     const first = this.#first.get(list)
     const items = this.#servers.map(({ facts }) => hasOf(list, facts) - (first?.get(facts.plan.name) ?? 0))
     // A new server that does not come up in time goes missing first, and is then there again.
+    // One that came just before the first look may be told of just behind it.
+    const fresh = this.#servers.reduce(
+      (sum, { facts }) => sum + 1 + facts.grownSince(this.#firstAt - NEWS_MS),
+      0,
+    )
     const reloads = 2 * (this.#ledger.reloadsCount - this.#reloadsBefore)
-    return items.reduce((sum, count) => sum + count, reloads)
+    return items.reduce((sum, count) => sum + count, reloads + fresh)
   }
 }
 

@@ -5,6 +5,7 @@ import { drawPlan } from './draw.js'
 import { inTurn } from './in-turn.js'
 import { type Told, runMany } from './many.js'
 import { type Options, USAGE, readOptions } from './options.js'
+import { proveCheckers } from './mutation-proof.js'
 import type { Outcome } from './outcome.js'
 import type { Plan } from './plan.js'
 import { failuresText, shrunkText } from './report.js'
@@ -100,6 +101,7 @@ async function many(options: Options): Promise<boolean> {
 
 async function perform(options: Options): Promise<boolean> {
   await warm()
+  if (options.mutations) return proveCheckers(options.seeds, options.workers, say)
   if (options.faults !== undefined) return cells(options)
   return options.seed === undefined ? many(options) : one(options.seed, options)
 }

@@ -12,6 +12,7 @@ export interface Options {
   /** Cells of the fault matrix in place of drawn runs. */
   readonly faults: readonly Fault[] | undefined
   readonly phases: readonly Phase[] | undefined
+  readonly mutations: boolean
   readonly trace: boolean
   readonly workers: number
 }
@@ -24,16 +25,19 @@ export const USAGE = `npm run sim -- [options]
   --ops N        operations of a run (120)
   --fault NAME   cells of the fault matrix: this fault ...
   --phase NAME   ... or this phase, or both; "all" for every one
+  --mutations    show that every checker can fail: proxies that are wrong in one place must be found
   --trace        print everything that happened on every wire
   --workers N    threads (2)
   --help         print this`
+
+const flags: ReadonlySet<string> = new Set(['--trace', '--mutations'])
 
 /** @throws Error that says what is wrong */
 export function readOptions(args: readonly string[]): Options {
   const given = new Map<string, string>()
   for (let at = 0; at < args.length; at++) {
     const [name = '', joined] = (args[at] ?? '').split('=', 2)
-    if (name === '--trace') given.set(name, 'yes')
+    if (flags.has(name)) given.set(name, 'yes')
     else given.set(name, joined ?? args[++at] ?? '')
   }
   const unknown = [...given.keys()].find((name) => !USAGE.includes(`${name} `))
@@ -46,6 +50,7 @@ export function readOptions(args: readonly string[]): Options {
     ops: count(given, '--ops', 120),
     faults: isCells ? named(given.get('--fault'), faults) : undefined,
     phases: isCells ? named(given.get('--phase'), phases) : undefined,
+    mutations: given.has('--mutations'),
     trace: given.has('--trace'),
     workers: count(given, '--workers', 2),
   }

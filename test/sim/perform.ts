@@ -5,7 +5,7 @@ import type { SimClient } from './client.js'
 import type { Entry } from './ledger.js'
 import type { Op, ServerPlan } from './plan.js'
 import type { SimServer } from './server.js'
-import { type Work, answeredDeeds } from './work.js'
+import { ODDITIES, type Work, answeredDeeds } from './work.js'
 import type { World } from './world.js'
 
 /** How soon the proxy answers what it answers itself. */
@@ -34,6 +34,8 @@ export function perform(world: World, op: Op, number: number): void {
       return
     case 'reload':
       return reload(world, server, op.how)
+    case 'unlisted':
+      if (server.facts.plan.faulty) unlisted(world, server, op, number)
   }
 }
 
@@ -41,7 +43,7 @@ export function perform(world: World, op: Op, number: number): void {
 export function grow(world: World, server: SimServer): void {
   const { kind, standalone, faulty } = server.facts.plan
   if (kind === 'http' && (!standalone || faulty)) return
-  server.facts.grow()
+  server.facts.grow(world.host.clock.now)
   for (const brain of server.brains) tellChange(world, brain, 20)
 }
 
@@ -63,12 +65,24 @@ function strike(world: World, server: SimServer, { fault, seconds }: Fault, numb
   })
 }
 
+/** It comes back and cannot say for a while what it has. */
+function unlisted(
+  world: World,
+  server: SimServer,
+  { seconds }: Extract<Op, { readonly kind: 'unlisted' }>,
+  number: number,
+): void {
+  server.facts.refusesLists = true
+  const fault = server.facts.plan.kind === 'http' ? 'http-404' : 'kill-9'
+  strike(world, server, { gapMs: 0, kind: 'fault', server: 0, fault, seconds }, number)
+}
+
 /** What a server that is started anew was at ends with one error, if it must. */
 function reload(world: World, server: SimServer, how: Extract<Op, { readonly kind: 'reload' }>['how']): void {
   const { name } = server.facts.plan
   world.host.ledger.reloaded(name)
   for (const entry of world.host.ledger.entries.values())
-    if (entry.service === name) entry.mustSucceed = false
+    if (entry.service === name || entry.method.endsWith('/list')) entry.mustSucceed = false
   world.reload(name, how)
 }
 
@@ -134,7 +148,8 @@ const own = {
 function list(world: World, client: SimClient, method: string): void {
   const { limits, servers } = world.plan
   // Where no server can be reached there is no list either.
-  const mustSucceed = limits.roomy && servers.some(({ faulty }) => !faulty)
+  const mustSucceed =
+    limits.roomy && servers.some(({ faulty, name }) => !faulty && !world.host.ledger.replaced.has(name))
   client.request({ ...own, method, budgetMs: GRACE_MS + OWN_MS, mustSucceed }, () => '')
 }
 
@@ -159,8 +174,8 @@ export function call(
 }
 
 function callParams(plan: ServerPlan, work: Work, nonce: string): string {
-  const args = JSON.stringify({ nonce: `n:${nonce};`, ...work })
-  return `"name":"${plan.name}__work","arguments":${args}`
+  const args = JSON.stringify({ nonce: `n:${nonce};`, ...work }).slice(0, -1)
+  return `"name":"${plan.name}__work","arguments":${args},${ODDITIES}}`
 }
 
 /** A request for one server: what can be expected of it. */
@@ -171,7 +186,7 @@ function toServer(
   const isLeft = !plan.faulty && world.plan.limits.roomy && !world.host.ledger.replaced.has(plan.name)
   // Whose tool it is, and with it the time that the call has, is known only when the servers are.
   const isKnown = world.proxy.status().every(({ state }) => state === 'connected')
-  const budgetMs = isKnown ? plan.timeoutMs : Math.max(plan.timeoutMs, GRACE_MS + OWN_MS)
+  const budgetMs = isKnown && !plan.faulty ? plan.timeoutMs : Math.max(plan.timeoutMs, GRACE_MS + OWN_MS)
   return { service: plan.name, budgetMs, mustSucceed: isLeft }
 }
 

@@ -76,12 +76,13 @@ export class WritableEnd {
 export class ReadableEnd {
   readonly flow: ByteFlow
   readonly stream: Readable
-  readonly #marks: { readonly end: number; readonly read: () => void }[] = []
+  readonly #marks: Mark[] = []
   #added = 0
 
   constructor(around: Around, name: string, shape: FlowShape) {
     this.flow = new ByteFlow(around, name, shape, {
       bytes: (chunk) => {
+        this.#arriving()
         if (!this.stream.push(chunk)) this.flow.open(false)
       },
       end: () => this.stream.push(null),
@@ -101,11 +102,20 @@ export class ReadableEnd {
     })
   }
 
-  /** `read` is called when the proxy has read the whole chunk. */
-  add(chunk: Buffer, read: () => void): void {
+  /** `read` is called when the proxy has read the whole chunk, `arrives` when it is about to. */
+  add(chunk: Buffer, read: () => void, arrives?: () => void): void {
     this.flow.add(chunk)
     this.#added += chunk.length
-    this.#marks.push({ end: this.#added, read })
+    this.#marks.push({ end: this.#added, read, arrives })
+  }
+
+  #arriving(): void {
+    const arrived = this.#added - this.flow.bytes
+    for (const mark of this.#marks) {
+      if (mark.end > arrived) return
+      mark.arrives?.()
+      mark.arrives = undefined
+    }
   }
 
   /** Whoever asks for more has read all that has arrived. */
@@ -119,6 +129,13 @@ export class ReadableEnd {
     this.flow.cut()
     this.stream.destroy(systemError('ECONNRESET', 'read ECONNRESET'))
   }
+}
+
+/** The end of something that was added. */
+interface Mark {
+  readonly end: number
+  readonly read: () => void
+  arrives: (() => void) | undefined
 }
 
 /** An error as the system's own calls give it. */

@@ -76,6 +76,7 @@ export type Op = { readonly gapMs: number } & (
   | { readonly kind: 'changed' | 'updated' | 'log'; readonly server: number }
   | { readonly kind: 'fault'; readonly server: number; readonly fault: FaultName; readonly seconds: number }
   | { readonly kind: 'reload'; readonly server: number; readonly how: ReloadKind }
+  | { readonly kind: 'unlisted'; readonly server: number; readonly seconds: number }
   | { readonly kind: 'clock'; readonly days: number }
 )
 

@@ -13,11 +13,13 @@ export class ServerFacts {
   readonly lineBytesMax: number
   /** Every answer to `initialize` waits until it is released. */
   holdsInitialize = false
+  /** It answers requests for its lists with an error. */
+  refusesLists = false
   /** A fault has struck it: what it was not told may have been lost on the way. */
   struck = false
   /** Faults are over: no call ends it, or spoils an answer, any more. */
   calm = false
-  #extra = 0
+  readonly #grownAt: number[] = []
 
   constructor(plan: ServerPlan, lineBytesMax: number) {
     this.plan = plan
@@ -26,12 +28,17 @@ export class ServerFacts {
 
   /** How many tools it has now. */
   get tools(): number {
-    return 1 + this.#extra
+    return 1 + this.#grownAt.length
   }
 
   /** From now on it has one tool more. */
-  grow(): void {
-    this.#extra++
+  grow(at: number): void {
+    this.#grownAt.push(at)
+  }
+
+  /** How many tools it got from some moment on and until somebody saw it first. */
+  grownSince(at: number): number {
+    return this.#grownAt.filter((grown) => grown >= at).length
   }
 
   initialized(version: string): string {
@@ -72,7 +79,7 @@ export class ServerFacts {
     const schema = this.plan.schema
       ? ',"inputSchema":{"type":"object","properties":{"nonce":{"type":"string"}},"required":["nonce"]}'
       : ''
-    const names = ['work', ...Array.from({ length: this.#extra }, (_, at) => `extra-${at}`)]
+    const names = ['work', ...Array.from({ length: this.#grownAt.length }, (_, at) => `extra-${at}`)]
     const shown = cursor === undefined ? names.slice(0, 1) : names.slice(1)
     const tools = shown.map((name) => `{"name":"${name}"${schema}}`).join(',')
     const next = cursor === undefined && names.length > 1 ? ',"nextCursor":"more"' : ''

@@ -86,6 +86,7 @@ export class StdioServer implements SimServer {
   mend(): void {
     this.#spawnError = undefined
     this.facts.holdsInitialize = false
+    this.facts.refusesLists = false
     for (const { process, brain } of this.#instances) {
       process.output.flow.pace(undefined)
       process.read(true)

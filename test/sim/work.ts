@@ -1,5 +1,8 @@
 // What a call asks a scripted server to do: the script stands in its arguments.
 
+/** Spellings that somebody who reads and writes JSON again would change. */
+export const ODDITIES = '"odd":1.0,"odd":[1e2,12345678901234567890,"\\u0041\\/"]'
+
 export const deeds = [
   'echo',
   'progress',

@@ -5,10 +5,7 @@ import { at, noncesIn, numberAt, rawToken, textAt } from './json.js'
 import type { Job, Ledger } from './ledger.js'
 import type { ServerFacts } from './server-facts.js'
 import type { Speech } from './speech.js'
-import { type Deed, type Work, isDeed } from './work.js'
-
-/** Spellings that somebody who reads and writes JSON again would change. */
-const ODDITIES = '"odd":1.0,"odd":[1e2,12345678901234567890,"\\u0041\\/"]'
+import { type Deed, ODDITIES, type Work, isDeed } from './work.js'
 
 /** Those that end the process or spoil its answers; nobody does them once all is calm. */
 const unkind: ReadonlySet<Deed> = new Set(['exit-before', 'exit-half', 'exit-with', 'oversize', 'wrong-id'])
@@ -20,6 +17,8 @@ export class Workshop {
   readonly #ledger: Ledger
   readonly #speech: Speech
   readonly #jobs = new Map<string, Job>()
+  /** Over HTTP every message travels alone, and a cancel may overtake its call. */
+  readonly #cancelledBefore = new Set<string>()
   readonly #asked = new Map<string, { readonly nonce: string; readonly go: (said: string) => void }>()
   #questions = 0
 
@@ -48,7 +47,12 @@ export class Workshop {
   take(id: string, message: unknown, text: string, declared: unknown): void {
     const args = at(message, 'params', 'arguments')
     const [nonce = ''] = noncesIn(textAt(args, 'nonce') ?? '')
-    const job = { nonce, stays: () => this.#body.stays && !this.#facts.struck, cancelled: false, done: false }
+    const job = {
+      nonce,
+      stays: () => this.#body.stays && !this.#facts.struck,
+      cancelled: this.#cancelledBefore.has(id),
+      done: false,
+    }
     this.#jobs.set(id, job)
     this.#ledger.executed(nonce, this.#body.name, text, job)
     this.#body.reached('call-read')
@@ -62,6 +66,7 @@ export class Workshop {
     const id = /"requestId":("(?:[^"\\]|\\.)*"|[-+.\deE]+)/.exec(text)?.[1] ?? ''
     const job = this.#jobs.get(id)
     if (job?.cancelled === true) this.#ledger.fail('cancelled-twice', `${this.#body.name}: ${text}`)
+    if (job === undefined && this.#facts.plan.kind === 'http') this.#cancelledBefore.add(id)
     if (job !== undefined) {
       job.cancelled = true
       if (this.#facts.plan.heedsCancel) this.#jobs.delete(id)

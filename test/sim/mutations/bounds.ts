@@ -1,0 +1,36 @@
+// What is wrong about limits.
+
+import { type Mutation, mutation } from './mutation.js'
+
+export const bounds: readonly Mutation[] = [
+  mutation('a message has no end', 'bad-line', [
+    'transports/outbox',
+    'this.#add(message, message.length + 1);',
+    'this.#add(message, message.length);',
+  ]),
+  mutation('what servers log is not escaped', 'bad-log', [
+    'log/escape',
+    'return json.replaceAll(unsafe, unicodeEscape);',
+    'return json;',
+  ]),
+  mutation('a client that reads nothing is kept for ever', 'backlog', [
+    'flow',
+    'if (!connection.congested)',
+    'if (true)',
+  ]),
+  mutation('any number of processes', 'processes', [
+    'opener',
+    'if (this.#processes >= this.#parts.limits.processesMax)',
+    'if (false)',
+  ]),
+  mutation('every call that waits starts a process', 'needless-process', [
+    'upstream/supervisor',
+    'if (this.#starting !== undefined)',
+    'if (false)',
+  ]),
+  mutation('no delay and no breaker', 'start-storm', [
+    'upstream/supervisor',
+    'const opens = this.#crashes.add();',
+    'const opens = false;',
+  ]),
+]

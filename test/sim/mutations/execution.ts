@@ -1,0 +1,63 @@
+// What is wrong about what servers are given to do.
+
+import { type Mutation, mutation } from './mutation.js'
+
+export const execution: readonly Mutation[] = [
+  mutation('a call is sent again when its server ends', 'executed-twice', [
+    'upstream/flights',
+    'return call.row.reads === true && call.repeats === 0;',
+    'return call.repeats === 0;',
+  ]),
+  mutation('a call over HTTP is sent again when the connection breaks', 'executed-twice', [
+    'transports/http-client/attempts',
+    'return (neverSent || this.#isRead) && this.#retry(undefined, again);',
+    'return this.#retry(undefined, again);',
+  ]),
+  mutation('a call that waits is begun though it was cancelled', 'begun-in-vain', [
+    'upstream/member',
+    `        if (call.settled)
+            return false;
+        const link = this.supervisor.link;`,
+    '        const link = this.supervisor.link;',
+  ]),
+  mutation('messages are written anew', 'altered', [
+    'jsonrpc/peer',
+    'this.send(this.#forwarder.message(frame, all), about);',
+    'this.send(Buffer.from(`${JSON.stringify(JSON.parse(Buffer.from(joinedWire(this.#forwarder.message(frame, all))).toString()))}\\n`).subarray(0, -1), about);',
+  ]),
+  mutation('messages are changed', 'invented', [
+    'jsonrpc/peer',
+    'this.send(this.#forwarder.message(frame, all), about);',
+    "this.send(Buffer.from(`${Buffer.from(joinedWire(this.#forwarder.message(frame, all))).toString().replaceAll('n:c', 'n:z')}\\n`).subarray(0, -1), about);",
+  ]),
+  mutation(
+    'a cancel is not passed on',
+    ['not-cancelled', 'not-reached'],
+    ['upstream/flights', "peer.pass(frame, writing(frame.line, span, flight.id, 'id'));", ';'],
+  ),
+  mutation('a server is not told of a deadline', 'not-cancelled', [
+    'upstream/flights',
+    "this.#cancelUpstream(flight, 'the request timed out');",
+    '',
+  ]),
+  mutation('a cancel is passed on twice', 'cancelled-twice', [
+    'upstream/flights',
+    "peer.pass(frame, writing(frame.line, span, flight.id, 'id'));",
+    "{ peer.pass(frame, writing(frame.line, span, flight.id, 'id')); peer.pass(frame, writing(frame.line, span, flight.id, 'id')); }",
+  ]),
+  mutation(
+    'ids are lent whether or not they are free',
+    'id-reused',
+    [
+      'jsonrpc/inflight',
+      'return !this.#entries.has(id) && !this.#retired.has(id) && !this.#minted.has(id);',
+      'return true;',
+    ],
+    ['upstream/lane-links', 'return this.#parts.audience.only !== undefined;', 'return true;'],
+  ),
+  mutation('who waits longest starts last', 'call-order', [
+    'upstream/slots',
+    'queue.add(() => this.#turn(start))',
+    'queue.add(() => this.#turn(start), { priority: (this.nth = (this.nth ?? 0) + 1) })',
+  ]),
+]

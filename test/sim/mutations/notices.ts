@@ -1,0 +1,55 @@
+// What is wrong about who is told what besides answers.
+
+import { type Mutation, mutation } from './mutation.js'
+
+export const notices: readonly Mutation[] = [
+  mutation(
+    'what is said besides answers is late',
+    ['order', 'late-progress'],
+    [
+      'session-port',
+      'this.#peer.pass(frame, edits, during?.frame.id);',
+      'this.#parts.runtime.setTimer(20, () => this.#peer.pass(frame, edits, during?.frame.id));',
+    ],
+  ),
+  mutation('progress is told twice', 'progress-order', [
+    'session-port',
+    'this.#peer.pass(frame, edits, during?.frame.id);',
+    'this.#peer.pass(frame, edits, during?.frame.id); this.#peer.pass(frame, edits, during?.frame.id);',
+  ]),
+  mutation('progress comes with the token that the server knows', 'wrong-token', [
+    'upstream/flights',
+    "writing(frame.line, span, ownToken, 'progress-token')",
+    '[]',
+  ]),
+  mutation('a question is answered twice', 'stray-answer', [
+    'upstream/link',
+    'this.#peer.answer(frame, [], id);',
+    'this.#peer.answer(frame, [], id); this.#peer.answer(frame, [], id);',
+  ]),
+  mutation('a question is given the answer of the one before', 'foreign-answer', [
+    'questions',
+    'question.asker.answered(frame, question.id);',
+    'const kept = this.kept ?? frame; this.kept = frame; question.asker.answered(kept, question.id);',
+  ]),
+  mutation('clients are asked what they cannot be asked', 'not-declared', [
+    'upstream/asking',
+    'isDeclared !== true ||',
+    '',
+  ]),
+  mutation('everybody is told of resources', 'not-followed', [
+    'upstream/notices',
+    'this.#parts.audience.followersOf(uri)',
+    'this.#parts.audience',
+  ]),
+  mutation('everybody is told of logs', 'foreign', [
+    'upstream/notices',
+    "this.#parts.kept('a log message that belongs to no one client');",
+    'for (const one of this.#parts.audience) one.log(frame, during);',
+  ]),
+  mutation('nothing is followed after a restart', 'not-updated', [
+    'upstream/lane-links',
+    'this.standing.resubscribe(link);',
+    '',
+  ]),
+]

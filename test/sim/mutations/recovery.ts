@@ -1,0 +1,53 @@
+// What is wrong about coming back and ending.
+
+import { type Mutation, mutation } from './mutation.js'
+
+export const recovery: readonly Mutation[] = [
+  mutation(
+    'an open breaker stays open',
+    ['not-recovered', 'not-ready'],
+    ['upstream/supervisor', 'this.#after(holdMs, () => {', 'this.#after(2 ** 30, () => {'],
+  ),
+  mutation('closing waits for ever', 'not-closed', [
+    'proxy',
+    'await this.#ownRuntime.close();',
+    'await new Promise(() => { });',
+  ]),
+  mutation('a process that does not heed the end of its input is left', 'left-child', [
+    'upstream/process',
+    'if (await this.#goneWithin(stdinWaitMs))',
+    'if (true)',
+  ]),
+  mutation(
+    'connections are kept',
+    'left-socket',
+    ['transports/http-client/agent', 'timeout: limits.idleSocketMs,', ''],
+    ['transports/http-client/agent', 'this.#agent.destroy();', ''],
+  ),
+  mutation('deadlines of a connection that has ended go on', 'left-timer', [
+    'upstream/supervisor',
+    "this.#state = 'closed';\n        this.#restart?.cancel();",
+    "this.#state = 'closed';\n        this.#runtime.setTimer(3600000, () => { });",
+  ]),
+  mutation('a client that has gone is not let go', 'left-client', [
+    'session',
+    'this.#ended({ exitCode: this.draining.exitCode, cause })',
+    'undefined',
+  ]),
+  mutation('a stream is not given back', 'left-stream', ['transports/ndjson', 'this.#input.destroy();', '']),
+  mutation('a message cannot be handled', 'fault', [
+    'upstream/flights',
+    'this.#deadlines.extend(flight);',
+    "throw new Error('mutation');",
+  ]),
+  mutation('an error in a timer', 'thrown', [
+    'session-port',
+    'this.#isTelling = false;',
+    "throw new Error('mutation');",
+  ]),
+  mutation('a timer of the real clock', 'real-time', [
+    'upstream/within',
+    'let timer;',
+    'let timer; setTimeout(() => { }, 1);',
+  ]),
+]

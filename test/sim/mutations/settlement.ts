@@ -1,0 +1,76 @@
+// What is wrong about how requests are answered.
+
+import { type Mutation, mutation } from './mutation.js'
+
+export const settlement: readonly Mutation[] = [
+  mutation('every answer leaves twice', 'answered-twice', [
+    'answers',
+    'this.#peer.send(answer, id);',
+    'this.#peer.send(answer, id); this.#peer.send(answer, id);',
+  ]),
+  mutation('errors are not said', 'lost', [
+    'session',
+    'this.#answers.settle(call.frame.id, outcome);',
+    "if (outcome.kind !== 'failed') this.#answers.settle(call.frame.id, outcome);",
+  ]),
+  mutation('calls of a server that ends are forgotten', 'late', [
+    'upstream/flights',
+    'flight.call.fail(failure().body);',
+    ';',
+  ]),
+  mutation('deadlines are a second late', 'late', [
+    'upstream/flight',
+    'call.arrivedAt + Math.min(timeoutMs, totalTimeoutMs);',
+    'call.arrivedAt + Math.min(timeoutMs, totalTimeoutMs) + 1000;',
+  ]),
+  mutation('a cancelled call is refused', 'after-cancel', [
+    'mcp/call',
+    "this.settle({ kind: 'cancelled' });",
+    "this.fail({ code: -32603, message: 'cancelled' });",
+  ]),
+  mutation(
+    'progress of a cancelled call goes on',
+    'after-cancel',
+    ['upstream/flights', 'this.#tokens.retire(token);', ''],
+    ['upstream/flights', 'this.#tokens.release(flight.token);', ''],
+  ),
+  mutation('answers have an id of their own', 'unasked', [
+    'answers',
+    'this.#peer.answerBytes(outcome.frame, outcome.edits, id)',
+    'this.#peer.answerBytes(outcome.frame, outcome.edits, `"x"`)',
+  ]),
+  mutation(
+    'a call is given the answer of the one before',
+    ['foreign', 'wrong-answer'],
+    [
+      'upstream/flights',
+      'flight.call.settle(this.#parts.outcome(flight.call, frame));',
+      'const kept = this.kept ?? frame; this.kept = frame; flight.call.settle(this.#parts.outcome(flight.call, kept));',
+    ],
+  ),
+  mutation('a result is made up', 'made-up', [
+    'upstream/member',
+    'link.call(call, edits);',
+    "call.settle({ kind: 'result', result: '{}' });",
+  ]),
+  mutation('one request at a time', 'needless-error', [
+    'session',
+    'this.#calls.size >= this.#parts.limits.callsMax',
+    'this.#calls.size >= 1',
+  ]),
+  mutation('the error of a deadline does not say which', 'bad-timeout', [
+    'upstream/call-timeout',
+    'budget, ms };',
+    'ms };',
+  ]),
+  mutation('deadlines are early', 'bad-timeout', [
+    'upstream/flight',
+    'call.arrivedAt + Math.min(timeoutMs, totalTimeoutMs);',
+    'call.arrivedAt + Math.min(timeoutMs, totalTimeoutMs) / 2;',
+  ]),
+  mutation('answers of a batch are not parted', 'bad-batch', [
+    'batch-reply',
+    'buildBatch(this.#answers)',
+    'buildBatch(this.#answers.map((answer) => Buffer.from(answer.toString().replace(\'{"jsonrpc":"2.0",\', \'{ "jsonrpc":"2.0",\'))))',
+  ]),
+]

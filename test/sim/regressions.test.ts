@@ -1,0 +1,20 @@
+// What was found once does not come back.
+
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { inTurn } from './in-turn.js'
+import { regressions } from './regressions.js'
+import { failuresText } from './report.js'
+import { simulate } from './simulate.js'
+import { warm } from './warm.js'
+
+before(warm)
+
+describe('runs in which something was found once', () => {
+  for (const { what, plan } of regressions) {
+    test(what, async () => {
+      const { failures } = await inTurn(() => simulate(plan))
+      assert.equal(failuresText(failures), '')
+    })
+  }
+})
