@@ -56,7 +56,8 @@ export const limits: Limits = {
     instructionsLengthMax: 64 * 1024,
     // Between the answer to `initialize` and `initialized` every server asks for roots, once.
     earlyMax: 64,
-    slowDownMs: 250,
+    // What else comes from that client is as late, and has to end in time all the same.
+    slowDownMs: 50,
     changeDelayMs: 50,
   },
   upstream: {

@@ -6,6 +6,7 @@ import { setDeadline } from '../transports/deadline.js'
 import { callTimeout } from './call-timeout.js'
 import { UpstreamError, asUpstreamError } from './errors.js'
 import type { Runtime, Timer } from './host.js'
+import { Holdup } from './holdup.js'
 import type { Link } from './link.js'
 import { Slots } from './slots.js'
 import type { Supervisor } from './supervisor.js'
@@ -34,6 +35,7 @@ export class Member {
   /** Calls that wait for the process itself, and those that wait for a slot. */
   readonly #arriving = new Waits()
   readonly #queued = new Waits()
+  readonly #holdup = new Holdup()
   #usedAt = 0
   #idle: Timer | undefined
 
@@ -144,7 +146,8 @@ export class Member {
       return false
     }
     link.call(call, edits)
-    if (link.congested) call.client.slower()
+    if (!link.congested) this.#holdup.over()
+    else if (this.#holdup.slows(link.dialed.connection, this.#options.runtime.now())) call.client.slower()
     return true
   }
 

@@ -20,6 +20,10 @@ const counts: readonly [name: string, count: number, command?: string][] = [
   ['fuzz-client', 5000],
   ['fuzz-server', 5000],
   ['http-soak', 2],
+  ['cancel-races', 500],
+  ['crashes', 4],
+  ['deadlines', 200],
+  ['clock-jumps', 2],
   ['enospc', 4],
   ['emfile', 3, shipped],
 ]

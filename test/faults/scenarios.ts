@@ -1,5 +1,9 @@
 // The scenarios of `npm run faults`, by name.
 
+import { cancelRaces } from './cancel-races.js'
+import { clockJumps } from './clock-jumps.js'
+import { crashes } from './crashes.js'
+import { deadlines } from './deadlines.js'
 import { drain } from './drain.js'
 import { emfile } from './emfile.js'
 import { enospc } from './enospc.js'
@@ -36,6 +40,10 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['slow-sockets', slowSockets],
   ['http-soak', httpSoak],
   ['seven-of-eight', sevenOfEight],
+  ['cancel-races', cancelRaces],
+  ['crashes', crashes],
+  ['deadlines', deadlines],
+  ['clock-jumps', clockJumps],
   ['enospc', enospc],
   ['emfile', emfile],
 ])
