@@ -11,6 +11,11 @@ const BEGINNINGS: ReadonlySet<number> = new Set(Buffer.from('{["-0123456789tfn \
 /** Enough of what is no JSON to say so. */
 const NOISE_BYTES = 256
 
+/** The whole message in one piece. */
+export function lineOf(message: Line | LongLine): Line {
+  return message instanceof LongLine ? message.line : message
+}
+
 /** One message in memory of several pieces; a line feed lies behind the last. */
 export class LongLine {
   /** What comes before `last`. */

@@ -7,6 +7,7 @@
 import { isSpace, COLON, COMMA, OPEN_OBJECT, QUOTE, BACKSLASH } from './ascii.js'
 import { readFrame } from './frame.js'
 import type { Line } from './line.js'
+import { LongLine } from './long-line.js'
 import { type RequestId, canonical, readId } from './request-id.js'
 
 /** Beyond this the whole message is read. */
@@ -17,35 +18,42 @@ const PEEK_BYTES_MAX = 1024
  *
  * With `to` it must be the one to that request, as far as its id stands before what is long.
  */
-export function isAnswer(line: Line, to?: RequestId): boolean {
+export function isAnswer(message: Line | LongLine, to?: RequestId): boolean {
+  const isLong = message instanceof LongLine
+  const beginning = isLong ? (message.head[0] ?? message.last) : message
+  return peek(beginning, to) ?? isAnswerAtAll(isLong ? message.line : message, to)
+}
+
+/** Undefined when the beginning does not say. */
+function peek(line: Buffer, to: RequestId | undefined): boolean | undefined {
   let at = skipSpace(line, 0)
-  if (line[at] !== OPEN_OBJECT) return false
+  if (line[at] !== OPEN_OBJECT) return at < line.length ? false : undefined
   for (;;) {
     at = skipSpace(line, at + 1)
     const end = stringEnd(line, at)
-    if (end === undefined) return isAnswerAtAll(line, to)
+    if (end === undefined) return undefined
     const key = line.toString('latin1', at + 1, end - 1)
     if (key === 'method') return false
     if (key === 'result' || key === 'error') return true
     at = skipSpace(line, end)
-    if (line[at] !== COLON) return false
+    if (line[at] !== COLON) return at < line.length ? false : undefined
     const value = skipSpace(line, at + 1)
     const valueEnd = shortValueEnd(line, value)
-    if (valueEnd === undefined) return isAnswerAtAll(line, to)
+    if (valueEnd === undefined || valueEnd === line.length) return undefined
     if (key === 'id' && to !== undefined && !isId(line, value, valueEnd, to)) return false
     at = skipSpace(line, valueEnd)
-    if (line[at] !== COMMA) return isAnswerAtAll(line, to)
+    if (line[at] !== COMMA) return undefined
   }
 }
 
-function skipSpace(line: Line, from: number): number {
+function skipSpace(line: Buffer, from: number): number {
   let at = from
   while (isSpace(line[at] ?? -1)) at++
   return at
 }
 
 /** Behind the plain string at `at`; undefined when there is none, or none that is short and plain. */
-function stringEnd(line: Line, at: number): number | undefined {
+function stringEnd(line: Buffer, at: number): number | undefined {
   if (line[at] !== QUOTE) return undefined
   for (let i = at + 1; i < PEEK_BYTES_MAX; i++) {
     if (line[i] === QUOTE) return i + 1
@@ -55,12 +63,12 @@ function stringEnd(line: Line, at: number): number | undefined {
 }
 
 /** Behind the string, number or literal at `at`. */
-function shortValueEnd(line: Line, at: number): number | undefined {
+function shortValueEnd(line: Buffer, at: number): number | undefined {
   return line[at] === QUOTE ? stringEnd(line, at) : wordEnd(line, at)
 }
 
 /** Nearly every server writes an id as it was written to it. */
-function isId(line: Line, start: number, end: number, id: RequestId): boolean {
+function isId(line: Buffer, start: number, end: number, id: RequestId): boolean {
   if (line.toString('latin1', start, end) === id) return true
   try {
     return canonical(readId(line, start, end)) === canonical(id)
@@ -69,7 +77,7 @@ function isId(line: Line, start: number, end: number, id: RequestId): boolean {
   }
 }
 
-function wordEnd(line: Line, at: number): number | undefined {
+function wordEnd(line: Buffer, at: number): number | undefined {
   let end = at
   while (isWord(line[end] ?? -1)) end++
   return end === at || end > PEEK_BYTES_MAX ? undefined : end

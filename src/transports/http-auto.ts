@@ -44,10 +44,7 @@ export class AutoHttpConnection implements Connection {
     this.#sink = sink
     this.#current.start(
       sinkWith(sink, {
-        message: (line, during) => {
-          this.#settle()
-          sink.message(line, during)
-        },
+        ...heardBy(sink, () => this.#settle()),
         failed: (id, error) => this.#failed(id, error),
         closed: (cause) => {
           if (this.#refusal === undefined) sink.closed(cause)
@@ -94,15 +91,31 @@ export class AutoHttpConnection implements Connection {
     let isOlder = false
     this.#current.start(
       sinkWith(sink, {
-        message: (line, during) => {
+        ...heardBy(sink, () => {
           if (!isOlder) this.#chosen()
           isOlder = true
-          sink.message(line, during)
-        },
+        }),
         // A server that speaks neither is described best by what it said first.
         closed: (cause) => sink.closed(isOlder || cause === undefined ? cause : this.#refusal?.error),
       }),
     )
     void this.#current.send(first)
+  }
+}
+
+/** What brings a message, long or not; `heard` is told first. */
+function heardBy(sink: Sink, heard: () => void): Pick<Sink, 'message' | 'long'> {
+  const { long } = sink
+  return {
+    message: (line, during) => {
+      heard()
+      sink.message(line, during)
+    },
+    long:
+      long &&
+      ((message, during) => {
+        heard()
+        long(message, during)
+      }),
   }
 }

@@ -9,6 +9,7 @@ import type { Connection, Sink } from '../jsonrpc/connection.js'
 import { TransportError } from '../jsonrpc/errors.js'
 import type { Frame } from '../jsonrpc/frame.js'
 import type { Line } from '../jsonrpc/line.js'
+import { type LongLine, lineOf } from '../jsonrpc/long-line.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
 import type { HttpAgent } from './http-client/agent.js'
@@ -91,9 +92,9 @@ export class HttpClientConnection implements Connection, PostOwner {
     return this.#reading
   }
 
-  message(line: Line, post: HttpPost): void {
-    if (post.method === 'initialize') this.#session.version ??= versionIn(line)
-    this.#arrivals.message(line, post.id)
+  message(message: Line | LongLine, post: HttpPost): void {
+    if (post.method === 'initialize') this.#session.version ??= versionIn(lineOf(message))
+    this.#arrivals.message(message, post.id)
   }
 
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {

@@ -8,6 +8,7 @@ import type { Connection, Sink } from '../jsonrpc/connection.js'
 import type { TransportError } from '../jsonrpc/errors.js'
 import { readFrame } from '../jsonrpc/frame.js'
 import type { Line } from '../jsonrpc/line.js'
+import type { LongLine } from '../jsonrpc/long-line.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
 import type { HttpAgent } from './http-client/agent.js'
@@ -84,8 +85,8 @@ export class SseClientConnection implements Connection, PostOwner {
     return this.#reading
   }
 
-  message(line: Line, post: HttpPost): void {
-    this.#arrivals.message(line, post.id)
+  message(message: Line | LongLine, post: HttpPost): void {
+    this.#arrivals.message(message, post.id)
   }
 
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {

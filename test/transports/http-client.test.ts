@@ -151,6 +151,29 @@ describe('one answer', () => {
     assert.deepEqual(heard.wire[0], 'out {"jsonrpc":"2.0","id":1,"method":"work","params":{}}\n')
   })
 
+  for (const pieceBytes of [1, 5000, 65_536, 1_000_000])
+    test(`long JSON in pieces of ${pieceBytes} bytes, for who takes it in parts`, async (t) => {
+      const long = answerOf(1, `"${'é\\n'.repeat(50_000)}"`)
+      const batch = `[${long},${answerOf(2, '"short"')}]`
+      const bodies = [long, ` ${long}\n`, batch]
+      const server = await scripted(t, (seen, response) => {
+        const bytes = Buffer.from(bodies[server.seen.indexOf(seen)] ?? '')
+        response.writeHead(200, { 'content-type': 'application/json' })
+        const first = bytes.length > 10_000 && pieceBytes === 1 ? bytes.length - 1000 : 0
+        response.write(bytes.subarray(0, first))
+        for (let at = first; at < bytes.length; at += pieceBytes)
+          response.write(bytes.subarray(at, at + pieceBytes))
+        response.end()
+      })
+      const { heard, request } = connect(t, server.url, {}, { takesParts: true })
+      for (const [i] of bodies.entries()) {
+        request(1, 'work')
+        await heard.until(() => heard.messages.length === i + 1 + Number(i === 2))
+      }
+      assert.deepEqual(heard.messages, [long, ` ${long}\n`, long, answerOf(2, '"short"')])
+      assert.deepEqual(heard.inParts, [0])
+    })
+
   test('an error of the request in a 4xx is its answer', async (t) => {
     const body = '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'
     const server = await scripted(t, (_seen, response) => json(response, body, 404))

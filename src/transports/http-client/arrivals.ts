@@ -4,6 +4,7 @@ import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import type { Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
+import { LongLine } from '../../jsonrpc/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
 
@@ -29,10 +30,20 @@ export class Arrivals {
   }
 
   /** `during` is the request of ours on whose stream it came. */
-  message(line: Line, during: RequestId | undefined): void {
-    if (this.#closed || !this.watch('in', line)) return
-    if (!isBatch(line)) return this.#one(line, during)
-    for (const message of messagesOf(line)) this.#sink?.message(message, during)
+  message(message: Line | LongLine, during: RequestId | undefined): void {
+    if (this.#closed) return
+    if (message instanceof LongLine) return this.#inParts(message, during)
+    if (!this.watch('in', message)) return
+    if (!isBatch(message)) return this.#one(message, during)
+    for (const member of messagesOf(message)) this.#sink?.message(member, during)
+  }
+
+  /** One that came in parts is no batch; only for a tap it is put together. */
+  #inParts(long: LongLine, during: RequestId | undefined): void {
+    const sink = this.#sink
+    if (sink?.wire !== undefined && !this.watch('in', long.line)) return
+    if (sink?.long === undefined) sink?.message(long.line, during)
+    else sink.long(long, during)
   }
 
   #one(line: Line, during: RequestId | undefined): void {

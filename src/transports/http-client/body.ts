@@ -1,31 +1,70 @@
 // The bodies of responses: messages, event streams, and the beginnings of what is neither.
 
 import type { IncomingMessage } from 'node:http'
-import { type Line, joinLine } from '../../jsonrpc/line.js'
+import { type Line, toLine } from '../../jsonrpc/line.js'
 import { type SseLimits, SseParser, type SseSink } from '../sse-parser.js'
+import { UnfinishedLine } from '../unfinished-line.js'
 
 /** `undefined` when the body was cut or is longer than allowed. */
 type Done<T> = (read: T | undefined, why: 'cut' | 'too-large' | undefined) => void
 
-/** Reads a whole body as one line. */
-export function readLine(response: IncomingMessage, bytesMax: number, done: Done<Line>): void {
+/** A body that came whole; it is asked once for what it holds. */
+export class WholeBody {
+  #first: Buffer | undefined
+  /** Undefined while there is one piece. */
+  #pieces: UnfinishedLine | undefined
+  #bytes = 0
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get firstByte(): number | undefined {
+    return this.#first?.[0]
+  }
+
+  add(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    if (this.#first === undefined) {
+      this.#first = chunk
+      return
+    }
+    if (this.#pieces === undefined) {
+      this.#pieces = new UnfinishedLine()
+      this.#pieces.add(this.#first)
+    }
+    this.#pieces.add(chunk)
+  }
+
+  line(): Line {
+    return this.#pieces?.take() ?? toLine(this.#first ?? '')
+  }
+
+  parts(): readonly Buffer[] {
+    return this.#pieces?.give() ?? (this.#first === undefined ? [] : [this.#first])
+  }
+}
+
+/** Reads a whole body. */
+export function readWhole(response: IncomingMessage, bytesMax: number, done: Done<WholeBody>): void {
   if (Number(response.headers['content-length'] ?? 0) > bytesMax) {
     response.destroy()
     return done(undefined, 'too-large')
   }
-  const parts: Buffer[] = []
-  let bytes = 0
+  const body = new WholeBody()
   const finish = once(done)
   response.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    if (bytes <= bytesMax) return void parts.push(chunk)
+    if (body.bytes + chunk.length <= bytesMax) return body.add(chunk)
     finish(undefined, 'too-large')
     response.destroy()
   })
-  response.on('end', () => {
-    if (bytes <= bytesMax) finish(response.complete ? joinLine(parts, bytes) : undefined, 'cut')
-  })
+  response.on('end', () => finish(response.complete ? body : undefined, 'cut'))
   whenCut(response, () => finish(undefined, 'cut'))
+}
+
+/** Reads a whole body as one line. */
+export function readLine(response: IncomingMessage, bytesMax: number, done: Done<Line>): void {
+  readWhole(response, bytesMax, (body, why) => done(body?.line(), why))
 }
 
 /** Reads the beginning of a body, for an error message. */

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
+import type { LongLine } from '../../jsonrpc/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Wait, Waiting, Waits } from '../waits.js'
@@ -20,7 +21,7 @@ export interface PostOwner {
   isReading(): boolean
   /** The system has the whole message. */
   sent(post: HttpPost): void
-  message(line: Line, post: HttpPost): void
+  message(message: Line | LongLine, post: HttpPost): void
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean, post: HttpPost): void
   /** The message did not get through, or its answer will not come. */
   failed(post: HttpPost, error: TransportError): void
@@ -160,8 +161,8 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
     return this.#owner.isReading()
   }
 
-  message(line: Line): void {
-    this.#owner.message(line, this)
+  message(message: Line | LongLine): void {
+    this.#owner.message(message, this)
   }
 
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {

@@ -4,13 +4,16 @@
 // server likes (MCP 2025-11-25, Transports: resumability and redelivery).
 
 import type { IncomingMessage } from 'node:http'
+import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
+import { LongLine, lineOf } from '../../jsonrpc/long-line.js'
 import { isAnswer } from '../../jsonrpc/peek.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
+import { LONG_BYTES_MIN } from '../long-lines.js'
 import type { Attempts } from './attempts.js'
-import { isCompressed, mediaType, readEvents, readExcerpt, readLine } from './body.js'
+import { type WholeBody, isCompressed, mediaType, readEvents, readExcerpt, readWhole } from './body.js'
 import type { HttpExchange } from './exchange.js'
 import { failure, notAMessage } from './failure.js'
 import type { HttpSession } from './session.js'
@@ -20,7 +23,7 @@ import type { SseParser } from '../sse-parser.js'
 export interface ReplyHandler {
   /** Whether anybody takes what comes now. */
   isReading(): boolean
-  message(line: Line): void
+  message(message: Line | LongLine): void
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
   /** The answer has come; the stream that carried it may go on for a moment. */
   answered(): void
@@ -82,18 +85,26 @@ export class HttpReply {
     const { target } = this.#session
     const { answerBytesMax, excerptBytesMax } = target.limits
     const { socket } = response
-    readLine(response, answerBytesMax, (line, why) => {
+    readWhole(response, answerBytesMax, (body, why) => {
       if (this.#over) return
-      if (line === undefined)
+      if (body === undefined)
         return this.#unread(why, Number(response.headers['content-length'] ?? answerBytesMax))
-      if (holdsAnswer(line, this.#id)) {
-        this.#handler.message(line)
+      const message = this.#messageIn(body)
+      if (holdsAnswer(message, this.#id)) {
+        this.#handler.message(message)
         return this.#finish(undefined)
       }
       // Who answers something else may be out of step, and the next answer on this socket another's again.
       socket.destroy()
-      this.#finish(this.#noAnswer('application/json', response, line.toString('utf8', 0, excerptBytesMax)))
+      const text = lineOf(message).toString('utf8', 0, excerptBytesMax)
+      this.#finish(this.#noAnswer('application/json', response, text))
     })
+  }
+
+  /** A long one stays in parts, unless it is a batch, which has to be taken apart. */
+  #messageIn(body: WholeBody): Line | LongLine {
+    const inParts = body.bytes >= LONG_BYTES_MIN && body.firstByte === OPEN_OBJECT
+    return inParts ? this.#session.longLines.end(body.parts()) : body.line()
   }
 
   #noAnswer(type: string, { statusCode = 0 }: IncomingMessage, body: string): TransportError {
@@ -175,8 +186,9 @@ function compressed(response: IncomingMessage): TransportError {
 }
 
 /** The answer to that request, or a batch that has it; anything else would leave the request waiting. */
-function holdsAnswer(line: Line, id: RequestId): boolean {
-  return isBatch(line) ? membersOf(line).some((each) => isAnswer(each, id)) : isAnswer(line, id)
+function holdsAnswer(message: Line | LongLine, id: RequestId): boolean {
+  const isOne = message instanceof LongLine || !isBatch(message)
+  return isOne ? isAnswer(message, id) : membersOf(message).some((each) => isAnswer(each, id))
 }
 
 function membersOf(line: Line): readonly Line[] {

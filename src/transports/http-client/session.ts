@@ -4,6 +4,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { TransportError } from '../../jsonrpc/errors.js'
+import { LongLines } from '../long-lines.js'
 import type { HttpAgent } from './agent.js'
 import { CookieJar } from './cookie-jar.js'
 import { type ExchangeHandler, HttpExchange } from './exchange.js'
@@ -53,6 +54,8 @@ export class HttpSession {
   url: URL
   version: string | undefined
   readonly waits: PostWaits
+  /** Looks at long answers. */
+  readonly longLines: LongLines = new LongLines()
   readonly #agent: HttpAgent
   readonly #cookies: CookieJar
   readonly #fixed: readonly string[]

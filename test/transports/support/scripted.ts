@@ -83,6 +83,8 @@ export class Heard {
   readonly failures: { readonly id: unknown; readonly error: TransportError }[] = []
   readonly oversize: unknown[] = []
   readonly wire: string[] = []
+  /** Which of the messages came in parts. */
+  readonly inParts: number[] = []
   closed: { readonly cause: TransportError | undefined } | undefined
   #wake: () => void = () => {}
 
@@ -102,6 +104,18 @@ export class Heard {
           this.closed = { cause }
         }),
       wire: (direction, bytes) => void this.wire.push(`${direction} ${Buffer.from(bytes).toString()}`),
+    }
+  }
+
+  /** One that takes long messages in parts, and sees no bytes. */
+  get sinkOfParts(): Sink {
+    const { wire: _wire, ...sink } = this.sink
+    return {
+      ...sink,
+      long: (long, during) => {
+        if (long.parts.length > 1) this.inParts.push(this.messages.length)
+        sink.message(long.line, during)
+      },
     }
   }
 
@@ -162,12 +176,17 @@ export interface Opened {
   readonly request: (id: number | string, method: string) => void
 }
 
-export function connect(scope: Scope, url: URL, more: Partial<HttpTarget> = {}): Opened {
+export function connect(
+  scope: Scope,
+  url: URL,
+  more: Partial<HttpTarget> = {},
+  { takesParts = false }: { readonly takesParts?: boolean } = {},
+): Opened {
   const heard = new Heard()
   const given = target(url, more)
   const agent = new HttpAgent(url, given.limits)
   const connection = new HttpClientConnection(given, agent)
-  connection.start(heard.sink)
+  connection.start(takesParts ? heard.sinkOfParts : heard.sink)
   scope.after(async () => {
     await connection.close()
     agent.destroy()
