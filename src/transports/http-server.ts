@@ -16,6 +16,7 @@ import type { Incoming, Served } from './http-front/incoming.js'
 import type { HttpLimits } from './http-front/limits.js'
 import { listening } from './http-front/listening.js'
 import { serverWith } from './http-front/node-server.js'
+import { Pipeline } from './http-front/pipeline.js'
 import { type Refusal, Refusals, type Wording } from './http-front/refusal.js'
 import { refuse, sendJson } from './http-front/reply.js'
 import { RequestHead } from './http-front/request-head.js'
@@ -59,6 +60,7 @@ export class HttpServer {
   readonly #routes: HttpRoutes
   readonly #strangers: Strangers
   readonly #bodies: Bodies
+  readonly #pipeline = new Pipeline()
   #sweepers: readonly HttpTimer[] = []
   #rules: HttpRules
   /** Known once the server listens. */
@@ -78,7 +80,11 @@ export class HttpServer {
     this.#streamable = new Streamable(parts)
     this.#pair = new EventPair(parts)
     this.#strangers = new Strangers(limits.strangersMax)
-    this.#server = serverWith(limits, (request, response) => this.#handle(request, response))
+    this.#server = serverWith(limits, (request, response) => {
+      // Node gives a response its connection when the one before has ended: nearly always at once.
+      if (response.socket !== null) this.#handle(request, response)
+      else this.#pipeline.add(request, response, () => this.#handle(request, response))
+    })
     this.#ending = new Ending(this.#server, around.setTimer)
     this.#server.on('connection', (socket) => {
       if (around.room() === 'none') return void socket.destroy()

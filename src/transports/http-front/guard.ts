@@ -25,6 +25,9 @@ export interface GuardRules {
 /** Whoever needs no token. */
 const ANYBODY = 'anybody'
 
+/** Others may read the end of that body elsewhere. */
+const closing = { connection: 'close' } as const
+
 const challenge = { 'www-authenticate': 'Bearer realm="mcps-proxy"' } as const
 
 /** Where a request goes: its path, still escaped, without the query. */
@@ -104,6 +107,8 @@ export class Guard {
   }
 
   #refusesCoding(head: RequestHead): Refusal | undefined {
+    const transfer = head.get('transfer-encoding')?.toLowerCase() ?? 'chunked'
+    if (transfer !== 'chunked') return this.#refusals.plain(400, 'Transfer-Encoding is not read', closing)
     const coding = head.get('content-encoding')?.toLowerCase() ?? 'identity'
     return coding === 'identity'
       ? undefined

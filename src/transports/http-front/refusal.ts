@@ -26,6 +26,8 @@ export interface Wording {
   malformed(error: FrameError): ErrorBody
 }
 
+const closing = { connection: 'close' } as const
+
 /** Makes refusals with one wording. */
 export class Refusals {
   readonly #wording: Wording
@@ -54,7 +56,8 @@ export class Refusals {
     return { status: 404, error: this.#wording.refused('session', 'Session not found') }
   }
 
+  /** What comes behind such a body may be the rest of it, read wrongly: it is not read as a request. */
   malformed(error: FrameError): Refusal {
-    return { status: 400, error: this.#wording.malformed(error), id: error.id }
+    return { status: 400, error: this.#wording.malformed(error), id: error.id, headers: closing }
   }
 }
