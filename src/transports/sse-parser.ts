@@ -34,6 +34,10 @@ export interface SseLimits {
 const BOM = Buffer.from('\u{feff}')
 const NEWLINE = Buffer.from('\n')
 
+/** NUL the standard excludes; with any other of these an id could not be sent back in a header field. */
+// oxlint-disable-next-line no-control-regex -- exactly these may not stand in a header field.
+const control = /[\0-\x08\x0a-\x1f\x7f]/
+
 /** What `data` begins with, and no other field does. */
 const D = 0x64
 
@@ -145,7 +149,7 @@ export class SseParser {
     if (field.name === 'other') return
     const value = memory.toString('utf8', field.start, end)
     if (field.name === 'event') this.#type = value
-    else if (field.name === 'id' && !value.includes('\0')) this.#pendingId = value
+    else if (field.name === 'id' && !control.test(value)) this.#pendingId = value
     else if (field.name === 'retry' && /^\d+$/.test(value)) this.#retryMs = this.#clamped(Number(value))
   }
 

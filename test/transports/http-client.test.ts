@@ -321,6 +321,19 @@ describe('attempts', () => {
     assert.deepEqual([heard.during, heard.failures], [['1', '1'], []])
   })
 
+  test('an id of an event is sent back as the bytes that it was, whatever they are', async (t) => {
+    const server = await scripted(t, (seen, response) => {
+      if (seen.method === 'POST') events(response, 'id: é😀 1\nretry: 100\ndata:\n\n')
+      else events(response, `id: 2\ndata: ${answerOf(1)}\n\n`)
+      response.end()
+    })
+    const { heard, request } = connect(t, server.url)
+    request(1, 'work')
+    await heard.until(() => heard.messages.length === 1)
+    const sent = server.seen[1]?.headers['last-event-id']
+    assert.equal(Buffer.from(String(sent), 'latin1').toString(), 'é😀 1')
+  })
+
   test('a stream that is cut and cannot be resumed fails its request', async (t) => {
     const server = await scripted(t, (_seen, response) => {
       events(response, ': hi\n\n')

@@ -45,6 +45,7 @@ const cases: readonly (readonly [string, string, readonly unknown[]])[] = [
   ['a type without data', 'event: x\n\ndata: a\n\n', ['a']],
   ['unknown fields', 'foo: bar\ndatax: 1\ndat: 2\ndata: a\n\n', ['a']],
   ['an id counts only with its event', 'id: 1\ndata: a\n\nid: 2\n', ['a', { id: '1' }]],
+  ['an id that no header could carry', 'id: 1\n\nid: a\x1bb\n\n', [{ id: '1' }]],
   ['an id with NUL', 'id: 1\n\nid: a\0b\n\n', [{ id: '1' }]],
   ['an empty id', 'id: 1\n\nid\n\n', [{ id: '' }]],
   ['a long id', `id: 1\n\nid: ${big}\ndata: a\n\n`, ['a', { id: '1' }]],

@@ -143,11 +143,16 @@ export class HttpSession {
     if (this.version !== undefined) headers.push('MCP-Protocol-Version', this.version)
     const cookie = this.#cookies.header
     if (cookie !== undefined) headers.push('Cookie', cookie)
-    if (ask.lastEventId !== undefined) headers.push('Last-Event-ID', ask.lastEventId)
+    if (ask.lastEventId !== undefined) headers.push('Last-Event-ID', inUtf8(ask.lastEventId))
     if (ask.body !== undefined)
       headers.push('Content-Type', 'application/json', 'Content-Length', String(ask.body.length))
     return headers
   }
+}
+
+/** The bytes of a field as Node takes them, a character each (HTML, server-sent events: Last-Event-ID). */
+function inUtf8(text: string): string {
+  return Buffer.from(text).toString('latin1')
 }
 
 /** An address, taken apart. */
