@@ -168,8 +168,10 @@ export class Supervisor {
 
   #crashed(): void {
     const opens = this.#crashes.add()
+    // Who only waits for room among the processes is no crashing server, however often it is tried.
+    const hasRoom = this.#failure?.reason !== 'overloaded'
     if (!this.#policy.restart) this.#state = 'waiting'
-    else if (opens) this.#hold()
+    else if (opens && hasRoom) this.#hold()
     // Somebody has to mend credentials first, and a server may lock out whoever tries too often.
     else
       this.#wait(this.#failure?.reason === 'unauthorized' ? this.#policy.delayMsMax : this.#crashes.delayMs)

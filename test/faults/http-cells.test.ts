@@ -1,7 +1,6 @@
 // Faults of a server over HTTP, on real sockets: every one in two phases.
 //
-// What strikes between two calls, or what the older tables call half-open, is held by
-// the tests of the HTTP client; TLS and names are held here by an address that fails.
+// What the tables call half-open is held by the tests of the HTTP client; TLS and names are held here by an address that fails.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
@@ -23,16 +22,21 @@ const handshake: readonly PhaseName[] = ['during-initialize', 'before-initialize
 const cells: readonly (readonly [FaultName, PhaseName])[] = [
   ['rst-before-headers', 'during-initialize'],
   ['rst-before-headers', 'written'],
+  ['rst-before-headers', 'idle'],
   ['rst-mid-headers', 'before-initialized'],
   ['rst-mid-headers', 'queued'],
   ['rst-mid-body', 'during-initialize'],
   ['rst-mid-body', 'reloading'],
+  ['rst-mid-body', 'idle'],
   ['rst-mid-event', 'progress-seen'],
   ['rst-mid-event', 'draining'],
   ['http-404', 'written'],
   ['http-404', 'half-written'],
+  ['http-404', 'idle'],
+  ['http-404', 'reloading'],
   ['http-429', 'before-initialized'],
   ['http-429', 'written'],
+  ['http-429', 'draining'],
   ['http-502', 'queued'],
   ['http-502', 'cancelled'],
   ['http-502', 'timed-out'],
@@ -94,6 +98,10 @@ async function runCell(scope: Scope, fault: FaultName, phase: PhaseName): Promis
   const ailing = await AilingHttp.start(scope, fault, phase)
   const { proxy, caller, settings, beside } = await open(scope, ailing.url)
   if (!handshake.includes(phase)) await listed(caller)
+  if (phase === 'idle') {
+    await caller.call('s__nonce', { nonce: 'before' })
+    ailing.strikeIdle()
+  }
   const filler = phase === 'half-written' ? 'x'.repeat(1 << 20) : ''
   const id = caller.nextId()
   const call = caller.call('s__nonce', { nonce: 'first', filler }, { progressToken: 't' }, id)

@@ -6,7 +6,7 @@ import { ConfigError, limits } from '../../src/index.js'
 import { type RawClient, failure, said } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
-import { itServer } from './support/programs.js'
+import { type ServerEntry, itServer } from './support/programs.js'
 import type { Servers } from './support/spawned.js'
 import { gone, until } from './support/waiting.js'
 
@@ -52,6 +52,8 @@ const b = itServer({ IT_NAME: 'b' })
 const c = itServer({ IT_NAME: 'c' })
 
 const oneSlot = (name: string): Servers => ({ a: itServer({ IT_NAME: name }, { concurrency: 1 }) })
+
+const soon = (name: string): ServerEntry => itServer({ IT_NAME: name }, { restartDelay: 10 })
 
 const lazy = (env: Readonly<Record<string, string>>): Servers => ({
   a,
@@ -193,6 +195,29 @@ describe('reload', () => {
     }
     for (const heard of stuck)
       assert.deepEqual(failure((await heard) ?? assert.fail()), [-32603, 'a', 'shutting-down'])
+  })
+
+  test('waits for room where old and new processes are too many together', async (t) => {
+    const { upstream } = limits
+    const options = { limits: { ...limits, drainMs: 1500, upstream: { ...upstream, processesMax: 2 } } }
+    const { proxy, attach } = await libraryProxy(t, { a, b }, options)
+    const { client } = await attach()
+    await client.open()
+    const before = await pidOf(client, 'a__nonce')
+    await pidOf(client, 'b__nonce')
+    const stuck = [client.call('a__never'), client.call('b__never')]
+    await client.request('ping')
+    await proxy.reload({ mcpServers: { a: soon('other'), b: soon('too') } })
+    const call = async (): Promise<boolean> =>
+      at((await client.call('a__nonce')).value, 'result') !== undefined
+    assert.equal(await call(), false)
+    // They are tried more often meanwhile than a server may crash before it is left alone for half a minute.
+    for (const heard of stuck) assert.deepEqual(failure(await heard).slice(2), ['shutting-down'])
+    let answered = false
+    const endsAt = performance.now() + 15_000
+    while (!answered && performance.now() < endsAt) answered = await call()
+    assert(answered, 'a server is started once there is room')
+    assert.notEqual(await pidOf(client, 'a__nonce'), before)
   })
 
   test('takes log levels, subscriptions and roots over to the new server', async (t) => {

@@ -1,7 +1,7 @@
 // An MCP server over HTTP to which one fault happens in one phase, once.
 
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { at, parsed, textAt } from '../../integration/support/json.js'
 import type { Scope } from '../../integration/support/spawned.js'
 import type { FaultName } from '../faults.js'
@@ -13,6 +13,9 @@ const held: readonly PhaseName[] = ['queued', 'draining', 'reloading']
 export class AilingHttp {
   readonly executed: string[] = []
   hasStruck = false
+  /** The next call is struck. */
+  #isArmed = false
+  readonly #sockets = new Set<Socket>()
   readonly #fault: FaultName
   readonly #phase: PhaseName
   readonly #server: Server
@@ -27,6 +30,10 @@ export class AilingHttp {
       this.#onHeld = resolve
     })
     this.#server = createServer((request, response) => void this.#take(request, response))
+    this.#server.on('connection', (socket) => {
+      this.#sockets.add(socket)
+      socket.on('close', () => this.#sockets.delete(socket))
+    })
   }
 
   static async start(scope: Scope, fault: FaultName, phase: PhaseName): Promise<AilingHttp> {
@@ -50,6 +57,16 @@ export class AilingHttp {
   /** Resolves when a call is being held. */
   holding(): Promise<void> {
     return this.#isHeld
+  }
+
+  /** Strikes while nothing goes on: its connections, or whatever comes next. */
+  strikeIdle(): void {
+    if (this.#fault !== 'rst-before-headers') {
+      this.#isArmed = true
+      return
+    }
+    this.hasStruck = true
+    for (const socket of this.#sockets) socket.resetAndDestroy()
   }
 
   /** Strikes the call that is held. */
@@ -106,7 +123,7 @@ export class AilingHttp {
       return this.#onHeld()
     }
     if (this.#phase === 'progress-seen' && !this.hasStruck) return this.#progress(message, response)
-    if (this.#phase === 'written' && this.#strikes(response, message)) return
+    if ((this.#phase === 'written' || this.#isArmed) && this.#strikes(response, message)) return
     this.#answer(response, message)
   }
 
