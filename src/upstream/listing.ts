@@ -135,9 +135,9 @@ export class Listing {
   async #readOne(link: Link, kind: ListKind, cursor: string | undefined, patience: Patience): Promise<Page> {
     const params = cursor === undefined ? '{}' : `{"cursor":${cursor}}`
     const frame = await link.ask(listShapes[kind].method, params, patience)
-    // A server may offer resources and know no templates: that is an empty list.
     if (frame.kind === 'error') {
-      if (kind === 'templates') return { items: [], cursor: undefined }
+      // A server may offer resources and know no templates: that is an empty list. One that had some is not well.
+      if (kind === 'templates' && this.items(kind).length === 0) return { items: [], cursor: undefined }
       throw this.#broken(frame.line.toString('utf8', frame.error.start, frame.error.end).slice(0, 200))
     }
     const page = readPage(frame, kind)

@@ -3,7 +3,7 @@
 import { simulateCell } from './cells.js'
 import { drawPlan } from './draw.js'
 import { inTurn } from './in-turn.js'
-import { type Told, runMany } from './many.js'
+import { runMany } from './many.js'
 import { type Options, USAGE, readOptions } from './options.js'
 import { proveCheckers } from './mutation-proof.js'
 import type { Outcome } from './outcome.js'
@@ -11,10 +11,8 @@ import type { Plan } from './plan.js'
 import { failuresText, shrunkText } from './report.js'
 import { shrink } from './shrink.js'
 import { simulate } from './simulate.js'
+import { Tally } from './tally.js'
 import { warm } from './warm.js'
-
-/** Seeds that are told of; more would be the same again. */
-const TOLD_MAX = 20
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`)
@@ -68,35 +66,10 @@ async function cells(options: Options): Promise<boolean> {
   return bad === 0
 }
 
-async function many(options: Options): Promise<boolean> {
-  const { from, seeds, ops, workers } = options
-  const startedAt = performance.now()
-  const cpu = process.cpuUsage()
-  const sum = { runs: 0, requests: 0, events: 0, failed: 0 }
-  const progress = setInterval(() => say(`${sum.runs} of ${seeds} seeds, ${sum.failed} failed`), 10_000)
-  await runMany({ from, seeds, step: workers, ops }, (told: Told) => {
-    if (told.kind === 'failed') {
-      sum.failed++
-      if (sum.failed > TOLD_MAX) return
-      say(`npm run sim -- --seed ${told.seed} --ops ${ops}\n${failuresText(told.failures)}`)
-    } else {
-      sum.runs += told.runs
-      sum.requests += told.requests
-      sum.events += told.events
-    }
-  })
-  clearInterval(progress)
-  const seconds = (performance.now() - startedAt) / 1000
-  const used = process.cpuUsage(cpu)
-  const cpuSeconds = (used.user + used.system) / 1e6
-  say(
-    `${sum.runs} seeds of ${ops} operations, ${sum.requests} requests, ${sum.events} events: ${sum.failed} failed`,
-  )
-  say(
-    `${seconds.toFixed(1)} s, ${(sum.runs / seconds).toFixed(0)} seeds a second; ` +
-      `${cpuSeconds.toFixed(1)} s of CPU, ${(sum.runs / cpuSeconds).toFixed(0)} seeds a second of it`,
-  )
-  return sum.failed === 0
+async function many({ from, seeds, ops, workers, twice }: Options): Promise<boolean> {
+  const tally = new Tally(seeds, ops)
+  await runMany({ from, seeds, step: workers, ops, twice }, (told) => tally.take(told))
+  return tally.end()
 }
 
 async function perform(options: Options): Promise<boolean> {

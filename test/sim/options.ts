@@ -13,6 +13,7 @@ export interface Options {
   readonly faults: readonly Fault[] | undefined
   readonly phases: readonly Phase[] | undefined
   readonly mutations: boolean
+  readonly twice: boolean
   readonly trace: boolean
   readonly workers: number
 }
@@ -26,11 +27,12 @@ export const USAGE = `npm run sim -- [options]
   --fault NAME   cells of the fault matrix: this fault ...
   --phase NAME   ... or this phase, or both; "all" for every one
   --mutations    show that every checker can fail: proxies that are wrong in one place must be found
+  --twice        run every seed twice: the same seed must give the same trace
   --trace        print everything that happened on every wire
   --workers N    threads (2)
   --help         print this`
 
-const flags: ReadonlySet<string> = new Set(['--trace', '--mutations'])
+const flags: ReadonlySet<string> = new Set(['--trace', '--twice', '--mutations'])
 
 /** @throws Error that says what is wrong */
 export function readOptions(args: readonly string[]): Options {
@@ -51,6 +53,7 @@ export function readOptions(args: readonly string[]): Options {
     faults: isCells ? named(given.get('--fault'), faults) : undefined,
     phases: isCells ? named(given.get('--phase'), phases) : undefined,
     mutations: given.has('--mutations'),
+    twice: given.has('--twice'),
     trace: given.has('--trace'),
     workers: count(given, '--workers', 2),
   }

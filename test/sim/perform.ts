@@ -232,9 +232,13 @@ function read(world: World, client: SimClient, op: Extract<Op, { readonly kind: 
     'completion/complete': `"ref":{"type":"ref/prompt","name":"${plan.name}__hello"},"argument":{"name":"a","value":""}`,
   }[op.method]
   const asking = { ...toServer(world, plan), method: op.method, spelling: 'number', token: false } as const
-  // A resource that nobody lists is asked for at every server.
-  const budgetMs = world.plan.servers.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0)
+  const budgetMs = Math.max(asking.budgetMs, allTimeouts(world))
   client.request({ ...asking, budgetMs, mustSucceed: false }, () => params)
+}
+
+/** A resource that nobody lists is asked for at one server after another. */
+function allTimeouts(world: World): number {
+  return world.plan.servers.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0)
 }
 
 function subscribe(world: World, client: SimClient, op: Extract<Op, { readonly kind: 'subscribe' }>): void {
@@ -245,7 +249,7 @@ function subscribe(world: World, client: SimClient, op: Extract<Op, { readonly k
   if (op.on) client.ears.follow(uri)
   else client.unfollowed.add(uri)
   const asking = { ...toServer(world, plan), method, spelling: 'number', token: false } as const
-  const budgetMs = world.plan.servers.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0)
+  const budgetMs = Math.max(asking.budgetMs, allTimeouts(world))
   client.request(
     { ...asking, budgetMs, mustSucceed: false },
     () => `"uri":"${uri}"`,

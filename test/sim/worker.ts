@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { drawPlan } from './draw.js'
 import { inTurn } from './in-turn.js'
-import { numberAt } from './json.js'
+import { at, numberAt } from './json.js'
 import type { Told } from './many.js'
 import { simulate } from './simulate.js'
 import { warm } from './warm.js'
@@ -15,6 +15,7 @@ const share: unknown = workerData
 const from = numberAt(share, 'from') ?? 1
 const step = numberAt(share, 'step') ?? 1
 const ops = numberAt(share, 'ops') ?? 1
+const twice = at(share, 'twice') === true
 const first = from - ((from - 1) % step)
 const end = first + (numberAt(share, 'seeds') ?? 0)
 
@@ -35,8 +36,12 @@ const report = (): void => {
   requests = 0
   events = 0
 }
+async function again(seed: number): Promise<string> {
+  return (await inTurn(() => simulate(drawPlan(seed, ops)))).hash()
+}
 for (let seed = from; seed < end; seed += step) {
   const outcome = await inTurn(() => simulate(drawPlan(seed, ops)))
+  if (twice && (await again(seed)) !== outcome.hash()) tell({ kind: 'differs', seed })
   runs++
   requests += outcome.requests
   events += outcome.events
