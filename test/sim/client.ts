@@ -3,26 +3,16 @@
 import type { Connection } from '../../src/jsonrpc/connection.js'
 import type { LastWaits } from '../../src/transports/last-waits.js'
 import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/ndjson.js'
+import { type Asking, spelt } from './asking.js'
 import type { Around } from './byte-flow.js'
 import { ClientEars } from './client-ears.js'
 import type { Entry, Ledger } from './ledger.js'
 import type { Servers } from './list-watch.js'
 import { ReadableEnd, WritableEnd } from './pipes.js'
-import type { ClientPlan, Spelling } from './plan.js'
+import type { ClientPlan } from './plan.js'
 
 /** What servers that are still starting are given before a client is answered. */
 const GRACE_MS = 1000
-
-/** What a request is besides its text. */
-export interface Asking {
-  readonly method: string
-  readonly service: string | undefined
-  readonly budgetMs: number
-  readonly mustSucceed: boolean
-  readonly spelling: Spelling
-  /** With a progress token, equal to those of other clients. */
-  readonly token: boolean
-}
 
 /** One client, from its first byte to its last. */
 export class SimClient {
@@ -244,17 +234,4 @@ interface Said {
 export interface Waiting {
   readonly entry: Entry
   next: ((ok: boolean) => void) | undefined
-}
-
-function spelt(spelling: Spelling, count: number): string {
-  switch (spelling) {
-    case 'number':
-      return String(count)
-    case 'string':
-      return `"${count}"`
-    case 'decimal':
-      return `${count}.0`
-    case 'text':
-      return `"é${count}\\u0041"`
-  }
 }

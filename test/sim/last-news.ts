@@ -2,7 +2,7 @@
 // changes must hear of one more, whatever happened to the servers since.
 
 import type { SimClient } from './client.js'
-import { grow } from './perform.js'
+import { grow } from './happen.js'
 import type { SimServer } from './server.js'
 import type { World } from './world.js'
 
