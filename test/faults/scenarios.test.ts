@@ -16,6 +16,7 @@ const counts: readonly [name: string, count: number, command?: string][] = [
   ['reload', 20],
   ['drain', 5],
   ['sessions', 200],
+  ['long-session', 20_000],
   ['identical-ids', 20_000],
   ['fuzz-client', 5000],
   ['fuzz-server', 5000],

@@ -15,6 +15,7 @@ import { identicalIds } from './identical-ids.js'
 import { internalError } from './internal-error.js'
 import { killChildren } from './kill-children.js'
 import { killProxy } from './kill-proxy.js'
+import { longSession } from './long-session.js'
 import { reload } from './reload.js'
 import type { Scenario } from './scenario.js'
 import { sessions } from './sessions.js'
@@ -32,6 +33,7 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['reload', reload],
   ['drain', drain],
   ['sessions', sessions],
+  ['long-session', longSession],
   ['identical-ids', identicalIds],
   ['fuzz-client', fuzzClient],
   ['fuzz-server', fuzzServer],

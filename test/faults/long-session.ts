@@ -1,0 +1,75 @@
+// One client that stays and asks a million times leaves no more behind than one that asks once.
+
+import type { Scope } from '../integration/support/spawned.js'
+import { scratch } from '../integration/support/spawned.js'
+import { textAt } from '../integration/support/json.js'
+import type { Facts } from './programs/watch.js'
+import type { Scenario } from './scenario.js'
+import { allMisses } from './support/caller.js'
+import { measured } from './support/measured.js'
+import { type Findings, MiB, Promises, type Run, percentile } from './support/run.js'
+import { SwiftServers } from './support/swift.js'
+import { type UnderTest, startUnderTest } from './support/under-test.js'
+
+const IN_FLIGHT = 32
+/** Calls before the first look, where there are as many. */
+const WARM_MAX = 50_000
+const GROWTH_BYTES_MAX = 30 * MiB
+const LOOKS = 5
+
+export const longSession: Scenario = measured(
+  'a session with very many calls grows by less than 30 MB, and each is answered once by what it asked',
+  1_000_000,
+  run,
+)
+
+/** `count` is the number of calls. */
+async function run(scope: Scope, { count, cli, say }: Run): Promise<Findings> {
+  const servers = { s: new SwiftServers(scratch(scope)).entry('s') }
+  const proxy = startUnderTest(scope, '--stdio', servers, { cli })
+  await proxy.caller.open()
+  let wrong = 0
+  let made = 0
+  const calls = async (until: number): Promise<void> => {
+    const lane = async (): Promise<void> => {
+      while (made < until) {
+        const nonce = String(made++)
+        const { value } = await proxy.caller.call('s__hit', { nonce })
+        if (textAt(value, 'result', 'content', 0, 'text') !== nonce) wrong++
+        if (made % 50_000 === 0) say(`${made} calls`)
+      }
+    }
+    await Promise.all(Array.from({ length: IN_FLIGHT }, lane))
+  }
+  const warm = Math.min(count, WARM_MAX)
+  await calls(warm)
+  const before = await settled(proxy)
+  await calls(warm + Math.ceil(count / 2))
+  const half = await settled(proxy)
+  await calls(warm + count)
+  const after = await settled(proxy)
+  const { lost, twice, stray, invalid } = allMisses([proxy.caller])
+  const promises = new Promises()
+  promises.equal(wrong + lost + twice + stray + invalid, 0, 'calls without their one right answer')
+  promises.below(after.rss - before.rss, GROWTH_BYTES_MAX, 'bytes that the session grew by')
+  promises.equal(after.descriptors - before.descriptors, 0, 'descriptors that are left')
+  const figures = {
+    calls: count,
+    'MB grown': (after.rss - before.rss) / MiB,
+    'MB grown in the second half': (after.rss - half.rss) / MiB,
+    'heap MB grown': (after.heapUsed - before.heapUsed) / MiB,
+    wrong,
+  }
+  return { figures, broken: promises.broken }
+}
+
+/** How the proxy fares once it rests; memory is the middle of several looks. */
+async function settled(proxy: UnderTest): Promise<Facts> {
+  const looks: Facts[] = []
+  for (let look = 0; look < LOOKS; look++) {
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    looks.push(await proxy.facts('gc'))
+  }
+  const sizes = looks.map(({ rss }) => rss)
+  return { ...(await proxy.facts('gc')), rss: percentile(sizes, 0.5) }
+}
