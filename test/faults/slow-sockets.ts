@@ -43,7 +43,7 @@ async function run(scope: Scope, { count, cli, say }: Run): Promise<Findings> {
     for (const each of slow) each.end()
   })
   for (let at = 0; at < count; at++) {
-    slow.push(new Slow(port, shapes[at % shapes.length] ?? 'head'))
+    slow.push(new Slow(port, shapes[at % shapes.length] ?? 'head', at))
     if (slow.length % BATCH === 0) await Promise.all(slow.slice(-BATCH).map((each) => each.connected))
   }
   await Promise.all(slow.map((each) => each.connected))
@@ -90,9 +90,9 @@ class Slow {
   /** Since it was connected; undefined while it is open. */
   closedAfterMs: number | undefined
   readonly #socket: Socket
-  readonly #drip: NodeJS.Timeout | undefined
+  #drip: NodeJS.Timeout | undefined
 
-  constructor(port: number, shape: Shape) {
+  constructor(port: number, shape: Shape, number: number) {
     this.shape = shape
     const socket = connect(port, '127.0.0.1')
     this.#socket = socket
@@ -112,8 +112,11 @@ class Slow {
     socket.write(beginning(shape, port))
     if (shape === 'reader') socket.pause()
     else socket.resume()
-    const drips = shape === 'head' || shape === 'body'
-    if (drips) this.#drip = setInterval(() => socket.write('x'), 1000)
+    if (shape !== 'head' && shape !== 'body') return
+    // Not all in one turn of whoever measures: they have nothing to do with each other.
+    this.#drip = setTimeout(() => {
+      this.#drip = setInterval(() => socket.write('x'), 1000)
+    }, number % 1000)
   }
 
   /** It is the request that is slow. Who has asked may read slowly for longer: README, Over HTTP. */

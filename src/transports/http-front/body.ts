@@ -10,6 +10,7 @@ import { CR, LF } from '../../jsonrpc/ascii.js'
 import { type Line, joinLine, lineAt } from '../../jsonrpc/line.js'
 import { Hold } from './hold.js'
 import type { RequestHead } from './request-head.js'
+import { Slices } from './slices.js'
 
 export type Body =
   | { readonly kind: 'line'; readonly line: Line; readonly hold: Hold | undefined }
@@ -49,6 +50,7 @@ export class Bodies {
   readonly #limits: BodiesLimits
   readonly #now: () => number
   readonly #readings = new Set<Reading>()
+  readonly #slices = new Slices()
   #bytes = 0
 
   constructor(limits: BodiesLimits, now: () => number) {
@@ -89,7 +91,7 @@ export class Bodies {
     const nowMs = this.#now()
     for (const reading of this.#readings) {
       if (nowMs - reading.seenAtMs < slowBodyMs) continue
-      if (reading.bytes - reading.seenBytes < slowBodyBytes) reading.giveUp()
+      if (reading.bytes - reading.seenBytes < slowBodyBytes) this.#slices.add(reading.giveUp)
       reading.seenBytes = reading.bytes
       reading.seenAtMs = nowMs
     }

@@ -3,6 +3,9 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { HttpLimits } from './limits.js'
+import { Slices } from './slices.js'
+
+const LATE = 'ERR_HTTP_REQUEST_TIMEOUT'
 
 /** A server with our limits; what is no HTTP is refused by itself. */
 export function serverWith(
@@ -25,7 +28,12 @@ export function serverWith(
   )
   server.maxHeadersCount = limits.headersMax
   server.maxConnections = limits.connectionsMax
-  server.on('clientError', refuseBytes)
+  // Many may be late at once.
+  const late = new Slices()
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === LATE) late.add(() => refuseBytes(error, socket))
+    else refuseBytes(error, socket)
+  })
   return server
 }
 
@@ -38,5 +46,5 @@ function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void {
 
 const statuses: ReadonlyMap<string, string> = new Map([
   ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
-  ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
+  [LATE, '408 Request Timeout'],
 ])
