@@ -4,6 +4,7 @@
 // started while everybody goes on with what there is; after it, what is gone
 // may finish its calls.
 
+import { BriefSet } from './jsonrpc/brief-set.js'
 import type { ClientPort } from './mcp/call.js'
 import { Reach, type ReachParts } from './reach.js'
 import { isSameServer } from './same-server.js'
@@ -40,7 +41,7 @@ interface Berth {
 /** The servers there are now, and those that come or go. */
 export class Fleet {
   readonly #parts: FleetParts
-  readonly #reaches = new Set<Reach>()
+  readonly #reaches = new BriefSet<Reach>()
   /** Every one that is not closed. */
   readonly #open = new Set<Upstream>()
   #upstreams: readonly Upstream[]

@@ -1,8 +1,10 @@
 // The proxy: what a configuration becomes, and who gets what.
 
 import { ArgumentChecks } from './arguments.js'
+import { Attached, type AttachedSession } from './attached.js'
 import { type Configuration, resolveConfig, selectSchema } from './config.js'
 import { Fleet, type ServerChanges, inWords } from './fleet.js'
+import { BriefSet } from './jsonrpc/brief-set.js'
 import type { Connection } from './jsonrpc/connection.js'
 import type { Peer } from './jsonrpc/peer.js'
 import { LastWins } from './last-wins.js'
@@ -10,7 +12,6 @@ import { type Limits, limits as defaultLimits } from './limits.js'
 import type { Listener, Serving } from './listener.js'
 import { LegacyClientLeg, type ServerIdentity } from './mcp/eras/legacy-client.js'
 import { LegacyServerLeg } from './mcp/eras/legacy-server.js'
-import type { Revision } from './mcp/revision.js'
 import { handshakeRevision } from './mcp/revisions.js'
 import { Opener } from './opener.js'
 import type { ProxyOptions } from './proxy-options.js'
@@ -18,7 +19,6 @@ import type { Question } from './questions.js'
 import type { Reach } from './reach.js'
 import { type RealRuntime, realRuntime } from './runtime.js'
 import { Session } from './session.js'
-import type { SessionEnd } from './session-parts.js'
 import type { SessionPort } from './session-port.js'
 import { Taps } from './taps.js'
 import { Unread } from './unread.js'
@@ -26,16 +26,6 @@ import type { LogSink, Runtime } from './upstream/host.js'
 import type { ServerConfig } from './upstream/server-config.js'
 import type { UpstreamStatus } from './upstream/upstream.js'
 import { version } from './version.js'
-
-/** One client of the proxy. */
-export interface AttachedSession {
-  /** The protocol revision that the client speaks: negotiated, or assumed until then. */
-  readonly revision: Revision
-  /** Resolves when the client begins to leave; what it asked is still being answered. */
-  readonly leaving: Promise<void>
-  /** Resolves when the client is gone: its end of file, its `exit`, or a broken connection. */
-  readonly ended: Promise<SessionEnd>
-}
 
 /** Many MCP servers that look like one. */
 export interface Proxy {
@@ -119,7 +109,7 @@ class PooledProxy implements Proxy {
   readonly #taps: Taps
   readonly #unread: Unread
   readonly #fleet: Fleet
-  readonly #sessions = new Set<Session>()
+  readonly #sessions = new BriefSet<Session>()
   readonly #serving = new Set<Serving>()
   readonly #changes = new LastWins((config: Configuration) => this.#change(config))
   #closing = false
@@ -163,13 +153,7 @@ class PooledProxy implements Proxy {
     })
     this.#sessions.add(session)
     const ended = session.end.finally(() => this.#sessions.delete(session))
-    return Promise.resolve({
-      get revision() {
-        return session.revision
-      },
-      leaving: session.draining.begun,
-      ended,
-    })
+    return Promise.resolve(new Attached(session, ended))
   }
 
   async serve(listener: Listener): Promise<Serving> {

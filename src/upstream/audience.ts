@@ -1,11 +1,12 @@
 // The clients of one lane: who may hear what a server says without naming anybody.
 
+import { BriefSet } from '../jsonrpc/brief-set.js'
 import type { ClientPort } from '../mcp/call.js'
 import { severity } from '../mcp/methods/logging.js'
 
 /** Clients, the log levels they asked for, and the resources they follow. */
 export class Audience {
-  readonly #clients = new Set<ClientPort>()
+  readonly #clients = new BriefSet<ClientPort>()
   readonly #levels = new Map<ClientPort, string>()
   readonly #followers = new Map<string, Set<ClientPort>>()
   /** Somebody has left whose business the server may still be at. */
@@ -23,7 +24,7 @@ export class Audience {
   }
 
   [Symbol.iterator](): IterableIterator<ClientPort> {
-    return this.#clients.values()
+    return this.#clients[Symbol.iterator]()
   }
 
   add(client: ClientPort): void {

@@ -299,6 +299,8 @@ describe('bodies', () => {
     assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
     assert.match(refused.body, /"code":-32603,"message":"[^"]*Too many large messages/)
     assert.equal((await send(port, { body: message('echo', 4) })).status, 200)
+    // What was refused gives back what it had, and no more.
+    for (let at = 0; at < 4; at++) assert.equal((await send(port, { body: large('echo', 5) })).status, 503)
     // Of the two that wait, one has nobody any more who would read the answer.
     for (const session of sessions)
       for (const { id } of session.received.filter(isWaiting)) session.answer(id, '{}')

@@ -7,6 +7,7 @@
 import type { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { CR, LF } from '../../jsonrpc/ascii.js'
+import { BriefMap } from '../../jsonrpc/brief-map.js'
 import { type Line, joinLine, lineAt } from '../../jsonrpc/line.js'
 import { Hold } from './hold.js'
 import type { RequestHead } from './request-head.js'
@@ -38,6 +39,7 @@ export interface BodiesLimits {
 
 /** One body that is on its way. */
 interface Reading {
+  readonly number: number
   bytes: number
   /** What it had when it was looked at last, and when that was. */
   seenBytes: number
@@ -49,8 +51,9 @@ interface Reading {
 export class Bodies {
   readonly #limits: BodiesLimits
   readonly #now: () => number
-  readonly #readings = new Set<Reading>()
+  readonly #readings = new BriefMap<number, Reading>()
   readonly #slices = new Slices()
+  #last = 0
   #bytes = 0
 
   constructor(limits: BodiesLimits, now: () => number) {
@@ -72,7 +75,7 @@ export class Bodies {
         if (excess !== undefined) done({ kind: excess })
       }
       const done = (body: Body): void => {
-        if (!this.#readings.delete(reading)) return
+        if (this.#readings.take(reading.number) === undefined) return
         if (body.kind !== 'line') request.off('data', take)
         if (body.kind !== 'line' || body.hold === undefined) this.#bytes -= reading.bytes
         resolve(body)
@@ -80,7 +83,10 @@ export class Bodies {
       const reading = this.#begin(() => done({ kind: 'too-slow' }))
       request.on('data', take)
       // Each comes once at most, and `once` costs more than that `done` looks twice.
-      request.on('end', () => done(this.#whole(chunks, reading.bytes, response)))
+      request.on('end', () => {
+        // The rest of one that was refused is read too.
+        if (this.#readings.has(reading.number)) done(this.#whole(chunks, reading.bytes, response))
+      })
       request.on('close', () => done({ kind: 'gone' }))
     })
   }
@@ -89,7 +95,7 @@ export class Bodies {
   sweep(): void {
     const { slowBodyMs, slowBodyBytes } = this.#limits
     const nowMs = this.#now()
-    for (const reading of this.#readings) {
+    for (const reading of this.#readings.values()) {
       if (nowMs - reading.seenAtMs < slowBodyMs) continue
       if (reading.bytes - reading.seenBytes < slowBodyBytes) this.#slices.add(reading.giveUp)
       reading.seenBytes = reading.bytes
@@ -110,8 +116,8 @@ export class Bodies {
   }
 
   #begin(giveUp: () => void): Reading {
-    const reading = { bytes: 0, seenBytes: 0, seenAtMs: this.#now(), giveUp }
-    this.#readings.add(reading)
+    const reading = { number: ++this.#last, bytes: 0, seenBytes: 0, seenAtMs: this.#now(), giveUp }
+    this.#readings.set(reading.number, reading)
     return reading
   }
 }

@@ -1,5 +1,6 @@
 // The clients of Streamable HTTP: those with a session, and those that are gone after one request.
 
+import { BriefSet } from '../../jsonrpc/brief-set.js'
 import type { Connection } from '../../jsonrpc/connection.js'
 import { StreamableConnection } from './connection.js'
 import type { HttpAttached, HttpRevision, HttpSurroundings } from './endpoint.js'
@@ -56,7 +57,7 @@ export class Clients {
   readonly #budget: EventBudget
   readonly #waits: Waits
   /** Clients without a session that are being served. */
-  readonly #passing = new Set<StreamableConnection>()
+  readonly #passing = new BriefSet<StreamableConnection>()
 
   constructor(limits: HttpLimits, around: HttpSurroundings) {
     this.#limits = limits

@@ -3,6 +3,7 @@
 // A session id is no proof of identity (MCP, Security Best Practices): a session
 // is found only at the endpoint and by the principal that it was opened with.
 
+import { BriefMap } from '../../jsonrpc/brief-map.js'
 import type { HttpEndpoint } from './endpoint.js'
 
 /** Whose a session is. */
@@ -34,7 +35,7 @@ export interface SessionsLimits {
 
 /** Sessions by id. */
 export class HttpSessions<S extends Kept> {
-  readonly #entries = new Map<string, Entry<S>>()
+  readonly #entries = new BriefMap<string, Entry<S>>()
   readonly #limits: SessionsLimits
   readonly #now: () => number
 
@@ -70,7 +71,7 @@ export class HttpSessions<S extends Kept> {
   }
 
   delete(id: string): void {
-    this.#entries.delete(id)
+    this.#entries.take(id)
   }
 
   /** Ends the sessions that nobody has used for long. */
