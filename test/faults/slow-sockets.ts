@@ -1,18 +1,18 @@
 // Many sockets that are slow on purpose, beside clients that are not: those notice
-// little of it, and whoever drips is shown out.
+// little of it, and whoever drips is shown out. What they would notice anyway is seen
+// at a second proxy at the same time, so that whatever else keeps the machine busy counts for both.
 
 import { type Socket, connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 import type { Scenario } from './scenario.js'
-import { HttpCaller } from './support/http-caller.js'
 import { measured } from './support/measured.js'
 import { type Findings, Promises, type Run, percentile } from './support/run.js'
+import { steady } from './support/steady.js'
 import { SwiftServers } from './support/swift.js'
 import { startUnderTest } from './support/under-test.js'
 
-const PER_SECOND = 100
-const BASELINE_S = 8
+const WARM_S = 2
 /** As long as anybody who asks slowly may stay, and a little more. */
 const ATTACK_S = 13
 const CLOSED_MS_MAX = 12_000
@@ -30,14 +30,11 @@ export const slowSockets: Scenario = measured(
 /** `count` is the number of slow sockets. */
 async function run(scope: Scope, { count, cli, say }: Run): Promise<Findings> {
   const servers = { s: new SwiftServers(scratch(scope)).entry('s') }
-  const proxy = startUnderTest(scope, '--http', servers, { cli })
+  const [proxy, other] = [servers, servers].map((each) => startUnderTest(scope, '--http', each, { cli }))
+  if (proxy === undefined || other === undefined) throw new Error('there are two')
   const port = await proxy.port()
-  const caller = new HttpCaller(port, 8)
-  scope.after(() => caller.close())
-  await caller.open()
-  await normal(caller, 2)
-  const alone = await normal(caller, BASELINE_S)
-  say(`p99 alone ${percentile(alone.latencies, 0.99)} ms`)
+  const ports = [port, await other.port()]
+  await steady({ ports, seconds: WARM_S })
   const slow: Slow[] = []
   scope.after(() => {
     for (const each of slow) each.end()
@@ -47,7 +44,8 @@ async function run(scope: Scope, { count, cli, say }: Run): Promise<Findings> {
     if (slow.length % BATCH === 0) await Promise.all(slow.slice(-BATCH).map((each) => each.connected))
   }
   await Promise.all(slow.map((each) => each.connected))
-  const beside = await normal(caller, ATTACK_S)
+  say(`${slow.length} slow sockets`)
+  const { latencies, failed } = await steady({ ports, seconds: ATTACK_S })
   // A machine that is busy with other things lets the last ones go later, which is told.
   for (let waited = 0; waited < 10 && slow.some((each) => each.asks && each.isOpen); waited++)
     await delay(1000)
@@ -55,15 +53,15 @@ async function run(scope: Scope, { count, cli, say }: Run): Promise<Findings> {
   const open = asking.filter(({ isOpen }) => isOpen)
   const latest = Math.max(...asking.map(({ closedAfterMs = Number.POSITIVE_INFINITY }) => closedAfterMs))
   const promises = new Promises()
-  const [before, after] = [percentile(alone.latencies, 0.99), percentile(beside.latencies, 0.99)]
-  promises.equal(alone.failed + beside.failed, 0, 'requests of others that failed')
+  const [after = NaN, before = NaN] = latencies.map((each) => percentile(each, 0.99))
+  promises.equal(failed, 0, 'requests of others that failed')
   promises.below(after, Math.max(ALLOWED_TIMES * before, 20), 'p99 of the others in ms')
   promises.equal(open.length, 0, 'sockets that ask slowly and are still open')
   promises.below(latest, CLOSED_MS_MAX, 'ms until the last socket that asks slowly was closed')
   promises.hold(proxy.running, 'the proxy runs')
   const figures = {
     'slow sockets': count,
-    'requests beside them': beside.latencies.length,
+    'requests beside them': latencies[0]?.length ?? 0,
     'p99 ms alone': before,
     'p99 ms beside them': after,
     'last one that asks slowly closed after s': latest / 1000,
@@ -148,28 +146,4 @@ function beginning(shape: Shape, port: number): string {
       // Takes no answer.
       return `${head}Content-Length: ${list.length}\r\n\r\n${list}`
   }
-}
-
-/** Requests at a steady rate, as those who are not slow send them. */
-async function normal(caller: HttpCaller, seconds: number): Promise<{ latencies: number[]; failed: number }> {
-  const latencies: number[] = []
-  let failed = 0
-  const one = async (): Promise<void> => {
-    const startedAt = performance.now()
-    try {
-      const { status } = await caller.call('s__hit', { nonce: 'n' })
-      if (status !== 200) failed++
-    } catch {
-      failed++
-    }
-    latencies.push(performance.now() - startedAt)
-  }
-  const running: Promise<void>[] = []
-  const startedAt = performance.now()
-  for (let sent = 0; sent < seconds * PER_SECOND; sent++) {
-    running.push(one())
-    await delay(Math.max(0, startedAt + ((sent + 1) * 1000) / PER_SECOND - performance.now()))
-  }
-  await Promise.all(running)
-  return { latencies, failed }
 }
