@@ -29,12 +29,17 @@ export function cellPlan(fault: Fault, phase: Phase, seed: number): Plan {
       roomy: true,
     },
     servers: [
-      { ...faulty, faulty: true, concurrency: phase.name === 'queued' ? 1 : 64 },
+      { ...faulty, faulty: true, ...goesOn(phase), concurrency: phase.name === 'queued' ? 1 : 64 },
       server(random, 's1', 'stdio'),
     ],
     clients: [client(random), client(random)],
     ops: [],
   }
+}
+
+/** It does not heed a cancel, where the phase is that it is still at a call which was given up. */
+function goesOn({ name }: Phase): Partial<ServerPlan> {
+  return name === 'cancelled' || name === 'timed-out' ? { heedsCancel: false } : {}
 }
 
 function server(random: Random, name: string, kind: ServerPlan['kind']): ServerPlan {

@@ -6,7 +6,9 @@ import type { Phase } from '../faults/phases.js'
 import type { Milestone } from './body.js'
 import { closeAll, judge } from './judge.js'
 import type { SimClient } from './client.js'
+import type { Entry } from './ledger.js'
 import { call } from './perform.js'
+import { phaseChecks } from './phase-checks.js'
 import { phaseDrivers } from './phase-drivers.js'
 import { cellPlan } from './cell-plan.js'
 import type { SimServer } from './server.js'
@@ -26,11 +28,17 @@ export class Cell {
   #struck = false
   #strikeAt: Milestone | undefined
   #client: SimClient | undefined
+  readonly #phase: Phase
+  /** The calls of the server in question, in the order in which they were made. */
+  readonly calls: Entry[] = []
+  /** The proxy has been asked to stop. */
+  isClosing = false
 
-  constructor(world: World, target: SimServer, fault: Fault) {
+  constructor(world: World, target: SimServer, what: { readonly fault: Fault; readonly phase: Phase }) {
     this.world = world
     this.target = target
-    this.#fault = fault
+    this.#fault = what.fault
+    this.#phase = what.phase
     target.onMilestone = (milestone) => {
       this.#seen.add(milestone)
       if (milestone === this.#strikeAt) this.strike()
@@ -55,9 +63,16 @@ export class Cell {
     return client
   }
 
+  /** Whether something has happened, and was not forgotten since. */
+  has(milestone: Milestone): boolean {
+    return this.#seen.has(milestone)
+  }
+
   /** Calls the server in question. */
   call(work: Work): ReturnType<typeof call> {
-    return call(this.world, this.client, 0, work)
+    const entry = call(this.world, this.client, 0, work)
+    if (entry !== undefined) this.calls.push(entry)
+    return entry
   }
 
   /** Lets time pass until something is so, which it has to be soon. */
@@ -85,6 +100,8 @@ export class Cell {
     this.#struck = true
     const { host } = this.world
     host.trace.note('op', `${this.#fault.name} strikes`)
+    if (!phaseChecks[this.#phase.name](this))
+      host.ledger.fail('not-reached', `the fault strikes, but not when ${this.#phase.when}`)
     if (this.#fault.name === 'enospc') host.diskFull = true
     this.target.facts.holdsInitialize = false
     this.target.strike(this.#fault.name, host.dice('strike'))
@@ -97,7 +114,7 @@ export function simulateCell(fault: Fault, phase: Phase, seed: number): Outcome 
   world.run(() => {
     const [target] = world.host.servers
     if (target === undefined) return
-    const cell = new Cell(world, target, fault)
+    const cell = new Cell(world, target, { fault, phase })
     phaseDrivers[phase.name](cell)
     cell.until(() => cell.struck)
     aftermath(cell)

@@ -35,6 +35,8 @@ export class Host implements Around {
     come: [],
     present: new Set(),
   }
+  /** How often the proxy has left a server alone for a while. */
+  breakers = 0
   /** The disk that the log is written to is full. */
   diskFull = false
   readonly #seed: number
@@ -111,6 +113,7 @@ export class Host implements Around {
   #newLog(real: boolean): LogSink {
     const check: LogSink = ({ message, service }) => {
       this.trace.note('log', `${service ?? ''} ${message}`)
+      if (message.includes('left alone')) this.breakers++
       if (message.includes('handling a message failed')) this.ledger.fail('fault', message)
     }
     if (!real) return check

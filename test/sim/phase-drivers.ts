@@ -86,6 +86,7 @@ export const phaseDrivers: Readonly<Record<PhaseName, (cell: Cell) => void>> = {
     cell.reach('call-read')
     // Whoever calls now may be refused.
     for (const { facts } of cell.world.host.servers) cell.world.host.ledger.replaced.add(facts.plan.name)
+    cell.isClosing = true
     void cell.world.proxy.close(3000)
     cell.world.settle()
     cell.strike()
@@ -130,4 +131,5 @@ function breakDown(cell: Cell): void {
     world.pass(1000)
   }
   target.mend()
+  cell.again('initialize-read')
 }
