@@ -110,7 +110,10 @@ export class PoolLane implements Lane {
   call(call: Call, edits: readonly Edit[]): void {
     if (this.#isAsleep) this.wake()
     const { subscribes } = call.row
-    const sent = subscribes === undefined ? call : this.#links.standing.passing(call, subscribes)
+    const sent =
+      subscribes === undefined
+        ? call
+        : this.#links.standing.passing(call, subscribes, () => this.#members.links)
     if (sent !== undefined) this.#members.pick(sent).call(sent, edits)
   }
 

@@ -43,12 +43,12 @@ export class Standing {
   }
 
   /** Keeps who follows what; gives the call that the server gets, unless it must not be told. */
-  passing(call: Call, subscribes: boolean): Call | undefined {
+  passing(call: Call, subscribes: boolean, links: () => readonly Link[]): Call | undefined {
     const uri = call.frame.params.members.string('uri')
     if (uri === undefined) return call
     if (subscribes) return this.#following(call, uri)
     const isLast = this.#audience.unfollow(call.client, uri)
-    if (isLast || this.#audience.followersOf(uri).size === 0) return call
+    if (isLast || this.#audience.followersOf(uri).size === 0) return this.#leaving(call, uri, links)
     call.settle({ kind: 'result', result: '{}' })
     return undefined
   }
@@ -66,6 +66,17 @@ export class Standing {
     const attempt = new Call(call.frame, call.row, client, call.arrivedAt, (_attempt, outcome) => {
       if (!isGranted(outcome)) this.#audience.unfollow(client, uri)
       call.settle(outcome)
+    })
+    call.onCancel = (frame) => attempt.cancel(frame)
+    return attempt
+  }
+
+  /** Over HTTP messages overtake each other: who has begun to follow meanwhile may have been unsubscribed with it. */
+  #leaving(call: Call, uri: string, links: () => readonly Link[]): Call {
+    const attempt = new Call(call.frame, call.row, call.client, call.arrivedAt, (_attempt, outcome) => {
+      call.settle(outcome)
+      if (this.#audience.followersOf(uri).size > 0)
+        for (const link of links()) void this.#subscribe(link, uri)
     })
     call.onCancel = (frame) => attempt.cancel(frame)
     return attempt
