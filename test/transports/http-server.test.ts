@@ -312,6 +312,26 @@ describe('bodies', () => {
     }
   })
 
+  test('that are large share it over the older pair too, until they are answered or given up', async (t) => {
+    const { port, sessions } = await front(t, { limits: { smallBodyBytes: 1000, bodiesBytesMax: 25_000 } })
+    const reader = new EventReader(await open(port, { path: '/sse', method: 'GET', headers: stream }))
+    const path = (await reader.next())?.data ?? ''
+    const post = async (body: string): Promise<number> => (await send(port, { path, body })).status
+    assert.deepEqual([await post(large('wait', 1)), await post(large('wait', 2))], [202, 202])
+    assert.equal(await post(large('wait', 3)), 503)
+    assert.equal(await post(message('notifications/cancelled', undefined, { requestId: 2 })), 202)
+    assert.equal(await post(large('wait', 4)), 202)
+    assert.equal(await post(large('wait', 5)), 503)
+    const [session] = sessions
+    const [first] = session?.received.filter(isWaiting) ?? []
+    if (first !== undefined) session?.answer(first.id, '{}')
+    assert.equal(await post(large('wait', 6)), 202)
+    reader.cut()
+    await until(() => session?.closed === true)
+    assert.equal((await send(port, { body: large('echo', 1) })).status, 200)
+    assert.equal((await send(port, { body: large('echo', 2) })).status, 200)
+  })
+
   test('that are cut are nobody’s message', async (t) => {
     const { port, sessions, failures } = await front(t)
     const socket = connect(port, '127.0.0.1')

@@ -5,16 +5,18 @@
 
 import type { Connection, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
-import type { Line } from '../../jsonrpc/line.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Wire, WireParts } from '../../jsonrpc/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Congestion } from '../congestion.js'
 import { MessageReader } from '../message-reader.js'
 import type { Bodies } from './body.js'
 import type { HttpAttached, HttpEndpoint, HttpSurroundings } from './endpoint.js'
+import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
 import { type Incoming, type ReadingParts, isRefusal, readIncoming } from './incoming.js'
 import type { HttpLimits } from './limits.js'
+import type { Posted } from './message.js'
 import type { Refusal, Refusals } from './refusal.js'
 import { sendEmpty } from './reply.js'
 import { HttpSessions, type Kept } from './sessions.js'
@@ -26,6 +28,8 @@ class PairConnection implements Connection, Kept {
   readonly #ended: () => void
   readonly #writer: SseWriter
   readonly #congestion = new Congestion()
+  /** What large requests have of the memory for all, until they are answered. */
+  readonly #holds = new Holds()
   readonly #inbox = new Inbox((cause) => this.#end(cause))
 
   constructor(incoming: Incoming, { limits, around }: PairParts, ended: () => void) {
@@ -72,16 +76,17 @@ class PairConnection implements Connection, Kept {
     this.#inbox.start(sink)
   }
 
-  take(line: Line): void {
-    this.#inbox.deliver(() => void this.#inbox.message(line))
+  take(posted: Posted): void {
+    this.#holds.took(posted)
+    this.#inbox.deliver(() => void this.#inbox.message(posted.line))
   }
 
-  send(message: WireBytes): Promise<void> {
-    return this.#send(message)
+  send(message: WireBytes, about?: RequestId): Promise<void> {
+    return this.#send(message, about)
   }
 
-  sendParts(parts: WireParts): Promise<void> {
-    return this.#send(parts)
+  sendParts(parts: WireParts, about?: RequestId): Promise<void> {
+    return this.#send(parts, about)
   }
 
   read(on: boolean): void {
@@ -105,7 +110,8 @@ class PairConnection implements Connection, Kept {
     this.#end(undefined)
   }
 
-  #send(wire: Wire): Promise<void> {
+  #send(wire: Wire, about: RequestId | undefined): Promise<void> {
+    this.#holds.said(wire, about)
     if (this.#inbox.passesOut(wire)) this.#writer.write(messageEvent(wire, undefined))
     this.#measure()
     return this.#congestion.relieved
@@ -120,6 +126,7 @@ class PairConnection implements Connection, Kept {
     this.#inbox.close(cause, () => {
       this.#writer.end()
       this.#congestion.end()
+      this.#holds.clear()
       this.#ended()
     })
   }
@@ -178,7 +185,7 @@ export class EventPair {
     const connection = find()
     if (connection === undefined) return refusals.noSession()
     sendEmpty(response, 202)
-    connection.take(posted.line)
+    connection.take(posted)
     return undefined
   }
 
