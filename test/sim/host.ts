@@ -35,6 +35,8 @@ export class Host implements Around {
     come: [],
     present: new Set(),
   }
+  /** Hears of every process that is started, or was to be. */
+  onSpawn: (server: string) => void = () => {}
   /** How often the proxy has left a server alone for a while. */
   breakers = 0
   /** The disk that the log is written to is full. */
@@ -105,6 +107,7 @@ export class Host implements Around {
   #spawn({ args }: SpawnSpec): Child {
     const server = this.#stdio.get(args[0] ?? '')
     if (server === undefined) throw new Error(`there is no program ${String(args[0])}`)
+    this.onSpawn(args[0] ?? '')
     const child = server.spawn()
     this.trace.note(args[0] ?? '', `is started as ${child.pid}`)
     return child

@@ -2,73 +2,14 @@
 // mutation was not found by chance. They are kept as plans, since the same seed
 // is drawn differently when the simulator learns something new.
 
-import type { ClientPlan, LimitsPlan, Op, Plan, ServerPlan, Spelling } from './plan.js'
+import type { Op, Plan, Spelling } from './plan.js'
+import { plainClient, plainPlan, plainServer, roomyLimits, whole } from './plain-plan.js'
 import type { Deed } from './work.js'
 
 export interface Regression {
   /** What was found, in words. */
   readonly what: string
   readonly plan: Plan
-}
-
-const KiB = 1024
-
-const limits: LimitsPlan = {
-  lineBytesMax: 64 * KiB,
-  backlogBytesHigh: 32 * KiB,
-  backlogBytesMax: 4096 * KiB,
-  queueMax: 1024,
-  inflightMax: 1024,
-  callsMax: 1024,
-  outgoingBytesMax: 4096 * KiB,
-  processesMax: 256,
-  roomy: true,
-}
-
-const whole = { chunkMax: 64 * KiB, delayMsMax: 0, capacity: 64 * KiB } as const
-
-function server(name: string, more: Partial<ServerPlan> = {}): ServerPlan {
-  return {
-    name,
-    kind: name.startsWith('h') ? 'http' : 'stdio',
-    isolation: 'auto',
-    concurrency: 64,
-    processes: 1,
-    timeoutMs: 2000,
-    idleTimeoutMs: undefined,
-    onTimeout: 'cancel',
-    restartDelayMs: 50,
-    initMs: 0,
-    offers: [],
-    schema: false,
-    heedsEof: true,
-    heedsTerm: true,
-    heedsCancel: true,
-    faulty: true,
-    stdin: whole,
-    stdout: whole,
-    exitDelayMsMax: 0,
-    events: false,
-    standalone: false,
-    ...more,
-  }
-}
-
-function client(name: string, more: Partial<ClientPlan> = {}): ClientPlan {
-  return {
-    name,
-    revision: '2025-06-18',
-    capabilities: [],
-    manners: 'proper',
-    input: whole,
-    output: whole,
-    answerMs: 20,
-    ...more,
-  }
-}
-
-function plan(parts: Partial<Plan> & Pick<Plan, 'seed' | 'servers' | 'clients' | 'ops'>): Plan {
-  return { logs: false, limits, ...parts }
 }
 
 /** The first client calls the first server. */
@@ -85,16 +26,16 @@ const attach = (gapMs: number, at: number): Op => ({ gapMs, kind: 'attach', clie
 export const regressions: readonly Regression[] = [
   {
     what: 'the second answer to an id that the proxy had minted was taken for the answer to a later call with that id',
-    plan: plan({
+    plan: plainPlan({
       seed: 12_792,
       servers: [
-        server('s0', {
+        plainServer('s0', {
           concurrency: 1,
           processes: 2,
-          stdout: { chunkMax: 16, delayMsMax: 0.2, capacity: 4 * KiB },
+          stdout: { chunkMax: 16, delayMsMax: 0.2, capacity: 4096 },
         }),
       ],
-      clients: [client('c0', { capabilities: ['sampling', 'elicitation', 'roots'] })],
+      clients: [plainClient('c0', { capabilities: ['sampling', 'elicitation', 'roots'] })],
       ops: [
         attach(2, 0),
         ...(
@@ -116,10 +57,10 @@ export const regressions: readonly Regression[] = [
   },
   {
     what: 'a call that came when the tools were known overtook one that still waited for the other lists',
-    plan: plan({
+    plan: plainPlan({
       seed: 52_700,
       servers: [
-        server('s0', {
+        plainServer('s0', {
           isolation: 'session',
           concurrency: 2,
           processes: 2,
@@ -128,9 +69,9 @@ export const regressions: readonly Regression[] = [
           offers: ['resources', 'prompts', 'logging', 'completions'],
           heedsCancel: false,
           stdin: { ...whole, delayMsMax: 20 },
-          stdout: { ...whole, delayMsMax: 5, capacity: 4 * KiB },
+          stdout: { ...whole, delayMsMax: 5, capacity: 4096 },
         }),
-        server('h1', {
+        plainServer('h1', {
           isolation: 'shared',
           concurrency: 1,
           timeoutMs: 5000,
@@ -138,12 +79,12 @@ export const regressions: readonly Regression[] = [
           initMs: 50,
           offers: ['resources', 'prompts', 'logging', 'completions'],
           faulty: false,
-          stdin: { ...whole, delayMsMax: 5, capacity: 4 * KiB },
-          stdout: { ...whole, delayMsMax: 20, capacity: 4 * KiB },
+          stdin: { ...whole, delayMsMax: 5, capacity: 4096 },
+          stdout: { ...whole, delayMsMax: 20, capacity: 4096 },
         }),
       ],
       clients: [0, 1].map((at) =>
-        client(`c${at}`, {
+        plainClient(`c${at}`, {
           revision: '2025-03-26',
           input: { ...whole, delayMsMax: 20 },
           output: { ...whole, delayMsMax: at === 0 ? 5 : 20 },
@@ -168,11 +109,11 @@ export const regressions: readonly Regression[] = [
   },
   {
     what: 'a client that reads nothing and is sent much is let go, and not everything is kept for it',
-    plan: plan({
+    plan: plainPlan({
       seed: 1,
-      limits: { ...limits, backlogBytesHigh: 8 * KiB, backlogBytesMax: 64 * KiB, roomy: false },
-      servers: [server('s0', { timeoutMs: 5000 })],
-      clients: [client('c0', { output: { ...whole, capacity: 4 * KiB } }), client('c1')],
+      limits: { ...roomyLimits, backlogBytesHigh: 8192, backlogBytesMax: 65_536, roomy: false },
+      servers: [plainServer('s0', { timeoutMs: 5000 })],
+      clients: [plainClient('c0', { output: { ...whole, capacity: 4096 } }), plainClient('c1')],
       ops: [
         attach(1, 0),
         attach(1, 1),
@@ -183,10 +124,10 @@ export const regressions: readonly Regression[] = [
   },
   {
     what: 'what a server lists stays when it comes back and cannot list',
-    plan: plan({
+    plan: plainPlan({
       seed: 1,
-      servers: [server('s0'), server('s1', { faulty: false })],
-      clients: [client('c0')],
+      servers: [plainServer('s0'), plainServer('s1', { faulty: false })],
+      clients: [plainClient('c0')],
       ops: [
         attach(1, 0),
         { gapMs: 200, kind: 'list', client: 0, method: 'tools/list' },
