@@ -450,6 +450,14 @@ test('a session that says exit is over, and nothing else is', async (t) => {
   assert.equal((await send(port, { body: message('ping', 2) })).status, 200)
 })
 
+test('every session has an id of its own, of 192 bits', async (t) => {
+  const { port } = await gateway(t, { default: schema({ Time: time }) })
+  const ids = new Set<string>()
+  for (let n = 0; n < 200; n++) ids.add(String((await handshake(port))['mcp-session-id']))
+  assert.equal(ids.size, 200)
+  for (const id of ids) assert.match(id, /^[\w-]{32}$/)
+})
+
 test('a library user serves a proxy on HTTP', async (t) => {
   const proxy = await createProxy({ mcpServers: { Time: time } })
   t.after(() => proxy.close())
