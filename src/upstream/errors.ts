@@ -1,5 +1,6 @@
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { TransportError, TransportErrorCode } from '../jsonrpc/errors.js'
+import type { Discretion } from '../transports/discretion.js'
 import { type FailureReason, authenticationFailed, upstreamFailed } from '../mcp/error-codes.js'
 
 export interface UpstreamErrorOptions extends ErrorOptions {
@@ -30,6 +31,17 @@ export class UpstreamError extends Error {
     if (this.reason === 'unauthorized') return authenticationFailed(this.service, this.message, this.details)
     return upstreamFailed(this.service, this.reason, this.message, this.details)
   }
+}
+
+/** How much of what a server says of itself is worth a look. */
+const SHOWN_LENGTH_MAX = 500
+
+/** A server that was reached and does not open; `why` may be its own words. */
+export function unusable(
+  { service, discretion }: { readonly service: string; readonly discretion: Discretion },
+  why: string,
+): UpstreamError {
+  return thatServer(service, 'handshake-failed', `cannot be used: ${discretion.shown(why, SHOWN_LENGTH_MAX)}`)
 }
 
 /** `what` is said of the server. */

@@ -3,6 +3,7 @@
 import type { Edit } from '../jsonrpc/splice.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
 import type { PeerOptions } from '../jsonrpc/peer.js'
+import type { Discretion } from '../transports/discretion.js'
 import type { Call } from '../mcp/call.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../mcp/method-row.js'
 import type { DeadlineOptions } from './flight.js'
@@ -41,6 +42,8 @@ export interface LinkOwner {
 
 export interface LinkOptions extends DeadlineOptions {
   readonly service: string
+  /** For what the server says that people are shown. */
+  readonly discretion: Discretion
   readonly log: (record: LogRecord) => void
   readonly peer: PeerOptions
   readonly times: ServerTimes

@@ -13,7 +13,7 @@ import { methodNotFound } from '../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../mcp/methods.js'
 import type { DialEnd, Dialed } from './dial.js'
 import { Ending } from './ending.js'
-import { type UpstreamError, thatServer } from './errors.js'
+import { type UpstreamError, thatServer, unusable } from './errors.js'
 import type { Flight } from './flight.js'
 import { Flights } from './flights.js'
 import type { LogRecord } from './host.js'
@@ -101,8 +101,7 @@ export class Link implements PeerOwner<Flight>, Asker {
       notify: (method: string) => this.#peer.notify(method),
     }
     const opened = await this.#leg.open(voice, declared)
-    if (opened.kind === 'refused')
-      throw thatServer(this.service, 'handshake-failed', `cannot be used: ${opened.why}`)
+    if (opened.kind === 'refused') throw unusable(this.#options, opened.why)
     return opened.facts
   }
 

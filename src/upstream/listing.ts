@@ -3,6 +3,7 @@
 import { type ListItem, type Page, listKinds, listShapes, readPage } from '../mcp/lists.js'
 import type { ListKind } from '../mcp/method-row.js'
 import type { ServerCapabilities } from '../mcp/capabilities.js'
+import { Discretion } from '../transports/discretion.js'
 import { UpstreamError } from './errors.js'
 import type { LogSink } from './host.js'
 import type { Link } from './link.js'
@@ -20,11 +21,21 @@ export interface ListLimits {
 
 const NOTHING: readonly ListItem[] = []
 
+/** How much of what a server says instead is worth a look. */
+const SHOWN_LENGTH_MAX = 200
+
+/** Whose lists they are. */
+interface ListedServer {
+  readonly name: string
+  readonly secrets: readonly string[]
+}
+
 /** What a server lists. Items that did not change stay the same objects. */
 export class Listing {
   readonly limits: ListLimits
   readonly #service: string
   readonly #log: LogSink
+  readonly #discretion: Discretion
   readonly #lists = new Map<ListKind, readonly ListItem[]>()
   readonly #reading = new Map<ListKind, Promise<void>>()
   /** Lists that have changed while they were read, and who said so. */
@@ -32,8 +43,9 @@ export class Listing {
   readonly #read = new Set<ListKind>()
   readonly #failures = new Map<ListKind, string>()
 
-  constructor(service: string, limits: ListLimits, log: LogSink) {
-    this.#service = service
+  constructor({ name, secrets }: ListedServer, limits: ListLimits, log: LogSink) {
+    this.#service = name
+    this.#discretion = new Discretion(secrets)
     this.limits = limits
     this.#log = log
   }
@@ -126,7 +138,8 @@ export class Listing {
       if (items.length > this.limits.itemsMax) throw this.#broken(`more than ${this.limits.itemsMax} items`)
       cursor = page.cursor
       if (cursor === undefined) return items
-      if (seen.has(cursor)) throw this.#broken(`the cursor ${cursor} does not advance`)
+      if (seen.has(cursor))
+        throw this.#broken(`the cursor ${this.#discretion.shown(cursor, SHOWN_LENGTH_MAX)} does not advance`)
       seen.add(cursor)
     }
     throw this.#broken(`more than ${this.limits.pagesMax} pages`)
@@ -138,7 +151,8 @@ export class Listing {
     if (frame.kind === 'error') {
       // A server may offer resources and know no templates: that is an empty list. One that had some is not well.
       if (kind === 'templates' && this.items(kind).length === 0) return { items: [], cursor: undefined }
-      throw this.#broken(frame.line.toString('utf8', frame.error.start, frame.error.end).slice(0, 200))
+      const why = frame.line.toString('utf8', frame.error.start, frame.error.end)
+      throw this.#broken(this.#discretion.shown(why, SHOWN_LENGTH_MAX))
     }
     const page = readPage(frame, kind)
     if (page === undefined) throw this.#broken('the answer holds no list')

@@ -6,6 +6,7 @@
 
 import type { FrameError } from '../jsonrpc/errors.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
+import type { Discretion } from '../transports/discretion.js'
 import type { LogRecord, Runtime } from './host.js'
 
 export interface NoiseLimits {
@@ -21,6 +22,7 @@ export interface NoiseLimits {
 
 export interface NoiseParts {
   readonly service: string
+  readonly discretion: Discretion
   readonly limits: NoiseLimits
   readonly runtime: Pick<Runtime, 'now'>
   readonly log: (record: LogRecord) => void
@@ -60,7 +62,12 @@ export class Noise {
   /** `line` may be the beginning of one of so many bytes. */
   line(line: Uint8Array, bytes: number, { message }: FrameError): void {
     const shown = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, SHOWN_BYTES))
-    this.#heard(() => `a line on stdout is no message: ${shown.toString('utf8')}`, { problem: message })
+    const { discretion } = this.#parts
+    const said = (): string =>
+      shown.length < bytes
+        ? discretion.beginning(shown.toString('utf8'))
+        : discretion.clean(shown.toString('utf8'))
+    this.#heard(() => `a line on stdout is no message: ${said()}`, { problem: message })
     this.#wrote(bytes)
   }
 

@@ -9,6 +9,7 @@ import type { PeerOptions } from '../jsonrpc/peer.js'
 import type { ClientPort } from '../mcp/call.js'
 import { type ClientCapabilities, everyCapability, isAskable, noCapabilities } from '../mcp/capabilities.js'
 import type { ServerFacts, ServerLeg } from '../mcp/eras/leg.js'
+import { Discretion } from '../transports/discretion.js'
 import { Adopted } from './adopted.js'
 import type { Dial, Dialed } from './dial.js'
 import { UpstreamError } from './errors.js'
@@ -157,7 +158,7 @@ export class Pool implements Upstream {
       config: () => this.#config,
       sharing,
       declared,
-      listing: new Listing(this.config.name, limits.lists, log),
+      listing: new Listing(this.config, limits.lists, log),
       log,
       runtime,
       lazy: this.config.lazy,
@@ -210,9 +211,10 @@ export class Pool implements Upstream {
 
   #newLink(dialed: Dialed, owner: LinkOwner): Link {
     const { limits, runtime, log, leg, watch } = this.#around
-    const { name } = this.config
+    const { name, secrets } = this.config
     return new Link(dialed, leg(), owner, {
       service: name,
+      discretion: new Discretion(secrets),
       runtime,
       log,
       peer: { inflightMax: limits.inflightMax, frame: limits.frame, ...watch(name) },

@@ -1,6 +1,7 @@
 // A child's stderr: always drained, line by line into the log, never faster than anyone reads.
 
 import type { Readable } from 'node:stream'
+import type { Discretion } from '../transports/discretion.js'
 import type { LogSink, Runtime } from './host.js'
 
 const LF = 0x0a
@@ -12,23 +13,34 @@ export interface StderrLimits {
   readonly linesPerSecondMax: number
 }
 
+export interface StderrLogParts {
+  readonly service: string
+  readonly discretion: Discretion
+  readonly runtime: Pick<Runtime, 'now'>
+  readonly log: LogSink
+  readonly limits: StderrLimits
+}
+
 /** Logs the lines of one child's stderr. */
 export class StderrLog {
   readonly #service: string
+  readonly #discretion: Discretion
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #log: LogSink
   readonly #limits: StderrLimits
   #line: Buffer[] = []
   #lineBytes = 0
+  #isCut = false
   #windowStart = 0
   #inWindow = 0
   #dropped = 0
 
-  constructor(service: string, runtime: Pick<Runtime, 'now'>, log: LogSink, limits: StderrLimits) {
-    this.#service = service
-    this.#limits = limits
-    this.#runtime = runtime
-    this.#log = log
+  constructor(parts: StderrLogParts) {
+    this.#service = parts.service
+    this.#discretion = parts.discretion
+    this.#limits = parts.limits
+    this.#runtime = parts.runtime
+    this.#log = parts.log
   }
 
   drain(stream: Readable): void {
@@ -49,6 +61,7 @@ export class StderrLog {
 
   #keep(part: Buffer): void {
     const room = this.#limits.lineBytesMax - this.#lineBytes
+    if (part.length > room) this.#isCut = true
     if (room <= 0 || part.length === 0) return
     const kept = part.subarray(0, room)
     this.#line.push(kept)
@@ -63,11 +76,15 @@ export class StderrLog {
   #endLine(): void {
     if (this.#lineBytes === 0) return
     const line = this.#line
+    const isCut = this.#isCut
     this.#line = []
     this.#lineBytes = 0
+    this.#isCut = false
     // A flood costs little: what is not logged is not even read.
     if (!this.#mayLog()) return
-    const text = Buffer.concat(line).toString('utf8').trimEnd()
+    const said = Buffer.concat(line).toString('utf8')
+    // The log knows a secret as a whole only.
+    const text = (isCut ? this.#discretion.beginning(said) : said).trimEnd()
     if (text !== '')
       this.#log({ level: 'info', service: this.#service, message: text, details: { stream: 'stderr' } })
   }

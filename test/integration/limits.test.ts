@@ -8,6 +8,7 @@ import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
 import type { Limits } from '../../src/limits.js'
 import type { LogRecord } from '../../src/upstream/host.js'
+import { Discretion } from '../../src/transports/discretion.js'
 import { StderrLog } from '../../src/upstream/stderr-log.js'
 import { type RawClient, failure, said } from './support/client.js'
 import { at, listAt, textAt } from './support/json.js'
@@ -196,7 +197,8 @@ describe('limits of a server', () => {
     const clock = { now: () => 5000 }
     const sink = (record: LogRecord): void => void log.push(record)
     const stderr = { lineBytesMax: 4, linesPerSecondMax: 2 }
-    new StderrLog('s', clock, sink, stderr).drain(stream)
+    const discretion = new Discretion([])
+    new StderrLog({ service: 's', discretion, runtime: clock, log: sink, limits: stderr }).drain(stream)
     stream.write('1234\n12345\nthird\n')
     return new Promise<void>((resolve) => {
       stream.on('close', () => {

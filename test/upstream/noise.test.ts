@@ -4,7 +4,10 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { FrameError } from '../../src/jsonrpc/errors.js'
 import type { LogRecord } from '../../src/upstream/host.js'
+import { Discretion } from '../../src/transports/discretion.js'
 import { Noise } from '../../src/upstream/noise.js'
+
+const secret = 'sk-live-Q7ZpQ7ZpQ7Zp'
 
 const limits = { linesMax: 5, bytesBeforeFirstMax: 100, bytesMax: 1e6, oversizeMax: 3, oversizeWindowMs: 100 }
 
@@ -14,7 +17,9 @@ function listener(): { noise: Noise; log: LogRecord[]; ends: string[]; clock: { 
   const clock = { now: 10 }
   const runtime = { now: () => clock.now }
   const tooMuch = (what: string): void => void ends.push(what)
-  const noise = new Noise({ service: 's', limits, runtime, log: (record) => void log.push(record), tooMuch })
+  const discretion = new Discretion([secret])
+  const sink = (record: LogRecord): void => void log.push(record)
+  const noise = new Noise({ service: 's', discretion, limits, runtime, log: sink, tooMuch })
   return { noise, log, ends, clock }
 }
 
@@ -80,6 +85,16 @@ describe('lines that are no messages', () => {
     noise.over()
     noise.line(Buffer.alloc(1000, 'x'), 1e6, error)
     assert((log[0]?.message.length ?? 0) < 300)
+  })
+
+  test('are shown without a secret, also where it is cut', () => {
+    for (const before of [10, 180, 185, 190]) {
+      const { noise, log } = listener()
+      const said = Buffer.from(`${'x'.repeat(before)}${secret}${'y'.repeat(300)}`)
+      noise.line(said, said.length, error)
+      assert.match(log[0]?.message ?? '', /x\[redacted\]/)
+      assert.doesNotMatch(log[0]?.message ?? '', /sk-l/)
+    }
   })
 })
 

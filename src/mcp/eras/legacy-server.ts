@@ -63,5 +63,5 @@ function readResult(frame: ResultFrame): Opened {
 }
 
 function refusal(frame: ResponseFrame & { readonly kind: 'error' }): string {
-  return `it answered initialize with ${frame.line.toString('utf8', frame.error.start, frame.error.end).slice(0, 500)}`
+  return `it answered initialize with ${frame.line.toString('utf8', frame.error.start, frame.error.end)}`
 }

@@ -4,6 +4,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { TransportError } from '../../jsonrpc/errors.js'
+import { Discretion } from '../discretion.js'
 import { LongLines } from '../long-lines.js'
 import type { HttpAgent } from './agent.js'
 import { CookieJar } from './cookie-jar.js'
@@ -43,9 +44,6 @@ export function isReserved(name: string): boolean {
 
 /** Visible ASCII (MCP 2025-06-18, Transports: session management). */
 const sessionId = /^[\x21-\x7e]{1,1024}$/
-
-/** To blank shorter values would blank half of every text. */
-const SECRET_LENGTH_MIN = 6
 
 /** One session with one server; sends its credentials to that server's origin and nowhere else. */
 export class HttpSession {
@@ -106,15 +104,12 @@ export class HttpSession {
     if (isOpening && typeof id === 'string' && sessionId.test(id)) this.#id = id
   }
 
-  /** What the server said, without what only it and we may know: some servers repeat what they were sent. */
+  /** What the server said, without what only it and we may know; it may be cut. */
   public(text: string): string {
     const [, token = ''] = this.#credential?.value.split(' ') ?? []
     const [, login = ''] = basic(this.target.url).split(' ')
     const known = [...this.target.secrets, ...this.#cookies.values, this.#id ?? '', token, login]
-    const secrets = known.filter((value) => value.length >= SECRET_LENGTH_MIN)
-    // Longest first, so that one which contains another goes as a whole.
-    secrets.sort((a, b) => b.length - a.length)
-    return secrets.reduce((shown, secret) => shown.replaceAll(secret, '[redacted]'), text)
+    return new Discretion(known).beginning(text)
   }
 
   /** Where a redirect leads that may be followed: it stays within the origin and keeps the method. */

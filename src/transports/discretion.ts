@@ -1,0 +1,84 @@
+// What a server said, without what only it and we may know: many repeat what they were given.
+//
+// Such a text is often the beginning of a longer one, so the part of a secret
+// that stands at its end is as secret as the whole.
+
+import { quote } from '../jsonrpc/text.js'
+
+/** To blank shorter values would blank half of every text. */
+const SECRET_LENGTH_MIN = 6
+
+/** A line of a secret that has several (a private key) counts by itself from this length on. */
+const LINE_LENGTH_MIN = 16
+
+/** Fewer characters of a secret tell nothing. */
+const PART_LENGTH_MIN = 4
+
+const MARK = '[redacted]'
+
+interface Range {
+  readonly start: number
+  readonly end: number
+}
+
+/** Keeps the secrets of one server. */
+export class Discretion {
+  readonly #secrets: readonly string[]
+
+  constructor(secrets: readonly string[]) {
+    this.#secrets = [...new Set(secrets.flatMap(formsOf))]
+  }
+
+  /** The text without secrets, and no longer than that but for the marks in it. */
+  shown(text: string, lengthMax: number): string {
+    return text.length > lengthMax ? this.beginning(text.slice(0, lengthMax)) : this.clean(text)
+  }
+
+  clean(text: string): string {
+    return masked(text, this.#known(text))
+  }
+
+  /** Of a text that was cut, also without what may be the first part of a secret. */
+  beginning(cut: string): string {
+    // A character of several bytes may have been cut too.
+    const text = cut.replace(/\uFFFD{1,3}$/, '')
+    const partLength = Math.max(0, ...this.#secrets.map((secret) => partAtEnd(text, secret)))
+    const part = { start: text.length - partLength, end: text.length }
+    return masked(text, partLength > 0 ? [...this.#known(text), part] : this.#known(text))
+  }
+
+  #known(text: string): Range[] {
+    return this.#secrets.flatMap((secret) => rangesOf(text, secret))
+  }
+}
+
+/** The value as it is, as in JSON, and line by line. */
+function formsOf(value: string): string[] {
+  const lines = value.split(/\r?\n/).filter((line) => line.length >= LINE_LENGTH_MIN)
+  return [value, quote(value).slice(1, -1), ...lines].filter((form) => form.length >= SECRET_LENGTH_MIN)
+}
+
+function rangesOf(text: string, secret: string): Range[] {
+  const found: Range[] = []
+  for (let start = text.indexOf(secret); start >= 0; start = text.indexOf(secret, start + 1))
+    found.push({ start, end: start + secret.length })
+  return found
+}
+
+/** How many of the secret's first characters stand at the end. */
+function partAtEnd(text: string, secret: string): number {
+  for (let length = Math.min(secret.length - 1, text.length); length >= PART_LENGTH_MIN; length--)
+    if (text.endsWith(secret.slice(0, length))) return length
+  return 0
+}
+
+/** One secret may contain another, or overlap with it; nothing of either stays. */
+function masked(text: string, ranges: readonly Range[]): string {
+  let shown = ''
+  let at = 0
+  for (const { start, end } of ranges.toSorted((a, b) => a.start - b.start)) {
+    if (start >= at) shown += text.slice(at, start) + MARK
+    at = Math.max(at, end)
+  }
+  return shown + text.slice(at)
+}

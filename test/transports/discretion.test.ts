@@ -1,0 +1,44 @@
+// Texts of servers without the secrets that they were given.
+
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { Discretion } from '../../src/transports/discretion.js'
+
+const key = 'sk-live-0123456789'
+const pem = `-----BEGIN KEY-----\n${'a'.repeat(20)}\n${'b'.repeat(20)}\n-----END KEY-----`
+
+test('no secret is shown, in whatever form, and nothing of two that overlap', () => {
+  const cases = [
+    ['alone', [key], `bad key ${key}!`, 'bad key [redacted]!'],
+    ['twice', [key], `${key} ${key}`, '[redacted] [redacted]'],
+    ['in JSON', ['say "hi" to me'], String.raw`{"m":"say \"hi\" to me"}`, '{"m":"[redacted]"}'],
+    ['a line of several', [pem], `got ${'b'.repeat(20)}.`, 'got [redacted].'],
+    ['one in another', ['secret', 'a secret thing'], 'it is a secret thing', 'it is [redacted]'],
+    ['overlapping', ['abcdefgh', 'fghijklm'], '<abcdefghijklm>', '<[redacted]>'],
+    ['too short to look for', ['abc', ''], 'abc', 'abc'],
+  ] as const
+  for (const [title, secrets, text, wanted] of cases)
+    assert.equal(new Discretion(secrets).clean(text), wanted, title)
+})
+
+test('wherever a text is cut, no part of a secret is left that tells anything', () => {
+  const discretion = new Discretion([key, `${key}-and-more`, pem])
+  const text = `it said ${key}-and-more and then ${key} and ${pem} and more of it`
+  for (let length = 0; length <= text.length; length++) {
+    const shown = discretion.shown(text, length)
+    assert.doesNotMatch(shown, /sk-l|0123|-and-|aaaa|bbbb|----/, `${length}: ${shown}`)
+    assert(text.startsWith(shown.split('[redacted]')[0] ?? ''), shown)
+  }
+})
+
+test('the end of a secret that ends like it begins is no part of the next one', () => {
+  const discretion = new Discretion(['abcd-efgh-abcd'])
+  assert.equal(discretion.beginning('key abcd-efgh-abcd'), 'key [redacted]')
+})
+
+test('a character that is cut shows no part either', () => {
+  const discretion = new Discretion(['sëcret-ключ-ключ'])
+  const bytes = Buffer.from('got sëcret-ключ-ключ')
+  for (let length = 10; length < bytes.length; length++)
+    assert.equal(discretion.beginning(bytes.toString('utf8', 0, length)), 'got [redacted]')
+})
