@@ -19,6 +19,8 @@ export interface FleetParts {
   open(config: ServerConfig): Upstream
   /** How long calls may still finish on a server that is gone. */
   readonly retireMs: number
+  /** How long the news of a change waits for a server that is new; a shorter time of its own counts. */
+  readonly newsWaitMs: number
 }
 
 /** What a change did, by the names of servers. */
@@ -73,8 +75,12 @@ export class Fleet {
     const reaches = [...this.#reaches]
     const listed = Promise.all(reaches.map((reach) => reach.prepare(next)))
     await within(listed, graceMs, this.#parts.runtime)
+    const newcomers = [...this.#reaches].filter((reach) => !reaches.includes(reach))
+    // Who came meanwhile knows the servers that there were.
+    for (const reach of newcomers) void reach.prepare(next)
     if (!this.#closed) this.#exchange(berths, next)
-    void this.#tell(reaches, within(listed, longestStartMs(berths), this.#parts.runtime))
+    const newsWaitMs = Math.min(longestStartMs(berths), this.#parts.newsWaitMs)
+    void this.#tell([...reaches, ...newcomers], within(listed, newsWaitMs, this.#parts.runtime))
     for (const upstream of before) if (!next.includes(upstream)) void this.#retire(upstream)
     return summary(before, berths)
   }
@@ -115,7 +121,6 @@ export class Fleet {
   }
 }
 
-/** The news of changed lists waits as long for servers that are still starting. */
 function longestStartMs(berths: readonly Berth[]): number {
   return Math.max(0, ...berths.map(({ config }) => config.startTimeoutMs + config.listTimeoutMs))
 }

@@ -35,6 +35,8 @@ export interface Limits {
   readonly upstream: UpstreamLimits
   /** How long calls may still finish once the proxy is asked to stop. */
   readonly drainMs: number
+  /** How long clients wait for the news of a reload because a new server has not started yet. */
+  readonly newsWaitMs: number
 }
 
 /** No real message nests deeper, and a parser that recurses overflows soon after. */
@@ -42,6 +44,8 @@ const frame = defaultFrameLimits
 
 export const limits: Limits = {
   drainMs: 5000,
+  // A server that takes longer announces its lists by itself.
+  newsWaitMs: 10_000,
   session: {
     frame,
     // Clients send arguments; servers send files.

@@ -137,6 +137,7 @@ class PooledProxy implements Proxy {
       runtime: this.#runtime,
       open: (server) => opener.open(server),
       retireMs: this.#limits.drainMs,
+      newsWaitMs: this.#limits.newsWaitMs,
     })
   }
 

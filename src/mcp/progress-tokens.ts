@@ -8,6 +8,12 @@ import { BriefMap } from '../jsonrpc/brief-map.js'
 /** Spellings that come back as they went out; `1.0` may come back as `1`. */
 const PLAIN = /^(?:0|-?[1-9][0-9]{0,14}|"[\x20\x21\x23-\x5b\x5d-\x7e]*")$/
 
+/** Minted tokens begin here, far from those of clients that count; servers that keep them in 32 bits are at ease. */
+const MINTED_FROM = 1_000_000_000
+
+/** Clients that count do not come this far; beyond it there would be nothing left to mint. */
+const LENT_MAX = 2 ** 48
+
 /** How many given-up tokens are remembered, so that late progress finds nobody else. */
 const RETIRED_MAX = 1024
 
@@ -15,12 +21,13 @@ const RETIRED_MAX = 1024
 export class ProgressTokens<E> {
   readonly #entries = new BriefMap<string, E>()
   readonly #retired = new Set<string>()
-  #last = 0
+  #last = MINTED_FROM
 
   /** The token to send for `entry`: its own where `lend` says so, it is free and plain, else a new one. */
   lend(own: string, entry: E, lend: boolean): string {
-    let token = lend && PLAIN.test(own) ? own : this.#next()
-    while (this.#entries.has(token) || this.#retired.has(token)) token = this.#next()
+    const isLent = lend && PLAIN.test(own) && this.#isFree(own) && !this.#isMinted(own)
+    if (isLent) this.#noteLent(own)
+    const token = isLent ? own : this.#next()
     this.#entries.set(token, entry)
     return token
   }
@@ -44,7 +51,25 @@ export class ProgressTokens<E> {
     }
   }
 
+  /** What is minted for others must not be what late progress of this one has. */
+  #noteLent(own: string): void {
+    const count = Number(own)
+    if (count > this.#last && count < LENT_MAX) this.#last = count
+  }
+
+  /** Late progress may still come for it. */
+  #isMinted(own: string): boolean {
+    const count = Number(own)
+    return count > MINTED_FROM && count <= this.#last
+  }
+
+  #isFree(token: string): boolean {
+    return !this.#entries.has(token) && !this.#retired.has(token)
+  }
+
   #next(): string {
-    return String(++this.#last)
+    let token = String(++this.#last)
+    while (!this.#isFree(token)) token = String(++this.#last)
+    return token
   }
 }

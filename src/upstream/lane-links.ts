@@ -131,6 +131,6 @@ export class LaneLinks implements LinkOwner {
   }
 
   #replace(link: Link, why: string): void {
-    void this.#members.get(link)?.supervisor.again(why)
+    void this.#members.get(link)?.supervisor.again(link, why)
   }
 }

@@ -98,8 +98,9 @@ export class Supervisor {
     await link.stop(why)
   }
 
-  /** Ends the link and starts it anew, though it has not crashed. */
-  async again(why: string): Promise<void> {
+  /** Ends the link and starts it anew, though it has not crashed; one that has a successor already is ending. */
+  async again(link: Link, why: string): Promise<void> {
+    if (this.#link !== link) return
     this.#log({ level: 'warn', service: this.service, message: `restarting: ${why}` })
     await this.rest(why)
     if (this.#state === 'stopped') await this.ready().catch(() => {})

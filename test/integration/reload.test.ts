@@ -1,13 +1,15 @@
 // A configuration that changes while clients use the proxy.
 
 import { strict as assert } from 'node:assert'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { ConfigError, limits } from '../../src/index.js'
 import { type RawClient, failure, said } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
 import { type ServerEntry, itServer } from './support/programs.js'
-import type { Servers } from './support/spawned.js'
+import { type Servers, scratch } from './support/spawned.js'
 import { gone, until } from './support/waiting.js'
 
 const changed = {
@@ -106,6 +108,33 @@ describe('reload', () => {
       await quiet(party)
       assert.equal(told(party, changed.tools), 0)
     }
+  })
+
+  test('tells a client too that comes while a new server starts', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { a, b })
+    await parties(attach)
+    const go = join(scratch(t), 'go')
+    const late = itServer({ IT_NAME: 'c', IT_START: `late:${go}` })
+    const changing = proxy.reload({ startupGraceMs: 60_000, mcpServers: { a, c: late } })
+    const newcomer = await attach()
+    await newcomer.client.open()
+    assert((await tools(newcomer)).includes('b__nonce'))
+    writeFileSync(go, '')
+    await changing
+    await newcomer.client.notification(changed.tools)
+    const names = await tools(newcomer)
+    assert(names.includes('c__nonce') && !names.includes('b__nonce'))
+    await quiet(newcomer)
+    assert.equal(told(newcomer, changed.tools), 1)
+  })
+
+  test('a new server that hangs at its start does not keep the rest from anybody', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { a, b }, { limits: { ...limits, newsWaitMs: 200 } })
+    const [party = assert.fail()] = await parties(attach)
+    const hanging = itServer({ IT_NAME: 'h', IT_START: 'hang' })
+    await proxy.reload({ startupGraceMs: 100, mcpServers: { a, hanging } })
+    await party.client.notification(changed.tools)
+    assert(!(await tools(party)).some((name) => name.startsWith('b__')))
   })
 
   test('changes what is shown of a server without starting it anew', async (t) => {

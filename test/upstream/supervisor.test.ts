@@ -33,6 +33,8 @@ async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
   return { runtime, client, starts, state: () => proxy.status()[0]?.state }
 }
 
+const mute: Script = (method, ...rest) => (method === 'tools/call' ? undefined : polite(method, ...rest))
+
 const dead: Script = (_method, _params, child) => {
   child.end(1)
   return undefined
@@ -167,4 +169,23 @@ test('a server that is not to be restarted stays down, and says so', async (t) =
   await runtime.pass(5 * MINUTE)
   assert.deepEqual(failure(await client.call('s__t')).slice(0, 2), [-32603, 's'])
   assert.equal(starts().length, 1)
+})
+
+test('a time-out on a process that is being replaced leaves its successor alone', async (t) => {
+  const { runtime, client } = await run(t, mute, { timeout: 2000, onTimeout: 'restart' })
+  // It does not end with its stdin.
+  runtime.children[0]?.stdin.removeAllListeners('end')
+  const first = client.call('s__t')
+  await runtime.pass(300, 100)
+  const second = client.call('s__t')
+  await runtime.pass(1800, 50)
+  assert.deepEqual(failure(await first), [-32603, 's', 'timeout'])
+  const third = client.call('s__t')
+  await runtime.pass(300, 50)
+  assert.deepEqual(failure(await second), [-32603, 's', 'timeout'])
+  await runtime.pass(1000, 50)
+  const [, successor, ...more] = runtime.children
+  assert.deepEqual(more, [])
+  successor?.say(`{"jsonrpc":"2.0","id":${successor.lastId},"result":{"content":[]}}`)
+  assert.deepEqual(at((await third).value, 'result'), { content: [] })
 })
