@@ -64,10 +64,15 @@ export class Members {
 
   /** The same members in other bytes, where each offset has moved. */
   moved(bytes: Buffer, move: (offset: number) => number, known?: KnownText): Members {
-    if (this.size === 0) return this
+    if (this.size === 0 && this.bytes.length === 0) return this
     const members = new Members(bytes, known)
     for (const offset of this.#offsets) members.#offsets.push(move(offset))
     return members
+  }
+
+  /** The same members in a copy of the bytes. */
+  copied(bytes: Buffer): Members {
+    return this.moved(bytes, (offset) => offset, this.#known)
   }
 
   *[Symbol.iterator](): IterableIterator<Member> {

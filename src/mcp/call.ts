@@ -83,6 +83,7 @@ export class Call {
   /** Of its tool; undefined where the server's hold. */
   times: CallTimes | undefined
   #settled = false
+  #isKept = false
   /** When it has taken too long, where that is not what its times say. */
   deadline: number | undefined
   /** How often it was given to another connection. */
@@ -107,9 +108,15 @@ export class Call {
     return this.#settled
   }
 
-  /** Copies the message out of the chunk it came in; for calls that wait. */
+  /** Copies the message out of the chunk it came in, which can go then; for calls that wait. */
   keep(): void {
-    this.#frame = { ...this.#frame, line: toLine(this.#frame.line) }
+    if (this.#isKept) return
+    this.#isKept = true
+    const line = toLine(this.#frame.line)
+    const { params } = this.#frame
+    const members = params.members.copied(line)
+    const meta = params.meta.copied(line)
+    this.#frame = { ...this.#frame, line, params: { ...params, members, meta } }
   }
 
   /** The first outcome wins; false when there was one already. */

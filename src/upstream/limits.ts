@@ -30,7 +30,7 @@ export interface UpstreamLimits {
   readonly remoteRestMs: number
   /** Calls that wait for one process, or for a slot of it. */
   readonly queueMax: number
-  /** Bytes that one process has not taken yet, above which calls are refused. */
+  /** Bytes that one process has not taken yet, and of calls that wait for it, above which calls are refused. */
   readonly outgoingBytesMax: number
   /** Child processes in all. */
   readonly processesMax: number

@@ -35,6 +35,8 @@ export class Member {
   /** Calls that wait for the process itself, and those that wait for a slot. */
   readonly #arriving = new Waits()
   readonly #queued = new Waits()
+  /** Somebody waits for the process, once for all that arrive. */
+  #isOpening = false
   readonly #holdup = new Holdup()
   #usedAt = 0
   #idle: Timer | undefined
@@ -63,18 +65,11 @@ export class Member {
     const link = this.supervisor.link
     if (link !== undefined) return this.#enqueue(call, edits, link)
     const { concurrency, queueMax } = this.#options
-    if (this.#arriving.size >= concurrency + queueMax)
+    if (this.#arriving.size >= concurrency + queueMax || !this.#hasRoomFor(call))
       return call.fail(this.#overloaded('has too many calls waiting'))
     call.keep()
-    const wait = this.#arriving.begin(call, this.#patience(call))
-    this.supervisor.ready().then(
-      (started) => {
-        if (this.#arriving.end(wait)) this.#enqueue(call, edits, started)
-      },
-      (error: unknown) => {
-        if (this.#arriving.end(wait)) call.fail(asUpstreamError(this.supervisor.service, error).body)
-      },
-    )
+    this.#arriving.begin(call, edits, this.#patience(call))
+    if (!this.#isOpening) void this.#open()
   }
 
   /** Gives back the calls of a client that have not begun here, in the order in which they came. */
@@ -105,6 +100,20 @@ export class Member {
     await this.supervisor.close()
   }
 
+  async #open(): Promise<void> {
+    this.#isOpening = true
+    let pass: (call: Call, edits: readonly Edit[]) => void
+    try {
+      const link = await this.supervisor.ready()
+      pass = (call, edits) => this.#enqueue(call, edits, link)
+    } catch (error) {
+      const { body } = asUpstreamError(this.supervisor.service, error)
+      pass = (call) => call.fail(body)
+    }
+    this.#isOpening = false
+    for (const [call, edits] of this.#arriving.takeAll()) pass(call, edits)
+  }
+
   #enqueue(call: Call, edits: readonly Edit[], link: Link): void {
     if (call.settled) return
     if (link.backlogBytes > this.#options.outgoingBytesMax)
@@ -115,11 +124,17 @@ export class Member {
   }
 
   #wait(call: Call, edits: readonly Edit[], slots: Slots): void {
+    const start = (): boolean => this.#queued.end(wait) && this.#start(call, edits)
+    const leave = this.#hasRoomFor(call) ? slots.wait(start) : undefined
+    if (leave === undefined) return call.fail(this.#overloaded('has too many calls waiting'))
     call.keep()
-    const wait = this.#queued.begin(call, this.#patience(call))
-    if (slots.take(() => this.#queued.end(wait) && this.#start(call, edits))) return
-    this.#queued.end(wait)
-    call.fail(this.#overloaded('has too many calls waiting'))
+    const wait = this.#queued.begin(call, edits, this.#patience(call), leave)
+  }
+
+  /** One call may be as long as it is. */
+  #hasRoomFor(call: Call): boolean {
+    const bytes = this.#arriving.bytes + this.#queued.bytes
+    return bytes === 0 || bytes + call.frame.line.length <= this.#options.outgoingBytesMax
   }
 
   /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */
@@ -130,7 +145,7 @@ export class Member {
     const of = ms === timeoutMs ? 'timeoutMs' : 'totalTimeoutMs'
     const deadline = call.deadline ?? call.arrivedAt + ms
     const expire = (): void =>
-      call.fail(callTimeout(this.supervisor.service, call, { ms, of, what: 'no turn' }))
+      call.abandon(callTimeout(this.supervisor.service, call, { ms, of, what: 'no turn' }))
     const putOff = (to: number): void => {
       call.deadline = to
     }

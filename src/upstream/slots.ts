@@ -2,12 +2,23 @@
 //
 // Calls start in the order in which they came. A call that finds a slot free and
 // nobody waiting starts at once; the others wait in a p-queue, which holds the
-// line and is not even loaded before somebody has to wait.
+// line and is not even loaded before somebody has to wait. Who gives up leaves it
+// at once, so that nobody is refused for the sake of calls that are over.
 
 import type PQueue from 'p-queue'
 
 /** Starts a call in the slot it was given; false when the call no longer wants one. */
 export type Start = () => boolean
+
+/** A place in line. */
+interface Place {
+  readonly start: Start
+  /** Takes it out of the queue. */
+  readonly removal: AbortController
+  isFront: boolean
+  /** Its turn has come, or nobody wants it any more. */
+  isLeft: boolean
+}
 
 /** The slots of one process, and the line of those that wait for one. */
 export class Slots {
@@ -42,16 +53,19 @@ export class Slots {
     return this.#taken < this.#concurrency && this.#waiting === 0
   }
 
-  /** Runs `start` now or when its turn comes; false when too many wait already. */
-  take(start: Start): boolean {
-    if (this.available) {
-      this.#run(start)
-      return true
-    }
-    if (this.#waiting >= this.#waitingMax) return false
+  /** Runs `start` in a free slot. */
+  take(start: Start): void {
+    this.#taken++
+    if (!start()) this.#taken--
+  }
+
+  /** Runs `start` when its turn comes; gives what leaves the line before that, or undefined when too many wait. */
+  wait(start: Start): (() => void) | undefined {
+    if (this.#waiting >= this.#waitingMax) return undefined
     this.#waiting++
-    void this.#line().then((queue) => queue.add(() => this.#turn(start)))
-    return true
+    const place: Place = { start, removal: new AbortController(), isFront: false, isLeft: false }
+    void this.#join(place)
+    return () => this.#leave(place)
   }
 
   /** A call has ended. */
@@ -60,20 +74,37 @@ export class Slots {
     this.#onFree?.()
   }
 
+  async #join(place: Place): Promise<void> {
+    const queue = await this.#line()
+    if (place.isLeft) return
+    try {
+      await queue.add(() => this.#turn(place), { signal: place.removal.signal })
+    } catch (error) {
+      // Whoever leaves the line is not missed.
+      if (!place.isLeft) throw error
+    }
+  }
+
+  #leave(place: Place): void {
+    if (place.isLeft) return
+    place.isLeft = true
+    this.#waiting--
+    if (place.isFront) this.#onFree?.()
+    else place.removal.abort()
+  }
+
   /** The first in line waits until a slot is free. */
-  async #turn(start: Start): Promise<void> {
-    while (this.#taken >= this.#concurrency) {
+  async #turn(place: Place): Promise<void> {
+    place.isFront = true
+    while (this.#taken >= this.#concurrency && !place.isLeft) {
       await new Promise<void>((resolve) => {
         this.#onFree = resolve
       })
     }
+    if (place.isLeft) return
+    place.isLeft = true
     this.#waiting--
-    this.#run(start)
-  }
-
-  #run(start: Start): void {
-    this.#taken++
-    if (!start()) this.#taken--
+    this.take(place.start)
   }
 
   #line(): Promise<PQueue> {

@@ -1,43 +1,73 @@
 // Calls that wait, and can be taken back as long as they do.
 
+import type { Edit } from '../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../mcp/call.js'
 import type { Timer } from './host.js'
 
 /** One call that waits; lets go of it when that is over. */
 export interface Wait {
   call: Call | undefined
+  readonly edits: readonly Edit[]
+  readonly bytes: number
   readonly patience: Timer
+  /** Gives up its place in line, if it has one. */
+  readonly leave: (() => void) | undefined
 }
 
 /** The calls that wait for one thing, in the order in which they came. */
 export class Waits {
   readonly #waits = new Set<Wait>()
+  #bytes = 0
 
   get size(): number {
     return this.#waits.size
   }
 
-  /** `patience` ends the wait when it takes too long. */
-  begin(call: Call, patience: Timer): Wait {
-    const wait = { call, patience }
+  /** Of all calls that wait. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** `patience` abandons the call when it takes too long; who cancels it ends its wait at once. */
+  begin(call: Call, edits: readonly Edit[], patience: Timer, leave?: () => void): Wait {
+    const wait: Wait = { call, edits, bytes: call.frame.line.length, patience, leave }
     this.#waits.add(wait)
+    this.#bytes += wait.bytes
+    call.onCancel = () => this.#leave(wait)
     return wait
   }
 
-  /** Whether the call was still waiting. */
+  /** Whether the call was still waiting; it is its turn. */
   end(wait: Wait): boolean {
+    const { call } = wait
     wait.call = undefined
     wait.patience.cancel()
-    return this.#waits.delete(wait)
+    if (!this.#waits.delete(wait)) return false
+    this.#bytes -= wait.bytes
+    if (call !== undefined) call.onCancel = undefined
+    return true
   }
 
-  /** Takes back what waits for this client, but for what has been settled meanwhile. */
+  /** Takes back all calls. */
+  takeAll(): (readonly [Call, readonly Edit[]])[] {
+    return this.#take(() => true)
+  }
+
+  /** Takes back what waits for this client. */
   release(client: ClientPort): Call[] {
+    return this.#take((call) => call.client === client).map(([call]) => call)
+  }
+
+  #take(isWanted: (call: Call) => boolean): (readonly [Call, readonly Edit[]])[] {
     return [...this.#waits].flatMap((wait) => {
-      const { call } = wait
-      if (call === undefined || call.client !== client || call.settled) return []
-      this.end(wait)
-      return [call]
+      const { call, edits } = wait
+      if (call === undefined || !isWanted(call)) return []
+      this.#leave(wait)
+      return call.settled ? [] : [[call, edits] as const]
     })
+  }
+
+  #leave(wait: Wait): void {
+    if (this.end(wait)) wait.leave?.()
   }
 }

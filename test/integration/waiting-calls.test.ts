@@ -1,0 +1,82 @@
+// Calls that wait and are given up: nothing of them is left, and nobody is refused for their sake.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { limits } from '../../src/index.js'
+import { type RawClient, failure, said } from './support/client.js'
+import { at, textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { phases } from './support/phases.js'
+import { type ServerEntry, itServer } from './support/programs.js'
+import type { Scope } from './support/spawned.js'
+
+const few = {
+  limits: { ...limits, upstream: { ...limits.upstream, queueMax: 2, outgoingBytesMax: 200_000 } },
+}
+
+/** A client whose call `held` has the one slot that there is. */
+async function withOneHeld(t: Scope, more: ServerEntry = {}): Promise<RawClient> {
+  const { attach } = await libraryProxy(t, { s: itServer({}, { concurrency: 1, ...more }) }, few)
+  const { client } = await attach()
+  await client.open()
+  // From the second call on nobody waits for the validator.
+  await client.call('s__nonce')
+  const params = { name: 's__hold', arguments: { key: 'k' } }
+  client.send(JSON.stringify({ jsonrpc: '2.0', id: 'held', method: 'tools/call', params }))
+  return client
+}
+
+/** Makes calls and gives them up, one after the other. */
+function inVain(client: RawClient, name: string, times: number): void {
+  for (let i = 0; i < times; i++) {
+    const id = `vain-${i}`
+    const params = { name, arguments: { n: id } }
+    client.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }))
+    client.notify('notifications/cancelled', { requestId: id })
+  }
+}
+
+describe('calls that are given up while they wait', () => {
+  test('for a slot: others find the line empty', async (t) => {
+    const client = await withOneHeld(t)
+    inVain(client, 's__nonce', 2)
+    const first = client.call('s__nonce', { n: 'first' })
+    inVain(client, 's__nonce', 5)
+    const second = client.call('s__nonce', { n: 'second' })
+    const third = await client.call('s__nonce', { n: 'third' })
+    assert.deepEqual(failure(third), [-32603, 's', 'overloaded'], 'two wait, as many as may')
+    client.notify('notifications/cancelled', { requestId: 'held' })
+    assert.equal(textAt(said(await first), 'n'), 'first')
+    assert.equal(textAt(said(await second), 'n'), 'second')
+  })
+
+  test('for a slot, longer than they may: others find the line empty', async (t) => {
+    const tools = { timeouts: { nonce: { timeout: 100 } } }
+    const client = await withOneHeld(t, { tools })
+    for (let round = 0; round < 3; round++) {
+      const both = await Promise.all([client.call('s__nonce'), client.call('s__nonce')])
+      for (const heard of both) assert.deepEqual(failure(heard), [-32603, 's', 'timeout'])
+    }
+  })
+
+  test('for a process that comes back: others find the line empty', async (t) => {
+    const s = phases(t, [{}], { concurrency: 1 })
+    const { attach } = await libraryProxy(t, { s: s.entry }, few)
+    const { client } = await attach()
+    await client.open()
+    await client.call('s__die')
+    inVain(client, 's__which', 5)
+    const heard = await client.call('s__which')
+    assert.equal(at(heard.value, 'error'), undefined, heard.text)
+  })
+
+  test('for a slot, with more bytes than may wait', async (t) => {
+    const client = await withOneHeld(t)
+    const filler = 'z'.repeat(150_000)
+    const waits = client.call('s__nonce', { n: 'waits', filler })
+    const refused = await client.call('s__nonce', { n: 'too much', filler })
+    assert.deepEqual(failure(refused), [-32603, 's', 'overloaded'])
+    client.notify('notifications/cancelled', { requestId: 'held' })
+    assert.equal(textAt(said(await waits), 'n'), 'waits')
+  })
+})
