@@ -84,6 +84,11 @@ export class Questions {
     }
   }
 
+  /** Whether this server waits for an answer. */
+  isOpen(asker: Asker): boolean {
+    return this.#of(asker).length > 0
+  }
+
   /** A server is gone: nobody will read the answers to what it asked. */
   forget(asker: Asker): void {
     for (const question of this.#of(asker)) {

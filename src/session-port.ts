@@ -92,6 +92,10 @@ export class SessionPort implements ClientPort {
     this.questions.withdraw(frame, asker)
   }
 
+  owes(asker: Asker): boolean {
+    return this.#early.some((early) => early.asker === asker) || this.questions.isOpen(asker)
+  }
+
   forget(asker: Asker): void {
     this.#dropEarly((early) => early.asker === asker)
     this.questions.forget(asker)

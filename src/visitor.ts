@@ -18,6 +18,7 @@ const visitor: ClientPort = {
   profile: { revision: latestHandshake, capabilities: noCapabilities },
   ask: () => false,
   withdraw: ignore,
+  owes: () => false,
   forget: ignore,
   tell: ignore,
   log: ignore,

@@ -46,6 +46,8 @@ export interface ClientPort {
   ask(frame: RequestFrame, asker: Asker, during: Call | undefined): boolean
   /** A server takes back what it asked. */
   withdraw(frame: NotificationFrame, asker: Asker): void
+  /** Whether this server waits for an answer of the client. */
+  owes(asker: Asker): boolean
   /** Nobody will read the answers to what this server asked. */
   forget(asker: Asker): void
   /** A notification that belongs to this client and to no other, during a call where that is known. */

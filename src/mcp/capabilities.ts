@@ -15,9 +15,9 @@ export interface ClientCapabilities {
 
 export const noCapabilities: ClientCapabilities = { json: '{}', names: new Set() }
 
-/** Everything that a server may ask a client for. */
+/** Everything that a server may ask a client for; that somebody's roots have changed says nothing to who serves several. */
 export const everyCapability: ClientCapabilities = {
-  json: '{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}',
+  json: '{"roots":{},"sampling":{},"elicitation":{}}',
   names: new Set(['roots', 'sampling', 'elicitation']),
 }
 

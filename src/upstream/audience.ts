@@ -106,11 +106,9 @@ export class Audience {
    * The updated URI may be a sub-resource of the followed one (MCP, Resources: subscriptions).
    */
   followersOf(uri: string): Set<ClientPort> {
-    const exact = this.#followers.get(uri)
-    if (exact !== undefined) return exact
-    const found = new Set<ClientPort>()
+    const found = new Set(this.#followers.get(uri))
     for (const [followed, followers] of this.#followers) {
-      if (isWithin(uri, followed)) for (const client of followers) found.add(client)
+      if (followed !== uri && isWithin(uri, followed)) for (const client of followers) found.add(client)
     }
     return found
   }

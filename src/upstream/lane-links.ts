@@ -65,8 +65,10 @@ export class LaneLinks implements LinkOwner {
     this.#members.set(link, member)
     member.opened()
     if (facts.capabilities.logging) this.standing.sendLevel(link)
+    if (!isFirst) return
+    // One process tells of each resource, or every update would be heard from all of them.
     this.standing.resubscribe(link)
-    if (isFirst) this.#reading = this.#parts.lists.opened(link, facts.capabilities)
+    this.#reading = this.#parts.lists.opened(link, facts.capabilities)
   }
 
   /** Also those whose place another has taken: what they still carry must not wait for ever. */
@@ -82,7 +84,13 @@ export class LaneLinks implements LinkOwner {
   get isNeeded(): boolean {
     const { audience, lists, config } = this.#parts
     const isAttended = config().kind !== 'stdio' && audience.size > 0
-    return audience.isFollowed || lists.busy || isAttended
+    return audience.isFollowed || lists.busy || isAttended || this.#isOwed
+  }
+
+  /** A client is about to answer what a process has asked. */
+  get #isOwed(): boolean {
+    const clients = [...this.#parts.audience]
+    return [...this.#members.keys()].some((link) => clients.some((client) => client.owes(link)))
   }
 
   asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void {

@@ -21,6 +21,11 @@ export class Members {
     return this.#members[0] ?? this.#add()
   }
 
+  /** Of the one that is told what clients follow. */
+  get firstLink(): Link | undefined {
+    return this.#members[0]?.supervisor.link
+  }
+
   get links(): Link[] {
     return this.#members.flatMap((member) => member.supervisor.link ?? [])
   }

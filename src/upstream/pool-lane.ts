@@ -113,14 +113,13 @@ export class PoolLane implements Lane {
     const sent =
       subscribes === undefined
         ? call
-        : this.#links.standing.passing(call, subscribes, () => this.#members.links)
+        : this.#links.standing.passing(call, subscribes, () => this.#members.firstLink)
     if (sent !== undefined) this.#members.pick(sent).call(sent, edits)
   }
 
   level(client: ClientPort, level: string): void {
     this.#audience.setLevel(client, level)
-    if (this.#links.facts?.capabilities.logging !== true) return
-    for (const link of this.#members.links) this.#links.standing.sendLevel(link)
+    this.#sendLevel()
   }
 
   rootsChanged(_client: ClientPort, frame: NotificationFrame): void {
@@ -134,7 +133,8 @@ export class PoolLane implements Lane {
   }
 
   follow(client: ClientPort, uri: string): void {
-    this.#links.standing.follow(client, uri, this.#members.links)
+    this.#links.standing.follow(client, uri, this.#members.firstLink)
+    if (this.#isAsleep) this.wake()
   }
 
   surrender(client: ClientPort): string[] {
@@ -150,13 +150,15 @@ export class PoolLane implements Lane {
   }
 
   async leave(client: ClientPort): Promise<void> {
+    const { level } = this.#audience
     const unfollowed = this.#audience.remove(client)
     this.#readOn()
     if (this.#parts.sharing === 'own') {
       this.#parts.abandoned()
       return this.close()
     }
-    for (const link of this.#members.links) this.#links.standing.unsubscribe(link, unfollowed)
+    this.#links.standing.unsubscribe(this.#members.firstLink, unfollowed)
+    if (this.#audience.level !== level) this.#sendLevel()
   }
 
   async close(): Promise<void> {
@@ -167,6 +169,11 @@ export class PoolLane implements Lane {
   /** Nobody is held back any more for the sake of one client. */
   #readOn(): void {
     this.#links.read(true)
+  }
+
+  #sendLevel(): void {
+    if (this.#links.facts?.capabilities.logging !== true) return
+    for (const link of this.#members.links) this.#links.standing.sendLevel(link)
   }
 
   #newMember(): Member {

@@ -43,12 +43,12 @@ export class Standing {
   }
 
   /** Keeps who follows what; gives the call that the server gets, unless it must not be told. */
-  passing(call: Call, subscribes: boolean, links: () => readonly Link[]): Call | undefined {
+  passing(call: Call, subscribes: boolean, link: () => Link | undefined): Call | undefined {
     const uri = call.frame.params.members.string('uri')
     if (uri === undefined) return call
     if (subscribes) return this.#following(call, uri)
     const isLast = this.#audience.unfollow(call.client, uri)
-    if (isLast || this.#audience.followersOf(uri).size === 0) return this.#leaving(call, uri, links)
+    if (isLast || this.#audience.followersOf(uri).size === 0) return this.#leaving(call, uri, link)
     call.settle({ kind: 'result', result: '{}' })
     return undefined
   }
@@ -72,26 +72,27 @@ export class Standing {
   }
 
   /** Over HTTP messages overtake each other: who has begun to follow meanwhile may have been unsubscribed with it. */
-  #leaving(call: Call, uri: string, links: () => readonly Link[]): Call {
+  #leaving(call: Call, uri: string, link: () => Link | undefined): Call {
     const attempt = new Call(call.frame, call.row, call.client, call.arrivedAt, (_attempt, outcome) => {
       call.settle(outcome)
-      if (this.#audience.followersOf(uri).size > 0)
-        for (const link of links()) void this.#subscribe(link, uri)
+      const told = link()
+      if (told !== undefined && this.#audience.isFollowedAt(uri)) void this.#subscribe(told, uri)
     })
     call.onCancel = (frame) => attempt.cancel(frame)
     return attempt
   }
 
   /** The client follows what it followed elsewhere before. */
-  follow(client: ClientPort, uri: string, links: readonly Link[]): void {
-    if (this.#audience.follow(client, uri)) for (const link of links) void this.#subscribe(link, uri)
+  follow(client: ClientPort, uri: string, link: Link | undefined): void {
+    if (this.#audience.follow(client, uri) && link !== undefined) void this.#subscribe(link, uri)
   }
 
   #subscribe(link: Link, uri: string): Promise<void> {
     return this.#tell(link, 'resources/subscribe', `{"uri":${quote(uri)}}`)
   }
 
-  unsubscribe(link: Link, uris: readonly string[]): void {
+  unsubscribe(link: Link | undefined, uris: readonly string[]): void {
+    if (link === undefined) return
     void inTurns(uris, async (uri) => {
       if (!this.#audience.isFollowedAt(uri))
         await this.#tell(link, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)

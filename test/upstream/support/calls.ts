@@ -14,6 +14,7 @@ export const nobody: ClientPort = {
   profile: { revision: latestHandshake, capabilities: noCapabilities },
   ask: () => false,
   withdraw: ignore,
+  owes: () => false,
   forget: ignore,
   tell: ignore,
   log: ignore,
