@@ -2,7 +2,8 @@
 // that they have changed, and again where that failed.
 //
 // What cannot be read stays as it was last known, so that a server which comes
-// back half does not look as if it had nothing.
+// back half does not look as if it had nothing. One that comes back and says that
+// it has nothing is asked again, since many say so before they are done.
 
 import type { ServerCapabilities } from '../mcp/capabilities.js'
 import { listKinds } from '../mcp/lists.js'
@@ -10,6 +11,9 @@ import type { ListKind } from '../mcp/method-row.js'
 import type { Runtime, Timer } from './host.js'
 import type { Link } from './link.js'
 import type { Listing } from './listing.js'
+
+/** How often a server that had something before it was started anew is asked again whether it has nothing now. */
+const DOUBTED_RETRIES = 3
 
 export interface LaneListsParts {
   readonly listing: Listing
@@ -54,6 +58,7 @@ export class LaneLists {
     this.#link = link
     this.#capabilities = capabilities
     this.#retries = 0
+    this.#parts.listing.doubt()
     return this.#read(link, listKinds)
   }
 
@@ -103,6 +108,7 @@ export class LaneLists {
     const delayMs = Math.min(retryMs * 2 ** this.#retries++, retryMsMax)
     this.#retry = runtime.setTimer(delayMs, () => {
       this.#retry = undefined
+      if (this.#retries >= DOUBTED_RETRIES) listing.trust()
       void this.#read(link, listing.failed)
     })
   }

@@ -42,6 +42,8 @@ export class Listing {
   readonly #stale = new Map<ListKind, Link>()
   readonly #read = new Set<ListKind>()
   readonly #failures = new Map<ListKind, string>()
+  /** Lists that had something before the server came back. */
+  readonly #doubted = new Set<ListKind>()
 
   constructor({ name, secrets }: ListedServer, limits: ListLimits, log: LogSink) {
     this.#service = name
@@ -88,6 +90,16 @@ export class Listing {
     return kinds.filter((kind) => this.items(kind) !== before.get(kind))
   }
 
+  /** The server has started anew: one that has nothing now may not be done with its start. */
+  doubt(): void {
+    for (const [kind, items] of this.#lists) if (items.length > 0) this.#doubted.add(kind)
+  }
+
+  /** A server that still has nothing is believed. */
+  trust(): void {
+    this.#doubted.clear()
+  }
+
   #readOnce(link: Link, kind: ListKind): Promise<void> {
     const running = this.#reading.get(kind)
     if (running !== undefined) {
@@ -103,9 +115,8 @@ export class Listing {
     for (let link: Link | undefined = first; link !== undefined; link = this.#stale.get(kind)) {
       this.#stale.delete(kind)
       try {
-        this.#replace(kind, await this.#readAll(link, kind))
+        this.#accept(kind, await this.#readAll(link, kind))
         this.#read.add(kind)
-        this.#failures.delete(kind)
       } catch (error) {
         this.#failed(kind, error)
       }
@@ -123,8 +134,18 @@ export class Listing {
 
   /** The server says that it has no such things. */
   #none(kind: ListKind): void {
+    try {
+      this.#accept(kind, [])
+    } catch (error) {
+      this.#failed(kind, error)
+    }
+  }
+
+  #accept(kind: ListKind, items: readonly ListItem[]): void {
+    if (items.length === 0 && this.#doubted.has(kind)) throw this.#broken('nothing is there any more')
+    this.#doubted.delete(kind)
     this.#failures.delete(kind)
-    this.#replace(kind, [])
+    this.#replace(kind, items)
   }
 
   async #readAll(link: Link, kind: ListKind): Promise<ListItem[]> {
