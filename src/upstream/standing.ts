@@ -16,12 +16,19 @@ export interface StandingParts {
   failed(message: string): void
 }
 
+/** The subscriptions of one client to one resource that are not answered yet. */
+interface Asking {
+  open: number
+  isGranted: boolean
+}
+
 /** The log level and the subscriptions of a lane's clients. */
 export class Standing {
   readonly #service: string
   readonly #audience: Audience
   readonly #subscriptionsMax: number
   readonly #failed: (message: string) => void
+  readonly #asking = new WeakMap<ClientPort, Map<string, Asking>>()
 
   constructor(parts: StandingParts) {
     this.#service = parts.service
@@ -56,19 +63,39 @@ export class Standing {
   /** A client follows from now on, since updates may come before the answer, and no longer when it is refused. */
   #following(call: Call, uri: string): Call | undefined {
     const { client } = call
-    if (this.#audience.follows(client, uri)) return call
-    if (this.#audience.followedCount >= this.#subscriptionsMax) {
-      const what = `'${this.#service}' is followed in ${this.#subscriptionsMax} resources already`
-      call.fail(upstreamFailed(this.#service, 'overloaded', what))
-      return undefined
-    }
-    this.#audience.follow(client, uri)
+    const asking = this.#asking.get(client)?.get(uri)
+    if (!this.#audience.follows(client, uri)) {
+      if (this.#audience.followedCount >= this.#subscriptionsMax) {
+        const what = `'${this.#service}' is followed in ${this.#subscriptionsMax} resources already`
+        call.fail(upstreamFailed(this.#service, 'overloaded', what))
+        return undefined
+      }
+      this.#audience.follow(client, uri)
+    } else if (asking === undefined) return call
+    return this.#asked(call, uri, asking ?? this.#ask(client, uri))
+  }
+
+  /** Of several that ask for the same, one that is granted is enough. */
+  #asked(call: Call, uri: string, asking: Asking): Call {
+    const { client } = call
+    asking.open++
     const attempt = new Call(call.frame, call.row, client, call.arrivedAt, (_attempt, outcome) => {
-      if (!isGranted(outcome)) this.#audience.unfollow(client, uri)
+      asking.isGranted ||= isGranted(outcome)
+      if (--asking.open === 0) {
+        this.#asking.get(client)?.delete(uri)
+        if (!asking.isGranted) this.#audience.unfollow(client, uri)
+      }
       call.settle(outcome)
     })
     call.onCancel = (frame) => attempt.cancel(frame)
     return attempt
+  }
+
+  #ask(client: ClientPort, uri: string): Asking {
+    const asking = { open: 0, isGranted: false }
+    const uris = this.#asking.get(client) ?? new Map<string, Asking>()
+    this.#asking.set(client, uris.set(uri, asking))
+    return asking
   }
 
   /** Over HTTP messages overtake each other: who has begun to follow meanwhile may have been unsubscribed with it. */

@@ -1,0 +1,72 @@
+// Who follows a resource when several subscriptions of one client are under way.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { readFrame } from '../../src/jsonrpc/frame.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import type { Call } from '../../src/mcp/call.js'
+import { Audience } from '../../src/upstream/audience.js'
+import { Standing } from '../../src/upstream/standing.js'
+import { callOf, nobody } from './support/calls.js'
+
+const uri = 'it://r'
+const refusal = { code: -32_603, message: 'exited' }
+
+function run() {
+  const audience = new Audience()
+  const parts = { service: 's', audience, subscriptionsMax: 10, failed: () => undefined }
+  const standing = new Standing(parts)
+  let last = 0
+  const asks = (subscribes: boolean): Call => {
+    const method = subscribes ? 'resources/subscribe' : 'resources/unsubscribe'
+    const call = callOf(`${++last}`, 0, { method })
+    return standing.passing(call, subscribes, () => undefined) ?? assert.fail('it is not passed on')
+  }
+  return { asks, follows: () => audience.follows(nobody, uri) }
+}
+
+function grant(call: Call): void {
+  const frame = readFrame(toLine('{"jsonrpc":"2.0","id":1,"result":{}}'))
+  assert(frame.kind === 'result')
+  call.settle({ kind: 'answered', frame })
+}
+
+describe('two subscriptions of one client to one resource', () => {
+  test('one that fails does not undo the other, whichever is answered first', () => {
+    for (const order of [
+      [0, 1],
+      [1, 0],
+    ]) {
+      const { asks, follows } = run()
+      const calls = [asks(true), asks(true)]
+      for (const at of order) {
+        const call = calls[at] ?? assert.fail()
+        if (at === 0) call.fail(refusal)
+        else grant(call)
+        assert(follows())
+      }
+    }
+  })
+
+  test('when both fail the client follows nothing', () => {
+    const { asks, follows } = run()
+    const calls = [asks(true), asks(true)]
+    for (const call of calls) call.fail(refusal)
+    assert(!follows())
+  })
+
+  test('one that is repeated after it was granted, and then fails, stays', () => {
+    const { asks, follows } = run()
+    grant(asks(true))
+    asks(true).fail(refusal)
+    assert(follows())
+  })
+
+  test('what is taken back meanwhile stays taken back', () => {
+    const { asks, follows } = run()
+    const call = asks(true)
+    grant(asks(false))
+    grant(call)
+    assert(!follows())
+  })
+})
