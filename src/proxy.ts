@@ -32,7 +32,8 @@ export interface Proxy {
   /**
    * Serves one client on a connection that has not been started.
    *
-   * `version` is the protocol revision of a client that may call without initializing, where that is known.
+   * `version` is the protocol revision of a client that may call without initializing, where that is known. A proxy
+   * that is being closed closes the connection at once.
    */
   attach(connection: Connection, version?: string): Promise<AttachedSession>
   /** Serves many clients, until the proxy is closed. */
@@ -154,6 +155,7 @@ class PooledProxy implements Proxy {
     })
     this.#sessions.add(session)
     const ended = session.end.finally(() => this.#sessions.delete(session))
+    if (this.#closing) session.drain()
     return Promise.resolve(new Attached(session, ended))
   }
 
@@ -161,6 +163,7 @@ class PooledProxy implements Proxy {
     const { name } = this.#identity
     const serving = await listener.serve(this, { name, log: this.#log, runtime: this.#runtime })
     this.#serving.add(serving)
+    if (this.#closing) await serving.close()
     return serving
   }
 

@@ -77,7 +77,8 @@ export class HttpServer {
     this.#bodies = new Bodies(limits, around.now)
     const { revisions } = routes
     const parts = { limits, refusals: this.#refusals, bodies: this.#bodies, around, revisions }
-    this.#streamable = new Streamable(parts)
+    const closed = ({ request }: Incoming): Refusal => this.#closed(request)
+    this.#streamable = new Streamable({ ...parts, closed })
     this.#pair = new EventPair(parts)
     this.#strangers = new Strangers(limits.strangersMax)
     this.#server = serverWith(limits, (request, response) => {
@@ -165,9 +166,17 @@ export class HttpServer {
   }
 
   #refuses(request: IncomingMessage, head: RequestHead): Refusal | undefined {
-    if (this.#stopping || this.#guard === undefined)
-      return this.#refusals.plain(503, 'Shutting down', closing)
+    if (this.#stopping || this.#guard === undefined) return this.#shuttingDown()
     return this.#guard.refuses(request, head)
+  }
+
+  #closed({ url }: IncomingMessage): Refusal {
+    const target = this.#routes.find(targetOf(url ?? '').path)
+    return !this.#stopping && target.kind === 'nothing' ? target.refusal : this.#shuttingDown()
+  }
+
+  #shuttingDown(): Refusal {
+    return this.#refusals.plain(503, 'Shutting down', closing)
   }
 
   #admitted(request: IncomingMessage, response: ServerResponse, head: RequestHead): Served {

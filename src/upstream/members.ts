@@ -11,6 +11,7 @@ export class Members {
   readonly #members: Member[] = []
   readonly #make: () => Member
   readonly #membersMax: number
+  #closed = false
 
   constructor(make: () => Member, membersMax: number) {
     this.#make = make
@@ -73,13 +74,16 @@ export class Members {
     return this.#members.flatMap((member) => member.release(client))
   }
 
+  /** Whoever still calls is refused. */
   async close(): Promise<void> {
+    this.#closed = true
     await Promise.all(this.#members.map((member) => member.close()))
   }
 
   #add(): Member {
     const member = this.#make()
     this.#members.push(member)
+    if (this.#closed) void member.close()
     return member
   }
 }

@@ -7,10 +7,11 @@
 import type { Connection } from '../jsonrpc/connection.js'
 import type { PeerOptions } from '../jsonrpc/peer.js'
 import type { ClientPort } from '../mcp/call.js'
-import { type ClientCapabilities, everyCapability, isAskable, noCapabilities } from '../mcp/capabilities.js'
+import { type ClientCapabilities, isAskable } from '../mcp/capabilities.js'
 import type { ServerFacts, ServerLeg } from '../mcp/eras/leg.js'
 import { Discretion } from '../transports/discretion.js'
 import { Adopted } from './adopted.js'
+import { declaredFor } from './declared-for.js'
 import type { Dial, Dialed } from './dial.js'
 import { UpstreamError } from './errors.js'
 import type { LogSink, Runtime } from './host.js'
@@ -82,7 +83,7 @@ export class Pool implements Upstream {
   warm(): void {
     if (this.config.lazy || this.#spare !== undefined || this.#lanes.size > 0 || this.#closed) return
     try {
-      this.#spare = this.#dial()
+      this.#keep(this.#dial())
     } catch (error) {
       // Too many processes: the first client will be told.
       this.#around.log({ level: 'warn', service: this.config.name, message: String(error) })
@@ -101,7 +102,7 @@ export class Pool implements Upstream {
     const common = sharing === 'own' ? undefined : this.#common.get(sharing)
     if (common !== undefined) return common.join(client)
     const lane = this.#newLane(sharing, declaredFor(sharing, client))
-    if (sharing !== 'own') this.#common.set(sharing, lane)
+    if (sharing !== 'own' && !this.#closed) this.#common.set(sharing, lane)
     return lane.join(client)
   }
 
@@ -137,6 +138,14 @@ export class Pool implements Upstream {
     await Promise.all([...lanes.map((lane) => lane.close()), this.#spare?.stop()])
   }
 
+  /** For the first client, which is to find a server that is well. */
+  #keep(spare: Dialed): void {
+    this.#spare = spare
+    void spare.ended.then(() => {
+      if (this.#spare === spare) this.#spare = undefined
+    })
+  }
+
   get #idle(): boolean {
     return [...this.#lanes].every((lane) => lane.idle)
   }
@@ -167,7 +176,8 @@ export class Pool implements Upstream {
       member: (owner, opened) => this.#newMember(sharing, declared, owner, opened),
       abandoned: () => this.#lanes.delete(lane),
     })
-    this.#lanes.add(lane)
+    if (this.#closed) void lane.close()
+    else this.#lanes.add(lane)
     return lane
   }
 
@@ -235,16 +245,5 @@ export class Pool implements Upstream {
     const dialed = this.#pooling.dial()
     void dialed.ended.then(release)
     return dialed
-  }
-}
-
-function declaredFor(sharing: Sharing, client: ClientPort): ClientCapabilities {
-  switch (sharing) {
-    case 'plain':
-      return noCapabilities
-    case 'own':
-      return client.profile.capabilities
-    case 'shared':
-      return everyCapability
   }
 }

@@ -24,6 +24,8 @@ export interface StreamableParts {
   readonly around: HttpSurroundings
   /** The revisions that a client may name. */
   readonly revisions: readonly HttpRevision[]
+  /** Why a client was not taken, though its endpoint was there when its request began. */
+  closed(incoming: Incoming): Refusal
 }
 
 const allow = { allow: 'GET, POST, DELETE, OPTIONS' } as const
@@ -81,6 +83,8 @@ export class Streamable {
     if (refusal !== undefined) return { ...refusal, revision: session?.revision }
     const client = session ?? (await this.#open(posted, incoming, endpoint))
     if (client === undefined) return this.#refusals.crowded()
+    // What it wanted to reach may have gone while the body came.
+    if (!client.connection.open) return this.#parts.closed(incoming)
     this.#take(posted, keys, incoming, client)
     return undefined
   }
