@@ -8,16 +8,17 @@ export class Draining {
   readonly begun: Promise<void>
   /** Resolves when everything is answered, though the client may not have read it yet. */
   readonly answered: Promise<void>
-  readonly #runtime: Pick<Runtime, 'setTimer'>
+  readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly #giveUp: () => void
   #timer: Timer | undefined
+  #endsAt = Infinity
   #exitCode = 0
   #on = false
   #begin: () => void = () => {}
   #finish: () => void = () => {}
 
   /** `giveUp` answers what still runs when patience is over. */
-  constructor(runtime: Pick<Runtime, 'setTimer'>, giveUp: () => void) {
+  constructor(runtime: Pick<Runtime, 'now' | 'setTimer'>, giveUp: () => void) {
     this.#runtime = runtime
     this.#giveUp = giveUp
     this.begun = new Promise((resolve) => {
@@ -36,20 +37,29 @@ export class Draining {
     return this.#exitCode
   }
 
-  /** The first call counts. */
+  /** The first call counts; a later one only when it has less patience. */
   begin(exitCode: number, graceMs: number): void {
+    this.#wait(graceMs)
     if (this.#on) return
     this.#on = true
     this.#exitCode = exitCode
-    this.#timer = this.#runtime.setTimer(graceMs, this.#giveUp)
     this.#begin()
   }
 
   /** Nothing is left to be answered. */
   finish(): void {
     this.#on = true
+    this.#endsAt = -Infinity
     this.#timer?.cancel()
     this.#begin()
     this.#finish()
+  }
+
+  #wait(graceMs: number): void {
+    const endsAt = this.#runtime.now() + graceMs
+    if (endsAt >= this.#endsAt) return
+    this.#endsAt = endsAt
+    this.#timer?.cancel()
+    this.#timer = this.#runtime.setTimer(graceMs, this.#giveUp)
   }
 }

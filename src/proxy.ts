@@ -62,7 +62,7 @@ export interface Proxy {
   reload(config: Configuration | Readonly<Record<string, unknown>>): Promise<ServerChanges | undefined>
   /** The state of every configured server, in configuration order. */
   status(): UpstreamStatus[]
-  /** Lets calls finish for up to `graceMs`, answers the rest, and stops every server. */
+  /** Lets calls finish for up to `graceMs`, answers the rest, and stops every server; again, with less patience. */
   close(graceMs?: number): Promise<void>
 }
 
@@ -113,7 +113,8 @@ class PooledProxy implements Proxy {
   readonly #sessions = new BriefSet<Session>()
   readonly #serving = new Set<Serving>()
   readonly #changes = new LastWins((config: Configuration) => this.#change(config))
-  #closing = false
+  #isClosing = false
+  #closed: Promise<void> | undefined
 
   constructor(config: Configuration, options: ProxyOptions, taps: Taps | undefined) {
     this.#config = config
@@ -155,7 +156,7 @@ class PooledProxy implements Proxy {
     })
     this.#sessions.add(session)
     const ended = session.end.finally(() => this.#sessions.delete(session))
-    if (this.#closing) session.drain()
+    if (this.#isClosing) session.drain()
     return Promise.resolve(new Attached(session, ended))
   }
 
@@ -163,7 +164,7 @@ class PooledProxy implements Proxy {
     const { name } = this.#identity
     const serving = await listener.serve(this, { name, log: this.#log, runtime: this.#runtime })
     this.#serving.add(serving)
-    if (this.#closing) await serving.close()
+    if (this.#isClosing) await serving.close()
     return serving
   }
 
@@ -184,11 +185,16 @@ class PooledProxy implements Proxy {
     return this.#changes.take(wanted)
   }
 
-  async close(graceMs: number = this.#limits.drainMs): Promise<void> {
-    this.#closing = true
+  close(graceMs: number = this.#limits.drainMs): Promise<void> {
+    this.#isClosing = true
     for (const serving of this.#serving) serving.stop()
     const sessions = [...this.#sessions]
     for (const session of sessions) session.drain(0, graceMs)
+    this.#closed ??= this.#finish(sessions)
+    return this.#closed
+  }
+
+  async #finish(sessions: readonly Session[]): Promise<void> {
     await Promise.all(sessions.map(({ draining }) => draining.answered))
     // Nobody needs the servers any more while the clients read their last answers.
     await Promise.all([this.#fleet.close(), ...sessions.map((session) => session.end)])
@@ -220,7 +226,7 @@ class PooledProxy implements Proxy {
   }
 
   async #change(config: Configuration): Promise<ServerChanges | undefined> {
-    if (this.#closing) {
+    if (this.#isClosing) {
       this.#log({ level: 'warn', message: 'a changed configuration is ignored: the proxy is closing' })
       return undefined
     }

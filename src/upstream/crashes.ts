@@ -15,6 +15,8 @@ export interface RestartPolicy {
   readonly holdMs: number
   /** Uptime after which crashes are forgotten; a start that succeeds says little. */
   readonly healthyMs: number
+  /** How long a start waits for the end of a process that was at rest. */
+  readonly restWaitMs: number
 }
 
 /** The crashes since the server was last up for a while. */

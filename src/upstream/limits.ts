@@ -34,5 +34,5 @@ export interface UpstreamLimits {
   readonly outgoingBytesMax: number
   /** Child processes in all. */
   readonly processesMax: number
-  readonly restart: Omit<RestartPolicy, 'restart' | 'delayMs'>
+  readonly restart: Omit<RestartPolicy, 'restart' | 'delayMs' | 'restWaitMs'>
 }

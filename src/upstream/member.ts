@@ -175,16 +175,16 @@ export class Member {
     return new UpstreamError(service, 'overloaded', `'${service}' ${what}`).body
   }
 
-  #watchIdle(): void {
+  #watchIdle(delayMs = this.#options.idleTimeoutMs): void {
     const { idleTimeoutMs, runtime } = this.#options
-    if (idleTimeoutMs === undefined || this.#idle !== undefined) return
-    this.#idle = runtime.setTimer(idleTimeoutMs, () => {
+    if (idleTimeoutMs === undefined || delayMs === undefined || this.#idle !== undefined) return
+    this.#idle = runtime.setTimer(delayMs, () => {
       this.#idle = undefined
-      const idleMs = runtime.now() - this.#usedAt
+      const leftMs = Math.ceil(idleTimeoutMs - (runtime.now() - this.#usedAt))
       const isFree = this.#slots.taken === 0 && this.#askable.taken === 0
-      if (isFree && idleMs >= idleTimeoutMs && this.#options.mayRest()) {
-        void this.supervisor.rest()
-      } else this.#watchIdle()
+      if (isFree && leftMs > 0) this.#watchIdle(leftMs)
+      else if (isFree && this.#options.mayRest()) void this.supervisor.rest()
+      else this.#watchIdle()
     })
   }
 }

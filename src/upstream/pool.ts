@@ -23,6 +23,7 @@ import { Member } from './member.js'
 import type { Sharing } from './lane-parts.js'
 import { PoolLane } from './pool-lane.js'
 import type { ServerConfig } from './server-config.js'
+import { Spare } from './spare.js'
 import { type Opening, Supervisor } from './supervisor.js'
 import type { Lane, Upstream, UpstreamStatus } from './upstream.js'
 import { within } from './within.js'
@@ -62,7 +63,7 @@ export class Pool implements Upstream {
   readonly #around: PoolSurroundings
   readonly #lanes = new Set<PoolLane>()
   readonly #common = new Map<Sharing, PoolLane>()
-  #spare: Dialed | undefined
+  readonly #spare = new Spare()
   #connectedAtMs: number | undefined
   #closed = false
 
@@ -81,9 +82,9 @@ export class Pool implements Upstream {
   }
 
   warm(): void {
-    if (this.config.lazy || this.#spare !== undefined || this.#lanes.size > 0 || this.#closed) return
+    if (this.config.lazy || this.#spare.there !== undefined || this.#lanes.size > 0 || this.#closed) return
     try {
-      this.#keep(this.#dial())
+      this.#spare.keep(this.#dial())
     } catch (error) {
       // Too many processes: the first client will be told.
       this.#around.log({ level: 'warn', service: this.config.name, message: String(error) })
@@ -92,8 +93,8 @@ export class Pool implements Upstream {
 
   adopt(connection: Connection): boolean {
     if (this.#lanes.size > 0 || this.#closed) return false
-    void this.#spare?.stop()
-    this.#spare = new Adopted(this.config.name, connection)
+    void this.#spare.there?.stop()
+    this.#spare.keep(new Adopted(this.config.name, connection))
     return true
   }
 
@@ -135,15 +136,7 @@ export class Pool implements Upstream {
     const lanes = [...this.#lanes]
     this.#lanes.clear()
     this.#common.clear()
-    await Promise.all([...lanes.map((lane) => lane.close()), this.#spare?.stop()])
-  }
-
-  /** For the first client, which is to find a server that is well. */
-  #keep(spare: Dialed): void {
-    this.#spare = spare
-    void spare.ended.then(() => {
-      if (this.#spare === spare) this.#spare = undefined
-    })
+    await Promise.all([...lanes.map((lane) => lane.close()), this.#spare.there?.stop()])
   }
 
   get #idle(): boolean {
@@ -189,7 +182,12 @@ export class Pool implements Upstream {
   ): Member {
     const { limits, runtime } = this.#around
     const { concurrency, idleTimeoutMs, restart, restartDelayMs } = this.#pooling
-    const policy = { ...limits.restart, restart, delayMs: restartDelayMs }
+    const policy = {
+      ...limits.restart,
+      restart,
+      delayMs: restartDelayMs,
+      restWaitMs: this.config.timeoutMs / 2,
+    }
     const open = (): Opening => this.#open(declared, owner, opened)
     const supervisor = new Supervisor(this.config.name, open, policy, this.#around)
     return new Member(supervisor, {
@@ -209,8 +207,7 @@ export class Pool implements Upstream {
     owner: LinkOwner,
     opened: (link: Link, facts: ServerFacts) => void,
   ): Opening {
-    const dialed = this.#spare ?? this.#dial()
-    this.#spare = undefined
+    const dialed = this.#spare.take() ?? this.#dial()
     const link = this.#newLink(dialed, owner)
     const ready = link.start(declared).then((facts) => {
       this.#connectedAtMs = this.#around.runtime.wallNow()

@@ -12,6 +12,7 @@ import { Crashes, type RestartPolicy } from './crashes.js'
 import { type UpstreamError as Failure, UpstreamError, asUpstreamError } from './errors.js'
 import type { LogSink, Runtime, Timer } from './host.js'
 import type { Link } from './link.js'
+import { within } from './within.js'
 
 export type SupervisorState = 'stopped' | 'starting' | 'ready' | 'waiting' | 'broken' | 'closed'
 
@@ -35,6 +36,10 @@ export class Supervisor {
   #opening: Link | undefined
   #failure: Failure | undefined
   #restart: Timer | undefined
+  /** Links that are being stopped. */
+  readonly #stopping = new Set<Promise<void>>()
+  /** The end of a process that was at rest: its successor may need what it still holds, a lock perhaps. */
+  #resting: Promise<void> | undefined
 
   constructor(
     service: string,
@@ -95,7 +100,9 @@ export class Supervisor {
     this.#link = undefined
     this.#state = 'stopped'
     this.#crashes.wasUp()
-    await link.stop(why)
+    const stopped = this.#stop(link, why)
+    if (link.dialed.pid !== undefined) this.#resting = stopped
+    await stopped
   }
 
   /** Ends the link and starts it anew, though it has not crashed; one that has a successor already is ending. */
@@ -111,7 +118,17 @@ export class Supervisor {
     this.#state = 'closed'
     this.#restart?.cancel()
     this.#link = undefined
-    await link?.stop()
+    if (link !== undefined) void this.#stop(link)
+    await Promise.all(this.#stopping)
+  }
+
+  #stop(link: Link, why?: string): Promise<void> {
+    const stopped = link.stop(why).finally(() => {
+      this.#stopping.delete(stopped)
+      if (this.#resting === stopped) this.#resting = undefined
+    })
+    this.#stopping.add(stopped)
+    return stopped
   }
 
   /** The next one begins at once, and what went before is forgiven: whoever serves is no crashing server. */
@@ -136,6 +153,8 @@ export class Supervisor {
   async #attempt(): Promise<Link> {
     let link: Link | undefined
     try {
+      if (this.#resting !== undefined) await within(this.#resting, this.#policy.restWaitMs, this.#runtime)
+      if (this.#isClosed()) throw this.#down('shutting-down', 'is stopped')
       const opening = this.#open()
       link = opening.link
       this.#opening = link
@@ -147,7 +166,7 @@ export class Supervisor {
       this.#crashes.isUp()
       return link
     } catch (error) {
-      void link?.stop()
+      if (link !== undefined) void this.#stop(link)
       const failure = asUpstreamError(this.service, error)
       if (!this.#isClosed()) this.#failedToStart(failure)
       throw failure

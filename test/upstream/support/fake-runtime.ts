@@ -34,6 +34,9 @@ export class FakeChild implements Child {
   readonly heard: string[] = []
   /** Of the request that came last, as raw JSON. */
   lastId = ''
+  /** Stays when its stdin ends, until a signal comes. */
+  lingers = false
+  signals = 0
   readonly #script: Script
   #exit: (exit: ChildExit) => void = () => {}
   #isGone = false
@@ -48,7 +51,7 @@ export class FakeChild implements Child {
     this.stdin.on('data', (chunk: Buffer) => {
       for (const line of chunk.toString().split('\n')) if (line !== '') this.#take(parsed(line))
     })
-    this.stdin.on('end', () => this.end(0))
+    this.stdin.on('end', () => this.lingers || this.end(0))
   }
 
   say(line: string): void {
@@ -65,6 +68,7 @@ export class FakeChild implements Child {
   }
 
   signal(): boolean {
+    this.signals++
     this.end(143)
     return true
   }
