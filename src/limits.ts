@@ -14,6 +14,8 @@ export interface SessionLimits {
   readonly inflightMax: number
   /** Calls of this client that wait for servers. */
   readonly callsMax: number
+  /** Bytes of its calls that wait until servers have said what they have. */
+  readonly waitingBytesMax: number
   /** Bytes that a client may leave unread before it is taken to be gone. */
   readonly backlogBytesMax: number
   /** Bytes that all clients together may leave unread before the slowest of them is taken to be gone. */
@@ -52,6 +54,8 @@ export const limits: Limits = {
     ndjson: { lineBytesMax: 16 * MiB, backlogBytesHigh: MiB, closeWaitMs: 5000 },
     inflightMax: 1024,
     callsMax: 4096,
+    // As many as may wait for one server.
+    waitingBytesMax: 64 * MiB,
     backlogBytesMax: 128 * MiB,
     // Two clients that are slow with the largest of answers have room.
     unreadBytesMax: 256 * MiB,

@@ -1,11 +1,14 @@
 // Calls that wait until it is known whose name they have: servers are still starting.
+//
+// One look at all of them follows whatever may end a wait, so that a call which
+// is given up leaves nothing behind, and a reload exchanges what the others wait for.
 
 import type { ErrorBody } from './jsonrpc/build.js'
 import type { Call } from './mcp/call.js'
-import { upstreamFailed } from './mcp/error-codes.js'
-import type { Runtime } from './upstream/host.js'
+import { tooManyCalls, upstreamFailed } from './mcp/error-codes.js'
+import { setDeadline } from './transports/deadline.js'
+import type { Runtime, Timer } from './upstream/host.js'
 import type { Lane } from './upstream/upstream.js'
-import { within } from './upstream/within.js'
 
 export interface NameWaitsParts {
   /** In configuration order; a reload changes them. */
@@ -13,13 +16,30 @@ export interface NameWaitsParts {
   /** Resolves when every server has said what it has, or the grace is over; undefined from then on. */
   listed(): Promise<void> | undefined
   readonly runtime: Runtime
+  /** Of all calls that wait here. */
+  readonly waitingBytesMax: number
+}
+
+/** A call that waits for the servers which may have its name, or for all of them. */
+interface Wait {
+  readonly call: Call
+  readonly run: () => void
+  readonly bytes: number
+  readonly name: string
+  /** Those that were told that somebody waits for them. */
+  readonly hurried: Set<Lane>
+  patience: Timer | undefined
 }
 
 /** Holds calls back, and says who is held back for which server. */
 export class NameWaits {
   readonly #parts: NameWaitsParts
-  /** Their names. */
-  readonly #waiting = new Set<{ readonly name: string }>()
+  /** In the order in which they came. */
+  readonly #named = new Set<Wait>()
+  readonly #unlisted = new Map<Promise<void>, Set<Wait>>()
+  /** What lanes gave as `listed`, and whether that has come. */
+  readonly #listings = new WeakMap<Promise<void>, { isOver: boolean }>()
+  #bytes = 0
 
   constructor(parts: NameWaitsParts) {
     this.#parts = parts
@@ -27,50 +47,106 @@ export class NameWaits {
 
   /** Calls that came before may be this lane's and wait still: what comes now must not overtake them. */
   has(lane: Lane): boolean {
-    for (const { name } of this.#waiting) if (mayHave(lane, name)) return true
+    if (this.#named.size === 0 || this.#isOver(lane)) return false
+    for (const { name } of this.#named) if (mayHave(lane, name)) return true
     return false
   }
 
   /** Runs `then` once the names of the server that `name` may belong to are known. */
   known(call: Call, name: string, then: () => void): void {
-    const pending = this.#parts
-      .lanes()
-      // Whoever comes when it is known waits behind those that wait for it.
-      .filter((lane) => mayHave(lane, name) && (!lane.known || this.has(lane)))
-    const waiting = { name }
-    this.#waiting.add(waiting)
-    const gone = (): void => {
-      this.#waiting.delete(waiting)
-    }
-    const go = (): void => {
-      gone()
-      if (!call.settled) then()
-    }
-    if (pending.length === 0) return this.#listed(call, go)
-    for (const lane of pending) lane.wake()
-    call.keep()
+    const wait = this.#wait(call, name, then)
+    const pending = this.#pending(wait, (lane) => this.has(lane))
+    if (pending.length === 0) return this.listed(call, then)
+    if (!this.#hold(wait, this.#named)) return
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
     const leftMs = call.arrivedAt + patienceMs - this.#parts.runtime.now()
-    const known = Promise.all(pending.map((lane) => lane.listed))
-    void within(known, leftMs, this.#parts.runtime).then((listed) => {
-      if (listed !== undefined) return go()
-      gone()
-      if (!call.settled) call.fail(stillStarting(pending, name, patienceMs))
+    wait.patience = setDeadline(this.#parts.runtime, leftMs, () => {
+      call.abandon(stillStarting(pending, name, patienceMs))
     })
   }
 
   /** Runs `then` once every server has said what it has, or the grace is over. */
   listed(call: Call, then: () => void): void {
-    this.#listed(call, () => {
-      if (!call.settled) then()
+    const listed = this.#parts.listed()
+    if (listed === undefined) return then()
+    const there = this.#unlisted.get(listed)
+    const waits = there ?? new Set<Wait>()
+    if (!this.#hold(this.#wait(call, '', then), waits) || there !== undefined) return
+    this.#unlisted.set(listed, waits)
+    void listed.then(() => {
+      this.#unlisted.delete(listed)
+      for (const wait of waits) this.#go(wait, waits)
     })
   }
 
-  #listed(call: Call, then: () => void): void {
-    const listed = this.#parts.listed()
-    if (listed === undefined) return then()
+  /** Lets go whose servers are known by now, and whose have left the configuration. */
+  look(): void {
+    const held = new Set<Lane>()
+    for (const wait of this.#named) {
+      const pending = this.#pending(wait, (lane) => held.has(lane))
+      if (pending.length === 0) this.#go(wait, this.#named)
+      else for (const lane of this.#mayBeOf(wait)) held.add(lane)
+    }
+  }
+
+  #wait(call: Call, name: string, run: () => void): Wait {
+    return { call, run, name, bytes: call.frame.line.length, hurried: new Set(), patience: undefined }
+  }
+
+  /** False when there is no room; one call may be as long as it is. */
+  #hold(wait: Wait, waits: Set<Wait>): boolean {
+    const { call, bytes } = wait
+    if (this.#bytes > 0 && this.#bytes + bytes > this.#parts.waitingBytesMax) {
+      call.fail(tooManyCalls())
+      return false
+    }
     call.keep()
-    void listed.then(then)
+    this.#bytes += bytes
+    waits.add(wait)
+    call.onCancel = () => void this.#end(wait, waits)
+    return true
+  }
+
+  /** Whether the call was still waiting. */
+  #end(wait: Wait, waits: Set<Wait>): boolean {
+    if (!waits.delete(wait)) return false
+    this.#bytes -= wait.bytes
+    wait.patience?.cancel()
+    return true
+  }
+
+  #go(wait: Wait, waits: Set<Wait>): void {
+    if (!this.#end(wait, waits) || wait.call.settled) return
+    wait.call.onCancel = undefined
+    wait.run()
+  }
+
+  /** The servers that a call waits for: those that are not known, and those that others before it wait for. */
+  #pending(wait: Wait, isHeld: (lane: Lane) => boolean): Lane[] {
+    const lanes = this.#parts.lanes().filter((lane) => mayHave(lane, wait.name))
+    for (const lane of lanes) {
+      if (lane.known || wait.hurried.has(lane)) continue
+      wait.hurried.add(lane)
+      lane.hurry()
+    }
+    return lanes.filter((lane) => !this.#isOver(lane) && (!lane.known || isHeld(lane)))
+  }
+
+  #mayBeOf({ name }: Wait): Lane[] {
+    return this.#parts.lanes().filter((lane) => mayHave(lane, name) && !this.#isOver(lane))
+  }
+
+  /** Whether the lane has said what it has, or could not; what has not is looked at again when it has. */
+  #isOver({ listed }: Lane): boolean {
+    const known = this.#listings.get(listed)
+    if (known !== undefined) return known.isOver
+    const listing = { isOver: false }
+    this.#listings.set(listed, listing)
+    void listed.then(() => {
+      listing.isOver = true
+      this.look()
+    })
+    return false
   }
 }
 

@@ -220,6 +220,7 @@ class PooledProxy implements Proxy {
       log: this.#log,
       startupGraceMs: this.#config.startupGraceMs,
       listPageBytesMax: this.#limits.session.listPageBytesMax,
+      waitingBytesMax: this.#limits.session.waitingBytesMax,
       instructionsLengthMax: this.#limits.session.instructionsLengthMax,
       gave: (kind) => port.gave(kind),
     })

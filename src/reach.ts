@@ -22,6 +22,8 @@ export interface ReachParts {
   /** How long the first answers wait for servers that are still starting. */
   readonly startupGraceMs: number
   readonly listPageBytesMax: number
+  /** Of calls that wait for servers to say what they have. */
+  readonly waitingBytesMax: number
   /** Of all servers together. */
   readonly instructionsLengthMax: number
   /** The client has been given this list, and wants to hear when it changes. */
@@ -64,6 +66,7 @@ export class Reach {
       splice: parts.splice,
       runtime: parts.runtime,
       listPageBytesMax: parts.listPageBytesMax,
+      waitingBytesMax: parts.waitingBytesMax,
       listed: () => this.#listed(),
       gave: (kind) => {
         this.#held.gave(kind)
@@ -132,6 +135,7 @@ export class Reach {
     for (const [upstream, lane] of left) this.#let(upstream, lane)
     // What has not begun on a server that is gone is its successor's, or nobody's any more.
     for (const [, lane] of left) for (const call of lane.release(this.#client)) this.router.route(call)
+    this.router.exchanged()
   }
 
   /** Ends one `prepare`: the client hears which lists differ from what it has. */

@@ -61,6 +61,11 @@ export class Router {
     }
   }
 
+  /** Other servers have taken the place of some. */
+  exchanged(): void {
+    this.#waits.look()
+  }
+
   #byName(call: Call, kind: 'tools' | 'prompts'): void {
     const name = call.frame.params.members.string('name')
     if (name === undefined) return call.fail(missing('name'))

@@ -25,6 +25,8 @@ export class PoolLane implements Lane {
   readonly #links: LaneLinks
   #settled: Promise<void> = Promise.resolve()
   #listed: Promise<void> = this.#settled
+  /** Whether what `listed` follows is still under way. */
+  #isStarting = false
   #isAsleep = true
   #retired = false
 
@@ -39,9 +41,15 @@ export class PoolLane implements Lane {
   wake(): boolean {
     if (!this.#isAsleep) return false
     this.#isAsleep = false
-    this.#settled = this.#members.start()
-    this.#listed = this.#settled.then(() => this.#links.reading)
+    this.#settled = this.#start()
     return true
+  }
+
+  hurry(): void {
+    if (this.wake() || this.known || this.#isStarting) return
+    // Trying again without other credentials gets nowhere, and may lock them out.
+    const isRefused = this.#members.failure?.reason === 'unauthorized'
+    if (!isRefused || this.state === 'starting') void this.#start()
   }
 
   get settled(): Promise<void> {
@@ -164,6 +172,18 @@ export class PoolLane implements Lane {
   async close(): Promise<void> {
     this.#lists.close()
     await this.#members.close()
+  }
+
+  /** Follows the start that is under way, or makes one. */
+  #start(): Promise<void> {
+    this.#isStarting = true
+    const started = this.#members.start()
+    this.#listed = started
+      .then(() => this.#links.reading)
+      .then(() => {
+        this.#isStarting = false
+      })
+    return started
   }
 
   /** Nobody is held back any more for the sake of one client. */

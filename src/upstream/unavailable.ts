@@ -55,6 +55,8 @@ export class UnavailableUpstream implements Upstream, Lane {
     return false
   }
 
+  hurry(): void {}
+
   items(): readonly ListItem[] {
     return NOTHING
   }

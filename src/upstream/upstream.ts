@@ -38,7 +38,7 @@ export interface Lane {
   readonly instructions: string | undefined
   /** Resolves when the first attempt to reach it has ended, either way, or when there is none yet. */
   readonly settled: Promise<void>
-  /** Resolves when its lists have been read after that, or could not be. */
+  /** Resolves when its lists have been read after that or a later start that was hurried, or could not be. */
   readonly listed: Promise<void>
   /** Whether they have been read at least once. */
   readonly known: boolean
@@ -46,6 +46,8 @@ export interface Lane {
   readonly retired: boolean
   /** Somebody wants to know what it has: one that starts lazily starts now, which gives true. */
   wake(): boolean
+  /** A call may be for it: while it has never said what it has, it starts now, whatever delay it had; `listed` follows. */
+  hurry(): void
   items(kind: ListKind): readonly ListItem[]
   /** Takes the call over and settles it. */
   call(call: Call, edits: readonly Edit[]): void

@@ -9,6 +9,7 @@ import { libraryProxy } from './support/library.js'
 import { phases } from './support/phases.js'
 import { type ServerEntry, itServer } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
+import { until } from './support/waiting.js'
 
 const few = {
   limits: { ...limits, upstream: { ...limits.upstream, queueMax: 2, outgoingBytesMax: 200_000 } },
@@ -78,5 +79,57 @@ describe('calls that are given up while they wait', () => {
     assert.deepEqual(failure(refused), [-32603, 's', 'overloaded'])
     client.notify('notifications/cancelled', { requestId: 'held' })
     assert.equal(textAt(said(await waits), 'n'), 'waits')
+  })
+})
+
+describe('calls for a server that has not said what it has', () => {
+  test('those that are given up take no room, and the others have a limit', async (t) => {
+    const session = { ...limits.session, waitingBytesMax: 200_000 }
+    const servers = { s: itServer({ IT_START: 'hang' }), o: itServer() }
+    const { attach } = await libraryProxy(
+      t,
+      servers,
+      { limits: { ...limits, session } },
+      { startupGraceMs: 1 },
+    )
+    const { client } = await attach()
+    await client.open()
+    const filler = 'z'.repeat(150_000)
+    for (let i = 0; i < 3; i++) {
+      const params = { name: 's__nonce', arguments: { filler } }
+      client.send(JSON.stringify({ jsonrpc: '2.0', id: `c${i}`, method: 'tools/call', params }))
+      client.notify('notifications/cancelled', { requestId: `c${i}` })
+    }
+    void client.call('s__nonce', { filler }).catch(() => {})
+    const refused = await client.call('s__nonce', { filler })
+    assert.equal(textAt(refused.value, 'error', 'data', 'reason'), 'overloaded')
+    assert.equal(textAt(refused.value, 'error', 'message'), 'Too many requests in flight')
+    assert.equal(
+      client.count((value) => at(value, 'error') !== undefined),
+      1,
+    )
+  })
+
+  test('a call after a first start that failed does not wait for the delay, and has the next one', async (t) => {
+    const s = phases(t, [{ dies: ['initialize'] }, {}], { restartDelay: 600_000 })
+    const { attach, proxy } = await libraryProxy(t, { s: s.entry, o: itServer() })
+    const { client } = await attach()
+    await client.open()
+    await until(() => proxy.status()[0]?.state === 'error')
+    const both = await Promise.all([client.call('s__which'), client.call('s__which')])
+    for (const heard of both) assert.equal(at(said(heard), 'start'), 1)
+    assert.equal(s.starts(), 2)
+  })
+
+  test('a call goes to the server that takes the place of the one which it waited for', async (t) => {
+    const servers = { s: itServer({ IT_START: 'hang' }), o: itServer() }
+    const { attach, proxy } = await libraryProxy(t, servers, {}, { startupGraceMs: 1 })
+    const { client } = await attach()
+    await client.open()
+    await client.call('o__nonce')
+    const waits = client.call('s__nonce', { n: 'x' })
+    await client.request('ping')
+    await proxy.reload({ mcpServers: { ...servers, s: itServer() }, startupGraceMs: 1 })
+    assert.equal(textAt(said(await waits), 'n'), 'x')
   })
 })
