@@ -129,7 +129,10 @@ export class NameWaits {
       wait.hurried.add(lane)
       lane.hurry()
     }
-    return lanes.filter((lane) => !this.#isOver(lane) && (!lane.known || isHeld(lane)))
+    // One that was not known is waited for to the end: what it has may be read once more before it is shown.
+    return lanes.filter(
+      (lane) => !this.#isOver(lane) && (!lane.known || wait.hurried.has(lane) || isHeld(lane)),
+    )
   }
 
   #mayBeOf({ name }: Wait): Lane[] {

@@ -28,6 +28,9 @@ import { type Opening, Supervisor } from './supervisor.js'
 import type { Lane, Upstream, UpstreamStatus } from './upstream.js'
 import { within } from './within.js'
 
+/** Of the time of a call, so much may go by for a process that ends; the rest is for the start and the call. */
+const REST_WAIT_SHARE = 6
+
 /** How often a pool that is being left looks whether its calls have ended. */
 const IDLE_CHECK_MS = 20
 
@@ -186,7 +189,7 @@ export class Pool implements Upstream {
       ...limits.restart,
       restart,
       delayMs: restartDelayMs,
-      restWaitMs: this.config.timeoutMs / 2,
+      restWaitMs: this.config.timeoutMs / REST_WAIT_SHARE,
     }
     const open = (): Opening => this.#open(declared, owner, opened)
     const supervisor = new Supervisor(this.config.name, open, policy, this.#around)

@@ -56,14 +56,6 @@ describe('a server that rests', () => {
     assert.equal(runtime.children.length, 2)
   })
 
-  test('is still heard until it is told by a signal', async (t) => {
-    const { runtime, child } = await restingRun(t)
-    await runtime.pass(700, 100)
-    assert.deepEqual([child.stdout.destroyed, child.signals], [false, 0])
-    await runtime.pass(300, 100)
-    assert.equal(child.signals, 1)
-  })
-
   test('does so when it has not been called for that long, and no later', async (t) => {
     const { client, runtime, child } = await run(t, { idleTimeout: IDLE_MS })
     await runtime.pass(2000)

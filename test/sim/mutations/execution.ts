@@ -57,7 +57,7 @@ export const execution: readonly Mutation[] = [
   ),
   mutation('who waits longest starts last', 'call-order', [
     'upstream/slots',
-    'queue.add(() => this.#turn(start))',
-    'queue.add(() => this.#turn(start), { priority: (this.nth = (this.nth ?? 0) + 1) })',
+    'queue.add(() => this.#turn(place), { signal: place.removal.signal })',
+    'queue.add(() => this.#turn(place), { priority: (this.nth = (this.nth ?? 0) + 1) })',
   ]),
 ]
