@@ -60,8 +60,9 @@ export class NameWaits {
     if (!this.#hold(wait, this.#named)) return
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
     const leftMs = call.arrivedAt + patienceMs - this.#parts.runtime.now()
-    wait.patience = setDeadline(this.#parts.runtime, leftMs, () => {
-      call.abandon(stillStarting(pending, name, patienceMs))
+    const expire = (): void => call.abandon(stillStarting(pending, name, patienceMs))
+    wait.patience = setDeadline(this.#parts.runtime, leftMs, expire, (to) => {
+      call.deadline = to
     })
   }
 
