@@ -29,7 +29,7 @@ import type { Lane, Upstream, UpstreamStatus } from './upstream.js'
 import { within } from './within.js'
 
 /** Of the time of a call, so much may go by for a process that ends; the rest is for the start and the call. */
-const REST_WAIT_SHARE = 6
+const REST_WAIT_SHARE = 12
 
 /** How often a pool that is being left looks whether its calls have ended. */
 const IDLE_CHECK_MS = 20
