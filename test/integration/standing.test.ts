@@ -12,6 +12,7 @@ import {
 import type { RawClient } from './support/client.js'
 import { at, textAt } from './support/json.js'
 import { type Attached, type TestProxy, libraryProxy } from './support/library.js'
+import { until } from './support/waiting.js'
 import type { ServerEntry } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
 
@@ -73,7 +74,8 @@ test('only one process of a server is told what clients follow, so that nobody h
   await follow
   for (const id of ['a', 'b'])
     client.send(`{"jsonrpc":"2.0","id":"${id}","method":"tools/call","params":{"name":"s__t"}}`)
-  await settled()
+  // The first call of all waits until the validator is loaded.
+  await until(() => sent(it, 'tools/call').length === 2)
   const [first, second] = it.runtime.children
   assert(first !== undefined && second !== undefined, 'both run')
   assert.deepEqual(
