@@ -7,7 +7,7 @@ import { membersAt } from './jsonrpc/members.js'
 import { Scanner, type Span } from './jsonrpc/scan.js'
 import type { Edit } from './jsonrpc/splice.js'
 import { parse, rawAt, stringAt } from './jsonrpc/text.js'
-import { Call, type Outcome } from './mcp/call.js'
+import type { Call, Outcome } from './mcp/call.js'
 import {
   invalidParams,
   promptNotFound,
@@ -126,13 +126,12 @@ export class Router {
   }
 
   #tryLane(call: Call, lane: Lane, rest: readonly Lane[]): void {
-    const attempt = new Call(call.frame, call.row, call.client, call.arrivedAt, (_attempt, outcome) => {
+    const attempt = call.attempt((outcome) => {
       const [next, ...others] = rest
       if (next !== undefined && isNotFound(outcome)) this.#tryLane(call, next, others)
       else call.settle(outcome)
     })
-    call.onCancel = (frame) => attempt.cancel(frame)
-    lane.call(attempt, [])
+    lane.call(attempt, NO_EDITS)
   }
 
   #byReference(call: Call): void {

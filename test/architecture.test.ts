@@ -28,7 +28,7 @@ const layers: readonly Layer[] = [
   { files: ['src/mcp/'], project: ['src/jsonrpc/'], modules: ['ajv'] },
   {
     files: ['src/transports/'],
-    project: ['src/jsonrpc/'],
+    project: ['src/jsonrpc/', 'src/secret-forms.ts'],
     modules: ['node:buffer', 'node:http', 'node:https', 'node:net', 'node:stream'],
   },
   {
@@ -48,6 +48,8 @@ const layers: readonly Layer[] = [
   { files: ['src/servers/'], project: [], modules: ['node:events', 'node:fs'] },
   // Where the program lies, bundled or not: beside it are the bundled servers.
   { files: ['src/folder.ts'], project: [], modules: ['node:path', 'node:url'] },
+  // What a secret looks like, for the log and for what servers said.
+  { files: ['src/secret-forms.ts'], project: ['src/jsonrpc/text.ts'], modules: [] },
   {
     files: ['src/config.ts', 'src/config/'],
     project: ['src/nearest.ts', 'src/log/escape.ts', 'src/folder.ts'],
@@ -56,7 +58,7 @@ const layers: readonly Layer[] = [
   },
   {
     files: ['src/log.ts', 'src/log/'],
-    project: [],
+    project: ['src/secret-forms.ts'],
     types: ['src/upstream/host.ts'],
     modules: ['chalk', 'node:fs', 'node:fs/promises', 'node:path'],
   },

@@ -8,6 +8,7 @@
 // that nothing has to be edited.
 
 import { BriefMap } from './brief-map.js'
+import { MINTED_FROM, afterLending, remember } from './lending.js'
 import { type MintedId, type RequestId, canonical, isCanonical, numericId } from './request-id.js'
 
 /** How many given-up ids are remembered, so that a late answer finds no other request. */
@@ -15,16 +16,6 @@ const RETIRED_MAX = 1024
 
 /** How many minted ids are remembered where clients' own are lent, so that a second answer finds no other request. */
 const MINTED_MAX = 1024
-
-/** Clients that count do not come this far; beyond it there would be nothing left to mint. */
-const LENT_MAX = 2 ** 48
-
-/**
- * Where minting goes on once a client's own id was taken, so that its next one is not taken by that.
- *
- * Servers that keep ids in 32 bits are at ease with it.
- */
-const ASIDE = 1_000_000_000
 
 /** Requests sent to a peer that has not answered them yet. */
 export class Inflight<E> {
@@ -54,7 +45,7 @@ export class Inflight<E> {
   mint(entry: E, own?: RequestId): MintedId | undefined {
     if (this.#entries.size - this.#own.size >= this.#inflightMax) return undefined
     const lent = own !== undefined && this.#isFree(own) && isCanonical(own)
-    if (lent) this.#noteLent(own)
+    if (lent) this.#last = afterLending(Number(own), this.#last)
     const id = lent ? own : own === undefined ? this.#next() : this.#aside()
     this.#entries.set(id, entry)
     return id
@@ -109,14 +100,9 @@ export class Inflight<E> {
     if (this.#own.size > 0) this.#own.delete(id)
   }
 
-  /** What is minted for others must not be what a late or second answer to this one has. */
-  #noteLent(own: RequestId): void {
-    const count = Number(own)
-    if (count > this.#last && count < LENT_MAX) this.#last = count
-  }
-
+  /** The client's own is taken; its next one must not be taken by what is minted now. */
   #aside(): MintedId {
-    this.#last = Math.max(this.#last, ASIDE)
+    this.#last = Math.max(this.#last, MINTED_FROM)
     const id = this.#next()
     this.#noteMinted(id)
     return id
@@ -135,15 +121,5 @@ export class Inflight<E> {
     let id = numericId(++this.#last)
     while (!this.#isFree(id)) id = numericId(++this.#last)
     return id
-  }
-}
-
-/** Forgets the oldest where there are too many. */
-function remember(ids: Set<RequestId>, id: RequestId, max: number): void {
-  ids.add(id)
-  if (ids.size <= max) return
-  for (const oldest of ids) {
-    ids.delete(oldest)
-    return
   }
 }

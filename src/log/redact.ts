@@ -1,10 +1,6 @@
 // Takes secrets out of text before it is cut, escaped or written.
 
-/** Shorter values are not looked for: to blank them would blank half of the log. */
-const secretLengthMin = 6
-
-/** A line of a secret that has several (a private key) counts by itself from this length on. */
-const secretLineLengthMin = 16
+import { REDACTED, secretForms } from '../secret-forms.js'
 
 /**
  * Forms that are looked for. Those of configurations that were read before stay, since what was started with
@@ -12,7 +8,6 @@ const secretLineLengthMin = 16
  */
 const formsMax = 10_000
 
-const mark = '[redacted]'
 const bearer = /\b(Bearer\s+)[\w.~+/=-]{20,}/gi
 const userInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}@/g
 
@@ -28,7 +23,7 @@ export class Redactor {
   }
 
   add(values: Iterable<string>): void {
-    this.#note(new Set([...values].flatMap(formsOf)))
+    this.#note(new Set([...values].flatMap(secretForms)))
     if (this.#secrets.size === 0) return
     // Longest first, so that a secret which contains another goes as a whole.
     const forms = [...this.#secrets].sort((a, b) => b.length - a.length)
@@ -37,8 +32,8 @@ export class Redactor {
   }
 
   clean(text: string): string {
-    const known = this.#pattern === undefined ? text : text.replaceAll(this.#pattern, mark)
-    return known.replaceAll(bearer, `$1${mark}`).replaceAll(userInfo, `$1${mark}@`)
+    const known = this.#pattern === undefined ? text : text.replaceAll(this.#pattern, REDACTED)
+    return known.replaceAll(bearer, `$1${REDACTED}`).replaceAll(userInfo, `$1${REDACTED}@`)
   }
 
   /** Those that were named longest ago make room, but none of the `fresh`. */
@@ -53,31 +48,6 @@ export class Redactor {
       this.#secrets.delete(oldest)
     }
   }
-}
-
-/** The value as it is, as in a URL, as in JSON, and line by line. */
-function formsOf(value: string): string[] {
-  const lines = value.split(/\r?\n/).filter((line) => line.length >= secretLineLengthMin)
-  const forms = [value, value.trim(), encoded(value), jsonForm(value), ...(lines.length > 1 ? lines : [])]
-  return forms.filter((form) => form.length >= secretLengthMin)
-}
-
-/** Empty for text that no URL can carry (a lone surrogate). */
-function encoded(value: string): string {
-  try {
-    return encodeURIComponent(value)
-  } catch {
-    return ''
-  }
-}
-
-function jsonForm(value: string): string {
-  return value
-    .replaceAll('\\', '\\\\')
-    .replaceAll('"', '\\"')
-    .replaceAll('\n', '\\n')
-    .replaceAll('\r', '\\r')
-    .replaceAll('\t', '\\t')
 }
 
 function quoteForPattern(text: string): string {

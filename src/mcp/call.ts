@@ -110,6 +110,15 @@ export class Call {
     return this.#settled
   }
 
+  /** The same call for one of several servers, or for a while; who cancels this one cancels that. */
+  attempt(settle: (outcome: Outcome) => void): Call {
+    const attempt = new Call(this.#frame, this.row, this.client, this.arrivedAt, (_attempt, outcome) =>
+      settle(outcome),
+    )
+    this.onCancel = (frame) => attempt.cancel(frame)
+    return attempt
+  }
+
   /** Copies the message out of the chunk it came in, which can go then; for calls that wait. */
   keep(): void {
     if (this.#isKept) return

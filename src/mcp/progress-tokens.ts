@@ -4,15 +4,10 @@
 // unchanged where the connection carries one requester and the token is free.
 
 import { BriefMap } from '../jsonrpc/brief-map.js'
+import { MINTED_FROM, afterLending, remember } from '../jsonrpc/lending.js'
 
 /** Spellings that come back as they went out; `1.0` may come back as `1`. */
 const PLAIN = /^(?:0|-?[1-9][0-9]{0,14}|"[\x20\x21\x23-\x5b\x5d-\x7e]*")$/
-
-/** Minted tokens begin here, far from those of clients that count; servers that keep them in 32 bits are at ease. */
-const MINTED_FROM = 1_000_000_000
-
-/** Clients that count do not come this far; beyond it there would be nothing left to mint. */
-const LENT_MAX = 2 ** 48
 
 /** How many given-up tokens are remembered, so that late progress finds nobody else. */
 const RETIRED_MAX = 1024
@@ -26,7 +21,7 @@ export class ProgressTokens<E> {
   /** The token to send for `entry`: its own where `lend` says so, it is free and plain, else a new one. */
   lend(own: string, entry: E, lend: boolean): string {
     const isLent = lend && PLAIN.test(own) && this.#isFree(own) && !this.#isMinted(own)
-    if (isLent) this.#noteLent(own)
+    if (isLent) this.#last = afterLending(Number(own), this.#last)
     const token = isLent ? own : this.#next()
     this.#entries.set(token, entry)
     return token
@@ -43,18 +38,7 @@ export class ProgressTokens<E> {
   /** Stops waiting for progress that may still come. */
   retire(token: string | undefined): void {
     if (token === undefined || this.#entries.take(token) === undefined) return
-    this.#retired.add(token)
-    if (this.#retired.size <= RETIRED_MAX) return
-    for (const oldest of this.#retired) {
-      this.#retired.delete(oldest)
-      return
-    }
-  }
-
-  /** What is minted for others must not be what late progress of this one has. */
-  #noteLent(own: string): void {
-    const count = Number(own)
-    if (count > this.#last && count < LENT_MAX) this.#last = count
+    remember(this.#retired, token, RETIRED_MAX)
   }
 
   /** Late progress may still come for it. */

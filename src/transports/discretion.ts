@@ -3,18 +3,10 @@
 // Such a text is often the beginning of a longer one, so the part of a secret
 // that stands at its end is as secret as the whole.
 
-import { quote } from '../jsonrpc/text.js'
-
-/** To blank shorter values would blank half of every text. */
-const SECRET_LENGTH_MIN = 6
-
-/** A line of a secret that has several (a private key) counts by itself from this length on. */
-const LINE_LENGTH_MIN = 16
+import { REDACTED, secretForms } from '../secret-forms.js'
 
 /** Fewer characters of a secret tell nothing. */
 const PART_LENGTH_MIN = 4
-
-const MARK = '[redacted]'
 
 interface Range {
   readonly start: number
@@ -26,7 +18,7 @@ export class Discretion {
   readonly #secrets: readonly string[]
 
   constructor(secrets: readonly string[]) {
-    this.#secrets = [...new Set(secrets.flatMap(formsOf))]
+    this.#secrets = [...new Set(secrets.flatMap(secretForms))]
   }
 
   /** The text without secrets, and no longer than that but for the marks in it. */
@@ -52,12 +44,6 @@ export class Discretion {
   }
 }
 
-/** The value as it is, as in JSON, and line by line. */
-function formsOf(value: string): string[] {
-  const lines = value.split(/\r?\n/).filter((line) => line.length >= LINE_LENGTH_MIN)
-  return [value, quote(value).slice(1, -1), ...lines].filter((form) => form.length >= SECRET_LENGTH_MIN)
-}
-
 function rangesOf(text: string, secret: string): Range[] {
   const found: Range[] = []
   for (let start = text.indexOf(secret); start >= 0; start = text.indexOf(secret, start + 1))
@@ -77,7 +63,7 @@ function masked(text: string, ranges: readonly Range[]): string {
   let shown = ''
   let at = 0
   for (const { start, end } of ranges.toSorted((a, b) => a.start - b.start)) {
-    if (start >= at) shown += text.slice(at, start) + MARK
+    if (start >= at) shown += text.slice(at, start) + REDACTED
     at = Math.max(at, end)
   }
   return shown + text.slice(at)

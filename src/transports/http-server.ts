@@ -17,7 +17,7 @@ import type { HttpLimits } from './http-front/limits.js'
 import { listening } from './http-front/listening.js'
 import { serverWith } from './http-front/node-server.js'
 import { Pipeline } from './http-front/pipeline.js'
-import { type Refusal, Refusals, type Wording } from './http-front/refusal.js'
+import { type Refusal, Refusals, type Wording, closing } from './http-front/refusal.js'
 import { refuse, sendJson } from './http-front/reply.js'
 import { RequestHead } from './http-front/request-head.js'
 import { Strangers } from './http-front/strangers.js'
@@ -176,7 +176,7 @@ export class HttpServer {
   }
 
   #shuttingDown(): Refusal {
-    return this.#refusals.plain(503, 'Shutting down', closing)
+    return this.#refusals.plain(503, 'Shutting down', { ...closing, 'retry-after': '5' })
   }
 
   #admitted(request: IncomingMessage, response: ServerResponse, head: RequestHead): Served {
@@ -222,8 +222,6 @@ export class HttpServer {
     refuse(request, response, { ...refusal, revision }, (done) => around.setTimer(limits.refusedBodyMs, done))
   }
 }
-
-const closing = { connection: 'close', 'retry-after': '5' } as const
 
 function ignore(): void {}
 

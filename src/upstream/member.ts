@@ -10,7 +10,7 @@ import { Holdup } from './holdup.js'
 import type { Link } from './link.js'
 import { Slots } from './slots.js'
 import type { Supervisor } from './supervisor.js'
-import { Waits } from './waits.js'
+import { HeldCalls } from './held-calls.js'
 
 export interface MemberOptions {
   readonly runtime: Runtime
@@ -33,8 +33,8 @@ export class Member {
   readonly #slots: Slots
   readonly #askable: Slots
   /** Calls that wait for the process itself, and those that wait for a slot. */
-  readonly #arriving = new Waits()
-  readonly #queued = new Waits()
+  readonly #arriving = new HeldCalls()
+  readonly #queued = new HeldCalls()
   /** Somebody waits for the process, once for all that arrive. */
   #isOpening = false
   readonly #holdup = new Holdup()

@@ -1,7 +1,7 @@
 // What a server was told for good, and must be told again when it comes back.
 
 import { quote } from '../jsonrpc/text.js'
-import { Call, type ClientPort, type Outcome } from '../mcp/call.js'
+import type { Call, ClientPort, Outcome } from '../mcp/call.js'
 import { upstreamFailed } from '../mcp/error-codes.js'
 import type { Audience } from './audience.js'
 import { asUpstreamError } from './errors.js'
@@ -79,7 +79,7 @@ export class Standing {
   #asked(call: Call, uri: string, asking: Asking): Call {
     const { client } = call
     asking.open++
-    const attempt = new Call(call.frame, call.row, client, call.arrivedAt, (_attempt, outcome) => {
+    return call.attempt((outcome) => {
       asking.isGranted ||= isGranted(outcome)
       if (--asking.open === 0) {
         this.#asking.get(client)?.delete(uri)
@@ -87,8 +87,6 @@ export class Standing {
       }
       call.settle(outcome)
     })
-    call.onCancel = (frame) => attempt.cancel(frame)
-    return attempt
   }
 
   #ask(client: ClientPort, uri: string): Asking {
@@ -100,13 +98,11 @@ export class Standing {
 
   /** Over HTTP messages overtake each other: who has begun to follow meanwhile may have been unsubscribed with it. */
   #leaving(call: Call, uri: string, link: () => Link | undefined): Call {
-    const attempt = new Call(call.frame, call.row, call.client, call.arrivedAt, (_attempt, outcome) => {
+    return call.attempt((outcome) => {
       call.settle(outcome)
       const told = link()
       if (told !== undefined && this.#audience.isFollowedAt(uri)) void this.#subscribe(told, uri)
     })
-    call.onCancel = (frame) => attempt.cancel(frame)
-    return attempt
   }
 
   /** The client follows what it followed elsewhere before. */

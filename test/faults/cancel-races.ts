@@ -10,7 +10,7 @@ import type { Scenario } from './scenario.js'
 import { attachCaller } from './support/attached.js'
 import { type Answer, type Caller, allMisses } from './support/caller.js'
 import { measured } from './support/measured.js'
-import { Random } from './support/random.js'
+import { Random } from '../sim/random.js'
 import { type Findings, Promises, type Run } from './support/run.js'
 
 const CLIENTS = 4

@@ -9,7 +9,7 @@ import { message, send } from '../transports/support/http.js'
 import type { Scenario } from './scenario.js'
 import { killMarked, leftAfter, markName } from './support/marked.js'
 import { measured } from './support/measured.js'
-import { Random } from './support/random.js'
+import { Random } from '../sim/random.js'
 import { type Findings, Promises, type Run, percentile } from './support/run.js'
 
 const CALLS = 100

@@ -7,7 +7,7 @@ import { type Scope, type Servers, scratch } from '../integration/support/spawne
 import type { Scenario } from './scenario.js'
 import { HttpCaller, answerOf } from './support/http-caller.js'
 import { measured } from './support/measured.js'
-import { Random } from './support/random.js'
+import { Random } from '../sim/random.js'
 import { type Findings, Promises, type Run } from './support/run.js'
 import { SwiftServers } from './support/swift.js'
 import { type UnderTest, startUnderTest } from './support/under-test.js'

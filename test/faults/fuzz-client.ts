@@ -10,7 +10,7 @@ import { clientFrames } from './support/frames.js'
 import { fuzzed } from './support/fuzz.js'
 import { HttpCaller } from './support/http-caller.js'
 import { measured } from './support/measured.js'
-import { Random } from './support/random.js'
+import { Random } from '../sim/random.js'
 import { type Findings, Promises, type Run } from './support/run.js'
 import { type UnderTest, startUnderTest } from './support/under-test.js'
 
@@ -146,7 +146,7 @@ function raw(port: number, body: Buffer, random: Random): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
     const length = random.chance(0.8) ? body.length : random.below(1e6)
-    const head = random.one(heads).replaceAll('$PORT', String(port))
+    const head = random.pick(heads).replaceAll('$PORT', String(port))
     socket.on('error', () => undefined)
     socket.on('close', () => resolve())
     socket.on('data', () => socket.destroy())

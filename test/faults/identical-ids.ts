@@ -9,7 +9,7 @@ import type { Scenario } from './scenario.js'
 import { attachCaller } from './support/attached.js'
 import { type Caller, allMisses } from './support/caller.js'
 import { measured } from './support/measured.js'
-import { Random } from './support/random.js'
+import { Random } from '../sim/random.js'
 import { type Findings, Promises, type Run } from './support/run.js'
 
 const CLIENTS = 64
@@ -89,7 +89,7 @@ class Client {
     const nonce = `${this.#name}${id}`
     const withProgress = turn % PROGRESS_EVERY === 0
     if (withProgress) this.#steps.set(id, 0)
-    const name = `${this.#random.one(SERVERS)}__nonce`
+    const name = `${this.#random.pick(SERVERS)}__nonce`
     const meta = withProgress ? { progressToken: id } : undefined
     const answer = this.caller.call(name, { nonce, steps: withProgress ? STEPS : 0 }, meta, id)
     this.#tally.calls++

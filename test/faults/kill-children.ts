@@ -9,7 +9,7 @@ import type { Scenario } from './scenario.js'
 import { type AttachedCaller, attachCaller } from './support/attached.js'
 import { type Caller, allMisses } from './support/caller.js'
 import { measured } from './support/measured.js'
-import { Random } from './support/random.js'
+import { Random } from '../sim/random.js'
 import { type Findings, Promises, type Run } from './support/run.js'
 import { SwiftServers } from './support/swift.js'
 
@@ -74,7 +74,7 @@ function calls(caller: Caller, client: number, tally: Tally, seed: number): Prom
     while (!tally.stopped) {
       const id = caller.nextId()
       const nonce = `${client}-${id}`
-      const server = random.one(['s0', ...names])
+      const server = random.pick(['s0', ...names])
       const { value, text } = await caller.call(`${server}__hit`, { nonce }, undefined, id)
       const said = textAt(value, 'result', 'content', 0, 'text')
       if (at(value, 'error') === undefined) tally.answered.set(nonce, server)

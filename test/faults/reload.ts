@@ -11,7 +11,7 @@ import { ChangingConfig, type Servers, type Way, looks, start, ways } from './su
 import type { Answer, Caller } from './support/caller.js'
 import { killMarked, leftAfter, markName } from './support/marked.js'
 import { measured } from './support/measured.js'
-import { Random } from './support/random.js'
+import { Random } from '../sim/random.js'
 import { type Findings, Promises, type Run } from './support/run.js'
 import { SwiftServers } from './support/swift.js'
 import { UnderTest } from './support/under-test.js'

@@ -3,6 +3,7 @@
 import type { Fault } from '../faults/faults.js'
 import type { Phase } from '../faults/phases.js'
 import type { ClientPlan, Plan, ServerPlan } from './plan.js'
+import { roomyLimits } from './plain-plan.js'
 import { Random } from './random.js'
 
 const KiB = 1024
@@ -17,17 +18,7 @@ export function cellPlan(fault: Fault, phase: Phase, seed: number): Plan {
   return {
     seed,
     logs: fault.name === 'enospc',
-    limits: {
-      lineBytesMax: 64 * KiB,
-      backlogBytesHigh: 64 * KiB,
-      backlogBytesMax: 4096 * KiB,
-      queueMax: 1024,
-      inflightMax: 1024,
-      callsMax: 1024,
-      outgoingBytesMax: 4096 * KiB,
-      processesMax: 256,
-      roomy: true,
-    },
+    limits: { ...roomyLimits, backlogBytesHigh: 64 * KiB },
     servers: [
       { ...faulty, faulty: true, ...goesOn(phase), concurrency: phase.name === 'queued' ? 1 : 64 },
       server(random, 's1', 'stdio'),

@@ -7,6 +7,7 @@ import { type Swarm, drawOp } from './draw-op.js'
 import type { FlowShape } from './byte-flow.js'
 import type { PipeShape } from './pipes.js'
 import type { ClientPlan, LimitsPlan, Op, OpKind, Plan, ServerPlan } from './plan.js'
+import { roomyLimits } from './plain-plan.js'
 import { Random } from './random.js'
 import { deeds } from './work.js'
 
@@ -78,19 +79,7 @@ const plainOps: readonly OpKind[] = [
 ]
 
 function drawLimits(random: Random): LimitsPlan {
-  if (random.chance(0.5)) {
-    return {
-      lineBytesMax: 64 * KiB,
-      backlogBytesHigh: 32 * KiB,
-      backlogBytesMax: 4096 * KiB,
-      queueMax: 1024,
-      inflightMax: 1024,
-      callsMax: 1024,
-      outgoingBytesMax: 4096 * KiB,
-      processesMax: 256,
-      roomy: true,
-    }
-  }
+  if (random.chance(0.5)) return roomyLimits
   return {
     lineBytesMax: 16 * KiB,
     backlogBytesHigh: random.pick([2, 8]) * KiB,

@@ -29,7 +29,12 @@ export class Random {
 
   /** An integer from `least` to `most`, both included. */
   int(least: number, most: number): number {
-    return least + Math.floor(this.next() * (most - least + 1))
+    return least + this.below(most - least + 1)
+  }
+
+  /** An integer in [0, below). */
+  below(below: number): number {
+    return Math.floor(this.next() * below)
   }
 
   chance(probability: number): boolean {

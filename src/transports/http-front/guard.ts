@@ -10,7 +10,7 @@ import {
   originAuthority,
   readAuthority,
 } from './host.js'
-import type { Refusal, Refusals } from './refusal.js'
+import { type Refusal, type Refusals, closing } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 
 export interface GuardRules {
@@ -24,9 +24,6 @@ export interface GuardRules {
 
 /** Whoever needs no token. */
 const ANYBODY = 'anybody'
-
-/** Others may read the end of that body elsewhere. */
-const closing = { connection: 'close' } as const
 
 const challenge = { 'www-authenticate': 'Bearer realm="mcps-proxy"' } as const
 

@@ -26,7 +26,8 @@ export interface Wording {
   malformed(error: FrameError): ErrorBody
 }
 
-const closing = { connection: 'close' } as const
+/** On connections on which nothing behind this request is read: others may see its end elsewhere. */
+export const closing = { connection: 'close' } as const
 
 /** Makes refusals with one wording. */
 export class Refusals {
@@ -49,7 +50,7 @@ export class Refusals {
 
   /** Whoever is turned away gives back the connection too. */
   crowded(): Refusal {
-    return this.plain(503, 'Too many clients', { connection: 'close', 'retry-after': '5' })
+    return this.plain(503, 'Too many clients', { ...closing, 'retry-after': '5' })
   }
 
   noSession(): Refusal {

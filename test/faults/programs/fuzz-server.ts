@@ -8,7 +8,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { at, parsed, textAt } from '../../integration/support/json.js'
 import { serverFrames } from '../support/frames.js'
 import { fuzzed } from '../support/fuzz.js'
-import { Random } from '../support/random.js'
+import { Random } from '../../sim/random.js'
 
 const BURST = 50
 const PAUSE_MS = 2

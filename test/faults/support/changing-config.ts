@@ -3,7 +3,7 @@
 import { closeSync, ftruncateSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ServerEntry } from '../../integration/support/programs.js'
-import type { Random } from './random.js'
+import type { Random } from '../../sim/random.js'
 import type { SwiftServers } from './swift.js'
 
 /** One server as it is configured: another variant is another process, another look only another name. */
@@ -62,14 +62,14 @@ export class ChangingConfig {
       const before = next.get(name) ?? asBefore
       next.delete(name)
       if (random.chance(0.3)) continue
-      const look = random.one<Server['look']>(['plain', 'plain', 'renamed', 'hidden', 'disabled'])
+      const look = random.pick<Server['look']>(['plain', 'plain', 'renamed', 'hidden', 'disabled'])
       next.set(name, { look, variant: random.chance(0.5) ? before.variant : random.below(4) })
     }
     return next
   }
 
   way(random: Random): Way {
-    return random.one(ways)
+    return random.pick(ways)
   }
 
   /** Writes these servers; `between` is called where the file is not right yet. */

@@ -3,7 +3,7 @@
 // A seed gives the same frames for ever. Texts are latin1 here, one character a
 // byte, so that bytes which are no UTF-8 can stand among them.
 
-import type { Random } from './random.js'
+import type { Random } from '../../sim/random.js'
 
 /** Longer frames are for other runs: these are to be many. */
 const BYTES_MAX = 1 << 20
@@ -105,19 +105,19 @@ const bytes: readonly [string, ...string[]] = [
 const mutations: readonly [Mutation, ...Mutation[]] = [
   (frame, random) => frame.slice(0, random.below(frame.length)),
   (frame, random) => frame.slice(random.below(frame.length)),
-  (frame, random) => insert(frame, random.below(frame.length + 1), random.one(bytes)),
-  (frame, random) => frame.replace('{', `{${random.one(keys)}`),
-  (frame, random) => frame.replace('"params":{', `"params":{${random.one(keys)}`),
-  (frame, random) => frame.replace(/,"/, () => `,${random.one(keys)}"`),
-  (frame, random) => replaceOne(frame, /:("[^"]*"|[0-9]+|\{\}|\[\])/g, `:${random.one(values)}`, random),
+  (frame, random) => insert(frame, random.below(frame.length + 1), random.pick(bytes)),
+  (frame, random) => frame.replace('{', `{${random.pick(keys)}`),
+  (frame, random) => frame.replace('"params":{', `"params":{${random.pick(keys)}`),
+  (frame, random) => frame.replace(/,"/, () => `,${random.pick(keys)}"`),
+  (frame, random) => replaceOne(frame, /:("[^"]*"|[0-9]+|\{\}|\[\])/g, `:${random.pick(values)}`, random),
   (frame, random) => replaceOne(frame, /:("[^"]*"|[0-9]+|\{\}|\[\])/g, `:${deep(random)}`, random),
-  (frame, random) => frame.replace(/"id":("[^"]*"|[0-9]+)/, () => `"id":${random.one(ids)}`),
-  (frame, random) => replaceOne(frame, /[,:{}[\]]/g, random.one(['\r', '\n', ' \r\n ', '\t', '']), random),
-  (frame, random) => frame.replaceAll(/([,:])/g, `$1${random.one([' ', '\r', '\t', '  '])}`),
+  (frame, random) => frame.replace(/"id":("[^"]*"|[0-9]+)/, () => `"id":${random.pick(ids)}`),
+  (frame, random) => replaceOne(frame, /[,:{}[\]]/g, random.pick(['\r', '\n', ' \r\n ', '\t', '']), random),
+  (frame, random) => frame.replaceAll(/([,:])/g, `$1${random.pick([' ', '\r', '\t', '  '])}`),
   (frame, random) => `[${frame}]`.repeat(1 + random.below(2)),
   (frame, random) => `[${Array.from({ length: random.below(120) }, () => frame).join(',')}]`,
   (frame, random) => frame + frame.slice(random.below(frame.length)),
-  (frame, random) => `${random.one(bytes)}${frame}${random.one(bytes)}`,
+  (frame, random) => `${random.pick(bytes)}${frame}${random.pick(bytes)}`,
   (_frame, random) => noise(random, random.below(200)),
   (frame, random) => flip(frame, random),
   (frame, random) => frame.replace(/"([^"\\]{3,})"/, (_all, text: string) => `"${escaped(text, random)}"`),
@@ -127,9 +127,9 @@ const mutations: readonly [Mutation, ...Mutation[]] = [
 
 /** A frame that was right before; `frames` are the right ones, with `$ID` for an id. */
 export function fuzzed(frames: readonly [string, ...string[]], random: Random): string {
-  let frame = random.one(frames).replaceAll('$ID', () => random.one(ids))
+  let frame = random.pick(frames).replaceAll('$ID', () => random.pick(ids))
   for (let left = random.below(4); left > 0 && frame.length < BYTES_MAX; left--)
-    frame = random.one(mutations)(frame, random)
+    frame = random.pick(mutations)(frame, random)
   return frame.slice(0, BYTES_MAX).split('\n', LINES_MAX).join('\n')
 }
 

@@ -5,7 +5,7 @@ import type { Call, ClientPort } from '../mcp/call.js'
 import type { Timer } from './host.js'
 
 /** One call that waits; lets go of it when that is over. */
-export interface Wait {
+export interface HeldCall {
   call: Call | undefined
   readonly edits: readonly Edit[]
   readonly bytes: number
@@ -15,12 +15,12 @@ export interface Wait {
 }
 
 /** The calls that wait for one thing, in the order in which they came. */
-export class Waits {
-  readonly #waits = new Set<Wait>()
+export class HeldCalls {
+  readonly #held = new Set<HeldCall>()
   #bytes = 0
 
   get size(): number {
-    return this.#waits.size
+    return this.#held.size
   }
 
   /** Of all calls that wait. */
@@ -29,20 +29,20 @@ export class Waits {
   }
 
   /** `patience` abandons the call when it takes too long; who cancels it ends its wait at once. */
-  begin(call: Call, edits: readonly Edit[], patience: Timer, leave?: () => void): Wait {
-    const wait: Wait = { call, edits, bytes: call.frame.line.length, patience, leave }
-    this.#waits.add(wait)
+  begin(call: Call, edits: readonly Edit[], patience: Timer, leave?: () => void): HeldCall {
+    const wait: HeldCall = { call, edits, bytes: call.frame.line.length, patience, leave }
+    this.#held.add(wait)
     this.#bytes += wait.bytes
     call.onCancel = () => this.#leave(wait)
     return wait
   }
 
   /** Whether the call was still waiting; it is its turn. */
-  end(wait: Wait): boolean {
+  end(wait: HeldCall): boolean {
     const { call } = wait
     wait.call = undefined
     wait.patience.cancel()
-    if (!this.#waits.delete(wait)) return false
+    if (!this.#held.delete(wait)) return false
     this.#bytes -= wait.bytes
     if (call !== undefined) call.onCancel = undefined
     return true
@@ -59,7 +59,7 @@ export class Waits {
   }
 
   #take(isWanted: (call: Call) => boolean): (readonly [Call, readonly Edit[]])[] {
-    return [...this.#waits].flatMap((wait) => {
+    return [...this.#held].flatMap((wait) => {
       const { call, edits } = wait
       if (call === undefined || !isWanted(call)) return []
       this.#leave(wait)
@@ -67,7 +67,7 @@ export class Waits {
     })
   }
 
-  #leave(wait: Wait): void {
+  #leave(wait: HeldCall): void {
     if (this.end(wait)) wait.leave?.()
   }
 }
