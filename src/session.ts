@@ -190,7 +190,7 @@ export class Session implements PeerOwner<Question> {
     this.#answers.reply(id, reply(reach.describe()))
     const held = this.#held ?? []
     this.#held = undefined
-    for (const call of held) if (!call.settled) reach.router.route(call)
+    for (const call of held) if (!call.settled) reach.router.route(call.since(this.#parts.runtime.now()))
     this.#closeWhenIdle()
   }
 

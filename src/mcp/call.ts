@@ -80,8 +80,7 @@ export class Call {
   readonly row: RequestRow
   readonly client: ClientPort
   readonly #settle: Settle
-  /** In monotonic milliseconds; its time runs from here, wherever it waits. */
-  readonly arrivedAt: number
+  #arrivedAt: number
   /** Of its tool; undefined where the server's hold. */
   times: CallTimes | undefined
   #settled = false
@@ -94,7 +93,7 @@ export class Call {
   onCancel: ((frame: NotificationFrame | undefined) => void) | undefined
 
   constructor(frame: RequestFrame, row: RequestRow, client: ClientPort, arrivedAt: number, settle: Settle) {
-    this.arrivedAt = arrivedAt
+    this.#arrivedAt = arrivedAt
     this.#frame = frame
     this.key = canonical(frame.id)
     this.row = row
@@ -106,8 +105,19 @@ export class Call {
     return this.#frame
   }
 
+  /** In monotonic milliseconds; its time runs from here, wherever it waits. */
+  get arrivedAt(): number {
+    return this.#arrivedAt
+  }
+
   get settled(): boolean {
     return this.#settled
+  }
+
+  /** Its time runs from a later moment: until then it waited for servers that may not be its own. */
+  since(now: number): this {
+    this.#arrivedAt = now
+    return this
   }
 
   /** The same call for one of several servers, or for a while; who cancels this one cancels that. */

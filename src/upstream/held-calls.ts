@@ -14,7 +14,7 @@ export interface HeldCall {
   readonly leave: (() => void) | undefined
 }
 
-/** The calls that wait for one thing, in the order in which they came. */
+/** The calls that wait for one thing; they are given back in the order in which their clients sent them. */
 export class HeldCalls {
   readonly #held = new Set<HeldCall>()
   #bytes = 0
@@ -48,7 +48,7 @@ export class HeldCalls {
     return true
   }
 
-  /** Takes back all calls. */
+  /** Takes back all calls; one that comes back from a connection that has ended goes before those that came after it. */
   takeAll(): (readonly [Call, readonly Edit[]])[] {
     return this.#take(() => true)
   }
@@ -59,12 +59,13 @@ export class HeldCalls {
   }
 
   #take(isWanted: (call: Call) => boolean): (readonly [Call, readonly Edit[]])[] {
-    return [...this.#held].flatMap((wait) => {
+    const taken = [...this.#held].flatMap((wait) => {
       const { call, edits } = wait
       if (call === undefined || !isWanted(call)) return []
       this.#leave(wait)
       return call.settled ? [] : [[call, edits] as const]
     })
+    return taken.sort(([one], [other]) => one.arrivedAt - other.arrivedAt || other.repeats - one.repeats)
   }
 
   #leave(wait: HeldCall): void {

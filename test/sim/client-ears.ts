@@ -197,7 +197,12 @@ export class ClientEars {
 function chosenOf(waiting: readonly Waiting[], text: string, ok: boolean): Waiting | undefined {
   const [nonce] = noncesIn(text)
   if (nonce !== undefined) return waiting.find(({ entry }) => entry.nonce === nonce)
-  const second = waiting.find(({ entry }) => entry.method === 'ping')
-  if (second !== undefined && (ok || text.includes('is in use'))) return second
-  return waiting.find(({ entry }) => entry.cancelledAt === undefined && entry !== second?.entry) ?? waiting[0]
+  // A second request is a ping: it is answered well, or refused for its id, and no other error is its own.
+  if (ok || text.includes('is in use')) return waiting.find(isPing) ?? waiting[0]
+  const calls = waiting.filter((one) => !isPing(one))
+  return calls.find(({ entry }) => entry.cancelledAt === undefined) ?? calls[0] ?? waiting[0]
+}
+
+function isPing({ entry }: Waiting): boolean {
+  return entry.method === 'ping'
 }

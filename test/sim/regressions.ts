@@ -136,4 +136,53 @@ export const regressions: readonly Regression[] = [
       ],
     }),
   },
+  {
+    what: 'a call that came before the answer to `initialize` paid with its time for a server that was not its own',
+    plan: plainPlan({
+      seed: 1,
+      servers: [
+        plainServer('s0', { timeoutMs: 600, faulty: false }),
+        plainServer('s1', { timeoutMs: 5000, initMs: 550, faulty: false }),
+      ],
+      clients: [plainClient('c0', { manners: 'eager' })],
+      ops: [
+        attach(1, 0),
+        { gapMs: 1, ...callOf('echo', 98, 'number') },
+        { gapMs: 1500, kind: 'ping', client: 0 },
+      ],
+    }),
+  },
+  {
+    what: 'requests with the id of a call: the error of the call was taken for that of another one',
+    plan: plainPlan({
+      seed: 1,
+      servers: [plainServer('s0')],
+      clients: [plainClient('c0')],
+      ops: [
+        attach(1, 0),
+        { gapMs: 100, kind: 'pause', client: 0 },
+        { gapMs: 1, ...callOf('exit-before', 9, 'number') },
+        { gapMs: 100, kind: 'cancel', client: 0, back: 0 },
+        { gapMs: 1, kind: 'twin', client: 0 },
+        { gapMs: 1, kind: 'twin', client: 0 },
+        { gapMs: 1, kind: 'resume', client: 0 },
+      ],
+    }),
+  },
+  {
+    what: 'a call came back from a process that had ended behind one that had waited for the next process',
+    plan: plainPlan({
+      seed: 5,
+      servers: [plainServer('s0', { timeoutMs: 5000, onTimeout: 'restart' })],
+      clients: [plainClient('c0')],
+      ops: [
+        attach(1, 0),
+        { gapMs: 100, ...callOf('hang', 0, 'number') },
+        { gapMs: 4900, kind: 'fault', server: 0, fault: 'kill-9', seconds: 1 },
+        { gapMs: 10, ...callOf('echo', 50, 'number') },
+        { gapMs: 150, ...callOf('echo', 50, 'number') },
+        { gapMs: 1500, kind: 'ping', client: 0 },
+      ],
+    }),
+  },
 ]

@@ -19,6 +19,8 @@ export class ServerFacts {
   struck = false
   /** Faults are over: no call ends it, or spoils an answer, any more. */
   calm = false
+  /** When its processes were started. */
+  readonly starts: number[] = []
   readonly #grownAt: number[] = []
 
   constructor(plan: ServerPlan, lineBytesMax: number) {

@@ -66,6 +66,7 @@ export class StdioServer implements SimServer {
 
   spawn(): Child {
     const { name } = this.facts.plan
+    this.facts.starts.push(this.#around.clock.now)
     if (this.#spawnError !== undefined) {
       this.#starts.crashed()
       return failedSpawn(this.#spawnError)
