@@ -216,13 +216,14 @@ export class NdjsonConnection implements Connection {
     else if (!this.#closed) this.#sink?.ended()
   }
 
-  /** What the other end wrote before it stopped reading, its last answer perhaps, is still on the way. */
+  /** What the other end wrote before it stopped reading, its last answer perhaps, is on the way; after our own end it has time. */
   #loseOutput(cause: TransportError | undefined): void {
     if (this.#outputGone || this.#closed) return
     this.#outputGone = true
     this.#cause = cause
     if (this.#inputEnded) this.#end(cause)
-    else this.#lastWords = this.#timers.setTimer(this.#options.closeWaitMs, () => this.#end(cause))
+    else if (!this.#output.writableEnded)
+      this.#lastWords = this.#timers.setTimer(this.#options.closeWaitMs, () => this.#end(cause))
   }
 
   /** Whether the bytes may pass. */

@@ -19,6 +19,7 @@ export class Ending {
   readonly #parts: EndingParts
   #end: DialEnd | undefined
   #isForgotten = false
+  #isStopped = false
 
   constructor(parts: EndingParts) {
     this.#parts = parts
@@ -43,6 +44,11 @@ export class Ending {
     return this.#isForgotten
   }
 
+  /** In a session that is forgotten, and while the server is being stopped, what was asked before may still come to its end. */
+  get isHeard(): boolean {
+    return !this.known || this.#isForgotten || this.#isStopped
+  }
+
   because(end: DialEnd): void {
     this.#end ??= end
   }
@@ -55,6 +61,7 @@ export class Ending {
   /** `why` is what the calls in flight are told where the server comes back. */
   stopped(why: string | undefined): void {
     const { service } = this.#parts
+    this.#isStopped ||= !this.known
     if (why === undefined) this.because({ reason: 'shutting-down', message: `'${service}' is being stopped` })
     else this.because({ reason: 'closed', message: `'${service}' is being restarted: ${why}` })
   }

@@ -151,8 +151,8 @@ export class Flights {
   /** Nobody will answer any more. */
   drain(unanswered: readonly Flight[], failure: () => UpstreamError): void {
     this.#deadlines.stop()
-    const flights = [...unanswered, ...this.#unsent.splice(0)]
-    for (const flight of flights) {
+    for (const flight of [...unanswered, ...this.#unsent.splice(0)]) {
+      if (flight.wasSent) this.#parts.peer.retire(flight.id)
       this.#end(flight)
       if (!this.#mayRepeat(flight) || !this.#repeated(flight)) flight.call.fail(failure().body)
     }

@@ -9,6 +9,7 @@ import type { ServerNotificationRow, ServerRequestRow } from '../mcp/method-row.
 import type { DeadlineOptions } from './flight.js'
 import type { AbandonedLimits } from './abandoned.js'
 import type { LogRecord } from './host.js'
+import type { LastAnswersWaits } from './last-answers.js'
 import type { Link } from './link.js'
 import type { NoiseLimits } from './noise.js'
 import type { ServerTimes } from './server-config.js'
@@ -49,6 +50,7 @@ export interface LinkOptions extends DeadlineOptions {
   readonly times: ServerTimes
   readonly noise: NoiseLimits
   readonly abandoned: AbandonedLimits
+  readonly lastAnswers: LastAnswersWaits
   /** How long the end of a connection waits for the exit that explains it. */
   readonly exitWaitMs: number
 }

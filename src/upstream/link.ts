@@ -17,6 +17,7 @@ import { type UpstreamError, thatServer, unusable } from './errors.js'
 import type { Flight } from './flight.js'
 import { Flights } from './flights.js'
 import type { LogRecord } from './host.js'
+import { LastAnswers } from './last-answers.js'
 import type { LinkOptions, LinkOwner } from './link-parts.js'
 import { Noise } from './noise.js'
 import { OwnRequests, type Patience } from './own-requests.js'
@@ -34,6 +35,7 @@ export class Link implements PeerOwner<Flight>, Asker {
   readonly #own: OwnRequests
   readonly #noise: Noise
   readonly #ending: Ending
+  readonly #lastAnswers: LastAnswers
   #answers = 0
 
   constructor(dialed: Dialed, leg: ServerLeg, owner: LinkOwner, options: LinkOptions) {
@@ -44,7 +46,9 @@ export class Link implements PeerOwner<Flight>, Asker {
     this.#options = options
     this.#peer = new Peer(dialed.connection, this, options.peer)
     const refusal = (): UpstreamError =>
-      this.#peer.open ? thatServer(this.service, 'overloaded', 'has too many in flight') : this.failure
+      this.#peer.open && !this.#ending.known
+        ? thatServer(this.service, 'overloaded', 'has too many in flight')
+        : this.failure
     this.#ending = new Ending({ ...options, dialed })
     this.#own = new OwnRequests({
       ...options,
@@ -70,16 +74,9 @@ export class Link implements PeerOwner<Flight>, Asker {
       again: (call, edits) => owner.again(call, edits, this),
     })
     this.#noise = new Noise({ ...options, limits: options.noise, tooMuch: (what) => this.#giveUp(what) })
+    const letGo = (): void => this.#flights.drain([...this.#peer.waiting()], () => this.failure)
+    this.#lastAnswers = new LastAnswers(options, () => this.#answers, letGo)
     void dialed.ended.then((end) => this.#end(end))
-  }
-
-  get congested(): boolean {
-    return this.dialed.connection.congested
-  }
-
-  /** Bytes that the server has not taken yet. */
-  get backlogBytes(): number {
-    return this.dialed.connection.backlogBytes
   }
 
   /** More than the handshake was answered in this session, which is now forgotten: the server has not failed. */
@@ -132,14 +129,14 @@ export class Link implements PeerOwner<Flight>, Asker {
 
   /** Stops or resumes reading what the server says; one that has failed is not heard again. */
   read(on: boolean): void {
-    const { known, isForgotten } = this.#ending
-    // In a session that is forgotten, what was asked before may still come to its end.
-    if (!on || !known || isForgotten) this.dialed.connection.read(on)
+    if (!on || this.#ending.isHeard) this.dialed.connection.read(on)
   }
 
   /** `why` is what calls in flight are told, where that is not the end of everything. */
   async stop(why?: string): Promise<void> {
     this.#ending.stopped(why)
+    this.#own.stop()
+    this.#lastAnswers.begin(why !== undefined)
     await this.dialed.stop()
   }
 
@@ -222,6 +219,7 @@ export class Link implements PeerOwner<Flight>, Asker {
   }
 
   closed(unanswered: readonly Flight[], cause: TransportError | undefined): void {
+    this.#lastAnswers.end()
     const deadline = Math.min(...unanswered.map((flight) => flight.deadline))
     // The exit says more than the end of the stream, and follows it closely.
     void this.#ending.explained(deadline).then(() => {

@@ -116,7 +116,7 @@ export class Member {
 
   #enqueue(call: Call, edits: readonly Edit[], link: Link): void {
     if (call.settled) return
-    if (link.backlogBytes > this.#options.outgoingBytesMax)
+    if (link.dialed.connection.backlogBytes > this.#options.outgoingBytesMax)
       return call.fail(this.#overloaded('reads too slowly'))
     const slots = this.#slotsOf(call)
     if (slots.available) slots.take(() => this.#start(call, edits))
@@ -161,8 +161,9 @@ export class Member {
       return false
     }
     link.call(call, edits)
-    if (!link.congested) this.#holdup.over()
-    else if (this.#holdup.slows(link.dialed.connection, this.#options.runtime.now())) call.client.slower()
+    const { connection } = link.dialed
+    if (!connection.congested) this.#holdup.over()
+    else if (this.#holdup.slows(connection, this.#options.runtime.now())) call.client.slower()
     return true
   }
 

@@ -36,8 +36,18 @@ export interface OwnRequestsParts {
 export class OwnRequests {
   readonly #parts: OwnRequestsParts
 
+  /** What ends the waits that are under way. */
+  readonly #waits = new Set<() => void>()
+  #isStopped = false
+
   constructor(parts: OwnRequestsParts) {
     this.#parts = parts
+  }
+
+  /** The server is being stopped: nobody needs to know any more what was asked. */
+  stop(): void {
+    this.#isStopped = true
+    for (const end of this.#waits) end()
   }
 
   /** Begins to wait; several requests may share one patience. */
@@ -49,10 +59,10 @@ export class OwnRequests {
   /** `params` is raw JSON. @throws UpstreamError */
   async ask(method: string, params: string | undefined, patience: Patience): Promise<ResponseFrame> {
     const { peer, runtime, service } = this.#parts
-    const asked = peer.ask(method, params)
+    const asked = this.#isStopped ? undefined : peer.ask(method, params)
     if (asked === undefined) throw this.#parts.refusal()
     try {
-      const answer = await within(asked.answer, patience.endsAt - runtime.now(), runtime)
+      const answer = await within(this.#unlessStopped(asked.answer), patience.endsAt - runtime.now(), runtime)
       if (answer === undefined) return this.#expired(asked.id, method, patience)
       this.#parts.heard()
       return answer
@@ -62,6 +72,14 @@ export class OwnRequests {
       await this.#parts.explained()
       throw this.#parts.refusal()
     }
+  }
+
+  #unlessStopped<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const end = (): void => reject(this.#parts.refusal())
+      this.#waits.add(end)
+      void answer.then(resolve, reject).finally(() => this.#waits.delete(end))
+    })
   }
 
   /** @throws UpstreamError always */

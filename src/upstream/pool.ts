@@ -231,6 +231,7 @@ export class Pool implements Upstream {
       times: this.config,
       noise: limits.noise,
       abandoned: limits.abandoned,
+      lastAnswers: { silentMs: limits.ndjson.closeWaitMs, ownMs: limits.ladder.stdinWaitMs },
       exitWaitMs: limits.exitWaitMs,
     })
   }

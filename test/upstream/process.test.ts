@@ -51,10 +51,14 @@ interface Started {
 
 interface Around {
   readonly outputWaitMs?: number
+  readonly stdinWaitMs?: number
   readonly spawn?: () => Child
 }
 
-function started(overrides: Overrides, { outputWaitMs = 5000, spawn }: Around = {}): Started {
+function started(
+  overrides: Overrides,
+  { outputWaitMs = 5000, stdinWaitMs = 100, spawn }: Around = {},
+): Started {
   const log: LogRecord[] = []
   const lines: string[] = []
   const server = new ServerProcess(configOf(overrides), {
@@ -62,7 +66,7 @@ function started(overrides: Overrides, { outputWaitMs = 5000, spawn }: Around = 
     log: (record) => log.push(record),
     memoryWatchMs: 50,
     stderr: { lineBytesMax: 8192, linesPerSecondMax: 100 },
-    ladder: { stdinWaitMs: 100, termWaitMs: 100, outputWaitMs },
+    ladder: { stdinWaitMs, termWaitMs: 100, outputWaitMs },
     ndjson: { ...limits.upstream.ndjson, closeWaitMs: 20 },
   })
   const closed = new Promise((resolve) => {
@@ -178,6 +182,14 @@ describe('the end of a process', { skip }, () => {
       assert.deepEqual(await server.ended, ended(0))
       assert.deepEqual(lines, ['{"id":1}'])
     }
+  })
+
+  test('what it says after the end of its stdin is read for as long as it may take to end', async () => {
+    const script = `cat >/dev/null; sleep 0.2; echo '{"id":1}' && exit 0; exit 9`
+    const { server, lines } = shell(script, { stdinWaitMs: 10_000 })
+    await server.stop()
+    assert.deepEqual(await server.ended, ended(0))
+    assert.deepEqual(lines, ['{"id":1}'])
   })
 
   test('a child of it that holds the streams does not hold it', async () => {

@@ -3,8 +3,8 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { type Attached, type TestProxy, libraryProxy } from '../integration/support/library.js'
-import { failure } from '../integration/support/client.js'
-import { at } from '../integration/support/json.js'
+import { type Heard, failure } from '../integration/support/client.js'
+import { at, textAt } from '../integration/support/json.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { type FakeChild, FakeRuntime, polite, settled } from './support/fake-runtime.js'
 
@@ -33,6 +33,12 @@ async function restingRun(t: Scope): Promise<Run> {
   it.child.lingers = true
   while (!it.child.stdin.writableEnded) await it.runtime.pass(100, 100)
   return it
+}
+
+/** What comes while this much time passes. */
+async function passed<T>(runtime: FakeRuntime, ms: number, heard: Promise<T>): Promise<T> {
+  await runtime.pass(ms, 100)
+  return heard
 }
 
 describe('a server that rests', () => {
@@ -64,6 +70,71 @@ describe('a server that rests', () => {
     assert.equal(child.stdin.writableEnded, false)
     await runtime.pass(100, 100)
     assert.equal(child.stdin.writableEnded, true)
+  })
+})
+
+/** Answers a call that came before, as a process does that has read the end of its stdin. */
+function answer(child: FakeChild, id: string, text: string): void {
+  child.say(`{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"${text}"}]}}`)
+}
+
+/** A server that answers no call by itself, and has one in flight. */
+async function withOneInFlight(t: Scope, more: object): Promise<Run & { heard: Promise<Heard>; id: string }> {
+  const runtime = new FakeRuntime()
+  runtime.script = (method, params, child) =>
+    method === 'tools/call' && child === runtime.children[0] ? undefined : polite(method, params, child)
+  const it = await run(t, more, runtime)
+  it.child.lingers = true
+  const heard = it.client.call('s__t')
+  while (!it.child.heard.includes('tools/call')) await settled()
+  return { ...it, heard, id: it.child.lastId }
+}
+
+describe('the last answer of a server that is being stopped', () => {
+  test('reaches the call, as long as the server has its own time', async (t) => {
+    const { proxy, runtime, child, heard, id } = await withOneInFlight(t, {})
+    const reloaded = proxy.reload({ mcpServers: { o: { command: 'x' } } })
+    while (!child.stdin.writableEnded) await runtime.pass(100, 100)
+    await runtime.pass(800, 100)
+    answer(child, id, 'last')
+    assert.equal(textAt((await heard).value, 'result', 'content', '0', 'text'), 'last')
+    child.end(0)
+    await runtime.pass(1000, 100)
+    await reloaded
+  })
+
+  test('is waited for when it answers others, though it is started anew', async (t) => {
+    const times = { onTimeout: 'restart', timeout: 3000 }
+    const { client, runtime, child, heard } = await withOneInFlight(t, times)
+    await runtime.pass(2000, 100)
+    const second = client.call('s__t')
+    await settled()
+    const secondId = child.lastId
+    const third = client.call('s__t')
+    await settled()
+    const thirdId = child.lastId
+    assert.equal(failure(await passed(runtime, 1000, heard))[2], 'timeout')
+    assert.equal(child.stdin.writableEnded, true)
+    answer(child, secondId, 'second')
+    assert.equal(textAt((await second).value, 'result', 'content', '0', 'text'), 'second')
+    await runtime.pass(800, 100)
+    answer(child, thirdId, 'third')
+    assert.equal(textAt((await third).value, 'result', 'content', '0', 'text'), 'third')
+    child.end(0)
+  })
+
+  test('is not waited for when it is started anew and answers nothing', async (t) => {
+    const { client, runtime, child, heard } = await withOneInFlight(t, {
+      onTimeout: 'restart',
+      timeout: 3000,
+    })
+    await runtime.pass(2000, 100)
+    const other = client.call('s__t')
+    assert.equal(failure(await passed(runtime, 1000, heard))[2], 'timeout')
+    assert.equal(child.stdin.writableEnded, true)
+    assert.equal(failure(await passed(runtime, 500, other))[2], 'closed')
+    assert.equal(child.signals, 0)
+    child.end(0)
   })
 })
 
