@@ -14,7 +14,7 @@ export interface SessionLimits {
   readonly inflightMax: number
   /** Calls of this client that wait for servers. */
   readonly callsMax: number
-  /** Bytes of its calls that wait until servers have said what they have. */
+  /** Bytes of its calls that wait until servers have said what they have, and of those before `initialize` is answered. */
   readonly waitingBytesMax: number
   /** Bytes that a client may leave unread before it is taken to be gone. */
   readonly backlogBytesMax: number

@@ -6,6 +6,7 @@
 import { Answers } from './answers.js'
 import type { BatchReply } from './batch-reply.js'
 import { Draining } from './draining.js'
+import { EarlyCalls } from './early-calls.js'
 import { Flow } from './flow.js'
 import { splitBatch } from './jsonrpc/batch.js'
 import { BriefMap } from './jsonrpc/brief-map.js'
@@ -38,7 +39,7 @@ export class Session implements PeerOwner<Question> {
   readonly #flow: Flow
   readonly #answers: Answers
   /** Calls that wait for the answer to `initialize`; undefined when none is being made. */
-  #held: Call[] | undefined
+  #held: EarlyCalls | undefined
   #reached: Reach | undefined
   #ended: (end: SessionEnd) => void = () => {}
   readonly #settled = (call: Call, outcome: Outcome): void => {
@@ -178,7 +179,7 @@ export class Session implements PeerOwner<Question> {
         this.#reach().level(received.level)
         return this.#answers.reply(frame.id, '{}')
       case 'open':
-        this.#held = []
+        this.#held = new EarlyCalls(this.#parts.limits.waitingBytesMax)
         return void this.#open(frame.id, received.reply)
     }
   }
@@ -188,9 +189,9 @@ export class Session implements PeerOwner<Question> {
     const reach = this.#reach()
     await Promise.race([reach.settled, this.draining.begun])
     this.#answers.reply(id, reply(reach.describe()))
-    const held = this.#held ?? []
+    const held = this.#held?.release() ?? []
     this.#held = undefined
-    for (const call of held) if (!call.settled) reach.router.route(call.since(this.#parts.runtime.now()))
+    for (const call of held) reach.router.route(call.since(this.#parts.runtime.now()))
     this.#closeWhenIdle()
   }
 
@@ -199,9 +200,8 @@ export class Session implements PeerOwner<Question> {
     if (this.#calls.size >= this.#parts.limits.callsMax) return this.#answers.refuse(frame.id, tooManyCalls())
     const call = new Call(frame, row, this.#port, this.#parts.runtime.now(), this.#settled)
     this.#calls.set(call.key, call)
-    if (this.#held === undefined) return this.#reach().router.route(call)
-    call.keep()
-    this.#held.push(call)
+    if (this.#held === undefined) this.#reach().router.route(call)
+    else this.#held.hold(call)
   }
 
   #member(line: Line, reply: BatchReply): void {

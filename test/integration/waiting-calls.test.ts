@@ -28,10 +28,10 @@ async function withOneHeld(t: Scope, more: ServerEntry = {}): Promise<RawClient>
 }
 
 /** Makes calls and gives them up, one after the other. */
-function inVain(client: RawClient, name: string, times: number): void {
+function inVain(client: RawClient, name: string, times: number, filler = ''): void {
   for (let i = 0; i < times; i++) {
     const id = `vain-${i}`
-    const params = { name, arguments: { n: id } }
+    const params = { name, arguments: { n: id, filler } }
     client.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }))
     client.notify('notifications/cancelled', { requestId: id })
   }
@@ -79,6 +79,38 @@ describe('calls that are given up while they wait', () => {
     assert.deepEqual(failure(refused), [-32603, 's', 'overloaded'])
     client.notify('notifications/cancelled', { requestId: 'held' })
     assert.equal(textAt(said(await waits), 'n'), 'waits')
+  })
+})
+
+describe('calls that come before `initialize` is answered', () => {
+  test('those that are given up take no room, and the others have a limit', async (t) => {
+    const session = { ...limits.session, waitingBytesMax: 200_000 }
+    const servers = { s: itServer({ IT_START: 'hang' }), o: itServer() }
+    const { attach } = await libraryProxy(
+      t,
+      servers,
+      { limits: { ...limits, session } },
+      { startupGraceMs: 500 },
+    )
+    const { client } = await attach()
+    const opened = client.open()
+    const filler = 'z'.repeat(150_000)
+    inVain(client, 'o__nonce', 3, filler)
+    const [waits, refused] = ['waits', 'too much'].map((n) => client.call('o__nonce', { n, filler }))
+    const heard = await refused
+    assert.equal(textAt(heard?.value, 'error', 'data', 'reason'), 'overloaded')
+    await opened
+    assert(waits !== undefined)
+    assert.equal(textAt(said(await waits), 'n'), 'waits')
+  })
+
+  test('one alone may be as long as it is', async (t) => {
+    const session = { ...limits.session, waitingBytesMax: 1000 }
+    const { attach } = await libraryProxy(t, { o: itServer() }, { limits: { ...limits, session } })
+    const { client } = await attach()
+    void client.open()
+    const heard = await client.call('o__nonce', { n: 'long', filler: 'z'.repeat(5000) })
+    assert.equal(textAt(said(heard), 'n'), 'long')
   })
 })
 
