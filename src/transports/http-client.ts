@@ -111,8 +111,8 @@ export class HttpClientConnection implements Connection, PostOwner {
     if (error.code === 'TRANSPORT_UNREACHABLE' && this.#departures.size === 1) this.#end(error)
   }
 
-  forgotten(post: HttpPost): void {
-    this.#refuse(post)
+  forgotten(post: HttpPost, status: number): void {
+    this.#refuse(post, status)
     this.#forget()
   }
 
@@ -141,8 +141,8 @@ export class HttpClientConnection implements Connection, PostOwner {
   }
 
   /** It was not taken: whoever sent it may send it to the next session. */
-  #refuse(post: HttpPost): void {
-    this.#arrivals.failed(post.id, forgetful())
+  #refuse(post: HttpPost, status?: number): void {
+    this.#arrivals.failed(post.id, forgetful(status))
     post.cancel()
   }
 
@@ -181,6 +181,7 @@ export class HttpClientConnection implements Connection, PostOwner {
   }
 }
 
-function forgetful(): TransportError {
-  return new TransportError('TRANSPORT_SESSION', 'the server has forgotten the session')
+function forgetful(status?: number): TransportError {
+  const options = status === undefined ? {} : { details: { status } }
+  return new TransportError('TRANSPORT_SESSION', 'the server has forgotten the session', options)
 }

@@ -138,7 +138,7 @@ export class Flights {
   /** The call did not get through, or its answer will not come; the transport says why. */
   failed(flight: Flight, error: TransportError): void {
     this.#end(flight)
-    if (error.code === 'TRANSPORT_SESSION' && this.#mayFollow(flight) && this.#repeated(flight)) return
+    if (error.code === 'TRANSPORT_SESSION' && this.#mayFollow(flight, error) && this.#repeated(flight)) return
     flight.call.fail(fromTransport(this.#parts.service, error).body)
   }
 
@@ -177,9 +177,11 @@ export class Flights {
     return call.row.reads === true && call.repeats === 0
   }
 
-  /** A session that is forgotten is opened anew, once; for a server that serves and forgets, a few times more. */
-  #mayFollow({ call: { repeats } }: Flight): boolean {
-    return repeats === 0 || (repeats < FORGOTTEN_MAX && this.#parts.hasServed())
+  /** A session that is forgotten is opened anew, once; for a server that serves and forgets (404), a few times more. */
+  #mayFollow({ call: { repeats } }: Flight, { details }: TransportError): boolean {
+    return (
+      repeats === 0 || (repeats < FORGOTTEN_MAX && details?.['status'] !== 400 && this.#parts.hasServed())
+    )
   }
 
   #repeated({ call, edits, deadline }: Flight): boolean {

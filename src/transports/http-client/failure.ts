@@ -2,7 +2,7 @@
 
 import { TransportError, type TransportErrorCode } from '../../jsonrpc/errors.js'
 import { type ErrorFrame, readFrame } from '../../jsonrpc/frame.js'
-import { type Line, toLine } from '../../jsonrpc/line.js'
+import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { Scanner } from '../../jsonrpc/scan.js'
@@ -96,10 +96,10 @@ export function failure(
 }
 
 /** The error response in a body that names the request `id`. */
-export function answerTo(id: RequestId | undefined, body: string): Line | undefined {
+export function errorTo(id: RequestId | undefined, body: string): ErrorFrame | undefined {
   const frame = errorIn(body)
   const isOurs = id !== undefined && frame?.id !== undefined && canonical(frame.id) === canonical(id)
-  return isOurs ? frame.line : undefined
+  return isOurs ? frame : undefined
 }
 
 /** The message of a JSON-RPC error that names no request. */

@@ -11,7 +11,8 @@ import type { Wait, Waiting, Waits } from '../waits.js'
 import { Attempts } from './attempts.js'
 import { discard, mediaType, readExcerpt } from './body.js'
 import type { ExchangeHandler, HttpExchange, HttpTrouble } from './exchange.js'
-import { answerTo, failure, paused, redirected, refused, unreachable } from './failure.js'
+import { errorTo, failure, paused, redirected, refused, unreachable } from './failure.js'
+import { forgetsSession } from './forgotten.js'
 import { HttpReply, type ReplyHandler } from './reply.js'
 import type { HttpSession } from './session.js'
 
@@ -26,16 +27,13 @@ export interface PostOwner {
   /** The message did not get through, or its answer will not come. */
   failed(post: HttpPost, error: TransportError): void
   /** The server does not know the session any more, and has not taken the message. */
-  forgotten(post: HttpPost): void
+  forgotten(post: HttpPost, status: number): void
   /** Called once, after any of the others; nothing comes after it. */
   ended(post: HttpPost): void
 }
 
 /** What an answer to a POST may be. */
 export const ACCEPT = 'application/json, text/event-stream'
-
-/** How servers say with a 400 that they do not know the session, for which the protocol has 404. */
-const unknownSession = /no valid session|session (?:not found|expired)|invalid session|unknown session/i
 
 /** Sends one message and reads everything that belongs to it. */
 export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
@@ -212,10 +210,10 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
     const refusal = { status, retryAfter, date, credential: this.#exchange?.credential }
     if (this.#attempts.afterRefusal(refusal, () => this.send())) return
     if (this.#isForgotten(status, body)) {
-      this.#owner.forgotten(this)
+      this.#owner.forgotten(this, status)
       return this.cancel()
     }
-    const answer = status === 401 || status === 403 ? undefined : answerTo(this.id, body)
+    const answer = status === 401 || status === 403 ? undefined : errorTo(this.id, body)?.line
     if (answer === undefined) {
       const said = { status, body: this.#session.public(body) }
       return this.#fail(refused(this.#session.target, said))
@@ -227,6 +225,6 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
   #isForgotten(status: number, body: string): boolean {
     if (this.#elsewhere) return status === 404
     if (this.#session.id === undefined || this.method === 'initialize') return false
-    return status === 404 || (status === 400 && unknownSession.test(body))
+    return forgetsSession(status, body, this.id)
   }
 }

@@ -1,0 +1,27 @@
+// How a server says that it does not know the session any more.
+//
+// The protocol has 404 for it, and many servers say it in words with a 400. What is
+// refused so was not taken and goes to the next session, so what a tool has answered
+// must not be mistaken for it, though it may come with the same status and speak of sessions.
+
+import { membersAt } from '../../jsonrpc/members.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import { Scanner } from '../../jsonrpc/scan.js'
+import { rawAt } from '../../jsonrpc/text.js'
+import { errorTo } from './failure.js'
+
+const unknownSession = /no valid session|session (?:not found|expired)|invalid session|unknown session/i
+
+/** Transports refuse with an error of the server's own (JSON-RPC 2.0, section 5.1) or an invalid request; tools do not. */
+const refusalCode = /^-(?:320\d\d|32600)$/
+
+/** Whether the answer with this status to the request `id` says so. */
+export function forgetsSession(status: number, body: string, id: RequestId | undefined): boolean {
+  if (status !== 404 && status !== 400) return false
+  const own = errorTo(id, body)
+  if (own === undefined) return status === 404 || unknownSession.test(body)
+  const members = membersAt(new Scanner(own.line, Number.MAX_SAFE_INTEGER), own.error)
+  const code = members?.span('code')
+  const isRefusal = code !== undefined && refusalCode.test(rawAt(own.line, code))
+  return isRefusal && (status === 404 ? /session/i : unknownSession).test(members?.string('message') ?? '')
+}
