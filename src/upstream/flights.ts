@@ -90,9 +90,8 @@ export class Flights {
   }
 
   /**
-   * The call that the server asks about, where only one can be meant.
-   *
-   * Undefined when it may be about a call that somebody else has given up.
+   * The call that the server asks about, where only one can be meant, and it cannot be about one that somebody else
+   * has given up.
    */
   get askable(): Call | undefined {
     let found: Call | undefined
@@ -138,8 +137,8 @@ export class Flights {
   /** The call did not get through, or its answer will not come; the transport says why. */
   failed(flight: Flight, error: TransportError): void {
     this.#end(flight)
-    if (error.code === 'TRANSPORT_SESSION' && this.#mayFollow(flight, error) && this.#repeated(flight)) return
-    flight.call.fail(fromTransport(this.#parts.service, error).body)
+    const follows = error.code === 'TRANSPORT_SESSION' && this.#mayFollow(flight, error)
+    if (!follows || !this.#repeated(flight)) flight.call.fail(fromTransport(this.#parts.service, error).body)
   }
 
   /** The answer came, but cannot be given. */
@@ -179,9 +178,8 @@ export class Flights {
 
   /** A session that is forgotten is opened anew, once; for a server that serves and forgets (404), a few times more. */
   #mayFollow({ call: { repeats } }: Flight, { details }: TransportError): boolean {
-    return (
-      repeats === 0 || (repeats < FORGOTTEN_MAX && details?.['status'] !== 400 && this.#parts.hasServed())
-    )
+    if (repeats === 0) return true
+    return repeats < FORGOTTEN_MAX && details?.['status'] !== 400 && this.#parts.hasServed()
   }
 
   #repeated({ call, edits, deadline }: Flight): boolean {

@@ -16,7 +16,7 @@ const rpc = (id: unknown, code: number, message: string): string =>
 interface Case {
   readonly title: string
   readonly status: number
-  body(id: unknown): string
+  readonly body: (id: unknown) => string
   /** How often the call came to the server when it refuses it so for ever. */
   readonly times: number
   /** What the client is told. */
