@@ -185,4 +185,27 @@ export const regressions: readonly Regression[] = [
       ],
     }),
   },
+  {
+    what: 'a call waited until the grace was over for the lists of a server that a reload had taken away',
+    plan: plainPlan({
+      seed: 186,
+      servers: [
+        plainServer('h0', {
+          timeoutMs: 600,
+          initMs: 5,
+          offers: ['prompts', 'logging'],
+          faulty: false,
+          events: true,
+          standalone: true,
+        }),
+      ],
+      clients: [plainClient('c0', { capabilities: ['roots'] })],
+      ops: [
+        attach(0, 0),
+        { gapMs: 12.5, kind: 'roots', client: 0 },
+        { gapMs: 0, kind: 'reload', server: 0, how: 'removed' },
+        { gapMs: 1, ...callOf('echo', 27, 'number') },
+      ],
+    }),
+  },
 ]
