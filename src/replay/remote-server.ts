@@ -16,6 +16,7 @@ import { HttpClientConnection } from '../transports/http-client.js'
 import { HttpAgent } from '../transports/http-client/agent.js'
 import { sentFrameLimits } from '../transports/http-client/envelope.js'
 import { type HttpTarget, defaultHttpLimits } from '../transports/http-client/options.js'
+import { ListRefusals } from '../transports/http-client/list-refusals.js'
 import { HttpPause } from '../transports/http-client/pause.js'
 import { HttpSession } from '../transports/http-client/session.js'
 import { SseClientConnection } from '../transports/http-sse.js'
@@ -130,6 +131,7 @@ function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarg
     refusal: (status) => ({ message: `it refuses us (HTTP ${status})`, remedy: REMEDY }),
     log: () => {},
     trace: undefined,
+    listRefusals: new ListRefusals(() => false),
     pause: new HttpPause(() => runtime.now(), defaultHttpLimits.retryAfterMsMax),
     patienceMs: timeoutMs,
     timers: runtime,

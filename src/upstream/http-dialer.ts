@@ -12,6 +12,7 @@ import {
   type HttpTarget,
   defaultHttpLimits,
 } from '../transports/http-client/options.js'
+import { ListRefusals } from '../transports/http-client/list-refusals.js'
 import { HttpPause } from '../transports/http-client/pause.js'
 import { SseClientConnection } from '../transports/http-sse.js'
 import { credentialsRefusal } from './credentials-leg.js'
@@ -44,6 +45,7 @@ export class HttpDialer {
       retryDelayMs: config.retryDelayMs,
       reconnectMs: config.reconnectIntervalMs,
       isRead,
+      listRefusals: new ListRefusals(isList),
       refusal: (status) => credentialsRefusal(config, status),
       log: tell,
       trace: verbose ? (message) => tell('debug', message) : undefined,
@@ -111,6 +113,10 @@ function credentialsFor(
   }
   const name = hasOwn ? 'X-Serverless-Authorization' : 'Authorization'
   return new IdTokenCredentials(name, fetch, runtime, tell)
+}
+
+function isList(method: string): boolean {
+  return requests.row(method)?.route.to === 'merge'
 }
 
 function isRead(method: string): boolean {

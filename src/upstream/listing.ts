@@ -119,6 +119,7 @@ export class Listing {
         this.#read.add(kind)
       } catch (error) {
         this.#failed(kind, error)
+        if (isNotFound(error)) void link.ask('ping', '{}').catch(() => {})
       }
     }
   }
@@ -194,6 +195,11 @@ export class Listing {
   #broken(what: string): UpstreamError {
     return new UpstreamError(this.#service, 'invalid-answer', what)
   }
+}
+
+/** It may be the session that is not found: what every server answers tells, and begins another one. */
+function isNotFound(error: unknown): boolean {
+  return error instanceof UpstreamError && error.details?.['status'] === 404
 }
 
 function offers(capabilities: ServerCapabilities, kind: ListKind): boolean {

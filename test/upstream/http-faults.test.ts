@@ -10,7 +10,14 @@ import { libraryProxy } from '../integration/support/library.js'
 import { until } from '../integration/support/waiting.js'
 import { limits } from '../../src/limits.js'
 import { defaultHttpLimits } from '../../src/transports/http-client/options.js'
-import { type Handler, answerOf, connect, json, scripted } from '../transports/support/scripted.js'
+import {
+  type Handler,
+  type Scope,
+  answerOf,
+  connect,
+  json,
+  scripted,
+} from '../transports/support/scripted.js'
 
 const INIT =
   '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
@@ -108,6 +115,53 @@ test('a session that nobody is there for ends, and the next call begins another'
   assert.equal(count('DELETE'), 1)
   await connection.close()
   await until(() => count('DELETE') === 2)
+})
+
+/** A server that answers with 404 what it does not know. */
+async function partial(t: Scope, isKnown: (session: unknown, rpc: unknown) => boolean) {
+  let sessions = 0
+  const capabilities = '{"tools":{},"resources":{},"prompts":{}}'
+  const init = INIT.replace('{"tools":{}}', capabilities)
+  const script = await scripted(t, (seen, response) => {
+    const { method, rpc, id, headers } = seen
+    if (rpc === 'initialize') json(response, answerOf(id, init), 200, { 'mcp-session-id': `s-${++sessions}` })
+    else if (method === 'GET') response.writeHead(405).end()
+    else if (!isKnown(headers['mcp-session-id'], rpc)) response.writeHead(404).end('no such thing')
+    else if (rpc === 'tools/list') json(response, answerOf(id, TOOLS))
+    else if (rpc === 'tools/call') json(response, answerOf(id, '{"content":[]}'))
+    else if (typeof rpc === 'string' && rpc.endsWith('/list'))
+      json(response, answerOf(id, `{"${rpc.replace(/.list$/, '')}":[]}`))
+    else if (id === undefined) response.writeHead(202).end()
+    else json(response, answerOf(id, '{}'))
+  })
+  const made = await libraryProxy(t, { s: { url: script.url.href, retryDelay: 1 } })
+  const { client } = await made.attach()
+  await client.open()
+  return { ...made, client, count: (what: string) => script.seen.filter(({ rpc }) => rpc === what).length }
+}
+
+describe('a server that answers a list with 404', () => {
+  test('keeps its session, and what it has can be called', async (t) => {
+    const { proxy, client, log, count } = await partial(t, (_session, rpc) => rpc !== 'prompts/list')
+    assert.ok(isAnswered(await client.call('s__work')))
+    const isTold = (): boolean =>
+      log.some(({ message }) => /prompts\/list: .*HTTP 404: no such thing/.test(message))
+    await until(isTold)
+    // It has been asked again in the same session.
+    await until(() => count('prompts/list') >= 4)
+    assert.equal(count('initialize'), 2)
+    assert.match(proxy.status()[0]?.error ?? '', /prompts\/list: .*HTTP 404/)
+  })
+
+  test('since it has forgotten its session, twice in a row, is asked in the next one', async (t) => {
+    const forgotten: readonly unknown[] = ['s-1', 's-2']
+    const isKnown = (session: unknown, rpc: unknown): boolean =>
+      !forgotten.includes(session) || rpc === 'notifications/initialized'
+    const { proxy, client, count } = await partial(t, isKnown)
+    await until(() => proxy.status()[0]?.state === 'connected')
+    assert.ok(isAnswered(await client.call('s__work')))
+    assert.equal(count('initialize'), 3)
+  })
 })
 
 describe('a large answer', () => {

@@ -1,6 +1,7 @@
 // What the HTTP transports are given: where to go, as whom, and within which limits.
 
 import type { SseLimits } from '../sse-parser.js'
+import type { ListRefusals } from './list-refusals.js'
 import type { HttpPause } from './pause.js'
 
 /** Time and chance, from outside. */
@@ -91,6 +92,8 @@ export interface HttpTarget {
   readonly trace: ((message: string) => void) | undefined
   /** Shared by all connections to the server. */
   readonly pause: HttpPause
+  /** Likewise. */
+  readonly listRefusals: ListRefusals
   /** How long whoever sends a message waits for its answer. */
   readonly patienceMs: number
   readonly timers: HttpTimers

@@ -147,6 +147,7 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
     const status = response.statusCode ?? 0
     const isSuccess = status >= 200 && status < 300
     this.#session.learn(response, this.method === 'initialize' && isSuccess)
+    if (isSuccess) this.#session.target.listRefusals.given(this.method)
     if (status >= 300 && status < 400) return this.#redirected(response, status)
     if (!isSuccess) return this.#refused(response, status)
     if (this.id === undefined || this.#elsewhere) this.#taken(response)
@@ -225,6 +226,7 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
   #isForgotten(status: number, body: string): boolean {
     if (this.#elsewhere) return status === 404
     if (this.#session.id === undefined || this.method === 'initialize') return false
-    return forgetsSession(status, body, this.id)
+    if (!forgetsSession(status, body, this.id)) return false
+    return status !== 404 || !this.#session.target.listRefusals.isAnswer(this.method, this.#session)
   }
 }

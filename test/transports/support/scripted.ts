@@ -8,6 +8,7 @@ import { toLine } from '../../../src/jsonrpc/line.js'
 import { type WireBytes, wireBytes } from '../../../src/jsonrpc/splice.js'
 import { HttpClientConnection } from '../../../src/transports/http-client.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
+import { ListRefusals } from '../../../src/transports/http-client/list-refusals.js'
 import { HttpPause } from '../../../src/transports/http-client/pause.js'
 import {
   type HttpLimits,
@@ -161,6 +162,7 @@ export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
     refusal: (status) => ({ message: `refused ${status}`, remedy: undefined }),
     log: () => {},
     trace: undefined,
+    listRefusals: new ListRefusals((method) => method.startsWith('list')),
     pause: new HttpPause(() => testTimers.now(), 60_000),
     patienceMs: 30_000,
     timers: testTimers,
