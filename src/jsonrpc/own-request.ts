@@ -22,6 +22,20 @@ export class OwnRequest {
   }
 }
 
+/** Ends the proxy's own among requests that nobody will answer; gives the others. */
+export function endOwn<E extends object>(
+  entries: readonly (E | OwnRequest)[],
+  cause: TransportError | undefined,
+): E[] {
+  const others: E[] = []
+  let error = cause
+  for (const entry of entries) {
+    if (!(entry instanceof OwnRequest)) others.push(entry)
+    else entry.settle((error ??= new TransportError('TRANSPORT_CLOSED', 'the connection is closed')))
+  }
+  return others
+}
+
 /** A request of the proxy's own: its id, and the answer to come. */
 export interface Asked {
   readonly id: MintedId

@@ -15,7 +15,8 @@ import { Inflight } from './inflight.js'
 import type { Line } from './line.js'
 import { readLongFrame } from './long-frame.js'
 import type { LongLine } from './long-line.js'
-import { type Asked, OwnRequest } from './own-request.js'
+import { type Asked, OwnRequest, endOwn } from './own-request.js'
+import { isAnswer } from './peek.js'
 import type { PeerOptions, PeerOwner } from './peer-owner.js'
 import type { MintedId, RequestId } from './request-id.js'
 import { type Wire, WireParts, joinedWire } from './splice-parts.js'
@@ -169,8 +170,11 @@ export class Peer<E extends object> {
     if (this.#closed) return
     if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
     const frame = this.#frames.read(line)
-    if (frame instanceof FrameError) this.#owner.malformed(frame, line, bytes)
-    else this.receive(frame, during)
+    if (!(frame instanceof FrameError)) this.receive(frame, during)
+    else if (during === undefined || !isAnswer(line, during)) this.#owner.malformed(frame, line, bytes)
+    // On a stream that belongs to one request there will be no other answer to it.
+    else
+      this.#failed(during, new TransportError('TRANSPORT_ANSWER', `its answer is invalid: ${frame.message}`))
   }
 
   #long(long: LongLine, during: RequestId | undefined): void {
@@ -217,12 +221,7 @@ export class Peer<E extends object> {
   #close(cause: TransportError | undefined): void {
     if (this.#closed) return
     this.#closed = true
-    const unanswered: E[] = []
-    let error = cause
-    for (const entry of this.#inflight.drain()) {
-      if (!(entry instanceof OwnRequest)) unanswered.push(entry)
-      else entry.settle((error ??= new TransportError('TRANSPORT_CLOSED', 'the connection is closed')))
-    }
+    const unanswered = endOwn(this.#inflight.drain(), cause)
     try {
       this.#owner.closed(unanswered, cause)
     } catch {

@@ -40,7 +40,8 @@ const messages: readonly Message[] = [
       isRequest: false,
       text: '{"jsonrpc":"2.0","method":"notifications/x"}',
     },
-    { title: 'an answer', isRead: false, isRequest: false, text: '{"jsonrpc":"2.0","id":9,"result":{}}' },
+    // Whoever asked takes the first.
+    { title: 'an answer', isRead: true, isRequest: false, text: '{"jsonrpc":"2.0","id":9,"result":{}}' },
   ])
 
 /** A target of its own, so that no pause of one test is felt in another; one retry, at once. */

@@ -2,8 +2,8 @@
 //
 // Again only where it cannot be done twice: the connection was never made, the
 // server said that it had not taken it (429, 503 with Retry-After, 401 before a new
-// token), or the request only reads. All of it within `retries`, and never while the
-// server wants to be left alone.
+// token), or it only reads, or is an answer of ours, of which the first one counts. All
+// of it within `retries`, and never while the server wants to be left alone.
 
 import type { HttpTrouble } from './exchange.js'
 import type { CredentialHeader, HttpTarget } from './options.js'
@@ -21,15 +21,16 @@ export interface RefusedAttempt {
 /** Counts the attempts of one message. */
 export class Attempts {
   readonly #target: HttpTarget
-  readonly #isRead: boolean
+  readonly #isRepeatable: boolean
   #timer: { cancel(): void } | undefined
   #retried = 0
   #resumed = 0
   #renewed = false
 
+  /** An answer has no method. */
   constructor(target: HttpTarget, method: string | undefined) {
     this.#target = target
-    this.#isRead = method !== undefined && target.isRead(method)
+    this.#isRepeatable = method === undefined || target.isRead(method)
   }
 
   /** Whether the message is not on its way now, but will be. */
@@ -55,7 +56,7 @@ export class Attempts {
   /** Schedules another attempt where one is in order. */
   afterTrouble({ neverSent, lasts }: HttpTrouble, again: () => void): boolean {
     if (lasts) return false
-    return (neverSent || this.#isRead) && this.#retry(undefined, again)
+    return (neverSent || this.#isRepeatable) && this.#retry(undefined, again)
   }
 
   /** Schedules another attempt where one is in order. */
@@ -67,15 +68,27 @@ export class Attempts {
     const wasNotTaken = status === 429 || (status === 503 && wait !== undefined)
     const isPassing = status === 502 || status === 503 || status === 504
     if (wasNotTaken && wait !== undefined && !isOffered) return false
-    return (wasNotTaken || (isPassing && this.#isRead)) && this.#retry(wait, again)
+    return (wasNotTaken || (isPassing && this.#isRepeatable)) && this.#retry(wait, again)
   }
 
   /** Schedules another attempt to get the rest of an answer. */
   resume(retryMs: number | undefined, again: () => void): boolean {
-    const { limits, reconnectMs } = this.#target
+    const { limits, reconnectMs, pause } = this.#target
     if (this.#resumed >= limits.resumesMax) return false
-    this.#after((retryMs ?? reconnectMs) * 2 ** this.#resumed++, again)
+    const grown = (retryMs ?? reconnectMs) * 2 ** this.#resumed++
+    this.#after(Math.max(grown, pause.leftMs), again)
     return true
+  }
+
+  /** The same where the attempt was refused with a status that passes; 409 says that we have not been missed yet. */
+  resumeAfter(
+    status: number,
+    credential: CredentialHeader | undefined,
+    { retryMs, again }: { readonly retryMs: number | undefined; readonly again: () => void },
+  ): boolean {
+    if (status === 401) return this.#renew(credential, again)
+    const isPassing = status === 409 || status === 429 || status >= 500
+    return isPassing && this.resume(retryMs, again)
   }
 
   /** The server is at work on it. */

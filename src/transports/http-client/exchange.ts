@@ -23,6 +23,8 @@ export interface ExchangeHandler {
   sent?(): void
 }
 
+const unanswered = new Error('the connection was closed without an answer')
+
 /** A request that is on its way. */
 export class HttpExchange {
   /** What it was sent with, where that may change. */
@@ -51,6 +53,8 @@ export class HttpExchange {
       request.on('response', (response) => this.#respond(response))
       // Errors after the response are the response's as well; here they only must not be unheard.
       request.on('error', (error) => this.#trouble(error))
+      // An answer that switches protocols ends in nothing else.
+      request.on('close', () => this.#trouble(unanswered))
       if (this.#handler.sent !== undefined) request.on('finish', () => this.#handler.sent?.())
       endWith(request, body)
     } catch (error) {

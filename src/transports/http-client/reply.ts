@@ -155,8 +155,9 @@ export class HttpReply {
     const lastEventId = this.#parser?.lastEventId
     if (lastEventId !== undefined && lastEventId !== this.#lastEventId) this.#attempts.progressed()
     this.#lastEventId = lastEventId ?? this.#lastEventId
-    if (this.#lastEventId !== undefined && this.#attempts.resume(this.#parser?.retryMs, () => this.#resume()))
-      return
+    // An empty id takes back those before it (HTML, server-sent events).
+    const isResumable = this.#lastEventId !== undefined && this.#lastEventId !== ''
+    if (isResumable && this.#attempts.resume(this.#parser?.retryMs, () => this.#resume())) return
     this.#finish(failure('TRANSPORT_IO', 'the event stream ended before the answer'))
   }
 
@@ -174,7 +175,11 @@ export class HttpReply {
     const isStream = response.statusCode === 200 && mediaType(response) === 'text/event-stream'
     if (isStream) return this.take(response)
     response.destroy()
-    const why = `the event stream ended before the answer and cannot be resumed (HTTP ${response.statusCode})`
+    this.#session.learn(response, false)
+    const { statusCode: status = 0 } = response
+    const wait = { retryMs: this.#parser?.retryMs, again: () => this.#resume() }
+    if (this.#attempts.resumeAfter(status, this.#resuming?.credential, wait)) return
+    const why = `the event stream ended before the answer and cannot be resumed (HTTP ${status})`
     this.#finish(failure('TRANSPORT_IO', why))
   }
 }

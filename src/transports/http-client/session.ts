@@ -138,7 +138,8 @@ export class HttpSession {
     if (this.version !== undefined) headers.push('MCP-Protocol-Version', this.version)
     const cookie = this.#cookies.header
     if (cookie !== undefined) headers.push('Cookie', cookie)
-    if (ask.lastEventId !== undefined) headers.push('Last-Event-ID', inUtf8(ask.lastEventId))
+    if (ask.lastEventId !== undefined && ask.lastEventId !== '')
+      headers.push('Last-Event-ID', inUtf8(ask.lastEventId))
     if (ask.body !== undefined)
       headers.push('Content-Type', 'application/json', 'Content-Length', String(ask.body.length))
     return headers

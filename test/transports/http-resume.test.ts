@@ -1,0 +1,95 @@
+// An answer whose stream was cut, and a server that does not give the rest of it at once.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import type { CredentialHeader } from '../../src/transports/http-client/options.js'
+import { HttpPause } from '../../src/transports/http-client/pause.js'
+import {
+  type Opened,
+  type Scope,
+  answerOf,
+  connect,
+  events,
+  scripted,
+  testTimers,
+} from './support/scripted.js'
+
+interface Refusing {
+  readonly opened: Opened
+  /** What each attempt to resume said it was after. */
+  readonly resumed: unknown[]
+  readonly authorizations: unknown[]
+}
+
+/** A server that cuts the stream of a call, and refuses the first attempts to resume it. */
+async function refusing(
+  scope: Scope,
+  status: number,
+  times: number,
+  { first = 'id: e1\nretry: 1\ndata: \n\n' }: { readonly first?: string } = {},
+): Promise<Refusing> {
+  const resumed: unknown[] = []
+  const authorizations: unknown[] = []
+  const server = await scripted(scope, (seen, response) => {
+    if (seen.method === 'POST') {
+      events(response, first)
+      response.end()
+      return
+    }
+    resumed.push(seen.headers['last-event-id'])
+    authorizations.push(seen.headers.authorization)
+    if (resumed.length <= times) response.writeHead(status).end()
+    else events(response, `id: e2\ndata: ${answerOf(1)}\n\n`)
+  })
+  let tokens = 0
+  const header = (): CredentialHeader => ({ name: 'Authorization', value: `Bearer ${tokens}` })
+  const opened = connect(scope, server.url, {
+    pause: new HttpPause(() => testTimers.now(), 60_000),
+    credentials: { header, refused: () => ++tokens > 0 },
+  })
+  opened.request(1, 'work')
+  await opened.heard.until(() => opened.heard.messages.length + opened.heard.failures.length > 0)
+  return { opened, resumed, authorizations }
+}
+
+describe('a stream that is resumed', () => {
+  for (const status of [409, 429, 500, 502, 503, 504])
+    test(`is asked for again when the server answers ${status}`, async (t) => {
+      const { opened, resumed } = await refusing(t, status, 2)
+      assert.deepEqual(opened.heard.messages, [answerOf(1)])
+      assert.deepEqual(resumed, ['e1', 'e1', 'e1'])
+    })
+
+  test('is asked for with new credentials once', async (t) => {
+    const { opened, authorizations } = await refusing(t, 401, 1)
+    assert.deepEqual(opened.heard.messages, [answerOf(1)])
+    assert.deepEqual(authorizations, ['Bearer 0', 'Bearer 1'])
+    const { opened: refused, authorizations: tried } = await refusing(t, 401, 9)
+    assert.match(String(refused.heard.failures[0]?.error.message), /cannot be resumed \(HTTP 401\)/)
+    assert.equal(tried.length, 2)
+  })
+
+  test('is given up when the server says that it does not know it', async (t) => {
+    for (const status of [400, 404, 405]) {
+      const { opened, resumed } = await refusing(t, status, 9)
+      assert.match(
+        String(opened.heard.failures[0]?.error.message),
+        new RegExp(`resumed \\(HTTP ${status}\\)`),
+      )
+      assert.equal(resumed.length, 1)
+    }
+  })
+
+  test('is given up after some attempts', async (t) => {
+    const { opened, resumed } = await refusing(t, 503, 99)
+    assert.match(String(opened.heard.failures[0]?.error.message), /cannot be resumed \(HTTP 503\)/)
+    assert.equal(resumed.length, 5)
+  })
+
+  test('cannot be when its last id is empty', async (t) => {
+    const first = 'id: e1\nretry: 1\ndata: \n\nid:\ndata: \n\n'
+    const { opened, resumed } = await refusing(t, 200, 0, { first })
+    assert.match(String(opened.heard.failures[0]?.error.message), /ended before the answer$/)
+    assert.deepEqual(resumed, [])
+  })
+})

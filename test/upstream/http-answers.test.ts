@@ -1,0 +1,82 @@
+// Answers over HTTP that are none: whoever waits is told at once, since nothing else will come.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import type { Heard } from '../integration/support/client.js'
+import { at, textAt } from '../integration/support/json.js'
+import { libraryProxy } from '../integration/support/library.js'
+import { type Handler, type Scope, answerOf, events, json, scripted } from '../transports/support/scripted.js'
+
+const INIT =
+  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
+
+/** A proxy before a server with one tool; what is no handshake and no list is left to `other`. */
+async function before(scope: Scope, other: Handler) {
+  const script = await scripted(scope, (seen, response, request) => {
+    if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT))
+    else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
+    else if (seen.method === 'GET') response.writeHead(405).end()
+    else if (seen.rpc !== undefined && seen.id === undefined) response.writeHead(202).end()
+    else other(seen, response, request)
+  })
+  const { attach } = await libraryProxy(scope, { s: { url: script.url.href, retryDelay: 1 } })
+  return attach()
+}
+
+/** What the client is told of an error. */
+function message({ value }: Heard): string {
+  return textAt(value, 'error', 'message')
+}
+
+const broken: readonly (readonly [title: string, body: (id: string) => string])[] = [
+  ['is cut', (id) => `{"jsonrpc":"2.0","id":${id},"result":{"content":[`],
+  ['has something behind it', (id) => `{"jsonrpc":"2.0","id":${id},"result":{}} x`],
+  ['has a value that JSON has not', (id) => `{"jsonrpc":"2.0","id":${id},"result":{"x":NaN}}`],
+  ['does not say that it is JSON-RPC', (id) => `{"id":${id},"result":{}}`],
+  ['is long, and cut', (id) => `{"jsonrpc":"2.0","id":${id},"result":{"x":"${'x'.repeat(100_000)}`],
+]
+
+describe('an answer of a remote server that', () => {
+  for (const [title, body] of broken)
+    for (const kind of ['JSON', 'an event', 'an event of a stream that stays open'])
+      test(`${title} is told at once: ${kind}`, async (t) => {
+        const { client } = await before(t, (seen, response) => {
+          const text = body(JSON.stringify(seen.id))
+          if (kind === 'JSON') return json(response, text)
+          events(response, `data: ${text}\n\n`)
+          if (kind === 'an event') response.end()
+        })
+        await client.open()
+        const began = Date.now()
+        assert.match(message(await client.call('s__work')), /^'s': its answer is invalid: /)
+        assert.ok(Date.now() - began < 15_000, 'long before the call times out')
+      })
+
+  test('switches protocols is told at once', async (t) => {
+    const { client } = await before(t, (_seen, response) => {
+      response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
+    })
+    await client.open()
+    assert.match(message(await client.call('s__work')), /closed without an answer/)
+  })
+})
+
+test('an answer of ours that a server does not take is posted again', async (t) => {
+  const refused: unknown[] = []
+  const calls: ((text: string) => void)[] = []
+  const { client } = await before(t, (seen, response) => {
+    if (seen.rpc === 'tools/call') {
+      events(response, 'data: {"jsonrpc":"2.0","id":"q","method":"roots/list"}\n\n')
+      calls.push((text) => response.end(`data: ${answerOf(seen.id, text)}\n\n`))
+    } else if (refused.push(seen.id) < 3) response.writeHead(503).end()
+    else {
+      response.writeHead(202).end()
+      calls[0]?.('{"content":[]}')
+    }
+  })
+  client.onRequest = () => '{"roots":[]}'
+  await client.open({ roots: {} })
+  assert.deepEqual(at((await client.call('s__work')).value, 'result'), { content: [] })
+  assert.deepEqual(refused, ['q', 'q', 'q'])
+})
