@@ -114,6 +114,8 @@ export class HttpStreams {
   }
 
   #write(response: ServerResponse, fields: Fields, stream: EventStream, after?: number): void {
+    // Whoever has gone already will not be seen to go.
+    if (response.destroyed) return
     const { limits, setTimer, store, primes } = this.#parts
     const writer = new SseWriter(
       response,

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { both, front, handshake, message, until } from './support/http.js'
+
+test('a session ends when nobody uses it, though its client went away before it was answered', async (t) => {
+  let now = 0
+  const { port, sessions } = await front(t, {
+    now: () => now,
+    limits: { answerWaitMs: 100, sessionIdleMs: 1000, sweepMs: 5 },
+  })
+  const session = await handshake(port)
+  const socket = connect(port, '127.0.0.1')
+  const body = message('wait', 7)
+  const fields = { ...session, host: `127.0.0.1:${port}`, accept: both, 'content-type': 'application/json' }
+  const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`POST /mcp HTTP/1.1\r\n${head.join('')}content-length: ${body.length}\r\n\r\n${body}`)
+  const asked = (): boolean =>
+    sessions[0]?.received.some((frame) => frame.kind === 'request' && frame.method === 'wait') === true
+  await until(asked)
+  socket.destroy()
+  now = 100
+  // The answer is waited for longer than a response stays without header fields.
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  const call = sessions[0]?.received.findLast((frame) => frame.kind === 'request')
+  assert.ok(call?.kind === 'request')
+  sessions[0]?.answer(call.id, '"late"')
+  now = 5000
+  await until(() => sessions[0]?.closed === true)
+})
