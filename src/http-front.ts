@@ -88,12 +88,13 @@ export class Front {
 
 function serverOf(options: FrontOptions, rules: HttpRules, routes: HttpRoutes): HttpServer {
   const { host, port, limits, log, runtime } = options
-  const ids = new SessionIds()
+  const ids = new SessionIds(runtime.secret ?? randomBytes)
   const around: HttpSurroundings = {
     newId: () => ids.next(),
     now: () => runtime.now(),
     setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
     room: descriptorRoom(),
+    ...(runtime.listen && { listen: runtime.listen }),
     failed: (error) => complain(log, error),
   }
   return new HttpServer({ ...rules, host, port, limits, wording, around }, routes)
@@ -118,12 +119,17 @@ const IDS_AT_ONCE = 64
 
 /** Ids of 192 bits that nobody guesses, in visible ASCII. */
 class SessionIds {
-  #chance = Buffer.alloc(0)
+  readonly #secret: (bytes: number) => Buffer
+  #chance: Buffer = Buffer.alloc(0)
   #used = 0
+
+  constructor(secret: (bytes: number) => Buffer) {
+    this.#secret = secret
+  }
 
   next(): string {
     if (this.#used === this.#chance.length) {
-      this.#chance = randomBytes(ID_BYTES * IDS_AT_ONCE)
+      this.#chance = this.#secret(ID_BYTES * IDS_AT_ONCE)
       this.#used = 0
     }
     const from = this.#used

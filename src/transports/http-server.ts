@@ -95,9 +95,8 @@ export class HttpServer {
 
   /** @throws the system's error (`EADDRINUSE`, …) when the address cannot be had */
   async listen(): Promise<HttpAddress> {
-    const { host } = this.#options
-    const port = await listening(this.#server, host, this.#options.port)
-    const { limits, around } = this.#options
+    const { host, limits, around } = this.#options
+    const port = await (around.listen ?? listening)(this.#server, host, this.#options.port)
     this.#sweepers = [
       repeat(around.setTimer, limits.sweepMs, () => this.#streamable.clients.sweep()),
       repeat(around.setTimer, limits.lateCheckMs, () => this.#bodies.sweep()),

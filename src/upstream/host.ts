@@ -3,6 +3,7 @@
 // Nothing below reads a clock, draws a random number, spawns or dials by itself, so
 // that a whole proxy can run inside a simulation that owns it all.
 
+import type { Server } from 'node:net'
 import type { Duplex, Readable, Writable } from 'node:stream'
 
 /** A pending timer; `cancel` is idempotent. */
@@ -67,6 +68,10 @@ export interface Runtime {
   memoryOf(group: number, exactBytes: number): Promise<number | undefined>
   /** A socket that behaves as those of Node do; the real one is Node's own, which needs no function here. */
   readonly connect?: (to: ConnectTarget) => Duplex
+  /** Lets connections come to a server and gives the port; the real one is the server's own `listen`. */
+  readonly listen?: (server: Server, host: string, port: number) => Promise<number>
+  /** Bytes that nobody can guess; the real ones are Node's own. */
+  readonly secret?: (bytes: number) => Buffer
   /** The proxy's own environment, from which children get an allow-list. */
   readonly env: Readonly<Record<string, string | undefined>>
 }

@@ -2,13 +2,23 @@
 
 import type { SimClient, Waiting } from './client.js'
 import { at, noncesIn, numberAt, parse, rawId, rawToken, stampIn, textAt } from './json.js'
-import type { Ledger } from './ledger.js'
+import type { Entry, Ledger } from './ledger.js'
 import { ListWatch, type Servers } from './list-watch.js'
 
 const questions: Readonly<Record<string, string>> = {
   'sampling/createMessage': 'sampling',
   'elicitation/create': 'elicitation',
   'roots/list': 'roots',
+}
+
+/** Where a message came. */
+export interface Source {
+  /** What one process says is in order on each. */
+  readonly stream: string
+  /** Bytes that have been said there, with this message. */
+  readonly upTo: number
+  /** Whether the answer to this request belongs there. */
+  answers(entry: Entry): boolean
 }
 
 /** Reads what the proxy tells one client, and keeps the ledger. */
@@ -19,6 +29,7 @@ export class ClientEars {
   readonly #followed = new Set<string>()
   readonly #updates = new Map<string, number>()
   readonly #lastBy = new Map<string, number>()
+  readonly #listedBy = new Map<string, number>()
   readonly #rest: Buffer[] = []
   #left = false
   #paused = false
@@ -85,66 +96,92 @@ export class ClientEars {
       this.#rest.push(rest.subarray(0, end))
       this.#heard += end + 1
       rest = rest.subarray(end + 1)
-      this.#line(Buffer.concat(this.#rest.splice(0)).toString())
+      const text = Buffer.concat(this.#rest.splice(0)).toString()
+      this.told(text, { stream: '', upTo: this.#heard, answers: () => true })
     }
     if (rest.length > 0) this.#rest.push(rest)
     this.#heard += rest.length
   }
 
-  #line(text: string): void {
+  /** A whole message has come. */
+  told(text: string, from: Source): void {
     const message = parse(text)
     this.#ledger.owned(this.#client.name, noncesIn(text), text)
-    if (Array.isArray(message)) return this.#batch(text, message)
-    this.#inOrder(text)
-    this.#message(text, message)
+    if (Array.isArray(message)) return this.#batch(text, message, from)
+    this.#inOrder(text, from)
+    this.#message(text, message, from)
   }
 
-  #message(text: string, message: unknown): void {
+  /** A request was refused by other means than a message. */
+  refused(entry: Entry, text: string): void {
+    const waiting = this.#waiting.get(entry.id)
+    const refused = waiting?.find((each) => each.entry === entry)
+    if (waiting === undefined || refused === undefined) return
+    this.#settled(waiting, refused)
+    this.#ledger.answered(entry, false, text)
+    refused.next?.(false)
+  }
+
+  #message(text: string, message: unknown, from: Source): void {
     if (at(message, 'jsonrpc') !== '2.0')
       return this.#ledger.fail('bad-line', `${this.#client.name}: ${text}`)
     const method = textAt(message, 'method')
     const id = rawId(text)
-    if (method === undefined) this.#answer(id, text, message)
-    else if (at(message, 'id') === undefined) this.#notification(method, text, message)
+    if (method === undefined) this.#answer(id, text, message, from)
+    else if (at(message, 'id') === undefined) this.#notification(method, text, message, from)
     else this.#question(method, id ?? '', text)
   }
 
   /** Answers that leave together; each is found by its own text. */
-  #batch(text: string, members: readonly unknown[]): void {
+  #batch(text: string, members: readonly unknown[], from: Source): void {
     const parts = text.slice(1, -1).split(/,(?=\{"jsonrpc")/)
     if (parts.length !== members.length) return this.#ledger.fail('bad-batch', text)
     this.#isBatch = true
-    for (const part of parts) this.#message(part, parse(part))
+    for (const part of parts) this.#message(part, parse(part), from)
     this.#isBatch = false
   }
 
   /** What one process says reaches one client in the order in which it was said. */
-  #inOrder(text: string): void {
+  #inOrder(text: string, { stream }: Source): void {
     const stamp = stampIn(text)
     if (stamp === undefined || !stamp.speaker.includes('#')) return
-    const last = this.#lastBy.get(stamp.speaker) ?? 0
+    const key = `${stream} ${stamp.speaker}`
+    const last = this.#lastBy.get(key) ?? 0
     if (stamp.count < last) this.#ledger.fail('order', `${this.#client.name}: ${text} after ${last}`)
-    this.#lastBy.set(stamp.speaker, stamp.count)
+    this.#lastBy.set(key, stamp.count)
   }
 
-  #answer(id: string | undefined, text: string, message: unknown): void {
+  #answer(id: string | undefined, text: string, message: unknown, from: Source): void {
     const waiting = id === undefined ? undefined : this.#waiting.get(id)
     if (id === undefined || waiting === undefined) return this.#unasked(id, text)
-    const chosen = chosenOf(waiting, text, at(message, 'result') !== undefined)
+    const here = waiting.filter(({ entry }) => from.answers(entry))
+    const chosen = chosenOf(here, text, at(message, 'result') !== undefined)
     if (chosen === undefined) return this.#ledger.fail('wrong-answer', `${this.#client.name}: ${text}`)
-    waiting.splice(waiting.indexOf(chosen), 1)
-    if (waiting.length === 0) this.#waiting.delete(id)
-    this.#take(chosen, text, message)
+    this.#settled(waiting, chosen)
+    this.#take(chosen, text, message, from)
   }
 
-  #take({ entry, next }: Waiting, text: string, message: unknown): void {
+  #settled(waiting: Waiting[], settled: Waiting): void {
+    waiting.splice(waiting.indexOf(settled), 1)
+    if (waiting.length === 0) this.#waiting.delete(settled.entry.id)
+  }
+
+  #take({ entry, next }: Waiting, text: string, message: unknown, from: Source): void {
     const ok = at(message, 'result') !== undefined
     this.#ledger.answered(entry, ok, text)
     // An answer inside a batch may have been there before the cancel was.
-    if (!this.#isBatch && entry.silentFrom !== undefined && this.#heard > entry.silentFrom)
+    if (!this.#isBatch && entry.silentFrom !== undefined && from.upTo > entry.silentFrom)
       this.#ledger.fail('after-cancel', `${entry.nonce} was cancelled and answered: ${text}`)
-    this.lists.given(entry.method, at(message, 'result'))
+    if (!this.#isOvertaken(entry)) this.lists.given(entry.method, at(message, 'result'))
     next?.(ok)
+  }
+
+  /** Where messages may overtake each other, a list may come that was asked for before the last one. */
+  #isOvertaken({ method, order }: Entry): boolean {
+    if (order === undefined) return false
+    const last = this.#listedBy.get(method) ?? 0
+    this.#listedBy.set(method, Math.max(last, order))
+    return order < last
   }
 
   #unasked(id: string | undefined, text: string): void {
@@ -157,13 +194,13 @@ export class ClientEars {
     else this.#ledger.answered(known, false, text)
   }
 
-  #notification(method: string, text: string, message: unknown): void {
-    if (method === 'notifications/progress') return this.#progress(text, message)
+  #notification(method: string, text: string, message: unknown, from: Source): void {
+    if (method === 'notifications/progress') return this.#progress(text, message, from)
     if (method === 'notifications/resources/updated') return this.#updated(text, message)
     this.lists.changed(method, (list) => this.waiting.some(({ entry }) => entry.method === list))
   }
 
-  #progress(text: string, message: unknown): void {
+  #progress(text: string, message: unknown, { upTo }: Source): void {
     const token = rawToken(text)
     const [nonce = ''] = noncesIn(text)
     const entry = this.#ledger.entries.get(nonce)
@@ -171,7 +208,7 @@ export class ClientEars {
     if (entry === undefined || token !== count)
       this.#ledger.fail('wrong-token', `${this.#client.name}: ${text}`)
     else this.#ledger.progressed(entry, numberAt(message, 'params', 'progress') ?? 0, text)
-    if (entry?.silentFrom !== undefined && this.#heard > entry.silentFrom)
+    if (entry?.silentFrom !== undefined && upTo > entry.silentFrom)
       this.#ledger.fail('after-cancel', `${nonce} was cancelled and goes on: ${text}`)
   }
 

@@ -1,14 +1,11 @@
-// A scripted client at the proxy's stdin and stdout.
+// A scripted client, however it reaches the proxy.
 
-import type { Connection } from '../../src/jsonrpc/connection.js'
-import type { LastWaits } from '../../src/transports/last-waits.js'
-import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/ndjson.js'
 import { type Asking, spelt } from './asking.js'
 import type { Around } from './byte-flow.js'
 import { ClientEars } from './client-ears.js'
+import type { ClientWire } from './client-wire.js'
 import type { Entry, Ledger } from './ledger.js'
 import type { Servers } from './list-watch.js'
-import { ReadableEnd, WritableEnd } from './pipes.js'
 import type { ClientPlan } from './plan.js'
 
 /** What servers that are still starting are given before a client is answered. */
@@ -18,56 +15,44 @@ const GRACE_MS = 1000
 export class SimClient {
   readonly name: string
   readonly plan: ClientPlan
-  readonly connection: Connection
   readonly ears: ClientEars
   /** Resources that it was granted to follow, and those that it did not want to follow any more at some time. */
   readonly followed: Set<string> = new Set()
   readonly unfollowed: Set<string> = new Set()
   readonly #around: Around
   readonly #ledger: Ledger
-  readonly #input: ReadableEnd
-  readonly #output: WritableEnd
+  readonly #wire: ClientWire
   #count = 0
-  #held: Said[] | undefined
+  #held: Spoken[] | undefined
 
-  constructor(
-    around: Around,
-    plan: ClientPlan,
-    ledger: Ledger,
-    proxy: { readonly ndjson: NdjsonOptions; readonly timers: LastWaits },
-    servers: Servers,
-  ) {
+  constructor(around: Around, plan: ClientPlan, ledger: Ledger, wire: ClientWire, servers: Servers) {
     this.name = plan.name
     this.plan = plan
     this.#around = around
     this.#ledger = ledger
+    this.#wire = wire
     this.ears = new ClientEars(this, ledger, servers)
-    this.#input = new ReadableEnd(around, `${plan.name}>`, plan.input)
-    this.#output = new WritableEnd(around, `${plan.name}<`, plan.output, {
-      bytes: (chunk) => this.ears.hear(chunk),
-      end: () => this.ears.gone(),
-    })
-    this.connection = new NdjsonConnection(
-      this.#input.stream,
-      this.#output.stream,
-      proxy.ndjson,
-      proxy.timers,
-    )
+    wire.start(this.ears)
   }
 
   /** It has not ended its own side, and has not been left. */
   get speaks(): boolean {
-    return !this.#input.flow.ending && !this.ears.left
+    return this.#wire.speaks && !this.ears.left
+  }
+
+  /** It is told of what belongs to no request, too. */
+  get hears(): boolean {
+    return this.#wire.hears
   }
 
   /** Bytes that the proxy keeps for it. */
   get backlogBytes(): number {
-    return this.connection.backlogBytes
+    return this.#wire.backlogBytes
   }
 
-  /** Both streams are given back. */
+  /** Its streams are given back. */
   get released(): boolean {
-    return this.#input.stream.destroyed && this.#output.stream.destroyed
+    return this.#wire.released
   }
 
   shakeHands(): void {
@@ -146,7 +131,8 @@ export class SimClient {
     const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${entry.id}}}`
     let before: { readonly at: number; readonly taken: number } | undefined
     const arrives = (): void => {
-      if (this.backlogBytes === 0) before = { at: this.#around.clock.now, taken: this.#output.taken }
+      const taken = this.#wire.taken(entry)
+      if (taken !== undefined) before = { at: this.#around.clock.now, taken }
     }
     this.#say({ text, entries: [], read: () => this.#cancelRead(entry, before), arrives })
   }
@@ -168,23 +154,27 @@ export class SimClient {
   /** Stops or goes on reading. */
   read(on: boolean): void {
     this.ears.paused(!on)
-    this.#output.flow.open(on)
+    this.#wire.read(on)
   }
 
   /** Has nothing more to say, and listens on. */
   finish(): void {
     for (const said of this.#held?.splice(0) ?? []) this.#send(said)
-    this.#input.flow.end()
+    this.#wire.finish()
+  }
+
+  /** Loses its connections, where it has any that it can lose. */
+  cut(): void {
+    this.#wire.cut()
   }
 
   /** Is gone from one moment to the next. */
   vanish(): void {
     this.ears.vanished()
-    this.#input.flow.end()
-    this.#output.break()
+    this.#wire.vanish()
   }
 
-  #say(said: Said): void {
+  #say(said: Spoken): void {
     if (!this.speaks) return
     if (this.#held !== undefined && said.entries[0]?.method !== 'initialize') this.#held.push(said)
     else this.#send(said)
@@ -192,6 +182,8 @@ export class SimClient {
 
   /** From here on the client hears nothing of that request, but for what is on its way already. */
   #cancelRead(entry: Entry, before: { readonly at: number; readonly taken: number } | undefined): void {
+    // Where messages may overtake each other, the proxy gives up nothing that it has not got yet.
+    if (entry.heardAt === undefined) return
     const { now } = this.#around.clock
     this.#ledger.givenUp(entry)
     // What waited to be read may have been answered in the meantime, and so may a request that came with its cancel.
@@ -201,7 +193,7 @@ export class SimClient {
   }
 
   #silence(entry: Entry): void {
-    if (this.connection.backlogBytes === 0) entry.silentFrom = this.#output.taken
+    entry.silentFrom = this.#wire.taken(entry)
   }
 
   #initialized(): void {
@@ -211,17 +203,17 @@ export class SimClient {
     for (const said of held ?? []) this.#send(said)
   }
 
-  #send({ text, entries, read, arrives }: Said): void {
+  #send({ text, entries, read, arrives }: Spoken): void {
     const isRead = (): void => {
       for (const entry of entries) entry.heardAt = this.#around.clock.now
       read?.()
     }
-    this.#input.add(Buffer.from(`${text}\n`), isRead, arrives)
+    this.#wire.send({ text, entries, read: isRead, arrives })
   }
 }
 
-/** A line, and the requests in it. */
-interface Said {
+/** A message, and the requests in it. */
+interface Spoken {
   readonly text: string
   readonly entries: readonly Entry[]
   /** Called when the proxy has read it. */

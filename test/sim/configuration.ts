@@ -1,7 +1,8 @@
 // The configuration and the limits that a plan means, as the proxy is given them.
 
 import { type Limits, limits as defaults } from '../../src/limits.js'
-import type { LimitsPlan, ReloadKind, ServerPlan } from './plan.js'
+import { type HttpLimits, defaultHttpLimits } from '../../src/transports/http-front/limits.js'
+import type { FrontPlan, LimitsPlan, ReloadKind, ServerPlan } from './plan.js'
 
 /** The file's own form; `changes` says what became of single servers. */
 export function configurationOf(
@@ -70,5 +71,25 @@ export function limitsOf(plan: LimitsPlan): Limits {
       outgoingBytesMax: plan.outgoingBytesMax,
       processesMax: plan.processesMax,
     },
+  }
+}
+
+/** How long a session may be idle: longer than anybody who comes back is away. */
+export const SESSION_IDLE_MS = 90_000
+
+/** What differs from the limits of the HTTP front as they are. */
+export function frontLimitsOf(
+  { answerWaitMs, eventsMax }: FrontPlan,
+  { lineBytesMax, backlogBytesHigh, backlogBytesMax }: LimitsPlan,
+): Partial<HttpLimits> {
+  return {
+    answerWaitMs,
+    bodyBytesMax: lineBytesMax,
+    backlogBytesHigh,
+    backlogBytesMax,
+    events: { ...defaultHttpLimits.events, eventsMax },
+    sessionIdleMs: SESSION_IDLE_MS,
+    sweepMs: 10_000,
+    lateCheckMs: 5000,
   }
 }

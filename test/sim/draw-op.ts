@@ -101,6 +101,7 @@ export function drawOp(random: Random, swarm: Swarm, servers: readonly ServerPla
     case 'resume':
     case 'finish':
     case 'vanish':
+    case 'cut':
       return { gapMs, kind, client }
   }
 }

@@ -3,6 +3,7 @@
 import type { Child, LogSink, Runtime, SpawnSpec } from '../../src/upstream/host.js'
 import { type LogStream, createLogger } from '../../src/log.js'
 import type { Around } from './byte-flow.js'
+import { SimFront } from './front.js'
 import { Clock } from './clock.js'
 import { HttpServer } from './http-server.js'
 import { Ledger } from './ledger.js'
@@ -35,6 +36,8 @@ export class Host implements Around {
     come: [],
     present: new Set(),
   }
+  /** Where clients come over HTTP, in a run that serves them. */
+  readonly front: SimFront = new SimFront(this, this.audience)
   /** Hears of every process that is started, or was to be. */
   onSpawn: (server: string) => void = () => {}
   /** How often the proxy has left a server alone for a while. */
@@ -77,7 +80,7 @@ export class Host implements Around {
   }
 
   get sockets(): number {
-    return [...this.#http.values()].flatMap(({ sockets }) => sockets).length
+    return [...this.#http.values()].flatMap(({ sockets }) => sockets).length + this.front.sockets
   }
 
   /** Bytes that the proxy keeps for the process that takes least. */
@@ -88,6 +91,7 @@ export class Host implements Around {
 
   #newRuntime(): Runtime {
     const chance = this.dice('proxy')
+    const secrets = this.dice('secrets')
     return {
       now: () => this.clock.now,
       wallNow: () => EPOCH_MS + this.clock.now + this.#wallJumpMs,
@@ -99,6 +103,8 @@ export class Host implements Around {
         if (server === undefined) throw new Error(`nobody is at ${host}`)
         return server.connect(isTls)
       },
+      listen: (server) => this.front.listen(server),
+      secret: (bytes) => Buffer.from(Array.from({ length: bytes }, () => secrets.below(256))),
       memoryOf: () => Promise.resolve(undefined),
       env: {},
     }

@@ -75,7 +75,8 @@ export class HttpServer implements SimServer {
       (head, body) => this.#requested(new SimExchange(socket, head, body)),
       () => this.#sockets.delete(socket),
     )
-    const socket: SimSocket = new SimSocket(this.#around, name, plan.stdout, reader)
+    const shape = { sent: plan.stdout, received: plan.stdout, lingers: false }
+    const socket: SimSocket = new SimSocket(this.#around, name, shape, reader)
     this.#sockets.add(socket)
     socket.connect(this.#connecting, isTls, this.#around.dice(name).next() * 20)
     this.#around.clock.after(0, () => this.onMilestone('started', name))

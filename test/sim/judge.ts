@@ -4,6 +4,7 @@
 import { lastNews } from './last-news.js'
 import { call } from './perform.js'
 import type { SimClient } from './client.js'
+import { judgeFront } from './judge-front.js'
 import type { Entry } from './ledger.js'
 import type { ServerFacts } from './server-facts.js'
 import type { World } from './world.js'
@@ -30,6 +31,7 @@ export function judge(world: World): void {
   // Where there are not processes enough for everybody, somebody stays without.
   if (world.plan.limits.processesMax >= ENOUGH) recover(world)
   else world.pass(RECOVERY_MS)
+  if (world.plan.front !== undefined) judgeFront(world)
   closeAll(world)
 }
 
@@ -71,10 +73,17 @@ function recover(world: World): void {
   world.pass(RECOVERY_MS - (clock.now - from))
   for (const { what, isWell } of tried) if (!isWell()) ledger.fail('not-recovered', what())
   for (const { name, state, error } of world.proxy.status()) {
-    if (state !== 'connected') ledger.fail('not-ready', `${name} is ${state} after a minute: ${error}`)
+    if (state !== 'connected' && !isUnused(world, name))
+      ledger.fail('not-ready', `${name} is ${state} after a minute: ${error}`)
   }
   for (const client of seats) if (client.speaks) sees(world, client)
   lastNews(world)
+}
+
+/** It has a process for every client, and there is nobody. */
+function isUnused({ plan, host }: World, name: string): boolean {
+  const own = plan.servers.find((server) => server.name === name)
+  return own?.isolation === 'session' && host.audience.present.size === 0
 }
 
 interface Try {

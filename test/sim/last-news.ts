@@ -15,7 +15,7 @@ const LIST_CHANGED = 'notifications/tools/list_changed'
 export function lastNews(world: World): void {
   const servers = world.host.servers.filter(speaksUp)
   const waits = world.clients
-    .filter(({ speaks }) => speaks)
+    .filter(({ speaks, hears }) => speaks && hears)
     .flatMap((client) => [...listWaits(client, servers), ...updateWaits(world, client, servers)])
   for (const server of servers) {
     grow(world, server)

@@ -55,6 +55,8 @@ export interface Entry {
   readonly answers: { readonly at: number; readonly ok: boolean; readonly text: string }[]
   /** When the proxy had it, and afterwards when its client last heard of it; undefined on its way there. */
   heardAt: number | undefined
+  /** Where one may overtake another: the how manieth it was to get to the proxy; Infinity where no order is kept. */
+  order: number | undefined
   progress: number
   /** Its client did not read for a while, and cannot tell when the answer came. */
   untimed: boolean
@@ -133,6 +135,7 @@ export class Ledger {
       reply: undefined,
       answers: [],
       heardAt: undefined,
+      order: undefined,
       progress: Number.NEGATIVE_INFINITY,
       untimed: false,
       excused: false,
@@ -156,7 +159,7 @@ export class Ledger {
     // Over HTTP every call travels alone, and one may overtake another.
     const service = instance.split('#')[0] ?? ''
     // A call that waits for a server which is then replaced goes to the new one when the old one has ended.
-    if (service !== instance && !this.replaced.has(service)) this.#ordered(entry.client, nonce, instance)
+    if (service !== instance && !this.replaced.has(service)) this.#ordered(entry, instance)
   }
 
   /** A server has answered a call; `rest` is what stands behind the id. */
@@ -214,10 +217,10 @@ export class Ledger {
     }
   }
 
-  /** The calls of one client get to one process in the order in which they were sent. */
-  #ordered(client: string, nonce: string, instance: string): void {
+  /** The calls of one client get to one process in the order in which they were sent, or came. */
+  #ordered({ client, nonce, order }: Entry, instance: string): void {
     const key = `${client} ${instance}`
-    const count = Number(nonce.split('-')[1])
+    const count = order ?? Number(nonce.split('-')[1])
     if (count < (this.#lastExecuted.get(key) ?? -1))
       this.fail('call-order', `${instance} had ${nonce} after a later call`)
     this.#lastExecuted.set(key, count)

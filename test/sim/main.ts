@@ -2,6 +2,7 @@
 
 import { simulateCell } from './cells.js'
 import { drawPlan } from './draw.js'
+import { withHttp } from './draw-http.js'
 import { inTurn } from './in-turn.js'
 import { runMany } from './many.js'
 import { type Options, USAGE, readOptions } from './options.js'
@@ -30,8 +31,9 @@ function show(outcome: Outcome, trace: boolean): void {
 }
 
 /** Repeats one seed; one that fails is made small. */
-async function one(seed: number, { ops, trace }: Options): Promise<boolean> {
-  const plan = drawPlan(seed, ops)
+async function one(seed: number, { ops, trace, http }: Options): Promise<boolean> {
+  const drawn = drawPlan(seed, ops)
+  const plan = http ? withHttp(drawn) : drawn
   const outcome = await run(plan)
   show(outcome, trace)
   const [first] = outcome.failures
@@ -66,9 +68,9 @@ async function cells(options: Options): Promise<boolean> {
   return bad === 0
 }
 
-async function many({ from, seeds, ops, workers, twice }: Options): Promise<boolean> {
-  const tally = new Tally(seeds, ops)
-  await runMany({ from, seeds, step: workers, ops, twice }, (told) => tally.take(told))
+async function many({ from, seeds, ops, workers, twice, http }: Options): Promise<boolean> {
+  const tally = new Tally(seeds, ops, http ? ' --http' : '')
+  await runMany({ from, seeds, step: workers, ops, twice, http }, (told) => tally.take(told))
   return tally.end()
 }
 

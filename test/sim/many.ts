@@ -15,6 +15,8 @@ export interface Share {
   readonly ops: number
   /** Every seed is run again, and has to give the same trace. */
   readonly twice: boolean
+  /** Clients come over HTTP too. */
+  readonly http: boolean
 }
 
 /** What a thread tells. */

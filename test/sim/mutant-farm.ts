@@ -35,7 +35,9 @@ export class MutantFarm {
     const files = new Set(mutation.replacements.map(({ file }) => file))
     for (const replacement of mutation.replacements) this.#replace(replacement)
     try {
-      return await this.#run([String(seeds), ...mutation.finds])
+      // Only clients over HTTP find what is wrong about them.
+      const isFront = mutation.replacements.some(({ file }) => file.includes('http-front'))
+      return await this.#run([String(seeds), isFront ? 'http' : 'plain', ...mutation.finds])
     } finally {
       for (const file of files) cpSync(sourceOf(compiled, file), this.#sourceOf(file))
     }

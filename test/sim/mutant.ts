@@ -5,6 +5,7 @@ import { faults } from '../faults/faults.js'
 import { phases } from '../faults/phases.js'
 import { simulateCell } from './cells.js'
 import { drawPlan } from './draw.js'
+import { withHttp } from './draw-http.js'
 import { inTurn } from './in-turn.js'
 import type { Outcome } from './outcome.js'
 import { regressions } from './regressions.js'
@@ -14,7 +15,7 @@ import { warm } from './warm.js'
 /** Seeds that come before the cells, which take longer than all of these. */
 const FIRST_SEEDS = 300
 
-const [seedsText = '', ...wanted] = process.argv.slice(2)
+const [seedsText = '', clients, ...wanted] = process.argv.slice(2)
 const seeds = Number(seedsText)
 const missing = new Set(wanted)
 const found: string[] = []
@@ -26,7 +27,10 @@ async function look(where: string, run: () => Outcome): Promise<void> {
 }
 
 async function lookAtSeeds(from: number, to: number): Promise<void> {
-  for (let seed = from; seed <= to; seed++) await look(`seed ${seed}`, () => simulate(drawPlan(seed, 25)))
+  for (let seed = from; seed <= to; seed++) {
+    const plan = drawPlan(seed, 25)
+    await look(`seed ${seed}`, () => simulate(clients === 'http' ? withHttp(plan) : plan))
+  }
 }
 
 Error.stackTraceLimit = 0

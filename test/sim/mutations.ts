@@ -3,6 +3,7 @@
 
 import { bounds } from './mutations/bounds.js'
 import { execution } from './mutations/execution.js'
+import { front } from './mutations/front.js'
 import { lists } from './mutations/lists.js'
 import { notices } from './mutations/notices.js'
 import { recovery } from './mutations/recovery.js'
@@ -16,4 +17,5 @@ export const mutations: readonly Mutation[] = [
   ...lists,
   ...bounds,
   ...recovery,
+  ...front,
 ]

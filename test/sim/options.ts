@@ -14,6 +14,8 @@ export interface Options {
   readonly phases: readonly Phase[] | undefined
   readonly mutations: boolean
   readonly twice: boolean
+  /** Clients come over HTTP too. */
+  readonly http: boolean
   readonly trace: boolean
   readonly workers: number
 }
@@ -27,12 +29,13 @@ export const USAGE = `npm run sim -- [options]
   --fault NAME   cells of the fault matrix: this fault ...
   --phase NAME   ... or this phase, or both; "all" for every one
   --mutations    show that every checker can fail: proxies that are wrong in one place must be found
+  --http         about half of the clients come over HTTP
   --twice        run every seed twice: the same seed must give the same trace
   --trace        print everything that happened on every wire
   --workers N    threads (2)
   --help         print this`
 
-const flags: ReadonlySet<string> = new Set(['--trace', '--twice', '--mutations'])
+const flags: ReadonlySet<string> = new Set(['--trace', '--twice', '--mutations', '--http'])
 
 /** @throws Error that says what is wrong */
 export function readOptions(args: readonly string[]): Options {
@@ -54,6 +57,7 @@ export function readOptions(args: readonly string[]): Options {
     phases: isCells ? named(given.get('--phase'), phases) : undefined,
     mutations: given.has('--mutations'),
     twice: given.has('--twice'),
+    http: given.has('--http'),
     trace: given.has('--trace'),
     workers: count(given, '--workers', 2),
   }

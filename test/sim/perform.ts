@@ -67,6 +67,8 @@ function act(world: World, client: SimClient, op: Exclude<ClientOp, { readonly k
       return client.finish()
     case 'vanish':
       return client.vanish()
+    case 'cut':
+      return client.cut()
   }
 }
 
@@ -202,6 +204,8 @@ function twin(client: SimClient): void {
 }
 
 function cancel(client: SimClient, back: number): void {
+  // Without a session, the request and its cancel come from two clients.
+  if (client.plan.http?.session === false) return
   const waiting = client.ears.waiting.filter(({ entry }) => entry.method === 'tools/call')
   const entry = waiting.at(-1 - back)?.entry
   if (entry === undefined || entry.cancelledAt !== undefined) return

@@ -3,6 +3,7 @@
 
 import type { FlowShape } from './byte-flow.js'
 import type { FaultName } from '../faults/faults.js'
+import type { HttpPlan } from './http-request.js'
 import type { PipeShape } from './pipes.js'
 import type { Work } from './work.js'
 
@@ -45,6 +46,8 @@ export interface ClientPlan {
   readonly output: PipeShape
   /** How long it takes to answer a question; undefined never does. */
   readonly answerMs: number | undefined
+  /** How it comes over HTTP; it is at the proxy's stdin and stdout without. */
+  readonly http?: HttpPlan
 }
 
 export type ReadMethod = 'resources/read' | 'prompts/get' | 'completion/complete'
@@ -72,7 +75,7 @@ export type Op = { readonly gapMs: number } & (
   | { readonly kind: 'subscribe'; readonly client: number; readonly server: number; readonly on: boolean }
   | { readonly kind: 'level' | 'ping' | 'roots' | 'garbage' | 'twin' | 'unknown'; readonly client: number }
   | { readonly kind: 'cancel'; readonly client: number; readonly back: number }
-  | { readonly kind: 'pause' | 'resume' | 'finish' | 'vanish'; readonly client: number }
+  | { readonly kind: 'pause' | 'resume' | 'finish' | 'vanish' | 'cut'; readonly client: number }
   | { readonly kind: 'changed' | 'updated' | 'log'; readonly server: number }
   | { readonly kind: 'fault'; readonly server: number; readonly fault: FaultName; readonly seconds: number }
   | { readonly kind: 'reload'; readonly server: number; readonly how: ReloadKind }
@@ -102,6 +105,12 @@ export interface LimitsPlan {
   readonly roomy: boolean
 }
 
+/** The HTTP front of the proxy, and how soon it does what takes it long. */
+export interface FrontPlan {
+  readonly answerWaitMs: number
+  readonly eventsMax: number
+}
+
 export interface Plan {
   readonly seed: number
   /** Records go through the real logger. */
@@ -109,5 +118,7 @@ export interface Plan {
   readonly limits: LimitsPlan
   readonly servers: readonly ServerPlan[]
   readonly clients: readonly ClientPlan[]
+  /** Without one, nobody comes over HTTP. */
+  readonly front?: FrontPlan
   readonly ops: readonly Op[]
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { drawPlan } from './draw.js'
 import { inTurn } from './in-turn.js'
+import type { Plan } from './plan.js'
 import { failuresText } from './report.js'
 import { simulate } from './simulate.js'
 import { warm } from './warm.js'
@@ -10,15 +11,24 @@ import { warm } from './warm.js'
 /** Failing seeds after which the rest is not tried. */
 const FAILED_MAX = 5
 
-/** Runs every `step`th seed from `from` on, and says of each that fails how to repeat it. */
-export async function runSeeds(from: number, step: number, count: number, ops: number): Promise<void> {
+/** Runs every `step`th seed from `from` on, and says of each that fails how to repeat it; `changed` changes what is drawn. */
+export async function runSeeds(
+  from: number,
+  step: number,
+  count: number,
+  ops: number,
+  changed?: (plan: Plan) => Plan,
+): Promise<void> {
   await warm()
   const failed: string[] = []
   for (let at = 0; at < count && failed.length < FAILED_MAX; at++) {
     const seed = from + at * step
-    const { failures } = await inTurn(() => simulate(drawPlan(seed, ops)))
+    const plan = drawPlan(seed, ops)
+    const { failures } = await inTurn(() => simulate(changed?.(plan) ?? plan))
     if (failures.length > 0) {
-      failed.push(`npm run sim -- --seed ${seed} --ops ${ops}\n${failuresText(failures)}`)
+      failed.push(
+        `npm run sim -- --seed ${seed} --ops ${ops}${changed === undefined ? '' : ' --http'}\n${failuresText(failures)}`,
+      )
     }
   }
   assert.equal(failed.join('\n'), '')

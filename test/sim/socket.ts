@@ -1,4 +1,4 @@
-// A TCP connection that never was, as Node's HTTP client holds it.
+// A TCP connection that never was, as Node's HTTP holds it: its client, or its server.
 
 import { Duplex } from 'node:stream'
 import type { Timer } from '../../src/upstream/host.js'
@@ -12,6 +12,22 @@ export type Connecting =
   /** TCP connects, and the handshake of TLS fails. */
   | { readonly kind: 'fails-tls' }
 
+/** Who is at the other end. */
+export interface SocketScript extends FlowSink {
+  /** The proxy writes; nothing of it has arrived. */
+  wrote?(): void
+}
+
+/** How a connection carries bytes. */
+export interface SocketShape {
+  /** From the proxy. */
+  readonly sent: FlowShape
+  /** To the proxy. */
+  readonly received: FlowShape
+  /** What the proxy wrote arrives though it closes: else it is lost with the connection. */
+  readonly lingers: boolean
+}
+
 /** One connection, from both sides. */
 export class SimSocket extends Duplex {
   readonly name: string
@@ -21,28 +37,36 @@ export class SimSocket extends Duplex {
   readonly #around: Around
   readonly #sent: ByteFlow
   readonly #received: ByteFlow
-  readonly #server: FlowSink
+  readonly #server: SocketScript
+  readonly #lingers: boolean
+  #isReset = false
+  #taken = 0
+  #said = 0
+  readonly #marks: { readonly end: number; readonly arrived: () => void }[] = []
   /** Whether the server reads; nothing gets there before there is a connection. */
   #isRead = true
   #blocked: ((error?: Error | null) => void) | undefined
   #idle: Timer | undefined
 
-  constructor(around: Around, name: string, shape: FlowShape, server: FlowSink) {
+  constructor(around: Around, name: string, shape: SocketShape, server: SocketScript) {
     super({ allowHalfOpen: false })
     this.name = name
+    this.#lingers = shape.lingers
     this.#around = around
     this.#server = server
-    this.#sent = new ByteFlow(around, `${name}<`, shape, {
+    this.#sent = new ByteFlow(around, `${name}<`, shape.sent, {
       bytes: (chunk) => {
         server.bytes(chunk)
+        if (shape.lingers) this.#used()
         this.#release()
       },
       end: () => server.end(),
     })
-    this.#received = new ByteFlow(around, `${name}>`, shape, {
+    this.#received = new ByteFlow(around, `${name}>`, shape.received, {
       bytes: (chunk) => {
         this.#used()
         if (!this.push(chunk)) this.#received.open(false)
+        this.#arrived()
       },
       end: () => this.push(null),
     })
@@ -78,8 +102,17 @@ export class SimSocket extends Duplex {
     return this.#received.bytes
   }
 
-  say(bytes: string | Buffer): void {
-    this.#received.add(Buffer.from(bytes))
+  /** Bytes that the proxy has written in all. */
+  get taken(): number {
+    return this.#taken
+  }
+
+  /** `arrived` is called when the proxy has been given all of it. */
+  say(bytes: string | Buffer, arrived?: () => void): void {
+    const chunk = Buffer.from(bytes)
+    this.#received.add(chunk)
+    this.#said += chunk.length
+    if (arrived !== undefined) this.#marks.push({ end: this.#said, arrived })
   }
 
   /** The server has nothing more to say, and reads nothing more. */
@@ -93,6 +126,7 @@ export class SimSocket extends Duplex {
   }
 
   reset(): void {
+    this.#isReset = true
     this.#received.cut()
     this.#sent.cut()
     this.#around.trace.note(this.name, 'RST')
@@ -143,6 +177,8 @@ export class SimSocket extends Duplex {
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     this.#used()
+    this.#taken += chunk.length
+    this.#server.wrote?.()
     this.#sent.add(Buffer.from(chunk))
     if (!this.connecting && this.#sent.bytes <= CAPACITY) done()
     else this.#blocked = done
@@ -157,10 +193,18 @@ export class SimSocket extends Duplex {
     this.#around.trace.note(this.name, `closed ${error?.message ?? ''}`)
     this.#idle?.cancel()
     this.#received.cut()
-    this.#sent.cut()
-    // Whatever the way of it, the other end learns that nobody is there.
-    this.#around.clock.after(1, () => this.#server.end())
+    if (this.#lingers && !this.#isReset && !this.connecting) this.#sent.end()
+    else {
+      this.#sent.cut()
+      // Whatever the way of it, the other end learns that nobody is there.
+      this.#around.clock.after(1, () => this.#server.end())
+    }
     done(error)
+  }
+
+  #arrived(): void {
+    const arrived = this.#said - this.#received.bytes
+    while ((this.#marks[0]?.end ?? Infinity) <= arrived) this.#marks.shift()?.arrived()
   }
 
   #release(): void {

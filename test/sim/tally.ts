@@ -14,6 +14,7 @@ const LINES_MS = 10_000
 export class Tally {
   readonly #seeds: number
   readonly #ops: number
+  readonly #more: string
   readonly #startedAt = performance.now()
   readonly #cpu = process.cpuUsage()
   readonly #isTerminal = process.stdout.isTTY
@@ -23,7 +24,9 @@ export class Tally {
   #events = 0
   #failed = 0
 
-  constructor(seeds: number, ops: number) {
+  /** `more` is what else a seed has to be repeated with. */
+  constructor(seeds: number, ops: number, more = '') {
+    this.#more = more
     this.#seeds = seeds
     this.#ops = ops
     this.#timer = setInterval(() => this.#progress(), this.#isTerminal ? TERMINAL_MS : LINES_MS)
@@ -37,7 +40,7 @@ export class Tally {
     } else if (++this.#failed <= TOLD_MAX) {
       const what =
         told.kind === 'differs' ? '  the same seed gave another trace' : failuresText(told.failures)
-      this.#say(`npm run sim -- --seed ${told.seed} --ops ${this.#ops}\n${what}`)
+      this.#say(`npm run sim -- --seed ${told.seed} --ops ${this.#ops}${this.#more}\n${what}`)
     }
   }
 

@@ -9,6 +9,8 @@ export async function warm(): Promise<void> {
     import('p-queue'),
     import('../../src/upstream/http-dialer.js'),
     import('../../src/mcp/validate.js'),
+    import('../../src/serving.js'),
+    import('../../src/transports/http-front/limits.js'),
     loadAjv('draft-07'),
     loadAjv('2019-09'),
     loadAjv('2020-12'),

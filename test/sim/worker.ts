@@ -2,9 +2,11 @@
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { drawPlan } from './draw.js'
+import { withHttp } from './draw-http.js'
 import { inTurn } from './in-turn.js'
 import { at, numberAt } from './json.js'
 import type { Told } from './many.js'
+import type { Outcome } from './outcome.js'
 import { simulate } from './simulate.js'
 import { warm } from './warm.js'
 
@@ -16,6 +18,7 @@ const from = numberAt(share, 'from') ?? 1
 const step = numberAt(share, 'step') ?? 1
 const ops = numberAt(share, 'ops') ?? 1
 const twice = at(share, 'twice') === true
+const http = at(share, 'http') === true
 const first = from - ((from - 1) % step)
 const end = first + (numberAt(share, 'seeds') ?? 0)
 
@@ -36,11 +39,15 @@ const report = (): void => {
   requests = 0
   events = 0
 }
+function run(seed: number): Promise<Outcome> {
+  const plan = drawPlan(seed, ops)
+  return inTurn(() => simulate(http ? withHttp(plan) : plan))
+}
 async function again(seed: number): Promise<string> {
-  return (await inTurn(() => simulate(drawPlan(seed, ops)))).hash()
+  return (await run(seed)).hash()
 }
 for (let seed = from; seed < end; seed += step) {
-  const outcome = await inTurn(() => simulate(drawPlan(seed, ops)))
+  const outcome = await run(seed)
   if (twice && (await again(seed)) !== outcome.hash()) tell({ kind: 'differs', seed })
   runs++
   requests += outcome.requests

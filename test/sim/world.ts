@@ -3,9 +3,12 @@
 import { type Proxy, createProxy } from '../../src/proxy.js'
 import type { Check } from './checks.js'
 import { SimClient } from './client.js'
-import { configurationOf, limitsOf } from './configuration.js'
+import type { ClientWire } from './client-wire.js'
+import { configurationOf, frontLimitsOf, limitsOf } from './configuration.js'
 import { Host } from './host.js'
+import { HttpWire } from './http-wire.js'
 import type { ClientPlan, Plan, ReloadKind } from './plan.js'
+import { StdioWire } from './stdio-wire.js'
 import { Turns } from './turns.js'
 
 /** Steps of the clock after which a run is taken to be without end. */
@@ -57,15 +60,13 @@ export class World {
   /** A client of its own for every coming; names are never used again. */
   attach(plan: ClientPlan): SimClient {
     const { host } = this
-    const proxy = { ndjson: limitsOf(this.plan.limits).session.ndjson, timers: host.runtime }
-    const named = { ...plan, name: `c${this.clients.length}` }
-    const client = new SimClient(host, named, host.ledger, proxy, host.servers)
+    const manners = plan.http?.session === false ? 'bare' : plan.manners
+    const named = { ...plan, manners, name: `c${this.clients.length}` }
+    const wire = this.#wireOf(named)
+    const client = new SimClient(host, named, host.ledger, wire, host.servers)
     this.clients.push(client)
     host.audience.come.push(named)
-    host.audience.present.add(named)
-    void this.proxy.attach(client.connection).then(({ ended }) => {
-      void ended.then(() => host.audience.present.delete(named))
-    })
+    if (wire instanceof StdioWire) this.#seat(named, wire)
     this.settle()
     client.shakeHands()
     return client
@@ -109,10 +110,31 @@ export class World {
     createProxy(configurationOf(plan.servers), { runtime, log, limits: limitsOf(plan.limits) }).then(
       (proxy) => {
         this.#proxy = proxy
+        if (plan.front !== undefined)
+          host.front.serve(proxy, frontLimitsOf(plan.front, plan.limits)).catch(this.#thrown)
       },
       this.#thrown,
     )
     this.settle()
+  }
+
+  #wireOf(plan: ClientPlan): ClientWire {
+    const { host } = this
+    const { http } = plan
+    if (http !== undefined)
+      return new HttpWire({ around: host, ledger: host.ledger, front: host.front, plan, http })
+    return new StdioWire(host, plan, {
+      ndjson: limitsOf(this.plan.limits).session.ndjson,
+      timers: host.runtime,
+    })
+  }
+
+  #seat(plan: ClientPlan, { connection }: StdioWire): void {
+    const { present } = this.host.audience
+    present.add(plan)
+    void this.proxy.attach(connection).then(({ ended }) => {
+      void ended.then(() => present.delete(plan))
+    })
   }
 
   #fault(check: Check, error: unknown): void {

@@ -1,5 +1,6 @@
 // What the HTTP front serves, as the layers above make it.
 
+import type { Server } from 'node:net'
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { SetTimer } from './clock.js'
 import type { Refusal } from './refusal.js'
@@ -57,6 +58,8 @@ export interface HttpSurroundings {
   /** Monotonic, in milliseconds. */
   readonly now: () => number
   readonly setTimer: SetTimer
+  /** Lets connections come to a server and gives the port; absent where that is the server's own business. */
+  readonly listen?: (server: Server, host: string, port: number) => Promise<number>
   /** How many more the system has room for: sessions and connections, connections only, or neither. */
   readonly room: () => 'enough' | 'little' | 'none'
   /** Something went wrong that is our own fault. */

@@ -1,0 +1,39 @@
+// How what a client says gets to the proxy, and what it is told gets back.
+
+import type { ClientEars } from './client-ears.js'
+import type { Entry } from './ledger.js'
+
+/** A message, and the requests in it. */
+export interface Said {
+  readonly text: string
+  readonly entries: readonly Entry[]
+  /** Called when the proxy has read it. */
+  readonly read: () => void
+  /** Called when it is about to, where that can be told. */
+  readonly arrives: (() => void) | undefined
+}
+
+/** The way between a client and the proxy. */
+export interface ClientWire {
+  /** The client has not ended its own side. */
+  readonly speaks: boolean
+  /** It is told of what belongs to no request, too. */
+  readonly hears: boolean
+  /** Bytes that the proxy keeps for it. */
+  readonly backlogBytes: number
+  /** Everything is given back. */
+  readonly released: boolean
+  /** What comes is for these ears; called once, before anything is said. */
+  start(ears: ClientEars): void
+  send(said: Said): void
+  /** Bytes that the proxy has said in all where the answer to this request comes; undefined where nobody can tell. */
+  taken(entry: Entry): number | undefined
+  /** Stops or goes on reading. */
+  read(on: boolean): void
+  /** The client has nothing more to say. */
+  finish(): void
+  /** It is gone from one moment to the next. */
+  vanish(): void
+  /** It loses its connections, and is still there. */
+  cut(): void
+}

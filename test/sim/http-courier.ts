@@ -1,0 +1,57 @@
+// What carries the requests of one client over HTTP, and says whose they are.
+
+import type { Around } from './byte-flow.js'
+import type { SimFront } from './front.js'
+import type { Asked, HttpLine } from './http-line.js'
+import { HttpLines } from './http-lines.js'
+import { type HttpPlan, type HttpRequest, requestText } from './http-request.js'
+import type { Ledger } from './ledger.js'
+import type { ClientPlan } from './plan.js'
+import type { Random } from './random.js'
+
+export interface HttpCourierParts {
+  readonly around: Around
+  readonly ledger: Ledger
+  readonly front: SimFront
+  readonly plan: ClientPlan
+  readonly http: HttpPlan
+}
+
+export type Asking = Pick<HttpRequest, 'method' | 'lastId' | 'body'>
+
+/** Its connections, and the session once there is one. */
+export class HttpCourier {
+  readonly lines: HttpLines
+  session: string | undefined
+  /** The client says nothing more. */
+  isOver = false
+  readonly #parts: HttpCourierParts
+  readonly #random: Random
+
+  constructor(parts: HttpCourierParts, bad: (what: string) => void) {
+    const { around, front, plan } = parts
+    this.#parts = parts
+    this.#random = around.dice(`${plan.name} requests`)
+    this.lines = new HttpLines((script, number) => front.connect(`${plan.name}.${number}`, plan, script), bad)
+  }
+
+  ask(what: Asking, asked: Asked): HttpLine {
+    const { plan, http } = this.#parts
+    const speaks = plan.revision !== '2025-03-26' && (this.session !== undefined || !http.session)
+    const request = { ...what, session: this.session, revision: speaks ? plan.revision : undefined }
+    return this.lines.ask(requestText(request, http, this.#random), asked)
+  }
+
+  /** After a while, unless it is over by then, or nobody is there. */
+  later(run: () => void): void {
+    const delayMs = this.#random.next() * this.#parts.http.againMs
+    this.#parts.around.clock.after(delayMs, () => {
+      if (!this.isOver && this.#parts.front.listening) run()
+    })
+  }
+
+  /** Who comes back keeps a few connections for it. */
+  closeIdle(): void {
+    this.lines.closeIdle(this.isOver ? 0 : this.#parts.http.idleMax)
+  }
+}

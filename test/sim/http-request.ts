@@ -1,0 +1,50 @@
+// Requests as clients of Streamable HTTP write them.
+
+import type { Random } from './random.js'
+
+/** A port that nobody listens on. */
+export const PORT = 3095
+
+/** How one client writes its requests. */
+export interface HttpPlan {
+  /** It keeps a session; else every request stands for itself. */
+  readonly session: boolean
+  /** It has a stream open for what belongs to no request. */
+  readonly listens: boolean
+  /** It asks for the rest of a stream that it lost. */
+  readonly resumes: boolean
+  readonly accept: string
+  /** Bodies have no length that is said before. */
+  readonly chunked: boolean
+  /** Connections that it keeps for later. */
+  readonly idleMax: number
+  /** How long it takes before it comes back. */
+  readonly againMs: number
+}
+
+export interface HttpRequest {
+  readonly method: 'POST' | 'GET' | 'DELETE'
+  readonly session: string | undefined
+  readonly revision: string | undefined
+  readonly lastId?: string | undefined
+  readonly body?: string
+}
+
+export function requestText(request: HttpRequest, plan: HttpPlan, random: Random): string {
+  const { method, session, revision, lastId, body } = request
+  const path = random.pick(['/mcp', '/api/default/mcp'])
+  const head = [
+    `${method} ${path} HTTP/1.1`,
+    `Host: ${random.pick(['localhost', '127.0.0.1'])}:${PORT}`,
+    `Accept: ${method === 'GET' ? 'text/event-stream' : plan.accept}`,
+    ...(session === undefined ? [] : [`Mcp-Session-Id: ${session}`]),
+    ...(revision === undefined ? [] : [`MCP-Protocol-Version: ${revision}`]),
+    ...(lastId === undefined ? [] : [`Last-Event-ID: ${lastId}`]),
+  ]
+  if (body === undefined) return `${head.join('\r\n')}\r\n\r\n`
+  head.push('Content-Type: application/json')
+  const bytes = Buffer.byteLength(body)
+  return plan.chunked
+    ? `${[...head, 'Transfer-Encoding: chunked'].join('\r\n')}\r\n\r\n${bytes.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+    : `${[...head, `Content-Length: ${bytes}`].join('\r\n')}\r\n\r\n${body}`
+}

@@ -1,0 +1,106 @@
+// What a client is told on account of one request of HTTP: on one response, or on
+// several when it loses one and asks for the rest.
+
+import type { AnswerHead } from './answer-reader.js'
+import type { Said } from './client-wire.js'
+import { EventReader, type ToldEvent } from './event-reader.js'
+import type { Asked, HttpLine } from './http-line.js'
+import type { Entry } from './ledger.js'
+
+/** What began it: a message, or nothing but the wish to hear. */
+export interface Telling {
+  /** `c3/4`: the client, and the how manieth it is. */
+  readonly name: string
+  /** Undefined for the stream that belongs to no request. */
+  readonly said: Said | undefined
+  /** All of the request has got to the proxy; the proxy has begun to answer it. */
+  heard: boolean
+  isRead: boolean
+  /** The request that is under way is the one for the rest. */
+  isResumed: boolean
+  /** The last event of it that came. */
+  lastId: string | undefined
+  /** Where it is told now. */
+  line: HttpLine | undefined
+}
+
+/** What a response means for its client. */
+export interface ResponseOwner {
+  head(head: AnswerHead, telling: Telling): void
+  arrived(telling: Telling): void
+  answering(telling: Telling): void
+  event(event: ToldEvent, telling: Telling): void
+  /** A response that is no stream has ended. */
+  answered(answer: Answer, telling: Telling): void
+  /** A stream has ended in good order. */
+  ended(telling: Telling): void
+  lost(telling: Telling): void
+}
+
+/** A response that is no stream. */
+export interface Answer {
+  readonly status: number
+  readonly text: string
+  readonly upTo: number
+}
+
+/** One response. */
+export class Response implements Asked {
+  readonly #owner: ResponseOwner
+  readonly #telling: Telling
+  readonly #pieces: Buffer[] = []
+  #status = 0
+  #upTo = 0
+  #events: EventReader | undefined
+
+  constructor(owner: ResponseOwner, telling: Telling) {
+    this.#owner = owner
+    this.#telling = telling
+  }
+
+  arrived(): void {
+    this.#owner.arrived(this.#telling)
+  }
+
+  answering(): void {
+    this.#owner.answering(this.#telling)
+  }
+
+  head(head: AnswerHead): void {
+    this.#status = head.status
+    if (head.headers.get('content-type') === 'text/event-stream')
+      this.#events = new EventReader((event) => this.#owner.event(event, this.#telling))
+    this.#owner.head(head, this.#telling)
+  }
+
+  body(bytes: Buffer, upTo: number): void {
+    this.#upTo = upTo
+    if (this.#events === undefined) this.#pieces.push(bytes)
+    else this.#events.piece(bytes, upTo)
+  }
+
+  whole(): void {
+    this.#telling.line = undefined
+    if (this.#events !== undefined) return this.#owner.ended(this.#telling)
+    const text = Buffer.concat(this.#pieces).toString()
+    this.#owner.answered({ status: this.#status, text, upTo: this.#upTo }, this.#telling)
+  }
+
+  gone(): void {
+    this.#telling.line = undefined
+    this.#owner.lost(this.#telling)
+  }
+}
+
+export function newTelling(name: string, said: Said | undefined): Telling {
+  return { name, said, heard: false, isRead: false, isResumed: false, lastId: undefined, line: undefined }
+}
+
+export function entriesOf({ said }: Telling): readonly Entry[] {
+  return said?.entries ?? []
+}
+
+/** Nobody can blame the proxy for what is not heard of these requests. */
+export function excuse(telling: Telling): void {
+  for (const entry of entriesOf(telling)) entry.excused = true
+}

@@ -1,0 +1,55 @@
+// What is wrong about clients over HTTP.
+
+import { type Mutation, mutation } from './mutation.js'
+
+export const front: readonly Mutation[] = [
+  mutation(
+    'an answer leaves on the response that waited before',
+    ['foreign', 'wrong-answer'],
+    [
+      'transports/http-front/connection',
+      'exchange.answer(message);',
+      '(StreamableConnection.last ?? exchange).answer(message); StreamableConnection.last = exchange;',
+    ],
+  ),
+  mutation('an answer leaves twice on a stream', 'answered-twice', [
+    'transports/http-front/exchange',
+    'this.#stream.send(message);\n        this.#finishIfDone();',
+    '{ this.#stream.send(message); this.#stream.send(message); }\n        this.#finishIfDone();',
+  ]),
+  mutation('what a stream goes on with is what was told last', 'event-twice', [
+    'transports/http-front/event-stream',
+    'of this.#kept(after))',
+    'of this.#kept(after - 1))',
+  ]),
+  mutation('a stream goes on one event too late', 'lost', [
+    'transports/http-front/event-stream',
+    'of this.#kept(after))',
+    'of this.#kept(after + 1))',
+  ]),
+  mutation('a client that loses its connection has cancelled', 'lost', [
+    'transports/http-front/exchange',
+    'this.#pending = post.keys.length;',
+    "this.#pending = post.keys.length; post.response.once('close', () => { if (this.#pending > 0) this.end(); });",
+  ]),
+  mutation('a session whose client went before its answer stays', 'left-session', [
+    'transports/http-front/streams',
+    'if (response.destroyed)',
+    'if (false)',
+  ]),
+  mutation('the response to a cancelled call is never ended', 'left-session', [
+    'transports/http-front/connection',
+    'this.#exchanges.take(key)?.unanswered();',
+    ';',
+  ]),
+  mutation('a session that is ended goes on with its calls', 'not-cancelled', [
+    'transports/http-front/streamable',
+    'void client.connection.close();',
+    ';',
+  ]),
+  mutation('sessions that rest for a second are ended', 'session-lost', [
+    'transports/http-front/sessions',
+    '> this.#limits.sessionIdleMs',
+    '> 1000',
+  ]),
+]

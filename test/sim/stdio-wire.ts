@@ -1,0 +1,73 @@
+// A client at the proxy's stdin and stdout.
+
+import type { Connection } from '../../src/jsonrpc/connection.js'
+import type { LastWaits } from '../../src/transports/last-waits.js'
+import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/ndjson.js'
+import type { Around } from './byte-flow.js'
+import type { ClientEars } from './client-ears.js'
+import type { ClientWire, Said } from './client-wire.js'
+import { ReadableEnd, WritableEnd } from './pipes.js'
+import type { ClientPlan } from './plan.js'
+
+/** Two pipes. */
+export class StdioWire implements ClientWire {
+  readonly hears = true
+  readonly connection: Connection
+  readonly #input: ReadableEnd
+  readonly #output: WritableEnd
+  #ears: ClientEars | undefined
+
+  constructor(
+    around: Around,
+    plan: ClientPlan,
+    proxy: { readonly ndjson: NdjsonOptions; readonly timers: LastWaits },
+  ) {
+    this.#input = new ReadableEnd(around, `${plan.name}>`, plan.input)
+    this.#output = new WritableEnd(around, `${plan.name}<`, plan.output, {
+      bytes: (chunk) => this.#ears?.hear(chunk),
+      end: () => this.#ears?.gone(),
+    })
+    const { ndjson, timers } = proxy
+    this.connection = new NdjsonConnection(this.#input.stream, this.#output.stream, ndjson, timers)
+  }
+
+  get speaks(): boolean {
+    return !this.#input.flow.ending
+  }
+
+  get backlogBytes(): number {
+    return this.connection.backlogBytes
+  }
+
+  get released(): boolean {
+    return this.#input.stream.destroyed && this.#output.stream.destroyed
+  }
+
+  start(ears: ClientEars): void {
+    this.#ears = ears
+  }
+
+  send({ text, read, arrives }: Said): void {
+    this.#input.add(Buffer.from(`${text}\n`), read, arrives)
+  }
+
+  taken(): number | undefined {
+    return this.backlogBytes === 0 ? this.#output.taken : undefined
+  }
+
+  read(on: boolean): void {
+    this.#output.flow.open(on)
+  }
+
+  finish(): void {
+    this.#input.flow.end()
+  }
+
+  vanish(): void {
+    this.#input.flow.end()
+    this.#output.break()
+  }
+
+  /** There is only one connection, and whoever loses it has lost everything. */
+  cut(): void {}
+}
