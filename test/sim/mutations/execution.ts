@@ -10,7 +10,7 @@ export const execution: readonly Mutation[] = [
   ]),
   mutation('a call over HTTP is sent again when the connection breaks', 'executed-twice', [
     'transports/http-client/attempts',
-    'return (neverSent || this.#isRead) && this.#retry(undefined, again);',
+    'return (neverSent || this.#isRepeatable) && this.#retry(undefined, again);',
     'return this.#retry(undefined, again);',
   ]),
   mutation('a call that waits is begun though it was cancelled', 'begun-in-vain', [
