@@ -7,6 +7,7 @@ import type { ErrorBody } from './jsonrpc/build.js'
 import type { Call } from './mcp/call.js'
 import { tooManyCalls, upstreamFailed } from './mcp/error-codes.js'
 import { setDeadline } from './transports/deadline.js'
+import type { ListKind } from './mcp/method-row.js'
 import type { Runtime, Timer } from './upstream/host.js'
 import type { Lane } from './upstream/upstream.js'
 
@@ -26,6 +27,7 @@ interface Wait {
   readonly run: () => void
   readonly bytes: number
   readonly name: string
+  readonly kind: ListKind
   /** Those that were told that somebody waits for them. */
   readonly hurried: Set<Lane>
   patience: Timer | undefined
@@ -53,8 +55,8 @@ export class NameWaits {
   }
 
   /** Runs `then` once the names of the server that `name` may belong to are known. */
-  known(call: Call, name: string, then: () => void): void {
-    const wait = this.#wait(call, name, then)
+  known(call: Call, kind: 'tools' | 'prompts', name: string, then: () => void): void {
+    const wait = this.#wait(call, kind, name, then)
     const pending = this.#pending(wait, (lane) => this.has(lane))
     if (pending.length === 0) return this.listed(call, then)
     if (!this.#hold(wait, this.#named)) return
@@ -72,7 +74,7 @@ export class NameWaits {
     if (listed === undefined) return then()
     const there = this.#unlisted.get(listed)
     const waits = there ?? new Set<Wait>()
-    if (!this.#hold(this.#wait(call, '', then), waits) || there !== undefined) return
+    if (!this.#hold(this.#wait(call, 'tools', '', then), waits) || there !== undefined) return
     this.#unlisted.set(listed, waits)
     void listed.then(() => {
       this.#unlisted.delete(listed)
@@ -90,8 +92,8 @@ export class NameWaits {
     }
   }
 
-  #wait(call: Call, name: string, run: () => void): Wait {
-    return { call, run, name, bytes: call.frame.line.length, hurried: new Set(), patience: undefined }
+  #wait(call: Call, kind: ListKind, name: string, run: () => void): Wait {
+    return { call, run, kind, name, bytes: call.frame.line.length, hurried: new Set(), patience: undefined }
   }
 
   /** False when there is no room; one call may be as long as it is. */
@@ -126,13 +128,13 @@ export class NameWaits {
   #pending(wait: Wait, isHeld: (lane: Lane) => boolean): Lane[] {
     const lanes = this.#parts.lanes().filter((lane) => mayHave(lane, wait.name))
     for (const lane of lanes) {
-      if (lane.known || wait.hurried.has(lane)) continue
+      if (lane.knows(wait.kind) || wait.hurried.has(lane)) continue
       wait.hurried.add(lane)
       lane.hurry()
     }
     // One that was not known is waited for to the end: what it has may be read once more before it is shown.
     return lanes.filter(
-      (lane) => !this.#isOver(lane) && (!lane.known || wait.hurried.has(lane) || isHeld(lane)),
+      (lane) => !this.#isOver(lane) && (!lane.knows(wait.kind) || wait.hurried.has(lane) || isHeld(lane)),
     )
   }
 

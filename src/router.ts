@@ -71,7 +71,7 @@ export class Router {
     if (name === undefined) return call.fail(missing('name'))
     const target = this.#parts.catalog.named(kind, name)
     if (target !== undefined && !this.#waits.has(target.lane)) return this.#send(call, kind, target, name)
-    this.#waits.known(call, name, () => {
+    this.#waits.known(call, kind, name, () => {
       const late = this.#parts.catalog.named(kind, name)
       if (late === undefined) this.#unknownName(call, kind, name)
       else this.#send(call, kind, late, name)
@@ -97,7 +97,7 @@ export class Router {
   }
 
   #unknownName(call: Call, kind: 'tools' | 'prompts', name: string): void {
-    const down = this.#parts.lanes().find((lane) => isDown(lane) && mayHave(lane, name))
+    const down = this.#parts.lanes().find((lane) => isDown(lane, kind) && mayHave(lane, name))
     if (down !== undefined) return call.fail(down.refusal ?? unavailable(down))
     const near = nearest(name, this.#parts.catalog.names(kind), NEAREST_MAX)
     call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
@@ -186,8 +186,8 @@ function completed(call: Call, lane: Lane, edits: readonly Edit[]): void {
 }
 
 /** A server that has never said what it has is down, even while it is being tried again. */
-function isDown(lane: Lane): boolean {
-  return lane.state === 'error' || !lane.known
+function isDown(lane: Lane, kind: ListKind): boolean {
+  return !lane.knows(kind) || (lane.state === 'error' && lane.refusal !== undefined)
 }
 
 const NO_EDITS: readonly Edit[] = []
@@ -203,7 +203,8 @@ function missing(parameter: string): ReturnType<typeof invalidParams> {
 
 function unavailable(lane: Lane): ReturnType<typeof upstreamFailed> {
   const { name } = lane.config
-  return upstreamFailed(name, 'unavailable', lane.failure ?? `'${name}' is not available`)
+  const why = lane.failure === undefined ? `'${name}' is not available` : `'${name}': ${lane.failure}`
+  return upstreamFailed(name, 'unavailable', why)
 }
 
 function isNotFound(outcome: Outcome): boolean {

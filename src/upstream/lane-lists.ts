@@ -15,6 +15,9 @@ import type { Listing } from './listing.js'
 /** How often a server that had something before it was started anew is asked again whether it has nothing now. */
 const DOUBTED_RETRIES = 3
 
+/** How often a server that cannot list is asked while somebody waits for it. */
+const HURRIED_TRIES = 3
+
 export interface LaneListsParts {
   readonly listing: Listing
   readonly runtime: Runtime
@@ -31,6 +34,9 @@ export class LaneLists {
   #readings = 0
   #retries = 0
   #retry: Timer | undefined
+  /** What those who have hurried wait for, and how many lists were missing then. */
+  #hurried: { readonly over: Promise<void>; readonly missing: number } | undefined
+  #endWait: () => void = () => {}
 
   constructor(parts: LaneListsParts) {
     this.#parts = parts
@@ -38,9 +44,11 @@ export class LaneLists {
 
   /** Whether the names of tools and prompts have been read at least once. */
   get known(): boolean {
-    const { listing } = this.#parts
-    const offered = this.#capabilities
-    return offered !== undefined && listing.hasRead('tools', offered) && listing.hasRead('prompts', offered)
+    return this.knows('tools') && this.knows('prompts')
+  }
+
+  knows(kind: ListKind): boolean {
+    return this.#capabilities !== undefined && this.#parts.listing.hasRead(kind, this.#capabilities)
   }
 
   /** Why a list could not be read last, where that is so. */
@@ -62,6 +70,21 @@ export class LaneLists {
     return this.#read(link, listKinds)
   }
 
+  /** What could not be read is asked for now, and a few times more; resolves when some of it is there, or not to be had. */
+  hurry(): Promise<void> {
+    const { failed } = this.#parts.listing
+    if (this.#link === undefined || this.known || failed.length === 0) return Promise.resolve()
+    if (this.#hurried !== undefined) return this.#hurried.over
+    const over = new Promise<void>((resolve) => {
+      this.#endWait = resolve
+    })
+    this.#hurried = { over, missing: failed.length }
+    this.#cancelRetry()
+    this.#retries = 0
+    void this.#read(this.#link, failed)
+    return over
+  }
+
   /** A process says that these have changed. */
   changed(link: Link, kinds: readonly ListKind[]): void {
     void this.#read(link, kinds)
@@ -79,8 +102,8 @@ export class LaneLists {
 
   close(): void {
     this.#link = undefined
-    this.#retry?.cancel()
-    this.#retry = undefined
+    this.#cancelRetry()
+    this.#endHurry()
   }
 
   /** Each list is there as soon as it has been read: tools need not wait for resources. */
@@ -93,11 +116,25 @@ export class LaneLists {
     this.#readings--
     if (listing.failed.length === 0) this.#retries = 0
     else if (link === this.#link) this.#again(link)
+    if (this.#hurried !== undefined) {
+      const isLess = listing.failed.length < this.#hurried.missing
+      if (isLess || this.#retries >= HURRIED_TRIES) this.#endHurry()
+    }
+  }
+
+  #endHurry(): void {
+    this.#endWait()
+    this.#hurried = undefined
   }
 
   async #readOne(link: Link, capabilities: ServerCapabilities, kind: ListKind): Promise<void> {
     const changed = await this.#parts.listing.refresh(link, capabilities, [kind])
     if (changed.length > 0) this.#parts.announce(changed)
+  }
+
+  #cancelRetry(): void {
+    this.#retry?.cancel()
+    this.#retry = undefined
   }
 
   /** A server that cannot list now may be able to in a moment. */

@@ -25,8 +25,9 @@ export class PoolLane implements Lane {
   readonly #links: LaneLinks
   #settled: Promise<void> = Promise.resolve()
   #listed: Promise<void> = this.#settled
-  /** Whether what `listed` follows is still under way. */
+  /** Whether what `listed` follows is still under way, and whether a call waits for it. */
   #isStarting = false
+  #isAwaited = false
   #isAsleep = true
   #retired = false
 
@@ -46,7 +47,11 @@ export class PoolLane implements Lane {
   }
 
   hurry(): void {
-    if (this.wake() || this.known || this.#isStarting) return
+    if (this.known) return
+    this.#isAwaited = true
+    if (this.wake() || this.#isStarting) return
+    // It is there, and could not list.
+    if (this.#members.firstLink !== undefined) return this.#follow(Promise.resolve())
     // Trying again without other credentials gets nowhere, and may lock them out.
     const isRefused = this.#members.failure?.reason === 'unauthorized'
     if (!isRefused || this.state === 'starting') void this.#start()
@@ -74,6 +79,10 @@ export class PoolLane implements Lane {
 
   get known(): boolean {
     return this.#lists.known
+  }
+
+  knows(kind: ListKind): boolean {
+    return this.#lists.knows(kind)
   }
 
   get retired(): boolean {
@@ -176,14 +185,20 @@ export class PoolLane implements Lane {
 
   /** Follows the start that is under way, or makes one. */
   #start(): Promise<void> {
-    this.#isStarting = true
     const started = this.#members.start()
-    this.#listed = started
-      .then(() => this.#links.reading)
+    this.#follow(started.then(() => this.#links.reading))
+    return started
+  }
+
+  /** A server that cannot list is asked again as long as a call waits for what it has. */
+  #follow(read: Promise<void>): void {
+    this.#isStarting = true
+    this.#listed = read
+      .then(() => (this.#isAwaited ? this.#lists.hurry() : undefined))
       .then(() => {
         this.#isStarting = false
+        this.#isAwaited = false
       })
-    return started
   }
 
   /** Nobody is held back any more for the sake of one client. */

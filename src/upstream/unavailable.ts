@@ -57,6 +57,10 @@ export class UnavailableUpstream implements Upstream, Lane {
 
   hurry(): void {}
 
+  knows(): boolean {
+    return false
+  }
+
   items(): readonly ListItem[] {
     return NOTHING
   }

@@ -42,11 +42,13 @@ export interface Lane {
   readonly listed: Promise<void>
   /** Whether they have been read at least once. */
   readonly known: boolean
+  /** Whether this one has. */
+  knows(kind: ListKind): boolean
   /** Whether it takes no new calls, since its server has left the configuration. */
   readonly retired: boolean
   /** Somebody wants to know what it has: one that starts lazily starts now, which gives true. */
   wake(): boolean
-  /** A call may be for it: while it has never said what it has, it starts now, whatever delay it had; `listed` follows. */
+  /** A call may be for it: while it has never said what it has, it starts or is asked now, whatever delay it had; `listed` follows. */
   hurry(): void
   items(kind: ListKind): readonly ListItem[]
   /** Takes the call over and settles it. */

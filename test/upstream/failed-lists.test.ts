@@ -1,0 +1,88 @@
+// A server that is there and cannot list: what becomes of calls for it.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { type Heard, type RawClient, failure } from '../integration/support/client.js'
+import { at, textAt } from '../integration/support/json.js'
+import { libraryProxy } from '../integration/support/library.js'
+import type { Scope } from '../integration/support/spawned.js'
+import { FakeRuntime, polite, settled } from './support/fake-runtime.js'
+
+const offering =
+  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"f","version":"1"}}'
+
+interface World {
+  readonly runtime: FakeRuntime
+  readonly client: RawClient
+  /** How often the server was asked for this list. */
+  readonly asked: (method: string) => number
+}
+
+/** A client of a server that refuses these lists, each so many times. */
+async function refusing(t: Scope, times: Record<string, number>): Promise<World> {
+  const runtime = new FakeRuntime()
+  const left = new Map(Object.entries(times))
+  runtime.script = (method, params, child) => {
+    if (method === 'initialize') return offering
+    const count = left.get(method) ?? 0
+    left.set(method, count - 1)
+    if (count <= 0) return method === 'prompts/list' ? '{"prompts":[]}' : polite(method, params, child)
+    child.say(`{"jsonrpc":"2.0","id":${child.lastId},"error":{"code":-32000,"message":"not ready"}}`)
+    return undefined
+  }
+  const { attach } = await libraryProxy(t, { s: { command: 'x' } }, { runtime })
+  const { client } = await attach()
+  const opening = client.open()
+  await settled()
+  await opening
+  const asked = (what: string): number =>
+    runtime.children[0]?.heard.filter((method) => method === what).length ?? 0
+  return { runtime, client, asked }
+}
+
+/** What is answered while so much time passes; undefined when nothing is. */
+async function within(runtime: FakeRuntime, ms: number, answer: Promise<Heard>): Promise<Heard | undefined> {
+  let heard: Heard | undefined
+  void answer.then((value) => (heard = value))
+  await runtime.pass(ms, 100)
+  return heard
+}
+
+describe('a server that is there and cannot list its tools', () => {
+  test('is asked again at once when a call may be for it, and the call is made', async (t) => {
+    const { runtime, client, asked } = await refusing(t, { 'tools/list': 1 })
+    assert.equal(asked('tools/list'), 1)
+    const answer = client.call('s__t')
+    // The first call waits for the validator too.
+    for (let turn = 0; turn < 500 && asked('tools/call') === 0; turn++) await settled()
+    assert.equal(runtime.now(), 0)
+    assert.equal(asked('tools/list'), 2)
+    assert.deepEqual(at((await answer).value, 'result'), { content: [] })
+  })
+
+  test('is asked a few times more, while the call waits', async (t) => {
+    const { runtime, client, asked } = await refusing(t, { 'tools/list': 3 })
+    const answer = client.call('s__t')
+    assert.equal(await within(runtime, 2900, answer), undefined)
+    assert.equal(asked('tools/list'), 3)
+    await runtime.pass(200, 100)
+    assert.equal(asked('tools/list'), 4)
+    assert.deepEqual(at((await answer).value, 'result'), { content: [] })
+  })
+
+  test('and still cannot, is why the call fails', async (t) => {
+    const { runtime, client } = await refusing(t, { 'tools/list': 1000 })
+    const heard = await within(runtime, 3100, client.call('s__t'))
+    assert(heard !== undefined)
+    assert.deepEqual(failure(heard), [-32603, 's', 'unavailable'])
+    assert.match(textAt(heard.value, 'error', 'message'), /^'s': tools\/list: .*not ready/)
+  })
+})
+
+test('a server that cannot list its prompts has its tools, and no others', async (t) => {
+  const { client, asked } = await refusing(t, { 'prompts/list': 1000 })
+  const heard = await client.call('s__typo')
+  assert.equal(textAt(heard.value, 'error', 'message'), "Tool 's__typo' not found")
+  assert.deepEqual(at((await client.call('s__t')).value, 'result'), { content: [] })
+  assert.equal(asked('prompts/list'), 1)
+})
