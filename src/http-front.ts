@@ -51,6 +51,8 @@ export class Front {
   readonly server: HttpServer
   readonly #options: FrontOptions
   #token: string | undefined
+  /** How many there were: whoever shows another one is somebody else. */
+  #tokens = 0
   #principalOf: HttpRules['principalOf']
 
   /**
@@ -80,7 +82,8 @@ export class Front {
 
   /** The same token is compared by the same function, by which the server sees that it has not changed. */
   #rulesOf({ token, allowedHosts, cors }: FrontRules): HttpRules {
-    if (token !== this.#token) this.#principalOf = token === undefined ? undefined : bearerOf(token)
+    if (token !== this.#token)
+      this.#principalOf = token === undefined ? undefined : bearerOf(token, ++this.#tokens)
     this.#token = token
     return { allowedHosts, cors, principalOf: this.#principalOf }
   }
@@ -100,12 +103,11 @@ function serverOf(options: FrontOptions, rules: HttpRules, routes: HttpRoutes): 
   return new HttpServer({ ...rules, host, port, limits, wording, around }, routes)
 }
 
-const BEARER = 'bearer'
-
 /** Compares hashes, since those have one length and differ anywhere. */
-function bearerOf(token: string): (given: string) => string | undefined {
+function bearerOf(token: string, nth: number): (given: string) => string | undefined {
   const wanted = hash(token)
-  return (given) => (timingSafeEqual(hash(given), wanted) ? BEARER : undefined)
+  const bearer = `bearer ${nth}`
+  return (given) => (timingSafeEqual(hash(given), wanted) ? bearer : undefined)
 }
 
 function hash(text: string): Buffer {

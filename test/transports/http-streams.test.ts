@@ -83,7 +83,7 @@ describe('a stream that was cut', () => {
       standalone.cut()
     })
 
-  test('is found only in its own session, while nobody listens to it, and while it is kept', async (t) => {
+  test('is found only in its own session, and while it is kept', async (t) => {
     const { port, sessions } = await front(t, {
       limits: {
         answerWaitMs: 1,
@@ -105,7 +105,6 @@ describe('a stream that was cut', () => {
           return response.statusCode ?? 0
         },
       )
-    assert.equal(await resume(headers, '1-1'), 409)
     reader.cut()
     await new Promise((resolve) => setTimeout(resolve, 10))
     for (const lastId of ['', '1', '1-', '1-9', '2-0', 'x-y', '-1-0', '1-1-1', 'zzzzzzzzz-1'])
@@ -115,6 +114,23 @@ describe('a stream that was cut', () => {
     // 1 and 2 have fallen out: after 1, 2 is missing; after 2, nothing is.
     assert.equal(await resume(headers, '1-1'), 400)
     assert.equal(await resume(headers, '1-2'), 200)
+  })
+
+  test('is taken over by whoever resumes it, though its last response seems to be there', async (t) => {
+    const { port, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
+    const headers = await handshake(port)
+    const first = new EventReader(await open(port, { body: message('work', 1), headers }))
+    const [session] = sessions
+    assert.ok(session)
+    const id = idOf(session, 'work')
+    session.notify('notifications/1', id)
+    const lastId = (await first.next())?.id ?? ''
+    const get = { method: 'GET', headers: { ...headers, ...stream, 'last-event-id': lastId } }
+    const second = new EventReader(await open(port, get))
+    assert.equal(await first.next(), undefined)
+    session.answer(id, '"done"')
+    assert.match((await second.next())?.data ?? '', /"done"/)
+    assert.equal(await second.next(), undefined)
   })
 
   test('of the standalone kind goes on as well', async (t) => {

@@ -101,6 +101,12 @@ export class SseWriter {
     this.#response.end()
   }
 
+  /** Says nothing more and drops what was not taken. */
+  cut(): void {
+    this.end()
+    this.#response.destroy()
+  }
+
   /** Behind a backlog a comment would prove nothing. */
   #keepAlive(): void {
     if (this.backlogBytes === 0) this.#response.write(KEEP_ALIVE)

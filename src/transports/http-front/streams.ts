@@ -76,7 +76,7 @@ export class HttpStreams {
     const place = lastEventId === undefined ? undefined : readEventId(lastEventId)
     const stream = lastEventId === undefined ? this.#standalone : this.#streams.get(place?.stream ?? -1)
     if (stream === undefined) return 'unknown'
-    if (stream.attached) return 'busy'
+    if (place === undefined && stream.attached) return 'busy'
     if (place !== undefined && !stream.reaches(place.number)) return 'unknown'
     this.#write(response, fields, stream, place?.number)
     return 'open'
