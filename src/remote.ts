@@ -2,7 +2,8 @@
 
 import { resolveConfig } from './config.js'
 import type { Configuration, SchemaConfig } from './config.js'
-import { googleAuthOf } from './upstream/google-auth.js'
+import { TransportError } from './jsonrpc/errors.js'
+import { googleAuthOf, whyNoTokens } from './upstream/google-auth.js'
 
 /** One server on the network, to be served on stdin and stdout. */
 export interface RemoteServer {
@@ -47,11 +48,17 @@ export function remoteConfig(
   )
 }
 
-/** @throws TransportError when a server needs credentials and there are none */
+/** @throws TransportError when a server needs credentials, and there are none or they must not be sent to it */
 export async function checkCredentials({ servers }: SchemaConfig): Promise<void> {
   for (const server of servers) {
     const auth = server.kind === 'stdio' ? undefined : googleAuthOf(server)
-    if (auth === undefined) continue
+    if (auth === undefined || server.kind === 'stdio') continue
+    const why = whyNoTokens(server)
+    if (why !== undefined)
+      throw new TransportError(
+        'TRANSPORT_AUTH',
+        `${why}, and ${new URL(server.url).origin} is not; use https, or --auth none`,
+      )
     const { findGoogleCredentials } = await import('./upstream/google-id-token.js')
     await findGoogleCredentials(auth)
   }

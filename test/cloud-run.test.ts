@@ -417,6 +417,25 @@ describe('ID tokens', () => {
     assert.equal(at(verified(token, google.keys), 'aud'), 'https://svc')
   })
 
+  test('a metadata server that gives something else, or more than a token', async (t) => {
+    let given = ''
+    const server = await scripted(t, (_seen, response) => {
+      response.writeHead(200, { 'metadata-flavor': 'Google' }).end(given)
+    })
+    const env = {
+      HOME: '/nonexistent',
+      GCE_METADATA_HOST: server.url.host,
+      METADATA_SERVER_DETECTION: 'assume-present',
+    }
+    await withEnv(env, async () => {
+      const fetch = await findGoogleCredentials({ audience: 'https://svc', impersonate: undefined })
+      given = 'head.claims.signature\n'
+      assert.equal(await fetch(), 'head.claims.signature')
+      for (given of ['<html>please log in</html>', 'two tokens', 'one\r\nX-Header: 1'])
+        await assert.rejects(fetch(), { code: 'TRANSPORT_AUTH', message: /given as an ID token is none$/ })
+    })
+  })
+
   test('none, revoked, and in a file that is not there', async (t) => {
     const google = await new Google().start(t)
     const auth = { audience: 'https://svc', impersonate: undefined }
@@ -447,6 +466,12 @@ describe('ID tokens', () => {
     await withEnv({ ...nowhere, GOOGLE_APPLICATION_CREDENTIALS: '/nope.json' }, () =>
       assert.rejects(findGoogleCredentials(auth), /nope\.json/),
     )
+    for (const text of ['{"client_secret":CANARY-secret}', 'CANARY-secret', '{"client_secret":"CANARY', ''])
+      await withEnv({ ...nowhere, GOOGLE_APPLICATION_CREDENTIALS: file }, async () => {
+        writeFileSync(file, text)
+        const message = 'Authentication failed: no ID token: the file with the credentials is not JSON'
+        await assert.rejects(findGoogleCredentials(auth), { code: 'TRANSPORT_AUTH', message })
+      })
   })
 })
 
@@ -672,6 +697,13 @@ describe('mcps-proxy --url', () => {
       assert.equal(headers['x-serverless-authorization'], `Bearer ${google.given[0]}`)
     }
     assertSecret(spawned, google)
+  })
+
+  test('an address that no token is sent to: said before stdin is read', async (t) => {
+    const args = [cli, '--url', 'http://10.1.2.3/mcp', '--auth', 'google']
+    const spawned = spawnProgram(t, process.execPath, args, { env: { PATH: process.env['PATH'] } })
+    assert.equal(await spawned.exited, 1)
+    assert.match(spawned.stderr, /tokens are only sent over https, and http:\/\/10\.1\.2\.3 is not/)
   })
 
   test('no credentials: said before stdin is read, with a remedy', async (t) => {

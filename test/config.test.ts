@@ -405,8 +405,8 @@ describe('variables', () => {
     ['a variable in args', { ...one, args: ['--key=${KEY}'] }, ['sk-123456']],
     ['a variable with a public name', { ...one, args: ['${HOME}'] }, []],
     ['a header', { url: 'http://h', headers: { 'X-Key': 'abcdef', Accept: 'application/json' } }, ['abcdef']],
-    ['a password in a url', { url: 'http://u:hunter22@h' }, ['hunter22']],
-    ['a token in place of a user', { url: 'http://ghp_token@h' }, ['ghp_token']],
+    ['a password in a url', { url: 'http://u:hunter22@h' }, ['hunter22', 'dTpodW50ZXIyMg==']],
+    ['a token in place of a user', { url: 'http://ghp_token@h' }, ['ghp_token', 'Z2hwX3Rva2VuOg==']],
     [
       'a key in the query of a url',
       { url: 'http://h/sse?Authorization=sk%2B12345&v=2&mode=full-text&k=0123456789abcdef' },

@@ -49,7 +49,10 @@ export function secretsOfHeaders(headers: ReadonlyMap<string, string>): string[]
     .filter((value) => !isPublicValue(value))
 }
 
-/** Who an address says that we are, and the keys in its query, where some servers take them; as written and decoded. */
+/**
+ * Who an address says that we are, as written, decoded, and as it is sent (RFC 7617), and the keys in its query, where
+ * some servers take them.
+ */
 export function secretsOfUrl(url: string): string[] {
   const [, user = ''] = /^[^/]*\/\/([^/@?#]*)@/.exec(url) ?? []
   const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(url) ?? []
@@ -59,7 +62,13 @@ export function secretsOfUrl(url: string): string[] {
     return secretParameter.test(name) || value.length >= keyLengthMin ? [value] : []
   })
   const values = [...user.split(':'), ...keys].flatMap((value) => [value, decoded(value)])
+  if (user !== '') values.push(login(user))
   return [...new Set(values)].filter((value) => !isPublicValue(value))
+}
+
+function login(user: string): string {
+  const [name = '', ...password] = user.split(':')
+  return Buffer.from(`${decoded(name)}:${decoded(password.join(':'))}`).toString('base64')
 }
 
 function decoded(value: string): string {

@@ -39,11 +39,19 @@ export async function findGoogleCredentials(
   const client = await said(() => google.getClient())
   const fetchToken = await said(() => fetcher(library, google, client, auth))
   return async () => {
-    const token = await said(fetchToken)
-    if (typeof token === 'string' && token !== '') return token
-    throw authError(`The credentials give no ID token; ${WITHOUT_ID_TOKEN}`)
+    const given = await said(fetchToken)
+    const token = typeof given === 'string' ? given.trim() : ''
+    if (bearer.test(token)) return token
+    throw authError(
+      token === ''
+        ? `The credentials give no ID token; ${WITHOUT_ID_TOKEN}`
+        : 'Authentication failed: what was given as an ID token is none',
+    )
   }
 }
+
+/** What may stand behind `Bearer` (RFC 6750, section 2.1). */
+const bearer = /^[\w.~+/-]+=*$/
 
 const WITHOUT_ID_TOKEN =
   'use a service account, or --impersonate-service-account (auth.impersonateServiceAccount) with an account that may be impersonated'
@@ -113,6 +121,9 @@ function reasonOf(message: string): string {
   if (message.startsWith('Could not load the default credentials')) return noCredentials
   if (/invalid_grant|invalid_rapt|reauth/i.test(message))
     return 'Authentication failed: the credentials have expired or were revoked. Please run "gcloud auth application-default login"'
+  // A parser cites what it cannot read, which may be a part of a key.
+  if (/is not valid JSON|in JSON at position|of JSON input/.test(message))
+    return 'Authentication failed: no ID token: the file with the credentials is not JSON'
   const line = message.replaceAll(/\s+/g, ' ').replaceAll(/[\w-]{20,}\.[\w-]{20,}\.[\w-]*/g, '[redacted]')
   return `Authentication failed: no ID token: ${line.slice(0, 200)}`
 }

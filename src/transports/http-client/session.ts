@@ -184,6 +184,15 @@ function asTransportError(error: unknown): TransportError {
 }
 
 function basic({ username, password }: URL): string {
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const pair = `${decoded(username)}:${decoded(password)}`
   return `Basic ${Buffer.from(pair).toString('base64')}`
+}
+
+/** What looks like an escape and is none stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
