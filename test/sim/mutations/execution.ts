@@ -13,13 +13,18 @@ export const execution: readonly Mutation[] = [
     'return (neverSent || this.#isRepeatable) && this.#retry(undefined, again);',
     'return this.#retry(undefined, again);',
   ]),
-  mutation('a call that waits is begun though it was cancelled', 'begun-in-vain', [
-    'upstream/member',
-    `        if (call.settled)
+  mutation(
+    'a call that waits is begun though it was cancelled',
+    'begun-in-vain',
+    ['upstream/held-calls', 'call.onCancel = () => this.#leave(wait);', ''],
+    [
+      'upstream/member',
+      `        if (call.settled)
             return false;
         const link = this.supervisor.link;`,
-    '        const link = this.supervisor.link;',
-  ]),
+      '        const link = this.supervisor.link;',
+    ],
+  ),
   mutation('messages are written anew', 'altered', [
     'jsonrpc/peer',
     'this.send(this.#forwarder.message(frame, all), about);',
