@@ -2,6 +2,7 @@
 //
 // Loaded only when something is served over HTTP.
 
+import { type Common, newCommon } from './common.js'
 import { type Configuration, enabledSchemas } from './config.js'
 import type { FrontRules } from './http-front.js'
 import { LastWins } from './last-wins.js'
@@ -10,7 +11,6 @@ import { type Proxy, openProxy } from './proxy.js'
 import type { ProxyOptions } from './proxy-options.js'
 import { type RealRuntime, realRuntime } from './runtime.js'
 import { type SchemasServing, type Served, serveSchemas } from './serving.js'
-import { Taps } from './taps.js'
 import { defaultHttpLimits } from './transports/http-front/limits.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 
@@ -120,14 +120,14 @@ function warnOfAddress(started: Configuration, next: Configuration, parts: Gatew
 /** The proxies of the enabled schemas. */
 class SchemaProxies {
   readonly #parts: GatewayParts
-  readonly #taps: Taps
+  readonly #common: Common
   readonly #proxies = new Map<string, Proxy>()
   /** Of schemas that are gone; their calls may still run. */
   readonly #going = new Set<Proxy>()
 
   constructor(parts: GatewayParts) {
     this.#parts = parts
-    this.#taps = new Taps(parts.tap, parts.runtime, 'default')
+    this.#common = newCommon(parts, parts.runtime)
   }
 
   /** Every schema of the configuration that the proxies were changed to. */
@@ -153,10 +153,8 @@ class SchemaProxies {
   }
 
   #open(schema: string, config: Configuration): void {
-    this.#proxies.set(
-      schema,
-      openProxy(config, { eager: true, ...this.#parts, schema }, this.#taps.of(schema)),
-    )
+    const common = { ...this.#common, taps: this.#common.taps.of(schema) }
+    this.#proxies.set(schema, openProxy(config, { eager: true, ...this.#parts, schema }, common))
   }
 
   #drop(schema: string, proxy: Proxy): void {

@@ -18,7 +18,7 @@ export interface SessionLimits {
   readonly waitingBytesMax: number
   /** Bytes that a client may leave unread before it is taken to be gone. */
   readonly backlogBytesMax: number
-  /** Bytes that all clients together may leave unread before the slowest of them is taken to be gone. */
+  /** Bytes that all clients of all schemas together may leave unread before the slowest of them is taken to be gone. */
   readonly unreadBytesMax: number
   /** One page of a list; clients have line limits too. */
   readonly listPageBytesMax: number
@@ -101,6 +101,7 @@ export const limits: Limits = {
     remoteRestMs: 300_000,
     queueMax: 1024,
     outgoingBytesMax: 64 * MiB,
+    // Of all schemas together.
     processesMax: 256,
     restart: { delayMsMax: 30_000, crashesMax: 5, windowMs: 60_000, holdMs: 30_000, healthyMs: 60_000 },
   },

@@ -1,8 +1,8 @@
 // Opens servers, with everything that they share.
 
+import type { Common } from './common.js'
 import type { Limits } from './limits.js'
 import type { ServerLeg } from './mcp/eras/leg.js'
-import type { Taps } from './taps.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 import { openUpstream } from './upstream/kinds.js'
 import type { PoolSurroundings } from './upstream/pool.js'
@@ -17,17 +17,16 @@ export interface OpenerParts {
   /** Whether somebody wants to hear of every request over the network. */
   readonly verbose: boolean
   readonly limits: Limits['upstream']
-  readonly taps: Taps
+  readonly common: Common
   /** Opens every server before the first client comes. */
   readonly eager: boolean
   /** How a new connection to a server is spoken. */
   leg(): ServerLeg
 }
 
-/** Opens servers, and counts the processes of all of them. */
+/** Opens servers. */
 export class Opener {
   readonly #parts: OpenerParts
-  #processes = 0
 
   constructor(parts: OpenerParts) {
     this.#parts = parts
@@ -44,23 +43,15 @@ export class Opener {
   }
 
   #around(): PoolSurroundings {
-    const { runtime, log, verbose, limits, taps } = this.#parts
+    const { runtime, log, verbose, limits, common } = this.#parts
     return {
       runtime,
       log,
       verbose,
       limits,
       leg: () => this.#parts.leg(),
-      watch: (service) => taps.watch('upstream', service),
-      admit: () => this.#admit(),
-    }
-  }
-
-  #admit(): (() => void) | undefined {
-    if (this.#processes >= this.#parts.limits.processesMax) return undefined
-    this.#processes++
-    return () => {
-      this.#processes--
+      watch: (service) => common.taps.watch('upstream', service),
+      admit: () => common.room.take(),
     }
   }
 }

@@ -2,6 +2,7 @@
 
 import { ArgumentChecks } from './arguments.js'
 import { Attached, type AttachedSession } from './attached.js'
+import { type Common, newCommon } from './common.js'
 import { type Configuration, resolveConfig, selectSchema } from './config.js'
 import { Fleet, type ServerChanges, inWords } from './fleet.js'
 import { BriefSet } from './jsonrpc/brief-set.js'
@@ -20,8 +21,6 @@ import type { Reach } from './reach.js'
 import { type RealRuntime, realRuntime } from './runtime.js'
 import { Session } from './session.js'
 import type { SessionPort } from './session-port.js'
-import { Taps } from './taps.js'
-import { Unread } from './unread.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 import type { ServerConfig } from './upstream/server-config.js'
 import type { UpstreamStatus } from './upstream/upstream.js'
@@ -81,12 +80,13 @@ export function createProxy(
 }
 
 /**
- * The same for those who run several proxies, whose connections are not to have the same numbers.
+ * The same for those who run several proxies: their connections have different numbers, and limits of the process hold
+ * for all of them together.
  *
  * @throws ConfigError when the schema does not exist
  */
-export function openProxy(config: Configuration, options: ProxyOptions, taps?: Taps): Proxy {
-  return new PooledProxy(config, options, taps)
+export function openProxy(config: Configuration, options: ProxyOptions, common?: Common): Proxy {
+  return new PooledProxy(config, options, common)
 }
 
 /** A configuration that was loaded has its schemas in a map; one that was written is plain JSON. */
@@ -107,8 +107,7 @@ class PooledProxy implements Proxy {
   readonly #ownRuntime: RealRuntime
   readonly #log: LogSink
   readonly #checks: ArgumentChecks
-  readonly #taps: Taps
-  readonly #unread: Unread
+  readonly #common: Common
   readonly #fleet: Fleet
   readonly #sessions = new BriefSet<Session>()
   readonly #serving = new Set<Serving>()
@@ -116,7 +115,7 @@ class PooledProxy implements Proxy {
   #isClosing = false
   #closed: Promise<void> | undefined
 
-  constructor(config: Configuration, options: ProxyOptions, taps: Taps | undefined) {
+  constructor(config: Configuration, options: ProxyOptions, common: Common | undefined) {
     this.#config = config
     this.#options = options
     this.#limits = options.limits ?? defaultLimits
@@ -124,14 +123,13 @@ class PooledProxy implements Proxy {
     this.#ownRuntime = realRuntime(this.#log)
     this.#runtime = options.runtime ?? this.#ownRuntime
     this.#checks = new ArgumentChecks(this.#log)
-    this.#unread = new Unread(this.#limits.session.unreadBytesMax)
-    this.#taps = taps ?? new Taps(options.tap, this.#runtime, options.schema ?? 'default')
+    this.#common = common ?? newCommon(options, this.#runtime)
     const opener = new Opener({
       runtime: this.#runtime,
       log: this.#log,
       verbose: options.verbose ?? false,
       limits: this.#limits.upstream,
-      taps: this.#taps,
+      common: this.#common,
       eager: options.eager ?? false,
       leg: () => new LegacyServerLeg(this.#identity),
     })
@@ -149,9 +147,9 @@ class PooledProxy implements Proxy {
       limits: this.#limits.session,
       drainMs: this.#limits.drainMs,
       runtime: this.#runtime,
-      unread: this.#unread,
+      unread: this.#common.unread,
       log: this.#log,
-      watch: this.#taps.watch('client', undefined),
+      watch: this.#common.taps.watch('client', undefined),
       reach: (port, peer) => this.#reach(port, peer),
     })
     this.#sessions.add(session)

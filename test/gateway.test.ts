@@ -14,7 +14,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { ConfigError, resolveConfig } from '../src/config.js'
 import { type Gateway, type GatewayOptions, openGateway } from '../src/gateway.js'
-import { createProxy, httpServer } from '../src/index.js'
+import { createProxy, httpServer, limits } from '../src/index.js'
 import { clockTime } from '../src/status.js'
 import { everything, itEcho, itServer, root, time } from './integration/support/programs.js'
 import { events, handshake, message, open, read, send } from './transports/support/http.js'
@@ -165,6 +165,19 @@ test(
     assert.match(await calling, /operation completed/)
   },
 )
+
+test('the limit of processes holds for all schemas together', async (t) => {
+  const messages: string[] = []
+  const schemas = { default: schema({ s: itServer() }), other: schema({ o: itServer() }) }
+  const upstream = { ...limits.upstream, processesMax: 1 }
+  const log = ({ message }: { readonly message: string }): void => void messages.push(message)
+  const { port } = await gateway(t, schemas, {}, { limits: { ...limits, upstream }, log })
+  const call = async (path: string, name: string): Promise<string> =>
+    (await send(port, { path, body: message('tools/call', 1, { name, arguments: { n: 'x' } }) })).body
+  assert.match(await call('/mcp', 's__nonce'), /"result"/)
+  assert.match(await call('/api/other/mcp', 'o__nonce'), /"reason":"overloaded"/)
+  assert.ok(messages.some((text) => text.includes("'o' cannot be started: 1 processes run already")))
+})
 
 describe('the pages of a gateway', () => {
   const schemas = {

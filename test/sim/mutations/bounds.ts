@@ -19,8 +19,8 @@ export const bounds: readonly Mutation[] = [
     'if (true)',
   ]),
   mutation('any number of processes', 'processes', [
-    'opener',
-    'if (this.#processes >= this.#parts.limits.processesMax)',
+    'process-room',
+    'if (this.#processes >= this.#processesMax)',
     'if (false)',
   ]),
   mutation('every call that waits starts a process', 'needless-process', [
