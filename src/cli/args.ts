@@ -84,11 +84,13 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
     return usage('--schema works only with --stdio', 'for example: mcps-proxy --stdio --schema=workspace')
   const stray = options.find(({ name, modes }) => values.has(name) && !modes.includes(mode ?? 'http'))
   if (stray === undefined) return undefined
-  return usage(`${spelled(stray.name)} cannot be used with ${nameOf(mode)}`)
+  const name = spelled(stray.name)
+  if (mode === undefined) return usage(`${name} works only with ${stray.modes.map(nameOf).join(' or ')}`)
+  return usage(`${name} cannot be used with ${nameOf(mode)}`)
 }
 
-function nameOf(mode: Mode | undefined): string {
-  return mode === 'replay' ? 'replay' : spelled(mode ?? 'http')
+function nameOf(mode: Mode): string {
+  return mode === 'replay' ? 'replay' : spelled(mode)
 }
 
 function mistakeInWords(tokens: Tokens): Usage | undefined {

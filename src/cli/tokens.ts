@@ -62,8 +62,11 @@ function closeSwitch(word: string): string {
   return bySpelling.get(word)?.kind === 'switch' ? `${word}=true` : word
 }
 
-function mistakeIn(word: string): Usage | undefined {
+function mistakeIn(word: string, index: number, words: readonly string[]): Usage | undefined {
   if (!word.startsWith('-')) return undefined
+  const before = words[index - 1] ?? ''
+  const isValue = /^-\.?\d/.test(word) && (bySpelling.get(before)?.kind ?? 'switch') !== 'switch'
+  if (isValue) return usage(`${before} is "${word}"`, 'it must not be negative')
   const spelling = word.split('=', 1)[0] ?? word
   const known = bySpelling.get(spelling)
   if (known === undefined) return unknownOption(spelling)

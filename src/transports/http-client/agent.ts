@@ -76,5 +76,7 @@ export class HttpAgent {
     socket.on('data', () => {
       if (this.#idle.has(socket)) socket.destroy()
     })
+    // Node would give one that the server has ended to the next request.
+    socket.on('end', () => socket.destroy())
   }
 }

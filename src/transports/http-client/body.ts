@@ -71,7 +71,9 @@ export function readLine(response: IncomingMessage, bytesMax: number, done: Done
 export function readExcerpt(response: IncomingMessage, bytesMax: number, done: (text: string) => void): void {
   const parts: Buffer[] = []
   let bytes = 0
-  const finish = once(() => done(Buffer.concat(parts).subarray(0, bytesMax).toString('utf8')))
+  // What is compressed nobody can read.
+  const shown = isCompressed(response) ? 0 : bytesMax
+  const finish = once(() => done(Buffer.concat(parts).subarray(0, shown).toString('utf8')))
   response.on('data', (chunk: Buffer) => {
     parts.push(chunk)
     bytes += chunk.length

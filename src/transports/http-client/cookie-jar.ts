@@ -1,15 +1,30 @@
 // The cookies that one server sets for one session: load balancers find their instance by them.
 //
-// Name and value only, for the host that set them; a session ends before any of
-// them would. A jar belongs to one session, so that two sessions on two
-// instances do not pull each other over.
+// RFC 6265, as far as one origin needs it: a cookie goes back to the paths that it
+// was set for, until the server takes it back. How long it lasts otherwise does not
+// matter, since a session ends before. A jar belongs to one session, so that two
+// sessions on two instances do not pull each other over.
 
 /** RFC 6265, section 4.1.1: neither control characters, white space, quotes, commas nor backslashes. */
 const pair = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)=("?[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*"?)$/
 
+interface Cookie {
+  readonly value: string
+  /** Of addresses that it goes to; `/` is all of them. */
+  readonly path: string
+}
+
+/** The response that sets cookies. */
+export interface CookieSource {
+  /** Where the response came from. */
+  readonly url: URL
+  /** Its header `Date`: by whose clock a cookie ends. */
+  readonly date: string | undefined
+}
+
 /** Remembers the last value of each name. */
 export class CookieJar {
-  readonly #cookies = new Map<string, string>()
+  readonly #cookies = new Map<string, Cookie>()
   readonly #cookiesMax: number
   readonly #cookieBytesMax: number
 
@@ -18,26 +33,61 @@ export class CookieJar {
     this.#cookieBytesMax = cookieBytesMax
   }
 
-  /** The `Cookie` header; undefined when there is nothing to send. */
-  get header(): string | undefined {
-    if (this.#cookies.size === 0) return undefined
-    return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  get values(): string[] {
+    return [...this.#cookies.values()].map(({ value }) => value)
   }
 
-  get values(): Iterable<string> {
-    return this.#cookies.values()
+  /** The `Cookie` header for an address; undefined when there is nothing to send. */
+  header({ pathname }: URL): string | undefined {
+    if (this.#cookies.size === 0) return undefined
+    const sent = [...this.#cookies].filter(([, { path }]) => isUnder(path, pathname))
+    return sent.length === 0 ? undefined : sent.map(([name, { value }]) => `${name}=${value}`).join('; ')
   }
 
   /** Takes the `Set-Cookie` headers of an answer. */
-  take(headers: readonly string[] | undefined): void {
-    for (const header of headers ?? []) this.#takeOne(header)
+  take(headers: readonly string[] | undefined, from: CookieSource): void {
+    for (const header of headers ?? []) this.#takeOne(header, from)
   }
 
-  #takeOne(header: string): void {
-    const [first = '', ...attributes] = header.split(';').map((part) => part.trim())
+  #takeOne(header: string, from: CookieSource): void {
+    const [first = '', ...rest] = header.split(';').map((part) => part.trim())
     const [, name, value] = pair.exec(first) ?? []
     if (name === undefined || value === undefined || first.length > this.#cookieBytesMax) return
-    if (attributes.some((attribute) => /^max-age=(?:0|-\d+)$/i.test(attribute))) this.#cookies.delete(name)
-    else if (this.#cookies.has(name) || this.#cookies.size < this.#cookiesMax) this.#cookies.set(name, value)
+    const attributes = attributesOf(rest)
+    if (!isFor(attributes, from.url)) return
+    if (hasEnded(attributes, from.date)) this.#cookies.delete(name)
+    else if (this.#cookies.has(name) || this.#cookies.size < this.#cookiesMax) {
+      const path = attributes.get('path') ?? ''
+      this.#cookies.set(name, { value, path: path.startsWith('/') ? path : '/' })
+    }
   }
+}
+
+/** By lower-case name; of several the last one counts. */
+function attributesOf(parts: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(
+    parts.map((part) => {
+      const [name = '', ...value] = part.split('=')
+      return [name.trim().toLowerCase(), value.join('=').trim()]
+    }),
+  )
+}
+
+/** Whether a server of this host may set it. What is `Secure` goes back where it came from, as everything does. */
+function isFor(attributes: ReadonlyMap<string, string>, { hostname }: URL): boolean {
+  const domain = attributes.get('domain')?.toLowerCase().replace(/^\./, '') ?? ''
+  return domain === '' || domain === hostname || hostname.endsWith(`.${domain}`)
+}
+
+/** RFC 6265, section 5.3: `Max-Age` stands above `Expires`. */
+function hasEnded(attributes: ReadonlyMap<string, string>, now: string | undefined): boolean {
+  const age = attributes.get('max-age')
+  if (age !== undefined && /^-?\d+$/.test(age)) return Number(age) <= 0
+  // Without a clock at least what says "1970" is understood.
+  const nowMs = Date.parse(now ?? '') || Date.UTC(2000)
+  return Date.parse(attributes.get('expires') ?? '') <= nowMs
+}
+
+function isUnder(path: string, pathname: string): boolean {
+  return path === pathname || pathname.startsWith(path.endsWith('/') ? path : `${path}/`)
 }

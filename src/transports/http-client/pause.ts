@@ -38,10 +38,14 @@ export class HttpPause {
   }
 }
 
+/** A date in any of the three forms of HTTP (RFC 9110, section 5.6.7); the engine takes nearly every text for one. */
+const httpDate = /^(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? .*\d:\d\d/i
+
 /** Seconds, or a date (RFC 9110, section 10.2.3), which counts by the clock of the server. */
 export function retryAfterMs(header: string | undefined, now: string | undefined): number | undefined {
   if (header === undefined) return undefined
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
+  if (!httpDate.test(header)) return undefined
   const waitMs = Date.parse(header) - Date.parse(now ?? '')
   return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs)
 }

@@ -99,7 +99,8 @@ export class HttpSession {
   /** Takes what the head of a response says about the session. */
   learn(response: IncomingMessage, isOpening: boolean): void {
     this.target.pause.learn(response)
-    this.#cookies.take(response.headers['set-cookie'])
+    const { 'set-cookie': cookies, date } = response.headers
+    if (cookies !== undefined) this.#cookies.take(cookies, { url: this.url, date })
     const id = response.headers['mcp-session-id']
     if (isOpening && typeof id === 'string' && sessionId.test(id)) this.#id = id
   }
@@ -136,7 +137,7 @@ export class HttpSession {
     if (credential !== undefined) headers.push(credential.name, credential.value)
     if (this.#id !== undefined) headers.push('Mcp-Session-Id', this.#id)
     if (this.version !== undefined) headers.push('MCP-Protocol-Version', this.version)
-    const cookie = this.#cookies.header
+    const cookie = this.#cookies.header(ask.url)
     if (cookie !== undefined) headers.push('Cookie', cookie)
     if (ask.lastEventId !== undefined && ask.lastEventId !== '')
       headers.push('Last-Event-ID', inUtf8(ask.lastEventId))
