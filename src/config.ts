@@ -81,7 +81,7 @@ export function resolveConfig(value: unknown, context: ResolveContext): Configur
   const root = Section.of(value, '', findings)
   const config = root && readRoot(root, { ...context, home })
   if (config === undefined || findings.problems.length > 0)
-    throw new ConfigError('CONFIG_INVALID', context.source, findings.problems)
+    throw new ConfigError('CONFIG_INVALID', context.source, findings.problems, findings.warnings)
   return config
 }
 

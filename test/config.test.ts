@@ -679,6 +679,21 @@ describe('problems', () => {
 })
 
 describe('warnings', () => {
+  test('beside problems name the key that was meant', () => {
+    const value = {
+      mcpServers: { s: { comand: 'x', args: [], headers: {}, maxRetries: 1 } },
+      server: { cors: { origin: ['*'], enabled: 3 } },
+    }
+    const { message } = failureOf(() => read(value))
+    const lines = message.split('\n').slice(1)
+    assert.deepEqual(lines, [
+      '  server.cors.enabled is 3; must be true or false',
+      '  mcpServers.s has neither "command" nor "url"; add "command" for a program or "url" for a remote server',
+      '  warning: server.cors.origin is not a known key here and is ignored; did you mean "origins"?',
+      '  warning: mcpServers.s.comand is not a known key here and is ignored; did you mean "command"?',
+    ])
+  })
+
   const cases: [string, unknown, RegExp][] = [
     [
       'an unknown key at the top',

@@ -84,7 +84,8 @@ function readSchema(
     path,
     section,
   )
-  if (enabled && servers.every(({ disabled }) => disabled))
+  const isWhole = servers.length === members.length
+  if (enabled && isWhole && servers.every(({ disabled }) => disabled))
     section.findings.warn(path, 'has no server that is enabled')
   return { name, enabled, servers }
 }

@@ -26,19 +26,26 @@ export interface ConfigWarning {
   readonly message: string
 }
 
-/** The caller's mistake in a configuration; `problems` has every one of them. */
+/** The caller's mistake in a configuration; `problems` has every one of them, and `warnings` what may have led to them. */
 export class ConfigError extends Error {
   readonly code: ConfigErrorCode
   readonly problems: readonly ConfigProblem[]
+  readonly warnings: readonly ConfigWarning[]
   /** The file, or what stands for it. */
   readonly source: string
 
-  constructor(code: ConfigErrorCode, source: string, problems: readonly ConfigProblem[]) {
-    super([`${escapeText(source)}:`, ...problems.map(problemLine)].join('\n'))
+  constructor(
+    code: ConfigErrorCode,
+    source: string,
+    problems: readonly ConfigProblem[],
+    warnings: readonly ConfigWarning[] = [],
+  ) {
+    super([`${escapeText(source)}:`, ...problems.map(problemLine), ...warnings.map(warningLine)].join('\n'))
     this.name = 'ConfigError'
     this.code = code
     this.source = source
     this.problems = problems
+    this.warnings = warnings
   }
 }
 
@@ -46,6 +53,10 @@ export class ConfigError extends Error {
 function problemLine({ path, problem, hint }: ConfigProblem): string {
   const where = path === '' ? '' : `${path} `
   return escapeText(`  ${where}${problem}${hint === '' ? '' : `; ${hint}`}`)
+}
+
+function warningLine({ path, message }: ConfigWarning): string {
+  return escapeText(`  warning: ${path}${path === '' ? '' : ' '}${message}`)
 }
 
 /** Collects problems and warnings while a configuration is read. */

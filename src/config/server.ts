@@ -39,7 +39,7 @@ export interface ServerContext extends TimeDefaults {
 export function readServer(name: string, section: Section, context: ServerContext): ServerConfig | undefined {
   const common = readCommon(name, section, context)
   const kind = kindOf(section)
-  if (kind === undefined) return undefined
+  if (kind === undefined) return warnOfStrangeKeys(section)
   const expansion = new Expansion(context.env)
   const server =
     kind === 'stdio'
@@ -48,6 +48,14 @@ export function readServer(name: string, section: Section, context: ServerContex
   section.warnOfUnknownKeys()
   warnOfExpansion(section, server, expansion)
   return server
+}
+
+/** Of a server whose kind is not known: a key that no kind has may be why. */
+function warnOfStrangeKeys(section: Section): undefined {
+  for (const fields of [stdioServerFields, httpServerFields, sseServerFields])
+    for (const key of Object.keys(fields)) section.has(key)
+  section.has('auth')
+  section.warnOfUnknownKeys()
 }
 
 function kindOf(section: Section): 'stdio' | 'http' | 'sse' | undefined {
