@@ -29,7 +29,7 @@ const layers: readonly Layer[] = [
   {
     files: ['src/transports/'],
     project: ['src/jsonrpc/', 'src/secret-forms.ts'],
-    modules: ['node:buffer', 'node:http', 'node:https', 'node:net', 'node:stream'],
+    modules: ['node:buffer', 'node:http', 'node:net', 'node:stream', 'node:tls'],
   },
   {
     files: ['src/upstream/'],

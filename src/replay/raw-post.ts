@@ -3,9 +3,9 @@
 // What comes back is taken for a message wherever it is one, whatever the status:
 // a server says in JSON-RPC why it refuses a body.
 
-import type { IncomingMessage } from 'node:http'
 import { type Line, joinLine } from '../jsonrpc/line.js'
 import { isAnswer } from '../jsonrpc/peek.js'
+import type { HttpAnswer } from '../transports/http-client/answer.js'
 import { isCompressed, mediaType, readEvents, readLine } from '../transports/http-client/body.js'
 import { refused, unreachable } from '../transports/http-client/failure.js'
 import { ACCEPT } from '../transports/http-client/post.js'
@@ -23,11 +23,11 @@ export function postRaw(body: Line, isBatch: boolean, session: HttpSession, put:
   session.ask(
     { method: 'POST', url, accept: ACCEPT, body },
     {
-      responded: (response) => {
-        session.learn(response, false)
-        if (isCompressed(response)) fail('its answer is compressed, which was not asked for')
-        else if (mediaType(response) === 'text/event-stream') takeEvents(response, isBatch, session, put)
-        else takeBody(response, session, put, fail)
+      responded: (answer) => {
+        session.learn(answer, false)
+        if (isCompressed(answer)) fail('its answer is compressed, which was not asked for')
+        else if (mediaType(answer) === 'text/event-stream') takeEvents(answer, isBatch, session, put)
+        else takeBody(answer, session, put, fail)
       },
       troubled: (trouble) => fail(unreachable(target, trouble).message),
     },
@@ -35,14 +35,14 @@ export function postRaw(body: Line, isBatch: boolean, session: HttpSession, put:
 }
 
 function takeBody(
-  response: IncomingMessage,
+  answer: HttpAnswer,
   { target }: HttpSession,
   put: Put,
   fail: (why: string) => void,
 ): void {
-  const status = response.statusCode ?? 0
+  const { status } = answer
   const { answerBytesMax, excerptBytesMax } = target.limits
-  readLine(response, answerBytesMax, (line, why) => {
+  readLine(answer, answerBytesMax, (line, why) => {
     if (line === undefined) return fail(`its answer (HTTP ${status}) was ${why ?? 'cut'}`)
     if (line.length === 0 && status < 300) return
     if (isSaid(line)) return put({ kind: 'message', bytes: line })
@@ -50,14 +50,14 @@ function takeBody(
   })
 }
 
-function takeEvents(response: IncomingMessage, isBatch: boolean, { target }: HttpSession, put: Put): void {
+function takeEvents(answer: HttpAnswer, isBatch: boolean, { target }: HttpSession, put: Put): void {
   const answers: Line[] = []
   const event = (type: string, data: Line): void => {
     if (type !== 'message') return
     if (isBatch && isAnswer(data)) answers.push(data)
     else put({ kind: 'message', bytes: data })
   }
-  readEvents(response, target.limits.sse, { event, oversize: ignore }, () => {
+  readEvents(answer, target.limits.sse, { event, oversize: ignore }, () => {
     if (answers.length > 0) put({ kind: 'message', bytes: together(answers) })
   })
 }

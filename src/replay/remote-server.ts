@@ -13,7 +13,7 @@ import { type Line, toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
 import { AutoHttpConnection } from '../transports/http-auto.js'
 import { HttpClientConnection } from '../transports/http-client.js'
-import { HttpAgent } from '../transports/http-client/agent.js'
+import { type Connect, HttpAgent } from '../transports/http-client/agent.js'
 import { sentFrameLimits } from '../transports/http-client/envelope.js'
 import { type HttpTarget, defaultHttpLimits } from '../transports/http-client/options.js'
 import { ListRefusals } from '../transports/http-client/list-refusals.js'
@@ -32,6 +32,7 @@ export interface RemoteOptions {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly runtime: Runtime
+  readonly connect: Connect
   /** How long one answer may take. */
   readonly timeoutMs: number
   /** Of the process behind the address, where it is ours. */
@@ -50,7 +51,7 @@ export class RemoteServer implements Server {
     const target = targetOf(options)
     this.#options = options
     this.#mail = new Mailbox(options.runtime)
-    this.#agent = new HttpAgent(target.url, target.limits)
+    this.#agent = new HttpAgent(target.url, target.limits, options.connect)
     this.#session = new HttpSession(target, this.#agent)
     const newer = new HttpClientConnection(target, this.#agent, this.#session)
     const older = (): Connection => {

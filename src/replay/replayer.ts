@@ -1,5 +1,6 @@
 // Each transcript against its server: what is started for it, reached for it, and ended after it.
 
+import { connectorFor } from '../transports/http-client/connect.js'
 import type { Runtime } from '../upstream/host.js'
 import { type Asked, carrierOf, unfit } from './carrier.js'
 import { HostError, HttpHost } from './http-host.js'
@@ -77,7 +78,8 @@ export class Replayer {
     const { headers, runtime, timeoutMs } = this.#options
     if (transcript.exchanges.length > 0)
       return replayExchanges(transcript, { url, headers, runtime, timeoutMs, stderr })
-    const server = new RemoteServer({ url, headers, runtime, timeoutMs, stderr })
+    const connect = await connectorFor(url)
+    const server = new RemoteServer({ url, headers, runtime, connect, timeoutMs, stderr })
     try {
       return await this.#against(server, transcript)
     } finally {

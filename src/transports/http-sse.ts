@@ -3,7 +3,6 @@
 // MCP 2024-11-05, Transports, HTTP with SSE. The first event names the address for
 // the POSTs; the end of the stream is the end of the session.
 
-import type { IncomingMessage } from 'node:http'
 import type { Connection, Sink } from '../jsonrpc/connection.js'
 import type { TransportError } from '../jsonrpc/errors.js'
 import { readFrame } from '../jsonrpc/frame.js'
@@ -12,6 +11,7 @@ import type { LongLine } from '../jsonrpc/long-line.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
 import type { HttpAgent } from './http-client/agent.js'
+import type { HttpAnswer } from './http-client/answer.js'
 import { Arrivals } from './http-client/arrivals.js'
 import { Attempts } from './http-client/attempts.js'
 import { isCompressed, mediaType, readEvents, readExcerpt } from './http-client/body.js'
@@ -31,7 +31,7 @@ export class SseClientConnection implements Connection, PostOwner {
   readonly #arrivals = new Arrivals((cause) => this.#end(cause))
   readonly #attempts: Attempts
   #exchange: HttpExchange | undefined
-  #response: IncomingMessage | undefined
+  #answer: HttpAnswer | undefined
   #opening: { cancel(): void } | undefined
   /** What waits for the address. */
   #held: HttpPost[] | undefined = []
@@ -70,8 +70,7 @@ export class SseClientConnection implements Connection, PostOwner {
 
   read(on: boolean): void {
     this.#reading = on
-    if (on) this.#response?.resume()
-    else this.#response?.pause()
+    this.#answer?.read(on)
   }
 
   close(): Promise<void> {
@@ -121,7 +120,7 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#exchange = this.#session.ask(
       { method: 'GET', url, accept: 'text/event-stream' },
       {
-        responded: (response) => this.#responded(response),
+        responded: (answer) => this.#responded(answer),
         troubled: (trouble) => this.#troubled(trouble),
       },
     )
@@ -133,21 +132,15 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#end(trouble.error ?? unreachable(this.#target, trouble))
   }
 
-  #responded(response: IncomingMessage): void {
-    const status = response.statusCode ?? 0
-    const type = mediaType(response)
-    this.#session.learn(response, false)
-    if (status === 200 && type === 'text/event-stream' && !isCompressed(response)) return this.#read(response)
-    readExcerpt(response, this.#target.limits.excerptBytesMax, (text) => {
+  #responded(answer: HttpAnswer): void {
+    const { status } = answer
+    const type = mediaType(answer)
+    this.#session.learn(answer, false)
+    if (status === 200 && type === 'text/event-stream' && !isCompressed(answer)) return this.#read(answer)
+    readExcerpt(answer, this.#target.limits.excerptBytesMax, (text) => {
       const body = this.#session.public(text)
       this.#opening?.cancel()
-      const refusal = {
-        status,
-        credential: this.#exchange?.credential,
-        retryAfter: response.headers['retry-after'],
-        date: response.headers.date,
-      }
-      if (this.#attempts.afterRefusal(refusal, () => this.#listen())) return
+      if (this.#attempts.afterRefusal(answer, this.#exchange?.credential, () => this.#listen())) return
       const isSuccess = status >= 200 && status < 300
       this.#end(
         isSuccess
@@ -157,15 +150,15 @@ export class SseClientConnection implements Connection, PostOwner {
     })
   }
 
-  #read(response: IncomingMessage): void {
-    this.#response = response
-    if (!this.#reading) response.pause()
+  #read(answer: HttpAnswer): void {
+    this.#answer = answer
+    if (!this.#reading) answer.read(false)
     const sink = {
       event: (type: string, data: Line) => this.#event(type, data),
       oversize: (id: RequestId | undefined, bytes: number, isCall: boolean) =>
         this.#arrivals.oversize(id, bytes, isCall),
     }
-    readEvents(response, this.#target.limits.sse, sink, () => {
+    readEvents(answer, this.#target.limits.sse, sink, () => {
       this.#end(failure('TRANSPORT_IO', 'the event stream has ended, and the session with it'))
     })
   }

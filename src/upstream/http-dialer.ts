@@ -5,7 +5,8 @@ import { TransportError } from '../jsonrpc/errors.js'
 import { requests } from '../mcp/methods.js'
 import { AutoHttpConnection } from '../transports/http-auto.js'
 import { HttpClientConnection } from '../transports/http-client.js'
-import { HttpAgent } from '../transports/http-client/agent.js'
+import { type Connect, HttpAgent } from '../transports/http-client/agent.js'
+import { connectorFor } from '../transports/http-client/connect.js'
 import {
   type HttpCredentials,
   type HttpLimits,
@@ -31,7 +32,15 @@ export class HttpDialer {
   /** The server speaks HTTP+SSE: because the configuration says so, or because it was found out. */
   #isOlder: boolean
 
-  constructor(config: HttpServerConfig, { runtime, log, verbose, limits: own }: PoolSurroundings) {
+  static async of(config: HttpServerConfig, around: PoolSurroundings): Promise<HttpDialer> {
+    return new HttpDialer(config, around, await connectorFor(new URL(config.url)))
+  }
+
+  private constructor(
+    config: HttpServerConfig,
+    { runtime, log, verbose, limits: own }: PoolSurroundings,
+    connect: Connect,
+  ) {
     const url = new URL(config.url)
     this.#isOlder = config.kind === 'sse'
     const limits = limitsFor(config, own)
@@ -54,7 +63,7 @@ export class HttpDialer {
       timers: runtime,
       limits,
     }
-    this.#agent = new HttpAgent(url, limits, runtime.connect)
+    this.#agent = new HttpAgent(url, limits, runtime.connect ?? connect)
   }
 
   connect(): Connection {

@@ -16,7 +16,7 @@ import type { Upstream } from './upstream.js'
 export function open(config: HttpServerConfig, around: PoolSurroundings): Upstream {
   let dialer: Promise<HttpDialer> | undefined
   const dial = (): Dialed => {
-    dialer ??= import('./http-dialer.js').then((module) => new module.HttpDialer(config, around))
+    dialer ??= import('./http-dialer.js').then((module) => module.HttpDialer.of(config, around))
     return new HttpDialed(config.name, new DeferredConnection(dialer.then((made) => made.connect())))
   }
   const pooling = {

@@ -58,7 +58,7 @@ describe('an answer of a remote server that', () => {
       response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
     })
     await client.open()
-    assert.match(message(await client.call('s__work')), /closed without an answer/)
+    assert.match(message(await client.call('s__work')), /switches to another protocol/)
   })
 })
 

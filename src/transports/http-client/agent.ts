@@ -1,17 +1,22 @@
-// The sockets to one server, kept alive between requests.
+// The connections to one server, kept alive between requests.
 //
-// Each upstream has an agent of its own, so that no socket is ever used with two
-// sets of credentials. Bytes that come on a socket nobody has asked anything on
-// would be taken for the next answer, so such a socket is destroyed.
+// Each upstream has an agent of its own, so that no connection is ever used with
+// two sets of credentials. The one that rested last is used first: of those that
+// are not needed any more the others close by themselves.
 
-import { Agent as PlainAgent, type ClientRequest, request as plainRequest } from 'node:http'
-import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
-import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { Channel, type ChannelOwner, type ChannelUser, type HttpSocket } from './channel.js'
 import type { HttpLimits } from './options.js'
 
-/** Makes a socket; for whoever owns the network. */
-type Connect = (to: { readonly host: string; readonly port: number; readonly isTls: boolean }) => Duplex
+/** Where a connection goes. */
+export interface SocketPlace {
+  readonly host: string
+  readonly port: number
+  readonly isTls: boolean
+}
+
+/** Makes a socket; one for TLS says `secureConnect` when it is ready, any other `connect`. */
+export type Connect = (to: SocketPlace) => Duplex
 
 /** Where a request goes, and what it says there. */
 export interface RequestPlace {
@@ -23,60 +28,111 @@ export interface RequestPlace {
   readonly headers: readonly string[]
 }
 
-/** Opens requests to one origin. */
-export class HttpAgent {
+/** Who asks. */
+export interface AgentUser extends ChannelUser {
+  /** Its connection, at once or when its turn has come. */
+  gets(channel: Channel): void
+}
+
+/** A request that waits until there may be another connection. */
+interface Waiting {
+  readonly place: RequestPlace
+  readonly head: string
+  readonly body: Uint8Array | undefined
+}
+
+/** Sends requests to one origin. */
+export class HttpAgent implements ChannelOwner {
   readonly isTls: boolean
-  readonly #agent: PlainAgent | TlsAgent
-  /** Sockets that are watched: all that have ever been idle. */
-  readonly #watched = new WeakSet<Socket>()
-  /** Those on which nothing has been asked. */
-  readonly #idle = new WeakSet<Socket>()
+  readonly #connect: Connect
+  readonly #limits: Pick<HttpLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>
+  readonly #channels = new Set<Channel>()
+  readonly #resting: Channel[] = []
+  /** In the order in which they came. */
+  readonly #waiting = new Map<AgentUser, Waiting>()
+  #isDestroyed = false
 
   constructor(
     url: URL,
     limits: Pick<HttpLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>,
-    connect?: Connect,
+    connect: Connect,
   ) {
-    const options = {
-      keepAlive: true,
-      maxSockets: limits.socketsMax,
-      maxFreeSockets: limits.idleSocketsMax,
-      timeout: limits.idleSocketMs,
-      noDelay: true,
-    }
     this.isTls = url.protocol === 'https:'
-    this.#agent = this.isTls ? new TlsAgent(options) : new PlainAgent(options)
-    if (connect !== undefined) {
-      const { isTls } = this
-      this.#agent.createConnection = ({ host, port }) =>
-        connect({ host: host ?? '', port: Number(port), isTls })
-    }
-    this.#agent.on('free', (socket: Socket) => this.#rest(socket))
+    this.#limits = limits
+    this.#connect = connect
   }
 
   /** @throws TypeError when a header cannot be sent */
-  request({ method, host, port, path, headers }: RequestPlace): ClientRequest {
-    const options = { agent: this.#agent, method, host, port, path, headers }
-    const request = (this.isTls ? tlsRequest : plainRequest)(options)
-    request.on('socket', (socket) => this.#idle.delete(socket))
-    return request
+  request(place: RequestPlace, body: Uint8Array | undefined, user: AgentUser): void {
+    const head = headOf(place)
+    const resting = this.#resting.pop()
+    if (resting !== undefined) return start(resting, user, { place, head, body })
+    if (this.#channels.size >= this.#limits.socketsMax || this.#isDestroyed)
+      this.#waiting.set(user, { place, head, body })
+    else this.#open(user, { place, head, body })
   }
 
-  /** Closes every socket, those in use too. */
+  /** Takes back a request that has no connection yet. */
+  forget(user: AgentUser): void {
+    this.#waiting.delete(user)
+  }
+
+  /** Closes every connection, those in use too. */
   destroy(): void {
-    this.#agent.destroy()
+    this.#isDestroyed = true
+    for (const channel of this.#channels) channel.close()
   }
 
-  /** One that is given to a request which waited is told of that afterwards. */
-  #rest(socket: Socket): void {
-    this.#idle.add(socket)
-    if (this.#watched.has(socket)) return
-    this.#watched.add(socket)
-    // For good: to add and to take away a listener for each request would start and stop the stream each time.
-    socket.on('data', () => {
-      if (this.#idle.has(socket)) socket.destroy()
-    })
-    // Node would give one that the server has ended to the next request.
-    socket.on('end', () => socket.destroy())
+  // ChannelOwner
+
+  rests(channel: Channel): void {
+    const [next] = this.#waiting
+    if (next !== undefined) {
+      this.#waiting.delete(next[0])
+      return start(channel, ...next)
+    }
+    if (this.#resting.length >= this.#limits.idleSocketsMax) channel.close()
+    else this.#resting.push(channel)
   }
+
+  gone(channel: Channel): void {
+    this.#channels.delete(channel)
+    const at = this.#resting.indexOf(channel)
+    if (at >= 0) this.#resting.splice(at, 1)
+    const [next] = this.#waiting
+    if (next === undefined || this.#isDestroyed) return
+    this.#waiting.delete(next[0])
+    this.#open(...next)
+  }
+
+  #open(user: AgentUser, waiting: Waiting): void {
+    const { host, port } = waiting.place
+    const { isTls } = this
+    const socket: HttpSocket = this.#connect({ host, port, isTls })
+    const ready = isTls ? 'secureConnect' : 'connect'
+    const channel = new Channel(socket, ready, this.#limits.idleSocketMs, this)
+    this.#channels.add(channel)
+    start(channel, user, waiting)
+  }
+}
+
+function start(channel: Channel, user: AgentUser, { head, body }: Waiting): void {
+  user.gets(channel)
+  channel.send(head, body, user)
+}
+
+const BAD_NAME = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/
+const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
+
+/** The request line and the fields (RFC 9112, sections 3 and 5); what would end a field early is refused. */
+function headOf({ method, path, headers }: RequestPlace): string {
+  let head = `${method} ${path} HTTP/1.1\r\n`
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = headers[at] ?? ''
+    const value = headers[at + 1] ?? ''
+    if (name === '' || BAD_NAME.test(name)) throw new TypeError(`'${name}' is no name of a header`)
+    if (BAD_VALUE.test(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`)
+    head += `${name}: ${value}\r\n`
+  }
+  return `${head}Connection: keep-alive\r\n\r\n`
 }

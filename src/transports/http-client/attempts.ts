@@ -5,18 +5,10 @@
 // token), or it only reads, or is an answer of ours, of which the first one counts. All
 // of it within `retries`, and never while the server wants to be left alone.
 
+import type { HttpAnswer } from './answer.js'
 import type { HttpTrouble } from './exchange.js'
 import type { CredentialHeader, HttpTarget } from './options.js'
 import { retryAfterMs } from './pause.js'
-
-/** A response whose status is no success, as far as it matters here. */
-export interface RefusedAttempt {
-  readonly status: number
-  readonly credential: CredentialHeader | undefined
-  /** The headers `Retry-After` and `Date`. */
-  readonly retryAfter: string | undefined
-  readonly date: string | undefined
-}
 
 /** Counts the attempts of one message. */
 export class Attempts {
@@ -59,10 +51,11 @@ export class Attempts {
     return (neverSent || this.#isRepeatable) && this.#retry(undefined, again)
   }
 
-  /** Schedules another attempt where one is in order. */
-  afterRefusal({ status, credential, retryAfter, date }: RefusedAttempt, again: () => void): boolean {
+  /** Schedules another attempt where one is in order; `credential` is what was sent. */
+  afterRefusal(answer: HttpAnswer, credential: CredentialHeader | undefined, again: () => void): boolean {
+    const { status } = answer
     if (status === 401) return this.#renew(credential, again)
-    const wait = retryAfterMs(retryAfter, date)
+    const wait = retryAfterMs(answer.get('retry-after'), answer.get('date'))
     const { patienceMs, limits } = this.#target
     const isOffered = wait !== undefined && wait <= Math.min(patienceMs, limits.retryAfterMsMax)
     const wasNotTaken = status === 429 || (status === 503 && wait !== undefined)

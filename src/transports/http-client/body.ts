@@ -1,9 +1,9 @@
 // The bodies of responses: messages, event streams, and the beginnings of what is neither.
 
-import type { IncomingMessage } from 'node:http'
 import { type Line, toLine } from '../../jsonrpc/line.js'
 import { type SseLimits, SseParser, type SseSink } from '../sse-parser.js'
 import { UnfinishedLine } from '../unfinished-line.js'
+import type { HttpAnswer } from './answer.js'
 
 /** `undefined` when the body was cut or is longer than allowed. */
 type Done<T> = (read: T | undefined, why: 'cut' | 'too-large' | undefined) => void
@@ -46,87 +46,73 @@ export class WholeBody {
 }
 
 /** Reads a whole body. */
-export function readWhole(response: IncomingMessage, bytesMax: number, done: Done<WholeBody>): void {
-  if (Number(response.headers['content-length'] ?? 0) > bytesMax) {
-    response.destroy()
+export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done<WholeBody>): void {
+  if (Number(answer.get('content-length') ?? 0) > bytesMax) {
+    answer.drop()
     return done(undefined, 'too-large')
   }
   const body = new WholeBody()
-  const finish = once(done)
-  response.on('data', (chunk: Buffer) => {
-    if (body.bytes + chunk.length <= bytesMax) return body.add(chunk)
-    finish(undefined, 'too-large')
-    response.destroy()
+  answer.readBy({
+    data: (chunk) => {
+      if (body.bytes + chunk.length <= bytesMax) return body.add(chunk)
+      answer.drop()
+      done(undefined, 'too-large')
+    },
+    end: () => done(body, undefined),
+    cut: () => done(undefined, 'cut'),
   })
-  response.on('end', () => finish(response.complete ? body : undefined, 'cut'))
-  whenCut(response, () => finish(undefined, 'cut'))
 }
 
 /** Reads a whole body as one line. */
-export function readLine(response: IncomingMessage, bytesMax: number, done: Done<Line>): void {
-  readWhole(response, bytesMax, (body, why) => done(body?.line(), why))
+export function readLine(answer: HttpAnswer, bytesMax: number, done: Done<Line>): void {
+  readWhole(answer, bytesMax, (body, why) => done(body?.line(), why))
 }
 
 /** Reads the beginning of a body, for an error message. */
-export function readExcerpt(response: IncomingMessage, bytesMax: number, done: (text: string) => void): void {
+export function readExcerpt(answer: HttpAnswer, bytesMax: number, done: (text: string) => void): void {
   const parts: Buffer[] = []
   let bytes = 0
   // What is compressed nobody can read.
-  const shown = isCompressed(response) ? 0 : bytesMax
-  const finish = once(() => done(Buffer.concat(parts).subarray(0, shown).toString('utf8')))
-  response.on('data', (chunk: Buffer) => {
-    parts.push(chunk)
-    bytes += chunk.length
-    if (bytes < bytesMax) return
-    finish()
-    response.destroy()
+  const shown = isCompressed(answer) ? 0 : bytesMax
+  const finish = (): void => done(Buffer.concat(parts).subarray(0, shown).toString('utf8'))
+  answer.readBy({
+    data: (chunk) => {
+      parts.push(chunk)
+      bytes += chunk.length
+      if (bytes < bytesMax) return
+      answer.drop()
+      finish()
+    },
+    end: finish,
+    cut: finish,
   })
-  response.on('end', finish)
-  whenCut(response, finish)
 }
 
 /** Reads an event stream until its end, in order or not. */
 export function readEvents(
-  response: IncomingMessage,
+  answer: HttpAnswer,
   limits: SseLimits,
   sink: SseSink,
   ended: () => void,
 ): SseParser {
   const parser = new SseParser(sink, limits)
-  const finish = once(ended)
-  response.on('data', (chunk: Buffer) => parser.push(chunk))
-  response.on('end', finish)
-  whenCut(response, finish)
+  answer.readBy({ data: (chunk) => parser.push(chunk), end: ended, cut: ended })
   return parser
 }
 
-/** Reads and forgets a body of which nothing is wanted, so that its socket can be used again. */
-export function discard(response: IncomingMessage, bytesMax: number): void {
-  readExcerpt(response, bytesMax, () => {})
+/** Reads and forgets a body of which nothing is wanted, so that its connection can be used again. */
+export function discard(answer: HttpAnswer, bytesMax: number): void {
+  readExcerpt(answer, bytesMax, () => {})
 }
 
 /** The media type of a body, without its parameters. */
-export function mediaType(response: IncomingMessage): string {
-  const [type = ''] = (response.headers['content-type'] ?? '').split(';', 1)
+export function mediaType(answer: HttpAnswer): string {
+  const [type = ''] = (answer.get('content-type') ?? '').split(';', 1)
   return type.trim().toLowerCase()
 }
 
 /** We accept no compression, so there must be none: a few bytes could become gigabytes. */
-export function isCompressed(response: IncomingMessage): boolean {
-  const encoding = response.headers['content-encoding'] ?? ''
+export function isCompressed(answer: HttpAnswer): boolean {
+  const encoding = answer.get('content-encoding') ?? ''
   return encoding !== '' && encoding.trim().toLowerCase() !== 'identity'
-}
-
-function whenCut(response: IncomingMessage, cut: () => void): void {
-  response.on('error', cut)
-  response.on('close', cut)
-}
-
-function once<Args extends readonly unknown[]>(run: (...args: Args) => void): (...args: Args) => void {
-  let ran = false
-  return (...args) => {
-    if (ran) return
-    ran = true
-    run(...args)
-  }
 }

@@ -45,8 +45,8 @@ export class CookieJar {
   }
 
   /** Takes the `Set-Cookie` headers of an answer. */
-  take(headers: readonly string[] | undefined, from: CookieSource): void {
-    for (const header of headers ?? []) this.#takeOne(header, from)
+  take(headers: readonly string[], from: CookieSource): void {
+    for (const header of headers) this.#takeOne(header, from)
   }
 
   #takeOne(header: string, from: CookieSource): void {

@@ -1,9 +1,9 @@
 // One HTTP request and the head of its response.
 
-import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { TransportError } from '../../jsonrpc/errors.js'
-import { endWith } from '../end-with.js'
-import type { HttpAgent, RequestPlace } from './agent.js'
+import type { AgentUser, HttpAgent, RequestPlace } from './agent.js'
+import type { HttpAnswer } from './answer.js'
+import type { Channel } from './channel.js'
 import type { CredentialHeader, HttpTimers } from './options.js'
 import { type SocketTrouble, socketTrouble } from './trouble.js'
 
@@ -17,25 +17,24 @@ export interface HttpTrouble extends SocketTrouble {
 
 /** Exactly one of the two is told, unless the exchange is cancelled. */
 export interface ExchangeHandler {
-  responded(response: IncomingMessage): void
+  responded(answer: HttpAnswer): void
   troubled(trouble: HttpTrouble): void
   /** The system has taken the whole request. */
   sent?(): void
 }
 
-const unanswered = new Error('the connection was closed without an answer')
-
 /** A request that is on its way. */
-export class HttpExchange {
+export class HttpExchange implements AgentUser {
   /** What it was sent with, where that may change. */
   credential: CredentialHeader | undefined
   readonly #handler: ExchangeHandler
   readonly #timers: HttpTimers
   readonly #connectMs: number
-  #request: ClientRequest | undefined
+  #agent: HttpAgent | undefined
+  #channel: Channel | undefined
   #connecting: { cancel(): void } | undefined
-  #connected = false
   #settled = false
+  #cancelled = false
 
   constructor(handler: ExchangeHandler, timers: HttpTimers, connectMs: number) {
     this.#handler = handler
@@ -45,18 +44,9 @@ export class HttpExchange {
 
   start(agent: HttpAgent, to: RequestPlace, body: Uint8Array | undefined): void {
     if (this.#settled) return
+    this.#agent = agent
     try {
-      const request = agent.request(to)
-      this.#request = request
-      // Each comes once: `once` would cost a function more.
-      request.on('socket', () => this.#watchConnect(request, agent.isTls))
-      request.on('response', (response) => this.#respond(response))
-      // Errors after the response are the response's as well; here they only must not be unheard.
-      request.on('error', (error) => this.#trouble(error))
-      // An answer that switches protocols ends in nothing else.
-      request.on('close', () => this.#trouble(unanswered))
-      if (this.#handler.sent !== undefined) request.on('finish', () => this.#handler.sent?.())
-      endWith(request, body)
+      agent.request(to, body, this)
     } catch (error) {
       // A header that cannot be sent; whoever sends is not ready yet to hear of it.
       setImmediate(() => this.#trouble(error))
@@ -70,33 +60,42 @@ export class HttpExchange {
     if (this.#settles()) this.#handler.troubled(trouble)
   }
 
-  /** Tells nothing any more and drops the socket. */
+  /** Tells nothing any more and drops the connection. */
   cancel(): void {
     this.#settled = true
+    this.#cancelled = true
     this.#connecting?.cancel()
-    this.#request?.destroy()
+    this.#agent?.forget(this)
+    this.#channel?.leave(this)
   }
 
-  #watchConnect(request: ClientRequest, isTls: boolean): void {
-    const { socket } = request
-    if (request.reusedSocket || socket === null || (!isTls && !socket.connecting)) {
-      this.#connected = true
-      return
-    }
+  // AgentUser: what becomes of the request.
+
+  gets(channel: Channel): void {
+    this.#channel = channel
+    if (channel.isConnected) return
     const late = new Error(`no connection within ${this.#connectMs} ms`)
-    this.#connecting = this.#timers.setTimer(this.#connectMs, () => request.destroy(late))
-    socket.once(isTls ? 'secureConnect' : 'connect', () => {
-      this.#connected = true
-      this.#connecting?.cancel()
-    })
+    this.#connecting = this.#timers.setTimer(this.#connectMs, () => channel.close(late))
   }
 
-  #respond(response: IncomingMessage): void {
-    if (this.#settles()) this.#handler.responded(response)
+  connected(): void {
+    this.#connecting?.cancel()
+  }
+
+  sent(): void {
+    if (!this.#cancelled) this.#handler.sent?.()
+  }
+
+  responded(answer: HttpAnswer): void {
+    if (this.#settles()) this.#handler.responded(answer)
+  }
+
+  failed(error: Error): void {
+    this.#trouble(error)
   }
 
   #trouble(error: unknown): void {
-    const neverSent = !this.#connected
+    const neverSent = this.#channel?.isConnected !== true
     if (this.#settles()) this.#handler.troubled({ ...socketTrouble(error), neverSent })
   }
 

@@ -9,9 +9,8 @@ export function farewell(session: HttpSession): Promise<void> {
   return new Promise((resolve) => {
     const ask = { method: 'DELETE', url: session.url, accept: '*/*' } as const
     const exchange = session.ask(ask, {
-      responded: (response) => {
+      responded: () => {
         timer.cancel()
-        response.resume()
         resolve()
       },
       troubled: () => {

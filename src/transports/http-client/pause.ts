@@ -3,7 +3,7 @@
 // One server has one pause, whatever number of sessions: what is said to one of
 // them holds for all, so that nobody makes it worse.
 
-import type { IncomingMessage } from 'node:http'
+import type { HttpAnswer } from './answer.js'
 
 /** Remembers how long a server asked to be left alone. */
 export class HttpPause {
@@ -29,11 +29,11 @@ export class HttpPause {
     return this.#status
   }
 
-  learn({ statusCode = 0, headers }: IncomingMessage): void {
-    if (statusCode !== 429 && statusCode !== 503) return
-    const waitMs = retryAfterMs(headers['retry-after'], headers.date)
+  learn(answer: HttpAnswer): void {
+    if (answer.status !== 429 && answer.status !== 503) return
+    const waitMs = retryAfterMs(answer.get('retry-after'), answer.get('date'))
     if (waitMs === undefined) return
-    this.#status = statusCode
+    this.#status = answer.status
     this.#until = Math.max(this.#until, this.#now() + Math.min(waitMs, this.#msMax))
   }
 }

@@ -1,6 +1,5 @@
 // One message of ours on its way: the POST that carries it, and what becomes of it.
 
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
@@ -8,6 +7,7 @@ import type { LongLine } from '../../jsonrpc/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Wait, Waiting, Waits } from '../waits.js'
+import type { HttpAnswer } from './answer.js'
 import { Attempts } from './attempts.js'
 import { discard, mediaType, readExcerpt } from './body.js'
 import type { ExchangeHandler, HttpExchange, HttpTrouble } from './exchange.js'
@@ -143,15 +143,15 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
     this.#fail(trouble.error ?? unreachable(this.#session.target, trouble))
   }
 
-  responded(response: IncomingMessage): void {
-    const status = response.statusCode ?? 0
+  responded(answer: HttpAnswer): void {
+    const { status } = answer
     const isSuccess = status >= 200 && status < 300
-    this.#session.learn(response, this.method === 'initialize' && isSuccess)
+    this.#session.learn(answer, this.method === 'initialize' && isSuccess)
     if (isSuccess) this.#session.target.listRefusals.given(this.method)
-    if (status >= 300 && status < 400) return this.#redirected(response, status)
-    if (!isSuccess) return this.#refused(response, status)
-    if (this.id === undefined || this.#elsewhere) this.#taken(response)
-    else this.#answering(this.id, response)
+    if (status >= 300 && status < 400) return this.#redirected(answer)
+    if (!isSuccess) return this.#refused(answer)
+    if (this.id === undefined || this.#elsewhere) this.#taken(answer)
+    else this.#answering(this.id, answer)
   }
 
   // ReplyHandler: what the answer brings.
@@ -177,39 +177,37 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
     else this.#fail(error)
   }
 
-  #answering(id: RequestId, response: IncomingMessage): void {
+  #answering(id: RequestId, answer: HttpAnswer): void {
     this.#reply = new HttpReply(id, this.#session, this.#attempts, this)
-    this.#reply.take(response)
+    this.#reply.take(answer)
   }
 
   /** What the server says to a notification or to an answer of ours means nothing. */
-  #taken(response: IncomingMessage): void {
-    if (mediaType(response) !== 'text/event-stream') {
-      discard(response, this.#session.target.limits.excerptBytesMax)
+  #taken(answer: HttpAnswer): void {
+    if (mediaType(answer) !== 'text/event-stream') {
+      discard(answer, this.#session.target.limits.excerptBytesMax)
       this.#exchange = undefined
     }
     this.cancel()
   }
 
-  #redirected(response: IncomingMessage, status: number): void {
-    const to = this.#session.redirect(response)
-    response.resume()
+  #redirected(answer: HttpAnswer): void {
+    const to = this.#session.redirect(answer)
     if (to === undefined || ++this.#redirects > this.#session.target.limits.redirectsMax)
-      return this.#fail(redirected(this.#session.target, status, response.headers.location))
+      return this.#fail(redirected(this.#session.target, answer.status, answer.get('location')))
     this.#session.url = to
     this.send()
   }
 
-  #refused(response: IncomingMessage, status: number): void {
-    readExcerpt(response, this.#session.target.limits.excerptBytesMax, (body) => {
-      if (!this.#ended) this.#refusedWith(status, body, response.headers)
+  #refused(answer: HttpAnswer): void {
+    readExcerpt(answer, this.#session.target.limits.excerptBytesMax, (body) => {
+      if (!this.#ended) this.#refusedWith(answer, body)
     })
   }
 
-  #refusedWith(status: number, body: string, headers: IncomingHttpHeaders): void {
-    const { 'retry-after': retryAfter, date } = headers
-    const refusal = { status, retryAfter, date, credential: this.#exchange?.credential }
-    if (this.#attempts.afterRefusal(refusal, () => this.send())) return
+  #refusedWith(refusal: HttpAnswer, body: string): void {
+    const { status } = refusal
+    if (this.#attempts.afterRefusal(refusal, this.#exchange?.credential, () => this.send())) return
     if (this.#isForgotten(status, body)) {
       this.#owner.forgotten(this, status)
       return this.cancel()

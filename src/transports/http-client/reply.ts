@@ -3,7 +3,6 @@
 // A stream may be cut before the answer and resumed where it was, as often as the
 // server likes (MCP 2025-11-25, Transports: resumability and redelivery).
 
-import type { IncomingMessage } from 'node:http'
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
@@ -12,6 +11,7 @@ import { LongLine, lineOf } from '../../jsonrpc/long-line.js'
 import { isAnswer } from '../../jsonrpc/peek.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { LONG_BYTES_MIN } from '../long-lines.js'
+import type { HttpAnswer } from './answer.js'
 import type { Attempts } from './attempts.js'
 import { type WholeBody, isCompressed, mediaType, readEvents, readExcerpt, readWhole } from './body.js'
 import type { HttpExchange } from './exchange.js'
@@ -37,7 +37,7 @@ export class HttpReply {
   readonly #session: HttpSession
   readonly #attempts: Attempts
   readonly #handler: ReplyHandler
-  #response: IncomingMessage | undefined
+  #source: HttpAnswer | undefined
   #resuming: HttpExchange | undefined
   #parser: SseParser | undefined
   #lastEventId: string | undefined
@@ -51,22 +51,21 @@ export class HttpReply {
     this.#handler = handler
   }
 
-  take(response: IncomingMessage): void {
-    if (!this.#handler.isReading()) response.pause()
-    this.#response = response
-    const type = mediaType(response)
-    if (isCompressed(response)) return this.#finish(compressed(response))
-    if (type === 'text/event-stream') return this.#readEvents(response)
-    if (type === 'application/json') return this.#readJson(response)
+  take(source: HttpAnswer): void {
+    if (!this.#handler.isReading()) source.read(false)
+    this.#source = source
+    const type = mediaType(source)
+    if (isCompressed(source)) return this.#finish(compressed(source))
+    if (type === 'text/event-stream') return this.#readEvents(source)
+    if (type === 'application/json') return this.#readJson(source)
     const { target } = this.#session
-    readExcerpt(response, target.limits.excerptBytesMax, (body) => {
-      this.#finish(this.#noAnswer(type, response, body))
+    readExcerpt(source, target.limits.excerptBytesMax, (body) => {
+      this.#finish(this.#noAnswer(type, source, body))
     })
   }
 
   read(on: boolean): void {
-    if (on) this.#response?.resume()
-    else this.#response?.pause()
+    this.#source?.read(on)
   }
 
   /** Tells nothing any more. */
@@ -81,23 +80,20 @@ export class HttpReply {
     this.#handler.finished(this.#answered ? undefined : error)
   }
 
-  #readJson(response: IncomingMessage): void {
-    const { target } = this.#session
-    const { answerBytesMax, excerptBytesMax } = target.limits
-    const { socket } = response
-    readWhole(response, answerBytesMax, (body, why) => {
+  #readJson(source: HttpAnswer): void {
+    const { answerBytesMax, excerptBytesMax } = this.#session.target.limits
+    readWhole(source, answerBytesMax, (body, why) => {
       if (this.#over) return
-      if (body === undefined)
-        return this.#unread(why, Number(response.headers['content-length'] ?? answerBytesMax))
+      if (body === undefined) return this.#unread(why, Number(source.get('content-length') ?? answerBytesMax))
       const message = this.#messageIn(body)
       if (holdsAnswer(message, this.#id)) {
         this.#handler.message(message)
         return this.#finish(undefined)
       }
-      // Who answers something else may be out of step, and the next answer on this socket another's again.
-      socket.destroy()
+      // Who answers something else may be out of step, and the next answer on this connection another's again.
+      source.drop()
       const text = lineOf(message).toString('utf8', 0, excerptBytesMax)
-      this.#finish(this.#noAnswer('application/json', response, text))
+      this.#finish(this.#noAnswer('application/json', source, text))
     })
   }
 
@@ -107,8 +103,8 @@ export class HttpReply {
     return inParts ? this.#session.longLines.end(body.parts()) : body.line()
   }
 
-  #noAnswer(type: string, { statusCode = 0 }: IncomingMessage, body: string): TransportError {
-    const said = { status: statusCode, body: this.#session.public(body) }
+  #noAnswer(type: string, { status }: HttpAnswer, body: string): TransportError {
+    const said = { status, body: this.#session.public(body) }
     return notAMessage(this.#session.target, type, said)
   }
 
@@ -118,13 +114,13 @@ export class HttpReply {
     this.#finish(undefined)
   }
 
-  #readEvents(response: IncomingMessage): void {
+  #readEvents(source: HttpAnswer): void {
     const sink = {
       event: (type: string, data: Line) => this.#event(type, data),
       oversize: (id: RequestId | undefined, bytes: number, isCall: boolean) =>
         this.#oversize(id, bytes, isCall),
     }
-    this.#parser = readEvents(response, this.#session.target.limits.sse, sink, () => this.#streamEnded())
+    this.#parser = readEvents(source, this.#session.target.limits.sse, sink, () => this.#streamEnded())
   }
 
   #event(type: string, data: Line): void {
@@ -150,7 +146,7 @@ export class HttpReply {
 
   #streamEnded(): void {
     if (this.#over) return
-    this.#response = undefined
+    this.#source = undefined
     if (this.#answered) return this.#finish(undefined)
     const lastEventId = this.#parser?.lastEventId
     if (lastEventId !== undefined && lastEventId !== this.#lastEventId) this.#attempts.progressed()
@@ -166,17 +162,16 @@ export class HttpReply {
     const { url } = this.#session
     const ask = { method: 'GET', url, accept: 'text/event-stream', lastEventId: this.#lastEventId } as const
     this.#resuming = this.#session.ask(ask, {
-      responded: (response) => this.#resumed(response),
+      responded: (source) => this.#resumed(source),
       troubled: () => this.#streamEnded(),
     })
   }
 
-  #resumed(response: IncomingMessage): void {
-    const isStream = response.statusCode === 200 && mediaType(response) === 'text/event-stream'
-    if (isStream) return this.take(response)
-    response.destroy()
-    this.#session.learn(response, false)
-    const { statusCode: status = 0 } = response
+  #resumed(source: HttpAnswer): void {
+    const { status } = source
+    if (status === 200 && mediaType(source) === 'text/event-stream') return this.take(source)
+    source.drop()
+    this.#session.learn(source, false)
     const wait = { retryMs: this.#parser?.retryMs, again: () => this.#resume() }
     if (this.#attempts.resumeAfter(status, this.#resuming?.credential, wait)) return
     const why = `the event stream ended before the answer and cannot be resumed (HTTP ${status})`
@@ -184,9 +179,9 @@ export class HttpReply {
   }
 }
 
-function compressed(response: IncomingMessage): TransportError {
-  const encoding = String(response.headers['content-encoding']).slice(0, 50)
-  response.destroy()
+function compressed(source: HttpAnswer): TransportError {
+  const encoding = String(source.get('content-encoding')).slice(0, 50)
+  source.drop()
   return failure('TRANSPORT_ANSWER', `its answer is compressed (${encoding}), which was not asked for`)
 }
 

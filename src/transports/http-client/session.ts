@@ -2,11 +2,11 @@
 //
 // MCP, Transports, Streamable HTTP: session management, protocol version header.
 
-import type { IncomingMessage } from 'node:http'
 import { TransportError } from '../../jsonrpc/errors.js'
 import { Discretion } from '../discretion.js'
 import { LongLines } from '../long-lines.js'
 import type { HttpAgent } from './agent.js'
+import type { HttpAnswer } from './answer.js'
 import { CookieJar } from './cookie-jar.js'
 import { type ExchangeHandler, HttpExchange } from './exchange.js'
 import type { CredentialHeader, HttpTarget } from './options.js'
@@ -97,12 +97,12 @@ export class HttpSession {
   }
 
   /** Takes what the head of a response says about the session. */
-  learn(response: IncomingMessage, isOpening: boolean): void {
-    this.target.pause.learn(response)
-    const { 'set-cookie': cookies, date } = response.headers
-    if (cookies !== undefined) this.#cookies.take(cookies, { url: this.url, date })
-    const id = response.headers['mcp-session-id']
-    if (isOpening && typeof id === 'string' && sessionId.test(id)) this.#id = id
+  learn(answer: HttpAnswer, isOpening: boolean): void {
+    this.target.pause.learn(answer)
+    const cookies = answer.all('set-cookie')
+    if (cookies.length > 0) this.#cookies.take(cookies, { url: this.url, date: answer.get('date') })
+    const id = answer.get('mcp-session-id')
+    if (isOpening && id !== undefined && sessionId.test(id)) this.#id = id
   }
 
   /** What the server said, without what only it and we may know; it may be cut. */
@@ -114,10 +114,10 @@ export class HttpSession {
   }
 
   /** Where a redirect leads that may be followed: it stays within the origin and keeps the method. */
-  redirect(response: IncomingMessage): URL | undefined {
-    const { statusCode, headers } = response
-    const { location } = headers
-    if ((statusCode !== 307 && statusCode !== 308) || location === undefined) return undefined
+  redirect(answer: HttpAnswer): URL | undefined {
+    const { status } = answer
+    const location = answer.get('location')
+    if ((status !== 307 && status !== 308) || location === undefined) return undefined
     if (!URL.canParse(location, this.url.href)) return undefined
     const to = new URL(location, this.url)
     return to.origin === this.target.url.origin ? to : undefined

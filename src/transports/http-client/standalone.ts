@@ -3,10 +3,10 @@
 // MCP, Transports, Streamable HTTP: listening for messages from the server. A
 // server may have none (405), and whatever happens to it, calls go on without.
 
-import type { IncomingMessage } from 'node:http'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { SseParser } from '../sse-parser.js'
+import type { HttpAnswer } from './answer.js'
 import { isCompressed, mediaType, readEvents } from './body.js'
 import type { HttpExchange } from './exchange.js'
 import type { HttpSession } from './session.js'
@@ -27,7 +27,7 @@ export class StandaloneStream {
   readonly #session: HttpSession
   readonly #handler: StandaloneHandler
   #exchange: HttpExchange | undefined
-  #response: IncomingMessage | undefined
+  #answer: HttpAnswer | undefined
   #parser: SseParser | undefined
   #timer: { cancel(): void } | undefined
   #lastEventId: string | undefined
@@ -46,14 +46,13 @@ export class StandaloneStream {
     const ask = { method: 'GET', url, accept: 'text/event-stream', lastEventId: this.#lastEventId } as const
     this.#openedAt = this.#session.target.timers.now()
     this.#exchange = this.#session.ask(ask, {
-      responded: (response) => this.#responded(response),
+      responded: (answer) => this.#responded(answer),
       troubled: ({ what }) => this.#again(what),
     })
   }
 
   read(on: boolean): void {
-    if (on) this.#response?.resume()
-    else this.#response?.pause()
+    this.#answer?.read(on)
   }
 
   stop(): void {
@@ -62,13 +61,13 @@ export class StandaloneStream {
     this.#exchange?.cancel()
   }
 
-  #responded(response: IncomingMessage): void {
-    const status = response.statusCode ?? 0
-    this.#session.learn(response, false)
-    const isStream = status === 200 && mediaType(response) === 'text/event-stream' && !isCompressed(response)
-    if (isStream) return this.#listen(response)
-    response.destroy()
-    if (status === 404 && this.#session.id !== undefined && this.#response !== undefined)
+  #responded(answer: HttpAnswer): void {
+    const { status } = answer
+    this.#session.learn(answer, false)
+    const isStream = status === 200 && mediaType(answer) === 'text/event-stream' && !isCompressed(answer)
+    if (isStream) return this.#listen(answer)
+    answer.drop()
+    if (status === 404 && this.#session.id !== undefined && this.#answer !== undefined)
       return this.#handler.forgotten()
     // 409: our last stream is not forgotten yet; 429 and 5xx pass as well.
     if (status === 409 || status === 429 || status >= 500) return this.#again(`HTTP ${status}`)
@@ -84,11 +83,11 @@ export class StandaloneStream {
     else this.#log(`the server offers no stream of its own (HTTP ${status})`)
   }
 
-  #listen(response: IncomingMessage): void {
-    this.#response = response
+  #listen(answer: HttpAnswer): void {
+    this.#answer = answer
     // Where there is an event to go on after, what came behind it is said again.
     if (this.#lastEventId === undefined) this.#handler.missed()
-    if (!this.#handler.isReading()) response.pause()
+    if (!this.#handler.isReading()) answer.read(false)
     const sink = {
       event: (type: string, data: Line): void => {
         if (!this.#stopped && type === 'message') this.#handler.message(data)
@@ -97,7 +96,7 @@ export class StandaloneStream {
         if (!this.#stopped) this.#handler.oversize(id, bytes, isCall)
       },
     }
-    this.#parser = readEvents(response, this.#session.target.limits.sse, sink, () => this.#again('it ended'))
+    this.#parser = readEvents(answer, this.#session.target.limits.sse, sink, () => this.#again('it ended'))
   }
 
   /** A stream that lasted was a good one; one that ends at once is opened ever more seldom. */

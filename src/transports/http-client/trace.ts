@@ -2,7 +2,7 @@
 //
 // Never an address or a header: both may hold credentials.
 
-import type { IncomingMessage } from 'node:http'
+import type { HttpAnswer } from './answer.js'
 import { mediaType } from './body.js'
 import type { ExchangeHandler } from './exchange.js'
 import type { HttpTarget } from './options.js'
@@ -28,9 +28,9 @@ export function traced(
   }
   return {
     sent: () => handler.sent?.(),
-    responded: (response) => {
-      handler.responded(response)
-      follow(response, ask.body?.length ?? 0, tell)
+    responded: (answer) => {
+      handler.responded(answer)
+      follow(answer, ask.body?.length ?? 0, tell)
     },
     troubled: (trouble) => {
       tell(trouble.what)
@@ -39,14 +39,10 @@ export function traced(
   }
 }
 
-function follow(response: IncomingMessage, bytesOut: number, tell: (what: string) => void): void {
-  const type = mediaType(response)
-  const head = `HTTP ${response.statusCode ?? 0}${type === '' ? '' : ` ${type}`}`
+function follow(answer: HttpAnswer, bytesOut: number, tell: (what: string) => void): void {
+  const type = mediaType(answer)
+  const head = `HTTP ${answer.status}${type === '' ? '' : ` ${type}`}`
   // A stream may go on for hours.
   if (type === 'text/event-stream') tell(`${head}, begins`)
-  let bytesIn = 0
-  response.on('data', (chunk: Buffer) => {
-    bytesIn += chunk.length
-  })
-  response.once('close', () => tell(`${head}, ${bytesOut} bytes out, ${bytesIn} bytes in`))
+  answer.whenClosed(() => tell(`${head}, ${bytesOut} bytes out, ${answer.bytes} bytes in`))
 }

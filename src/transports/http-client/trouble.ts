@@ -70,7 +70,7 @@ const lasting: ReadonlyMap<string, Lasting> = new Map<string, Lasting>([
   ],
   ['ERR_SSL_WRONG_VERSION_NUMBER', noTls],
   [
-    'HPE_INVALID_CONSTANT',
+    'NOT_HTTP',
     { what: 'it answers something that is no HTTP', remedy: 'check whether the url begins with https://' },
   ],
 ])

@@ -21,8 +21,8 @@ export const recovery: readonly Mutation[] = [
   mutation(
     'connections are kept',
     'left-socket',
-    ['transports/http-client/agent', 'timeout: limits.idleSocketMs,', ''],
-    ['transports/http-client/agent', 'this.#agent.destroy();', ''],
+    ['transports/http-client/channel', 'socket.setTimeout?.(restMs);', ''],
+    ['transports/http-client/channel', 'this.#socket.setTimeout?.(ms);', ''],
   ),
   mutation('deadlines of a connection that has ended go on', 'left-timer', [
     'upstream/supervisor',

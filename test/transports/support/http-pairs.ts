@@ -9,6 +9,7 @@ import type { WireBytes } from '../../../src/jsonrpc/splice.js'
 import { latestHandshake } from '../../../src/mcp/revisions.js'
 import { HttpClientConnection } from '../../../src/transports/http-client.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
+import { connectPlain } from '../../../src/transports/http-client/connect.js'
 import { SseClientConnection } from '../../../src/transports/http-sse.js'
 import { type Scope, front, until } from './http.js'
 import { bytesOf, target, testLimits } from './scripted.js'
@@ -98,7 +99,7 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
   const url = new URL(`http://127.0.0.1:${port}/${isStreamable ? 'mcp' : 'sse'}`)
   // On a busy machine a hundred messages that wait for their close need more than a moment.
   const given = target(url, { limits: { ...testLimits, closeMs: CLOSE_MS } })
-  const agent = new HttpAgent(url, given.limits)
+  const agent = new HttpAgent(url, given.limits, connectPlain)
   const connection = isStreamable
     ? new HttpClientConnection(given, agent)
     : new SseClientConnection(given, agent)

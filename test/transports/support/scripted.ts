@@ -8,6 +8,7 @@ import { toLine } from '../../../src/jsonrpc/line.js'
 import { type WireBytes, wireBytes } from '../../../src/jsonrpc/splice.js'
 import { HttpClientConnection } from '../../../src/transports/http-client.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
+import { connectPlain } from '../../../src/transports/http-client/connect.js'
 import { ListRefusals } from '../../../src/transports/http-client/list-refusals.js'
 import { HttpPause } from '../../../src/transports/http-client/pause.js'
 import {
@@ -186,7 +187,7 @@ export function connect(
 ): Opened {
   const heard = new Heard()
   const given = target(url, more)
-  const agent = new HttpAgent(url, given.limits)
+  const agent = new HttpAgent(url, given.limits, connectPlain)
   const connection = new HttpClientConnection(given, agent)
   connection.start(takesParts ? heard.sinkOfParts : heard.sink)
   scope.after(async () => {

@@ -1,0 +1,88 @@
+// A response whose head has come, while its body comes.
+
+import type { Buffer } from 'node:buffer'
+import type { ResponseHead } from './response-head.js'
+
+/** Who reads a body. `end` or `cut` comes once, unless the answer is dropped before. */
+export interface BodyReader {
+  data(chunk: Buffer): void
+  /** The body was whole. */
+  end(): void
+  /** The connection ended before the body did. */
+  cut(): void
+}
+
+/** The connection that an answer comes on. */
+export interface AnswerSource {
+  read(on: boolean): void
+  /** Closes the connection. */
+  drop(): void
+}
+
+/** A response; its body goes to whoever reads it, or to nobody. */
+export class HttpAnswer {
+  readonly status: number
+  readonly #head: ResponseHead
+  /** Undefined when the connection may be another's. */
+  #source: AnswerSource | undefined
+  #reader: BodyReader | undefined
+  #closed: (() => void) | undefined
+  #bytes = 0
+
+  constructor(head: ResponseHead, source: AnswerSource) {
+    this.#head = head
+    this.status = head.status
+    this.#source = source
+  }
+
+  /** Of the body, so far. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** The first field of this name, which is in lower case. */
+  get(name: string): string | undefined {
+    return this.#head.get(name)
+  }
+
+  /** Every field of this name. */
+  all(name: string): readonly string[] {
+    return this.#head.all(name)
+  }
+
+  /** From now on the body is this reader's; told at once when the head is, it gets all of it. */
+  readBy(reader: BodyReader): void {
+    this.#reader = reader
+  }
+
+  /** Stops or goes on reading; what has come meanwhile waits. */
+  read(on: boolean): void {
+    this.#source?.read(on)
+  }
+
+  /** Closes the connection it comes on, or came on a moment ago; its reader is told nothing more. */
+  drop(): void {
+    this.#reader = undefined
+    this.#source?.drop()
+  }
+
+  /** `closed` is told when nothing more comes, however it ended. */
+  whenClosed(closed: () => void): void {
+    if (this.#source === undefined) closed()
+    else this.#closed = closed
+  }
+
+  // What the connection tells.
+
+  data(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    this.#reader?.data(chunk)
+  }
+
+  ended(how: 'whole' | 'cut' | 'dropped'): void {
+    if (how === 'whole') this.#reader?.end()
+    else if (how === 'cut') this.#reader?.cut()
+    this.#source = undefined
+    this.#closed?.()
+  }
+}

@@ -1,0 +1,223 @@
+// One connection to a server, for one exchange at a time.
+//
+// It is used again only where nothing is left over on either side: the request has
+// left whole, the response has come whole, and no byte came behind it, which would
+// be taken for the next answer.
+
+import { Buffer } from 'node:buffer'
+import type { Duplex } from 'node:stream'
+import { HttpAnswer, type AnswerSource } from './answer.js'
+import type { ResponseHead } from './response-head.js'
+import { ResponseReader, type ResponseSink } from './response-reader.js'
+
+/** A socket; what only real ones have may be missing. */
+export type HttpSocket = Duplex & {
+  setTimeout?(ms: number): unknown
+  ref?(): unknown
+  unref?(): unknown
+}
+
+/** Whoever has the connection for one exchange. `responded` or `failed` comes once. */
+export interface ChannelUser {
+  /** There is a connection to send on. */
+  connected(): void
+  /** The system has taken the whole request. */
+  sent(): void
+  responded(answer: HttpAnswer): void
+  /** There will be no response. */
+  failed(error: Error): void
+}
+
+/** Whoever has the connection between exchanges. */
+export interface ChannelOwner {
+  rests(channel: Channel): void
+  gone(channel: Channel): void
+}
+
+/** Up to here, copying a body behind its head beats handing the two over as they lie. */
+const COPIED_BYTES_MAX = 16 * 1024
+
+/** A server that names the time for which it keeps a connection may close it a little sooner. */
+const REST_MARGIN_MS = 1000
+const NOTHING = Buffer.alloc(0)
+
+/** One socket and what is asked on it. */
+export class Channel implements AnswerSource {
+  readonly #socket: HttpSocket
+  readonly #owner: ChannelOwner
+  readonly #reader: ResponseReader
+  readonly #state: { paused: boolean } & ResponseSink
+  #user: ChannelUser | undefined
+  #answer: HttpAnswer | undefined
+  #isConnected = false
+  #isSent = true
+  /** Set when the response has come: whether the connection may be used again. */
+  #keepsAlive: boolean | undefined
+  #restMs: number
+  /** What came while nobody wanted to read. */
+  #rest: Buffer = NOTHING
+  #isTaking = false
+  #gone = false
+
+  constructor(
+    socket: HttpSocket,
+    readyEvent: 'connect' | 'secureConnect',
+    restMs: number,
+    owner: ChannelOwner,
+  ) {
+    this.#socket = socket
+    this.#owner = owner
+    this.#restMs = restMs
+    this.#state = {
+      paused: false,
+      head: (head) => this.#hasHead(head),
+      data: (chunk) => this.#answer?.data(chunk),
+      end: (keepsAlive) => {
+        this.#keepsAlive = keepsAlive
+      },
+    }
+    this.#reader = new ResponseReader(this.#state)
+    socket.once(readyEvent, () => this.#connects())
+    socket.on('data', (chunk: Buffer) => this.#take(chunk))
+    socket.on('end', () => this.#ends())
+    socket.on('timeout', () => {
+      if (this.#user === undefined) this.close()
+    })
+    socket.on('error', (error: Error) => this.close(error))
+    socket.on('close', () => this.close())
+    // Any byte on it begins the time anew, so that it need not be set for each rest.
+    socket.setTimeout?.(restMs)
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected
+  }
+
+  /** Sends a request; everything that becomes of it is told to the user. */
+  send(head: string, body: Uint8Array | undefined, user: ChannelUser): void {
+    this.#user = user
+    this.#isSent = false
+    this.#keepsAlive = undefined
+    this.#reader.begin()
+    this.#socket.ref?.()
+    const sent = (error?: Error | null): void => {
+      if (!error) this.#sent()
+    }
+    if (body === undefined || body.length === 0) this.#socket.write(head, 'latin1', sent)
+    else if (body.length <= COPIED_BYTES_MAX) this.#socket.write(joined(head, body), sent)
+    else {
+      this.#socket.cork()
+      this.#socket.write(head, 'latin1')
+      this.#socket.write(body, sent)
+      this.#socket.uncork()
+    }
+  }
+
+  /** Stops or goes on reading the answer. */
+  read(on: boolean): void {
+    if (this.#state.paused !== on) return
+    this.#state.paused = !on
+    if (!on) return void this.#socket.pause()
+    this.#socket.resume()
+    if (this.#user !== undefined && !this.#isTaking) this.#take(NOTHING)
+  }
+
+  /** Gives up what this user asked; does nothing when the connection is another's by now. */
+  leave(user: ChannelUser): void {
+    if (user === this.#user) this.drop()
+  }
+
+  /** Closes it without telling its user anything more. */
+  drop(): void {
+    const answer = this.#answer
+    this.#user = undefined
+    this.#answer = undefined
+    this.close()
+    answer?.ended('dropped')
+  }
+
+  /** Closes it for good. */
+  close(error?: Error): void {
+    if (this.#gone) return
+    this.#gone = true
+    const user = this.#user
+    const answer = this.#answer
+    this.#user = undefined
+    this.#answer = undefined
+    this.#socket.destroy()
+    this.#owner.gone(this)
+    if (answer !== undefined) answer.ended('cut')
+    else user?.failed(error ?? hangup())
+  }
+
+  #connects(): void {
+    this.#isConnected = true
+    this.#user?.connected()
+  }
+
+  #sent(): void {
+    this.#isSent = true
+    if (this.#user !== undefined) this.#user.sent()
+    else if (!this.#gone) this.#owner.rests(this)
+  }
+
+  #take(chunk: Buffer): void {
+    // What nobody asked for would be taken for the next answer.
+    if (this.#user === undefined) return this.close()
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    this.#rest = NOTHING
+    this.#isTaking = true
+    try {
+      this.#rest = this.#reader.push(bytes)
+    } catch (error) {
+      return this.close(error instanceof Error ? error : new Error(String(error)))
+    } finally {
+      this.#isTaking = false
+    }
+    if (this.#keepsAlive !== undefined && !this.#gone) this.#finish(this.#keepsAlive)
+  }
+
+  #hasHead(head: ResponseHead): void {
+    const { restMs } = head
+    if (restMs !== undefined) this.#restFor(restMs - REST_MARGIN_MS)
+    const answer = new HttpAnswer(head, this)
+    this.#answer = answer
+    this.#user?.responded(answer)
+  }
+
+  /** The server knows best for how long it keeps a connection. */
+  #restFor(ms: number): void {
+    if (ms >= this.#restMs) return
+    this.#restMs = ms
+    if (ms > 0) this.#socket.setTimeout?.(ms)
+  }
+
+  #ends(): void {
+    if (this.#user !== undefined && this.#reader.endsWithConnection) this.#finish(false)
+    else this.close()
+  }
+
+  #finish(keepsAlive: boolean): void {
+    this.#user = undefined
+    // It may still be dropped by whoever finds that this was no answer.
+    this.#answer?.ended('whole')
+    if (this.#gone) return
+    this.#answer = undefined
+    if (!keepsAlive || this.#rest.length > 0 || this.#restMs <= 0) return this.close()
+    this.read(true)
+    this.#socket.unref?.()
+    // An answer may come before the whole request has left.
+    if (this.#isSent) this.#owner.rests(this)
+  }
+}
+
+function joined(head: string, body: Uint8Array): Buffer {
+  const bytes = Buffer.allocUnsafe(head.length + body.length)
+  bytes.write(head, 0, 'latin1')
+  bytes.set(body, head.length)
+  return bytes
+}
+
+function hangup(): Error {
+  return Object.assign(new Error('the connection was cut before an answer'), { code: 'ECONNRESET' })
+}

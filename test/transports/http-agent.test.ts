@@ -1,0 +1,244 @@
+// The connections of one agent: which is used, which waits, which is never used again.
+
+import assert from 'node:assert/strict'
+import { type Socket, createServer } from 'node:net'
+import { describe, test } from 'node:test'
+import { type AgentUser, HttpAgent } from '../../src/transports/http-client/agent.js'
+import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
+import type { Channel } from '../../src/transports/http-client/channel.js'
+import { connectPlain } from '../../src/transports/http-client/connect.js'
+import { at } from '../integration/support/json.js'
+import type { Scope } from './support/http.js'
+
+const limits = { socketsMax: 8, idleSocketsMax: 8, idleSocketMs: 4000 }
+const answer = (body: string, more = ''): string =>
+  `HTTP/1.1 200 OK\r\n${more}Content-Length: ${body.length}\r\n\r\n${body}`
+
+describe('a connection', () => {
+  test('is used again, and the one that rested last is used first', async (t) => {
+    const { sockets, ask } = await agentAt(t, (socket) => socket.write(answer('x')))
+    const [first, second] = [ask(), ask()]
+    await Promise.all([first.done, second.done])
+    const third = ask()
+    await third.done
+    assert.equal(sockets.length, 2)
+    assert.equal(third.channel, second.channel)
+  })
+
+  test('that closes when it was used is not used again', async (t) => {
+    const { sockets, ask } = await agentAt(t, (socket) => socket.write(answer('x', 'Connection: close\r\n')))
+    await ask().done
+    await ask().done
+    assert.equal(sockets.length, 2)
+  })
+
+  test('is not used again when the server keeps it for too short a time', async (t) => {
+    const { sockets, ask } = await agentAt(t, (socket) =>
+      socket.write(answer('x', 'Keep-Alive: timeout=1\r\n')),
+    )
+    await ask().done
+    await ask().done
+    assert.equal(sockets.length, 2)
+  })
+
+  test('that says something unasked is closed', async (t) => {
+    const { sockets, ask } = await agentAt(t, (socket) => socket.write(answer('x')))
+    await ask().done
+    const closed = closing(sockets[0])
+    sockets[0]?.write(answer('poison'))
+    await closed
+    assert.equal((await ask().done).body, 'x')
+    assert.equal(sockets.length, 2)
+  })
+
+  test('that rests is closed after its time', async (t) => {
+    const { sockets, ask } = await agentAt(t, (socket) => socket.write(answer('x')), { idleSocketMs: 50 })
+    await ask().done
+    await closing(sockets[0])
+  })
+
+  test('beyond those that may rest is closed', async (t) => {
+    const { sockets, ask } = await agentAt(t, (socket) => socket.write(answer('x')), { idleSocketsMax: 1 })
+    await Promise.all([ask().done, ask().done])
+    await Promise.race(sockets.map(closing))
+    assert.equal(sockets.filter((socket) => !socket.destroyed).length, 1)
+  })
+
+  test('is used again though its answer came before the request had left', async (t) => {
+    const { sockets, ask } = await agentAt(t, (socket) => socket.write(answer('x')), {}, { reads: false })
+    const large = ask({ body: Buffer.alloc(8 * 1024 * 1024) })
+    assert.equal((await large.done).body, 'x')
+    assert.equal(large.isSent(), false)
+    // Nothing else is asked where the rest of a request is still on its way.
+    const next = ask()
+    await next.done
+    assert.notEqual(next.channel, large.channel)
+    assert.equal(sockets.length, 2)
+  })
+})
+
+describe('a request', () => {
+  test('waits while there are as many connections as there may be, in order', async (t) => {
+    const asked: Socket[] = []
+    const { sockets, ask } = await agentAt(t, (socket) => void asked.push(socket), { socketsMax: 1 })
+    const order: number[] = []
+    const all = [1, 2, 3].map((n) => ask().done.then(() => order.push(n)))
+    for (let n = 0; n < 3; n++) {
+      await until(() => asked.length > n)
+      asked[n]?.write(answer('x'))
+    }
+    await Promise.all(all)
+    assert.deepEqual(order, [1, 2, 3])
+    assert.equal(sockets.length, 1)
+  })
+
+  test('that waits can be taken back, and gets the place of one that was given up', async (t) => {
+    const asked: Socket[] = []
+    const { agent, ask } = await agentAt(t, (socket) => void asked.push(socket), { socketsMax: 1 })
+    const first = ask()
+    const second = ask()
+    const third = ask()
+    agent.forget(second.user)
+    await until(() => asked.length === 1)
+    first.channel?.leave(first.user)
+    await until(() => asked.length === 2)
+    asked[1]?.write(answer('third'))
+    assert.equal((await third.done).body, 'third')
+    assert.equal(second.channel, undefined)
+  })
+
+  test('given up later than its answer leaves the connection to the next', async (t) => {
+    const { ask } = await agentAt(t, (socket) => setTimeout(() => socket.write(answer('x')), 20))
+    const first = ask()
+    await first.done
+    const second = ask()
+    assert.equal(second.channel, first.channel)
+    first.channel?.leave(first.user)
+    assert.equal((await second.done).body, 'x')
+  })
+
+  test('is told that it was cut, and that it never left', async (t) => {
+    const { ask, server } = await agentAt(t, (socket) => socket.destroy())
+    const cut = ask()
+    await assert.rejects(cut.done, { code: 'ECONNRESET' })
+    assert.equal(cut.channel?.isConnected, true)
+    await new Promise((resolve) => server.close(resolve))
+    const refused = ask()
+    await assert.rejects(refused.done, { code: 'ECONNREFUSED' })
+    assert.equal(refused.channel?.isConnected, false)
+  })
+
+  test('with a header that would be two is refused', async (t) => {
+    const { ask, sockets } = await agentAt(t, (socket) => socket.write(answer('x')))
+    for (const headers of [
+      ['X', 'a\r\nY: b'],
+      ['X', 'a\nb'],
+      ['X', 'a\0b'],
+      ['X', 'č'],
+      ['X y', 'a'],
+      ['X\r\nY', 'a'],
+      ['', 'a'],
+    ])
+      await assert.rejects(ask({ headers }).done, TypeError, JSON.stringify(headers))
+    assert.equal(sockets.length, 0)
+  })
+
+  test('arrives as it was given, short or long', async (t) => {
+    let came = ''
+    const { ask } = await agentAt(t, (socket, bytes) => {
+      came += bytes.toString('latin1')
+      if (came.endsWith('!')) socket.write(answer('x'))
+    })
+    for (const length of [0, 1, 16 * 1024, 16 * 1024 + 1, 300_000]) {
+      came = ''
+      await ask({ headers: ['X', 'y'], body: Buffer.from(`${'b'.repeat(length)}!`) }).done
+      assert.equal(came, `POST /p?q HTTP/1.1\r\nX: y\r\nConnection: keep-alive\r\n\r\n${'b'.repeat(length)}!`)
+    }
+  })
+})
+
+interface Ask {
+  readonly headers?: readonly string[]
+  readonly body?: Buffer
+}
+
+interface Asked {
+  readonly user: AgentUser
+  readonly channel: Channel | undefined
+  readonly done: Promise<Read>
+  isSent(): boolean
+}
+
+async function agentAt(
+  t: Scope,
+  asked: (socket: Socket, bytes: Buffer) => unknown,
+  more: Partial<typeof limits> = {},
+  { reads = true }: { readonly reads?: boolean } = {},
+) {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => {})
+    socket.on('data', (bytes: Buffer) => {
+      if (!reads && bytes.length > 1000) socket.pause()
+      asked(socket, bytes)
+    })
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const port = Number(at(server.address(), 'port'))
+  const url = new URL(`http://127.0.0.1:${port}/p?q`)
+  const agent = new HttpAgent(url, { ...limits, ...more }, connectPlain)
+  t.after(() => {
+    agent.destroy()
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { agent, server, sockets, ask: (what: Ask = {}) => asking(agent, port, what) }
+}
+
+function asking(agent: HttpAgent, port: number, { headers = [], body }: Ask): Asked {
+  let channel: Channel | undefined
+  let isSent = false
+  let reading: Pick<AgentUser, 'responded' | 'failed'> | undefined
+  const user: AgentUser = {
+    gets: (got) => {
+      channel = got
+    },
+    connected: () => {},
+    sent: () => {
+      isSent = true
+    },
+    responded: (from) => reading?.responded(from),
+    failed: (error) => reading?.failed(error),
+  }
+  const done = new Promise<Read>((resolve, reject) => {
+    reading = { responded: (from) => read(from, resolve), failed: reject }
+    agent.request({ method: 'POST', host: '127.0.0.1', port, path: '/p?q', headers }, body, user)
+  })
+  return { user, channel, done, isSent: () => isSent }
+}
+
+interface Read {
+  readonly status: number
+  readonly body: string
+}
+
+function read(from: HttpAnswer, done: (read: Read) => void): void {
+  const parts: Buffer[] = []
+  from.readBy({
+    data: (chunk) => parts.push(chunk),
+    // The connection is free in the next turn.
+    end: () => setImmediate(() => done({ status: from.status, body: Buffer.concat(parts).toString() })),
+    cut: () => done({ status: from.status, body: '(cut)' }),
+  })
+}
+
+function closing(socket: Socket | undefined): Promise<void> {
+  return new Promise((resolve) => socket?.once('close', () => resolve()))
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve))
+}
