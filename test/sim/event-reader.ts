@@ -2,6 +2,7 @@
 
 /** One event, as it ended. */
 export interface ToldEvent {
+  readonly name: string | undefined
   readonly id: string | undefined
   readonly data: string
   /** The bytes of its connection up to its end. */
@@ -14,6 +15,7 @@ const LF = 0x0a
 export class EventReader {
   readonly #told: (event: ToldEvent) => void
   #rest: Buffer = Buffer.alloc(0)
+  #name: string | undefined
   #id: string | undefined
   #data: string[] = []
 
@@ -35,13 +37,15 @@ export class EventReader {
   #line(line: string, upTo: number): void {
     if (line === '') return this.#event(upTo)
     const [, name, value = ''] = /^([^:]*): ?(.*)$/s.exec(line) ?? []
+    if (name === 'event') this.#name = value
     if (name === 'id') this.#id = value
     if (name === 'data') this.#data.push(value)
   }
 
   #event(upTo: number): void {
-    const event = { id: this.#id, data: this.#data.join('\n'), upTo }
+    const event = { name: this.#name, id: this.#id, data: this.#data.join('\n'), upTo }
     const isOne = this.#id !== undefined || this.#data.length > 0
+    this.#name = undefined
     this.#id = undefined
     this.#data = []
     if (isOne) this.#told(event)

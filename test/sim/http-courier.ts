@@ -17,7 +17,7 @@ export interface HttpCourierParts {
   readonly http: HttpPlan
 }
 
-export type Asking = Pick<HttpRequest, 'method' | 'lastId' | 'body'>
+export type Asking = Omit<HttpRequest, 'session' | 'revision'>
 
 /** Its connections, and the session once there is one. */
 export class HttpCourier {

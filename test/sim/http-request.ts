@@ -7,6 +7,8 @@ export const PORT = 3095
 
 /** How one client writes its requests. */
 export interface HttpPlan {
+  /** It speaks the older transport: events on one response, messages to another path. */
+  readonly pair: boolean
   /** It keeps a session; else every request stands for itself. */
   readonly session: boolean
   /** It has a stream open for what belongs to no request. */
@@ -24,15 +26,19 @@ export interface HttpPlan {
 
 export interface HttpRequest {
   readonly method: 'POST' | 'GET' | 'DELETE'
+  /** That of Streamable HTTP where none is given. */
+  readonly path?: string
   readonly session: string | undefined
   readonly revision: string | undefined
   readonly lastId?: string | undefined
   readonly body?: string
+  /** The end of the body does not come. */
+  readonly isCut?: boolean
 }
 
 export function requestText(request: HttpRequest, plan: HttpPlan, random: Random): string {
   const { method, session, revision, lastId, body } = request
-  const path = random.pick(['/mcp', '/api/default/mcp'])
+  const path = request.path ?? random.pick(['/mcp', '/api/default/mcp'])
   const head = [
     `${method} ${path} HTTP/1.1`,
     `Host: ${random.pick(['localhost', '127.0.0.1'])}:${PORT}`,
@@ -43,8 +49,23 @@ export function requestText(request: HttpRequest, plan: HttpPlan, random: Random
   ]
   if (body === undefined) return `${head.join('\r\n')}\r\n\r\n`
   head.push('Content-Type: application/json')
+  return withBody(head, body, { ...plan, isCut: request.isCut === true })
+}
+
+/** More than a body has whose end does not come. */
+const MISSING_BYTES = 10
+
+function withBody(
+  head: readonly string[],
+  body: string,
+  { chunked, isCut }: { readonly chunked: boolean; readonly isCut: boolean },
+): string {
   const bytes = Buffer.byteLength(body)
-  return plan.chunked
-    ? `${[...head, 'Transfer-Encoding: chunked'].join('\r\n')}\r\n\r\n${bytes.toString(16)}\r\n${body}\r\n0\r\n\r\n`
-    : `${[...head, `Content-Length: ${bytes}`].join('\r\n')}\r\n\r\n${body}`
+  if (!chunked) {
+    const length = isCut ? bytes + MISSING_BYTES : bytes
+    return `${[...head, `Content-Length: ${length}`].join('\r\n')}\r\n\r\n${body}`
+  }
+  const end = isCut ? '' : '0\r\n\r\n'
+  const chunk = `${bytes.toString(16)}\r\n${body}\r\n`
+  return `${[...head, 'Transfer-Encoding: chunked'].join('\r\n')}\r\n\r\n${chunk}${end}`
 }

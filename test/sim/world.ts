@@ -7,6 +7,7 @@ import type { ClientWire } from './client-wire.js'
 import { configurationOf, frontLimitsOf, limitsOf } from './configuration.js'
 import { Host } from './host.js'
 import { HttpWire } from './http-wire.js'
+import { PairWire } from './pair-wire.js'
 import type { ClientPlan, Plan, ReloadKind } from './plan.js'
 import { StdioWire } from './stdio-wire.js'
 import { Turns } from './turns.js'
@@ -121,8 +122,10 @@ export class World {
   #wireOf(plan: ClientPlan): ClientWire {
     const { host } = this
     const { http } = plan
-    if (http !== undefined)
-      return new HttpWire({ around: host, ledger: host.ledger, front: host.front, plan, http })
+    if (http !== undefined) {
+      const parts = { around: host, ledger: host.ledger, front: host.front, plan, http }
+      return http.pair ? new PairWire(parts) : new HttpWire(parts)
+    }
     return new StdioWire(host, plan, {
       ndjson: limitsOf(this.plan.limits).session.ndjson,
       timers: host.runtime,

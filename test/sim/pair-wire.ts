@@ -1,0 +1,167 @@
+// A client that speaks the older transport of 2024-11-05: it is told everything on
+// one stream of events, and is gone when that is.
+
+import type { ClientEars } from './client-ears.js'
+import type { ClientWire, Said } from './client-wire.js'
+import type { ToldEvent } from './event-reader.js'
+import { HttpCourier, type HttpCourierParts } from './http-courier.js'
+import {
+  type Answer,
+  Response,
+  type ResponseOwner,
+  type Telling,
+  entriesOf,
+  excuse,
+  newTelling,
+} from './http-telling.js'
+import type { Random } from './random.js'
+
+/** A stream, and messages that go another way. */
+export class PairWire implements ClientWire, ResponseOwner {
+  readonly #parts: HttpCourierParts
+  readonly #random: Random
+  readonly #courier: HttpCourier
+  readonly #events: Telling
+  #ears: ClientEars | undefined
+  /** Where messages go; until it is known they wait. */
+  #path: string | undefined
+  #early: Said[] = []
+  #count = 0
+  #wasPaused = false
+  #isCutting = false
+
+  constructor(parts: HttpCourierParts) {
+    const { around, plan } = parts
+    this.#parts = parts
+    this.#random = around.dice(`${plan.name} pair`)
+    this.#events = newTelling(`${plan.name}/events`, undefined)
+    this.#courier = new HttpCourier(parts, (what) => this.#bad(what))
+  }
+
+  get speaks(): boolean {
+    return !this.#courier.isOver
+  }
+
+  get hears(): boolean {
+    return this.#path !== undefined && this.#events.line !== undefined
+  }
+
+  get backlogBytes(): number {
+    return this.#courier.lines.backlogBytes
+  }
+
+  get released(): boolean {
+    return this.#courier.lines.released
+  }
+
+  start(ears: ClientEars): void {
+    this.#ears = ears
+  }
+
+  send(said: Said): void {
+    if (this.#path !== undefined) return this.#post(this.#path, said)
+    this.#early.push(said)
+    if (this.#early.length > 1) return
+    const path = this.#random.pick(['/sse', '/api/default/sse'])
+    this.#events.line = this.#courier.ask({ method: 'GET', path }, new Response(this, this.#events))
+  }
+
+  taken(): number | undefined {
+    const socket = this.#events.line?.socket
+    return socket?.writableLength === 0 ? socket.taken : undefined
+  }
+
+  read(on: boolean): void {
+    this.#wasPaused ||= !on
+    this.#courier.lines.read(on)
+  }
+
+  /** There is no other way to say that it has nothing more to say. */
+  finish(): void {
+    this.#leave('close')
+  }
+
+  vanish(): void {
+    this.#leave(this.#random.pick(['reset', 'close']))
+  }
+
+  cut(): void {
+    this.#isCutting = true
+    this.#courier.lines.cut(this.#random)
+    this.#isCutting = false
+  }
+
+  // What its responses mean.
+
+  head(): void {}
+
+  arrived(telling: Telling): void {
+    if (telling.said === undefined) return
+    telling.heard = true
+    for (const entry of entriesOf(telling)) entry.order = this.#parts.front.next()
+    if (entriesOf(telling).length > 0) telling.said.read()
+  }
+
+  answering(telling: Telling): void {
+    if (telling.isRead || telling.said === undefined) return
+    telling.isRead = true
+    if (entriesOf(telling).length === 0) telling.said.read()
+  }
+
+  event({ name, data, upTo }: ToldEvent, telling: Telling): void {
+    if (name !== 'endpoint')
+      return this.#ears?.told(data, { stream: telling.name, upTo, answers: () => true })
+    this.#path = data
+    for (const said of this.#early.splice(0)) this.#post(data, said)
+  }
+
+  answered({ status, text }: Answer, telling: Telling): void {
+    this.#courier.closeIdle()
+    if (status === 202 || this.#courier.isOver) return
+    const isGarbage = status === 400 && telling.said?.text.endsWith('}') === false
+    const isClosing = status === 503 && !this.#parts.front.listening
+    for (const entry of entriesOf(telling)) this.#ears?.refused(entry, `HTTP ${status} ${text}`)
+    if (entriesOf(telling).length === 0 && !isGarbage && !isClosing)
+      this.#bad(`${telling.said?.text ?? 'the stream'} was answered with ${status} ${text}`)
+  }
+
+  ended(): void {
+    this.#gone()
+  }
+
+  lost(telling: Telling): void {
+    if (telling === this.#events) return this.#gone()
+    const { said, heard } = telling
+    if (said === undefined || heard) return
+    // Requests that it has lost itself a client gives up; the rest can be sent again, for nobody has got it.
+    if (said.entries.length > 0 && this.#isCutting) return excuse(telling)
+    this.#courier.later(() => this.#post(this.#path ?? '', said))
+  }
+
+  /** There is no way back. */
+  #gone(): void {
+    if (this.#courier.isOver) return
+    const isOwn = this.#isCutting || this.#wasPaused || !this.#parts.front.listening
+    if (!isOwn) this.#parts.ledger.fail('session-lost', `${this.#parts.plan.name} hears nothing more`)
+    this.#leave('close')
+    this.#ears?.gone()
+  }
+
+  #leave(how: 'reset' | 'close'): void {
+    this.#courier.isOver = true
+    for (const { entry } of this.#parts.front.listening ? (this.#ears?.waiting ?? []) : []) {
+      entry.excused = true
+      entry.mustSucceed = false
+    }
+    this.#courier.lines.leave(how)
+  }
+
+  #post(path: string, said: Said): void {
+    const telling = newTelling(`${this.#parts.plan.name}/${++this.#count}`, said)
+    telling.line = this.#courier.ask({ method: 'POST', path, body: said.text }, new Response(this, telling))
+  }
+
+  #bad(what: string): void {
+    this.#parts.ledger.fail('bad-line', `${this.#parts.plan.name}: ${what}`)
+  }
+}
