@@ -77,9 +77,12 @@ export function limitsOf(plan: LimitsPlan): Limits {
 /** How long a session may be idle: longer than anybody who comes back is away. */
 export const SESSION_IDLE_MS = 90_000
 
+/** Where bodies may hold little together: calls have more, and what asks for nothing has not. */
+const SMALL_BYTES = 180
+
 /** What differs from the limits of the HTTP front as they are. */
 export function frontLimitsOf(
-  { answerWaitMs, eventsMax }: FrontPlan,
+  { answerWaitMs, eventsMax, bodiesBytesMax }: FrontPlan,
   { lineBytesMax, backlogBytesHigh, backlogBytesMax }: LimitsPlan,
 ): Partial<HttpLimits> {
   return {
@@ -90,6 +93,7 @@ export function frontLimitsOf(
     events: { ...defaultHttpLimits.events, eventsMax },
     sessionIdleMs: SESSION_IDLE_MS,
     sweepMs: 10_000,
-    lateCheckMs: 5000,
+    lateCheckMs: 2000,
+    ...(bodiesBytesMax !== undefined && { bodiesBytesMax, smallBodyBytes: SMALL_BYTES }),
   }
 }

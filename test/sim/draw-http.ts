@@ -21,7 +21,11 @@ export function withHttp(plan: Plan): Plan {
     const client = random.int(0, clients.length - 1)
     return [op, { gapMs: random.next() * 20, kind: 'cut', client }]
   })
-  const front = { answerWaitMs: random.pick([250, 250, 20, 1]), eventsMax: random.pick([1024, 1024, 8]) }
+  const front = {
+    answerWaitMs: random.pick([250, 250, 20, 1]),
+    eventsMax: random.pick([1024, 1024, 8]),
+    bodiesBytesMax: random.pick([undefined, undefined, 2048]),
+  }
   return { ...plan, clients, front, ops }
 }
 

@@ -32,6 +32,7 @@ export class SimFront {
   #server: NetServer | undefined
   #arrived = 0
   #forgets = false
+  #crowds = false
 
   constructor(around: Around, audience: { readonly come: ClientPlan[]; readonly present: Set<ClientPlan> }) {
     this.#around = around
@@ -57,6 +58,11 @@ export class SimFront {
     return this.#forgets
   }
 
+  /** It takes so few bytes in bodies together that some have to come again. */
+  get crowds(): boolean {
+    return this.#crowds
+  }
+
   /** Counts what gets to the proxy. */
   next(): number {
     return ++this.#arrived
@@ -64,6 +70,7 @@ export class SimFront {
 
   async serve(proxy: Proxy, limits: Partial<HttpLimits>): Promise<void> {
     this.#forgets = (limits.events?.eventsMax ?? Infinity) < EVENTS_ENOUGH
+    this.#crowds = limits.bodiesBytesMax !== undefined
     const listener: Listener = {
       serve: (_, around) => httpServer({ port: PORT, limits }).serve(this.#counted(proxy), around),
     }

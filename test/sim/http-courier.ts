@@ -19,6 +19,9 @@ export interface HttpCourierParts {
 
 export type Asking = Omit<HttpRequest, 'session' | 'revision'>
 
+/** How long a body may bring next to nothing, and until that is noticed. */
+const HALF_BODY_MS = 20_000
+
 /** Its connections, and the session once there is one. */
 export class HttpCourier {
   readonly lines: HttpLines
@@ -39,7 +42,9 @@ export class HttpCourier {
     const { plan, http } = this.#parts
     const speaks = plan.revision !== '2025-03-26' && (this.session !== undefined || !http.session)
     const request = { ...what, session: this.session, revision: speaks ? plan.revision : undefined }
-    return this.lines.ask(requestText(request, http, this.#random), asked)
+    const line = this.lines.ask(requestText(request, http, this.#random), asked)
+    if (what.isCut === true) this.#givenUp(line, asked)
+    return line
   }
 
   /** After a while, unless it is over by then, or nobody is there. */
@@ -53,5 +58,14 @@ export class HttpCourier {
   /** Who comes back keeps a few connections for it. */
   closeIdle(): void {
     this.lines.closeIdle(this.isOver ? 0 : this.#parts.http.idleMax)
+  }
+
+  /** A body whose end does not come is not waited for. */
+  #givenUp(line: HttpLine, asked: Asked): void {
+    const { around, ledger, plan } = this.#parts
+    around.clock.after(HALF_BODY_MS, () => {
+      if (line.carries(asked) && !this.lines.wasPaused)
+        ledger.fail('late', `half a body of ${plan.name} is still waited for`)
+    })
   }
 }

@@ -53,6 +53,11 @@ export class HttpLine implements SocketScript {
     return this.#asked === undefined && !this.#isLast && !this.#isOver
   }
 
+  /** This is under way. */
+  carries(asked: Asked): boolean {
+    return this.#asked === asked
+  }
+
   ask(text: string, asked: Asked): void {
     this.#asked = asked
     this.socket.say(text, () => asked.arrived())

@@ -11,6 +11,7 @@ export class HttpLines implements LineOwner {
   readonly #lines = new Set<HttpLine>()
   readonly #sockets: SimSocket[] = []
   #isPaused = false
+  #wasPaused = false
 
   constructor(connect: (script: SocketScript, number: number) => SimSocket, bad: (what: string) => void) {
     this.#connect = connect
@@ -20,6 +21,11 @@ export class HttpLines implements LineOwner {
   /** Bytes that the proxy keeps for them. */
   get backlogBytes(): number {
     return this.#sockets.reduce((sum, socket) => sum + (socket.destroyed ? 0 : socket.writableLength), 0)
+  }
+
+  /** The client has not read for a while. */
+  get wasPaused(): boolean {
+    return this.#wasPaused
   }
 
   get released(): boolean {
@@ -35,6 +41,7 @@ export class HttpLines implements LineOwner {
 
   read(on: boolean): void {
     this.#isPaused = !on
+    this.#wasPaused ||= !on
     for (const { socket } of this.#lines) socket.reads(on)
   }
 

@@ -2,6 +2,7 @@
 // several when it loses one and asks for the rest.
 
 import type { AnswerHead } from './answer-reader.js'
+import type { ClientEars } from './client-ears.js'
 import type { Said } from './client-wire.js'
 import { EventReader, type ToldEvent } from './event-reader.js'
 import type { Asked, HttpLine } from './http-line.js'
@@ -103,4 +104,32 @@ export function entriesOf({ said }: Telling): readonly Entry[] {
 /** Nobody can blame the proxy for what is not heard of these requests. */
 export function excuse(telling: Telling): void {
   for (const entry of entriesOf(telling)) entry.excused = true
+}
+
+/** The request has got to the proxy; `order` counts what does. */
+export function arrived(telling: Telling, order: () => number): void {
+  if (telling.said === undefined || telling.heard) return
+  telling.heard = true
+  for (const entry of entriesOf(telling)) entry.order = order()
+  if (entriesOf(telling).length > 0) telling.said.read()
+}
+
+/** The proxy has begun to answer, so it has read what asks for nothing. */
+export function answering(telling: Telling): void {
+  if (telling.isRead || telling.said === undefined) return
+  telling.isRead = true
+  if (entriesOf(telling).length === 0) telling.said.read()
+}
+
+/** Progress gives a call more time, and a client that takes no events is not told of it. */
+export function deaf({ text, entries }: Said): void {
+  if (text.includes('"progressToken"')) for (const entry of entries) entry.untimed = true
+}
+
+/** A client that goes waits for nothing any more. */
+export function release(ears: ClientEars | undefined): void {
+  for (const { entry } of ears?.waiting ?? []) {
+    entry.excused = true
+    entry.mustSucceed = false
+  }
 }

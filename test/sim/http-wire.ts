@@ -13,15 +13,21 @@ import {
   Response,
   type ResponseOwner,
   type Telling,
+  answering,
+  arrived,
+  deaf,
   entriesOf,
   excuse,
   newTelling,
+  release,
 } from './http-telling.js'
+import { isCrowded, isGarbage, mayRefuse } from './http-refusals.js'
 import type { Entry } from './ledger.js'
 import type { Random } from './random.js'
 
 /** Connections, a session perhaps, and what is told on them. */
 export class HttpWire implements ClientWire, ResponseOwner {
+  readonly answering: (telling: Telling) => void = answering
   readonly #parts: HttpCourierParts
   readonly #random: Random
   readonly #courier: HttpCourier
@@ -30,7 +36,6 @@ export class HttpWire implements ClientWire, ResponseOwner {
   readonly #ids = new Set<string>()
   #ears: ClientEars | undefined
   #count = 0
-  #wasPaused = false
   /** The client loses its connections at this moment. */
   #isCutting = false
   #isListening = false
@@ -69,7 +74,8 @@ export class HttpWire implements ClientWire, ResponseOwner {
       return said.entries.forEach((entry) => (entry.excused = true))
     const telling = newTelling(`${this.#parts.plan.name}/${++this.#count}`, said)
     this.#tellings.add(telling)
-    this.#ask(telling, { method: 'POST', body: said.text })
+    const isCut = isGarbage(said) && this.#random.chance(0.5)
+    this.#ask(telling, { method: 'POST', body: said.text, isCut })
   }
 
   taken(entry: Entry): number | undefined {
@@ -79,17 +85,13 @@ export class HttpWire implements ClientWire, ResponseOwner {
   }
 
   read(on: boolean): void {
-    this.#wasPaused ||= !on
     this.#courier.lines.read(on)
   }
 
   finish(): void {
     this.#courier.isOver = true
     if (this.#courier.session === undefined) return this.#courier.closeIdle()
-    for (const { entry } of this.#ears?.waiting ?? []) {
-      entry.excused = true
-      entry.mustSucceed = false
-    }
+    release(this.#ears)
     this.#ask(newTelling(`${this.#parts.plan.name}/end`, undefined), { method: 'DELETE' })
   }
 
@@ -108,17 +110,9 @@ export class HttpWire implements ClientWire, ResponseOwner {
   // What its responses mean.
 
   arrived(telling: Telling): void {
-    if (telling.said === undefined || telling.heard) return
-    telling.heard = true
-    const entries = entriesOf(telling)
-    for (const entry of entries) entry.order = this.#parts.http.session ? this.#parts.front.next() : Infinity
-    if (entries.length > 0) telling.said.read()
-  }
-
-  answering(telling: Telling): void {
-    if (telling.isRead || telling.said === undefined) return
-    telling.isRead = true
-    if (entriesOf(telling).length === 0) telling.said.read()
+    const { http, front } = this.#parts
+    arrived(telling, () => (http.session ? front.next() : Infinity))
+    if (telling.said !== undefined && !http.accept.includes('event-stream')) deaf(telling.said)
   }
 
   head({ status, headers }: AnswerHead, telling: Telling): void {
@@ -170,7 +164,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
         return this.#courier.later(() => this.#resume(telling))
     }
     this.#tellings.delete(telling)
-    if (isOwn || this.#wasPaused || !telling.heard || telling.isResumed) excuse(telling)
+    if (isOwn || this.#courier.lines.wasPaused || !telling.heard || telling.isResumed) excuse(telling)
     if (http.session && this.#count === 1) this.#gone()
   }
 
@@ -179,14 +173,20 @@ export class HttpWire implements ClientWire, ResponseOwner {
     this.#ears?.told(text, { stream: telling.name, upTo, answers })
   }
 
-  #answered({ status, text, upTo }: Answer, telling: Telling): void {
+  #answered(answer: Answer, telling: Telling): void {
+    const { status, text, upTo } = answer
+    const { front } = this.#parts
+    const { said } = telling
     const entries = entriesOf(telling)
     if (status === 200 && entries.length > 0) return this.#told(text, upTo, telling)
-    if (status !== 202) for (const entry of entries) this.#ears?.refused(entry, `HTTP ${status} ${text}`)
-    const isClosing = status === 503 && !this.#parts.front.listening
-    const isGarbage = status === 400 && telling.said?.text.endsWith('}') === false
-    if (entries.length > 0 || status === 202 || isClosing || isGarbage || this.#courier.isOver) return
-    this.#bad(`${telling.said?.text} was answered with ${status} ${text}`)
+    if (status === 202) return
+    for (const entry of entries) {
+      entry.mustSucceed &&= !isCrowded(answer, front)
+      this.#ears?.refused(entry, `HTTP ${status} ${text}`)
+    }
+    if (this.#courier.session === undefined && this.#parts.http.session) return this.#gone()
+    if (entries.length > 0 || this.#courier.isOver || mayRefuse(said, answer, front)) return
+    this.#bad(`${said?.text} was answered with ${status} ${text}`)
   }
 
   /** There is no rest to be had, or not yet. */
@@ -211,7 +211,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
 
   /** The proxy does not know the session any more. */
   #forgotten({ text }: Answer, telling: Telling): void {
-    if (!this.#wasPaused && !this.#courier.isOver)
+    if (!this.#courier.lines.wasPaused && !this.#courier.isOver)
       this.#parts.ledger.fail('session-lost', `${this.#parts.plan.name} asked for ${telling.name}: ${text}`)
     for (const entry of entriesOf(telling)) {
       entry.mustSucceed = false

@@ -10,14 +10,19 @@ import {
   Response,
   type ResponseOwner,
   type Telling,
+  answering,
+  arrived,
   entriesOf,
   excuse,
   newTelling,
+  release,
 } from './http-telling.js'
+import { isCrowded, isGarbage, mayRefuse } from './http-refusals.js'
 import type { Random } from './random.js'
 
 /** A stream, and messages that go another way. */
 export class PairWire implements ClientWire, ResponseOwner {
+  readonly answering: (telling: Telling) => void = answering
   readonly #parts: HttpCourierParts
   readonly #random: Random
   readonly #courier: HttpCourier
@@ -27,7 +32,6 @@ export class PairWire implements ClientWire, ResponseOwner {
   #path: string | undefined
   #early: Said[] = []
   #count = 0
-  #wasPaused = false
   #isCutting = false
 
   constructor(parts: HttpCourierParts) {
@@ -72,7 +76,6 @@ export class PairWire implements ClientWire, ResponseOwner {
   }
 
   read(on: boolean): void {
-    this.#wasPaused ||= !on
     this.#courier.lines.read(on)
   }
 
@@ -96,16 +99,7 @@ export class PairWire implements ClientWire, ResponseOwner {
   head(): void {}
 
   arrived(telling: Telling): void {
-    if (telling.said === undefined) return
-    telling.heard = true
-    for (const entry of entriesOf(telling)) entry.order = this.#parts.front.next()
-    if (entriesOf(telling).length > 0) telling.said.read()
-  }
-
-  answering(telling: Telling): void {
-    if (telling.isRead || telling.said === undefined) return
-    telling.isRead = true
-    if (entriesOf(telling).length === 0) telling.said.read()
+    arrived(telling, () => this.#parts.front.next())
   }
 
   event({ name, data, upTo }: ToldEvent, telling: Telling): void {
@@ -115,14 +109,18 @@ export class PairWire implements ClientWire, ResponseOwner {
     for (const said of this.#early.splice(0)) this.#post(data, said)
   }
 
-  answered({ status, text }: Answer, telling: Telling): void {
+  answered(answer: Answer, telling: Telling): void {
+    const { status, text } = answer
+    const { front, plan } = this.#parts
     this.#courier.closeIdle()
     if (status === 202 || this.#courier.isOver) return
-    const isGarbage = status === 400 && telling.said?.text.endsWith('}') === false
-    const isClosing = status === 503 && !this.#parts.front.listening
-    for (const entry of entriesOf(telling)) this.#ears?.refused(entry, `HTTP ${status} ${text}`)
-    if (entriesOf(telling).length === 0 && !isGarbage && !isClosing)
-      this.#bad(`${telling.said?.text ?? 'the stream'} was answered with ${status} ${text}`)
+    for (const entry of entriesOf(telling)) {
+      entry.mustSucceed &&= !isCrowded(answer, front)
+      this.#ears?.refused(entry, `HTTP ${status} ${text}`)
+    }
+    if (this.#count === 1) return this.#leave('close')
+    if (entriesOf(telling).length === 0 && !mayRefuse(telling.said, answer, front))
+      this.#bad(`${telling.said?.text ?? plan.name} was answered with ${status} ${text}`)
   }
 
   ended(): void {
@@ -141,7 +139,7 @@ export class PairWire implements ClientWire, ResponseOwner {
   /** There is no way back. */
   #gone(): void {
     if (this.#courier.isOver) return
-    const isOwn = this.#isCutting || this.#wasPaused || !this.#parts.front.listening
+    const isOwn = this.#isCutting || this.#courier.lines.wasPaused || !this.#parts.front.listening
     if (!isOwn) this.#parts.ledger.fail('session-lost', `${this.#parts.plan.name} hears nothing more`)
     this.#leave('close')
     this.#ears?.gone()
@@ -149,16 +147,15 @@ export class PairWire implements ClientWire, ResponseOwner {
 
   #leave(how: 'reset' | 'close'): void {
     this.#courier.isOver = true
-    for (const { entry } of this.#parts.front.listening ? (this.#ears?.waiting ?? []) : []) {
-      entry.excused = true
-      entry.mustSucceed = false
-    }
+    if (this.#parts.front.listening) release(this.#ears)
     this.#courier.lines.leave(how)
   }
 
   #post(path: string, said: Said): void {
     const telling = newTelling(`${this.#parts.plan.name}/${++this.#count}`, said)
-    telling.line = this.#courier.ask({ method: 'POST', path, body: said.text }, new Response(this, telling))
+    const isCut = isGarbage(said) && this.#random.chance(0.5)
+    const what = { method: 'POST', path, body: said.text, isCut } as const
+    telling.line = this.#courier.ask(what, new Response(this, telling))
   }
 
   #bad(what: string): void {

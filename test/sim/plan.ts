@@ -109,6 +109,8 @@ export interface LimitsPlan {
 export interface FrontPlan {
   readonly answerWaitMs: number
   readonly eventsMax: number
+  /** What bodies may hold together, a few messages perhaps. */
+  readonly bodiesBytesMax?: number | undefined
 }
 
 export interface Plan {

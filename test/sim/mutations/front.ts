@@ -47,6 +47,21 @@ export const front: readonly Mutation[] = [
     'void client.connection.close();',
     ';',
   ]),
+  mutation('what a call holds is kept when its client has gone', 'not-recovered', [
+    'transports/http-front/hold',
+    'if (this.#isClosed)',
+    'if (false)',
+  ]),
+  mutation('a client of the older transport that is gone stays', 'left-session', [
+    'transports/http-front/event-pair',
+    'gone: () => this.#end(undefined),',
+    'gone: () => {},',
+  ]),
+  mutation('a body whose end does not come is waited for', 'late', [
+    'transports/http-front/body',
+    'this.#slices.add(reading.giveUp);',
+    ';',
+  ]),
   mutation('sessions that rest for a second are ended', 'session-lost', [
     'transports/http-front/sessions',
     '> this.#limits.sessionIdleMs',
