@@ -190,6 +190,30 @@ describe('a configuration', () => {
     assert.deepEqual([empty.host, empty.port, empty.cors.enabled], ['0.0.0.0', 8080, false])
   })
 
+  test('has no token that no client can send', () => {
+    const what =
+      'has characters that stand in no bearer token|use letters, digits and signs of ASCII, without spaces'
+    for (const token of ['two words', ' ', 'schl\u00fcssel', 'line\n', '${T}']) {
+      const value = { mcpServers: { s: one }, server: { token } }
+      assert.deepEqual(problemsOf(value, { T: 'two words' }), [`server.token|${what}`], token)
+    }
+    const named = problemsOf({ mcpServers: { s: one } }, { MCPS_PROXY_TOKEN: ' ' })
+    assert.deepEqual(named, [`$MCPS_PROXY_TOKEN|${what}`])
+  })
+
+  test('warns of origins that no page has', () => {
+    const origins = ['*', 'null', 'https://a.example', 'http://[::1]:80/', 'vscode-webview://x', 'localhost']
+    const more = ['*.example.com', 'http://localhost:*', 'https://a.example/app']
+    const warnings = warningsOf({
+      mcpServers: { s: one },
+      server: { cors: { origins: [...origins, ...more] } },
+    })
+    assert.deepEqual(
+      warnings.map((warning) => warning.split(',', 1)[0]),
+      ['localhost', ...more].map((each, index) => `server.cors.origins[${index + 5}]|is "${each}"`),
+    )
+  })
+
   test('whose names are those of built-in members does no harm', () => {
     const text = `{"mcpServers":{"__proto__":{"command":"p","env":{"__proto__":"v","constructor":"w"}},
       "constructor":{"url":"http://h","headers":{"__proto__":"x"}}},"__proto__":{"prefix":false}}`
@@ -616,6 +640,11 @@ const bad: [string, unknown, RegExp][] = [
     /^server\.allowedHosts\[0\]\|is "https:\/\/mcp[^|]*\|must be a host name .* such as "mcp\.example\.com"$/,
   ],
   ['token is empty', { mcpServers: {}, server: { token: '' } }, /^server\.token\|/],
+  [
+    'an allowed header is none',
+    { mcpServers: {}, server: { cors: { allowedHeaders: ['X-Key', 'X\nKey'] } } },
+    /^server\.cors\.allowedHeaders\[1\]\|/,
+  ],
   ['level is unknown', { mcpServers: {}, logging: { level: 'trace' } }, /^logging\.level\|is "trace"/],
   ['maxSize makes no sense', { mcpServers: {}, logging: { maxSize: '10 apples' } }, /^logging\.maxSize\|/],
   ['maxSize is too small', { mcpServers: {}, logging: { maxSize: 10 } }, /^logging\.maxSize\|/],

@@ -15,6 +15,11 @@ const callTimeoutMsDefault = 30_000
 
 const names = list(text())
 
+/** RFC 9110, section 5.6.2: what a name in a header may be. */
+const httpNames = list(
+  text({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z\\-]+$", wanted: 'a name as HTTP has them' }),
+)
+
 export interface FrontValues {
   port: number
   host: string
@@ -47,13 +52,13 @@ export const corsFields: FieldsOf<CorsConfig> = {
   enabled: field(boolean(), true, 'Whether the HTTP front answers cross-origin requests.'),
   origins: field(names, ['*'], 'Origins that may call; "*" is any.'),
   methods: field(
-    names,
+    httpNames,
     ['GET', 'POST', 'DELETE', 'OPTIONS'],
     'HTTP methods that a cross-origin page may use.',
   ),
   credentials: field(boolean(), false, 'Whether cross-origin requests may carry credentials.'),
   allowedHeaders: field(
-    names,
+    httpNames,
     ['Content-Type', 'Authorization'],
     'Request headers that a cross-origin page may send.',
   ),

@@ -37,13 +37,27 @@ function readCors(section: Section, env: Environment): CorsConfig {
   const inFile = section.read(corsFields, 'enabled')
   const cors = {
     enabled: readSwitch('MCP_ENABLE_CORS', section, env) ?? inFile,
-    origins: section.read(corsFields, 'origins'),
+    origins: readOrigins(section),
     methods: section.read(corsFields, 'methods'),
     credentials: section.read(corsFields, 'credentials'),
     allowedHeaders: section.read(corsFields, 'allowedHeaders'),
   }
   section.warnOfUnknownKeys()
   return cors
+}
+
+/** What a browser says of a page: scheme, host and port (RFC 6454); patterns are none. */
+const origin = /^(?:\*|null|[a-z][a-z0-9+.-]*:\/\/[^/?#*\s]+\/?)$/i
+
+function readOrigins(section: Section): readonly string[] {
+  const origins = section.read(corsFields, 'origins')
+  for (const [index, each] of origins.entries())
+    if (!origin.test(each))
+      section.findings.warn(
+        `${section.pathOf('origins')}[${index}]`,
+        `is "${each}", which no page has for its origin; one is like "https://app.example.com:8443"`,
+      )
+  return origins
 }
 
 function readSwitch(name: string, section: Section, env: Environment): boolean | undefined {
@@ -66,6 +80,13 @@ function readToken(section: Section, env: Environment): string | undefined {
       section.pathOf('token'),
       unset === undefined ? 'is empty' : `needs the variable ${unset}, which is not set`,
       'set it, or take the token out',
+    )
+  // Nobody could get in, and nobody would know why.
+  else if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
+    section.findings.problem(
+      given(env, 'MCPS_PROXY_TOKEN') === undefined ? section.pathOf('token') : '$MCPS_PROXY_TOKEN',
+      'has characters that stand in no bearer token',
+      'use letters, digits and signs of ASCII, without spaces',
     )
   return token
 }

@@ -32,7 +32,12 @@ describe('one request without a session', () => {
     ['may end in a line feed', { body: `${echo}\r\n` }, 200, /"result"/],
     ['may be pretty-printed', { body: JSON.stringify(JSON.parse(echo), undefined, 2) }, 200, /"result"/],
     ['of a notification is accepted', { body: message('notifications/x') }, 202, /^$/],
-    ['of an answer is accepted', { body: '{"jsonrpc":"2.0","id":1,"result":{}}' }, 202, /^$/],
+    [
+      'of an answer belongs to a session',
+      { body: '{"jsonrpc":"2.0","id":1,"result":{}}' },
+      400,
+      /Mcp-Session-Id is required/,
+    ],
     ['in a batch is answered in one', { body: `[${echo}]` }, 200, /^\[\{.*"result".*\}\]$/],
     ['that is no JSON', { body: '{"a"' }, 400, /"code":-32700/],
     ['that is nothing', { body: '' }, 400, /"code":-32700/],

@@ -102,7 +102,10 @@ export class HttpSession {
     const cookies = answer.all('set-cookie')
     if (cookies.length > 0) this.#cookies.take(cookies, { url: this.url, date: answer.get('date') })
     const id = answer.get('mcp-session-id')
-    if (isOpening && id !== undefined && sessionId.test(id)) this.#id = id
+    if (!isOpening || id === undefined) return
+    if (sessionId.test(id)) this.#id = id
+    else
+      this.target.log('warn', 'its session id is ignored: it must be visible ASCII, 1024 characters at most')
   }
 
   /** What the server said, without what only it and we may know; it may be cut. */

@@ -111,6 +111,8 @@ export class Streamable {
     const isDoubled = keys.length > 1 && new Set(keys).size < keys.length
     if (isDoubled || client?.connection.knows(keys) === true)
       return this.#refusals.invalid('a request with this id is being answered already', frameId(posted))
+    // Nobody has asked whoever answers so.
+    if (client === undefined && frames.some(isAnswer)) return this.#noSessionId()
     return opens ? undefined : this.#refusesVersion(head, client)
   }
 
@@ -183,15 +185,23 @@ export class Streamable {
 
   #session(incoming: Incoming, endpoint: HttpEndpoint): Client | Refusal {
     const id = incoming.head.get('mcp-session-id')
-    if (id === undefined) return this.#refusals.plain(400, 'Mcp-Session-Id is required')
+    if (id === undefined) return this.#noSessionId()
     const client = this.#find(id, incoming, endpoint)
     if (client === undefined) return this.#refusals.noSession()
     return this.#refusesVersion(incoming.head, client) ?? client
   }
 
+  #noSessionId(): Refusal {
+    return this.#refusals.plain(400, 'Mcp-Session-Id is required')
+  }
+
   #find(id: string, { principal }: Incoming, endpoint: HttpEndpoint): Client | undefined {
     return this.#clients.find(id, { endpoint, principal })
   }
+}
+
+function isAnswer({ kind }: Posted['frames'][number]): boolean {
+  return kind === 'result' || kind === 'error'
 }
 
 function frameId({ frames }: Posted): ReturnType<typeof requestKeys>[number] | undefined {
