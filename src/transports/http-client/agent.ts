@@ -15,7 +15,7 @@ export interface SocketPlace {
   readonly isTls: boolean
 }
 
-/** Makes a socket; one for TLS says `secureConnect` when it is ready, any other `connect`. */
+/** Makes a socket; one for TLS says `secureConnect` when it is ready, any other `connect` if it is `connecting`. */
 export type Connect = (to: SocketPlace) => Duplex
 
 /** Where a request goes, and what it says there. */
@@ -109,8 +109,7 @@ export class HttpAgent implements ChannelOwner {
     const { host, port } = waiting.place
     const { isTls } = this
     const socket: HttpSocket = this.#connect({ host, port, isTls })
-    const ready = isTls ? 'secureConnect' : 'connect'
-    const channel = new Channel(socket, ready, this.#limits.idleSocketMs, this)
+    const channel = new Channel(socket, isTls, this.#limits.idleSocketMs, this)
     this.#channels.add(channel)
     start(channel, user, waiting)
   }

@@ -12,6 +12,7 @@ import { ResponseReader, type ResponseSink } from './response-reader.js'
 
 /** A socket; what only real ones have may be missing. */
 export type HttpSocket = Duplex & {
+  readonly connecting?: boolean
   setTimeout?(ms: number): unknown
   ref?(): unknown
   unref?(): unknown
@@ -59,12 +60,7 @@ export class Channel implements AnswerSource {
   #isTaking = false
   #gone = false
 
-  constructor(
-    socket: HttpSocket,
-    readyEvent: 'connect' | 'secureConnect',
-    restMs: number,
-    owner: ChannelOwner,
-  ) {
+  constructor(socket: HttpSocket, isTls: boolean, restMs: number, owner: ChannelOwner) {
     this.#socket = socket
     this.#owner = owner
     this.#restMs = restMs
@@ -77,7 +73,9 @@ export class Channel implements AnswerSource {
       },
     }
     this.#reader = new ResponseReader(this.#state)
-    socket.once(readyEvent, () => this.#connects())
+    if (isTls) socket.once('secureConnect', () => this.#connects())
+    else if (socket.connecting === true) socket.once('connect', () => this.#connects())
+    else this.#isConnected = true
     socket.on('data', (chunk: Buffer) => this.#take(chunk))
     socket.on('end', () => this.#ends())
     socket.on('timeout', () => {
