@@ -25,6 +25,7 @@ export function realRuntime(log: LogSink = () => undefined): RealRuntime {
     now,
     setTimer: (delayMs, fire) => startTimer(delayMs, fire, { isWaitedFor: false }),
     log,
+    name: `${process.pid}-${Math.round(performance.timeOrigin)}`,
     start: () => startGuardianShell(process.env),
     isEmpty: isGroupEmpty,
   })

@@ -34,12 +34,7 @@ export function postRaw(body: Line, isBatch: boolean, session: HttpSession, put:
   )
 }
 
-function takeBody(
-  answer: HttpAnswer,
-  { target }: HttpSession,
-  put: Put,
-  fail: (why: string) => void,
-): void {
+function takeBody(answer: HttpAnswer, { target }: HttpSession, put: Put, fail: (why: string) => void): void {
   const { status } = answer
   const { answerBytesMax, excerptBytesMax } = target.limits
   readLine(answer, answerBytesMax, (line, why) => {

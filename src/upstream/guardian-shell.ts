@@ -2,13 +2,15 @@
 //
 // It is a script, since a shell is what every system has that has process
 // groups. It uses nothing but the builtins of a POSIX shell (`dash`, `ash`),
-// and `sleep`, without which it only waits less. On Linux it also finds who has
-// left its group but still descends from it; who has no living ancestor in a
-// group any more is not found.
+// `sleep`, without which it only waits less, and `grep`. On Linux it also finds
+// who has left its group but still descends from it; where there is a `grep` that
+// reads what ends in NUL, also who has no living ancestor in a group any more, by
+// the mark that it has inherited.
 
 import { spawn } from 'node:child_process'
 import { Socket } from 'node:net'
 import type { Runtime } from './host.js'
+import { serverMark } from './server-mark.js'
 
 /** A shell that reads lines, and acts at their end. */
 export interface GuardianShell {
@@ -55,6 +57,23 @@ find_untold() {
     [ "$2 $3 $4" = "$adopter $pid $pid" ] && [ "\${20}" -ge "$oldest" ] || continue
     [ -S "$folder/fd/0" ] && [ -S "$folder/fd/1" ] && [ -S "$folder/fd/2" ] || continue
     case $groups in *" $pid "*) ;; *) groups="$groups$pid " ;; esac
+    eval "mark_$pid=\\$expected"
+  done
+} 2>/dev/null
+
+# Adds to kin who has the mark of a group.
+find_marked() {
+  set --
+  for group in $groups; do
+    eval "mark=\\$mark_$group"
+    [ "$mark" ] && set -- "$@" -e "${serverMark}=$mark"
+  done
+  [ $# -gt 0 ] || return
+  for file in $(grep -lzxF "$@" /proc/[0-9]*/environ); do
+    pid=\${file#/proc/}
+    pid=\${pid%/environ}
+    started "$pid" || continue
+    case $kin in *" $pid@$start "*) ;; *) kin="$kin$pid@$start " ;; esac
   done
 } 2>/dev/null
 
@@ -96,17 +115,18 @@ signal() {
   [ "$groups$kin" != '  ' ]
 } 2>/dev/null
 
-while read -r what group; do
+while read -r what group mark; do
   case $what in
-    \\?) expected=yes ;;
+    \\?) expected=\${group:--} ;;
     !) expected= ;;
-    +) groups="$groups$group " expected= ;;
+    +) groups="$groups$group " expected=; eval "mark_$group=\\$mark" ;;
     -) case $groups in *" $group "*) groups="\${groups%% $group *} \${groups#* $group }" ;; esac ;;
   esac
 done
 
 [ "$expected" ] && find_untold
 [ "$groups" = ' ' ] && exit
+find_marked
 find_kin
 signal TERM || exit
 for pause in 0.1 0.2 0.2 0.2 0.2; do
@@ -114,6 +134,7 @@ for pause in 0.1 0.2 0.2 0.2 0.2; do
   signal 0 || exit
 done 2>/dev/null
 for pause in 0.1 0.2 0.5; do
+  find_marked
   find_kin
   signal KILL || exit
   sleep "$pause" || sleep 1

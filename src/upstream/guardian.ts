@@ -28,6 +28,8 @@ const END_WAIT_MS = 1000
 
 export interface GuardianSurroundings extends Pick<Runtime, 'now' | 'setTimer'> {
   readonly log: LogSink
+  /** Of this process; no other has had it. */
+  readonly name: string
   /** @throws when it cannot be started, if `ended` does not tell */
   start(): GuardianShell
   /** Whether nobody is in this group. */
@@ -37,12 +39,14 @@ export interface GuardianSurroundings extends Pick<Runtime, 'now' | 'setTimer'> 
 /** Outlives the proxy, and ends the process groups that it leaves behind. */
 export class Guardian {
   readonly #around: GuardianSurroundings
-  readonly #groups = new Set<number>()
+  /** Each with the mark of its server. */
+  readonly #groups = new Map<number, string>()
   readonly #timers = new Set<Timer>()
   #shell: GuardianShell | undefined
   #state: 'idle' | 'starting' | 'there' | 'absent' | 'closed' = 'idle'
   #startedAt = 0
   #deaths = 0
+  #starts = 0
 
   constructor(around: GuardianSurroundings) {
     this.#around = around
@@ -57,13 +61,16 @@ export class Guardian {
    * A server is about to be started: its group is told, or that there is none, in the same turn.
    *
    * Whoever is killed in between has a server that nobody was told of; the shell knows that it has to look for it.
+   * Gives the mark of that server.
    */
-  expect(): void {
+  expect(): string {
     if (this.#state === 'idle') {
       this.#state = 'starting'
       this.#start()
     }
-    this.#shell?.write('?\n')
+    const mark = this.#mark(++this.#starts)
+    this.#shell?.write(`? ${mark}\n`)
+    return mark
   }
 
   /** The start that was expected has failed. */
@@ -74,8 +81,9 @@ export class Guardian {
   /** A process group has come. */
   add(group: number): void {
     if (this.#state === 'absent' || this.#state === 'closed') return
-    this.#groups.add(group)
-    this.#tell('+', group)
+    const mark = this.#mark(this.#starts)
+    this.#groups.set(group, mark)
+    this.#tell(`+ ${group} ${mark}`)
   }
 
   /** The leader of a group has ended; the group is forgotten when it is empty. */
@@ -89,7 +97,7 @@ export class Guardian {
     this.#state = 'closed'
     this.#shell = undefined
     for (const timer of this.#timers) timer.cancel()
-    for (const group of this.#groups) if (this.#around.isEmpty(group)) shell?.write(`- ${group}\n`)
+    for (const group of this.#groups.keys()) if (this.#around.isEmpty(group)) shell?.write(`- ${group}\n`)
     shell?.end()
     if (shell === undefined) return
     const late = new Promise<void>((resolve) => this.#later(END_WAIT_MS, resolve))
@@ -105,13 +113,17 @@ export class Guardian {
       return
     }
     this.#groups.delete(group)
-    this.#tell('-', group)
+    this.#tell(`- ${group}`)
   }
 
-  #tell(what: '+' | '-', group: number): void {
+  #mark(start: number): string {
+    return `${this.#around.name}-${start}`
+  }
+
+  #tell(what: string): void {
     const shell = this.#shell
     if (shell === undefined) return
-    shell.write(`${what} ${group}\n`)
+    shell.write(`${what}\n`)
     // It is stopped, or worse; its successor is told everything.
     if (shell.backlogBytes > BACKLOG_BYTES_MAX) shell.kill()
   }
@@ -123,7 +135,7 @@ export class Guardian {
     const shell = this.#started()
     if (shell === undefined) return
     this.#shell = shell
-    shell.write([...this.#groups].map((group) => `+ ${group}\n`).join(''))
+    shell.write([...this.#groups].map(([group, mark]) => `+ ${group} ${mark}\n`).join(''))
     void shell.ended.then((error) => this.#ended(shell, error))
   }
 

@@ -8,6 +8,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { Readable, Writable } from 'node:stream'
 import { hasDescriptors } from './descriptors.js'
 import type { Child, ChildExit, SpawnSpec } from './host.js'
+import { serverMark } from './server-mark.js'
 import { Strays } from './strays.js'
 
 /** Whether children get a process group of their own, which can be signalled as one. */
@@ -15,8 +16,8 @@ const hasGroups = process.platform !== 'win32'
 
 /** Who has to know which process groups there are. */
 export interface GroupWatch {
-  /** A child is about to be started: `add` follows in this turn, or `none` when it could not be. */
-  expect(): void
+  /** A child is about to be started: `add` follows in this turn, or `none` when it could not be. Gives its mark. */
+  expect(): string
   none(): void
   /** A child has started, and its group has its number. */
   add(group: number): void
@@ -27,11 +28,11 @@ export interface GroupWatch {
 /** Starts a child in a process group of its own. */
 export function spawnChild(spec: SpawnSpec, groups: GroupWatch): Child {
   if (hasGroups && !hasDescriptors()) return failed('EMFILE')
-  groups.expect()
+  const mark = groups.expect()
   try {
     const child = spawn(spec.command, [...spec.args], {
       cwd: spec.cwd,
-      env: { ...spec.env },
+      env: hasGroups ? { ...spec.env, [serverMark]: mark } : { ...spec.env },
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: hasGroups,
       shell: false,

@@ -57,6 +57,11 @@ function parentOf(pid: number): number {
   return Number(stat(pid)[1])
 }
 
+/** Whether the parent of a process is none of the run's. */
+function isOrphan(pid: number, mark: string): boolean {
+  return !marked(mark).some((one) => one.pid === parentOf(pid))
+}
+
 /** What stands behind the descriptors of a process, in their order. */
 function heldBy(pid: number): string[] {
   const folder = `/proc/${pid}/fd`
@@ -107,6 +112,29 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     assert.equal(new Set(marked(mark).map(({ pid }) => stat(pid)[2])).size, 2, 'two groups')
     proxy.kill()
     await proxy.exited
+    assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+  })
+
+  test('takes along a daemon that init has adopted, and nobody else', { timeout: 60_000 }, async (t) => {
+    const mark = newMark(t, 'daemon')
+    const servers = { s: tree(mark, { TREE_DAEMON: '1' }) }
+    const [proxy, other] = [0, 1].map(() => {
+      const started = new Spawned(process.execPath, [cli, '--stdio', '--config', configFile(t, servers)])
+      t.after(() => started.kill())
+      return started
+    })
+    assert(proxy !== undefined && other !== undefined)
+    for (const { client } of [proxy, other]) {
+      await client.open()
+      await client.call('s__nonce', { n: '1' })
+    }
+    const daemons = (): number[] =>
+      marked(mark).flatMap(({ pid, command }) => (command === 'sleep 601' && isOrphan(pid, mark) ? pid : []))
+    await until(() => daemons().length === 2)
+    proxy.kill()
+    await proxy.exited
+    await until(() => daemons().length === 1 && marked(mark).length === 4)
+    other.kill()
     assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
   })
 

@@ -1,7 +1,8 @@
 // A server that will not go: three levels of processes (this one, a shell, and
 // what the shell runs) that ignore the end of stdin, SIGTERM and SIGHUP.
 //
-// TREE_LEAVES: the lower two leave the process group of the first.
+// TREE_LEAVES: the lower two leave the process group of the first. TREE_DAEMON: there is a fourth, which `init` has
+// adopted.
 
 import { spawn } from 'node:child_process'
 import { serve, text, tool } from './serve.mjs'
@@ -13,6 +14,8 @@ spawn('/bin/sh', ['-c', "trap '' TERM HUP INT; sleep 600; :"], {
   stdio: 'ignore',
   detached: process.env.TREE_LEAVES !== undefined,
 })
+if (process.env.TREE_DAEMON !== undefined)
+  spawn('/bin/sh', ['-c', "trap '' TERM; setsid sleep 601 & exit 0"], { stdio: 'ignore', detached: true })
 setInterval(() => {}, 1e6)
 
 serve({

@@ -71,6 +71,7 @@ function scene(): Scene {
       return { cancel: () => timers.delete(timer) }
     },
     log: (record) => log.push(record),
+    name: 'p',
     start: () => {
       if (it.failure !== undefined) throw it.failure
       const shell = new FakeShell()
@@ -117,12 +118,12 @@ describe('the guardian', () => {
     const { guardian, shells } = scene()
     guardian.expect()
     assert.equal(shells.length, 1)
-    assert.equal(shells[0]?.told, '?\n')
+    assert.equal(shells[0]?.told, '? p-1\n')
     guardian.add(11)
     start(guardian, 12)
     guardian.expect()
     guardian.none()
-    assert.equal(shells[0]?.told, '?\n+ 11\n?\n+ 12\n?\n!\n')
+    assert.equal(shells[0]?.told, '? p-1\n+ 11 p-1\n? p-2\n+ 12 p-2\n? p-3\n!\n')
     assert.equal(shells.length, 1)
   })
 
