@@ -15,7 +15,7 @@ import type { WireBytes } from '../jsonrpc/splice.js'
 import type { HttpAgent } from './http-client/agent.js'
 import { Arrivals } from './http-client/arrivals.js'
 import { Departures } from './http-client/departures.js'
-import { cancelledId, sentFrameLimits, versionIn } from './http-client/envelope.js'
+import { answeredId, cancelledId, sentFrameLimits, versionIn } from './http-client/envelope.js'
 import { farewell } from './http-client/farewell.js'
 import type { HttpTarget } from './http-client/options.js'
 import { HttpPost, type PostOwner } from './http-client/post.js'
@@ -44,7 +44,7 @@ export class HttpClientConnection implements Connection, PostOwner {
     this.#departures = new Departures(target.limits.backlogBytesHigh, () => this.#arrivals.drained())
     this.#standalone = new StandaloneStream(this.#session, {
       isReading: () => this.#reading,
-      message: (line) => this.#arrivals.message(line, undefined),
+      message: (line) => this.#unasked(line),
       oversize: (id, bytes, isCall) => this.#arrivals.oversize(id, bytes, isCall),
       missed: () => this.#arrivals.missed(),
       forgotten: () => this.#forget(),
@@ -120,6 +120,15 @@ export class HttpClientConnection implements Connection, PostOwner {
     this.#departures.ended(post)
     if (this.#gate === post) this.#openGate()
     if (this.#forgotten) this.#endWhenIdle()
+  }
+
+  /** Where a server answers on its own stream, the one of the request may stay open for ever. */
+  #unasked(line: Line): void {
+    const id = answeredId(line)
+    // Before it is told: whoever hears the answer may lend the id again.
+    const post = id === undefined ? undefined : this.#departures.request(id)
+    this.#arrivals.message(line, undefined)
+    post?.cancel()
   }
 
   #post(post: HttpPost, frame: Frame): void {

@@ -4,6 +4,7 @@ import type { Frame } from '../../jsonrpc/frame.js'
 import type { FrameLimits } from '../../jsonrpc/frame-limits.js'
 import { readFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
+import { isAnswer } from '../../jsonrpc/peek.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, readId } from '../../jsonrpc/request-id.js'
 import { Scanner } from '../../jsonrpc/scan.js'
@@ -19,6 +20,17 @@ export function cancelledId(frame: Frame): RequestId | undefined {
   if (frame.kind !== 'notification' || frame.method !== 'notifications/cancelled') return undefined
   const span = frame.params.members.span('requestId')
   return span === undefined ? undefined : readId(frame.line, span.start, span.end)
+}
+
+/** The request that an answer is to. */
+export function answeredId(line: Line): RequestId | undefined {
+  if (!isAnswer(line)) return undefined
+  try {
+    const frame = readFrame(line, sentFrameLimits)
+    return frame.kind === 'result' || frame.kind === 'error' ? frame.id : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The version that the answer to an `initialize` settles on. */
