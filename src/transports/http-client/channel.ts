@@ -29,6 +29,12 @@ export interface ChannelUser {
   failed(error: Error): void
 }
 
+/** How a connection has ended; `isWhole` when the server has closed it in order. */
+interface End {
+  readonly isWhole: boolean
+  readonly error?: Error
+}
+
 /** Whoever has the connection between exchanges. */
 export interface ChannelOwner {
   rests(channel: Channel): void
@@ -58,6 +64,8 @@ export class Channel implements AnswerSource {
   /** What came while nobody wanted to read. */
   #rest: Buffer = NOTHING
   #isTaking = false
+  /** Set when nothing more can come. */
+  #end: End | undefined
   #gone = false
 
   constructor(socket: HttpSocket, isTls: boolean, restMs: number, owner: ChannelOwner) {
@@ -77,12 +85,12 @@ export class Channel implements AnswerSource {
     else if (socket.connecting === true) socket.once('connect', () => this.#connects())
     else this.#isConnected = true
     socket.on('data', (chunk: Buffer) => this.#take(chunk))
-    socket.on('end', () => this.#ends())
+    socket.on('end', () => this.#ends({ isWhole: true }))
     socket.on('timeout', () => {
       if (this.#user === undefined) this.close()
     })
-    socket.on('error', (error: Error) => this.close(error))
-    socket.on('close', () => this.close())
+    socket.on('error', (error: Error) => this.#ends({ isWhole: false, error }))
+    socket.on('close', () => this.#ends({ isWhole: false }))
     // Any byte on it begins the time anew, so that it need not be set for each rest.
     socket.setTimeout?.(restMs)
   }
@@ -117,7 +125,8 @@ export class Channel implements AnswerSource {
     this.#state.paused = !on
     if (!on) return void this.#socket.pause()
     this.#socket.resume()
-    if (this.#user !== undefined && !this.#isTaking) this.#take(NOTHING)
+    // Later: whoever has several read on may have them all stop at the first message.
+    if (this.#user !== undefined) queueMicrotask(() => this.#goOn())
   }
 
   /** Gives up what this user asked; does nothing when the connection is another's by now. */
@@ -190,9 +199,18 @@ export class Channel implements AnswerSource {
     if (ms > 0) this.#socket.setTimeout?.(ms)
   }
 
-  #ends(): void {
-    if (this.#user !== undefined && this.#reader.endsWithConnection) this.#finish(false)
-    else this.close()
+  #ends(end: End): void {
+    this.#end ??= end
+    this.#goOn()
+  }
+
+  /** Takes what waits and then the end of the connection, unless whoever reads has stopped again. */
+  #goOn(): void {
+    if (this.#user !== undefined && !this.#state.paused && !this.#isTaking) this.#take(NOTHING)
+    if (this.#end === undefined || (this.#user !== undefined && this.#state.paused)) return
+    const { isWhole, error } = this.#end
+    if (isWhole && this.#user !== undefined && this.#reader.endsWithConnection) this.#finish(false)
+    else this.close(error)
   }
 
   #finish(keepsAlive: boolean): void {
@@ -201,7 +219,8 @@ export class Channel implements AnswerSource {
     this.#answer?.ended('whole')
     if (this.#gone) return
     this.#answer = undefined
-    if (!keepsAlive || this.#rest.length > 0 || this.#restMs <= 0) return this.close()
+    const isLast = !keepsAlive || this.#end !== undefined || this.#restMs <= 0
+    if (isLast || this.#rest.length > 0) return this.close()
     this.read(true)
     this.#socket.unref?.()
     // An answer may come before the whole request has left.

@@ -1,0 +1,145 @@
+// One connection to a server whose reader stops and goes on, and that ends meanwhile.
+
+import assert from 'node:assert/strict'
+import { type Socket, createServer } from 'node:net'
+import { describe, test } from 'node:test'
+import { HttpClientConnection } from '../../src/transports/http-client.js'
+import { HttpAgent } from '../../src/transports/http-client/agent.js'
+import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
+import { connectPlain } from '../../src/transports/http-client/connect.js'
+import { at } from '../integration/support/json.js'
+import { Heard, type Scope, answerOf, bytesOf, target } from './support/scripted.js'
+
+const OK = 'HTTP/1.1 200 OK\r\n'
+const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
+const event = (params: string): string => `data: {"jsonrpc":"2.0","method":"n","params":${params}}\n\n`
+
+describe('an answer that nobody reads for a while', () => {
+  const chunks = `${OK}Transfer-Encoding: chunked\r\n\r\n${chunk('one')}${chunk('two')}${chunk('')}`
+  const cases = [
+    { name: 'in chunks', raw: chunks, whole: 'onetwo' },
+    { name: 'with a length', raw: `${OK}Content-Length: 6\r\n\r\nonetwo`, whole: 'onetwo' },
+    { name: 'until the end of the connection', raw: `${OK}\r\nonetwo`, whole: 'onetwo' },
+  ]
+  for (const stopAt of ['head', 'data'] as const)
+    for (const { name, raw, whole } of cases)
+      for (const how of ['ends', 'breaks'] as const)
+        test(`is whole though its connection ${how} meanwhile: ${name}, stopped at its ${stopAt}`, async (t) => {
+          const url = await serving(t, (socket) => {
+            if (how === 'ends') socket.end(raw)
+            else socket.write(raw)
+          })
+          const seen = await readSlowly(t, url, stopAt, how)
+          const isCut = how === 'breaks' && name.startsWith('until')
+          assert.deepEqual(seen, { body: whole, end: isCut ? 'cut' : 'end' })
+        })
+
+  test('is told as cut only after what had come', async (t) => {
+    const raw = `${OK}Transfer-Encoding: chunked\r\n\r\n${chunk('one')}${chunk('two')}`
+    const url = await serving(t, (socket) => socket.end(raw))
+    assert.deepEqual(await readSlowly(t, url, 'data', 'ends'), { body: 'onetwo', end: 'cut' })
+  })
+})
+
+test('a connection whose sink stops at a message tells no other one', async (t) => {
+  const url = await serving(t, (socket, request) => {
+    const id = Number(/"id":(\d)/.exec(request)?.[1])
+    const events = [1, 2, 3].map((n) => chunk(event(`[${id},${n}]`)))
+    const last = chunk(`data: ${answerOf(id)}\n\n`)
+    const head = `${OK}Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n`
+    socket.write(`${head}${events.join('')}${last}${chunk('')}`)
+  })
+  const heard = new Heard()
+  const agent = new HttpAgent(url, target(url).limits, connectPlain)
+  const connection = new HttpClientConnection(target(url), agent)
+  t.after(async () => {
+    await connection.close()
+    agent.destroy()
+  })
+  let isReading = true
+  let unwanted = 0
+  const { sink } = heard
+  connection.start({
+    ...sink,
+    message: (line, during) => {
+      if (!isReading) unwanted++
+      sink.message(line, during)
+      if (isReading) connection.read(false)
+      isReading = false
+    },
+  })
+  for (const id of [1, 2, 3])
+    void connection.send(bytesOf(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{}}`))
+  await heard.until(() => heard.messages.length > 0)
+  for (let n = 1; n < 12; n++) {
+    await settled()
+    isReading = true
+    connection.read(true)
+    await heard.until(() => heard.messages.length > n)
+  }
+  assert.equal(heard.messages.length, 12)
+  assert.equal(unwanted, 0)
+})
+
+/** What is read by who stops once, at the head or at the first data, until the connection has ended. */
+function readSlowly(
+  t: Scope,
+  url: URL,
+  stopAt: 'head' | 'data',
+  how: 'ends' | 'breaks',
+): Promise<{ body: string; end: string }> {
+  const limits = { socketsMax: 8, idleSocketsMax: 8, idleSocketMs: 4000 }
+  let socket: Socket | undefined
+  const agent = new HttpAgent(url, limits, (to) => {
+    socket = connectPlain(to)
+    return socket
+  })
+  t.after(() => agent.destroy())
+  const place = { method: 'GET', host: url.hostname, port: Number(url.port), path: '/', headers: [] }
+  return new Promise((resolve, reject) => {
+    const responded = (answer: HttpAnswer): void => {
+      let body = ''
+      let isStopped = false
+      const stop = (): void => {
+        if (isStopped) return
+        isStopped = true
+        answer.read(false)
+        if (how === 'breaks') socket?.destroy(new Error('broken'))
+        void settled().then(() => answer.read(true))
+      }
+      answer.readBy({
+        data: (bytes) => {
+          body += bytes.toString('latin1')
+          if (stopAt === 'data') stop()
+        },
+        end: () => resolve({ body, end: 'end' }),
+        cut: () => resolve({ body, end: 'cut' }),
+      })
+      if (stopAt === 'head') stop()
+    }
+    const user = { gets: () => {}, connected: () => {}, sent: () => {}, responded, failed: reject }
+    agent.request(place, undefined, user)
+  })
+}
+
+async function serving(t: Scope, says: (socket: Socket, request: string) => void): Promise<URL> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('data', (bytes: Buffer) => says(socket, bytes.toString()))
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return new URL(`http://127.0.0.1:${String(at(server.address(), 'port'))}/`)
+}
+
+/** All that is on its way over the loopback has come. */
+async function settled(): Promise<void> {
+  for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve))
+}
