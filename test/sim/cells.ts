@@ -13,11 +13,19 @@ import { phaseDrivers } from './phase-drivers.js'
 import { cellPlan } from './cell-plan.js'
 import type { SimServer } from './server.js'
 import { type Outcome, outcomeOf } from './outcome.js'
+import type { Plan } from './plan.js'
 import type { Work } from './work.js'
 import { World } from './world.js'
 
 /** How long a fault that lasts does. */
 const LASTS_MS = 4000
+
+export interface CellParts {
+  readonly fault: Fault
+  readonly phase: Phase
+  /** What happens in place of the fault. */
+  readonly strike?: ((cell: Cell) => void) | undefined
+}
 
 /** What the way to a phase is made of. */
 export class Cell {
@@ -34,11 +42,14 @@ export class Cell {
   /** The proxy has been asked to stop. */
   isClosing = false
 
-  constructor(world: World, target: SimServer, what: { readonly fault: Fault; readonly phase: Phase }) {
+  readonly #strike: ((cell: Cell) => void) | undefined
+
+  constructor(world: World, target: SimServer, what: CellParts) {
     this.world = world
     this.target = target
     this.#fault = what.fault
     this.#phase = what.phase
+    this.#strike = what.strike
     target.onMilestone = (milestone) => {
       this.#seen.add(milestone)
       if (milestone === this.#strikeAt) this.strike()
@@ -104,21 +115,27 @@ export class Cell {
       host.ledger.fail('not-reached', `the fault strikes, but not when ${this.#phase.when}`)
     if (this.#fault.name === 'enospc') host.diskFull = true
     this.target.facts.holdsInitialize = false
+    if (this.#strike !== undefined) return this.#strike(this)
     this.target.strike(this.#fault.name, host.dice('strike'))
   }
 }
 
 /** Runs one cell, with chances drawn from a seed. */
 export function simulateCell(fault: Fault, phase: Phase, seed: number): Outcome {
-  const world = new World(cellPlan(fault, phase, seed))
+  return runCell(cellPlan(fault, phase, seed), { fault, phase })
+}
+
+/** The same in a world of one's own. */
+export function runCell(plan: Plan, parts: CellParts): Outcome {
+  const world = new World(plan)
   world.run(() => {
     const [target] = world.host.servers
     if (target === undefined) return
-    const cell = new Cell(world, target, { fault, phase })
-    phaseDrivers[phase.name](cell)
+    const cell = new Cell(world, target, parts)
+    phaseDrivers[parts.phase.name](cell)
     cell.until(() => cell.struck)
     aftermath(cell)
-    if (phase.name === 'draining') closeAll(world)
+    if (parts.phase.name === 'draining') closeAll(world)
     else judge(world)
   })
   return outcomeOf(world)

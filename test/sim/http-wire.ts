@@ -107,8 +107,6 @@ export class HttpWire implements ClientWire, ResponseOwner {
     this.#isCutting = false
   }
 
-  // What its responses mean.
-
   arrived(telling: Telling): void {
     const { http, front } = this.#parts
     arrived(telling, () => (http.session ? front.next() : Infinity))
@@ -170,7 +168,9 @@ export class HttpWire implements ClientWire, ResponseOwner {
 
   #told(text: string, upTo: number, telling: Telling): void {
     const answers = (entry: Entry): boolean => entriesOf(telling).includes(entry)
-    this.#ears?.told(text, { stream: telling.name, upTo, answers })
+    // An answer to a batch may have been there before its cancel, and have waited for the others.
+    const place = { stream: telling.name, upTo: entriesOf(telling).length > 1 ? 0 : upTo }
+    this.#ears?.told(text, { ...place, answers })
   }
 
   #answered(answer: Answer, telling: Telling): void {

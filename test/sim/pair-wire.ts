@@ -139,15 +139,19 @@ export class PairWire implements ClientWire, ResponseOwner {
   /** There is no way back. */
   #gone(): void {
     if (this.#courier.isOver) return
-    const isOwn = this.#isCutting || this.#courier.lines.wasPaused || !this.#parts.front.listening
-    if (!isOwn) this.#parts.ledger.fail('session-lost', `${this.#parts.plan.name} hears nothing more`)
-    this.#leave('close')
+    const isOwn = this.#isCutting || this.#courier.lines.wasPaused
+    const { front, ledger, plan } = this.#parts
+    if (!isOwn && front.listening) ledger.fail('session-lost', `${plan.name} hears nothing more`)
+    // A proxy that closes has answered everything before.
+    if (isOwn) release(this.#ears)
+    this.#courier.isOver = true
+    this.#courier.lines.leave('close')
     this.#ears?.gone()
   }
 
   #leave(how: 'reset' | 'close'): void {
     this.#courier.isOver = true
-    if (this.#parts.front.listening) release(this.#ears)
+    release(this.#ears)
     this.#courier.lines.leave(how)
   }
 
