@@ -172,7 +172,8 @@ export class ClientEars {
     // An answer inside a batch may have been there before the cancel was.
     if (!this.#isBatch && entry.silentFrom !== undefined && from.upTo > entry.silentFrom)
       this.#ledger.fail('after-cancel', `${entry.nonce} was cancelled and answered: ${text}`)
-    if (!this.#isOvertaken(entry)) this.lists.given(entry.method, at(message, 'result'))
+    if (!this.#isOvertaken(entry))
+      this.lists.given(entry.method, at(message, 'result'), entry.order !== Infinity)
     next?.(ok)
   }
 

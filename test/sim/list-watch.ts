@@ -62,8 +62,12 @@ export class ListWatch {
     return this.#told.get(notification) ?? 0
   }
 
-  /** A list was given; undefined is one that cannot be had, whose reader wants to hear when it can. */
-  given(method: string, result: unknown): void {
+  /**
+   * A list was given; undefined is one that cannot be had, whose reader wants to hear when it can.
+   *
+   * `isSame` is false when the proxy cannot know that it is the same client, and need not show the same again.
+   */
+  given(method: string, result: unknown, isSame: boolean): void {
     if (!isList(method)) return
     const counts = new Map(
       this.#servers.map(({ facts }) => [facts.plan.name, countOf(result, method, facts)]),
@@ -73,7 +77,7 @@ export class ListWatch {
       this.#firstAt = Math.min(this.#firstAt, this.#ledger.now)
     }
     if (result === undefined) return
-    for (const [server, count] of counts) this.#notFewer(method, server, count)
+    if (isSame) for (const [server, count] of counts) this.#notFewer(method, server, count)
     this.#last.set(method, counts)
   }
 
