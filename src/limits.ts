@@ -57,7 +57,8 @@ export const limits: Limits = {
     // As many as may wait for one server.
     waitingBytesMax: 64 * MiB,
     backlogBytesMax: 128 * MiB,
-    // Two clients that are slow with the largest of answers have room.
+    // Two clients that are slow with as much as one may leave have room. With less, whoever is merely slow with a long
+    // answer is cut: it cannot be held back at its server, which others share, and what is begun has to be read.
     unreadBytesMax: 256 * MiB,
     listPageBytesMax: 4 * MiB,
     // Clients put them into the context of a model.

@@ -1,10 +1,10 @@
 // Faults of a server over HTTP, on real sockets: every one in two phases.
 //
-// What the tables call half-open is held by the tests of the HTTP client; TLS and names are held here by an address that fails.
+// TLS and names are held here by an address that fails.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { createProxy } from '../../src/index.js'
+import { type LogRecord, createProxy, limits } from '../../src/index.js'
 import { at, textAt } from '../integration/support/json.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
@@ -17,30 +17,42 @@ import { SwiftServers } from './support/swift.js'
 const TIMEOUT_MS = 3000
 
 /** The server is not ready yet in these. */
-const handshake: readonly PhaseName[] = ['during-initialize', 'before-initialized']
+const handshake: readonly PhaseName[] = ['during-initialize', 'before-initialized', 'half-open']
 
 const cells: readonly (readonly [FaultName, PhaseName])[] = [
   ['rst-before-headers', 'during-initialize'],
   ['rst-before-headers', 'written'],
   ['rst-before-headers', 'idle'],
+  ['rst-before-headers', 'half-open'],
   ['rst-mid-headers', 'before-initialized'],
   ['rst-mid-headers', 'queued'],
+  ['rst-mid-headers', 'half-open'],
   ['rst-mid-body', 'during-initialize'],
   ['rst-mid-body', 'reloading'],
   ['rst-mid-body', 'idle'],
+  ['rst-mid-body', 'half-open'],
   ['rst-mid-event', 'progress-seen'],
   ['rst-mid-event', 'draining'],
+  ['rst-mid-event', 'half-open'],
   ['http-404', 'written'],
   ['http-404', 'half-written'],
   ['http-404', 'idle'],
   ['http-404', 'reloading'],
+  ['http-404', 'half-open'],
   ['http-429', 'before-initialized'],
   ['http-429', 'written'],
   ['http-429', 'draining'],
   ['http-502', 'queued'],
   ['http-502', 'cancelled'],
   ['http-502', 'timed-out'],
+  ['http-502', 'half-open'],
 ]
+
+/** The breaker opens after as many failures as a server has refusals. */
+const breaking = {
+  ...limits,
+  upstream: { ...limits.upstream, restart: { ...limits.upstream.restart, crashesMax: 2, holdMs: 200 } },
+}
 
 describe(
   'a fault of a server over HTTP in a phase',
@@ -71,15 +83,20 @@ interface Opened {
   readonly proxy: Awaited<ReturnType<typeof createProxy>>
   readonly caller: Awaited<ReturnType<typeof attachCaller>>['caller']
   readonly settings: Readonly<Record<string, unknown>>
+  /** How often the ailing server was left alone, since it failed too often. */
+  readonly pauses: () => number
   /** Calls the server beside it. */
   readonly beside: () => Promise<void>
 }
 
-async function open(scope: Scope, url: string, concurrency = 64): Promise<Opened> {
+async function open(scope: Scope, url: string, phase?: PhaseName): Promise<Opened> {
   const well = new SwiftServers(scratch(scope)).entry('well')
-  const s = { url, timeout: TIMEOUT_MS, startTimeout: TIMEOUT_MS, retries: 1, retryDelay: 10, concurrency }
+  const retries = phase === 'half-open' ? 0 : 1
+  const s = { url, timeout: TIMEOUT_MS, startTimeout: TIMEOUT_MS, retries, retryDelay: 10 }
   const settings = { startupGraceMs: 100, mcpServers: { s, well } }
-  const proxy = await createProxy(settings)
+  const messages: string[] = []
+  const log = ({ message }: LogRecord): void => void messages.push(message)
+  const proxy = await createProxy(settings, { log, ...(phase === 'half-open' && { limits: breaking }) })
   scope.after(() => proxy.close(0))
   const [{ caller }, other] = [await attachCaller(proxy), await attachCaller(proxy)]
   await other.caller.open()
@@ -91,12 +108,13 @@ async function open(scope: Scope, url: string, concurrency = 64): Promise<Opened
   }
   await beside()
   await caller.open()
-  return { proxy, caller, settings, beside }
+  const pauses = (): number => messages.filter((text) => text.includes('left alone for')).length
+  return { proxy, caller, settings, pauses, beside }
 }
 
 async function runCell(scope: Scope, fault: FaultName, phase: PhaseName): Promise<void> {
   const ailing = await AilingHttp.start(scope, fault, phase)
-  const { proxy, caller, settings, beside } = await open(scope, ailing.url)
+  const { proxy, caller, settings, pauses, beside } = await open(scope, ailing.url, phase)
   if (!handshake.includes(phase)) await listed(caller)
   if (phase === 'idle') {
     await caller.call('s__nonce', { nonce: 'before' })
@@ -124,6 +142,8 @@ async function runCell(scope: Scope, fault: FaultName, phase: PhaseName): Promis
     await beside()
     await recover(caller)
   }
+  // Two that open the breaker, the one that is struck, and the one that is well.
+  if (phase === 'half-open') assert.deepEqual([pauses(), ailing.opened], [2, 4])
   assert.equal(ailing.executed.filter((nonce) => nonce === 'first').length <= 1, true, 'it is executed once')
   const { twice, stray, invalid } = caller.misses
   assert.deepEqual({ twice, stray, invalid }, { twice: 0, stray: 0, invalid: 0 }, caller.lastMiss)

@@ -15,7 +15,12 @@ const TOKEN = 'only-for-many-connections'
 /** Of each client: what it asks for is 100 MB in all. */
 const CALLS = 4
 const ANSWER_BYTES = 25_000_000
-/** All that may be unread in all, and what a proxy at work needs besides. */
+/**
+ * All that may be unread in all, and what a proxy at work needs besides.
+ *
+ * Nobody can be held back here: they share one server, and it is not to stop for the others. So what they ask for is
+ * kept up to the limit for all, and who has left most unread is cut. Three answers are more than 64 MiB already.
+ */
 const GROWTH_BYTES_MAX = 256 * MiB + 2 * 64 * MiB
 /** Longest time in which the servers say everything. */
 const SAID_MS_MAX = 300_000

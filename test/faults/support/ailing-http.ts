@@ -10,9 +10,14 @@ import type { PhaseName } from '../phases.js'
 /** Phases in which a call is held until the other side says `strike`. */
 const held: readonly PhaseName[] = ['queued', 'draining', 'reloading']
 
+/** How often a server refuses to be opened before one that tries it is let through. */
+const REFUSALS = 2
+
 export class AilingHttp {
   readonly executed: string[] = []
   hasStruck = false
+  /** Sessions that somebody has tried to open. */
+  opened = 0
   /** The next call is struck. */
   #isArmed = false
   readonly #sockets = new Set<Socket>()
@@ -99,6 +104,10 @@ export class AilingHttp {
     if (at(message, 'id') === undefined) return this.#told(method, response)
     if (method === 'initialize' && this.#phase === 'during-initialize' && this.#strikes(response, message))
       return
+    if (method === 'initialize' && this.#phase === 'half-open') {
+      if (++this.opened <= REFUSALS) return void response.writeHead(500).end('not today')
+      if (this.#strikes(response, message)) return
+    }
     if (method !== 'tools/call') return this.#answer(response, message)
     this.#called(message, response)
   }
