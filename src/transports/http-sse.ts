@@ -37,10 +37,18 @@ export class SseClientConnection implements Connection, PostOwner {
   #held: HttpPost[] | undefined = []
   #reading = true
   #closing: Promise<void> | undefined
+  readonly #refused: () => void
 
-  constructor(target: HttpTarget, agent: HttpAgent, session: HttpSession = new HttpSession(target, agent)) {
+  /** `refused` is told when the server answers something else than an event stream. */
+  constructor(
+    target: HttpTarget,
+    agent: HttpAgent,
+    session: HttpSession = new HttpSession(target, agent),
+    refused: () => void = () => {},
+  ) {
     this.#target = target
     this.#session = session
+    this.#refused = refused
     this.#departures = new Departures(target.limits.backlogBytesHigh, () => this.#arrivals.drained())
     // To listen is to read.
     this.#attempts = new Attempts({ ...target, retryDelayMs: target.reconnectMs, isRead: () => true }, '')
@@ -141,6 +149,7 @@ export class SseClientConnection implements Connection, PostOwner {
       const body = this.#session.public(text)
       this.#opening?.cancel()
       if (this.#attempts.afterRefusal(answer, this.#exchange?.credential, () => this.#listen())) return
+      this.#refused()
       const isSuccess = status >= 200 && status < 300
       this.#end(
         isSuccess

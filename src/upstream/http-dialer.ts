@@ -15,6 +15,7 @@ import {
 } from '../transports/http-client/options.js'
 import { ListRefusals } from '../transports/http-client/list-refusals.js'
 import { HttpPause } from '../transports/http-client/pause.js'
+import { HttpSession } from '../transports/http-client/session.js'
 import { SseClientConnection } from '../transports/http-sse.js'
 import { credentialsRefusal } from './credentials-leg.js'
 import { googleAuthOf, whyNoTokens } from './google-auth.js'
@@ -30,6 +31,7 @@ export class HttpDialer {
   readonly #target: HttpTarget
   readonly #agent: HttpAgent
   /** The server speaks HTTP+SSE: because the configuration says so, or because it was found out. */
+  readonly #isSaidOlder: boolean
   #isOlder: boolean
 
   static async of(config: HttpServerConfig, around: PoolSurroundings): Promise<HttpDialer> {
@@ -42,7 +44,8 @@ export class HttpDialer {
     connect: Connect,
   ) {
     const url = new URL(config.url)
-    this.#isOlder = config.kind === 'sse'
+    this.#isSaidOlder = config.kind === 'sse'
+    this.#isOlder = this.#isSaidOlder
     const limits = limitsFor(config, own)
     const tell = (level: LogLevel, message: string): void => log({ level, service: config.name, message })
     this.#target = {
@@ -79,7 +82,11 @@ export class HttpDialer {
   }
 
   #older(): Connection {
-    return new SseClientConnection(this.#target, this.#agent)
+    const session = new HttpSession(this.#target, this.#agent)
+    return new SseClientConnection(this.#target, this.#agent, session, () => {
+      // What was found out may have changed: another program may be there by now.
+      this.#isOlder = this.#isSaidOlder
+    })
   }
 }
 
