@@ -2,9 +2,10 @@
 // mutation was not found by chance. They are kept as plans, since the same seed
 // is drawn differently when the simulator learns something new.
 
+import type { HttpPlan } from './http-request.js'
 import type { Op, Plan, Spelling } from './plan.js'
 import { plainClient, plainPlan, plainServer, roomyLimits, whole } from './plain-plan.js'
-import type { Deed } from './work.js'
+import type { Deed, Work } from './work.js'
 
 export interface Regression {
   /** What was found, in words. */
@@ -22,6 +23,20 @@ function callOf(
 }
 
 const attach = (gapMs: number, at: number): Op => ({ gapMs, kind: 'attach', client: at })
+
+const four: readonly Work[] = [1, 2, 3, 4].map((ms): Work => ({ deed: 'echo', ms, n: 1 }))
+
+/** How a client speaks the older HTTP transport. */
+const overPair: HttpPlan = {
+  pair: true,
+  session: true,
+  listens: false,
+  resumes: false,
+  accept: 'application/json, text/event-stream',
+  chunked: false,
+  idleMax: 2,
+  againMs: 50,
+}
 
 export const regressions: readonly Regression[] = [
   {
@@ -205,6 +220,19 @@ export const regressions: readonly Regression[] = [
         { gapMs: 12.5, kind: 'roots', client: 0 },
         { gapMs: 0, kind: 'reload', server: 0, how: 'removed' },
         { gapMs: 1, ...callOf('echo', 27, 'number') },
+      ],
+    }),
+  },
+  {
+    what: 'large batches over HTTP+SSE kept what they had of the memory for bodies after they were answered',
+    plan: plainPlan({
+      seed: 1,
+      front: { answerWaitMs: 20, eventsMax: 1024, bodiesBytesMax: 1900 },
+      servers: [plainServer('s0')],
+      clients: [plainClient('c0', { revision: '2025-03-26', http: overPair })],
+      ops: [
+        attach(1, 0),
+        ...[300, 300, 300].map((gapMs): Op => ({ gapMs, kind: 'batch', client: 0, server: 0, works: four })),
       ],
     }),
   },

@@ -22,7 +22,7 @@ export const recovery: readonly Mutation[] = [
     'connections are kept',
     'left-socket',
     ['transports/http-client/channel', 'socket.setTimeout?.(restMs);', ''],
-    ['transports/http-client/channel', 'this.#socket.setTimeout?.(ms);', ''],
+    ['transports/http-client/channel', 'this.#socket.setTimeout?.(ms);', ';'],
   ),
   mutation('deadlines of a connection that has ended go on', 'left-timer', [
     'upstream/supervisor',
