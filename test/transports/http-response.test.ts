@@ -77,6 +77,12 @@ const cases: readonly Case[] = [
     keepsAlive: false,
   },
   {
+    name: 'Connection: close in a field of its own',
+    raw: `${OK}Connection: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi`,
+    read: '200 hi',
+    keepsAlive: false,
+  },
+  {
     name: 'HTTP/1.0',
     raw: 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi',
     read: '200 hi',

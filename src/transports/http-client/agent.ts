@@ -62,13 +62,13 @@ export class HttpAgent implements ChannelOwner {
     this.#connect = connect
   }
 
-  /** @throws TypeError when a header cannot be sent */
+  /** @throws TypeError when a header cannot be sent, and what `connect` throws; any error once it is destroyed */
   request(place: RequestPlace, body: Uint8Array | undefined, user: AgentUser): void {
     const head = headOf(place)
+    if (this.#isDestroyed) throw closed()
     const resting = this.#resting.pop()
     if (resting !== undefined) return start(resting, user, { place, head, body })
-    if (this.#channels.size >= this.#limits.socketsMax || this.#isDestroyed)
-      this.#waiting.set(user, { place, head, body })
+    if (this.#channels.size >= this.#limits.socketsMax) this.#waiting.set(user, { place, head, body })
     else this.#open(user, { place, head, body })
   }
 
@@ -77,10 +77,13 @@ export class HttpAgent implements ChannelOwner {
     this.#waiting.delete(user)
   }
 
-  /** Closes every connection, those in use too. */
+  /** Closes every connection, those in use too; nothing is sent any more. */
   destroy(): void {
     this.#isDestroyed = true
     for (const channel of this.#channels) channel.close()
+    const users = [...this.#waiting.keys()]
+    this.#waiting.clear()
+    for (const user of users) user.failed(closed())
   }
 
   // ChannelOwner
@@ -99,10 +102,19 @@ export class HttpAgent implements ChannelOwner {
     this.#channels.delete(channel)
     const at = this.#resting.indexOf(channel)
     if (at >= 0) this.#resting.splice(at, 1)
-    const [next] = this.#waiting
-    if (next === undefined || this.#isDestroyed) return
-    this.#waiting.delete(next[0])
-    this.#open(...next)
+    if (!this.#isDestroyed) this.#openNext()
+  }
+
+  /** One that cannot be opened must not keep those behind it waiting. */
+  #openNext(): void {
+    for (const [user, waiting] of this.#waiting) {
+      this.#waiting.delete(user)
+      try {
+        return this.#open(user, waiting)
+      } catch (error) {
+        user.failed(error instanceof Error ? error : new Error(String(error)))
+      }
+    }
   }
 
   #open(user: AgentUser, waiting: Waiting): void {
@@ -118,6 +130,10 @@ export class HttpAgent implements ChannelOwner {
 function start(channel: Channel, user: AgentUser, { head, body }: Waiting): void {
   user.gets(channel)
   channel.send(head, body, user)
+}
+
+function closed(): Error {
+  return new Error('the connections to the server have been closed')
 }
 
 const BAD_NAME = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/

@@ -15,6 +15,8 @@ export interface BodyReader {
 /** The connection that an answer comes on. */
 export interface AnswerSource {
   read(on: boolean): void
+  /** Nothing is wanted of the rest. */
+  spare(): void
   /** Closes the connection. */
   drop(): void
 }
@@ -60,6 +62,11 @@ export class HttpAnswer {
     this.#source?.read(on)
   }
 
+  /** Nothing is wanted of the rest: it keeps neither its connection for long nor the process. */
+  spare(): void {
+    this.#source?.spare()
+  }
+
   /** Closes the connection it comes on, or came on a moment ago; its reader is told nothing more. */
   drop(): void {
     this.#reader = undefined
@@ -83,6 +90,8 @@ export class HttpAnswer {
     if (how === 'whole') this.#reader?.end()
     else if (how === 'cut') this.#reader?.cut()
     this.#source = undefined
-    this.#closed?.()
+    const closed = this.#closed
+    this.#closed = undefined
+    closed?.()
   }
 }

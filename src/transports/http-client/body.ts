@@ -102,6 +102,7 @@ export function readEvents(
 
 /** Reads and forgets a body of which nothing is wanted, so that its connection can be used again. */
 export function discard(answer: HttpAnswer, bytesMax: number): void {
+  answer.spare()
   readExcerpt(answer, bytesMax, () => {})
 }
 

@@ -57,6 +57,8 @@ export class Channel implements AnswerSource {
   #user: ChannelUser | undefined
   #answer: HttpAnswer | undefined
   #isConnected = false
+  /** Nobody waits for the rest of the answer. */
+  #isSpare = false
   #isSent = true
   /** Set when the response has come: whether the connection may be used again. */
   #keepsAlive: boolean | undefined
@@ -87,7 +89,7 @@ export class Channel implements AnswerSource {
     socket.on('data', (chunk: Buffer) => this.#take(chunk))
     socket.on('end', () => this.#ends({ isWhole: true }))
     socket.on('timeout', () => {
-      if (this.#user === undefined) this.close()
+      if (this.#user === undefined || this.#isSpare) this.drop()
     })
     socket.on('error', (error: Error) => this.#ends({ isWhole: false, error }))
     socket.on('close', () => this.#ends({ isWhole: false }))
@@ -102,6 +104,7 @@ export class Channel implements AnswerSource {
   /** Sends a request; everything that becomes of it is told to the user. */
   send(head: string, body: Uint8Array | undefined, user: ChannelUser): void {
     this.#user = user
+    this.#isSpare = false
     this.#isSent = false
     this.#keepsAlive = undefined
     this.#reader.begin()
@@ -127,6 +130,12 @@ export class Channel implements AnswerSource {
     this.#socket.resume()
     // Later: whoever has several read on may have them all stop at the first message.
     if (this.#user !== undefined) queueMicrotask(() => this.#goOn())
+  }
+
+  /** The answer may still end in order, so that the connection can be used again, but nothing waits for that. */
+  spare(): void {
+    this.#isSpare = true
+    this.#socket.unref?.()
   }
 
   /** Gives up what this user asked; does nothing when the connection is another's by now. */

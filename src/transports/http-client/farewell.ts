@@ -1,5 +1,6 @@
 // The end of a session, told to the server (MCP, Transports: session management).
 
+import { discard } from './body.js'
 import type { HttpSession } from './session.js'
 
 /** Resolves when the server has heard it, or has taken too long; a server may not care (405). */
@@ -9,8 +10,9 @@ export function farewell(session: HttpSession): Promise<void> {
   return new Promise((resolve) => {
     const ask = { method: 'DELETE', url: session.url, accept: '*/*' } as const
     const exchange = session.ask(ask, {
-      responded: () => {
+      responded: (answer) => {
         timer.cancel()
+        discard(answer, limits.excerptBytesMax)
         resolve()
       },
       troubled: () => {

@@ -196,6 +196,7 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
     if (to === undefined || ++this.#redirects > this.#session.target.limits.redirectsMax)
       return this.#fail(redirected(this.#session.target, answer.status, answer.get('location')))
     this.#session.url = to
+    discard(answer, this.#session.target.limits.excerptBytesMax)
     this.send()
   }
 

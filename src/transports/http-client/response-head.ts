@@ -57,9 +57,9 @@ export class ResponseHead {
 
   /** Whether the connection may carry another request after this response. */
   get keepsAlive(): boolean {
-    const said = this.get('connection')
-    if (said === undefined) return this.#minor === '1'
-    const options = said.toLowerCase().split(',')
+    const said = this.all('connection')
+    if (said.length === 0) return this.#minor === '1'
+    const options = said.join(',').toLowerCase().split(',')
     if (options.some((option) => option.trim() === 'close')) return false
     return this.#minor === '1' || options.some((option) => option.trim() === 'keep-alive')
   }

@@ -1,0 +1,154 @@
+// The end of an agent, and connections that cannot be made: nobody waits for ever, and nothing keeps a process alive.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type Socket, createServer } from 'node:net'
+import { test } from 'node:test'
+import { HttpClientConnection } from '../../src/transports/http-client.js'
+import { HttpAgent } from '../../src/transports/http-client/agent.js'
+import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
+import { connectPlain } from '../../src/transports/http-client/connect.js'
+import { traced } from '../../src/transports/http-client/trace.js'
+import { at } from '../integration/support/json.js'
+import { Heard, type Scope, bytesOf, target, testTimers } from './support/scripted.js'
+
+const limits = { socketsMax: 1, idleSocketsMax: 1, idleSocketMs: 4000 }
+
+test('an agent that is closed tells those who wait, and those who come later', async (t) => {
+  const { url, came } = await silent(t)
+  const agent = new HttpAgent(url, limits, connectPlain)
+  const asked = [asking(agent, url), asking(agent, url), asking(agent, url)]
+  await came
+  agent.destroy()
+  for (const each of asked) await assert.rejects(each, /cut|closed/)
+  await assert.rejects(asking(agent, url), /closed/)
+})
+
+test('a connection that cannot be made is the trouble of its own request alone', async (t) => {
+  const { url, came, sockets } = await silent(t)
+  let made = 0
+  const agent = new HttpAgent(url, limits, (to) => {
+    if (++made === 2) throw new Error('no such thing')
+    return connectPlain(to)
+  })
+  t.after(() => agent.destroy())
+  const [first, second, third] = [asking(agent, url), asking(agent, url), asking(agent, url)]
+  await came
+  sockets[0]?.destroy()
+  await assert.rejects(first, /cut/)
+  await assert.rejects(second, /no such thing/)
+  while (sockets.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  sockets[1]?.write('HTTP/1.1 204 No Content\r\n\r\n')
+  assert.equal((await third).status, 204)
+})
+
+test('an answer that is dropped at its end is traced once', async (t) => {
+  const { url, came, sockets } = await silent(t)
+  const agent = new HttpAgent(url, limits, connectPlain)
+  t.after(() => agent.destroy())
+  const told: string[] = []
+  const answered = new Promise<void>((resolve) => {
+    const handler = {
+      responded: (answer: HttpAnswer) =>
+        answer.readBy({
+          data: () => {},
+          end: () => {
+            answer.drop()
+            setImmediate(resolve)
+          },
+          cut: () => {},
+        }),
+      troubled: () => {},
+    }
+    const around = { trace: (message: string) => void told.push(message), timers: testTimers }
+    const heard = traced({ method: 'POST' }, handler, around)
+    const responded = (answer: HttpAnswer): void => heard.responded(answer)
+    agent.request(placeOf(url), undefined, { ...nobody, responded, failed: () => {} })
+  })
+  await came
+  sockets[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx')
+  await answered
+  assert.equal(told.length, 1)
+})
+
+for (const what of ['a redirect', 'a notification', 'the end of a session'] as const)
+  test(`an answer without end to ${what} holds no connection and no process`, async (t) => {
+    const endless = 'Content-Type: text/plain\r\nContent-Length: 1000\r\n\r\nx'
+    const answer = `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}`
+    const ok = `HTTP/1.1 200 OK\r\nMcp-Session-Id: s\r\nContent-Type: application/json\r\n`
+    const { url, sockets } = await silent(t, (request) => {
+      if (request.startsWith('DELETE'))
+        return what === 'the end of a session' ? `HTTP/1.1 200 OK\r\n${endless}` : NONE
+      if (request.includes('"initialize"')) return `${ok}Content-Length: ${answer.length}\r\n\r\n${answer}`
+      if (what === 'a notification') return `HTTP/1.1 202 Accepted\r\n${endless}`
+      if (what === 'a redirect' && request.startsWith('POST / '))
+        return `HTTP/1.1 307 Elsewhere\r\nLocation: /b\r\n${endless}`
+      return NONE
+    })
+    const made: { readonly socket: Socket; isHeld: boolean }[] = []
+    const more = { limits: { ...target(url).limits, idleSocketMs: 50 } }
+    const agent = new HttpAgent(url, more.limits, (to) => {
+      const one = { socket: connectPlain(to), isHeld: true }
+      made.push(one)
+      one.socket.ref = () => {
+        one.isHeld = true
+        return one.socket
+      }
+      one.socket.unref = () => {
+        one.isHeld = false
+        return one.socket
+      }
+      return one.socket
+    })
+    t.after(() => agent.destroy())
+    const heard = new Heard()
+    const connection = new HttpClientConnection(target(url, more), agent)
+    connection.start(heard.sink)
+    void connection.send(bytesOf('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'))
+    await heard.until(() => heard.messages.length === 1)
+    void connection.send(bytesOf('{"jsonrpc":"2.0","method":"notifications/n"}'))
+    await connection.close()
+    assert.deepEqual(
+      made.filter(({ socket, isHeld }) => isHeld && !socket.destroyed),
+      [],
+    )
+    for (const { socket } of made) if (!socket.destroyed) await once(socket, 'close')
+    assert.ok(sockets.length > 0)
+  })
+
+const NONE = 'HTTP/1.1 204 No Content\r\n\r\n'
+const nobody = { gets: () => {}, connected: () => {}, sent: () => {} }
+
+function asking(agent: HttpAgent, url: URL): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    agent.request(placeOf(url), undefined, { ...nobody, responded: resolve, failed: reject })
+  })
+}
+
+function placeOf({ hostname, port }: URL) {
+  return { method: 'GET', host: hostname, port: Number(port), path: '/', headers: [] }
+}
+
+/** A server that reads and says nothing unless told what. */
+async function silent(t: Scope, says: (request: string) => string = () => '') {
+  const sockets: Socket[] = []
+  const server = createServer()
+  const came = new Promise<void>((resolve) => {
+    server.on('connection', (socket) => {
+      sockets.push(socket)
+      socket.on('error', () => {})
+      socket.on('data', (bytes) => {
+        resolve()
+        socket.write(says(bytes.toString()))
+      })
+    })
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { url: new URL(`http://127.0.0.1:${String(at(server.address(), 'port'))}/`), came, sockets }
+}
