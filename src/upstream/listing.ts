@@ -125,7 +125,9 @@ export class Listing {
   }
 
   #failed(kind: ListKind, error: unknown): void {
-    const why = `${listShapes[kind].method}: ${error instanceof Error ? error.message : String(error)}`
+    const said = error instanceof Error ? error.message : String(error)
+    // Whoever tells of it names the server.
+    const why = `${listShapes[kind].method}: ${said.replace(`'${this.#service}': `, '')}`
     this.#failures.set(kind, why)
     const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
     // That a server which is being stopped lists nothing is no news.

@@ -80,3 +80,17 @@ test('an answer of ours that a server does not take is posted again', async (t) 
   assert.deepEqual(at((await client.call('s__work')).value, 'result'), { content: [] })
   assert.deepEqual(refused, ['q', 'q', 'q'])
 })
+
+test('a list that is none is told with the name of the server once', async (t) => {
+  const script = await scripted(t, (seen, response) => {
+    if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT))
+    else if (seen.rpc === 'tools/list') json(response, '{"jsonrpc":"2.0"')
+    else response.writeHead(seen.method === 'GET' ? 405 : 202).end()
+  })
+  const { attach } = await libraryProxy(t, { s: { url: script.url.href, retryDelay: 1 } })
+  const { client } = await attach()
+  await client.open()
+  const told = message(await client.call('s__work'))
+  assert.match(told, /tools\/list: /)
+  assert.equal(told.split("'s'").length, 2, told)
+})
