@@ -60,6 +60,18 @@ test('a refusal that is compressed is told without its body', async (t) => {
   assert.equal(heard.failures[0]?.error.message, 'it answered HTTP 500')
 })
 
+test('an answer that is compressed is told without what only the server and we know', async (t) => {
+  const server = await scripted(t, (_seen, response) => {
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'hunter-22-x' })
+      .end('{}')
+  })
+  const { heard, request } = connect(t, server.url, { secrets: ['hunter-22-x'] })
+  request(1, 'work')
+  await heard.until(() => heard.failures.length === 1)
+  assert.match(String(heard.failures[0]?.error.message), /compressed \(\[redacted\]\)/)
+})
+
 const NOW = 'Sun, 22 Nov 2026 09:00:00 GMT'
 
 for (const [header, ms] of [

@@ -55,7 +55,7 @@ export class HttpReply {
     if (!this.#handler.isReading()) source.read(false)
     this.#source = source
     const type = mediaType(source)
-    if (isCompressed(source)) return this.#finish(compressed(source))
+    if (isCompressed(source)) return this.#finish(compressed(source, this.#session))
     if (type === 'text/event-stream') return this.#readEvents(source)
     if (type === 'application/json') return this.#readJson(source)
     const { target } = this.#session
@@ -179,8 +179,8 @@ export class HttpReply {
   }
 }
 
-function compressed(source: HttpAnswer): TransportError {
-  const encoding = String(source.get('content-encoding')).slice(0, 50)
+function compressed(source: HttpAnswer, session: HttpSession): TransportError {
+  const encoding = session.public(String(source.get('content-encoding')).slice(0, 50))
   source.drop()
   return failure('TRANSPORT_ANSWER', `its answer is compressed (${encoding}), which was not asked for`)
 }
