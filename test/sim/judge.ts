@@ -61,7 +61,7 @@ function recover(world: World): void {
   const { ledger, clock } = world.host
   const from = clock.now
   const seats = world.seats
-    .filter((client): client is SimClient => client?.speaks === true)
+    .filter((client): client is SimClient => client?.speaks === true && !isLost(world, client))
     .slice(0, SEATS_MAX)
   const plan = world.plan.clients[0]
   if (plan !== undefined) seats.push(world.attach({ ...plan, manners: 'proper' }))
@@ -84,6 +84,12 @@ function recover(world: World): void {
 function isUnused({ plan, host }: World, name: string): boolean {
   const own = plan.servers.find((server) => server.name === name)
   return own?.isolation === 'session' && host.audience.present.size === 0
+}
+
+/** It lost the connection with its `initialize` on it, and will never have an answer. */
+function isLost({ host }: World, { name }: SimClient): boolean {
+  const first = host.ledger.entries.get(`${name}-1`)
+  return first?.method === 'initialize' && first.excused
 }
 
 interface Try {
