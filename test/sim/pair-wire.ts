@@ -130,9 +130,13 @@ export class PairWire implements ClientWire, ResponseOwner {
   lost(telling: Telling): void {
     if (telling === this.#events) return this.#gone()
     const { said, heard } = telling
-    if (said === undefined || heard) return
-    // Requests that it has lost itself a client gives up; the rest can be sent again, for nobody has got it.
-    if (said.entries.length > 0 && this.#isCutting) return excuse(telling)
+    if (said === undefined) return
+    // Whether a request was taken a client does not know that has lost it; the rest can be sent again, where nobody has got it.
+    if (said.entries.length > 0 && this.#isCutting) {
+      excuse(telling)
+      return this.#count === 1 ? this.#gone() : undefined
+    }
+    if (heard) return
     this.#courier.later(() => this.#post(this.#path ?? '', said))
   }
 
