@@ -57,7 +57,7 @@ export class NameWaits {
   /** Runs `then` once the names of the server that `name` may belong to are known. */
   known(call: Call, kind: 'tools' | 'prompts', name: string, then: () => void): void {
     const wait = this.#wait(call, kind, name, then)
-    const pending = this.#pending(wait, (lane) => this.has(lane))
+    const pending = this.#pending(wait)
     if (pending.length === 0) return this.listed(call, then)
     if (!this.#hold(wait, this.#named)) return
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
@@ -84,12 +84,7 @@ export class NameWaits {
 
   /** Lets go whose servers are known by now, and whose have left the configuration. */
   look(): void {
-    const held = new Set<Lane>()
-    for (const wait of this.#named) {
-      const pending = this.#pending(wait, (lane) => held.has(lane))
-      if (pending.length === 0) this.#go(wait, this.#named)
-      else for (const lane of this.#mayBeOf(wait)) held.add(lane)
-    }
+    for (const wait of this.#named) if (this.#pending(wait).length === 0) this.#go(wait, this.#named)
   }
 
   #wait(call: Call, kind: ListKind, name: string, run: () => void): Wait {
@@ -124,22 +119,15 @@ export class NameWaits {
     wait.run()
   }
 
-  /** The servers that a call waits for: those that are not known, and those that others before it wait for. */
-  #pending(wait: Wait, isHeld: (lane: Lane) => boolean): Lane[] {
+  /** The servers that a call waits for, to the end: what one has may be read once more before it is shown. */
+  #pending(wait: Wait): Lane[] {
     const lanes = this.#parts.lanes().filter((lane) => mayHave(lane, wait.name))
     for (const lane of lanes) {
       if (lane.knows(wait.kind) || wait.hurried.has(lane)) continue
       wait.hurried.add(lane)
       lane.hurry()
     }
-    // One that was not known is waited for to the end: what it has may be read once more before it is shown.
-    return lanes.filter(
-      (lane) => !this.#isOver(lane) && (!lane.knows(wait.kind) || wait.hurried.has(lane) || isHeld(lane)),
-    )
-  }
-
-  #mayBeOf({ name }: Wait): Lane[] {
-    return this.#parts.lanes().filter((lane) => mayHave(lane, name) && !this.#isOver(lane))
+    return lanes.filter((lane) => !this.#isOver(lane))
   }
 
   /** Whether the lane has said what it has, or could not; what has not is looked at again when it has. */

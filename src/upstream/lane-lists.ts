@@ -115,7 +115,7 @@ export class LaneLists {
     await Promise.all(kinds.map((kind) => this.#readOne(link, capabilities, kind)))
     this.#readings--
     if (listing.failed.length === 0) this.#retries = 0
-    else if (link === this.#link) this.#again(link)
+    else if (link === this.#link) this.#again()
     if (this.#hurried !== undefined) {
       const isLess = listing.failed.length < this.#hurried.missing
       if (isLess || this.#retries >= HURRIED_TRIES) this.#endHurry()
@@ -138,7 +138,7 @@ export class LaneLists {
   }
 
   /** A server that cannot list now may be able to in a moment. */
-  #again(link: Link): void {
+  #again(): void {
     const { listing, runtime } = this.#parts
     const { retriesMax, retryMs, retryMsMax } = listing.limits
     if (this.#retry !== undefined || this.#retries >= retriesMax) return
@@ -146,7 +146,8 @@ export class LaneLists {
     this.#retry = runtime.setTimer(delayMs, () => {
       this.#retry = undefined
       if (this.#retries >= DOUBTED_RETRIES) listing.trust()
-      void this.#read(link, listing.failed)
+      // Of the process that is there by then.
+      if (this.#link !== undefined) void this.#read(this.#link, listing.failed)
     })
   }
 }

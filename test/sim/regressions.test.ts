@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { inTurn } from './in-turn.js'
+import { listRegressions } from './list-regressions.js'
 import { regressions } from './regressions.js'
 import { failuresText } from './report.js'
 import { simulate } from './simulate.js'
@@ -11,7 +12,7 @@ import { warm } from './warm.js'
 before(warm)
 
 describe('runs in which something was found once', () => {
-  for (const { what, plan } of regressions) {
+  for (const { what, plan } of [...regressions, ...listRegressions]) {
     test(what, async () => {
       const { failures } = await inTurn(() => simulate(plan))
       assert.equal(failuresText(failures), '')
