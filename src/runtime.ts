@@ -25,7 +25,8 @@ export function realRuntime(log: LogSink = () => undefined): RealRuntime {
     now,
     setTimer: (delayMs, fire) => startTimer(delayMs, fire, { isWaitedFor: false }),
     log,
-    name: `${process.pid}-${Math.round(performance.timeOrigin)}`,
+    // A process may have several runtimes, and each ends its own servers alone.
+    name: `${process.pid}-${Math.random().toString(36).slice(2)}`,
     start: () => startGuardianShell(process.env),
     isEmpty: isGroupEmpty,
   })

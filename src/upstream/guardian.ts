@@ -28,7 +28,7 @@ const END_WAIT_MS = 1000
 
 export interface GuardianSurroundings extends Pick<Runtime, 'now' | 'setTimer'> {
   readonly log: LogSink
-  /** Of this process; no other has had it. */
+  /** No other guardian has it, of this process or of another. */
   readonly name: string
   /** @throws when it cannot be started, if `ended` does not tell */
   start(): GuardianShell

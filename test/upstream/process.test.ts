@@ -285,3 +285,23 @@ describe('the end of a process', { skip }, () => {
     assert.match(log.at(-1)?.message ?? '', /process 4711 does not end/)
   })
 })
+
+test('servers of two runtimes in one process have marks of their own', async (t) => {
+  const marks: string[] = []
+  for (const each of [realRuntime(), realRuntime()]) {
+    t.after(() => each.close())
+    const child = each.spawn({
+      command: process.execPath,
+      args: ['-p', 'process.env.MCPS_PROXY_SERVER'],
+      cwd: process.cwd(),
+      env: {},
+    })
+    let said = ''
+    for await (const chunk of child.stdout) said += String(chunk)
+    marks.push(said.trim())
+  }
+  const [first, second] = marks
+  assert.match(first ?? '', /^\d+-\w+-1$/)
+  assert.match(second ?? '', /^\d+-\w+-1$/)
+  assert.notEqual(first, second)
+})
