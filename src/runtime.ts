@@ -26,7 +26,7 @@ export function realRuntime(log: LogSink = () => undefined): RealRuntime {
     setTimer: (delayMs, fire) => startTimer(delayMs, fire, { isWaitedFor: false }),
     log,
     // A process may have several runtimes, and each ends its own servers alone.
-    name: `${process.pid}-${Math.random().toString(36).slice(2)}`,
+    name: () => `${process.pid}-${Math.floor(Math.random() * 2 ** 48)}`,
     start: () => startGuardianShell(process.env),
     isEmpty: isGroupEmpty,
   })

@@ -28,8 +28,8 @@ const END_WAIT_MS = 1000
 
 export interface GuardianSurroundings extends Pick<Runtime, 'now' | 'setTimer'> {
   readonly log: LogSink
-  /** No other guardian has it, of this process or of another. */
-  readonly name: string
+  /** Asked once, for a name that no other guardian has, of this process or of another. */
+  name(): string
   /** @throws when it cannot be started, if `ended` does not tell */
   start(): GuardianShell
   /** Whether nobody is in this group. */
@@ -46,6 +46,7 @@ export class Guardian {
   #state: 'idle' | 'starting' | 'there' | 'absent' | 'closed' = 'idle'
   #startedAt = 0
   #deaths = 0
+  #name: string | undefined
   #starts = 0
 
   constructor(around: GuardianSurroundings) {
@@ -117,7 +118,8 @@ export class Guardian {
   }
 
   #mark(start: number): string {
-    return `${this.#around.name}-${start}`
+    this.#name ??= this.#around.name()
+    return `${this.#name}-${start}`
   }
 
   #tell(what: string): void {

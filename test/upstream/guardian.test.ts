@@ -71,7 +71,7 @@ function scene(): Scene {
       return { cancel: () => timers.delete(timer) }
     },
     log: (record) => log.push(record),
-    name: 'p',
+    name: () => 'p',
     start: () => {
       if (it.failure !== undefined) throw it.failure
       const shell = new FakeShell()
