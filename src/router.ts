@@ -160,7 +160,7 @@ export class Router {
     const cursor = stringAt(call.frame.line, span)
     const { catalog, listPageBytesMax, splice } = this.#parts
     const isBad = span !== undefined && cursor === undefined
-    const refusal = this.#refusalOfAll()
+    const refusal = this.#refusalOfAll(kind)
     if (refusal !== undefined) {
       this.#parts.gave(kind)
       return call.fail(refusal)
@@ -172,10 +172,11 @@ export class Router {
     this.#parts.gave(kind)
   }
 
-  /** Why the one server there is cannot be used: an empty list would look as if it had nothing. */
-  #refusalOfAll(): ErrorBody | undefined {
+  /** Why the one server there is cannot be used, or cannot list: an empty list would look as if it had nothing. */
+  #refusalOfAll(kind: ListKind): ErrorBody | undefined {
     const [only, ...others] = this.#parts.lanes()
-    return only === undefined || others.length > 0 || only.known ? undefined : only.refusal
+    if (only === undefined || others.length > 0 || only.knows(kind)) return undefined
+    return only.refusal ?? (only.failure === undefined ? undefined : unavailable(only))
   }
 }
 

@@ -77,6 +77,14 @@ describe('a server that is there and cannot list its tools', () => {
     assert.deepEqual(failure(heard), [-32603, 's', 'unavailable'])
     assert.match(textAt(heard.value, 'error', 'message'), /^'s': tools\/list: .*not ready/)
   })
+
+  test('does not look as if it had none', async (t) => {
+    const { client } = await refusing(t, { 'tools/list': 1000 })
+    const heard = await client.request('tools/list')
+    assert.deepEqual(failure(heard), [-32603, 's', 'unavailable'])
+    assert.match(textAt(heard.value, 'error', 'message'), /tools\/list: .*not ready/)
+    assert.deepEqual(at((await client.request('prompts/list')).value, 'result'), { prompts: [] })
+  })
 })
 
 test('a server that cannot list its prompts has its tools, and no others', async (t) => {
