@@ -4,7 +4,8 @@
 // that a whole proxy can run inside a simulation that owns it all.
 
 import type { Server } from 'node:net'
-import type { Duplex, Readable, Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
+import type { Connect } from '../transports/http-client/agent.js'
 
 /** A pending timer; `cancel` is idempotent. */
 export interface Timer {
@@ -42,13 +43,6 @@ export interface Child {
   surveyNow?(): void
 }
 
-/** Where a connection goes. */
-export interface ConnectTarget {
-  readonly host: string
-  readonly port: number
-  readonly isTls: boolean
-}
-
 /** Time, randomness, processes and connections; the real one is `src/runtime.ts`. */
 export interface Runtime {
   /** Monotonic, in milliseconds. */
@@ -67,7 +61,7 @@ export interface Runtime {
    */
   memoryOf(group: number, exactBytes: number): Promise<number | undefined>
   /** A socket that behaves as those of Node do; the real one is Node's own, which needs no function here. */
-  readonly connect?: (to: ConnectTarget) => Duplex
+  readonly connect?: Connect
   /** Lets connections come to a server and gives the port; the real one is the server's own `listen`. */
   readonly listen?: (server: Server, host: string, port: number) => Promise<number>
   /** Bytes that nobody can guess; the real ones are Node's own. */

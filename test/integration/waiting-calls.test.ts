@@ -27,6 +27,15 @@ async function withOneHeld(t: Scope, more: ServerEntry = {}): Promise<RawClient>
   return client
 }
 
+/** A client that has not said anything yet: of its two servers `s` never starts, and 200,000 bytes may wait. */
+async function besideOneThatHangs(t: Scope, startupGraceMs: number): Promise<RawClient> {
+  const session = { ...limits.session, waitingBytesMax: 200_000 }
+  const servers = { s: itServer({ IT_START: 'hang' }), o: itServer() }
+  const { attach } = await libraryProxy(t, servers, { limits: { ...limits, session } }, { startupGraceMs })
+  const { client } = await attach()
+  return client
+}
+
 /** Makes calls and gives them up, one after the other. */
 function inVain(client: RawClient, name: string, times: number, filler = ''): void {
   for (let i = 0; i < times; i++) {
@@ -84,15 +93,7 @@ describe('calls that are given up while they wait', () => {
 
 describe('calls that come before `initialize` is answered', () => {
   test('those that are given up take no room, and the others have a limit', async (t) => {
-    const session = { ...limits.session, waitingBytesMax: 200_000 }
-    const servers = { s: itServer({ IT_START: 'hang' }), o: itServer() }
-    const { attach } = await libraryProxy(
-      t,
-      servers,
-      { limits: { ...limits, session } },
-      { startupGraceMs: 500 },
-    )
-    const { client } = await attach()
+    const client = await besideOneThatHangs(t, 500)
     const opened = client.open()
     const filler = 'z'.repeat(150_000)
     inVain(client, 'o__nonce', 3, filler)
@@ -116,22 +117,10 @@ describe('calls that come before `initialize` is answered', () => {
 
 describe('calls for a server that has not said what it has', () => {
   test('those that are given up take no room, and the others have a limit', async (t) => {
-    const session = { ...limits.session, waitingBytesMax: 200_000 }
-    const servers = { s: itServer({ IT_START: 'hang' }), o: itServer() }
-    const { attach } = await libraryProxy(
-      t,
-      servers,
-      { limits: { ...limits, session } },
-      { startupGraceMs: 1 },
-    )
-    const { client } = await attach()
+    const client = await besideOneThatHangs(t, 1)
     await client.open()
     const filler = 'z'.repeat(150_000)
-    for (let i = 0; i < 3; i++) {
-      const params = { name: 's__nonce', arguments: { filler } }
-      client.send(JSON.stringify({ jsonrpc: '2.0', id: `c${i}`, method: 'tools/call', params }))
-      client.notify('notifications/cancelled', { requestId: `c${i}` })
-    }
+    inVain(client, 's__nonce', 3, filler)
     void client.call('s__nonce', { filler }).catch(() => {})
     const refused = await client.call('s__nonce', { filler })
     assert.equal(textAt(refused.value, 'error', 'data', 'reason'), 'overloaded')

@@ -1,15 +1,15 @@
 // The connections of one agent: which is used, which waits, which is never used again.
 
 import assert from 'node:assert/strict'
-import { type Socket, createServer } from 'node:net'
+import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
 import { type AgentUser, HttpAgent } from '../../src/transports/http-client/agent.js'
 import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
 import type { Channel } from '../../src/transports/http-client/channel.js'
 import { connectPlain } from '../../src/transports/http-client/connect.js'
-import { at } from '../integration/support/json.js'
 import type { Scope } from './support/http.js'
+import { rawServer } from './support/raw-server.js'
 
 const limits = { socketsMax: 8, idleSocketsMax: 8, idleSocketMs: 4000 }
 const answer = (body: string, more = ''): string =>
@@ -187,26 +187,15 @@ async function agentAt(
   more: Partial<typeof limits> = {},
   { reads = true }: { readonly reads?: boolean } = {},
 ) {
-  const sockets: Socket[] = []
-  const server = createServer((socket) => {
-    sockets.push(socket)
-    socket.on('error', () => {})
+  const { server, port, sockets } = await rawServer(t, (socket) => {
     socket.on('data', (bytes: Buffer) => {
       if (!reads && bytes.length > 1000) socket.pause()
       asked(socket, bytes)
     })
   })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const port = Number(at(server.address(), 'port'))
   const url = new URL(`http://127.0.0.1:${port}/p?q`)
   const agent = new HttpAgent(url, { ...limits, ...more }, connectPlain)
-  t.after(() => {
-    agent.destroy()
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
+  t.after(() => agent.destroy())
   return { agent, server, sockets, ask: (what: Ask = {}) => asking(agent, port, what) }
 }
 

@@ -1,13 +1,13 @@
 // One connection to a server whose reader stops and goes on, and that ends meanwhile.
 
 import assert from 'node:assert/strict'
-import { type Socket, createServer } from 'node:net'
+import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import { HttpClientConnection } from '../../src/transports/http-client.js'
 import { HttpAgent } from '../../src/transports/http-client/agent.js'
 import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
 import { connectPlain } from '../../src/transports/http-client/connect.js'
-import { at } from '../integration/support/json.js'
+import { rawServer } from './support/raw-server.js'
 import { Heard, type Scope, answerOf, bytesOf, target } from './support/scripted.js'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
@@ -123,20 +123,10 @@ function readSlowly(
 }
 
 async function serving(t: Scope, says: (socket: Socket, request: string) => void): Promise<URL> {
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
+  const { port } = await rawServer(t, (socket) => {
     socket.on('data', (bytes: Buffer) => says(socket, bytes.toString()))
   })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return new URL(`http://127.0.0.1:${String(at(server.address(), 'port'))}/`)
+  return new URL(`http://127.0.0.1:${port}/`)
 }
 
 /** All that is on its way over the loopback has come. */

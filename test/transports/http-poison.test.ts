@@ -2,10 +2,11 @@
 // out of turn is never taken for an answer, and nobody waits for one in vain.
 
 import assert from 'node:assert/strict'
-import { type Server, type Socket, createServer } from 'node:net'
+import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { at, parsed } from '../integration/support/json.js'
 import { type Scope } from './support/http.js'
+import { rawServer } from './support/raw-server.js'
 import { answerOf, connect } from './support/scripted.js'
 
 const ROUNDS = Number(process.env['POISON_ROUNDS'] ?? 100)
@@ -86,10 +87,7 @@ test('an answer to another request is none, as JSON and as an event', async (t) 
 })
 
 async function poisoned(scope: Scope, reply: Reply): Promise<URL> {
-  const sockets = new Set<Socket>()
-  const server: Server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => undefined)
+  const { port } = await rawServer(scope, (socket) => {
     let text = ''
     socket.on('data', (chunk: Buffer) => {
       text += chunk.toString('latin1')
@@ -99,12 +97,5 @@ async function poisoned(scope: Scope, reply: Reply): Promise<URL> {
       reply(socket, http(answerOf(at(parsed(body), 'id'))))
     })
   })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  scope.after(() => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  })
-  return new URL(`http://127.0.0.1:${String(at(server.address(), 'port'))}/mcp`)
+  return new URL(`http://127.0.0.1:${port}/mcp`)
 }

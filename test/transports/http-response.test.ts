@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { type Socket, createServer } from 'node:net'
 import { describe, test } from 'node:test'
 import { assert as check, constantFrom, nat, property, uniqueArray } from 'fast-check'
 import { HttpAgent } from '../../src/transports/http-client/agent.js'
@@ -12,8 +11,8 @@ import type { ChannelUser } from '../../src/transports/http-client/channel.js'
 import { connectPlain } from '../../src/transports/http-client/connect.js'
 import { type ResponseHead, ResponseError } from '../../src/transports/http-client/response-head.js'
 import { ResponseReader } from '../../src/transports/http-client/response-reader.js'
-import { at } from '../integration/support/json.js'
 import type { Scope } from './support/http.js'
+import { rawServer } from './support/raw-server.js'
 
 /** What is read of a response, or that it is refused; `ended`: the connection closes behind it. */
 interface Case {
@@ -320,23 +319,13 @@ function readInPieces(
 
 /** A server that says the same to everybody. */
 async function saying(t: Scope, { raw, ended }: Case): Promise<URL> {
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
+  const { port } = await rawServer(t, (socket) => {
     socket.once('data', () => {
       if (ended === true) socket.end(raw, 'latin1')
       else socket.write(raw, 'latin1')
     })
   })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return new URL(`http://127.0.0.1:${String(at(server.address(), 'port'))}/`)
+  return new URL(`http://127.0.0.1:${port}/`)
 }
 
 function readByNode(url: URL): Promise<string | undefined> {

@@ -5,7 +5,9 @@
 // are not needed any more the others close by themselves.
 
 import type { Duplex } from 'node:stream'
+import { asError } from './as-error.js'
 import { Channel, type ChannelOwner, type ChannelUser, type HttpSocket } from './channel.js'
+import { isFieldName, isFieldValue } from './field-syntax.js'
 import type { HttpLimits } from './options.js'
 
 /** Where a connection goes. */
@@ -112,7 +114,7 @@ export class HttpAgent implements ChannelOwner {
       try {
         return this.#open(user, waiting)
       } catch (error) {
-        user.failed(error instanceof Error ? error : new Error(String(error)))
+        user.failed(asError(error))
       }
     }
   }
@@ -136,17 +138,14 @@ function closed(): Error {
   return new Error('the connections to the server have been closed')
 }
 
-const BAD_NAME = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/
-const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
-
 /** The request line and the fields (RFC 9112, sections 3 and 5); what would end a field early is refused. */
 function headOf({ method, path, headers }: RequestPlace): string {
   let head = `${method} ${path} HTTP/1.1\r\n`
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const name = headers[at] ?? ''
     const value = headers[at + 1] ?? ''
-    if (name === '' || BAD_NAME.test(name)) throw new TypeError(`'${name}' is no name of a header`)
-    if (BAD_VALUE.test(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`)
+    if (!isFieldName(name)) throw new TypeError(`'${name}' is no name of a header`)
+    if (!isFieldValue(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`)
     head += `${name}: ${value}\r\n`
   }
   return `${head}Connection: keep-alive\r\n\r\n`

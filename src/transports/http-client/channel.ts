@@ -6,6 +6,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
+import { asError } from './as-error.js'
 import { HttpAnswer, type AnswerSource } from './answer.js'
 import type { ResponseHead } from './response-head.js'
 import { ResponseReader, type ResponseSink } from './response-reader.js'
@@ -186,7 +187,7 @@ export class Channel implements AnswerSource {
     try {
       this.#rest = this.#reader.push(bytes)
     } catch (error) {
-      return this.close(error instanceof Error ? error : new Error(String(error)))
+      return this.close(asError(error))
     } finally {
       this.#isTaking = false
     }

@@ -4,6 +4,8 @@
 // refused: both a length and a transfer coding, two lengths, a coding that nobody
 // asked for, a space before a colon, a line that ends in LF alone or goes on in the next.
 
+import { isFieldName, isFieldValue } from './field-syntax.js'
+
 /** A response that cannot be read; nothing behind it on its connection can be trusted. */
 export class ResponseError extends Error {
   readonly code: 'NOT_HTTP' | 'BAD_HTTP'
@@ -19,8 +21,6 @@ export type Framing =
   { readonly kind: 'length'; readonly bytes: number } | { readonly kind: 'chunked' | 'close' }
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 const LENGTH = /^\d{1,15}$/
 
 /** Its status and its fields. */
@@ -95,8 +95,8 @@ function fieldIn(line: string): [string, string] {
   const colon = line.indexOf(':')
   const name = line.slice(0, Math.max(0, colon))
   const value = withoutSpaces(line, colon + 1)
-  if (!NAME.test(name)) throw new ResponseError('its head has a line that is no field')
-  if (BAD_VALUE.test(value)) throw new ResponseError(`its field ${name} has control characters`)
+  if (!isFieldName(name)) throw new ResponseError('its head has a line that is no field')
+  if (!isFieldValue(value)) throw new ResponseError(`its field ${name} has control characters`)
   return [name.toLowerCase(), value]
 }
 

@@ -1,0 +1,30 @@
+// A server on the loopback that is given bare sockets.
+
+import { type Server, type Socket, createServer } from 'node:net'
+import { at } from '../../integration/support/json.js'
+import type { Scope } from './scripted.js'
+
+export interface RawServer {
+  readonly server: Server
+  readonly port: number
+  /** All that have ever connected, in that order. */
+  readonly sockets: readonly Socket[]
+}
+
+/** Tells of every connection; ends them and itself when the test is over. */
+export async function rawServer(scope: Scope, connected: (socket: Socket) => void): Promise<RawServer> {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    connected(socket)
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  scope.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { server, port: Number(at(server.address(), 'port')), sockets }
+}
