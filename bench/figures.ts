@@ -60,6 +60,15 @@ export function generationsOf(settings: Settings, rounds: number): number {
   return settings.quick ? 1 : Math.min(3, rounds)
 }
 
+/**
+ * How many runs of `count` calls a fresh process is given before it is measured.
+ *
+ * `calls` is how many it takes until the cost of a call no longer falls, of whichever way takes longest.
+ */
+export function warmUpsOf(settings: Settings, calls: number, count: number): number {
+  return settings.quick ? 2 : Math.ceil(calls / count)
+}
+
 interface Sample {
   readonly seconds: number
   /** Of the subject's process alone. */
@@ -108,6 +117,8 @@ interface Stream {
   readonly inflightMax: number
   /** Of one run of one subject. */
   readonly count: number
+  /** Calls until its cost is that of the steady state. */
+  readonly warmCalls: number
   readonly rounds: number
   readonly slab: (subject: Subject, count: number) => CallSlab
   readonly show: (perSecond: number) => string
@@ -125,11 +136,12 @@ async function streamRows(settings: Settings, stream: Stream): Promise<Row[]> {
     timeLimitMs: RUN_LIMIT_MS,
     parse: settings.place.parsingEnds && stream.callBytes === 0,
   })
+  const warmUps = warmUpsOf(settings, stream.warmCalls, stream.count)
   const outcome = await alternate(specs, settings.place, {
     rounds: stream.rounds,
     generations: generationsOf(settings, stream.rounds),
     warm: async (subject) => {
-      for (let n = 0; n < 2; n += 1) await subject.client.throughput(loadOf(subject))
+      for (let n = 0; n < warmUps; n += 1) await subject.client.throughput(loadOf(subject))
     },
     measure: (subject) => sample(subject, loadOf(subject)),
   })
@@ -190,6 +202,7 @@ export const calls: Figure = (settings) =>
     aim: atLeast(0.6),
     inflightMax: 64,
     count: settings.quick ? 10_000 : 20_000,
+    warmCalls: 160_000,
     rounds: roundsOf(settings, 90, 6),
     slab: smallCalls,
     show: (value) => perSecond(value),
@@ -197,14 +210,23 @@ export const calls: Figure = (settings) =>
     cpuAim: undefined,
   })
 
+/** What a figure of large results does unless it is told otherwise. */
+interface Usual {
+  readonly rounds: number
+  readonly count: number
+  readonly warmCalls: number
+  readonly inflightMax: number
+}
+
 const results =
-  (size: number, title: string, usual: { rounds: number; count: number; inflightMax: number }): Figure =>
+  (size: number, title: string, usual: Usual): Figure =>
   (settings) =>
     streamRows(settings, {
       title,
       aim: atLeast(0.95),
       inflightMax: usual.inflightMax,
       count: settings.quick ? Math.ceil(usual.count / 4) : usual.count,
+      warmCalls: usual.warmCalls,
       rounds: roundsOf(settings, usual.rounds, 5),
       slab: (subject, count) => blobCalls(subject, size, count),
       show: megabytes(size),
@@ -215,11 +237,13 @@ const results =
 export const results1: Figure = results(MB, '1 MB results, throughput', {
   rounds: 30,
   count: 200,
+  warmCalls: 800,
   inflightMax: 4,
 })
 export const results10: Figure = results(10 * MB, '10 MB results, throughput', {
   rounds: 20,
   count: 20,
+  warmCalls: 60,
   inflightMax: 2,
 })
 
@@ -230,6 +254,7 @@ export const arguments1: Figure = (settings) => {
     aim: atLeast(0.8),
     inflightMax: 4,
     count: settings.quick ? 40 : 160,
+    warmCalls: 320,
     rounds: roundsOf(settings, 30, 5),
     slab: (subject, count) => argumentCalls(subject, text, count),
     show: megabytes(MB),
@@ -245,6 +270,7 @@ export const latency: Figure = async (settings) => {
   const specs = specsOf(settings)
   const count = settings.quick ? 300 : 400
   const rounds = roundsOf(settings, 90, 8)
+  const warmUps = warmUpsOf(settings, 12_000, count)
   const slabOf = remembered((subject) => smallCalls(subject, count))
   const once = (subject: Subject) =>
     subject.client.latencies({ slab: slabOf(subject), inflightMax: 1, timeLimitMs: RUN_LIMIT_MS })
@@ -252,7 +278,7 @@ export const latency: Figure = async (settings) => {
     rounds,
     generations: generationsOf(settings, rounds),
     warm: async (subject) => {
-      for (let n = 0; n < 5; n += 1) await once(subject)
+      for (let n = 0; n < warmUps; n += 1) await once(subject)
     },
     measure: async (subject) => median(await once(subject)),
   })
@@ -271,6 +297,7 @@ export const mixed: Figure = async (settings) => {
   const specs = specsOf(settings)
   const count = settings.quick ? 100 : 400
   const rounds = roundsOf(settings, 18, 4)
+  const warmUps = warmUpsOf(settings, 800, count)
   const smallOf = remembered((subject) => smallCalls(subject, count))
   // More than the small calls can outlast: each waits for one or two of these.
   const largeOf = remembered((subject) => blobCalls(subject, MB, count * 8))
@@ -283,7 +310,7 @@ export const mixed: Figure = async (settings) => {
     rounds,
     generations: generationsOf(settings, rounds),
     warm: async (subject) => {
-      await once(subject)
+      for (let n = 0; n < warmUps; n += 1) await once(subject)
     },
     measure: async (subject) => percentile(await once(subject), 0.99),
   })

@@ -15,6 +15,7 @@ import {
   remembered,
   roundsOf,
   smallCalls,
+  warmUpsOf,
 } from './figures.js'
 import type { HttpLoad } from './http-client.js'
 import {
@@ -106,6 +107,7 @@ function blobCall(subject: HttpSubject, size: number): Call {
 
 interface Stream extends Omit<Shown, 'rows'> {
   readonly count: number
+  readonly warmCalls: number
   readonly connections: number
   readonly rounds: number
   /** 0 for small calls. */
@@ -125,7 +127,8 @@ function streamRows(settings: Settings, stream: Stream): Promise<Row[]> {
   const overLines = async (subject: Subject) =>
     count /
     (await subject.client.throughput({ slab: slabOf(subject), inflightMax: connections, timeLimitMs }))
-  const task = { rounds, warmUps: 2, overHttp, overLines }
+  const warmUps = warmUpsOf(settings, stream.warmCalls, count)
+  const task = { rounds, warmUps, overHttp, overLines }
   return legRows(settings, LEGS, task, { ...stream, rows: relayRows })
 }
 
@@ -134,19 +137,28 @@ export const httpCalls: Figure = (settings) =>
     title: 'small calls, 32 connections, throughput',
     aim: atLeast(0.75),
     count: settings.quick ? 1_500 : 2_000,
+    warmCalls: 20_000,
     connections: 32,
     rounds: roundsOf(settings, 24, 4),
     show: (value) => perSecond(value, 1),
     resultSize: 0,
   })
 
+interface Usual {
+  readonly rounds: number
+  readonly count: number
+  readonly warmCalls: number
+  readonly connections: number
+}
+
 const httpResults =
-  (size: number, title: string, usual: { rounds: number; count: number; connections: number }): Figure =>
+  (size: number, title: string, usual: Usual): Figure =>
   (settings) =>
     streamRows(settings, {
       title,
       aim: atLeast(0.9),
       count: settings.quick ? Math.ceil(usual.count / 4) : usual.count,
+      warmCalls: usual.warmCalls,
       connections: usual.connections,
       rounds: roundsOf(settings, usual.rounds, 4),
       show: megabytes(size),
@@ -156,11 +168,13 @@ const httpResults =
 export const http1: Figure = httpResults(MB, '1 MB results, throughput', {
   rounds: 18,
   count: 60,
+  warmCalls: 480,
   connections: 4,
 })
 export const http10: Figure = httpResults(10 * MB, '10 MB results, throughput', {
   rounds: 12,
   count: 8,
+  warmCalls: 64,
   connections: 2,
 })
 
@@ -174,7 +188,8 @@ export const httpLatency: Figure = (settings) => {
   }
   const overLines = async (subject: Subject) =>
     median(await subject.client.latencies({ slab: slabOf(subject), inflightMax: 1, timeLimitMs }))
-  const task = { rounds: roundsOf(settings, 60, 6), warmUps: 4, overHttp, overLines }
+  const warmUps = warmUpsOf(settings, 5_000, count)
+  const task = { rounds: roundsOf(settings, 60, 6), warmUps, overHttp, overLines }
   return legRows(settings, LEGS, task, {
     title: "one call at a time, latency added / forwarder's",
     aim: atMost(1.5),
@@ -191,7 +206,8 @@ export const httpSessions: Figure = (settings) => {
     const load = { ...smallCall(subject), count, connections: 4, timeLimitMs: RUN_LIMIT_MS }
     return count / (await subject.client.sessions(load))
   }
-  const task = { rounds: roundsOf(settings, 24, 4), warmUps: 2, overHttp, overLines: noSessions }
+  const warmUps = warmUpsOf(settings, 10_000, count)
+  const task = { rounds: roundsOf(settings, 24, 4), warmUps, overHttp, overLines: noSessions }
   return legRows(settings, SESSION_LEGS, task, {
     title: 'whole sessions, 4 connections',
     aim: atLeast(0.7),

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 
 import { alternate } from './alternate.js'
 import type { Load } from './client.js'
-import { type Figure, NOT_BUILT, remembered, roundsOf, sample, smallCalls } from './figures.js'
+import { type Figure, NOT_BUILT, remembered, roundsOf, sample, smallCalls, warmUpsOf } from './figures.js'
 import { type Row, atMost, emptyRow, ratiosOf, valuesOf } from './report.js'
 import { median, spread } from './statistics.js'
 import {
@@ -97,6 +97,7 @@ export const many: Figure = async (settings) => {
   const one = { ...proxy, way: ONE }
   const count = settings.quick ? 5_000 : 20_000
   const rounds = roundsOf(settings, 30, 5)
+  const warmUps = warmUpsOf(settings, 160_000, count)
   const slabOf = remembered((subject) => smallCalls(subject, count))
   const singleOf = remembered((subject) => smallCalls(subject, settings.quick ? 200 : 500))
   const busyLoad = (subject: Subject): Load => ({
@@ -114,7 +115,7 @@ export const many: Figure = async (settings) => {
     rounds,
     generations: settings.quick ? 1 : 2,
     warm: async (subject) => {
-      for (let n = 0; n < 2; n += 1) await cost(subject)
+      for (let n = 0; n < warmUps; n += 1) await cost(subject)
     },
     measure: cost,
   })
