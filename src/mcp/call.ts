@@ -89,6 +89,8 @@ export class Call {
   deadline: number | undefined
   /** How often it was given to another connection. */
   repeats = 0
+  /** Whether a session was opened anew because this call was refused in the one before. */
+  hasRenewed = false
   /** Set by whoever holds the call now; told once when the client gives up. */
   onCancel: ((frame: NotificationFrame | undefined) => void) | undefined
 

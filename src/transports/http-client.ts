@@ -192,5 +192,6 @@ export class HttpClientConnection implements Connection, PostOwner {
 
 function forgetful(status?: number): TransportError {
   const options = status === undefined ? {} : { details: { status } }
-  return new TransportError('TRANSPORT_SESSION', 'the server has forgotten the session', options)
+  const how = status === undefined ? '' : ` (HTTP ${status})`
+  return new TransportError('TRANSPORT_SESSION', `the server has forgotten the session${how}`, options)
 }

@@ -108,8 +108,8 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#arrivals.failed(post.id, error)
   }
 
-  forgotten(post: HttpPost): void {
-    const error = failure('TRANSPORT_SESSION', 'the server has forgotten the session')
+  forgotten(post: HttpPost, status: number): void {
+    const error = failure('TRANSPORT_SESSION', 'the server has forgotten the session', { status })
     this.#arrivals.failed(post.id, error)
     this.#end(error)
   }

@@ -21,9 +21,6 @@ import { cancelParams } from './cancel-params.js'
 import { type UpstreamError, fromTransport } from './errors.js'
 import { type DeadlineOptions, Deadlines, type Flight } from './flight.js'
 
-/** Sessions that one call goes through, on a server that forgets them all the time. */
-const FORGOTTEN_MAX = 5
-
 export interface FlightsParts extends DeadlineOptions {
   readonly service: string
   readonly peer: Peer<Flight>
@@ -33,8 +30,6 @@ export interface FlightsParts extends DeadlineOptions {
   /** Whether clients' ids and tokens may stay as they are. */
   mayLend(): boolean
   outcome(call: Call, frame: ResponseFrame): Outcome
-  /** Whether more than the handshake was answered here. */
-  hasServed(): boolean
   /** Why the peer takes no call. */
   refusal(): UpstreamError
   /** A call has ended, and its slot is free. */
@@ -137,7 +132,7 @@ export class Flights {
   /** The call did not get through, or its answer will not come; the transport says why. */
   failed(flight: Flight, error: TransportError): void {
     this.#end(flight)
-    const follows = error.code === 'TRANSPORT_SESSION' && this.#mayFollow(flight, error)
+    const follows = error.code === 'TRANSPORT_SESSION' && this.#mayFollow(flight.call, error)
     if (!follows || !this.#repeated(flight)) flight.call.fail(fromTransport(this.#parts.service, error).body)
   }
 
@@ -176,10 +171,12 @@ export class Flights {
     return call.row.reads === true && call.repeats === 0
   }
 
-  /** A session that is forgotten is opened anew, once; for a server that serves and forgets (404), a few times more. */
-  #mayFollow({ call: { repeats } }: Flight, { details }: TransportError): boolean {
-    if (repeats === 0) return true
-    return repeats < FORGOTTEN_MAX && details?.['status'] !== 400 && this.#parts.hasServed()
+  /** A session is opened anew once for each call that is refused in it: what is refused there too is refused for good. */
+  #mayFollow(call: Call, { details }: TransportError): boolean {
+    const wasRefused = details?.['status'] !== undefined
+    const follows = !wasRefused || !call.hasRenewed
+    if (wasRefused) call.hasRenewed = true
+    return follows
   }
 
   #repeated({ call, edits, deadline }: Flight): boolean {

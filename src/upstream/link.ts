@@ -68,7 +68,6 @@ export class Link implements PeerOwner<Flight>, Asker {
       mayLend: () => owner.carriesOneClient,
       outcome: (call, frame) => leg.outcome(call, frame),
       refusal,
-      hasServed: () => this.#answers > 1,
       ended: (call) => owner.ended(call, this),
       timedOut: () => owner.timedOut(this),
       again: (call, edits) => owner.again(call, edits, this),

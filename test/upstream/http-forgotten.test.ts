@@ -42,32 +42,40 @@ const cases: readonly Case[] = [
     title: 'a transport that names the request, with 404',
     status: 404,
     body: (id) => rpc(id, -32001, 'Session not found'),
-    times: 6,
-    told: /has forgotten the session/,
+    times: 2,
+    told: /has forgotten the session \(HTTP \d+\)/,
   },
   {
     title: 'a transport that names the request, with 400',
     status: 400,
     body: (id) => rpc(id, -32000, 'Bad Request: No valid session ID provided'),
     times: 2,
-    told: /has forgotten the session/,
+    told: /has forgotten the session \(HTTP \d+\)/,
   },
   {
     title: 'words that may be about any session, with 400',
     status: 400,
     body: () => '{"error":"invalid session cookie"}',
     times: 2,
-    told: /has forgotten the session/,
+    told: /has forgotten the session \(HTTP \d+\)/,
   },
-  { title: 'nothing but 404', status: 404, body: () => '', times: 6, told: /has forgotten the session/ },
+  {
+    title: 'nothing but 404',
+    status: 404,
+    body: () => '',
+    times: 2,
+    told: /has forgotten the session \(HTTP \d+\)/,
+  },
 ]
 
 describe('a call of a tool that is refused by', () => {
   for (const { title, status, body, times, told } of cases)
     test(`${title} comes ${times === 1 ? 'once' : `${times} times at most`}`, async (t) => {
       let came = 0
+      let sessions = 0
       const script = await scripted(t, (seen, response) => {
-        if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': 's' })
+        if (seen.rpc === 'initialize')
+          json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': `s-${++sessions}` })
         else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
         else if (seen.method === 'GET') response.writeHead(405).end()
         else if (seen.rpc !== 'tools/call') response.writeHead(202).end()
@@ -81,6 +89,7 @@ describe('a call of a tool that is refused by', () => {
       await client.open()
       const heard = await client.call('s__work')
       assert.match(JSON.stringify(at(heard.value, 'error')), told)
-      assert.equal(came, times)
+      assert.deepEqual([came, sessions], [times, times])
+      assert.match(heard.text, times === 1 ? /"error"/ : /"reason":"closed"/)
     })
 })
