@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
+import { createSecureServer } from 'node:http2'
 import { type Server, createServer } from 'node:https'
 import { createServer as createTcpServer } from 'node:net'
 import { writeFileSync } from 'node:fs'
@@ -147,5 +148,23 @@ describe('a remote server over https', () => {
     await other.client.open()
     const told = await other.client.request('tools/list')
     assert.match(textAt(told.value, 'error', 'message'), /no HTTP .*begins with https:\/\/$/)
+  })
+
+  test('that speaks only HTTP/2 is said to, and is not tried again', async (t) => {
+    let tries = 0
+    const server = createSecureServer(certificate({ names: ['localhost'], by: authority }))
+    server.on('tlsClientError', () => tries++)
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve)
+    })
+    t.after(() => void server.close())
+    const proxy = proxyTo(t, `https://localhost:${String(at(server.address(), 'port'))}/mcp`)
+    await proxy.client.open()
+    const { value } = await proxy.client.request('tools/list')
+    assert.match(
+      textAt(value, 'error', 'message'),
+      /no HTTP\/1\.1 there, perhaps only HTTP\/2 \(EPROTO\); have the server, .* speak HTTP\/1\.1 too$/,
+    )
+    assert.equal(tries, 1)
   })
 })

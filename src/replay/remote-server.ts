@@ -133,7 +133,7 @@ function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarg
     log: () => {},
     trace: undefined,
     listRefusals: new ListRefusals(() => false),
-    pause: new HttpPause(() => runtime.now(), defaultHttpLimits.retryAfterMsMax),
+    pause: new HttpPause(runtime, defaultHttpLimits.retryAfterMsMax),
     patienceMs: timeoutMs,
     timers: runtime,
     limits: {

@@ -61,7 +61,7 @@ export class HttpDialer {
       refusal: (status) => credentialsRefusal(config, status),
       log: tell,
       trace: verbose ? (message) => tell('debug', message) : undefined,
-      pause: new HttpPause(() => runtime.now(), limits.retryAfterMsMax),
+      pause: new HttpPause(runtime, limits.retryAfterMsMax),
       patienceMs: config.timeoutMs,
       timers: runtime,
       limits,

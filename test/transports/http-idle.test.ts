@@ -8,7 +8,7 @@ import { at, parsed } from '../integration/support/json.js'
 import { HttpClientConnection } from '../../src/transports/http-client.js'
 import { HttpAgent } from '../../src/transports/http-client/agent.js'
 import { retryAfterMs } from '../../src/transports/http-client/pause.js'
-import { Heard, answerOf, bytesOf, connect, scripted, target, testLimits } from './support/scripted.js'
+import { Heard, answerOf, bytesOf, connect, json, scripted, target, testLimits } from './support/scripted.js'
 
 test('a connection that its server has ended gets no request, so that no call is lost on it', async (t) => {
   const taken: Socket[] = []
@@ -72,6 +72,21 @@ test('an answer that is compressed is told without what only the server and we k
   assert.match(String(heard.failures[0]?.error.message), /compressed \(\[redacted\]\)/)
 })
 
+for (const [title, fields] of [
+  ['the second of two fields', ['identity', 'gzip']],
+  ['the second in a field', ['identity, br']],
+] as const)
+  test(`a coding is found as ${title}`, async (t) => {
+    const server = await scripted(t, (seen, response) => {
+      response.setHeader('content-encoding', fields)
+      json(response, answerOf(seen.id))
+    })
+    const { heard, request } = connect(t, server.url)
+    request(1, 'work')
+    await heard.until(() => heard.failures.length + heard.messages.length === 1)
+    assert.match(String(heard.failures[0]?.error.message), /is compressed \((?:gzip|br)\)/)
+  })
+
 const NOW = 'Sun, 22 Nov 2026 09:00:00 GMT'
 
 for (const [header, ms] of [
@@ -87,4 +102,17 @@ for (const [header, ms] of [
   ['soon', undefined],
   ['Sunday', undefined],
 ] as const)
-  test(`Retry-After: ${header}`, () => assert.equal(retryAfterMs(header, NOW), ms))
+  for (const [whose, date] of [
+    ["the server's", NOW],
+    ['ours, since it tells none', undefined],
+    ['ours, since it tells nonsense', 'now'],
+  ] as const)
+    test(`Retry-After: ${header}, by a clock that is ${whose}`, () => {
+      const fields: ReadonlyMap<string, string | undefined> = new Map([
+        ['retry-after', header],
+        ['date', date],
+      ])
+      // The two clocks differ by a day, so that each is seen to be taken.
+      const said = date === NOW ? Date.parse(NOW) + 86_400_000 : Date.parse(NOW)
+      assert.equal(retryAfterMs({ get: (name) => fields.get(name) }, { wallNow: () => said }), ms)
+    })

@@ -15,6 +15,10 @@ class Clock implements HttpTimers {
     return this.#now
   }
 
+  wallNow(): number {
+    return Date.UTC(2026, 10, 22, 9) + this.#now
+  }
+
   random(): number {
     return 0.5
   }
@@ -38,7 +42,7 @@ class Clock implements HttpTimers {
 }
 
 function paced(clock: Clock): Partial<HttpTarget> {
-  return { timers: clock, pause: new HttpPause(() => clock.now(), 60_000) }
+  return { timers: clock, pause: new HttpPause(clock, 60_000) }
 }
 
 /** Lets everything that is on its way arrive. */

@@ -44,7 +44,7 @@ async function refusing(
   let tokens = 0
   const header = (): CredentialHeader => ({ name: 'Authorization', value: `Bearer ${tokens}` })
   const opened = connect(scope, server.url, {
-    pause: new HttpPause(() => testTimers.now(), 60_000),
+    pause: new HttpPause(testTimers, 60_000),
     credentials: { header, refused: () => ++tokens > 0 },
   })
   opened.request(1, 'work')

@@ -46,7 +46,7 @@ const messages: readonly Message[] = [
 
 /** A target of its own, so that no pause of one test is felt in another; one retry, at once. */
 function once(): Partial<HttpTarget> {
-  return { retries: 1, retryDelayMs: 1, pause: new HttpPause(() => testTimers.now(), 60_000) }
+  return { retries: 1, retryDelayMs: 1, pause: new HttpPause(testTimers, 60_000) }
 }
 
 /** What becomes of a request that is answered so, without a session. */

@@ -55,8 +55,8 @@ export class Attempts {
   afterRefusal(answer: HttpAnswer, credential: CredentialHeader | undefined, again: () => void): boolean {
     const { status } = answer
     if (status === 401) return this.#renew(credential, again)
-    const wait = retryAfterMs(answer.get('retry-after'), answer.get('date'))
-    const { patienceMs, limits } = this.#target
+    const { patienceMs, limits, timers } = this.#target
+    const wait = retryAfterMs(answer, timers)
     const isOffered = wait !== undefined && wait <= Math.min(patienceMs, limits.retryAfterMsMax)
     const wasNotTaken = status === 429 || (status === 503 && wait !== undefined)
     const isPassing = status === 502 || status === 503 || status === 504

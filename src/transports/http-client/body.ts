@@ -114,6 +114,11 @@ export function mediaType(answer: HttpAnswer): string {
 
 /** We accept no compression, so there must be none: a few bytes could become gigabytes. */
 export function isCompressed(answer: HttpAnswer): boolean {
-  const encoding = answer.get('content-encoding') ?? ''
-  return encoding !== '' && encoding.trim().toLowerCase() !== 'identity'
+  return contentCodings(answer).length > 0
+}
+
+/** What was done to a body (RFC 9110, section 8.4); there may be several fields, and each may name several. */
+export function contentCodings(answer: HttpAnswer): string[] {
+  const said = answer.all('content-encoding').flatMap((field) => field.split(','))
+  return said.map((coding) => coding.trim()).filter((coding) => !/^(?:identity)?$/i.test(coding))
 }

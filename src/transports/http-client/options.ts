@@ -8,6 +8,8 @@ import type { HttpPause } from './pause.js'
 export interface HttpTimers {
   /** Monotonic, in milliseconds. */
   now(): number
+  /** Milliseconds since 1970, as servers count. */
+  wallNow(): number
   setTimer(delayMs: number, fire: () => void): { cancel(): void }
   /** In [0, 1). */
   random(): number

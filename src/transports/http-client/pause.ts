@@ -5,23 +5,30 @@
 
 import type { HttpAnswer } from './answer.js'
 
+interface Clocks {
+  /** Monotonic, in milliseconds. */
+  now(): number
+  /** Milliseconds since 1970. */
+  wallNow(): number
+}
+
 /** Remembers how long a server asked to be left alone. */
 export class HttpPause {
-  readonly #now: () => number
+  readonly #clocks: Clocks
   readonly #msMax: number
   #until = 0
   #status = 0
 
   /** A server is never left alone for longer than `msMax`, whatever it asks for. */
-  constructor(now: () => number, msMax: number) {
-    this.#now = now
+  constructor(clocks: Clocks, msMax: number) {
+    this.#clocks = clocks
     this.#msMax = msMax
   }
 
   /** How long the pause still lasts; 0 when there is none. */
   get leftMs(): number {
     // Nearly always there has never been one, and the clock need not be read.
-    return this.#until === 0 ? 0 : Math.max(0, this.#until - this.#now())
+    return this.#until === 0 ? 0 : Math.max(0, this.#until - this.#clocks.now())
   }
 
   /** What the server answered when it asked for the pause. */
@@ -31,21 +38,26 @@ export class HttpPause {
 
   learn(answer: HttpAnswer): void {
     if (answer.status !== 429 && answer.status !== 503) return
-    const waitMs = retryAfterMs(answer.get('retry-after'), answer.get('date'))
+    const waitMs = retryAfterMs(answer, this.#clocks)
     if (waitMs === undefined) return
     this.#status = answer.status
-    this.#until = Math.max(this.#until, this.#now() + Math.min(waitMs, this.#msMax))
+    this.#until = Math.max(this.#until, this.#clocks.now() + Math.min(waitMs, this.#msMax))
   }
 }
 
 /** A date in any of the three forms of HTTP (RFC 9110, section 5.6.7); the engine takes nearly every text for one. */
 const httpDate = /^(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? .*\d:\d\d/i
 
-/** Seconds, or a date (RFC 9110, section 10.2.3), which counts by the clock of the server. */
-export function retryAfterMs(header: string | undefined, now: string | undefined): number | undefined {
-  if (header === undefined) return undefined
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
-  if (!httpDate.test(header)) return undefined
-  const waitMs = Date.parse(header) - Date.parse(now ?? '')
-  return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs)
+/** Seconds, or a date (RFC 9110, section 10.2.3), which counts by the clock of the server, and by ours where it tells none. */
+export function retryAfterMs(
+  answer: Pick<HttpAnswer, 'get'>,
+  clocks: Pick<Clocks, 'wallNow'>,
+): number | undefined {
+  const wait = answer.get('retry-after')
+  if (wait === undefined) return undefined
+  if (/^\d{1,9}$/.test(wait)) return Number(wait) * 1000
+  const until = httpDate.test(wait) ? Date.parse(wait) : Number.NaN
+  if (Number.isNaN(until)) return undefined
+  const now = Date.parse(answer.get('date') ?? '')
+  return Math.max(0, until - (Number.isNaN(now) ? clocks.wallNow() : now))
 }

@@ -13,7 +13,15 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import { LONG_BYTES_MIN } from '../long-lines.js'
 import type { HttpAnswer } from './answer.js'
 import type { Attempts } from './attempts.js'
-import { type WholeBody, isCompressed, mediaType, readEvents, readExcerpt, readWhole } from './body.js'
+import {
+  type WholeBody,
+  contentCodings,
+  isCompressed,
+  mediaType,
+  readEvents,
+  readExcerpt,
+  readWhole,
+} from './body.js'
 import type { HttpExchange } from './exchange.js'
 import { failure, notAMessage } from './failure.js'
 import type { HttpSession } from './session.js'
@@ -180,7 +188,7 @@ export class HttpReply {
 }
 
 function compressed(source: HttpAnswer, session: HttpSession): TransportError {
-  const encoding = session.public(String(source.get('content-encoding')).slice(0, 50))
+  const encoding = session.public(contentCodings(source).join(', ').slice(0, 50))
   source.drop()
   return failure('TRANSPORT_ANSWER', `its answer is compressed (${encoding}), which was not asked for`)
 }

@@ -16,7 +16,7 @@ export function socketTrouble(error: unknown): SocketTrouble {
   const code = 'code' in first ? String(first.code) : ''
   const known = passing.get(code)
   if (known !== undefined) return { what: `${known} (${code})`, remedy: undefined, lasts: false }
-  const found = lasting.get(code) ?? (/wrong version number/i.test(first.message) ? noTls : undefined)
+  const found = lasting.get(code) ?? lastingWords.find(([words]) => words.test(first.message))?.[1]
   if (found === undefined) return { what: first.message, remedy: undefined, lasts: false }
   const detail = code === ALTNAME ? `: ${first.message.replace(/^.*altnames: /, '')}` : ''
   return { what: `${found.what} (${code})${detail}`, remedy: found.remedy, lasts: true }
@@ -47,6 +47,17 @@ const noTls: Lasting = {
   what: 'it does not speak TLS there',
   remedy: 'check whether the url begins with http://',
 }
+
+const onlyOther: Lasting = {
+  what: 'it speaks no HTTP/1.1 there, perhaps only HTTP/2',
+  remedy: 'have the server, or what stands before it, speak HTTP/1.1 too',
+}
+
+/** While a connection is made, TLS tells in words what has no code of its own. */
+const lastingWords: readonly (readonly [RegExp, Lasting])[] = [
+  [/wrong version number/i, noTls],
+  [/no application protocol/i, onlyOther],
+]
 
 const lasting: ReadonlyMap<string, Lasting> = new Map<string, Lasting>([
   ['DEPTH_ZERO_SELF_SIGNED_CERT', authority],

@@ -141,6 +141,7 @@ export class Heard {
 
 export const testTimers = {
   now: (): number => performance.now(),
+  wallNow: (): number => Date.now(),
   setTimer: (delayMs: number, fire: () => void): { cancel(): void } => {
     const timer = setTimeout(fire, delayMs)
     return { cancel: () => clearTimeout(timer) }
@@ -164,7 +165,7 @@ export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
     log: () => {},
     trace: undefined,
     listRefusals: new ListRefusals((method) => method.startsWith('list')),
-    pause: new HttpPause(() => testTimers.now(), 60_000),
+    pause: new HttpPause(testTimers, 60_000),
     patienceMs: 30_000,
     timers: testTimers,
     limits: testLimits,
