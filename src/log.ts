@@ -87,6 +87,11 @@ export class Logger {
     this.#redactor.add(values)
   }
 
+  /** The text without them. */
+  clean(text: string): string {
+    return this.#redactor.clean(text)
+  }
+
   /** Resolves when the file has what was logged so far. */
   async flush(): Promise<void> {
     await this.#file?.flush()

@@ -131,7 +131,7 @@ describe('the command line', () => {
     ['--stdio -- x', /only replay takes a command/, /replay FILE/],
     ['replay', /replay needs a file/, /replay FILE/],
     ['replay a --url http://h -- x', /not both/, /replay FILE/],
-    ['replay a --url h', /--url is "h"/, /https:/],
+    ['replay a --url h', /--url is no http/, /https:/],
     ['replay a --url http://h --http', /--http starts a server/, /choose one/],
     ['replay a --header A:1 --header secret', /--header number 2 is no header field$/, /Name: value/],
     ['--audience https://a', /--audience works only with --url/, /^$/],
@@ -287,7 +287,7 @@ describe('the program', () => {
   })
 
   const mistakes: [string[], RegExp][] = [
-    [['--url', 'ftp://h'], /--url is "ftp:\/\/h"; it must be like https:/],
+    [['--url', 'ftp://h'], /--url is no http:\/\/ or https:\/\/ address; it must be like https:/],
     [['--stdio', '--http'], /cannot be used together/],
     [['--schema', 'x'], /--schema works only with --stdio/],
     [['--stdoi'], /unknown option --stdoi; did you mean --stdio\?/],

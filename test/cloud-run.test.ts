@@ -713,4 +713,16 @@ describe('mcps-proxy --url', () => {
     assert.match(spawned.stderr, /No credentials found\. Please run "gcloud auth application-default login"/)
     assert.deepEqual(spawned.client.heard, [])
   })
+
+  test('no credentials, and a metadata server that is out of order: nothing but the remedy', async (t) => {
+    const broken = await scripted(t, (_seen, response) => response.writeHead(500).end('no metadata'))
+    const env = { PATH: process.env['PATH'], HOME: '/nonexistent', GCE_METADATA_HOST: broken.url.host }
+    const args = [cli, '--url', 'https://svc-x.run.app/mcp']
+    const spawned = spawnProgram(t, process.execPath, args, { env })
+    assert.equal(await spawned.exited, 1)
+    assert.match(spawned.stderr, /^mcps-proxy: No credentials found\. [^\n]*\n$/)
+    const verbose = spawnProgram(t, process.execPath, [...args, '--verbose'], { env })
+    assert.equal(await verbose.exited, 1)
+    assert.match(verbose.stderr, /"level":"debug","message":"MetadataLookupWarning: /)
+  })
 })

@@ -109,6 +109,9 @@ function mistakeInWords(tokens: Tokens): Usage | undefined {
 }
 
 function unexpected(word: string): Usage {
+  // It may hold a password or a key.
+  if (word.includes('://'))
+    return usage('unexpected argument that is an address', '--url URL serves a remote server')
   const [near] = nearest(word, subCommands)
   return usage(
     `unexpected argument "${word}"`,

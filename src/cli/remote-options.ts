@@ -20,7 +20,8 @@ export function remoteOf({ values }: Tokens): RemoteServer | undefined {
 export function mistakeInRemote({ values }: Tokens): Usage | undefined {
   const url = values.get('url')
   if (url !== undefined && !(/^https?:\/\//i.test(url) && URL.canParse(url)))
-    return usage(`--url is "${url}"`, 'it must be like https://host/mcp')
+    // Not repeated, since it may hold a password or a key.
+    return usage('--url is no http:// or https:// address', 'it must be like https://host/mcp')
   const way = values.get('auth')
   if (way !== undefined && !ways.includes(way))
     return usage(`--auth is "${way}"`, 'it must be auto, google or none')

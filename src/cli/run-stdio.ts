@@ -5,7 +5,7 @@
 // before the proxy is even loaded.
 
 import { loadConfig, selectSchema } from '../config.js'
-import type { Configuration } from '../config.js'
+import type { Configuration, SchemaConfig } from '../config.js'
 import { headStart } from '../head-start.js'
 import { realRuntime } from '../runtime.js'
 import type { StdioCommand } from './args.js'
@@ -26,6 +26,7 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
   const schema = selectSchema(config, command.schema)
   const paint = await choosePaint()
   const logger = openLogger(config, [schema.name], command, paint)
+  await findCredentials(command, schema)
   const children = new Children()
   const endings = new Endings(logger.sink, () => children.kill())
   endings.watch()
@@ -49,14 +50,19 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
   }
 }
 
-/** One remote server is a configuration too; without its credentials nothing is read from stdin. */
+/** One remote server is a configuration too. */
 async function configOf(
-  { config: path, timeoutMs, remote, schema }: StdioCommand,
+  { config: path, timeoutMs, remote }: StdioCommand,
   { program }: Invocation,
 ): Promise<Configuration> {
   if (remote === undefined) return loadConfig({ path, timeoutMs, nameDefault: program })
-  const { checkCredentials, remoteConfig } = await import('../remote.js')
-  const config = remoteConfig(remote, timeoutMs, program)
-  await checkCredentials(selectSchema(config, schema))
-  return config
+  const { remoteConfig } = await import('../remote.js')
+  return remoteConfig(remote, timeoutMs, program)
+}
+
+/** Without the credentials of the one remote server nothing is read from stdin. */
+async function findCredentials({ remote }: StdioCommand, schema: SchemaConfig): Promise<void> {
+  if (remote === undefined) return
+  const { checkCredentials } = await import('../remote.js')
+  await checkCredentials(schema)
 }

@@ -4,6 +4,7 @@ import process from 'node:process'
 import type { Configuration } from '../config.js'
 import { createLogger, loadPaint, noPaint, wantsColors } from '../log.js'
 import type { LogLevel, Logger, Paint } from '../log.js'
+import { logNodeWarnings } from './node-warnings.js'
 
 /** What the process was started as. */
 export interface Invocation {
@@ -26,12 +27,14 @@ type OpenRecord = Awaited<ReturnType<typeof import('../record.js').openRecord>>
 export async function openRecordIfAsked(
   { record }: ServeOptions,
   { program, argv }: Invocation,
-  { sink }: Logger,
+  logger: Logger,
 ): Promise<OpenRecord | undefined> {
   if (record === undefined) return undefined
   const { openRecord } = await import('../record.js')
-  return openRecord(record, { command: [program, ...argv].join(' '), args: argv }, ({ message }) =>
-    sink({ level: 'error', message: `${message}; nothing more is let through` }),
+  // An address may hold a password or a key.
+  const args = argv.map((arg) => logger.clean(arg))
+  return openRecord(record, { command: [program, ...args].join(' '), args }, ({ message }) =>
+    logger.sink({ level: 'error', message: `${message}; nothing more is let through` }),
   )
 }
 
@@ -61,6 +64,7 @@ export function openLogger(
     file: logging.file === undefined ? undefined : { ...logging, path: logging.file },
   })
   addSecrets(logger, config, schemas)
+  logNodeWarnings(logger.sink)
   return logger
 }
 

@@ -148,6 +148,8 @@ export const httpServerFields: FieldsOf<HttpServerValues> = {
     text({
       pattern: '^([Hh][Tt][Tt][Pp][Ss]?://[^\\u0000-\\u0020]+|[^\\u0000]*\\$\\{[^\\u0000]*)$',
       wanted: 'an http:// or https:// address',
+      // It may hold a password or a key, wherever in it those stand.
+      secret: true,
     }),
     '',
     'Address of the MCP endpoint. ${VAR} is expanded.',

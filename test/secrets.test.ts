@@ -1,0 +1,58 @@
+// Secrets on the command line and in mistakes: what is said, logged and recorded of them.
+
+import { strict as assert } from 'node:assert'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { at } from './integration/support/json.js'
+import { cli } from './integration/support/programs.js'
+import { scratch, spawnProgram } from './integration/support/spawned.js'
+import { answerOf, json, scripted } from './transports/support/scripted.js'
+
+const INIT =
+  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+const env = { PATH: process.env['PATH'], HOME: '/nonexistent' }
+
+test('a recording does not hold the password and the key of --url', async (t) => {
+  const script = await scripted(t, (seen, response) => {
+    if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT))
+    else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, '{"tools":[]}'))
+    else response.writeHead(seen.method === 'GET' ? 405 : 202).end()
+  })
+  const record = join(scratch(t), 'session.jsonl')
+  const url = `http://user:CANARY-password@${script.url.host}/mcp?key=CANARY-key-0123`
+  const args = [cli, '--url', url, '--verbose', '--record', record]
+  const spawned = spawnProgram(t, process.execPath, args, { env })
+  await spawned.client.open()
+  assert.notEqual(at((await spawned.client.request('tools/list')).value, 'result'), undefined)
+  assert.equal(await spawned.finish(), 0)
+  const recorded = readFileSync(record, 'utf8')
+  assert.ok(recorded.includes(`${script.url.host}/mcp?key=[redacted]`), recorded)
+  assert.equal(`${recorded}${spawned.stderr}`.includes('CANARY'), false)
+})
+
+describe('an address with a password, where it is a mistake, is not repeated:', () => {
+  const address = 'htps://user:CANARY-password@host/mcp?key=CANARY-key'
+  const commands: [string, (config: string) => string[], number][] = [
+    ['--check', (config) => ['--check', config], 1],
+    ['--stdio', (config) => ['--stdio', '--config', config], 2],
+    ['--http', (config) => ['--config', config], 2],
+    ['--url', () => ['--url', address], 2],
+    ['replay', () => ['replay', 'x.jsonl', '--url', address], 2],
+    ['no option', () => [address], 2],
+  ]
+  for (const [title, args, code] of commands)
+    test(title, (t) => {
+      const config = join(scratch(t), 'config.json')
+      writeFileSync(config, JSON.stringify({ mcpServers: { a: { url: address } } }))
+      const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args(config)], {
+        env,
+        encoding: 'utf8',
+      })
+      assert.equal(status, code)
+      const said = `${stdout}${stderr}`
+      assert.match(said, /address/)
+      assert.equal(said.includes('CANARY'), false, said)
+    })
+})
