@@ -21,14 +21,18 @@ export interface AttachedSession {
  * next full collection: with them every session that ever was, and all that it held.
  */
 export class Attached implements AttachedSession {
-  readonly leaving: Promise<void>
-  readonly ended: Promise<SessionEnd>
   readonly #session: Session
 
-  constructor(session: Session, ended: Promise<SessionEnd>) {
-    this.leaving = session.draining.begun
-    this.ended = ended
+  constructor(session: Session) {
     this.#session = session
+  }
+
+  get leaving(): Promise<void> {
+    return this.#session.draining.begun
+  }
+
+  get ended(): Promise<SessionEnd> {
+    return this.#session.draining.ended
   }
 
   get revision(): Revision {

@@ -1,40 +1,45 @@
-// The end of a session, from the moment it is certain to the last answer.
+// The end of a session, from the moment it is certain until the client is gone.
 
+import type { TransportError } from './jsonrpc/errors.js'
+import { Moment } from './moment.js'
+import type { SessionEnd } from './session-parts.js'
 import type { Runtime, Timer } from './upstream/host.js'
 
 /** Whether a session ends, since when, and how. */
 export class Draining {
-  /** Resolves when the session begins to end: nothing new is taken from now on. */
-  readonly begun: Promise<void>
-  /** Resolves when everything is answered, though the client may not have read it yet. */
-  readonly answered: Promise<void>
+  readonly #begun = new Moment<void>()
+  readonly #answered = new Moment<void>()
+  readonly #ended = new Moment<SessionEnd>()
   readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly #giveUp: () => void
   #timer: Timer | undefined
   #endsAt = Infinity
   #exitCode = 0
   #on = false
-  #begin: () => void = () => {}
-  #finish: () => void = () => {}
 
   /** `giveUp` answers what still runs when patience is over. */
   constructor(runtime: Pick<Runtime, 'now' | 'setTimer'>, giveUp: () => void) {
     this.#runtime = runtime
     this.#giveUp = giveUp
-    this.begun = new Promise((resolve) => {
-      this.#begin = resolve
-    })
-    this.answered = new Promise((resolve) => {
-      this.#finish = resolve
-    })
+  }
+
+  /** Resolves when the session begins to end: nothing new is taken from now on. */
+  get begun(): Promise<void> {
+    return this.#begun.promise
+  }
+
+  /** Resolves when everything is answered, though the client may not have read it yet. */
+  get answered(): Promise<void> {
+    return this.#answered.promise
+  }
+
+  /** Resolves when the connection is closed and the client's servers are left. */
+  get ended(): Promise<SessionEnd> {
+    return this.#ended.promise
   }
 
   get on(): boolean {
     return this.#on
-  }
-
-  get exitCode(): number {
-    return this.#exitCode
   }
 
   /** The first call counts; a later one only when it has less patience. */
@@ -43,7 +48,7 @@ export class Draining {
     if (this.#on) return
     this.#on = true
     this.#exitCode = exitCode
-    this.#begin()
+    this.#begun.come()
   }
 
   /** Nothing is left to be answered. */
@@ -51,8 +56,13 @@ export class Draining {
     this.#on = true
     this.#endsAt = -Infinity
     this.#timer?.cancel()
-    this.#begin()
-    this.#finish()
+    this.#begun.come()
+    this.#answered.come()
+  }
+
+  /** Nobody is there any more. */
+  end(cause: TransportError | undefined): void {
+    this.#ended.come({ exitCode: this.#exitCode, cause })
   }
 
   #wait(graceMs: number): void {

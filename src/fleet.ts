@@ -4,7 +4,7 @@
 // started while everybody goes on with what there is; after it, what is gone
 // may finish its calls.
 
-import { BriefSet } from './jsonrpc/brief-set.js'
+import { BriefMap } from './jsonrpc/brief-map.js'
 import type { ClientPort } from './mcp/call.js'
 import { Reach, type ReachParts } from './reach.js'
 import { isSameServer } from './same-server.js'
@@ -43,11 +43,13 @@ interface Berth {
 /** The servers there are now, and those that come or go. */
 export class Fleet {
   readonly #parts: FleetParts
-  readonly #reaches = new BriefSet<Reach>()
+  /** By the serials of their clients. */
+  readonly #reaches = new BriefMap<number, Reach>()
   /** Every one that is not closed. */
   readonly #open = new Set<Upstream>()
   #upstreams: readonly Upstream[]
   #closed = false
+  readonly #forget = ({ serial }: ClientPort): void => void this.#reaches.take(serial)
 
   constructor(servers: readonly ServerConfig[], parts: FleetParts) {
     this.#parts = parts
@@ -61,9 +63,8 @@ export class Fleet {
 
   /** What a client reaches; it follows every change until it leaves. */
   reach(client: ClientPort, parts: Omit<ReachParts, 'upstreams' | 'left'>): Reach {
-    const left = (): void => void this.#reaches.delete(reach)
-    const reach: Reach = new Reach(client, { ...parts, upstreams: this.#upstreams, left })
-    this.#reaches.add(reach)
+    const reach = new Reach(client, { ...parts, upstreams: this.#upstreams, left: this.#forget })
+    this.#reaches.set(client.serial, reach)
     return reach
   }
 
@@ -72,10 +73,10 @@ export class Fleet {
     const before = this.#upstreams
     const berths = inUse(servers).map((config) => this.#berth(config))
     const next = berths.map(({ upstream }) => upstream)
-    const reaches = [...this.#reaches]
+    const reaches = [...this.#reaches.values()]
     const listed = Promise.all(reaches.map((reach) => reach.prepare(next)))
     await within(listed, graceMs, this.#parts.runtime)
-    const newcomers = [...this.#reaches].filter((reach) => !reaches.includes(reach))
+    const newcomers = [...this.#reaches.values()].filter((reach) => !reaches.includes(reach))
     // Who came meanwhile knows the servers that there were.
     for (const reach of newcomers) void reach.prepare(next)
     if (!this.#closed) this.#exchange(berths, next)
@@ -106,7 +107,7 @@ export class Fleet {
   #exchange(berths: readonly Berth[], next: readonly Upstream[]): void {
     for (const { kept, config } of berths) kept?.adjust(config)
     this.#upstreams = next
-    for (const reach of this.#reaches) reach.exchange(next)
+    for (const reach of this.#reaches.values()) reach.exchange(next)
   }
 
   async #tell(reaches: readonly Reach[], listed: Promise<unknown>): Promise<void> {
@@ -117,7 +118,7 @@ export class Fleet {
   async #retire(upstream: Upstream): Promise<void> {
     await upstream.retire(this.#parts.retireMs)
     this.#open.delete(upstream)
-    for (const reach of this.#reaches) reach.forget(upstream)
+    for (const reach of this.#reaches.values()) reach.forget(upstream)
   }
 }
 

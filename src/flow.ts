@@ -9,11 +9,14 @@ import type { SlowReader, Unread } from './unread.js'
 import type { Runtime, Timer } from './upstream/host.js'
 
 export interface FlowParts {
-  readonly connection: Connection
   readonly limits: Pick<SessionLimits, 'backlogBytesMax' | 'slowDownMs'>
   readonly runtime: Runtime
   /** What this client and all others have not read. */
   readonly unread: Unread
+}
+
+/** What a flow steers. */
+export interface FlowOwner {
   /** Stops or resumes reading what servers say to this client alone. */
   readServers(on: boolean): void
   /** The client leaves more unread than anyone should keep. */
@@ -22,28 +25,32 @@ export interface FlowParts {
 
 /** What flows between one client and its servers, and how fast. */
 export class Flow implements SlowReader {
+  readonly #connection: Connection
   readonly #parts: FlowParts
+  readonly #owner: FlowOwner
   #slowedDown: Timer | undefined
 
-  constructor(parts: FlowParts) {
+  constructor(connection: Connection, parts: FlowParts, owner: FlowOwner) {
+    this.#connection = connection
     this.#parts = parts
+    this.#owner = owner
   }
 
   /** Something was sent to the client. */
   sent(): void {
-    const { connection, limits } = this.#parts
-    if (!connection.congested) return
-    this.#parts.readServers(false)
+    if (!this.#connection.congested) return
+    const { limits } = this.#parts
+    this.#owner.readServers(false)
     if (this.backlogBytes > limits.backlogBytesMax) this.tooSlow(this.backlogBytes)
     else this.#parts.unread.add(this)
   }
 
   get backlogBytes(): number {
-    return this.#parts.connection.backlogBytes
+    return this.#connection.backlogBytes
   }
 
   tooSlow(bytes: number): void {
-    this.#parts.tooSlow(bytes)
+    this.#owner.tooSlow(bytes)
   }
 
   /** The client is gone. */
@@ -54,14 +61,14 @@ export class Flow implements SlowReader {
   /** The client takes bytes again. */
   drained(): void {
     this.#parts.unread.remove(this)
-    this.#parts.readServers(true)
+    this.#owner.readServers(true)
   }
 
   /** A server takes nothing. */
   slowDown(): void {
     if (this.#slowedDown !== undefined) return
-    const { connection, limits, runtime } = this.#parts
-    connection.read(false)
+    const { limits, runtime } = this.#parts
+    this.#connection.read(false)
     this.#slowedDown = runtime.setTimer(limits.slowDownMs, () => this.resume())
   }
 
@@ -69,6 +76,6 @@ export class Flow implements SlowReader {
     if (this.#slowedDown === undefined) return
     this.#slowedDown.cancel()
     this.#slowedDown = undefined
-    this.#parts.connection.read(true)
+    this.#connection.read(true)
   }
 }

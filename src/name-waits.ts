@@ -132,6 +132,7 @@ export class NameWaits {
 
   /** Whether the lane has said what it has, or could not; what has not is looked at again when it has. */
   #isOver({ listed }: Lane): boolean {
+    if (listed === undefined) return true
     const known = this.#listings.get(listed)
     if (known !== undefined) return known.isOver
     const listing = { isOver: false }

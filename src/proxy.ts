@@ -5,7 +5,7 @@ import { Attached, type AttachedSession } from './attached.js'
 import { type Common, newCommon } from './common.js'
 import { type Configuration, resolveConfig, selectSchema } from './config.js'
 import { Fleet, type ServerChanges, inWords } from './fleet.js'
-import { BriefSet } from './jsonrpc/brief-set.js'
+import { BriefMap } from './jsonrpc/brief-map.js'
 import type { Connection } from './jsonrpc/connection.js'
 import type { Peer } from './jsonrpc/peer.js'
 import { LastWins } from './last-wins.js'
@@ -109,7 +109,10 @@ class PooledProxy implements Proxy {
   readonly #checks: ArgumentChecks
   readonly #common: Common
   readonly #fleet: Fleet
-  readonly #sessions = new BriefSet<Session>()
+  /** By their serials. */
+  readonly #sessions = new BriefMap<number, Session>()
+  readonly #forget = (serial: number): void => void this.#sessions.take(serial)
+  #attached = 0
   readonly #serving = new Set<Serving>()
   readonly #changes = new LastWins((config: Configuration) => this.#change(config))
   #isClosing = false
@@ -142,7 +145,9 @@ class PooledProxy implements Proxy {
   }
 
   attach(connection: Connection, version?: string): Promise<AttachedSession> {
+    const serial = ++this.#attached
     const session = new Session(connection, {
+      serial,
       leg: new LegacyClientLeg(this.#identity, handshakeRevision(version)),
       limits: this.#limits.session,
       drainMs: this.#limits.drainMs,
@@ -150,12 +155,12 @@ class PooledProxy implements Proxy {
       unread: this.#common.unread,
       log: this.#log,
       watch: this.#common.taps.watch('client', undefined),
-      reach: (port, peer) => this.#reach(port, peer),
+      reach: this.#reach,
+      ended: this.#forget,
     })
-    this.#sessions.add(session)
-    const ended = session.end.finally(() => this.#sessions.delete(session))
+    this.#sessions.set(serial, session)
     if (this.#isClosing) session.drain()
-    return Promise.resolve(new Attached(session, ended))
+    return Promise.resolve(new Attached(session))
   }
 
   async serve(listener: Listener): Promise<Serving> {
@@ -186,7 +191,7 @@ class PooledProxy implements Proxy {
   close(graceMs: number = this.#limits.drainMs): Promise<void> {
     this.#isClosing = true
     for (const serving of this.#serving) serving.stop()
-    const sessions = [...this.#sessions]
+    const sessions = [...this.#sessions.values()]
     for (const session of sessions) session.drain(0, graceMs)
     this.#closed ??= this.#finish(sessions)
     return this.#closed
@@ -195,7 +200,7 @@ class PooledProxy implements Proxy {
   async #finish(sessions: readonly Session[]): Promise<void> {
     await Promise.all(sessions.map(({ draining }) => draining.answered))
     // Nobody needs the servers any more while the clients read their last answers.
-    await Promise.all([this.#fleet.close(), ...sessions.map((session) => session.end)])
+    await Promise.all([this.#fleet.close(), ...sessions.map(({ draining }) => draining.ended)])
     await Promise.all([...this.#serving].map((serving) => serving.close()))
     await this.#ownRuntime.close()
   }
@@ -210,8 +215,8 @@ class PooledProxy implements Proxy {
     return selectSchema(config, this.#options.schema ?? 'default').servers
   }
 
-  #reach(port: SessionPort, peer: Peer<Question>): Reach {
-    return this.#fleet.reach(port, {
+  readonly #reach = (port: SessionPort, peer: Peer<Question>): Reach =>
+    this.#fleet.reach(port, {
       checks: this.#checks,
       splice: (line, edits) => peer.item(line, edits),
       runtime: this.#runtime,
@@ -222,7 +227,6 @@ class PooledProxy implements Proxy {
       instructionsLengthMax: this.#limits.session.instructionsLengthMax,
       gave: (kind) => port.gave(kind),
     })
-  }
 
   async #change(config: Configuration): Promise<ServerChanges | undefined> {
     if (this.#isClosing) {

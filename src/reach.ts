@@ -29,7 +29,7 @@ export interface ReachParts {
   /** The client has been given this list, and wants to hear when it changes. */
   gave(kind: ListKind): void
   /** The client is gone. */
-  left(): void
+  left(client: ClientPort): void
 }
 
 /** A client's lanes, one for each server in configuration order. */
@@ -39,8 +39,8 @@ export class Reach {
   readonly #parts: ReachParts
   readonly #catalog: Catalog
   readonly #held: HeldChanges
-  /** Resolves when every server has answered or failed, or the grace is over. */
-  readonly settled: Promise<unknown>
+  /** Resolves when every server has answered or failed, or the grace is over; undefined when they had before. */
+  readonly settled: Promise<unknown> | undefined
   #lanes: ReadonlyMap<Upstream, Lane>
   /** Opened for the next exchange. */
   readonly #coming = new Map<Upstream, Lane>()
@@ -54,10 +54,10 @@ export class Reach {
     this.#client = client
     this.#parts = parts
     this.#lanes = new Map(parts.upstreams.map((upstream) => [upstream, upstream.attach(client)]))
-    this.#catalog = new Catalog(this.#current, parts.log)
+    const lanes = this.#current
+    this.#catalog = new Catalog(lanes, parts.log)
     this.#held = new HeldChanges((kind) => this.#catalog.shown(kind))
-    const { runtime, startupGraceMs } = parts
-    this.settled = within(Promise.all(this.#current.map((lane) => lane.settled)), startupGraceMs, runtime)
+    this.settled = this.#withinGrace(lanes.flatMap((lane) => lane.settled ?? []))
     this.#listing = this.#listedWithin()
     this.router = new Router({
       lanes: () => this.#current,
@@ -106,10 +106,12 @@ export class Reach {
     for (const lane of this.#all) lane.read(this.#client, on)
   }
 
-  async leave(): Promise<void> {
+  /** Resolves when what only this client used has ended; undefined when there was nothing. */
+  leave(): Promise<unknown> | undefined {
     this.#left = true
-    this.#parts.left()
-    await Promise.all(this.#all.map((lane) => lane.leave(this.#client)))
+    this.#parts.left(this.#client)
+    const leaving = this.#all.flatMap((lane) => lane.leave(this.#client) ?? [])
+    return leaving.length === 0 ? undefined : Promise.all(leaving)
   }
 
   /** Opens what the client will reach, and resolves when it is listed; until `exchange` nothing else changes. */
@@ -121,7 +123,7 @@ export class Reach {
     }
     // Who has asked for lists has asked for those of a server that starts when it is asked.
     if (this.#held.given) for (const lane of this.#coming.values()) lane.wake()
-    await Promise.all([...this.#coming.values()].map((lane) => lane.listed))
+    await Promise.all([...this.#coming.values()].flatMap((lane) => lane.listed ?? []))
   }
 
   /** From now on the client reaches these, with the log level and the subscriptions that it has. */
@@ -203,12 +205,16 @@ export class Reach {
     return this.#listing
   }
 
-  #listedWithin(): Promise<void> {
-    const { runtime, startupGraceMs } = this.#parts
-    const listed = Promise.all(this.#current.map((lane) => lane.listed))
-    const listing = within(listed, startupGraceMs, runtime).then(() => {
+  #listedWithin(): Promise<void> | undefined {
+    const listing = this.#withinGrace(this.#current.flatMap((lane) => lane.listed ?? []))?.then(() => {
       if (this.#listing === listing) this.#listing = undefined
     })
     return listing
+  }
+
+  /** Nearly always nothing is waited for: the servers were there before the client. */
+  #withinGrace(waits: readonly Promise<void>[]): Promise<unknown> | undefined {
+    if (waits.length === 0) return undefined
+    return within(Promise.all(waits), this.#parts.startupGraceMs, this.#parts.runtime)
   }
 }

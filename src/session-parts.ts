@@ -11,6 +11,8 @@ import type { Unread } from './unread.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 
 export interface SessionParts {
+  /** Tells the client from all others of the proxy. */
+  readonly serial: number
   readonly leg: ClientLeg
   readonly limits: SessionLimits
   /** How long calls may still finish once the client ends the session. */
@@ -21,6 +23,8 @@ export interface SessionParts {
   readonly watch: Pick<PeerOptions, 'wire' | 'forwarded'>
   /** What the client reaches, once it has said who it is. */
   reach(port: SessionPort, peer: Peer<Question>): Reach
+  /** The client is gone; called once. */
+  ended(serial: number): void
 }
 
 /** How a session ended. */

@@ -15,9 +15,14 @@ import { type Question, Questions } from './questions.js'
 import type { Runtime } from './upstream/host.js'
 
 export interface PortParts {
+  readonly serial: number
   readonly leg: ClientLeg
   readonly runtime: Runtime
   readonly limits: Pick<SessionLimits, 'changeDelayMs' | 'earlyMax'>
+}
+
+/** What a port tells of. */
+export interface PortOwner {
   /** The lists of some server have changed; false when the client is to be told later. */
   changed(kinds: readonly ListKind[]): boolean
   /** Something was said to the client that is no answer. */
@@ -37,6 +42,7 @@ export class SessionPort implements ClientPort {
   readonly questions: Questions
   readonly #peer: Peer<Question>
   readonly #parts: PortParts
+  readonly #owner: PortOwner
   readonly #given = new Set<ListKind>()
   readonly #untold = new Set<string>()
   readonly #early: Early[] = []
@@ -44,10 +50,15 @@ export class SessionPort implements ClientPort {
   #isTelling = false
   #leastSeverity = 0
 
-  constructor(peer: Peer<Question>, parts: PortParts) {
+  constructor(peer: Peer<Question>, parts: PortParts, owner: PortOwner) {
     this.#peer = peer
     this.#parts = parts
+    this.#owner = owner
     this.questions = new Questions(peer)
+  }
+
+  get serial(): number {
+    return this.#parts.serial
   }
 
   get profile(): ClientProfile {
@@ -80,7 +91,7 @@ export class SessionPort implements ClientPort {
       )
     }
     const isAsked = this.questions.ask(frame, asker, this.profile, during)
-    if (isAsked) this.#parts.said()
+    if (isAsked) this.#owner.said()
     return isAsked
   }
 
@@ -109,7 +120,7 @@ export class SessionPort implements ClientPort {
 
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
     this.#peer.pass(frame, edits, during?.frame.id)
-    this.#parts.said()
+    this.#owner.said()
   }
 
   log(frame: NotificationFrame, during: Call | undefined): void {
@@ -118,18 +129,18 @@ export class SessionPort implements ClientPort {
   }
 
   listsChanged(kinds: readonly ListKind[]): void {
-    if (!this.#parts.changed(kinds)) return
+    if (!this.#owner.changed(kinds)) return
     // Who never asked for a list has nothing to read again.
     for (const kind of kinds) if (this.#given.has(kind)) this.#untold.add(listShapes[kind].changed)
     this.#tellChanges()
   }
 
   slower(): void {
-    this.#parts.flows(false)
+    this.#owner.flows(false)
   }
 
   faster(): void {
-    this.#parts.flows(true)
+    this.#owner.flows(true)
   }
 
   /** The client has been given this list. */

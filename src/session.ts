@@ -24,13 +24,11 @@ import type { RequestRow } from './mcp/method-row.js'
 import type { Revision } from './mcp/revision.js'
 import type { Question } from './questions.js'
 import type { Reach } from './reach.js'
-import type { SessionEnd, SessionParts } from './session-parts.js'
+import type { SessionParts } from './session-parts.js'
 import { SessionPort } from './session-port.js'
 
 /** The session of one client. */
 export class Session implements PeerOwner<Question> {
-  /** Resolves when the connection is closed and its servers are left. */
-  readonly end: Promise<SessionEnd>
   readonly draining: Draining
   readonly #parts: SessionParts
   readonly #peer: Peer<Question>
@@ -41,7 +39,6 @@ export class Session implements PeerOwner<Question> {
   /** Calls that wait for the answer to `initialize`; undefined when none is being made. */
   #held: EarlyCalls | undefined
   #reached: Reach | undefined
-  #ended: (end: SessionEnd) => void = () => {}
   readonly #settled = (call: Call, outcome: Outcome): void => {
     this.#calls.take(call.key)
     this.#answers.settle(call.frame.id, outcome)
@@ -51,22 +48,14 @@ export class Session implements PeerOwner<Question> {
   constructor(connection: Connection, parts: SessionParts) {
     this.#parts = parts
     this.draining = new Draining(parts.runtime, () => this.#giveUp())
-    this.end = new Promise((resolve) => {
-      this.#ended = resolve
-    })
     const { inflightMax, frame } = parts.limits
     this.#peer = new Peer(connection, this, { inflightMax, frame, ...parts.watch })
-    this.#port = new SessionPort(this.#peer, {
-      leg: parts.leg,
-      runtime: parts.runtime,
-      limits: parts.limits,
+    this.#port = new SessionPort(this.#peer, parts, {
       changed: (kinds) => this.#reached?.changed(kinds) ?? false,
       said: () => this.#flow.sent(),
       flows: (yes) => (yes ? this.#flow.resume() : this.#flow.slowDown()),
     })
-    this.#flow = new Flow({
-      ...parts,
-      connection,
+    this.#flow = new Flow(connection, parts, {
       readServers: (on) => this.#reached?.read(on),
       tooSlow: (bytes) => this.#tooSlow(bytes),
     })
@@ -161,9 +150,14 @@ export class Session implements PeerOwner<Question> {
     this.#port.gone(unanswered)
     for (const call of this.#calls.values()) call.cancel(undefined)
     this.draining.finish()
-    void (this.#reached?.leave() ?? Promise.resolve()).finally(() =>
-      this.#ended({ exitCode: this.draining.exitCode, cause }),
-    )
+    const left = this.#reached?.leave()
+    if (left === undefined) this.#over(cause)
+    else void left.finally(() => this.#over(cause))
+  }
+
+  #over(cause: TransportError | undefined): void {
+    this.#parts.ended(this.#parts.serial)
+    this.draining.end(cause)
   }
 
   #handle(frame: RequestFrame, received: Received): void {
@@ -179,15 +173,20 @@ export class Session implements PeerOwner<Question> {
         this.#reach().level(received.level)
         return this.#answers.reply(frame.id, '{}')
       case 'open':
-        this.#held = new EarlyCalls(this.#parts.limits.waitingBytesMax)
-        return void this.#open(frame.id, received.reply)
+        return this.#open(frame.id, received.reply)
     }
   }
 
   /** Answers `initialize` with what is behind the proxy, and only then what came after it. */
-  async #open(id: RequestId, reply: (description: ServerDescription) => string): Promise<void> {
+  #open(id: RequestId, reply: (description: ServerDescription) => string): void {
+    const { settled } = this.#reach()
+    if (settled === undefined) return this.#opened(id, reply)
+    this.#held = new EarlyCalls(this.#parts.limits.waitingBytesMax)
+    void Promise.race([settled, this.draining.begun]).then(() => this.#opened(id, reply))
+  }
+
+  #opened(id: RequestId, reply: (description: ServerDescription) => string): void {
     const reach = this.#reach()
-    await Promise.race([reach.settled, this.draining.begun])
     this.#answers.reply(id, reply(reach.describe()))
     const held = this.#held?.release() ?? []
     this.#held = undefined

@@ -14,6 +14,7 @@ import type { Upstream } from './upstream/upstream.js'
 const ignore = (): void => {}
 
 const visitor: ClientPort = {
+  serial: 0,
   asksNothing: true,
   profile: { revision: latestHandshake, capabilities: noCapabilities },
   ask: () => false,
@@ -32,5 +33,5 @@ export function visit(upstream: Upstream): void {
   const { config } = upstream
   if (config.kind === 'stdio' && config.isolation === 'session') return
   const lane = upstream.attach(visitor)
-  void lane.listed.then(() => lane.leave(visitor))
+  void Promise.resolve(lane.listed).then(() => lane.leave(visitor))
 }

@@ -39,6 +39,8 @@ export interface Asker {
 
 /** A client as the upstream layer sees it: what can be said to it. */
 export interface ClientPort {
+  /** Tells it from all other clients of the proxy. */
+  readonly serial: number
   readonly profile: ClientProfile
   /** It only makes servers start, so that nothing they say later can be about its business. */
   readonly asksNothing?: true

@@ -1,12 +1,13 @@
 // The clients of one lane: who may hear what a server says without naming anybody.
 
-import { BriefSet } from '../jsonrpc/brief-set.js'
+import { BriefMap } from '../jsonrpc/brief-map.js'
 import type { ClientPort } from '../mcp/call.js'
 import { severity } from '../mcp/methods/logging.js'
 
 /** Clients, the log levels they asked for, and the resources they follow. */
 export class Audience {
-  readonly #clients = new BriefSet<ClientPort>()
+  /** By their serials. */
+  readonly #clients = new BriefMap<number, ClientPort>()
   readonly #levels = new Map<ClientPort, string>()
   readonly #followers = new Map<string, Set<ClientPort>>()
   /** Somebody has left whose business the server may still be at. */
@@ -19,22 +20,24 @@ export class Audience {
   /** The one client there is; undefined when what belongs to one cannot be told from what belongs to another. */
   get only(): ClientPort | undefined {
     if (this.#clients.size !== 1 || this.#mixed) return undefined
-    for (const client of this.#clients) return client
+    for (const client of this) return client
     return undefined
   }
 
   [Symbol.iterator](): IterableIterator<ClientPort> {
-    return this.#clients[Symbol.iterator]()
+    return this.#clients.values()
   }
 
   add(client: ClientPort): void {
-    this.#clients.add(client)
+    this.#clients.set(client.serial, client)
   }
 
   /** Forgets a client and gives the resources that nobody follows any more. */
   remove(client: ClientPort): string[] {
-    if (this.#clients.delete(client) && client.asksNothing !== true) this.#mixed = true
+    const was = this.#clients.take(client.serial)
+    if (was !== undefined && was.asksNothing !== true) this.#mixed = true
     this.#levels.delete(client)
+    if (this.#followers.size === 0) return []
     return [...this.#followers.keys()].filter((uri) => this.unfollow(client, uri))
   }
 

@@ -23,10 +23,9 @@ export class PoolLane implements Lane {
   readonly #audience = new Audience()
   readonly #lists: LaneLists
   readonly #links: LaneLinks
-  #settled: Promise<void> = Promise.resolve()
-  #listed: Promise<void> = this.#settled
-  /** Whether what `listed` follows is still under way, and whether a call waits for it. */
-  #isStarting = false
+  #settled: Promise<void> | undefined
+  #listed: Promise<void> | undefined
+  /** Whether a call waits for what `listed` follows. */
   #isAwaited = false
   #isAsleep = true
   #retired = false
@@ -42,14 +41,16 @@ export class PoolLane implements Lane {
   wake(): boolean {
     if (!this.#isAsleep) return false
     this.#isAsleep = false
-    this.#settled = this.#start()
+    this.#settled = this.#start().then(() => {
+      this.#settled = undefined
+    })
     return true
   }
 
   hurry(): void {
     if (this.known) return
     this.#isAwaited = true
-    if (this.wake() || this.#isStarting) return
+    if (this.wake() || this.#listed !== undefined) return
     // It is there, and could not list.
     if (this.#members.firstLink !== undefined) return this.#follow(Promise.resolve())
     // Trying again without other credentials gets nowhere, and may lock them out.
@@ -57,11 +58,11 @@ export class PoolLane implements Lane {
     if (!isRefused || this.state === 'starting') void this.#start()
   }
 
-  get settled(): Promise<void> {
+  get settled(): Promise<void> | undefined {
     return this.#settled
   }
 
-  get listed(): Promise<void> {
+  get listed(): Promise<void> | undefined {
     return this.#listed
   }
 
@@ -166,7 +167,7 @@ export class PoolLane implements Lane {
     this.#retired = true
   }
 
-  async leave(client: ClientPort): Promise<void> {
+  leave(client: ClientPort): Promise<void> | undefined {
     const { level } = this.#audience
     const unfollowed = this.#audience.remove(client)
     this.#readOn()
@@ -176,6 +177,7 @@ export class PoolLane implements Lane {
     }
     this.#links.standing.unsubscribe(this.#members.firstLink, unfollowed)
     if (this.#audience.level !== level) this.#sendLevel()
+    return undefined
   }
 
   async close(): Promise<void> {
@@ -192,11 +194,10 @@ export class PoolLane implements Lane {
 
   /** A server that cannot list is asked again as long as a call waits for what it has. */
   #follow(read: Promise<void>): void {
-    this.#isStarting = true
     this.#listed = read
       .then(() => (this.#isAwaited ? this.#lists.hurry() : undefined))
       .then(() => {
-        this.#isStarting = false
+        this.#listed = undefined
         this.#isAwaited = false
       })
   }

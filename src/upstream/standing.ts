@@ -115,7 +115,7 @@ export class Standing {
   }
 
   unsubscribe(link: Link | undefined, uris: readonly string[]): void {
-    if (link === undefined) return
+    if (link === undefined || uris.length === 0) return
     void inTurns(uris, async (uri) => {
       if (!this.#audience.isFollowedAt(uri))
         await this.#tell(link, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)

@@ -18,8 +18,8 @@ export class UnavailableUpstream implements Upstream, Lane {
   readonly state: UpstreamState = 'error'
   readonly capabilities = undefined
   readonly instructions = undefined
-  readonly settled: Promise<void> = Promise.resolve()
-  readonly listed: Promise<void> = this.settled
+  readonly settled = undefined
+  readonly listed = undefined
   readonly known = false
   readonly retired = false
 
@@ -85,8 +85,8 @@ export class UnavailableUpstream implements Upstream, Lane {
     return []
   }
 
-  leave(): Promise<void> {
-    return Promise.resolve()
+  leave(): undefined {
+    return undefined
   }
 
   status(): UpstreamStatus {

@@ -36,10 +36,10 @@ export interface Lane {
   /** Undefined until the server has said. */
   readonly capabilities: ServerCapabilities | undefined
   readonly instructions: string | undefined
-  /** Resolves when the first attempt to reach it has ended, either way, or when there is none yet. */
-  readonly settled: Promise<void>
-  /** Resolves when its lists have been read after that or a later start that was hurried, or could not be. */
-  readonly listed: Promise<void>
+  /** Resolves when the first attempt to reach it has ended, either way; undefined when it has, or there is none yet. */
+  readonly settled: Promise<void> | undefined
+  /** Resolves when its lists have been read after that or a later start that was hurried, or could not be; undefined when nothing is under way. */
+  readonly listed: Promise<void> | undefined
   /** Whether they have been read at least once. */
   readonly known: boolean
   /** Whether this one has. */
@@ -65,8 +65,8 @@ export interface Lane {
   surrender(client: ClientPort): string[]
   /** Gives back the client's calls that have not begun here, to be made elsewhere. */
   release(client: ClientPort): Call[]
-  /** The client is gone. */
-  leave(client: ClientPort): Promise<void>
+  /** The client is gone; resolves when what only it used has ended, undefined when there is nothing to wait for. */
+  leave(client: ClientPort): Promise<void> | undefined
 }
 
 /** A configured server. */

@@ -11,6 +11,7 @@ const ignore = (): void => {}
 
 /** A client that can be asked nothing and hears nothing. */
 export const nobody: ClientPort = {
+  serial: 1,
   profile: { revision: latestHandshake, capabilities: noCapabilities },
   ask: () => false,
   withdraw: ignore,
