@@ -7,8 +7,10 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { at } from './integration/support/json.js'
 import { cli } from './integration/support/programs.js'
+import { libraryProxy } from './integration/support/library.js'
 import { scratch, spawnProgram } from './integration/support/spawned.js'
-import { answerOf, json, scripted } from './transports/support/scripted.js'
+import { until } from './integration/support/waiting.js'
+import { answerOf, events, json, scripted } from './transports/support/scripted.js'
 
 const INIT =
   '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
@@ -55,4 +57,40 @@ describe('an address with a password, where it is a mistake, is not repeated:', 
       assert.match(said, /address/)
       assert.equal(said.includes('CANARY'), false, said)
     })
+})
+
+test('a server that repeats its cookie and its session id in its own words is shown without them', async (t) => {
+  const init = INIT.replace('{"tools":{}}', '{"tools":{},"resources":{},"prompts":{}}')
+  const script = await scripted(t, (seen, response, request) => {
+    const { method, rpc, id } = seen
+    const said = JSON.stringify(`sent ${request.rawHeaders.join(' ')}`)
+    const failed = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":-32000,"message":${said}}}`
+    response.setHeader('set-cookie', 'affinity="CANARY-cookie-0123"')
+    if (rpc === 'initialize')
+      json(response, answerOf(id, init), 200, { 'mcp-session-id': 'CANARY-session-0123' })
+    else if (method === 'GET') {
+      events(
+        response,
+        [
+          `data: {"junk":${said}}`,
+          `data: {"jsonrpc":"2.0","id":${said},"result":{}}`,
+          `data: {"jsonrpc":"2.0","id":7,"method":${said}}`,
+          `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}\n\n`,
+        ].join('\n\n'),
+      )
+    } else if (rpc === 'tools/list') json(response, answerOf(id, '{"tools":[]}'))
+    else if (rpc === 'resources/list') json(response, answerOf(id, `{"resources":[],"nextCursor":${said}}`))
+    else if (id === undefined) response.writeHead(202).end()
+    else json(response, failed)
+  })
+  const { attach, proxy, log } = await libraryProxy(t, { s: { url: script.url.href } }, { verbose: true })
+  const { client } = await attach()
+  await client.open()
+  const heard = [await client.request('resources/list'), await client.request('prompts/list')]
+  await until(() => log.some(({ message }) => message.includes('is no message')))
+  const said = `${JSON.stringify([log, proxy.status()])}${heard.map(({ text }) => text).join('')}`
+  for (const what of ['prompts/list: ', 'the cursor ', 'is no message', 'nobody waits for'])
+    assert.ok(said.includes(what), `${what}: ${said}`)
+  assert.match(said, /\[redacted\]/)
+  assert.equal(said.includes('CANARY'), false, said)
 })

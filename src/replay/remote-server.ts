@@ -11,6 +11,7 @@ import type { TransportError } from '../jsonrpc/errors.js'
 import { readFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
+import { Discretion } from '../transports/discretion.js'
 import { AutoHttpConnection } from '../transports/http-auto.js'
 import { HttpClientConnection } from '../transports/http-client.js'
 import { type Connect, HttpAgent } from '../transports/http-client/agent.js'
@@ -124,7 +125,7 @@ function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarg
     headers,
     credentials: undefined,
     // Whoever replays a transcript wrote what it sends.
-    secrets: [],
+    discretion: new Discretion([]),
     retries: 0,
     retryDelayMs: 0,
     reconnectMs: 1000,

@@ -8,6 +8,9 @@ import { REDACTED, secretForms } from '../secret-forms.js'
 /** Fewer characters of a secret tell nothing. */
 const PART_LENGTH_MIN = 4
 
+/** Of those that are learnt on the way (cookies, sessions, tokens); who lives longer than so many others is forgotten. */
+const LEARNT_MAX = 1000
+
 interface Range {
   readonly start: number
   readonly end: number
@@ -15,10 +18,22 @@ interface Range {
 
 /** Keeps the secrets of one server. */
 export class Discretion {
-  readonly #secrets: readonly string[]
+  readonly #given: readonly string[]
+  readonly #learnt = new Map<string, readonly string[]>()
+  /** Undefined when something was learnt since it was made. */
+  #all: readonly string[] | undefined
 
   constructor(secrets: readonly string[]) {
-    this.#secrets = [...new Set(secrets.flatMap(secretForms))]
+    this.#given = secrets.flatMap(secretForms)
+  }
+
+  /** One that nobody knew before. */
+  learn(secret: string): void {
+    if (this.#learnt.has(secret)) return
+    this.#learnt.set(secret, secretForms(secret))
+    this.#all = undefined
+    const [oldest] = this.#learnt.keys()
+    if (this.#learnt.size > LEARNT_MAX && oldest !== undefined) this.#learnt.delete(oldest)
   }
 
   /** The text without secrets, and no longer than that but for the marks in it. */
@@ -37,6 +52,11 @@ export class Discretion {
     const partLength = Math.max(0, ...this.#secrets.map((secret) => partAtEnd(text, secret)))
     const part = { start: text.length - partLength, end: text.length }
     return masked(text, partLength > 0 ? [...this.#known(text), part] : this.#known(text))
+  }
+
+  get #secrets(): readonly string[] {
+    this.#all ??= [...new Set([...this.#given, ...[...this.#learnt.values()].flat()])]
+    return this.#all
   }
 
   #known(text: string): Range[] {

@@ -3,6 +3,7 @@
 import type { Connection } from '../jsonrpc/connection.js'
 import { TransportError } from '../jsonrpc/errors.js'
 import { requests } from '../mcp/methods.js'
+import type { Discretion } from '../transports/discretion.js'
 import { AutoHttpConnection } from '../transports/http-auto.js'
 import { HttpClientConnection } from '../transports/http-client.js'
 import { type Connect, HttpAgent } from '../transports/http-client/agent.js'
@@ -34,13 +35,19 @@ export class HttpDialer {
   readonly #isSaidOlder: boolean
   #isOlder: boolean
 
-  static async of(config: HttpServerConfig, around: PoolSurroundings): Promise<HttpDialer> {
-    return new HttpDialer(config, around, await connectorFor(new URL(config.url)))
+  /** `discretion` learns what the connections are given to keep. */
+  static async of(
+    config: HttpServerConfig,
+    around: PoolSurroundings,
+    discretion: Discretion,
+  ): Promise<HttpDialer> {
+    return new HttpDialer(config, around, discretion, await connectorFor(new URL(config.url)))
   }
 
   private constructor(
     config: HttpServerConfig,
     { runtime, log, verbose, limits: own }: PoolSurroundings,
+    discretion: Discretion,
     connect: Connect,
   ) {
     const url = new URL(config.url)
@@ -51,7 +58,7 @@ export class HttpDialer {
     this.#target = {
       url,
       headers: config.headers,
-      secrets: config.secrets,
+      discretion,
       credentials: credentialsFor(config, runtime, tell),
       retries: config.retries,
       retryDelayMs: config.retryDelayMs,

@@ -4,23 +4,28 @@
 // when the first connection is made, so that a start without such servers does
 // not pay for it.
 
+import { Discretion } from '../transports/discretion.js'
 import { DeferredConnection } from '../transports/deferred.js'
 import type { DialEnd, Dialed } from './dial.js'
 import { fromTransport } from './errors.js'
+import { discreetLog } from './discreet-log.js'
 import type { HttpDialer } from './http-dialer.js'
 import { CredentialsLeg } from './credentials-leg.js'
 import { Pool, type PoolSurroundings } from './pool.js'
 import type { HttpServerConfig } from './server-config.js'
 import type { Upstream } from './upstream.js'
 
-export function open(config: HttpServerConfig, around: PoolSurroundings): Upstream {
+export function open(config: HttpServerConfig, proxy: PoolSurroundings): Upstream {
+  const discretion = new Discretion(config.secrets)
+  const around = { ...proxy, log: discreetLog(proxy.log, discretion) }
   let dialer: Promise<HttpDialer> | undefined
   const dial = (): Dialed => {
-    dialer ??= import('./http-dialer.js').then((module) => module.HttpDialer.of(config, around))
+    dialer ??= import('./http-dialer.js').then((module) => module.HttpDialer.of(config, around, discretion))
     return new HttpDialed(config.name, new DeferredConnection(dialer.then((made) => made.connect())))
   }
   const pooling = {
     dial,
+    discretion,
     isolation: 'auto',
     concurrency: around.limits.remoteConcurrency,
     processes: 1,

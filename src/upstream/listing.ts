@@ -3,7 +3,7 @@
 import { type ListItem, type Page, listKinds, listShapes, readPage } from '../mcp/lists.js'
 import type { ListKind } from '../mcp/method-row.js'
 import type { ServerCapabilities } from '../mcp/capabilities.js'
-import { Discretion } from '../transports/discretion.js'
+import type { Discretion } from '../transports/discretion.js'
 import { UpstreamError } from './errors.js'
 import type { LogSink } from './host.js'
 import type { Link } from './link.js'
@@ -24,12 +24,6 @@ const NOTHING: readonly ListItem[] = []
 /** How much of what a server says instead is worth a look. */
 const SHOWN_LENGTH_MAX = 200
 
-/** Whose lists they are. */
-interface ListedServer {
-  readonly name: string
-  readonly secrets: readonly string[]
-}
-
 /** What a server lists. Items that did not change stay the same objects. */
 export class Listing {
   readonly limits: ListLimits
@@ -45,9 +39,9 @@ export class Listing {
   /** Lists that had something before the server came back. */
   readonly #doubted = new Set<ListKind>()
 
-  constructor({ name, secrets }: ListedServer, limits: ListLimits, log: LogSink) {
-    this.#service = name
-    this.#discretion = new Discretion(secrets)
+  constructor(service: string, discretion: Discretion, limits: ListLimits, log: LogSink) {
+    this.#service = service
+    this.#discretion = discretion
     this.limits = limits
     this.#log = log
   }

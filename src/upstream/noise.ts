@@ -67,7 +67,7 @@ export class Noise {
       shown.length < bytes
         ? discretion.beginning(shown.toString('utf8'))
         : discretion.clean(shown.toString('utf8'))
-    this.#heard(() => `a line on stdout is no message: ${said()}`, { problem: message })
+    this.#heard(() => `what it said is no message: ${said()}`, { problem: message })
     this.#wrote(bytes)
   }
 
@@ -90,7 +90,7 @@ export class Noise {
     const { bytesBeforeFirstMax, bytesMax } = this.#parts.limits
     this.#bytes += bytes
     if (!this.#hasSpoken && this.#bytes > bytesBeforeFirstMax)
-      this.#tooMuch('wrote too much on stdout before its first message: it may be no MCP server')
+      this.#tooMuch('said too much before its first message: it may be no MCP server')
     else if (this.#bytes > bytesMax) this.#tooMuch(`wrote ${this.#bytes} bytes in a row that are no messages`)
   }
 

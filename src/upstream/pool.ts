@@ -9,7 +9,7 @@ import type { PeerOptions } from '../jsonrpc/peer.js'
 import type { ClientPort } from '../mcp/call.js'
 import { type ClientCapabilities, isAskable } from '../mcp/capabilities.js'
 import type { ServerFacts, ServerLeg } from '../mcp/eras/leg.js'
-import { Discretion } from '../transports/discretion.js'
+import type { Discretion } from '../transports/discretion.js'
 import { Adopted } from './adopted.js'
 import { declaredFor } from './declared-for.js'
 import type { Dial, Dialed } from './dial.js'
@@ -50,6 +50,8 @@ export interface PoolSurroundings {
 
 /** How a server of one kind is pooled. */
 export interface Pooling {
+  /** For what the server says that people are shown. */
+  readonly discretion: Discretion
   readonly dial: Dial
   readonly isolation: 'auto' | 'shared' | 'session'
   readonly concurrency: number
@@ -163,7 +165,7 @@ export class Pool implements Upstream {
       config: () => this.#config,
       sharing,
       declared,
-      listing: new Listing(this.config, limits.lists, log),
+      listing: new Listing(this.config.name, this.#pooling.discretion, limits.lists, log),
       log,
       runtime,
       lazy: this.config.lazy,
@@ -221,10 +223,10 @@ export class Pool implements Upstream {
 
   #newLink(dialed: Dialed, owner: LinkOwner): Link {
     const { limits, runtime, log, leg, watch } = this.#around
-    const { name, secrets } = this.config
+    const { name } = this.config
     return new Link(dialed, leg(), owner, {
       service: name,
-      discretion: new Discretion(secrets),
+      discretion: this.#pooling.discretion,
       runtime,
       log,
       peer: { inflightMax: limits.inflightMax, frame: limits.frame, ...watch(name) },

@@ -1,7 +1,7 @@
 // One child process that speaks MCP on its stdin and stdout.
 
 import type { Readable } from 'node:stream'
-import { Discretion } from '../transports/discretion.js'
+import type { Discretion } from '../transports/discretion.js'
 import { NdjsonConnection, type NdjsonOptions } from '../transports/ndjson.js'
 import type { DialEnd, Dialed } from './dial.js'
 import { MemoryWatch } from './memory-watch.js'
@@ -24,6 +24,8 @@ export interface StopLadder {
 export interface ProcessSurroundings {
   readonly runtime: Runtime
   readonly log: LogSink
+  /** For what the server says on stderr. */
+  readonly discretion: Discretion
   readonly ladder: StopLadder
   readonly ndjson: NdjsonOptions
   readonly stderr: StderrLimits
@@ -52,9 +54,7 @@ export class ServerProcess implements Dialed {
     this.#around = around
     this.#child = around.runtime.spawn(spawnSpec(config, around.runtime.env))
     const { stdin, stdout, stderr } = this.#child
-    const { name: service, secrets } = config
-    const discretion = new Discretion(secrets)
-    new StderrLog({ ...around, service, discretion, limits: around.stderr }).drain(stderr)
+    new StderrLog({ ...around, service: config.name, limits: around.stderr }).drain(stderr)
     this.connection = new NdjsonConnection(stdout, stdin, around.ndjson, around.runtime)
     this.#watch = this.#watched(config)
     this.ended = this.#child.exited.then((exit) => this.#exited(config, exit))

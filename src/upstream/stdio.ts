@@ -1,5 +1,6 @@
 // The kind `stdio`: servers that run as child processes.
 
+import { Discretion } from '../transports/discretion.js'
 import { Pool, type PoolSurroundings } from './pool.js'
 import { ServerProcess } from './process.js'
 import type { StdioServerConfig } from './server-config.js'
@@ -7,7 +8,8 @@ import type { Upstream } from './upstream.js'
 
 export function open(config: StdioServerConfig, around: PoolSurroundings): Upstream {
   const { runtime, log, limits } = around
-  const surroundings = { ...limits, runtime, log }
-  const pooling = { ...config, dial: () => new ServerProcess(config, surroundings) }
+  const discretion = new Discretion(config.secrets)
+  const surroundings = { ...limits, runtime, log, discretion }
+  const pooling = { ...config, discretion, dial: () => new ServerProcess(config, surroundings) }
   return new Pool(config, pooling, around)
 }

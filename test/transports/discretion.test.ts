@@ -42,3 +42,13 @@ test('a character that is cut shows no part either', () => {
   for (let length = 10; length < bytes.length; length++)
     assert.equal(discretion.beginning(bytes.toString('utf8', 0, length)), 'got [redacted]')
 })
+
+test('what is learnt on the way is a secret from then on, and so many are remembered', () => {
+  const discretion = new Discretion(['first-secret'])
+  assert.equal(discretion.clean('first-secret learnt-00000'), '[redacted] learnt-00000')
+  for (let nth = 0; nth <= 1000; nth++) discretion.learn(`learnt-${String(nth).padStart(5, '0')}`)
+  assert.equal(
+    discretion.clean('first-secret learnt-00000 learnt-00001 learnt-01000'),
+    '[redacted] learnt-00000 [redacted] [redacted]',
+  )
+})

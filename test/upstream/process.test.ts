@@ -12,6 +12,7 @@ import { limits } from '../../src/limits.js'
 import { realRuntime } from '../../src/runtime.js'
 import type { DialEnd } from '../../src/upstream/dial.js'
 import type { Child, ChildExit, LogRecord } from '../../src/upstream/host.js'
+import { Discretion } from '../../src/transports/discretion.js'
 import { ServerProcess } from '../../src/upstream/process.js'
 import type { StdioServerConfig } from '../../src/upstream/server-config.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
@@ -64,6 +65,7 @@ function started(
   const server = new ServerProcess(configOf(overrides), {
     runtime: spawn === undefined ? runtime : { ...runtime, spawn },
     log: (record) => log.push(record),
+    discretion: new Discretion([]),
     memoryWatchMs: 50,
     stderr: { lineBytesMax: 8192, linesPerSecondMax: 100 },
     ladder: { stdinWaitMs, termWaitMs: 100, outputWaitMs },

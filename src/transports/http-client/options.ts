@@ -1,5 +1,6 @@
 // What the HTTP transports are given: where to go, as whom, and within which limits.
 
+import type { Discretion } from '../discretion.js'
 import type { SseLimits } from '../sse-parser.js'
 import type { ListRefusals } from './list-refusals.js'
 import type { HttpPause } from './pause.js'
@@ -78,8 +79,8 @@ export interface HttpTarget {
   /** From the configuration; sent to this origin and to no other. */
   readonly headers: Readonly<Record<string, string>>
   readonly credentials: HttpCredentials | undefined
-  /** What must not be repeated, though the server may say it: the values of headers, keys in the address. */
-  readonly secrets: readonly string[]
+  /** Knows what must not be repeated, though the server may say it: values of headers, keys in the address, cookies. */
+  readonly discretion: Discretion
   /** How often a message is sent again that provably was not taken, or may safely be taken twice. */
   readonly retries: number
   readonly retryDelayMs: number

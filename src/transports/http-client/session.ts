@@ -3,7 +3,6 @@
 // MCP, Transports, Streamable HTTP: session management, protocol version header.
 
 import { TransportError } from '../../jsonrpc/errors.js'
-import { Discretion } from '../discretion.js'
 import { LongLines } from '../long-lines.js'
 import type { HttpAgent } from './agent.js'
 import type { HttpAnswer } from './answer.js'
@@ -70,6 +69,7 @@ export class HttpSession {
     this.#fixed = fixedHeaders(target)
     this.waits = new PostWaits(target.limits, target.timers)
     this.#place = placeOf(target.url)
+    if (target.url.username !== '') this.#keep(basic(target.url).slice('Basic '.length))
   }
 
   /** Undefined where the server keeps no sessions. */
@@ -100,9 +100,10 @@ export class HttpSession {
   learn(answer: HttpAnswer, isOpening: boolean): void {
     this.target.pause.learn(answer)
     const cookies = answer.all('set-cookie')
-    if (cookies.length > 0) this.#cookies.take(cookies, { url: this.url, date: answer.get('date') })
+    if (cookies.length > 0) this.#learnCookies(cookies, answer)
     const id = answer.get('mcp-session-id')
     if (!isOpening || id === undefined) return
+    this.#keep(id)
     if (sessionId.test(id)) this.#id = id
     else
       this.target.log('warn', 'its session id is ignored: it must be visible ASCII, 1024 characters at most')
@@ -110,10 +111,7 @@ export class HttpSession {
 
   /** What the server said, without what only it and we may know; it may be cut. */
   public(text: string): string {
-    const [, token = ''] = this.#credential?.value.split(' ') ?? []
-    const [, login = ''] = basic(this.target.url).split(' ')
-    const known = [...this.target.secrets, ...this.#cookies.values, this.#id ?? '', token, login]
-    return new Discretion(known).beginning(text)
+    return this.target.discretion.beginning(text)
   }
 
   /** Where a redirect leads that may be followed: it stays within the origin and keeps the method. */
@@ -129,10 +127,22 @@ export class HttpSession {
   #start(exchange: HttpExchange, ask: HttpAsk, credential: CredentialHeader | undefined): void {
     const { url, method, body } = ask
     exchange.credential = credential
+    if (credential !== undefined && credential !== this.#credential)
+      this.#keep(credential.value.replace('Bearer ', ''))
     this.#credential = credential
     if (this.#place.url !== url) this.#place = placeOf(url)
     const { host, port, path } = this.#place
     exchange.start(this.#agent, { method, host, port, path, headers: this.#headers(ask, credential) }, body)
+  }
+
+  #learnCookies(cookies: readonly string[], answer: HttpAnswer): void {
+    this.#cookies.take(cookies, { url: this.url, date: answer.get('date') })
+    for (const value of this.#cookies.values) this.#keep(value.replaceAll('"', ''))
+  }
+
+  /** A server that repeats it is not repeated. */
+  #keep(secret: string): void {
+    this.target.discretion.learn(secret)
   }
 
   #headers(ask: HttpAsk, credential: CredentialHeader | undefined): string[] {

@@ -6,6 +6,7 @@ import type { Sink } from '../../../src/jsonrpc/connection.js'
 import type { TransportError } from '../../../src/jsonrpc/errors.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { type WireBytes, wireBytes } from '../../../src/jsonrpc/splice.js'
+import { Discretion } from '../../../src/transports/discretion.js'
 import { HttpClientConnection } from '../../../src/transports/http-client.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
 import { connectPlain } from '../../../src/transports/http-client/connect.js'
@@ -156,7 +157,7 @@ export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
     url,
     headers: {},
     credentials: undefined,
-    secrets: [],
+    discretion: new Discretion([]),
     retries: 2,
     retryDelayMs: 5,
     reconnectMs: 5,
