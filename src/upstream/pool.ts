@@ -222,14 +222,12 @@ export class Pool implements Upstream {
   }
 
   #newLink(dialed: Dialed, owner: LinkOwner): Link {
-    const { limits, runtime, log, leg, watch } = this.#around
-    const { name } = this.config
+    const { limits, leg, watch } = this.#around
     return new Link(dialed, leg(), owner, {
-      service: name,
+      service: this.config.name,
       discretion: this.#pooling.discretion,
-      runtime,
-      log,
-      peer: { inflightMax: limits.inflightMax, frame: limits.frame, ...watch(name) },
+      ...this.#around,
+      peer: { inflightMax: limits.inflightMax, frame: limits.frame, ...watch(this.config.name) },
       times: this.config,
       noise: limits.noise,
       abandoned: limits.abandoned,
