@@ -44,6 +44,7 @@ export const i32 = {
 export const i64 = {
   const: (value) => [0x42, ...signed(value)],
   eqz: op(0x50),
+  ne: op(0x52),
   clz: op(0x79),
   ctz: op(0x7a),
   sub: op(0x7d),
@@ -68,6 +69,8 @@ export const v128 = {
   anyTrue: vector(83),
   bitmask: vector(100),
   shrU: vector(109),
+  sub: vector(113),
+  subSatU: vector(115),
   minU: vector(119),
 }
 
@@ -93,8 +96,8 @@ export class Locals {
   }
 }
 
-/** A module that exports its memory of `pages`, and one function that gives nothing. */
-export function moduleOf({ pages, name, parameters, locals, body }) {
+/** A module that exports its memory of `pages`, with `data` in it, and one function that gives nothing. */
+export function moduleOf({ pages, data, name, parameters, locals, body }) {
   const own = locals.types.slice(parameters).map((type) => [1, type])
   const code = [...list(own), ...body.flat(), END]
   const takes = locals.types.slice(0, parameters).map((type) => [type])
@@ -112,6 +115,7 @@ export function moduleOf({ pages, name, parameters, locals, body }) {
       ]),
     ),
     ...section(10, list([[...unsigned(code.length), ...code]])),
+    ...section(11, list([[0, ...i32.const(data.address), END, ...list(data.bytes.map((byte) => [byte]))]])),
   ])
 }
 

@@ -22,36 +22,45 @@ const BAD = 24 // not zero once anything was wrong
 const OPENED = 32 // where the last string begins, counted in the text
 const BASE = 36 // what to add to an address to count in the text
 const FOUND = 40 // how many long strings ended in this call
-const HIGH = 44 // not zero when a byte of this call was above 0x7f
 const BYTES_MIN = 48 // how long a string has to be, with its quotes, to be told of
-const STRINGS = 64 // where they begin and end
+const STRINGS = 64 // where they begin and end, 8 bytes a string
+const VECTORS = 6 * 1024 // behind as many strings as one call can find
 
 const locals = new Locals()
 const address = locals.add(I32)
 const end = locals.add(I32)
-const [inside, escaped, hexDue, bad] = [I64, I64, I64, I64].map((type) => locals.add(type))
-const [opened, base, found, bytesMin, closed] = [I32, I32, I32, I32, I32].map((type) => locals.add(type))
-const [quotes, backslashes, escapees, odd, unicode, within] = Array.from({ length: 6 }, () => locals.add(I64))
-const four = () => Array.from({ length: 4 }, () => locals.add(V128))
-const [bytes, controls] = [four(), four()]
-const [high, quote, backslash, lastControl, nibble, escapesLow, escapesHigh] = Array.from({ length: 7 }, () =>
-  locals.add(V128),
+const [inside, escaped, bad] = [I64, I64, I64].map((type) => locals.add(type))
+const [opened, closed, found] = [I32, I32, I32].map((type) => locals.add(type))
+const [quotes, backslashes, controls, escapees, odd, unicode, within] = Array.from({ length: 7 }, () =>
+  locals.add(I64),
 )
+const bytes = Array.from({ length: 4 }, () => locals.add(V128))
 
 const ZERO_ADDRESS = i32.const(0)
 const of16 = (byteAt) => v128.const(Array.from({ length: 16 }, (_, i) => byteAt(i)))
 const all = (byte) => of16(() => byte)
-const get = (local) => local.get
 const or4 = ([a, b, c, d]) => v128.or(v128.or(a, b), v128.or(c, d))
-const isNotZero = (value) => i64.eqz(i64.extend(i64.eqz(value)))
+const isNotZero = (value) => i64.ne(value, i64.const(0))
 const not = (value) => i64.xor(value, i64.const(-1))
 const add = (target, value) => target.set(i64.or(target.get, value))
 
 /** One bit of each byte of four vectors, the first byte's lowest. */
 function bits(vectors) {
-  const [a, b, c, d] = vectors.map((vector) => i64.extend(v128.bitmask(vector)))
-  const low = i64.or(a, i64.shl(b, i64.const(16)))
-  return i64.or(low, i64.or(i64.shl(c, i64.const(32)), i64.shl(d, i64.const(48))))
+  const [a, b, c, d] = vectors.map((vector) => v128.bitmask(vector))
+  return i64.or(halfOf(a, b), i64.shl(halfOf(c, d), i64.const(32)))
+}
+
+function halfOf(low, high) {
+  return i64.extend(i32.or(low, i32.shl(high, i32.const(16))))
+}
+
+// What is rare reads the block once more: a local that is used there too would lie in memory in every round.
+const readAgain = [0, 16, 32, 48].map((offset) => v128.load(address.get, offset))
+
+/** The bit set of the bytes that are one of these. */
+function bitsOf(...characters) {
+  const is = (byte) => characters.map((character) => v128.eq(byte, all(character.charCodeAt(0))))
+  return bits(readAgain.map((byte) => is(byte).reduce((a, b) => v128.or(a, b))))
 }
 
 /** Two tables by the halves of a byte, which have a bit in common where the byte is one of `characters`. */
@@ -64,38 +73,47 @@ function halves(characters) {
 }
 
 /** The bit set of the bytes that are none of the characters of these tables. */
-function others(low, high) {
-  const hit = ({ get: byte }) =>
-    v128.and(v128.swizzle(low, v128.and(byte, nibble.get)), v128.swizzle(high, v128.shrU(byte, i32.const(4))))
-  return bits(bytes.map((byte) => v128.eq(hit(byte), all(0))))
+function others({ low, high }) {
+  const hit = (byte) =>
+    v128.and(v128.swizzle(low, v128.and(byte, all(0x0f))), v128.swizzle(high, v128.shrU(byte, i32.const(4))))
+  return bits(readAgain.map((byte) => v128.eq(hit(byte), all(0))))
 }
 
-const simpleEscapes = halves('"\\/bfnrt')
 const hexDigits = halves('0123456789abcdefABCDEF')
 const ODD_BITS = i64.const(BigInt.asIntN(64, 0xaaaa_aaaa_aaaa_aaaan))
+
+/** Most of the characters that are escaped, besides quotes and backslashes, lie within 16 from the first of these. */
+const usualEscapes = ['f', 'n', 'r', 't'].map((character) => character.charCodeAt(0))
+const [firstUsual] = usualEscapes
+const repeated = (byte) => Array.from({ length: 16 }, () => byte)
+
+// Vectors that every round needs lie in memory: the engine would make constants anew in every round.
+const vectors = [
+  repeated(0x22),
+  repeated(0x5c),
+  repeated(0x20),
+  repeated(firstUsual),
+  Array.from({ length: 16 }, (_, at) => (usualEscapes.includes(firstUsual + at) ? 0xff : 0)),
+]
+const loaded = vectors.map(() => locals.add(V128))
+const [quote, backslash, space, shift, usual] = loaded
+const isUsual = ({ get: byte }) => v128.swizzle(usual.get, v128.sub(byte, shift.get))
 
 const prologue = [
   inside.set(i64.load(ZERO_ADDRESS, INSIDE)),
   escaped.set(i64.load(ZERO_ADDRESS, ESCAPED)),
-  hexDue.set(i64.load(ZERO_ADDRESS, HEX_DUE)),
   bad.set(i64.load(ZERO_ADDRESS, BAD)),
-  opened.set(i32.load(ZERO_ADDRESS, OPENED)),
-  base.set(i32.load(ZERO_ADDRESS, BASE)),
-  bytesMin.set(i32.load(ZERO_ADDRESS, BYTES_MIN)),
-  quote.set(all(0x22)),
-  backslash.set(all(0x5c)),
-  lastControl.set(all(0x1f)),
-  nibble.set(all(0x0f)),
-  escapesLow.set(simpleEscapes.low),
-  escapesHigh.set(simpleEscapes.high),
+  ...loaded.map((vector, i) => vector.set(v128.load(ZERO_ADDRESS, VECTORS + 16 * i))),
 ]
 
 const load = [
   ...bytes.map((vector, i) => vector.set(v128.load(address.get, 16 * i))),
-  high.set(v128.or(high.get, or4(bytes.map(get)))),
-  ...controls.map((vector, i) => vector.set(v128.eq(v128.minU(bytes[i].get, lastControl.get), bytes[i].get))),
   quotes.set(bits(bytes.map((byte) => v128.eq(byte.get, quote.get)))),
   backslashes.set(bits(bytes.map((byte) => v128.eq(byte.get, backslash.get)))),
+  controls.set(i64.const(0)),
+  when(v128.anyTrue(or4(bytes.map((byte) => v128.subSatU(space.get, byte.get)))), [
+    controls.set(bits(readAgain.map((byte) => v128.eq(v128.minU(byte, all(0x1f)), byte)))),
+  ]),
 ]
 
 /**
@@ -112,68 +130,79 @@ const findEscapees = [
     odd.set(i64.xor(i64.sub(odd.get, escapees.get), ODD_BITS)),
     escapees.set(i64.xor(odd.get, i64.or(backslashes.get, escaped.get))),
     escaped.set(i64.shrU(i64.and(odd.get, backslashes.get), i64.const(63))),
+    odd.set(not(i64.or(i64.or(quotes.get, backslashes.get), bits(bytes.map(isUsual))))),
     quotes.set(i64.and(quotes.get, not(escapees.get))),
-    escapees.set(i64.and(escapees.get, others(escapesLow.get, escapesHigh.get))),
+    escapees.set(i64.and(escapees.get, odd.get)),
   ]),
 ]
 
+const hexDue = i64.load(ZERO_ADDRESS, HEX_DUE)
 const shifted = (shift, counts) =>
   counts.map((count) => shift(unicode.get, i64.const(count))).reduce((a, b) => i64.or(a, b))
 
-/** What is left of the escaped characters has to be a `u`, and four hexadecimal digits have to follow it. */
-const checkUnicode = [
-  when(isNotZero(i64.or(escapees.get, hexDue.get)), [
-    unicode.set(i64.and(escapees.get, bits(bytes.map((byte) => v128.eq(byte.get, all(0x75)))))),
-    add(bad, i64.xor(escapees.get, unicode.get)),
-    within.set(i64.or(hexDue.get, shifted(i64.shl, [1, 2, 3, 4]))),
-    hexDue.set(shifted(i64.shrU, [63, 62, 61, 60])),
-    add(bad, i64.and(within.get, others(hexDigits.low, hexDigits.high))),
-  ]),
-]
-
-/** The whole block is inside a string, or the whole block is not. */
-const noQuotes = [
-  add(bad, i64.and(backslashes.get, not(inside.get))),
-  when(v128.anyTrue(or4(controls.map(get))), [add(bad, inside.get)]),
-]
-
-/** A long string ends with the first quote of a block or not at all, and begins with the last. */
-const someQuotes = [
+/** All ones from each quote that opens a string to the one that closes it. */
+const findWithin = [
   within.set(quotes.get),
   ...[1, 2, 4, 8, 16, 32].map((count) =>
     within.set(i64.xor(within.get, i64.shl(within.get, i64.const(count)))),
   ),
   within.set(i64.xor(within.get, inside.get)),
-  add(bad, i64.and(bits(controls.map(get)), within.get)),
+]
+
+/** What is left of the escaped characters has to be a `u`, and four hexadecimal digits have to follow it. */
+const checkUnicode = [
+  unicode.set(i64.and(escapees.get, bitsOf('u'))),
+  add(bad, i64.xor(escapees.get, unicode.get)),
+  within.set(i64.or(hexDue, shifted(i64.shl, [1, 2, 3, 4]))),
+  i64.store(ZERO_ADDRESS, shifted(i64.shrU, [63, 62, 61, 60]), HEX_DUE),
+  add(bad, i64.and(within.get, others(hexDigits))),
+]
+
+const checkRareBytes = [
+  when(isNotZero(i64.or(i64.or(escapees.get, controls.get), hexDue)), [
+    escapees.set(i64.and(escapees.get, not(bitsOf('b', '/')))),
+    when(isNotZero(i64.or(escapees.get, hexDue)), checkUnicode),
+    when(isNotZero(controls.get), [...findWithin, add(bad, i64.and(controls.get, within.get))]),
+  ]),
+]
+
+/** The whole block is inside a string, or the whole block is not. */
+const noQuotes = [add(bad, i64.and(backslashes.get, not(inside.get)))]
+
+const place = i32.add(address.get, i32.load(ZERO_ADDRESS, BASE))
+const ofString = i32.shl(found.get, i32.const(3))
+
+/** A long string ends with the first quote of a block or not at all, and begins with the last. */
+const someQuotes = [
+  ...findWithin,
   add(bad, i64.and(backslashes.get, not(within.get))),
-  closed.set(i32.add(i32.add(address.get, base.get), i32.add(i32.wrap(i64.ctz(quotes.get)), i32.const(1)))),
   when(isNotZero(inside.get), [
-    when(i32.geU(i32.sub(closed.get, opened.get), bytesMin.get), [
-      i32.store(i32.shl(found.get, i32.const(3)), opened.get, STRINGS),
-      i32.store(i32.shl(found.get, i32.const(3)), closed.get, STRINGS + 4),
-      found.set(i32.add(found.get, i32.const(1))),
+    closed.set(i32.add(place, i32.add(i32.wrap(i64.ctz(quotes.get)), i32.const(1)))),
+    opened.set(i32.load(ZERO_ADDRESS, OPENED)),
+    when(i32.geU(i32.sub(closed.get, opened.get), i32.load(ZERO_ADDRESS, BYTES_MIN)), [
+      found.set(i32.load(ZERO_ADDRESS, FOUND)),
+      i32.store(ofString, opened.get, STRINGS),
+      i32.store(ofString, closed.get, STRINGS + 4),
+      i32.store(ZERO_ADDRESS, i32.add(found.get, i32.const(1)), FOUND),
     ]),
   ]),
   inside.set(i64.shrS(within.get, i64.const(63))),
-  opened.set(i32.add(i32.add(address.get, base.get), i32.sub(i32.const(63), i32.wrap(i64.clz(quotes.get))))),
+  i32.store(ZERO_ADDRESS, i32.add(place, i32.sub(i32.const(63), i32.wrap(i64.clz(quotes.get)))), OPENED),
 ]
 
-const block = [...load, ...findEscapees, ...checkUnicode, when(i64.eqz(quotes.get), noQuotes, someQuotes)]
+const block = [...load, ...findEscapees, ...checkRareBytes, when(i64.eqz(quotes.get), noQuotes, someQuotes)]
 const isLeft = i32.ltU(address.tee(i32.add(address.get, i32.const(64))), end.get)
 
 const epilogue = [
   i64.store(ZERO_ADDRESS, inside.get, INSIDE),
   i64.store(ZERO_ADDRESS, escaped.get, ESCAPED),
-  i64.store(ZERO_ADDRESS, hexDue.get, HEX_DUE),
   i64.store(ZERO_ADDRESS, bad.get, BAD),
-  i32.store(ZERO_ADDRESS, opened.get, OPENED),
-  i32.store(ZERO_ADDRESS, found.get, FOUND),
-  i32.store(ZERO_ADDRESS, v128.bitmask(high.get), HIGH),
 ]
 
 /** Takes from one address to another, at least one block. */
 export const program = moduleOf({
   pages: 2,
+  data: { address: VECTORS, bytes: vectors.flat() },
   name: 'scan',
   parameters: 2,
   locals,

@@ -29,7 +29,6 @@ const INSIDE = 0
 const BAD = 6
 const BASE = 9
 const FOUND = 10
-const HIGH = 11
 const BYTES_MIN = 12
 const STRINGS = 16
 /** Behind the strings that one piece can hold; a character that a piece cuts is kept before it. */
@@ -128,8 +127,7 @@ export class StringFinder {
     this.#program.scan(TEXT_AT, TEXT_AT + bytes)
     this.#scanned += bytes
     for (let i = 0; i < 2 * (words[FOUND] ?? 0); i++) this.#strings.push(words[STRINGS + i] ?? 0)
-    if (words[HIGH] !== 0) this.#checkUtf8(TEXT_AT + bytes)
-    else if (this.#cut > 0) this.#isUtf8 = false
+    this.#checkUtf8(TEXT_AT + bytes)
   }
 
   /** What the end cuts of a character is checked with what follows. */
