@@ -1,9 +1,9 @@
-// What one client can call, by public name: which lane has it, and what it is called there.
+// What clients of the same lanes can call, by public name: which lane has it, and what it is called there.
 //
 // A public name maps back through these tables and never by splitting it.
 
 import { quote } from './jsonrpc/text.js'
-import { type ListItem, itemEdits, listKinds, listResult } from './mcp/lists.js'
+import { type ListItem, itemEdits, listResult } from './mcp/lists.js'
 import type { CallTimes } from './mcp/call.js'
 import type { ListKind } from './mcp/method-row.js'
 import { type NameCollision, resolveNames } from './mcp/names.js'
@@ -31,6 +31,8 @@ export interface Target {
 export type SpliceItem = (line: Line, edits: readonly Edit[]) => Uint8Array
 
 interface Index {
+  /** What the lanes listed when it was made. */
+  readonly sources: readonly (readonly ListItem[])[]
   /** In configuration order, then the server's own. */
   readonly targets: readonly Target[]
   readonly byPublicName: ReadonlyMap<string, Target>
@@ -38,28 +40,34 @@ interface Index {
   readonly byOwnName: ReadonlyMap<string, Target | undefined>
 }
 
-/** The lists and names of a client's lanes. */
+/** The lists and names of some lanes. */
 export class Catalog {
-  #lanes: readonly Lane[]
+  readonly #lanes: readonly Lane[]
   readonly #log: LogSink
   readonly #indexes = new Map<ListKind, Index>()
-  #generation = 0
+  readonly #next: () => number
+  #generation: number
 
-  constructor(lanes: readonly Lane[], log: LogSink) {
+  /** `next` numbers its states. */
+  constructor(lanes: readonly Lane[], log: LogSink, next: () => number) {
     this.#lanes = lanes
     this.#log = log
+    this.#next = next
+    this.#generation = next()
   }
 
   /** What servers list has changed. */
   invalidate(kinds: readonly ListKind[]): void {
-    this.#generation++
+    this.#generation = this.#next()
     for (const kind of kinds) this.#indexes.delete(kind)
   }
 
-  /** Other lanes take the place of these. */
-  use(lanes: readonly Lane[]): void {
-    this.#lanes = lanes
-    this.invalidate(listKinds)
+  /** While no client was there, nobody was told of changes. */
+  catchUp(): void {
+    for (const [kind, { sources }] of this.#indexes) {
+      const isFresh = this.#lanes.every((lane, at) => lane.items(kind) === sources[at])
+      if (!isFresh) this.invalidate([kind])
+    }
   }
 
   /** What the client is shown now, as it stays when the lists change. */
@@ -154,7 +162,7 @@ export class Catalog {
       if (!byOwnName.has(target.item.key)) byOwnName.set(target.item.key, target)
       else if (isNamed) byOwnName.set(target.item.key, undefined)
     }
-    return { targets, byPublicName, byOwnName }
+    return { sources: this.#lanes.map((lane) => lane.items(kind)), targets, byPublicName, byOwnName }
   }
 
   #namedTargets(kind: 'tools' | 'prompts'): Target[] {

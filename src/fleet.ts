@@ -4,17 +4,19 @@
 // started while everybody goes on with what there is; after it, what is gone
 // may finish its calls.
 
+import { Catalogs } from './catalogs.js'
 import { BriefMap } from './jsonrpc/brief-map.js'
 import type { ClientPort } from './mcp/call.js'
-import { Reach, type ReachParts } from './reach.js'
+import { Reach, type ReachParts, type ReachSource } from './reach.js'
 import { isSameServer } from './same-server.js'
-import type { Runtime } from './upstream/host.js'
+import type { LogSink, Runtime } from './upstream/host.js'
 import type { ServerConfig } from './upstream/server-config.js'
 import type { Upstream } from './upstream/upstream.js'
 import { within } from './upstream/within.js'
 
 export interface FleetParts {
   readonly runtime: Runtime
+  readonly log: LogSink
   /** Opens a server and starts what its first client will need. */
   open(config: ServerConfig): Upstream
   /** How long calls may still finish on a server that is gone. */
@@ -41,7 +43,8 @@ interface Berth {
 }
 
 /** The servers there are now, and those that come or go. */
-export class Fleet {
+export class Fleet implements ReachSource {
+  readonly catalogs: Catalogs
   readonly #parts: FleetParts
   /** By the serials of their clients. */
   readonly #reaches = new BriefMap<number, Reach>()
@@ -49,10 +52,10 @@ export class Fleet {
   readonly #open = new Set<Upstream>()
   #upstreams: readonly Upstream[]
   #closed = false
-  readonly #forget = ({ serial }: ClientPort): void => void this.#reaches.take(serial)
 
   constructor(servers: readonly ServerConfig[], parts: FleetParts) {
     this.#parts = parts
+    this.catalogs = new Catalogs(parts.log)
     this.#upstreams = inUse(servers).map((config) => this.#add(config))
   }
 
@@ -62,10 +65,14 @@ export class Fleet {
   }
 
   /** What a client reaches; it follows every change until it leaves. */
-  reach(client: ClientPort, parts: Omit<ReachParts, 'upstreams' | 'left'>): Reach {
-    const reach = new Reach(client, { ...parts, upstreams: this.#upstreams, left: this.#forget })
+  reach(client: ClientPort, parts: ReachParts): Reach {
+    const reach = new Reach(client, parts, this)
     this.#reaches.set(client.serial, reach)
     return reach
+  }
+
+  left({ serial }: ClientPort): void {
+    this.#reaches.take(serial)
   }
 
   /** Exchanges the servers; waits up to `graceMs` for those that are new, so that no client finds a gap. */
@@ -107,6 +114,7 @@ export class Fleet {
   #exchange(berths: readonly Berth[], next: readonly Upstream[]): void {
     for (const { kept, config } of berths) kept?.adjust(config)
     this.#upstreams = next
+    this.catalogs.renew()
     for (const reach of this.#reaches.values()) reach.exchange(next)
   }
 

@@ -138,6 +138,7 @@ class PooledProxy implements Proxy {
     })
     this.#fleet = new Fleet(this.#serversOf(config), {
       runtime: this.#runtime,
+      log: this.#log,
       open: (server) => opener.open(server),
       retireMs: this.#limits.drainMs,
       newsWaitMs: this.#limits.newsWaitMs,

@@ -1,7 +1,8 @@
 // What one client reaches: its lanes, their names, and the way there.
 
 import type { ArgumentChecks } from './arguments.js'
-import { Catalog, type SpliceItem } from './catalog.js'
+import type { Catalog, SpliceItem } from './catalog.js'
+import type { Catalogs } from './catalogs.js'
 import { HeldChanges } from './held-changes.js'
 import type { NotificationFrame } from './jsonrpc/frame.js'
 import type { ClientPort } from './mcp/call.js'
@@ -13,8 +14,15 @@ import type { LogSink, Runtime } from './upstream/host.js'
 import type { Lane, Upstream } from './upstream/upstream.js'
 import { within } from './upstream/within.js'
 
-export interface ReachParts {
+/** What the servers give to all clients. */
+export interface ReachSource {
   readonly upstreams: readonly Upstream[]
+  readonly catalogs: Catalogs
+  /** The client is gone. */
+  left(client: ClientPort): void
+}
+
+export interface ReachParts {
   readonly checks: ArgumentChecks
   readonly splice: SpliceItem
   readonly runtime: Runtime
@@ -28,8 +36,6 @@ export interface ReachParts {
   readonly instructionsLengthMax: number
   /** The client has been given this list, and wants to hear when it changes. */
   gave(kind: ListKind): void
-  /** The client is gone. */
-  left(client: ClientPort): void
 }
 
 /** A client's lanes, one for each server in configuration order. */
@@ -37,7 +43,8 @@ export class Reach {
   readonly router: Router
   readonly #client: ClientPort
   readonly #parts: ReachParts
-  readonly #catalog: Catalog
+  readonly #source: ReachSource
+  #catalog: Catalog
   readonly #held: HeldChanges
   /** Resolves when every server has answered or failed, or the grace is over; undefined when they had before. */
   readonly settled: Promise<unknown> | undefined
@@ -50,18 +57,19 @@ export class Reach {
   #level: string | undefined
   #left = false
 
-  constructor(client: ClientPort, parts: ReachParts) {
+  constructor(client: ClientPort, parts: ReachParts, source: ReachSource) {
     this.#client = client
     this.#parts = parts
-    this.#lanes = new Map(parts.upstreams.map((upstream) => [upstream, upstream.attach(client)]))
+    this.#source = source
+    this.#lanes = new Map(source.upstreams.map((upstream) => [upstream, upstream.attach(client)]))
     const lanes = this.#current
-    this.#catalog = new Catalog(lanes, parts.log)
+    this.#catalog = source.catalogs.of(lanes)
     this.#held = new HeldChanges((kind) => this.#catalog.shown(kind))
     this.settled = this.#withinGrace(lanes.flatMap((lane) => lane.settled ?? []))
     this.#listing = this.#listedWithin()
     this.router = new Router({
       lanes: () => this.#current,
-      catalog: this.#catalog,
+      catalog: () => this.#catalog,
       checks: parts.checks,
       splice: parts.splice,
       runtime: parts.runtime,
@@ -109,7 +117,7 @@ export class Reach {
   /** Resolves when what only this client used has ended; undefined when there was nothing. */
   leave(): Promise<unknown> | undefined {
     this.#left = true
-    this.#parts.left(this.#client)
+    this.#source.left(this.#client)
     const leaving = this.#all.flatMap((lane) => lane.leave(this.#client) ?? [])
     return leaving.length === 0 ? undefined : Promise.all(leaving)
   }
@@ -132,7 +140,7 @@ export class Reach {
     const before = this.#lanes
     this.#lanes = new Map(upstreams.map((upstream) => [upstream, this.#laneOf(upstream)]))
     this.#coming.clear()
-    this.#catalog.use(this.#current)
+    this.#catalog = this.#source.catalogs.of(this.#current)
     const left = [...before].filter(([upstream]) => !this.#lanes.has(upstream))
     for (const [upstream, lane] of left) this.#let(upstream, lane)
     // What has not begun on a server that is gone is its successor's, or nobody's any more.

@@ -23,7 +23,8 @@ import type { Lane } from './upstream/upstream.js'
 
 /** What the router knows of the client whose calls it routes. */
 export interface RouterParts extends NameWaitsParts {
-  readonly catalog: Catalog
+  /** Another one once servers were exchanged. */
+  catalog(): Catalog
   readonly checks: ArgumentChecks
   readonly splice: SpliceItem
   readonly listPageBytesMax: number
@@ -69,10 +70,10 @@ export class Router {
   #byName(call: Call, kind: 'tools' | 'prompts'): void {
     const name = call.frame.params.members.string('name')
     if (name === undefined) return call.fail(missing('name'))
-    const target = this.#parts.catalog.named(kind, name)
+    const target = this.#parts.catalog().named(kind, name)
     if (target !== undefined && !this.#waits.has(target.lane)) return this.#send(call, kind, target, name)
     this.#waits.known(call, kind, name, () => {
-      const late = this.#parts.catalog.named(kind, name)
+      const late = this.#parts.catalog().named(kind, name)
       if (late === undefined) this.#unknownName(call, kind, name)
       else this.#send(call, kind, late, name)
     })
@@ -99,17 +100,17 @@ export class Router {
   #unknownName(call: Call, kind: 'tools' | 'prompts', name: string): void {
     const down = this.#parts.lanes().find((lane) => isDown(lane, kind) && mayHave(lane, name))
     if (down !== undefined) return call.fail(down.refusal ?? unavailable(down))
-    const near = nearest(name, this.#parts.catalog.names(kind), NEAREST_MAX)
+    const near = nearest(name, this.#parts.catalog().names(kind), NEAREST_MAX)
     call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
   }
 
   #byUri(call: Call): void {
     const uri = call.frame.params.members.string('uri')
     if (uri === undefined) return call.fail(missing('uri'))
-    const lane = this.#parts.catalog.resource(uri)
+    const lane = this.#parts.catalog().resource(uri)
     if (lane !== undefined) return this.#toLane(call, lane, NO_EDITS)
     this.#waits.listed(call, () => {
-      const late = this.#parts.catalog.resource(uri)
+      const late = this.#parts.catalog().resource(uri)
       if (late !== undefined) this.#toLane(call, late, NO_EDITS)
       else this.#askInTurn(call, uri)
     })
@@ -143,14 +144,14 @@ export class Router {
     if (name === undefined && uri === undefined) return call.fail(missing('ref'))
     this.#waits.listed(call, () => {
       if (name === undefined) return this.#toReference(call, uri ?? '')
-      const target = this.#parts.catalog.named('prompts', name)
+      const target = this.#parts.catalog().named('prompts', name)
       if (target === undefined) return this.#unknownName(call, 'prompts', name)
       completed(call, target.lane, nameEdits(nameSpan, name, target))
     })
   }
 
   #toReference(call: Call, uri: string): void {
-    const lane = this.#parts.catalog.reference(uri)
+    const lane = this.#parts.catalog().reference(uri)
     if (lane === undefined) call.fail(invalidParams(`no server has the resource '${uri}'`, { uri }))
     else completed(call, lane, [])
   }
@@ -158,14 +159,14 @@ export class Router {
   #list(call: Call, kind: ListKind): void {
     const span = call.frame.params.members.span('cursor')
     const cursor = stringAt(call.frame.line, span)
-    const { catalog, listPageBytesMax, splice } = this.#parts
+    const { listPageBytesMax, splice } = this.#parts
     const isBad = span !== undefined && cursor === undefined
     const refusal = this.#refusalOfAll(kind)
     if (refusal !== undefined) {
       this.#parts.gave(kind)
       return call.fail(refusal)
     }
-    const page = isBad ? undefined : catalog.page(kind, cursor, listPageBytesMax, splice)
+    const page = isBad ? undefined : this.#parts.catalog().page(kind, cursor, listPageBytesMax, splice)
     if (page === undefined)
       call.fail(invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
     else call.settle({ kind: 'result', result: page })

@@ -70,6 +70,10 @@ export class PoolLane implements Lane {
     return this.#parts.config()
   }
 
+  get shared(): boolean {
+    return this.#parts.sharing !== 'own'
+  }
+
   get state(): UpstreamState {
     if (this.#isAsleep) return 'disconnected'
     const state = this.#members.state(this.#links.facts !== undefined)

@@ -20,6 +20,7 @@ export class UnavailableUpstream implements Upstream, Lane {
   readonly instructions = undefined
   readonly settled = undefined
   readonly listed = undefined
+  readonly shared = true
   readonly known = false
   readonly retired = false
 

@@ -27,6 +27,8 @@ export interface UpstreamStatus {
 /** A server as one client uses it: a process of its own, or one that it shares. */
 export interface Lane {
   readonly config: ServerConfig
+  /** Whether other clients may use it too. */
+  readonly shared: boolean
   /** Whether the first attempt to reach it has ended, and well. */
   readonly state: UpstreamState
   /** Why it is not connected, in words. */
