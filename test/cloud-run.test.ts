@@ -8,7 +8,8 @@ import { createServer as createSecureServer } from 'node:https'
 import { type Socket, connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { findGoogleCredentials, noCredentials } from '../src/upstream/google-id-token.js'
+import { noCredentials } from '../src/upstream/google-failure.js'
+import { findGoogleCredentials } from '../src/upstream/google-id-token.js'
 import { IdTokenCredentials } from '../src/upstream/id-token-credentials.js'
 import { at, parsed, textAt } from './integration/support/json.js'
 import { cli } from './integration/support/programs.js'
@@ -22,6 +23,7 @@ import {
   events,
   json,
   scripted,
+  testTimers,
 } from './transports/support/scripted.js'
 
 const ACCOUNT = 'invoker@project.iam.gserviceaccount.com'
@@ -487,7 +489,7 @@ describe('the current token', () => {
     const held = new IdTokenCredentials(
       'Authorization',
       fetchOne,
-      { now: () => now, wallNow: () => now },
+      { ...testTimers, now: () => now, wallNow: () => now },
       (level, message) => told.push(`${level} ${message}`),
     )
     const [a, b] = await Promise.all([held.header(), held.header()])
@@ -513,11 +515,13 @@ describe('a renewal', () => {
     let now = 0
     const told: string[] = []
     const tokens = [token(3600)]
+    let asked = 0
     const fetchOne = (): Promise<string> => {
+      asked++
       const next = tokens.shift()
       return next === undefined ? Promise.reject(new Error('no network')) : Promise.resolve(next)
     }
-    const clocks = { now: () => now, wallNow: () => now }
+    const clocks = { ...testTimers, now: () => now, wallNow: () => now }
     const held = new IdTokenCredentials('Authorization', fetchOne, clocks, (level, message) =>
       told.push(`${level} ${message}`),
     )
@@ -526,8 +530,46 @@ describe('a renewal', () => {
     assert.equal(await held.header(), first)
     await new Promise((resolve) => setImmediate(resolve))
     assert.equal(told.at(-1), 'warn the ID token cannot be renewed and is used for another 170 s: no network')
+    assert.equal(await held.header(), first)
+    now += 4999
+    assert.equal(await held.header(), first)
+    assert.equal(asked, 2, 'not with every call')
+    now += 1
+    assert.equal(await held.header(), first)
+    assert.equal(asked, 3)
     now = 3_600_000
     await assert.rejects(async () => held.header(), /no network/)
+  })
+})
+
+describe('a fetch', () => {
+  test('that never ends fails those that wait, and the next call has another one', async () => {
+    const due: (() => void)[] = []
+    const clocks = {
+      now: () => 0,
+      wallNow: () => 0,
+      setTimer: (ms: number, fire: () => void) => {
+        if (ms === 20_000) due.push(fire)
+        return { cancel: () => undefined }
+      },
+    }
+    const answers = [new Promise<string>(() => {}), Promise.resolve(token(3600))]
+    const held = new IdTokenCredentials('Authorization', () => answers.shift() ?? Promise.reject(), clocks)
+    const waiting = [held.header(), held.header()]
+    for (const fire of due) fire()
+    const why = { code: 'TRANSPORT_AUTH', message: 'Authentication failed: no ID token within 20 s' }
+    for (const each of waiting) await assert.rejects(async () => each, why)
+    assert.match((await held.header()).value, /^Bearer /)
+  })
+
+  test('by a clock that is wrong is not made for every call', async () => {
+    let fetched = 0
+    const clocks = { ...testTimers, now: () => 0, wallNow: () => 7_200_000 }
+    const fetchOne = async (): Promise<string> => token(3600 + fetched++)
+    const held = new IdTokenCredentials('Authorization', fetchOne, clocks)
+    const first = await held.header()
+    assert.equal(await held.header(), first)
+    assert.equal(fetched, 1)
   })
 })
 

@@ -9,9 +9,7 @@
 import type { AuthClient, GoogleAuth as Library } from 'google-auth-library'
 import { TransportError } from '../jsonrpc/errors.js'
 import type { GoogleAuth } from './google-auth.js'
-
-export const noCredentials =
-  'No credentials found. Please run "gcloud auth application-default login" or set the GOOGLE_APPLICATION_CREDENTIALS environment variable.'
+import { tokenFailure } from './google-failure.js'
 
 const CLOUD_SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 
@@ -36,10 +34,10 @@ export async function findGoogleCredentials(
     ...(auth.impersonate !== undefined && { scopes: CLOUD_SCOPE }),
     ...(fetch !== undefined && { clientOptions: { transporterOptions: { fetchImplementation: fetch } } }),
   })
-  const client = await said(() => google.getClient())
-  const fetchToken = await said(() => fetcher(library, google, client, auth))
+  const client = await said(google, () => google.getClient())
+  const fetchToken = await said(google, () => fetcher(library, google, client, auth))
   return async () => {
-    const given = await said(fetchToken)
+    const given = await said(google, fetchToken)
     const token = typeof given === 'string' ? given.trim() : ''
     if (bearer.test(token)) return token
     throw authError(
@@ -107,25 +105,13 @@ function federated(google: Library, audience: string): () => Promise<unknown> {
   }
 }
 
-/** What went wrong, in words of ours: errors of the library hold requests, and those hold secrets. */
-async function said<T>(run: () => Promise<T>): Promise<T> {
+/** Errors of the library hold requests, and those hold secrets. */
+async function said<T>(google: Library, run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    if (error instanceof TransportError) throw error
-    throw authError(reasonOf(error instanceof Error ? error.message : ''))
+    throw error instanceof TransportError ? error : authError(tokenFailure(error, google.jsonContent))
   }
-}
-
-function reasonOf(message: string): string {
-  if (message.startsWith('Could not load the default credentials')) return noCredentials
-  if (/invalid_grant|invalid_rapt|reauth/i.test(message))
-    return 'Authentication failed: the credentials have expired or were revoked. Please run "gcloud auth application-default login"'
-  // A parser cites what it cannot read, which may be a part of a key.
-  if (/is not valid JSON|in JSON at position|of JSON input/.test(message))
-    return 'Authentication failed: no ID token: the file with the credentials is not JSON'
-  const line = message.replaceAll(/\s+/g, ' ').replaceAll(/[\w-]{20,}\.[\w-]{20,}\.[\w-]*/g, '[redacted]')
-  return `Authentication failed: no ID token: ${line.slice(0, 200)}`
 }
 
 function authError(message: string): TransportError {

@@ -1,6 +1,7 @@
 // One ID token for all calls to a server: fetched once however many wait for it,
 // renewed before it expires, and again when the server refuses it.
 
+import { TransportError } from '../jsonrpc/errors.js'
 import { parse } from '../jsonrpc/text.js'
 import type { CredentialHeader, HttpCredentials } from '../transports/http-client/options.js'
 
@@ -9,6 +10,7 @@ export interface TokenClocks {
   now(): number
   /** Milliseconds since 1970: what tokens count by. */
   wallNow(): number
+  setTimer(delayMs: number, fire: () => void): { cancel(): void }
 }
 
 /** A token is renewed this long before its end, or in the last fifth of its life where that is shorter. */
@@ -17,7 +19,13 @@ const RENEW_MS = 5 * 60_000
 /** A token is not used any more this long before its end, or in its last tenth. */
 const MARGIN_MS = 30_000
 
-/** Of a token that does not say. */
+/** A renewal that failed is not tried again for so long, while the token is good. */
+const RENEW_AGAIN_MS = 5000
+
+/** Who gives no token in that time gives none: the calls that wait are told, and the next one asks anew. */
+const FETCH_MS = 20_000
+
+/** Of a token that does not say, or has ended by our clock when it comes, so that our clock must be wrong. */
 const LIFE_MS = 5 * 60_000
 
 interface Held {
@@ -34,6 +42,7 @@ export class IdTokenCredentials implements HttpCredentials {
   readonly #tell: (level: 'debug' | 'warn', message: string) => void
   #held: Held | undefined
   #fetching: Promise<CredentialHeader> | undefined
+  #failedAt = Number.NEGATIVE_INFINITY
 
   /** `name` is the header's; `fetch` rejects with TransportError; `tell` hears of tokens, and never their text. */
   constructor(
@@ -53,7 +62,8 @@ export class IdTokenCredentials implements HttpCredentials {
     const now = this.#clocks.now()
     if (held === undefined || now >= held.endsAt) return this.#renew()
     // A renewal that fails now may succeed later; the token is good for a while.
-    if (now >= held.renewAt) this.#renew().catch((error: unknown) => this.#notRenewed(error, held))
+    if (now >= held.renewAt && now >= this.#failedAt + RENEW_AGAIN_MS)
+      this.#renew().catch((error: unknown) => this.#notRenewed(error, held))
     return held.header
   }
 
@@ -64,20 +74,33 @@ export class IdTokenCredentials implements HttpCredentials {
   }
 
   #renew(): Promise<CredentialHeader> {
-    this.#fetching ??= this.#fetchOne().finally(() => {
+    this.#fetching ??= this.#inTime().finally(() => {
       this.#fetching = undefined
     })
     return this.#fetching
   }
 
-  async #fetchOne(): Promise<CredentialHeader> {
+  async #inTime(): Promise<CredentialHeader> {
     const startedAt = this.#clocks.now()
+    const why = `Authentication failed: no ID token within ${FETCH_MS / 1000} s`
+    let timer: { cancel(): void } | undefined
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = this.#clocks.setTimer(FETCH_MS, () => reject(new TransportError('TRANSPORT_AUTH', why)))
+    })
+    try {
+      return this.#hold(await Promise.race([this.#fetch(), late]), startedAt)
+    } finally {
+      timer?.cancel()
+    }
+  }
+
+  #hold(token: string, startedAt: number): CredentialHeader {
     const isFirst = this.#held === undefined
-    const token = await this.#fetch()
     const header = { name: this.#name, value: `Bearer ${token}` }
     const now = this.#clocks.now()
     const expiry = expiryOf(token)
-    const life = expiry === undefined ? LIFE_MS : Math.max(0, expiry - this.#clocks.wallNow())
+    const left = expiry === undefined ? 0 : expiry - this.#clocks.wallNow()
+    const life = left > 0 ? left : LIFE_MS
     this.#held = {
       header,
       renewAt: now + life - Math.min(RENEW_MS, life / 5),
@@ -90,6 +113,7 @@ export class IdTokenCredentials implements HttpCredentials {
   }
 
   #notRenewed(error: unknown, { endsAt }: Held): void {
+    this.#failedAt = this.#clocks.now()
     const why = error instanceof Error ? error.message : String(error)
     const seconds = Math.round((endsAt - this.#clocks.now()) / 1000)
     this.#tell('warn', `the ID token cannot be renewed and is used for another ${seconds} s: ${why}`)

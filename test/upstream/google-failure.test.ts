@@ -1,0 +1,121 @@
+// What is said when there is no ID token: what can be done, and nothing secret, whatever has answered.
+
+import { strict as assert } from 'node:assert'
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { findGoogleCredentials } from '../../src/upstream/google-id-token.js'
+import { type Scope, scratch } from '../integration/support/spawned.js'
+import { type Seen, json, scripted } from '../transports/support/scripted.js'
+
+const { privateKey } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+})
+
+const files = {
+  authorized_user: {
+    type: 'authorized_user',
+    client_id: 'client-id.apps.example',
+    client_secret: 'CANARY-secret',
+    refresh_token: 'CANARY-refresh',
+  },
+  service_account: { type: 'service_account', client_email: 'a@b.example', private_key: privateKey },
+} as const
+
+type Answer = (seen: Seen, response: ServerResponse) => void
+
+/** What is said when the token endpoint answers so. */
+async function said(scope: Scope, kind: keyof typeof files, answer: Answer): Promise<string> {
+  const { url } = await scripted(scope, answer, { raw: true })
+  const file = join(scratch(scope), 'credentials.json')
+  writeFileSync(file, JSON.stringify(files[kind]))
+  const before = process.env['GOOGLE_APPLICATION_CREDENTIALS']
+  process.env['GOOGLE_APPLICATION_CREDENTIALS'] = file
+  try {
+    const auth = { audience: 'https://svc', impersonate: undefined }
+    const fetchToken = await findGoogleCredentials(auth, { fetch: (_to, init) => fetch(url, init) })
+    return await fetchToken()
+  } catch (error) {
+    return error instanceof Error ? error.message : 'nothing'
+  } finally {
+    if (before === undefined) delete process.env['GOOGLE_APPLICATION_CREDENTIALS']
+    else process.env['GOOGLE_APPLICATION_CREDENTIALS'] = before
+  }
+}
+
+const refused =
+  (error: unknown, description?: string): Answer =>
+  (_seen, response) =>
+    json(response, JSON.stringify({ error, error_description: description }), 400)
+
+describe('a token endpoint', () => {
+  const cases: [string, keyof typeof files, Answer, RegExp][] = [
+    [
+      'that refuses as OAuth says it',
+      'authorized_user',
+      refused('invalid_client', 'The OAuth client was not found.'),
+      /^Authentication failed: no ID token: \S+ answered HTTP 400: invalid_client: The OAuth client was not found\.$/,
+    ],
+    [
+      'that refuses as other services do',
+      'service_account',
+      refused({ code: 403, status: 'PERMISSION_DENIED', message: "Permission 'x.y' denied" }),
+      /answered HTTP 400: PERMISSION_DENIED: Permission 'x\.y' denied$/,
+    ],
+    [
+      'that finds the clock wrong',
+      'service_account',
+      refused(
+        'invalid_grant',
+        'Invalid JWT: Token must be a short-lived token and in a reasonable timeframe.',
+      ),
+      /^Authentication failed: the clock of this machine differs from that of Google; set it right$/,
+    ],
+    [
+      'that knows the key no more',
+      'service_account',
+      refused('invalid_grant', 'Invalid JWT Signature.'),
+      /^Authentication failed: the key of the service account is not valid any more; make a new one$/,
+    ],
+    [
+      'that has a page for people',
+      'authorized_user',
+      (_seen, response) => response.writeHead(403).end('<h1>Your company blocks this</h1>'),
+      /answered HTTP 403$/,
+    ],
+    [
+      'that answers something else',
+      'service_account',
+      (_seen, response) => json(response, '"x"'),
+      /holds none$/,
+    ],
+  ]
+  for (const [title, kind, answer, wanted] of cases)
+    test(title, async (t) => assert.match(await said(t, kind, answer), wanted))
+
+  const echoes: [string, (text: string) => unknown, number][] = [
+    ['in a description', (text) => ({ error: 'x', error_description: text }), 400],
+    ['in a message', (text) => ({ error: { message: text, status: text } }), 400],
+    ['as the error', (text) => ({ error: text }), 400],
+    ['alone', (text) => text, 400],
+    ['alone, as if it were good', (text) => text, 200],
+  ]
+  for (const [title, wrapped, status] of echoes)
+    for (const kind of ['authorized_user', 'service_account'] as const)
+      test(`that repeats what it was sent, ${title}: ${kind}`, async (t) => {
+        let sent = ''
+        const text = await said(t, kind, (seen, response) => {
+          sent = new URLSearchParams(seen.body).get('assertion') ?? ''
+          const repeated = decodeURIComponent(seen.body).slice(0, 400)
+          json(response, JSON.stringify(wrapped(repeated)), status)
+        })
+        assert.doesNotMatch(text, /CANARY/)
+        assert.equal(sent.length > 30 && text.includes(sent.slice(-30)), false)
+        assert.equal(text.includes('eyJ'), false, text)
+        assert.doesNotMatch(text, /\[object Object\]|undefined/)
+      })
+})
