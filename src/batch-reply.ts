@@ -47,10 +47,12 @@ export class BatchReply {
 
 /** The batches of one session whose answers have not all come. */
 export class Batches {
-  readonly #replies = new Map<RequestId, BatchReply>()
+  /** Made for the first batch: most clients send none. */
+  #replies: Map<RequestId, BatchReply> | undefined
 
   /** The request with this key belongs to a batch; false when another with the same key does. */
   expect(key: RequestId, reply: BatchReply): boolean {
+    this.#replies ??= new Map()
     if (this.#replies.has(key)) return false
     reply.expect()
     this.#replies.set(key, reply)
@@ -59,7 +61,7 @@ export class Batches {
 
   /** Whether the answer was taken, since it leaves in a batch. */
   takes(id: RequestId | undefined, answer: Wire | undefined): boolean {
-    if (id === undefined || this.#replies.size === 0) return false
+    if (id === undefined || this.#replies === undefined || this.#replies.size === 0) return false
     const key = canonical(id)
     const reply = this.#replies.get(key)
     this.#replies.delete(key)

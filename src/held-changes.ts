@@ -9,8 +9,9 @@ import type { ListKind } from './mcp/method-row.js'
 /** Remembers what a client was shown last, for as long as changes are held back. */
 export class HeldChanges {
   readonly #shown: (kind: ListKind) => readonly Target[]
-  readonly #given = new Set<ListKind>()
-  readonly #seen = new Map<ListKind, readonly Target[]>()
+  readonly #given: ListKind[] = []
+  /** Only while changes are held back. */
+  #seen: Map<ListKind, readonly Target[]> | undefined
   #holds = 0
 
   /** `shown` gives a list as it is now, in an array that stays as it is. */
@@ -25,26 +26,26 @@ export class HeldChanges {
 
   /** Whether the client has been given any list. */
   get given(): boolean {
-    return this.#given.size > 0
+    return this.#given.length > 0
   }
 
   begin(): void {
-    if (!this.on) for (const kind of this.#given) this.#seen.set(kind, this.#shown(kind))
+    this.#seen ??= new Map(this.#given.map((kind) => [kind, this.#shown(kind)]))
     this.#holds++
   }
 
   /** The client has just been given this list. */
   gave(kind: ListKind): void {
-    this.#given.add(kind)
-    if (this.on) this.#seen.set(kind, this.#shown(kind))
+    if (!this.#given.includes(kind)) this.#given.push(kind)
+    this.#seen?.set(kind, this.#shown(kind))
   }
 
   /** Ends one `begin`; the last one gives the lists that differ from what the client has. */
   end(): ListKind[] {
     this.#holds--
     if (this.on) return []
-    const changed = [...this.#seen].filter(([kind, seen]) => !looksSame(seen, this.#shown(kind)))
-    this.#seen.clear()
+    const changed = [...(this.#seen ?? [])].filter(([kind, seen]) => !looksSame(seen, this.#shown(kind)))
+    this.#seen = undefined
     return changed.map(([kind]) => kind)
   }
 }

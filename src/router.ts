@@ -37,11 +37,11 @@ const NEAREST_MAX = 3
 /** Routes the calls of one client. */
 export class Router {
   readonly #parts: RouterParts
-  readonly #waits: NameWaits
+  /** Made for the first call that waits. */
+  #waiting: NameWaits | undefined
 
   constructor(parts: RouterParts) {
     this.#parts = parts
-    this.#waits = new NameWaits(parts)
   }
 
   /** Takes a call over; it is settled by the lane that gets it, or here. */
@@ -64,14 +64,20 @@ export class Router {
 
   /** Other servers have taken the place of some. */
   exchanged(): void {
-    this.#waits.look()
+    this.#waiting?.look()
+  }
+
+  get #waits(): NameWaits {
+    this.#waiting ??= new NameWaits(this.#parts)
+    return this.#waiting
   }
 
   #byName(call: Call, kind: 'tools' | 'prompts'): void {
     const name = call.frame.params.members.string('name')
     if (name === undefined) return call.fail(missing('name'))
     const target = this.#parts.catalog().named(kind, name)
-    if (target !== undefined && !this.#waits.has(target.lane)) return this.#send(call, kind, target, name)
+    if (target !== undefined && this.#waiting?.has(target.lane) !== true)
+      return this.#send(call, kind, target, name)
     this.#waits.known(call, kind, name, () => {
       const late = this.#parts.catalog().named(kind, name)
       if (late === undefined) this.#unknownName(call, kind, name)

@@ -43,8 +43,8 @@ export class SessionPort implements ClientPort {
   readonly #peer: Peer<Question>
   readonly #parts: PortParts
   readonly #owner: PortOwner
-  readonly #given = new Set<ListKind>()
-  readonly #untold = new Set<string>()
+  readonly #given: ListKind[] = []
+  readonly #untold: string[] = []
   readonly #early: Early[] = []
   #announces = false
   #isTelling = false
@@ -131,7 +131,7 @@ export class SessionPort implements ClientPort {
   listsChanged(kinds: readonly ListKind[]): void {
     if (!this.#owner.changed(kinds)) return
     // Who never asked for a list has nothing to read again.
-    for (const kind of kinds) if (this.#given.has(kind)) this.#untold.add(listShapes[kind].changed)
+    for (const kind of kinds) if (this.#given.includes(kind)) this.#toTell(listShapes[kind].changed)
     this.#tellChanges()
   }
 
@@ -145,7 +145,7 @@ export class SessionPort implements ClientPort {
 
   /** The client has been given this list. */
   gave(kind: ListKind): void {
-    this.#given.add(kind)
+    if (!this.#given.includes(kind)) this.#given.push(kind)
   }
 
   /** Questions that nobody wants answered any more, before they were asked. */
@@ -154,13 +154,16 @@ export class SessionPort implements ClientPort {
     this.#early.splice(0, this.#early.length, ...kept)
   }
 
+  #toTell(method: string): void {
+    if (!this.#untold.includes(method)) this.#untold.push(method)
+  }
+
   #tellChanges(): void {
-    if (!this.#announces || this.#isTelling || this.#untold.size === 0) return
+    if (!this.#announces || this.#isTelling || this.#untold.length === 0) return
     this.#isTelling = true
     this.#parts.runtime.setTimer(this.#parts.limits.changeDelayMs, () => {
       this.#isTelling = false
-      for (const method of this.#untold) this.#peer.notify(method)
-      this.#untold.clear()
+      for (const method of this.#untold.splice(0)) this.#peer.notify(method)
     })
   }
 }

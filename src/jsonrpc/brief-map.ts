@@ -13,29 +13,31 @@ interface Cell<V> {
 
 /** A map for entries that live shortly; it never keeps what was taken out of it. */
 export class BriefMap<K, V> {
-  readonly #cells = new Map<K, Cell<V>>()
+  /** Made for the first entry: most of what a session may keep it never has. */
+  #cells: Map<K, Cell<V>> | undefined
 
   get size(): number {
-    return this.#cells.size
+    return this.#cells?.size ?? 0
   }
 
   has(key: K): boolean {
-    return this.#cells.has(key)
+    return this.#cells?.has(key) ?? false
   }
 
   get(key: K): V | undefined {
-    return this.#cells.get(key)?.value
+    return this.#cells?.get(key)?.value
   }
 
   set(key: K, value: V): void {
+    this.#cells ??= new Map()
     this.#cells.set(key, { value })
   }
 
   /** Removes an entry and gives it. */
   take(key: K): V | undefined {
-    const cell = this.#cells.get(key)
+    const cell = this.#cells?.get(key)
     if (cell === undefined) return undefined
-    this.#cells.delete(key)
+    this.#cells?.delete(key)
     const { value } = cell
     cell.value = undefined
     return value
@@ -43,6 +45,7 @@ export class BriefMap<K, V> {
 
   /** Removes every entry and gives them all. */
   drain(): V[] {
+    if (this.#cells === undefined || this.#cells.size === 0) return []
     const values = [...this.values()]
     for (const cell of this.#cells.values()) cell.value = undefined
     this.#cells.clear()
@@ -50,6 +53,7 @@ export class BriefMap<K, V> {
   }
 
   *values(): IterableIterator<V> {
+    if (this.#cells === undefined) return
     for (const { value } of this.#cells.values()) if (value !== undefined) yield value
   }
 }

@@ -8,7 +8,8 @@
 // that nothing has to be edited.
 
 import { BriefMap } from './brief-map.js'
-import { MINTED_FROM, afterLending, remember } from './lending.js'
+import { MINTED_FROM, afterLending } from './lending.js'
+import { Remembered } from './remembered.js'
 import { type MintedId, type RequestId, canonical, isCanonical, numericId } from './request-id.js'
 
 /** How many given-up ids are remembered, so that a late answer finds no other request. */
@@ -20,11 +21,11 @@ const MINTED_MAX = 1024
 /** Requests sent to a peer that has not answered them yet. */
 export class Inflight<E> {
   readonly #entries = new BriefMap<RequestId, E>()
-  readonly #retired = new Set<RequestId>()
+  readonly #retired = new Remembered<RequestId>(RETIRED_MAX)
   /** Minted on a connection on which a client's own id may be the same number. */
-  readonly #minted = new Set<RequestId>()
+  readonly #minted = new Remembered<RequestId>(MINTED_MAX)
   /** Of the proxy's own requests, which have a limit of their own: neither kind keeps the other from being sent. */
-  readonly #own = new Set<RequestId>()
+  #own: Set<RequestId> | undefined
   readonly #inflightMax: number
   #last = 0
 
@@ -43,7 +44,7 @@ export class Inflight<E> {
    * `inflightMax` such requests are out: only the caller knows how to say so.
    */
   mint(entry: E, own?: RequestId): MintedId | undefined {
-    if (this.#entries.size - this.#own.size >= this.#inflightMax) return undefined
+    if (this.#entries.size - this.#ownCount >= this.#inflightMax) return undefined
     const lent = own !== undefined && this.#isFree(own) && isCanonical(own)
     if (lent) this.#last = afterLending(Number(own), this.#last)
     const id = lent ? own : own === undefined ? this.#next() : this.#aside()
@@ -53,9 +54,10 @@ export class Inflight<E> {
 
   /** An id for a request of the proxy's own, which no client's will be; nothing once `inflightMax` of those are out. */
   mintOwn(entry: E): MintedId | undefined {
-    if (this.#own.size >= this.#inflightMax) return undefined
+    if (this.#ownCount >= this.#inflightMax) return undefined
     const id = this.#next()
     this.#entries.set(id, entry)
+    this.#own ??= new Set()
     this.#own.add(id)
     this.#noteMinted(id)
     return id
@@ -82,7 +84,7 @@ export class Inflight<E> {
   retire(id: RequestId): void {
     if (this.#entries.take(id) === undefined) return
     this.#forgetOwn(id)
-    remember(this.#retired, id, RETIRED_MAX)
+    this.#retired.add(id)
   }
 
   values(): IterableIterator<E> {
@@ -91,13 +93,17 @@ export class Inflight<E> {
 
   /** Everything that waits, for the one reason why nothing will be answered any more. */
   drain(): E[] {
-    this.#own.clear()
+    this.#own = undefined
     return this.#entries.drain()
+  }
+
+  get #ownCount(): number {
+    return this.#own?.size ?? 0
   }
 
   /** Nearly always there is none. */
   #forgetOwn(id: RequestId): void {
-    if (this.#own.size > 0) this.#own.delete(id)
+    if (this.#ownCount > 0) this.#own?.delete(id)
   }
 
   /** The client's own is taken; its next one must not be taken by what is minted now. */
@@ -110,7 +116,7 @@ export class Inflight<E> {
 
   /** What has been minted may be answered a second time by a server that is not well. */
   #noteMinted(id: MintedId): void {
-    remember(this.#minted, id, MINTED_MAX)
+    this.#minted.add(id)
   }
 
   #isFree(id: RequestId): boolean {

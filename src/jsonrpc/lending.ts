@@ -14,13 +14,3 @@ const LENT_MAX = 2 ** 48
 export function afterLending(own: number, last: number): number {
   return own > last && own < LENT_MAX ? own : last
 }
-
-/** Adds one, and forgets the oldest where there are more than `max`. */
-export function remember<T>(remembered: Set<T>, one: T, max: number): void {
-  remembered.add(one)
-  if (remembered.size <= max) return
-  for (const oldest of remembered) {
-    remembered.delete(oldest)
-    return
-  }
-}

@@ -4,7 +4,8 @@
 // unchanged where the connection carries one requester and the token is free.
 
 import { BriefMap } from '../jsonrpc/brief-map.js'
-import { MINTED_FROM, afterLending, remember } from '../jsonrpc/lending.js'
+import { MINTED_FROM, afterLending } from '../jsonrpc/lending.js'
+import { Remembered } from '../jsonrpc/remembered.js'
 
 /** Spellings that come back as they went out; `1.0` may come back as `1`. */
 const PLAIN = /^(?:0|-?[1-9][0-9]{0,14}|"[\x20\x21\x23-\x5b\x5d-\x7e]*")$/
@@ -15,7 +16,7 @@ const RETIRED_MAX = 1024
 /** Who waits for progress under which token; tokens are raw JSON. */
 export class ProgressTokens<E> {
   readonly #entries = new BriefMap<string, E>()
-  readonly #retired = new Set<string>()
+  readonly #retired = new Remembered<string>(RETIRED_MAX)
   #last = MINTED_FROM
 
   /** The token to send for `entry`: its own where `lend` says so, it is free and plain, else a new one. */
@@ -38,7 +39,7 @@ export class ProgressTokens<E> {
   /** Stops waiting for progress that may still come. */
   retire(token: string | undefined): void {
     if (token === undefined || this.#entries.take(token) === undefined) return
-    remember(this.#retired, token, RETIRED_MAX)
+    this.#retired.add(token)
   }
 
   /** Late progress may still come for it. */
