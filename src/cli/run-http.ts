@@ -5,7 +5,7 @@ import { realRuntime } from '../runtime.js'
 import type { HttpCommand } from './args.js'
 import { Children } from './children.js'
 import { Endings } from './endings.js'
-import { growHeapSoon } from './heap-growth.js'
+import { tuneEngineSoon } from './engine.js'
 import { choosePaint, openLogger, openRecordIfAsked } from './surroundings.js'
 import type { Invocation } from './surroundings.js'
 
@@ -24,7 +24,7 @@ export async function runHttp(command: HttpCommand, invocation: Invocation): Pro
   const endings = new Endings(logger.sink, () => children.kill())
   endings.watch()
   const own = realRuntime(logger.sink)
-  growHeapSoon(own)
+  tuneEngineSoon(own)
   try {
     const { serveHttp } = await import('./serve-http.js')
     const record = await openRecordIfAsked(command, invocation, logger)

@@ -11,7 +11,7 @@ import { realRuntime } from '../runtime.js'
 import type { StdioCommand } from './args.js'
 import { Children } from './children.js'
 import { Endings } from './endings.js'
-import { growHeapSoon } from './heap-growth.js'
+import { tuneEngineSoon } from './engine.js'
 import { choosePaint, openLogger, openRecordIfAsked } from './surroundings.js'
 import type { Invocation } from './surroundings.js'
 
@@ -31,7 +31,7 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
   const endings = new Endings(logger.sink, () => children.kill())
   endings.watch()
   const own = realRuntime(logger.sink)
-  growHeapSoon(own)
+  tuneEngineSoon(own)
   const runtime = headStart(schema.servers, children.watch(own))
   try {
     const { serveStdio } = await import('./serve-stdio.js')

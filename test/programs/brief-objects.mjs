@@ -1,14 +1,14 @@
 // Makes objects that live long, and then many that are gone at once; says how far the old generation grew for those.
 //
-//   node brief-objects.mjs [heap-growth.js]
+//   node brief-objects.mjs [engine.js]
 
 import { setImmediate as turn } from 'node:timers/promises'
 import { getHeapSpaceStatistics } from 'node:v8'
 
-const [, , heapGrowth] = process.argv
-if (heapGrowth !== undefined) {
-  const { growHeapSoon } = await import(heapGrowth)
-  growHeapSoon({ setTimer: (_delayMs, fire) => fire() })
+const [, , engine] = process.argv
+if (engine !== undefined) {
+  const { tuneEngineSoon } = await import(engine)
+  tuneEngineSoon({ setTimer: (_delayMs, fire) => fire() })
   await turn()
 }
 

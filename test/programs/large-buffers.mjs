@@ -1,14 +1,14 @@
 // Passes many large buffers through a small heap, and says how often the whole heap was collected.
 //
-//   node large-buffers.mjs [heap-growth.js]
+//   node large-buffers.mjs [engine.js]
 
 import { PerformanceObserver, constants } from 'node:perf_hooks'
 import { setImmediate as turn } from 'node:timers/promises'
 
-const [, , heapGrowth] = process.argv
-if (heapGrowth !== undefined) {
-  const { growHeapSoon } = await import(heapGrowth)
-  growHeapSoon({ setTimer: (_delayMs, fire) => fire() })
+const [, , engine] = process.argv
+if (engine !== undefined) {
+  const { tuneEngineSoon } = await import(engine)
+  tuneEngineSoon({ setTimer: (_delayMs, fire) => fire() })
 }
 let collections = 0
 new PerformanceObserver((list) => {

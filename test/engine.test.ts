@@ -1,4 +1,4 @@
-// The program lets large messages and short sessions pass without collecting its whole heap for them.
+// The engine collects the heap less for large messages and short sessions, and compiles sooner what they run.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -9,23 +9,33 @@ import { promisify } from 'node:util'
 const MIB = 1024 * 1024
 
 const programs = fileURLToPath(new URL('../../test/programs', import.meta.url))
-const heapGrowth = new URL('../src/cli/heap-growth.js', import.meta.url).href
+const engine = new URL('../src/cli/engine.js', import.meta.url).href
 
 function collections(...args: readonly string[]): Promise<number> {
   return measured('large-buffers.mjs', 'collections', ...args)
 }
 
 async function measured(program: string, figure: string, ...args: readonly string[]): Promise<number> {
-  const { stdout } = await promisify(execFile)(process.execPath, [`${programs}/${program}`, ...args])
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--allow-natives-syntax',
+    `${programs}/${program}`,
+    ...args,
+  ])
   return Number(new RegExp(`"${figure}":(\\d+)`).exec(stdout)?.[1])
 }
 
 test('a heap that may grow is collected less than half as often', async () => {
-  const [usual, grown] = [await collections(), await collections(heapGrowth)]
+  const [usual, grown] = [await collections(), await collections(engine)]
   assert.ok(grown * 2 <= usual, `${grown} full collections, ${usual} without`)
 })
 
 test('what is gone at once is not made in the old generation, whatever lived long before', async () => {
-  const grownBytes = await measured('brief-objects.mjs', 'grownBytes', heapGrowth)
+  const grownBytes = await measured('brief-objects.mjs', 'grownBytes', engine)
   assert.ok(grownBytes < 32 * MIB, `the old generation grew by ${grownBytes} bytes`)
+})
+
+test('a function is compiled after half as many calls, or fewer', async () => {
+  const usual = await measured('hot-code.mjs', 'calls')
+  const soon = await measured('hot-code.mjs', 'calls', engine)
+  assert.ok(soon * 2 <= usual, `after ${soon} calls, ${usual} without`)
 })
