@@ -73,7 +73,7 @@ export class HttpDialer {
       timers: runtime,
       limits,
     }
-    this.#agent = new HttpAgent(url, limits, runtime.connect ?? connect)
+    this.#agent = new HttpAgent(url, limits, runtime.connect ?? connect, () => runtime.now())
   }
 
   connect(): Connection {

@@ -9,6 +9,7 @@ import { asError } from './as-error.js'
 import { Channel, type ChannelOwner, type ChannelUser, type HttpSocket } from './channel.js'
 import { isFieldName, isFieldValue } from './field-syntax.js'
 import type { HttpLimits } from './options.js'
+import { RestTime } from './rest-time.js'
 
 /** Where a connection goes. */
 export interface SocketPlace {
@@ -48,17 +49,21 @@ export class HttpAgent implements ChannelOwner {
   readonly isTls: boolean
   readonly #connect: Connect
   readonly #limits: Pick<HttpLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>
+  readonly #restTime: RestTime | undefined
   readonly #channels = new Set<Channel>()
   readonly #resting: Channel[] = []
   /** In the order in which they came. */
   readonly #waiting = new Map<AgentUser, Waiting>()
   #isDestroyed = false
 
+  /** With a clock it learns how long its server keeps connections that rest. */
   constructor(
     url: URL,
     limits: Pick<HttpLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>,
     connect: Connect,
+    now?: () => number,
   ) {
+    this.#restTime = now && new RestTime(limits.idleSocketMs, now)
     this.isTls = url.protocol === 'https:'
     this.#limits = limits
     this.#connect = connect
@@ -96,8 +101,17 @@ export class HttpAgent implements ChannelOwner {
       this.#waiting.delete(next[0])
       return start(channel, ...next)
     }
-    if (this.#resting.length >= this.#limits.idleSocketsMax) channel.close()
-    else this.#resting.push(channel)
+    const restMs = this.#restTime?.ms ?? this.#limits.idleSocketMs
+    if (this.#resting.length >= this.#limits.idleSocketsMax || restMs === 0) return channel.close()
+    channel.restedSince = this.#restTime?.now()
+    channel.restAtMost(restMs)
+    this.#resting.push(channel)
+  }
+
+  lost({ restedSince }: Channel): void {
+    if (restedSince === undefined || this.#isDestroyed) return
+    this.#restTime?.ended(restedSince)
+    if (this.#restTime?.ms === 0) for (const channel of this.#resting.splice(0)) channel.close()
   }
 
   gone(channel: Channel): void {

@@ -10,6 +10,7 @@ import { asError } from './as-error.js'
 import { HttpAnswer, type AnswerSource } from './answer.js'
 import type { ResponseHead } from './response-head.js'
 import { ResponseReader, type ResponseSink } from './response-reader.js'
+import { writeRequest } from './write-request.js'
 
 /** A socket; what only real ones have may be missing. */
 export type HttpSocket = Duplex & {
@@ -39,11 +40,10 @@ interface End {
 /** Whoever has the connection between exchanges. */
 export interface ChannelOwner {
   rests(channel: Channel): void
+  /** The server has ended it while it rested, or before the first byte of an answer. */
+  lost(channel: Channel): void
   gone(channel: Channel): void
 }
-
-/** Up to here, copying a body behind its head beats handing the two over as they lie. */
-const COPIED_BYTES_MAX = 16 * 1024
 
 /** A server that names the time for which it keeps a connection may close it a little sooner. */
 const REST_MARGIN_MS = 1000
@@ -51,6 +51,8 @@ const NOTHING = Buffer.alloc(0)
 
 /** One socket and what is asked on it. */
 export class Channel implements AnswerSource {
+  /** When it began to rest before this exchange; its owner's alone. */
+  restedSince: number | undefined
   readonly #socket: HttpSocket
   readonly #owner: ChannelOwner
   readonly #reader: ResponseReader
@@ -110,17 +112,16 @@ export class Channel implements AnswerSource {
     this.#keepsAlive = undefined
     this.#reader.begin()
     this.#socket.ref?.()
-    const sent = (error?: Error | null): void => {
+    writeRequest(this.#socket, head, body, (error) => {
       if (!error) this.#sent()
-    }
-    if (body === undefined || body.length === 0) this.#socket.write(head, 'latin1', sent)
-    else if (body.length <= COPIED_BYTES_MAX) this.#socket.write(joined(head, body), sent)
-    else {
-      this.#socket.cork()
-      this.#socket.write(head, 'latin1')
-      this.#socket.write(body, sent)
-      this.#socket.uncork()
-    }
+    })
+  }
+
+  /** From now on it rests for no longer than that; the server knows best for how long it keeps a connection. */
+  restAtMost(ms: number): void {
+    if (ms >= this.#restMs) return
+    this.#restMs = ms
+    if (ms > 0) this.#socket.setTimeout?.(ms)
   }
 
   /** Stops or goes on reading the answer. */
@@ -196,17 +197,10 @@ export class Channel implements AnswerSource {
 
   #hasHead(head: ResponseHead): void {
     const { restMs } = head
-    if (restMs !== undefined) this.#restFor(restMs - REST_MARGIN_MS)
+    if (restMs !== undefined) this.restAtMost(restMs - REST_MARGIN_MS)
     const answer = new HttpAnswer(head, this)
     this.#answer = answer
     this.#user?.responded(answer)
-  }
-
-  /** The server knows best for how long it keeps a connection. */
-  #restFor(ms: number): void {
-    if (ms >= this.#restMs) return
-    this.#restMs = ms
-    if (ms > 0) this.#socket.setTimeout?.(ms)
   }
 
   #ends(end: End): void {
@@ -219,8 +213,9 @@ export class Channel implements AnswerSource {
     if (this.#user !== undefined && !this.#state.paused && !this.#isTaking) this.#take(NOTHING)
     if (this.#end === undefined || (this.#user !== undefined && this.#state.paused)) return
     const { isWhole, error } = this.#end
-    if (isWhole && this.#user !== undefined && this.#reader.endsWithConnection) this.#finish(false)
-    else this.close(error)
+    if (isWhole && this.#user !== undefined && this.#reader.endsWithConnection) return this.#finish(false)
+    if (this.#answer === undefined && !this.#gone) this.#owner.lost(this)
+    this.close(error)
   }
 
   #finish(keepsAlive: boolean): void {
@@ -236,13 +231,6 @@ export class Channel implements AnswerSource {
     // An answer may come before the whole request has left.
     if (this.#isSent) this.#owner.rests(this)
   }
-}
-
-function joined(head: string, body: Uint8Array): Buffer {
-  const bytes = Buffer.allocUnsafe(head.length + body.length)
-  bytes.write(head, 0, 'latin1')
-  bytes.set(body, head.length)
-  return bytes
 }
 
 function hangup(): Error {
