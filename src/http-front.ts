@@ -95,6 +95,7 @@ function serverOf(options: FrontOptions, rules: HttpRules, routes: HttpRoutes): 
   const around: HttpSurroundings = {
     newId: () => ids.next(),
     now: () => runtime.now(),
+    wallNow: () => runtime.wallNow(),
     setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
     room: descriptorRoom(),
     ...(runtime.listen && { listen: runtime.listen }),

@@ -29,7 +29,7 @@ const layers: readonly Layer[] = [
   {
     files: ['src/transports/'],
     project: ['src/jsonrpc/', 'src/secret-forms.ts'],
-    modules: ['node:buffer', 'node:http', 'node:net', 'node:stream', 'node:tls'],
+    modules: ['node:buffer', 'node:net', 'node:stream', 'node:tls'],
   },
   {
     files: ['src/upstream/'],
@@ -351,7 +351,6 @@ const confined: readonly Confined[] = [
     places: {
       'src/runtime.ts': 'the real clock',
       'src/transports/last-waits.ts': 'the last wait of a connection that closes; nothing is decided by it',
-      'src/transports/http-front/stall.ts': 'of a socket, which alone knows what the system has taken',
       'src/log.ts': 'the last wait for stderr',
       'src/cli/endings.ts': 'the last resort of a process that cannot end',
       'src/cli/config-watch.ts': 'looks at the configuration file from time to time',

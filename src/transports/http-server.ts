@@ -3,23 +3,21 @@
 // Every request passes the guard first, then finds its route, then its handler;
 // what a handler refuses is said in one place.
 
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Bodies } from './http-front/body.js'
 import { type HttpTimer, repeat } from './http-front/clock.js'
-import { type CorsRules, corsHeaders, preflightHeaders } from './http-front/cors.js'
-import { Ending } from './http-front/ending.js'
+import { type CorsRules, allows, corsFields, preflightFields } from './http-front/cors.js'
 import type { HttpRoutes, HttpSurroundings, HttpTarget } from './http-front/endpoint.js'
 import { EventPair } from './http-front/event-pair.js'
 import { Guard, targetOf } from './http-front/guard.js'
 import { hostRule, reachable } from './http-front/host.js'
 import type { Incoming, Served } from './http-front/incoming.js'
 import type { HttpLimits } from './http-front/limits.js'
-import { listening } from './http-front/listening.js'
-import { serverWith } from './http-front/node-server.js'
-import { Pipeline } from './http-front/pipeline.js'
+import { Listening } from './http-front/listening.js'
 import { type Refusal, Refusals, type Wording, closing } from './http-front/refusal.js'
 import { refuse, sendJson } from './http-front/reply.js'
-import { RequestHead } from './http-front/request-head.js'
+import type { FrontSocket, HttpRequest } from './http-front/request.js'
+import type { HttpResponse } from './http-front/response.js'
+import type { Fields } from './http-front/status-line.js'
 import { Strangers } from './http-front/strangers.js'
 import { Streamable } from './http-front/streamable.js'
 
@@ -52,15 +50,13 @@ export interface HttpAddress {
 /** An HTTP front; it listens once and closes once. */
 export class HttpServer {
   readonly #options: HttpServerOptions
-  readonly #server: Server
-  readonly #ending: Ending
+  readonly #listening: Listening
   readonly #refusals: Refusals
   readonly #streamable: Streamable
   readonly #pair: EventPair
   readonly #routes: HttpRoutes
   readonly #strangers: Strangers
   readonly #bodies: Bodies
-  readonly #pipeline = new Pipeline()
   #sweepers: readonly HttpTimer[] = []
   #rules: HttpRules
   /** Known once the server listens. */
@@ -81,22 +77,18 @@ export class HttpServer {
     this.#streamable = new Streamable({ ...parts, closed })
     this.#pair = new EventPair(parts)
     this.#strangers = new Strangers(limits.strangersMax)
-    this.#server = serverWith(limits, (request, response) => {
-      // Node gives a response its connection when the one before has ended: nearly always at once.
-      if (response.socket !== null) this.#handle(request, response)
-      else this.#pipeline.add(request, response, () => this.#handle(request, response))
-    })
-    this.#ending = new Ending(this.#server, around.setTimer)
-    this.#server.on('connection', (socket) => {
-      if (around.room() === 'none') return void socket.destroy()
-      if (this.#rules.principalOf !== undefined) this.#strangers.admit(socket)
+    this.#listening = new Listening({
+      ...around,
+      limits,
+      admits: (socket) => this.#admits(socket),
+      serve: (request, response) => this.#handle(request, response),
     })
   }
 
   /** @throws the system's error (`EADDRINUSE`, …) when the address cannot be had */
   async listen(): Promise<HttpAddress> {
     const { host, limits, around } = this.#options
-    const port = await (around.listen ?? listening)(this.#server, host, this.#options.port)
+    const port = await this.#listening.listen(host, this.#options.port)
     this.#sweepers = [
       repeat(around.setTimer, limits.sweepMs, () => this.#streamable.clients.sweep()),
       repeat(around.setTimer, limits.lateCheckMs, () => this.#bodies.sweep()),
@@ -120,7 +112,7 @@ export class HttpServer {
   stop(): void {
     if (this.#stopping) return
     this.#stopping = true
-    this.#ending.stop()
+    this.#listening.stop()
   }
 
   /** Ends every session; clients have a moment to take what was said to them. */
@@ -129,7 +121,7 @@ export class HttpServer {
     for (const sweeper of this.#sweepers) sweeper.cancel()
     this.#streamable.clients.endAll()
     this.#pair.endAll()
-    await this.#ending.close(this.#options.limits.closeWaitMs)
+    await this.#listening.close(this.#options.limits.closeWaitMs)
   }
 
   #guardAt(port: number): Guard {
@@ -139,10 +131,13 @@ export class HttpServer {
     return new Guard({ hosts, cors, hasToken, principalOf: principalOf ?? nobody }, this.#refusals)
   }
 
-  #handle(request: IncomingMessage, response: ServerResponse): void {
-    // A client that goes away in the middle is no failure of ours.
-    response.on('error', ignore)
-    request.on('error', ignore)
+  #admits(socket: FrontSocket): boolean {
+    if (this.#options.around.room() === 'none') return false
+    if (this.#rules.principalOf !== undefined) this.#strangers.admit(socket)
+    return true
+  }
+
+  #handle(request: HttpRequest, response: HttpResponse): void {
     const end = (refusal: Refusal | undefined): void => {
       if (refusal !== undefined) this.#refuse(request, response, refusal)
     }
@@ -151,7 +146,7 @@ export class HttpServer {
       end(this.#refusals.plain(500, 'Internal error'))
     }
     try {
-      const served = this.#serve(request, response)
+      const served = this.#refuses(request) ?? this.#admitted(request, response)
       if (served instanceof Promise) served.then(end).catch(fail)
       else end(served)
     } catch (error) {
@@ -159,33 +154,27 @@ export class HttpServer {
     }
   }
 
-  #serve(request: IncomingMessage, response: ServerResponse): Served {
-    const head = new RequestHead(request.rawHeaders)
-    return this.#refuses(request, head) ?? this.#admitted(request, response, head)
-  }
-
-  #refuses(request: IncomingMessage, head: RequestHead): Refusal | undefined {
+  #refuses({ head }: HttpRequest): Refusal | undefined {
     if (this.#stopping || this.#guard === undefined) return this.#shuttingDown()
-    return this.#guard.refuses(request, head)
+    return this.#guard.refuses(head)
   }
 
-  #closed({ url }: IncomingMessage): Refusal {
-    const target = this.#routes.find(targetOf(url ?? '').path)
-    return !this.#stopping && target.kind === 'nothing' ? target.refusal : this.#shuttingDown()
+  #closed({ target }: HttpRequest): Refusal {
+    const found = this.#routes.find(targetOf(target).path)
+    return !this.#stopping && found.kind === 'nothing' ? found.refusal : this.#shuttingDown()
   }
 
   #shuttingDown(): Refusal {
     return this.#refusals.plain(503, 'Shutting down', { ...closing, 'retry-after': '5' })
   }
 
-  #admitted(request: IncomingMessage, response: ServerResponse, head: RequestHead): Served {
+  #admitted(request: HttpRequest, response: HttpResponse): Served {
+    const { head } = request
     const { cors } = this.#rules
-    const origin = head.get('origin')
-    if (origin !== undefined)
-      for (const [name, value] of Object.entries(corsHeaders(cors, origin)))
-        if (value !== undefined) response.setHeader(name, value)
-    if (request.method === 'OPTIONS') return preflight(response, cors, origin)
-    const { path, query } = targetOf(request.url ?? '')
+    const fields = corsFields(cors, head.get('origin'))
+    if (head.method === 'OPTIONS') return preflight(response, cors, fields)
+    if (fields.length > 0) response.add(fields)
+    const { path, query } = targetOf(head.target)
     const target = this.#routes.find(path)
     const principal = this.#guard?.principal(head)
     if (principal === undefined && !(target.kind === 'page' && target.open))
@@ -214,21 +203,16 @@ export class HttpServer {
     return undefined
   }
 
-  #refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
-    const { limits, around } = this.#options
-    const version = new RequestHead(request.rawHeaders).get('mcp-protocol-version')
+  #refuse({ head }: HttpRequest, response: HttpResponse, refusal: Refusal): void {
+    const version = head.get('mcp-protocol-version')
     const revision = refusal.revision ?? this.#routes.revisions.find((each) => each.version === version)
-    refuse(request, response, { ...refusal, revision }, (done) => around.setTimer(limits.refusedBodyMs, done))
+    refuse(response, { ...refusal, revision })
   }
 }
 
-function ignore(): void {}
-
 function nobody(): undefined {}
 
-function preflight(response: ServerResponse, cors: CorsRules, origin: string | undefined): undefined {
-  const isAllowed = origin !== undefined && response.hasHeader('access-control-allow-origin')
-  response.writeHead(204, isAllowed ? preflightHeaders(cors) : {})
-  response.end()
+function preflight(response: HttpResponse, cors: CorsRules, fields: Fields): undefined {
+  response.send(204, allows(fields) ? [...fields, ...preflightFields(cors)] : fields)
   return undefined
 }

@@ -5,8 +5,8 @@
 // `again`: one fault after the other, for as long as the process lives.
 
 import child_process from 'node:child_process'
-import http from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
+import net from 'node:net'
 
 const at = process.env.FAULT_AT
 const fault = () => new Error('injected fault')
@@ -47,12 +47,9 @@ if (at === 'child') {
 }
 
 if (at === 'request') {
-  const { createServer } = http
-  http.createServer = (...args) => {
-    const server = createServer(...args)
-    throwBehind(server, 'request', ({ url }) => url.includes('boom'))
-    return server
-  }
+  const { createServer } = net
+  net.createServer = (...args) =>
+    createServer(...args).on('connection', (socket) => throwBehind(socket, 'data', hasBoom))
 }
 
 syncBuiltinESMExports()

@@ -1,6 +1,5 @@
 // The HTTP front of a simulated proxy: connections come to it without a port.
 
-import type { ServerResponse } from 'node:http'
 import type { Server as NetServer } from 'node:net'
 import { httpServer } from '../../src/http.js'
 import type { Listener, ServedProxy } from '../../src/listener.js'
@@ -22,7 +21,7 @@ const connects = { kind: 'connects' } as const
 
 const refused = { kind: 'fails', code: 'ECONNREFUSED', message: 'connect ECONNREFUSED' } as const
 
-/** Takes the place of the system between clients and Node's HTTP server. */
+/** Takes the place of the system between clients and the server that listens. */
 export class SimFront {
   readonly #around: Around
   readonly #audience: { readonly come: ClientPlan[]; readonly present: Set<ClientPlan> }
@@ -82,11 +81,6 @@ export class SimFront {
     this.#server = server
     Reflect.set(server, '_handle', { close: () => undefined })
     server.emit('listening')
-    // A date would be that of the real clock.
-    server.prependListener('request', (_, response: ServerResponse) => {
-      response.sendDate = false
-    })
-    for (const name of ['closeIdleConnections', 'closeAllConnections']) this.#inOrder(server, name)
     return Promise.resolve(PORT)
   }
 
@@ -109,19 +103,6 @@ export class SimFront {
     count(server, 1)
     socket.once('close', () => count(server, -1))
     server.emit('connection', socket)
-  }
-
-  /** Node keeps connections by where they are in memory, and closes them in that order, which is another each time. */
-  #inOrder(server: NetServer, name: string): void {
-    const close: unknown = Reflect.get(server, name)
-    if (typeof close !== 'function') throw new Error(`this version of Node has no ${name}`)
-    Reflect.set(server, name, () => {
-      const chosen = new Set<SimSocket>()
-      for (const socket of this.#sockets) Reflect.set(socket, 'destroy', () => chosen.add(socket))
-      Reflect.apply(close, server, [])
-      for (const socket of this.#sockets) Reflect.deleteProperty(socket, 'destroy')
-      for (const socket of this.#sockets) if (chosen.has(socket)) socket.destroy()
-    })
   }
 
   #counted(proxy: Proxy): ServedProxy {

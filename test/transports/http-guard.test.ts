@@ -149,7 +149,7 @@ describe('header fields that decide something', () => {
   })
 
   test('are read from what was sent, whatever their case', () => {
-    const head = new RequestHead(['ACCEPT', 'a', 'accept', 'b', '__proto__', 'x'])
+    const head = new RequestHead('GET / HTTP/1.1\r\nACCEPT: a\r\naccept: b\r\n__proto__: x', 100)
     assert.equal(head.list('accept'), 'a, b')
     assert.equal(head.get('__proto__'), 'x')
     assert.equal(head.repeated, undefined)

@@ -9,7 +9,8 @@ import { HttpAgent } from '../../src/transports/http-client/agent.js'
 import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
 import type { ChannelUser } from '../../src/transports/http-client/channel.js'
 import { connectPlain } from '../../src/transports/http-client/connect.js'
-import { type ResponseHead, ResponseError } from '../../src/transports/http-client/response-head.js'
+import type { ResponseHead } from '../../src/transports/http-client/response-head.js'
+import { HttpSyntaxError } from '../../src/transports/http-wire/syntax-error.js'
 import { ResponseReader } from '../../src/transports/http-client/response-reader.js'
 import type { Scope } from './support/http.js'
 import { rawServer } from './support/raw-server.js'
@@ -50,11 +51,15 @@ const cases: readonly Case[] = [
     keepsAlive: true,
   },
   {
-    name: 'spaces around a value',
-    raw: `${OK}Content-Length: \t 5 \t\r\n\r\nhello`,
+    name: 'spaces around a length',
+    raw: `${OK}Content-Length:  5 \r\n\r\nhello`,
     read: '200 hello',
     keepsAlive: true,
-    unlikeNode: 'white space around a value is no part of it (RFC 9110, section 5.5)',
+  },
+  {
+    name: 'tabs around a length',
+    raw: `${OK}Content-Length: \t 5 \t\r\n\r\nhello`,
+    read: undefined,
   },
   { name: '204 has no body', raw: 'HTTP/1.1 204 No Content\r\n\r\n', read: '204 ', keepsAlive: true },
   {
@@ -306,7 +311,7 @@ function readInPieces(
       } while (sink.paused)
     }
   } catch (error) {
-    assert.ok(error instanceof ResponseError, String(error))
+    assert.ok(error instanceof HttpSyntaxError, String(error))
     return { read: undefined, keepsAlive: undefined }
   }
   if (ended && reader.endsWithConnection) seen.keepsAlive = false

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { front, message, raw, statusOf } from './support/http.js'
+import { front, message, raw, send, statusOf, until } from './support/http.js'
 
 /** What may have been meant as one request, in which another is hidden. */
 type Shape = (port: number) => string
@@ -156,10 +156,21 @@ test('what comes behind a body that is no message is not read', async (t) => {
   assert.equal(sessions.length, 0)
 })
 
-test('who sends far too many ahead is cut', async (t) => {
+test('however many are sent ahead, none is read before the one in front of it is answered', async (t) => {
   const { port, sessions } = await front(t)
-  assert.equal(await raw(port, post(port, 'wait', 1) + post(port, 'echo', 2).repeat(20)), '')
-  assert.equal(sessions.length, 1)
+  const last = post(port, 'echo', 3, '\r\nConnection: close')
+  const answers = raw(port, post(port, 'wait', 1) + post(port, 'echo', 2).repeat(300) + last)
+  await until(() => sessions.length > 0)
+  assert.equal((await send(port, { body: message('echo', 4) })).status, 200)
+  assert.equal(sessions.length, 2)
+  const [first] = sessions
+  const [asked] = first?.received ?? []
+  if (asked?.kind === 'request') first?.answer(asked.id, '{"id":"1"}')
+  const all = (await answers).match(/"result":\{"id":"\d"\}/g)
+  assert.deepEqual(
+    all,
+    ['1', ...Array.from({ length: 300 }, () => '2'), '3'].map((id) => `"result":{"id":"${id}"}`),
+  )
 })
 
 test('a request is never found in the body of another', { timeout: 60_000 }, async (t) => {

@@ -7,7 +7,7 @@
 import type { Duplex } from 'node:stream'
 import { asError } from './as-error.js'
 import { Channel, type ChannelOwner, type ChannelUser, type HttpSocket } from './channel.js'
-import { isFieldName, isFieldValue } from './field-syntax.js'
+import { isFieldName, isFieldValue } from '../http-wire/field-syntax.js'
 import type { HttpLimits } from './options.js'
 import { RestTime } from './rest-time.js'
 

@@ -5,12 +5,12 @@
 // taken whatever large ones are there, since their number is limited already.
 
 import type { Buffer } from 'node:buffer'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { BriefMap } from '../../jsonrpc/brief-map.js'
 import { type Line, joinLine, lineAt } from '../../jsonrpc/line.js'
 import { Hold } from './hold.js'
-import type { RequestHead } from './request-head.js'
+import type { HttpRequest } from './request.js'
+import type { HttpResponse } from './response.js'
 import { Slices } from './slices.js'
 
 export type Body =
@@ -23,9 +23,8 @@ export type Body =
   | { readonly kind: 'gone' }
 
 export interface BodyFrom {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly head: RequestHead
+  readonly request: HttpRequest
+  readonly response: HttpResponse
 }
 
 export interface BodiesLimits {
@@ -61,33 +60,43 @@ export class Bodies {
     this.#now = now
   }
 
-  /** Reads a body; one that is too large is left where it is. */
-  read({ request, response, head }: BodyFrom): Promise<Body> {
-    const { bodyBytesMax } = this.#limits
-    if (Number(head.get('content-length') ?? 0) > bodyBytesMax) return Promise.resolve({ kind: 'too-large' })
+  /** Reads a body, at once where it has come with its head; one that is too large is left where it is. */
+  read({ request, response }: BodyFrom): Body | Promise<Body> {
+    const { framing } = request.head
+    if (framing.kind === 'length' && framing.bytes > this.#limits.bodyBytesMax) return { kind: 'too-large' }
+    if (request.body === undefined) return this.#readPieces(request, response)
+    const bytes = request.body.length
+    this.#bytes += bytes
+    const excess = this.#excess(bytes)
+    const body = excess === undefined ? this.#whole([request.body], bytes, response) : { kind: excess }
+    if (body.kind !== 'line' || body.hold === undefined) this.#bytes -= bytes
+    return body
+  }
+
+  #readPieces(request: HttpRequest, response: HttpResponse): Promise<Body> {
     return new Promise((resolve) => {
       const chunks: Buffer[] = []
-      const take = (chunk: Buffer): void => {
-        reading.bytes += chunk.length
-        this.#bytes += chunk.length
-        chunks.push(chunk)
-        const excess = this.#excess(reading.bytes)
-        if (excess !== undefined) done({ kind: excess })
-      }
       const done = (body: Body): void => {
         if (this.#readings.take(reading.number) === undefined) return
-        if (body.kind !== 'line') request.off('data', take)
         if (body.kind !== 'line' || body.hold === undefined) this.#bytes -= reading.bytes
         resolve(body)
       }
       const reading = this.#begin(() => done({ kind: 'too-slow' }))
-      request.on('data', take)
-      // Each comes once at most, and `once` costs more than that `done` looks twice.
-      request.on('end', () => {
-        // The rest of one that was refused is read too.
-        if (this.#readings.has(reading.number)) done(this.#whole(chunks, reading.bytes, response))
+      request.readBy({
+        data: (chunk) => {
+          // The rest of one that is refused comes too.
+          if (!this.#readings.has(reading.number)) return
+          reading.bytes += chunk.length
+          this.#bytes += chunk.length
+          chunks.push(chunk)
+          const excess = this.#excess(reading.bytes)
+          if (excess !== undefined) done({ kind: excess })
+        },
+        end: () => {
+          if (this.#readings.has(reading.number)) done(this.#whole(chunks, reading.bytes, response))
+        },
+        gone: () => done({ kind: 'gone' }),
       })
-      request.on('close', () => done({ kind: 'gone' }))
     })
   }
 
@@ -109,7 +118,7 @@ export class Bodies {
     return bytes > smallBodyBytes && this.#bytes > bodiesBytesMax ? 'too-many' : undefined
   }
 
-  #whole(chunks: readonly Buffer[], bytes: number, response: ServerResponse): Body {
+  #whole(chunks: readonly Buffer[], bytes: number, response: HttpResponse): Body {
     const isSmall = bytes <= this.#limits.smallBodyBytes
     const hold = isSmall ? undefined : new Hold(response, () => void (this.#bytes -= bytes))
     return { kind: 'line', line: trimmed(joinLine(chunks, bytes)), hold }

@@ -7,7 +7,7 @@ import type { HttpAttached, HttpRevision, HttpSurroundings } from './endpoint.js
 import { EventBudget, EventStore } from './event-store.js'
 import type { HttpLimits } from './limits.js'
 import { HttpSessions, type Kept, type Owner } from './sessions.js'
-import type { Fields } from './reply.js'
+import type { Fields } from './status-line.js'
 import { HttpStreams } from './streams.js'
 import { Waits } from '../waits.js'
 

@@ -4,7 +4,6 @@
 // Multiple connections): what belongs to a request on the response to its POST,
 // all else on the client's standalone stream, where it waits until there is one.
 
-import type { ServerResponse } from 'node:http'
 import { BriefMap } from '../../jsonrpc/brief-map.js'
 import type { Connection, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
@@ -16,7 +15,8 @@ import { Exchange, type ExchangeOwner, type Post } from './exchange.js'
 import { Inbox } from './inbox.js'
 import { cancelledBy, opensSession } from './message.js'
 import { outgoing } from './outgoing.js'
-import type { Fields } from './reply.js'
+import type { HttpResponse } from './response.js'
+import type { Fields } from './status-line.js'
 import type { HttpStreams, Listening } from './streams.js'
 import type { Waits } from '../waits.js'
 
@@ -127,7 +127,7 @@ export class StreamableConnection implements Connection {
   }
 
   /** Opens the standalone stream, or resumes the one that holds this event. */
-  listen(response: ServerResponse, lastEventId: string | undefined): Listening {
+  listen(response: HttpResponse, lastEventId: string | undefined): Listening {
     return this.#streams.listen(response, this.#parts.headers(), lastEventId)
   }
 

@@ -57,6 +57,8 @@ export interface HttpSurroundings {
   readonly newId: () => string
   /** Monotonic, in milliseconds. */
   readonly now: () => number
+  /** The time of day, in milliseconds since 1970. */
+  readonly wallNow: () => number
   readonly setTimer: SetTimer
   /** Lets connections come to a server and gives the port; absent where that is the server's own business. */
   readonly listen?: (server: Server, host: string, port: number) => Promise<number>

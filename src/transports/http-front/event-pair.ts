@@ -18,7 +18,6 @@ import { type Incoming, type ReadingParts, isRefusal, readIncoming } from './inc
 import type { HttpLimits } from './limits.js'
 import type { Posted } from './message.js'
 import type { Refusal, Refusals } from './refusal.js'
-import { sendEmpty } from './reply.js'
 import { HttpSessions, type Kept } from './sessions.js'
 import { SseWriter, messageEvent, textEvent } from './sse-writer.js'
 
@@ -184,8 +183,8 @@ export class EventPair {
     if (posted === undefined || isRefusal(posted)) return posted
     const connection = find()
     if (connection === undefined) return refusals.noSession()
-    sendEmpty(response, 202)
     connection.take(posted)
+    response.send(202, [])
     return undefined
   }
 

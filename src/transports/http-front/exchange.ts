@@ -6,14 +6,15 @@
 // that disconnects has not cancelled (MCP 2025-03-26, Transports): what it can
 // resume is kept, and the rest is said to nobody.
 
-import type { ServerResponse } from 'node:http'
 import { buildBatch } from '../../jsonrpc/build.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { type Wire, joinedWire } from '../../jsonrpc/splice-parts.js'
 import type { Accepts } from './accept.js'
 import type { EventStream } from './event-stream.js'
 import type { Hold } from './hold.js'
-import { type Fields, sendEmpty, sendJson } from './reply.js'
+import { sendJson } from './reply.js'
+import type { HttpResponse } from './response.js'
+import type { Fields } from './status-line.js'
 import type { Wait, Waiting, Waits } from '../waits.js'
 
 /** What is left of a body that a client did not take at once. */
@@ -21,7 +22,7 @@ const LARGE_BYTES = 64 * 1024
 
 /** What a POST brings. */
 export interface Post {
-  readonly response: ServerResponse
+  readonly response: HttpResponse
   /** The requests, by their keys. */
   readonly keys: readonly RequestId[]
   readonly isBatch: boolean
@@ -37,9 +38,9 @@ export interface ExchangeOwner {
   /** Fields that the response has either way. */
   headers(): Fields
   /** Opens an event stream on the response. */
-  openStream(response: ServerResponse): EventStream
+  openStream(response: HttpResponse): EventStream
   /** A body larger than the client may take at once is being sent. */
-  sending(response: ServerResponse): void
+  sending(response: HttpResponse): void
   /** Every request has its answer, or will have none. */
   done(exchange: Exchange): void
 }
@@ -107,21 +108,21 @@ export class Exchange implements Waiting {
     if (this.#pending > 0) return
     this.#stopWaiting()
     if (this.#stream !== undefined) this.#stream.end()
-    else if (!this.post.response.destroyed) this.#sendBody()
+    else if (!this.post.response.isClosed) this.#sendBody()
     this.#owner.done(this)
   }
 
   #sendBody(): void {
     const { response, isBatch, accepts } = this.post
     const [first] = this.#answers
-    if (first === undefined) return sendEmpty(response, this.#statusOfNothing, this.#owner.headers())
+    if (first === undefined) return response.send(this.#statusOfNothing, this.#owner.headers())
     if (accepts.prefersStream) {
       this.#open()?.end()
       return
     }
     const body = isBatch ? buildBatch(this.#answers.map(joinedWire)) : first
     sendJson(response, 200, body, this.#owner.headers())
-    if (response.writableLength > LARGE_BYTES) this.#owner.sending(response)
+    if (response.unsentBytes > LARGE_BYTES) this.#owner.sending(response)
   }
 
   #stopWaiting(): void {

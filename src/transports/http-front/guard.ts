@@ -1,6 +1,5 @@
 // Who gets in. Decided from the request line and the header fields alone, before a byte of the body is read.
 
-import type { IncomingMessage } from 'node:http'
 import { type CorsRules, names } from './cors.js'
 import {
   type HostRule,
@@ -10,7 +9,7 @@ import {
   originAuthority,
   readAuthority,
 } from './host.js'
-import { type Refusal, type Refusals, closing } from './refusal.js'
+import type { Refusal, Refusals } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 
 export interface GuardRules {
@@ -21,6 +20,9 @@ export interface GuardRules {
   /** Who presents this token; undefined when nobody does. Takes the same time for every wrong one. */
   principalOf(token: string): string | undefined
 }
+
+/** All that a client may ask to be told first (RFC 9110, section 10.1.1). */
+const CONTINUE = '100-continue'
 
 /** Whoever needs no token. */
 const ANYBODY = 'anybody'
@@ -46,12 +48,12 @@ export class Guard {
   }
 
   /** Why this request may not come in, whoever sends it. */
-  refuses(request: IncomingMessage, head: RequestHead): Refusal | undefined {
+  refuses(head: RequestHead): Refusal | undefined {
     // Without `Host` nothing tells a rebound page from a client.
-    if (request.httpVersion !== '1.1') return this.#refusals.plain(505, 'HTTP/1.1 is required')
+    if (head.version !== '1.1') return this.#refusals.plain(505, 'HTTP/1.1 is required')
     const { repeated } = head
     if (repeated !== undefined) return this.#refusals.plain(400, `'${repeated}' was sent more than once`)
-    return this.#refusesHost(request.url ?? '', head) ?? this.#refusesPage(head) ?? this.#refusesCoding(head)
+    return this.#refusesHost(head) ?? this.#refusesPage(head) ?? this.#refusesUnread(head)
   }
 
   /** Who sends the request; undefined when a token is asked for and this is none. */
@@ -65,7 +67,8 @@ export class Guard {
     return this.#refusals.plain(401, 'A bearer token is required', challenge)
   }
 
-  #refusesHost(url: string, head: RequestHead): Refusal | undefined {
+  #refusesHost(head: RequestHead): Refusal | undefined {
+    const url = head.target
     const host = head.get('host') ?? ''
     if (host === this.#knownHost && url.startsWith('/')) return undefined
     const own = readAuthority(host)
@@ -103,9 +106,9 @@ export class Guard {
     return isLoopback(page.host) || (cors.enabled && hasToken && cors.origins.includes('*'))
   }
 
-  #refusesCoding(head: RequestHead): Refusal | undefined {
-    const transfer = head.get('transfer-encoding')?.toLowerCase() ?? 'chunked'
-    if (transfer !== 'chunked') return this.#refusals.plain(400, 'Transfer-Encoding is not read', closing)
+  #refusesUnread(head: RequestHead): Refusal | undefined {
+    const expected = head.get('expect')?.toLowerCase() ?? CONTINUE
+    if (expected !== CONTINUE) return this.#refusals.plain(417, `'${expected}' cannot be expected here`)
     const coding = head.get('content-encoding')?.toLowerCase() ?? 'identity'
     return coding === 'identity'
       ? undefined

@@ -3,7 +3,7 @@
 // A call holds what it was asked with until it is answered, also when its client
 // has gone meanwhile; any other body is done with its response.
 
-import type { ServerResponse } from 'node:http'
+import type { HttpResponse } from './response.js'
 
 /** Gives the memory back, once, whatever becomes of the request. */
 export class Hold {
@@ -11,9 +11,9 @@ export class Hold {
   #isAnswering = false
   #isClosed = false
 
-  constructor(response: ServerResponse, release: () => void) {
+  constructor(response: HttpResponse, release: () => void) {
     this.#release = release
-    response.once('close', () => {
+    response.whenClosed(() => {
       this.#isClosed = true
       if (!this.#isAnswering) this.#release()
     })

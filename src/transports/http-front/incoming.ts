@@ -1,18 +1,19 @@
 // One request that was let in, and how its message is read.
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { FrameError } from '../../jsonrpc/errors.js'
 import type { FrameLimits } from '../../jsonrpc/frame-limits.js'
 import type { MessageReader } from '../message-reader.js'
-import type { Bodies } from './body.js'
+import type { Bodies, Body } from './body.js'
 import { isJson } from './guard.js'
 import { type Posted, readPosted } from './message.js'
 import type { Refusal, Refusals } from './refusal.js'
+import type { HttpRequest } from './request.js'
 import type { RequestHead } from './request-head.js'
+import type { HttpResponse } from './response.js'
 
 export interface Incoming {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+  readonly request: HttpRequest
+  readonly response: HttpResponse
   readonly head: RequestHead
   readonly query: string
   readonly principal: string
@@ -29,13 +30,17 @@ export interface ReadingParts {
 }
 
 /** What a POST brought, or why it is refused; undefined when its sender has gone. */
-export async function readIncoming(
-  incoming: Incoming,
-  { limits: { bodyBytesMax, frame }, refusals, bodies, reader }: ReadingParts,
-): Promise<Posted | Refusal | undefined> {
+export type Read = Posted | Refusal | undefined
+
+/** Reads the message of a POST: at once where its body has come with its head. */
+export function readIncoming(incoming: Incoming, parts: ReadingParts): Read | Promise<Read> {
   if (!isJson(incoming.head.get('content-type')))
-    return refusals.plain(415, 'Content-Type must be application/json')
-  const body = await bodies.read(incoming)
+    return parts.refusals.plain(415, 'Content-Type must be application/json')
+  const body = parts.bodies.read(incoming)
+  return body instanceof Promise ? body.then((came) => readBody(came, parts)) : readBody(body, parts)
+}
+
+function readBody(body: Body, { limits: { bodyBytesMax, frame }, refusals, reader }: ReadingParts): Read {
   if (body.kind === 'gone') return undefined
   if (body.kind === 'too-large') return refusals.plain(413, `A message may have ${bodyBytesMax} bytes`)
   if (body.kind === 'too-slow') return refusals.plain(408, 'The body comes too slowly')

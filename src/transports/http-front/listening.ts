@@ -1,9 +1,136 @@
-// How a Node server begins to listen, as a promise.
+// The listening socket of the front, and its connections.
+//
+// It ends without taking a word back: no connection is closed before what was
+// written on it has left.
 
-import type { Server } from 'node:http'
+import { type Server, createServer } from 'node:net'
+import { FrontChannel, type ChannelLimits, type ChannelOwner } from './channel.js'
+import type { HttpTimer, SetTimer } from './clock.js'
+import { repeat } from './clock.js'
+import type { FrontSocket, HttpRequest } from './request.js'
+import type { HttpResponse } from './response.js'
+import { Slices } from './slices.js'
+
+export interface ListeningLimits extends ChannelLimits {
+  readonly connectionsMax: number
+  readonly lateCheckMs: number
+}
+
+export interface ListeningParts {
+  readonly limits: ListeningLimits
+  readonly setTimer: SetTimer
+  now(): number
+  wallNow(): number
+  /** Lets connections come and gives the port; absent where that is the server's own business. */
+  readonly listen?: ((server: Server, host: string, port: number) => Promise<number>) | undefined
+  /** A connection has come; false when it is not wanted. */
+  admits(socket: FrontSocket): boolean
+  serve(request: HttpRequest, response: HttpResponse): void
+  failed(error: unknown): void
+}
+
+/** Serves what comes; it listens once and closes once. */
+export class Listening implements ChannelOwner {
+  readonly limits: ListeningLimits
+  readonly setTimer: SetTimer
+  readonly #parts: ListeningParts
+  readonly #server: Server
+  readonly #channels = new Set<FrontChannel>()
+  readonly #closed: Promise<void>
+  /** Many may be late at once. */
+  readonly #late = new Slices()
+  #sweeper: HttpTimer | undefined
+  #isStopping = false
+  #hasListened = false
+  /** When a response is made, and the second for which that holds. */
+  #date = ''
+  #second = -1
+
+  constructor(parts: ListeningParts) {
+    this.#parts = parts
+    this.limits = parts.limits
+    this.setTimer = parts.setTimer
+    this.#server = createServer({ noDelay: true }, (socket) => this.#come(socket))
+    this.#server.maxConnections = parts.limits.connectionsMax
+    this.#closed = new Promise((resolve) => this.#server.once('close', resolve))
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping
+  }
+
+  /** Gives the port. @throws the system's error */
+  async listen(host: string, port: number): Promise<number> {
+    const listen = this.#parts.listen ?? listening
+    const given = await listen(this.#server, host, port)
+    this.#hasListened = true
+    this.#sweeper = repeat(this.setTimer, this.limits.lateCheckMs, () => this.#sweep())
+    return given
+  }
+
+  /** Takes no new connection, and ends each as soon as nothing is asked on it. */
+  stop(): void {
+    if (this.#isStopping) return
+    this.#isStopping = true
+    if (!this.#hasListened) return
+    this.#server.close()
+    for (const channel of this.#channels) if (channel.isIdle) channel.close()
+  }
+
+  /** Waits for what is on its way, up to `waitMs`, and cuts the rest. */
+  async close(waitMs: number): Promise<void> {
+    this.stop()
+    if (!this.#hasListened) return
+    const last = this.setTimer(waitMs, () => {
+      for (const channel of this.#channels) channel.cut()
+    })
+    await this.#closed
+    this.#sweeper?.cancel()
+    last.cancel()
+  }
+
+  // ChannelOwner
+
+  now(): number {
+    return this.#parts.now()
+  }
+
+  date(): string {
+    const second = Math.floor(this.#parts.wallNow() / 1000)
+    if (second !== this.#second) this.#date = `date: ${new Date(second * 1000).toUTCString()}\r\n`
+    this.#second = second
+    return this.#date
+  }
+
+  serve(request: HttpRequest, response: HttpResponse): void {
+    this.#parts.serve(request, response)
+  }
+
+  gone(channel: FrontChannel): void {
+    this.#channels.delete(channel)
+  }
+
+  failed(error: unknown): void {
+    this.#parts.failed(error)
+  }
+
+  #come(socket: FrontSocket): void {
+    if (this.#parts.admits(socket)) this.#channels.add(new FrontChannel(socket, this))
+    else socket.destroy()
+  }
+
+  #sweep(): void {
+    const nowMs = this.now()
+    for (const channel of this.#channels) {
+      const why = channel.sweep(nowMs)
+      if (why === 'late') this.#late.add(() => channel.refuse(408))
+      else if (why === 'idle') channel.close()
+    }
+  }
+}
 
 /** Begins to listen and gives the port. @throws the system's error */
-export function listening(server: Server, host: string, port: number): Promise<number> {
+function listening(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port }, () => {

@@ -1,10 +1,13 @@
-// The header fields of a request as they were sent.
+// The head of a request.
 //
-// Node joins or drops repeated fields, each in its own way, so that what was
-// checked and what is used could be two different values. Here every value that
-// came is kept, and a field that decides something may come only once.
+// RFC 9112, sections 3, 5 and 6. What a client does not need is not read: other
+// methods, other versions, bodies that end where the connection does.
 
-/** Fields that decide who may do what, or how a message is read. */
+import { type Framing, framingOf } from '../http-wire/framing.js'
+import { HeaderFields } from '../http-wire/header-fields.js'
+import { HttpSyntaxError } from '../http-wire/syntax-error.js'
+
+/** Fields that decide who may do what, or how a message is read: they may come only once. */
 const once: ReadonlySet<string> = new Set([
   'authorization',
   'content-encoding',
@@ -21,35 +24,54 @@ function isOnce(name: string): boolean {
   return once.has(name) || name.startsWith('mcp-')
 }
 
-/** Header fields by lower-case name. */
-export class RequestHead {
-  readonly #raw: readonly string[]
-  /** A request has a dozen fields: to walk through a list of them is faster than to make a map. */
-  readonly #names: string[] = []
+const METHOD = '(GET|HEAD|POST|PUT|DELETE|OPTIONS|TRACE|PATCH)'
+/** A path, a whole URL, or the server itself (RFC 9112, section 3.2). */
+const TARGET = '(/[\\x21-\\x7e]*|https?://[\\x21-\\x7e]+|\\*)'
+const REQUEST_LINE = new RegExp(`^${METHOD} ${TARGET} HTTP/1\\.([01])$`)
 
-  /** `raw` is `IncomingMessage.rawHeaders`: names and values in turn. */
-  constructor(raw: readonly string[]) {
-    this.#raw = raw
-    for (let at = 0; at + 1 < raw.length; at += 2) this.#names.push((raw[at] ?? '').toLowerCase())
+const NO_BODY: Framing = { kind: 'length', bytes: 0 }
+
+/** What a client asks for; it never changes, so the same bytes may have the same head. */
+export class RequestHead {
+  readonly method: string
+  /** As it was sent: a path, or a whole URL. */
+  readonly target: string
+  readonly version: '1.0' | '1.1'
+  readonly framing: Framing
+  /** Whether the client may send another request on the connection. */
+  readonly keepsAlive: boolean
+  /** By their names in lower case. */
+  readonly fields: HeaderFields
+
+  /** @throws HttpSyntaxError when it is none, or could be understood in two ways */
+  constructor(text: string, fieldsMax: number) {
+    const lines = text.split('\r\n')
+    const [, method, target, minor] = REQUEST_LINE.exec(lines[0] ?? '') ?? []
+    if (method === undefined || target === undefined || minor === undefined)
+      throw new HttpSyntaxError('it does not begin as a request does', 'NOT_HTTP')
+    if (lines.length - 1 > fieldsMax)
+      throw new HttpSyntaxError(`it has more than ${fieldsMax} header fields`, 'TOO_LONG')
+    this.fields = new HeaderFields(lines)
+    this.method = method
+    this.target = target
+    this.version = minor === '0' ? '1.0' : '1.1'
+    this.framing = framingOf(this.fields, minor) ?? NO_BODY
+    // What follows may be in the protocol that it asks for.
+    this.keepsAlive = this.fields.keepsAlive(minor) && this.get('upgrade') === undefined
   }
 
-  /** The first value. */
+  /** The first value of this field, whose name is in lower case. */
   get(name: string): string | undefined {
-    const index = this.#names.indexOf(name)
-    return index < 0 ? undefined : this.#raw[2 * index + 1]
+    return this.fields.get(name)
   }
 
   /** Every value of a field that is a list. */
   list(name: string): string {
-    const first = this.#names.indexOf(name)
-    const isOnly = this.#names.indexOf(name, first + 1) < 0
-    if (isOnly) return this.get(name) ?? ''
-    return this.#names.flatMap((each, i) => (each === name ? [this.#raw[2 * i + 1]] : [])).join(', ')
+    return this.fields.list(name)
   }
 
   /** The name of a field that may come only once and came more often. */
   get repeated(): string | undefined {
-    const names = this.#names
-    return names.find((name, i) => names.indexOf(name, i + 1) >= 0 && isOnce(name))
+    return this.fields.repeated(isOnce)
   }
 }

@@ -4,11 +4,10 @@
 // bytes, and nothing in them is escaped or cut.
 
 import { Buffer } from 'node:buffer'
-import type { ServerResponse } from 'node:http'
-import type { Fields } from './reply.js'
+import type { HttpResponse } from './response.js'
+import type { Fields } from './status-line.js'
 import { type Wire, partsOf } from '../../jsonrpc/splice-parts.js'
 import { type HttpTimer, type SetTimer, repeat } from './clock.js'
-import { cutWhenStalled } from './stall.js'
 
 const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 const END_OF_EVENT = Buffer.from('\n\n')
@@ -61,37 +60,34 @@ export interface SseParts extends SseLimits {
 
 /** One open event stream. */
 export class SseWriter {
-  readonly #response: ServerResponse
+  readonly #response: HttpResponse
   readonly #limits: SseParts
   readonly #beat: HttpTimer
   #ended = false
 
   /** Sends the header fields at once. */
-  constructor(response: ServerResponse, fields: Fields, limits: SseParts, watch: SseWatch) {
+  constructor(response: HttpResponse, fields: Fields, limits: SseParts, watch: SseWatch) {
     this.#response = response
     this.#limits = limits
-    response.writeHead(200, [...sseHead, ...fields])
-    response.flushHeaders()
-    cutWhenStalled(response, limits.stallMs)
+    response.stream(200, [...sseHead, ...fields])
+    response.cutWhenStalled(limits.stallMs)
     this.#beat = repeat(limits.setTimer, limits.keepAliveMs, () => this.#keepAlive())
-    response.on('drain', () => watch.drained())
-    response.once('close', () => {
+    response.onDrain = () => watch.drained()
+    response.whenClosed(() => {
       this.#beat.cancel()
       if (!this.#ended) watch.gone()
     })
   }
 
   get backlogBytes(): number {
-    return this.#response.writableLength
+    return this.#response.unsentBytes
   }
 
   /** Writes one event, or cuts a client off that has left too much unread. */
   write(event: SseEvent): void {
-    if (this.#ended || this.#response.destroyed) return
-    if (this.backlogBytes > this.#limits.backlogBytesMax) return void this.#response.destroy()
-    if (event.length > 1) this.#response.cork()
-    for (const part of event) this.#response.write(part)
-    if (event.length > 1) this.#response.uncork()
+    if (this.#ended) return
+    if (this.backlogBytes > this.#limits.backlogBytesMax) this.#response.cut()
+    else this.#response.write(event)
   }
 
   end(): void {
@@ -104,11 +100,11 @@ export class SseWriter {
   /** Says nothing more and drops what was not taken. */
   cut(): void {
     this.end()
-    this.#response.destroy()
+    this.#response.cut()
   }
 
   /** Behind a backlog a comment would prove nothing. */
   #keepAlive(): void {
-    if (this.backlogBytes === 0) this.#response.write(KEEP_ALIVE)
+    if (this.backlogBytes === 0) this.#response.write([KEEP_ALIVE])
   }
 }

@@ -4,21 +4,21 @@
 // anybody. Each address has only so many of them; for a new one the oldest makes
 // room, so that whoever holds many open hurts nobody but itself.
 
-import type { Socket } from 'node:net'
+import type { FrontSocket } from './request.js'
 
 /** Counts connections until they have shown a token. */
 export class Strangers {
   readonly #perAddressMax: number
   /** By address, the oldest first; and where each of them stands. */
-  readonly #byAddress = new Map<string, Set<Socket>>()
-  readonly #of = new Map<Socket, string>()
+  readonly #byAddress = new Map<string, Set<FrontSocket>>()
+  readonly #of = new Map<FrontSocket, string>()
 
   constructor(perAddressMax: number) {
     this.#perAddressMax = perAddressMax
   }
 
   /** A new connection. */
-  admit(socket: Socket): void {
+  admit(socket: FrontSocket): void {
     const address = networkOf(socket.remoteAddress ?? '')
     const sockets = this.#byAddress.get(address) ?? new Set()
     const [oldest] = sockets
@@ -32,7 +32,7 @@ export class Strangers {
   }
 
   /** It has shown a token, or is gone. */
-  know(socket: Socket): void {
+  know(socket: FrontSocket): void {
     const address = this.#of.get(socket)
     if (address === undefined) return
     this.#of.delete(socket)

@@ -15,7 +15,7 @@ import { type Posted, opensSession, requestKeys } from './message.js'
 import type { Refusal, Refusals } from './refusal.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { RequestHead } from './request-head.js'
-import { sendEmpty, sendJson } from './reply.js'
+import { sendJson } from './reply.js'
 
 export interface StreamableParts {
   readonly limits: HttpLimits
@@ -64,7 +64,7 @@ export class Streamable {
     }
   }
 
-  async #post(incoming: Incoming, endpoint: HttpEndpoint): Promise<Refusal | undefined> {
+  #post(incoming: Incoming, endpoint: HttpEndpoint): Served {
     const accepts = this.#accepts(incoming.head)
     if (!accepts.json && !accepts.stream)
       return this.#refusals.plain(406, 'Accept must list application/json and text/event-stream')
@@ -72,8 +72,23 @@ export class Streamable {
     const session = id === undefined ? undefined : this.#find(id, incoming, endpoint)
     if (id !== undefined && session === undefined) return this.#refusals.noSession()
     const paused = session?.connection.paused
-    if (paused !== undefined) await paused
-    const posted = await readIncoming(incoming, this.#reading)
+    if (paused === undefined) return this.#read(incoming, endpoint, session)
+    return paused.then(() => this.#read(incoming, endpoint, session))
+  }
+
+  /** Nearly always the body has come with its head: then the message is taken in the same turn. */
+  #read(incoming: Incoming, endpoint: HttpEndpoint, session: Client | undefined): Served {
+    const posted = readIncoming(incoming, this.#reading)
+    if (!(posted instanceof Promise)) return this.#posted(posted, incoming, endpoint, session)
+    return posted.then((read) => this.#posted(read, incoming, endpoint, session))
+  }
+
+  #posted(
+    posted: Posted | Refusal | undefined,
+    incoming: Incoming,
+    endpoint: HttpEndpoint,
+    session: Client | undefined,
+  ): Served {
     if (posted === undefined) return undefined
     if (isRefusal(posted)) return { ...posted, revision: session?.revision }
     // The session may have ended while the body came.
@@ -81,12 +96,14 @@ export class Streamable {
     const keys = requestKeys(posted.frames)
     const refusal = this.#refuses(posted, keys, incoming, session)
     if (refusal !== undefined) return { ...refusal, revision: session?.revision }
-    const client = session ?? (await this.#open(posted, incoming, endpoint))
-    if (client === undefined) return this.#refusals.crowded()
-    // What it wanted to reach may have gone while the body came.
-    if (!client.connection.open) return this.#parts.closed(incoming)
-    this.#take(posted, keys, incoming, client)
-    return undefined
+    if (session !== undefined) return this.#take(posted, keys, incoming, session)
+    return this.#open(posted, incoming, endpoint).then((client) => {
+      if (client === undefined) return this.#refusals.crowded()
+      // What it wanted to reach may have gone while the body came.
+      return client.connection.open
+        ? this.#take(posted, keys, incoming, client)
+        : this.#parts.closed(incoming)
+    })
   }
 
   #open(
@@ -151,12 +168,15 @@ export class Streamable {
     keys: readonly RequestId[],
     { response, head }: Incoming,
     client: Client,
-  ): void {
+  ): undefined {
     if (keys.length > 0)
-      return client.connection.post(frames, { response, keys, isBatch, hold, accepts: this.#accepts(head) })
-    client.connection.take(frames)
-    client.done()
-    sendEmpty(response, 202)
+      client.connection.post(frames, { response, keys, isBatch, hold, accepts: this.#accepts(head) })
+    else {
+      client.connection.take(frames)
+      client.done()
+      response.send(202, [])
+    }
+    return undefined
   }
 
   #get(incoming: Incoming, endpoint: HttpEndpoint): Refusal | undefined {
@@ -179,7 +199,7 @@ export class Streamable {
     const client = this.#session(incoming, endpoint)
     if (isRefusal(client)) return client
     void client.connection.close()
-    sendEmpty(incoming.response, 200)
+    incoming.response.send(200, [])
     return undefined
   }
 

@@ -1,15 +1,14 @@
 // The event streams of one client: those of its POSTs, and the standalone one.
 
-import type { ServerResponse } from 'node:http'
 import { BriefMap } from '../../jsonrpc/brief-map.js'
 import type { Wire } from '../../jsonrpc/splice-parts.js'
 import { Congestion } from '../congestion.js'
 import type { SetTimer } from './clock.js'
 import type { EventStore } from './event-store.js'
 import { EventStream, readEventId } from './event-stream.js'
-import type { Fields } from './reply.js'
+import type { HttpResponse } from './response.js'
 import { type SseLimits, SseWriter } from './sse-writer.js'
-import { cutWhenStalled } from './stall.js'
+import type { Fields } from './status-line.js'
 
 export interface StreamLimits extends SseLimits {
   readonly retryMs: number
@@ -39,7 +38,7 @@ export class HttpStreams {
   readonly #parts: StreamsParts
   readonly #streams = new Map<number, EventStream>()
   /** Responses that hold what their client has not taken. */
-  readonly #sending = new BriefMap<number, ServerResponse>()
+  readonly #sending = new BriefMap<number, HttpResponse>()
   #lastSending = 0
   readonly #standalone: EventStream
   #last = STANDALONE
@@ -58,12 +57,12 @@ export class HttpStreams {
 
   get backlogBytes(): number {
     let bytes = 0
-    for (const response of this.#sending.values()) bytes += response.writableLength
+    for (const response of this.#sending.values()) bytes += response.unsentBytes
     return bytes
   }
 
   /** Begins the event stream of a POST. */
-  open(response: ServerResponse, fields: Fields): EventStream {
+  open(response: HttpResponse, fields: Fields): EventStream {
     const stream = new EventStream(++this.#last, this.#parts.store)
     this.#streams.set(stream.number, stream)
     this.#dropEnded()
@@ -72,7 +71,7 @@ export class HttpStreams {
   }
 
   /** Opens the standalone stream, or goes on with the one that holds the event of that id. */
-  listen(response: ServerResponse, fields: Fields, lastEventId: string | undefined): Listening {
+  listen(response: HttpResponse, fields: Fields, lastEventId: string | undefined): Listening {
     const place = lastEventId === undefined ? undefined : readEventId(lastEventId)
     const stream = lastEventId === undefined ? this.#standalone : this.#streams.get(place?.stream ?? -1)
     if (stream === undefined) return 'unknown'
@@ -88,9 +87,9 @@ export class HttpStreams {
   }
 
   /** A body is on its way that the client may take slowly. */
-  sending(response: ServerResponse): void {
+  sending(response: HttpResponse): void {
     this.#send(response)
-    cutWhenStalled(response, this.#parts.limits.stallMs)
+    response.cutWhenStalled(this.#parts.limits.stallMs)
   }
 
   /** Whether there is too much that the client has not taken. */
@@ -110,12 +109,12 @@ export class HttpStreams {
 
   /** Drops what the client has not taken. */
   abandon(): void {
-    for (const response of this.#sending.values()) response.destroy()
+    for (const response of this.#sending.values()) response.cut()
   }
 
-  #write(response: ServerResponse, fields: Fields, stream: EventStream, after?: number): void {
+  #write(response: HttpResponse, fields: Fields, stream: EventStream, after?: number): void {
     // Whoever has gone already will not be seen to go.
-    if (response.destroyed) return
+    if (response.isClosed) return
     const { limits, setTimer, store, primes } = this.#parts
     const writer = new SseWriter(
       response,
@@ -133,10 +132,10 @@ export class HttpStreams {
   }
 
   /** Counts what its client has not taken until it has taken everything. */
-  #send(response: ServerResponse): void {
+  #send(response: HttpResponse): void {
     const number = ++this.#lastSending
     this.#sending.set(number, response)
-    response.once('close', () => {
+    response.whenClosed(() => {
       this.#sending.take(number)
       this.measure()
     })

@@ -30,11 +30,11 @@ export const front: readonly Mutation[] = [
   mutation('a client that loses its connection has cancelled', 'lost', [
     'transports/http-front/exchange',
     'this.#pending = post.keys.length;',
-    "this.#pending = post.keys.length; post.response.once('close', () => { if (this.#pending > 0) this.end(); });",
+    'this.#pending = post.keys.length; post.response.whenClosed(() => { if (this.#pending > 0) this.end(); });',
   ]),
   mutation('a session whose client went before its answer stays', 'left-session', [
     'transports/http-front/streams',
-    'if (response.destroyed)',
+    'if (response.isClosed)',
     'if (false)',
   ]),
   mutation('the response to a cancelled call is never ended', 'left-session', [

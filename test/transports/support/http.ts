@@ -169,6 +169,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
         room: () => 'enough',
         newId: () => randomBytes(12).toString('base64url'),
         now: options.now ?? (() => realRuntime().now()),
+        wallNow: () => realRuntime().wallNow(),
         setTimer: (delayMs, fire) => realRuntime().setTimer(delayMs, fire),
         failed: (error) => failures.push(error),
       },

@@ -1,0 +1,223 @@
+// One connection of a client: what is asked on it, what is answered, and when it ends.
+
+import type { Buffer } from 'node:buffer'
+import { HttpSyntaxError } from '../http-wire/syntax-error.js'
+import type { HttpTimer, SetTimer } from './clock.js'
+import { Intake, type IntakeOwner } from './intake.js'
+import { type FrontSocket, HttpRequest, type RequestBodySink, type RequestWire } from './request.js'
+import type { RequestHead } from './request-head.js'
+import type { RequestLimits } from './request-reader.js'
+import { HttpResponse, type ResponseWire } from './response.js'
+import { statusLine } from './status-line.js'
+
+export interface ChannelLimits extends RequestLimits {
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly idleConnectionMs: number
+  readonly refusedBodyMs: number
+}
+
+/** Whoever listens. */
+export interface ChannelOwner {
+  readonly limits: ChannelLimits
+  readonly setTimer: SetTimer
+  /** Whether every connection ends with what is being answered on it. */
+  readonly isStopping: boolean
+  /** Monotonic, in milliseconds. */
+  now(): number
+  /** The field that says when a response is made, with its line end. */
+  date(): string
+  serve(request: HttpRequest, response: HttpResponse): void
+  /** The connection is closed. */
+  gone(channel: FrontChannel): void
+  /** Something went wrong that is our own fault. */
+  failed(error: unknown): void
+}
+
+const CLOSES = 'connection: close\r\n'
+
+/** One socket and its requests. */
+export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
+  readonly socket: FrontSocket
+  readonly #owner: ChannelOwner
+  readonly #intake: Intake
+  /** What a response says where another may follow. */
+  readonly #stays: string
+  #response: HttpResponse | undefined
+  #head: RequestHead | undefined
+  /** Since when it rests, or the request comes that is not there whole. */
+  #sinceMs: number
+  #isFirst = true
+  /** It ends with what is being answered. */
+  #isLast = false
+  #isTimed = false
+  /** The rest of a request is read for a while, so that its client can read why it is refused. */
+  #lingering: HttpTimer | undefined
+  /** Its client is not heard any more. */
+  #isGone = false
+
+  constructor(socket: FrontSocket, owner: ChannelOwner) {
+    const { limits } = owner
+    this.socket = socket
+    this.#owner = owner
+    this.#intake = new Intake(socket, limits, this)
+    this.#stays = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(limits.idleConnectionMs / 1000)}\r\n`
+    this.#sinceMs = owner.now()
+    socket.on('data', (chunk: Buffer) => {
+      if (this.isIdle) this.#sinceMs = owner.now()
+      this.#intake.take(chunk)
+    })
+    socket.on('drain', () => this.#response?.onDrain())
+    socket.on('timeout', () => {
+      if (this.unsentBytes > 0) this.cut()
+    })
+    // The system says the same once more by closing it.
+    socket.on('error', () => undefined)
+    socket.on('end', () => this.#hungUp())
+    socket.on('close', () => this.#closed())
+  }
+
+  /** Nothing is asked on it, and nothing has begun to come. */
+  get isIdle(): boolean {
+    return this.#response === undefined && this.#intake.isResting
+  }
+
+  /** Looks whether the client has had its time. */
+  sweep(nowMs: number): 'late' | 'idle' | undefined {
+    const { headersTimeoutMs, requestTimeoutMs, idleConnectionMs } = this.#owner.limits
+    const forMs = nowMs - this.#sinceMs
+    if (this.#isGone || this.#lingering !== undefined) return undefined
+    if (this.#response !== undefined)
+      return !this.#intake.isWhole && forMs > requestTimeoutMs ? 'late' : undefined
+    if (this.isIdle && !this.#isFirst) return forMs > idleConnectionMs ? 'idle' : undefined
+    return forMs > headersTimeoutMs ? 'late' : undefined
+  }
+
+  /** Ends it in order: what was written leaves. */
+  close(): void {
+    this.#isLast = true
+    this.socket.end(() => this.socket.destroy())
+  }
+
+  /** Answers what is no request, or comes too late: nothing behind it on this connection can be trusted. */
+  refuse(status: number): void {
+    if (this.#isGone || this.#lingering !== undefined) return
+    const hasBegun = this.#response?.hasBegun === true
+    this.#leave()
+    if (hasBegun || !this.socket.writable) return void this.socket.destroy()
+    this.socket.end(`${statusLine(status)}${CLOSES}content-length: 0\r\n\r\n`, 'latin1')
+    this.#linger()
+  }
+
+  // IntakeOwner
+
+  get isOpen(): boolean {
+    return !this.#isLast && this.#response === undefined
+  }
+
+  begins(head: RequestHead, body: Buffer | undefined): void {
+    const response = new HttpResponse(this, head.method === 'HEAD')
+    this.#head = head
+    this.#response = response
+    this.#owner.serve(new HttpRequest(this, head, body), response)
+  }
+
+  failed(error: unknown): void {
+    if (error instanceof HttpSyntaxError) return this.refuse(error.code === 'TOO_LONG' ? 431 : 400)
+    this.#owner.failed(error)
+    this.cut()
+  }
+
+  // RequestWire
+
+  readBody(sink: RequestBodySink): void {
+    this.#intake.readBody(sink, this.#head?.get('expect') !== undefined)
+  }
+
+  // ResponseWire
+
+  get unsentBytes(): number {
+    return this.socket.writableLength
+  }
+
+  begin(closes: boolean): string {
+    const keepsAlive = this.#head?.keepsAlive === true && this.#intake.isWhole
+    if (closes || !keepsAlive || this.#owner.isStopping) this.#isLast = true
+    return this.#owner.date() + (this.#isLast ? CLOSES : this.#stays)
+  }
+
+  write(pieces: readonly Uint8Array[]): void {
+    if (this.#isGone) return
+    if (pieces.length > 1) this.socket.cork()
+    for (const piece of pieces) this.socket.write(piece, this.#written)
+    if (pieces.length > 1) this.socket.uncork()
+  }
+
+  ended(): void {
+    if (this.unsentBytes === 0) this.#finish()
+  }
+
+  cut(): void {
+    this.socket.destroy()
+    this.#leave()
+  }
+
+  cutWhenStalled(stallMs: number): void {
+    this.#isTimed = true
+    this.socket.setTimeout?.(stallMs)
+  }
+
+  readonly #written = (): void => {
+    if (this.unsentBytes === 0 && this.#response?.hasEnded === true) this.#finish()
+  }
+
+  /** The system has taken the whole response. */
+  #finish(): void {
+    const response = this.#response
+    this.#response = undefined
+    this.#head = undefined
+    if (this.#isTimed) this.socket.setTimeout?.(0)
+    this.#isTimed = false
+    response?.close()
+    if (this.#isGone) return
+    if (!this.#intake.isWhole) return this.#dropBody()
+    if (this.#isLast || this.#owner.isStopping) return this.close()
+    this.#isFirst = false
+    this.#sinceMs = this.#owner.now()
+    this.#intake.next()
+  }
+
+  /** What is left of a body is not worth reading, but a connection that is closed in the client's face loses the answer too. */
+  #dropBody(): void {
+    this.#linger()
+    this.#intake.readBody({ data: nothing, end: () => this.close(), gone: nothing }, false)
+  }
+
+  #linger(): void {
+    const { setTimer, limits } = this.#owner
+    this.#lingering = setTimer(limits.refusedBodyMs, () => this.socket.destroy())
+  }
+
+  /** The client waits for nothing more; what was written may still leave. */
+  #hungUp(): void {
+    this.#leave()
+    this.socket.end(() => this.socket.destroy())
+  }
+
+  #leave(): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    this.#intake.end()
+    this.#response?.close()
+    // Whatever comes now is read and dropped, so that its end is seen.
+    this.socket.resume()
+  }
+
+  #closed(): void {
+    this.#leave()
+    this.#lingering?.cancel()
+    this.#owner.gone(this)
+  }
+}
+
+function nothing(): void {}

@@ -1,0 +1,135 @@
+// What comes on one connection of a client, one request after the other.
+//
+// HTTP/1.1 lets a client send the next request before it has the answer to the
+// last, and nearly nobody does it but who hides one request in the body of
+// another. So what comes ahead is left unread until then, and where that answer
+// ends the connection, nothing behind it was ever a request.
+
+import { Buffer } from 'node:buffer'
+import type { FrontSocket, RequestBodySink } from './request.js'
+import type { RequestHead } from './request-head.js'
+import { type RequestLimits, RequestReader, type RequestSink } from './request-reader.js'
+
+/** Whoever answers what comes. */
+export interface IntakeOwner {
+  /** Whether another request may begin. */
+  readonly isOpen: boolean
+  begins(head: RequestHead, body: Buffer | undefined): void
+  /** What comes is no request, or reading it went wrong. */
+  failed(error: unknown): void
+}
+
+const NOTHING = Buffer.alloc(0)
+const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n')
+
+/** Reads one socket, and stops reading it where nobody wants what comes. */
+export class Intake implements RequestSink {
+  readonly #socket: FrontSocket
+  readonly #owner: IntakeOwner
+  readonly #reader: RequestReader
+  #body: RequestBodySink | undefined
+  /** What came and was not taken. */
+  #rest: Buffer = NOTHING
+  #isTaking = false
+  #isPaused = false
+  /** The client waits to be told to go on. */
+  #isExpected = false
+  #isOver = false
+
+  constructor(socket: FrontSocket, limits: RequestLimits, owner: IntakeOwner) {
+    this.#socket = socket
+    this.#owner = owner
+    this.#reader = new RequestReader(limits)
+  }
+
+  /** Whether nothing of a request has come. */
+  get isResting(): boolean {
+    return this.#reader.isResting && this.#rest.length === 0
+  }
+
+  /** Whether the request has come whole. */
+  get isWhole(): boolean {
+    return this.#reader.isWhole
+  }
+
+  take(chunk: Buffer): void {
+    if (this.#isOver) return
+    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    this.#goOn()
+  }
+
+  /** Reads the body that did not come with its head; `expects` when its client waits for a word before it sends it. */
+  readBody(sink: RequestBodySink, expects: boolean): void {
+    if (this.#isOver) return sink.gone()
+    this.#body = sink
+    this.#isExpected = expects
+    this.#goOn()
+  }
+
+  /** The request is answered, and has come whole: the next may come. */
+  next(): void {
+    this.#reader.next()
+    this.#goOn()
+  }
+
+  /** Nothing that comes counts any more. */
+  end(): void {
+    this.#isOver = true
+    this.#rest = NOTHING
+    this.#body?.gone()
+    this.#body = undefined
+  }
+
+  // RequestSink
+
+  head(head: RequestHead, body: Buffer | undefined): void {
+    this.#owner.begins(head, body)
+  }
+
+  data(chunk: Buffer): void {
+    this.#isExpected = false
+    this.#body?.data(chunk)
+  }
+
+  /** Takes what there is for as long as somebody wants it. */
+  #goOn(): void {
+    if (this.#isTaking) return
+    this.#isTaking = true
+    try {
+      while (this.#rest.length > 0 && this.#wants) this.#takeSome()
+    } catch (error) {
+      this.#owner.failed(error)
+    } finally {
+      this.#isTaking = false
+    }
+    if (this.#isExpected && this.#rest.length === 0) this.#askForBody()
+    this.#pause(this.#rest.length > 0)
+  }
+
+  get #wants(): boolean {
+    if (this.#isOver || this.#reader.isWhole) return false
+    return this.#reader.isInBody ? this.#body !== undefined : this.#owner.isOpen
+  }
+
+  #takeSome(): void {
+    const bytes = this.#rest
+    this.#rest = NOTHING
+    this.#rest = this.#reader.take(bytes, this)
+    if (!this.#reader.isWhole || this.#body === undefined) return
+    const body = this.#body
+    this.#body = undefined
+    body.end()
+  }
+
+  #askForBody(): void {
+    this.#isExpected = false
+    this.#socket.write(CONTINUE)
+  }
+
+  #pause(on: boolean): void {
+    if (this.#isOver || on === this.#isPaused) return
+    this.#isPaused = on
+    if (on) this.#socket.pause()
+    else this.#socket.resume()
+  }
+}

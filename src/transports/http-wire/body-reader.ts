@@ -1,0 +1,115 @@
+// The body of a message, out of the bytes behind its head (RFC 9112, sections 6 and 7).
+//
+// It is handed on as it comes. Trailers are read, for they may not be nonsense, and dropped.
+
+import { Buffer } from 'node:buffer'
+import { CR, LF } from '../../jsonrpc/ascii.js'
+import { isFraming } from './field-syntax.js'
+import type { Framing } from './framing.js'
+import { readField } from './header-fields.js'
+import { HttpSyntaxError } from './syntax-error.js'
+
+/** The size of a chunk with whatever its sender adds to it, or one trailer. */
+const LINE_BYTES_MAX = 4 * 1024
+const TRAILERS_MAX = 100
+
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+const QUOTED = '"(?:[\\t\\x20!\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"'
+/** With extensions as RFC 9112, section 7.1.1 writes them, and without white space, which others read in their ways. */
+const SIZE = new RegExp(`^([\\da-fA-F]{1,12})(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)*$`)
+
+const NOTHING = Buffer.alloc(0)
+
+type Part = 'length' | 'close' | 'size' | 'chunk' | 'chunk-end' | 'trailers' | 'over'
+
+/** Whoever is given a body, piece by piece. */
+export interface BodySink {
+  data(chunk: Buffer): void
+}
+
+/** Reads one body after another. */
+export class BodyReader {
+  #part: Part = 'over'
+  #leftBytes = 0
+  /** The beginning of a line whose end has not come. */
+  #pending: Buffer = NOTHING
+  #trailers = 0
+
+  begin(framing: Framing): void {
+    this.#trailers = 0
+    this.#leftBytes = framing.kind === 'length' ? framing.bytes : 0
+    if (framing.kind === 'chunked') this.#part = 'size'
+    else this.#part = framing.kind === 'length' && framing.bytes === 0 ? 'over' : framing.kind
+  }
+
+  get isOver(): boolean {
+    return this.#part === 'over'
+  }
+
+  /** Whether it ends where its connection does. */
+  get endsWithConnection(): boolean {
+    return this.#part === 'close'
+  }
+
+  /**
+   * Takes a piece of what came, and gives back the rest.
+   *
+   * @throws HttpSyntaxError when chunks are not what they should be
+   */
+  take(bytes: Buffer, sink: BodySink): Buffer {
+    switch (this.#part) {
+      case 'length':
+      case 'chunk':
+        return this.#takeData(bytes, sink)
+      case 'close':
+        sink.data(bytes)
+        return NOTHING
+      case 'size':
+      case 'chunk-end':
+      case 'trailers':
+        return this.#takeLine(bytes)
+      case 'over':
+        return bytes
+    }
+  }
+
+  #takeData(bytes: Buffer, sink: BodySink): Buffer {
+    const isAll = bytes.length <= this.#leftBytes
+    const chunk = isAll ? bytes : bytes.subarray(0, this.#leftBytes)
+    this.#leftBytes -= chunk.length
+    if (this.#leftBytes === 0) this.#part = this.#part === 'chunk' ? 'chunk-end' : 'over'
+    sink.data(chunk)
+    return isAll ? NOTHING : bytes.subarray(chunk.length)
+  }
+
+  #takeLine(chunk: Buffer): Buffer {
+    const at = chunk.indexOf(LF)
+    const bytes = at < 0 ? chunk : chunk.subarray(0, at)
+    if (this.#pending.length + bytes.length > LINE_BYTES_MAX)
+      throw new HttpSyntaxError('the size of a chunk, or a trailer, is too long')
+    const line = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes])
+    this.#pending = at < 0 ? line : NOTHING
+    if (at < 0) return NOTHING
+    if (line[line.length - 1] !== CR) throw new HttpSyntaxError('a line of a chunk does not end in CRLF')
+    this.#hasLine(line.toString('latin1', 0, line.length - 1))
+    return chunk.subarray(at + 1)
+  }
+
+  #hasLine(line: string): void {
+    if (this.#part === 'size') this.#hasSize(line)
+    else if (this.#part === 'chunk-end') {
+      if (line !== '') throw new HttpSyntaxError('a chunk is longer than its size')
+      this.#part = 'size'
+    } else if (line === '') this.#part = 'over'
+    else if (++this.#trailers > TRAILERS_MAX) throw new HttpSyntaxError('it has too many trailers')
+    else if (isFraming(readField(line)[0]))
+      throw new HttpSyntaxError('it has a trailer that must come before its body')
+  }
+
+  #hasSize(line: string): void {
+    const [, size] = SIZE.exec(line) ?? []
+    if (size === undefined) throw new HttpSyntaxError('the size of a chunk is no number')
+    this.#leftBytes = Number.parseInt(size, 16)
+    this.#part = this.#leftBytes === 0 ? 'trailers' : 'chunk'
+  }
+}

@@ -1,0 +1,282 @@
+// Requests as clients write them, well and badly: what is read of them, whatever the chunks they come in,
+// and that nothing is ever read that the reader of Node's server would read in another way.
+
+import assert from 'node:assert/strict'
+import { type IncomingMessage, createServer } from 'node:http'
+import { Duplex } from 'node:stream'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import {
+  array,
+  assert as check,
+  asyncProperty,
+  constantFrom,
+  nat,
+  oneof,
+  property,
+  record,
+  uniqueArray,
+} from 'fast-check'
+import type { RequestHead } from '../../src/transports/http-front/request-head.js'
+import { RequestReader } from '../../src/transports/http-front/request-reader.js'
+import { HttpSyntaxError } from '../../src/transports/http-wire/syntax-error.js'
+
+/** What is read: a line for each request that came whole, and `refused` where nothing more is. */
+interface Case {
+  readonly name: string
+  readonly raw: string
+  readonly read: readonly string[]
+}
+
+const POST = 'POST /mcp HTTP/1.1\r\nHost: h\r\n'
+const chunked = `${POST}Transfer-Encoding: chunked\r\n\r\n`
+const long = 'x'.repeat(9000)
+
+const cases: readonly Case[] = [
+  { name: 'no body', raw: 'GET /health HTTP/1.1\r\nHost: h\r\n\r\n', read: ['GET /health host=h ""'] },
+  {
+    name: 'a length',
+    raw: `${POST}Content-Length: 5\r\n\r\nhello`,
+    read: ['POST /mcp host=h,content-length=5 "hello"'],
+  },
+  {
+    name: 'a length of nothing',
+    raw: `${POST}Content-Length: 0\r\n\r\n`,
+    read: ['POST /mcp host=h,content-length=0 ""'],
+  },
+  {
+    name: 'chunks',
+    raw: `${chunked}5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n`,
+    read: [`POST /mcp host=h,transfer-encoding=chunked "hello world"`],
+  },
+  {
+    name: 'chunks with extensions and trailers',
+    raw: `${chunked}5;a=b;c="d"\r\nhello\r\n0;x\r\nA: b\r\n\r\n`,
+    read: [`POST /mcp host=h,transfer-encoding=chunked "hello"`],
+  },
+  {
+    name: 'several',
+    raw: `${POST}Content-Length: 1\r\n\r\naGET / HTTP/1.1\r\n\r\n`,
+    read: ['POST /mcp host=h,content-length=1 "a"', 'GET /  ""'],
+  },
+  {
+    name: 'the same again',
+    raw: `${POST}Content-Length: 1\r\n\r\na`.repeat(3),
+    read: Array.from({ length: 3 }, () => 'POST /mcp host=h,content-length=1 "a"'),
+  },
+  { name: 'empty lines before', raw: `\r\n\r\nGET / HTTP/1.1\r\n\r\n`, read: ['GET /  ""'] },
+  {
+    name: 'an empty line behind a body',
+    raw: `${POST}Content-Length: 1\r\n\r\na\r\nGET / HTTP/1.1\r\n\r\n`,
+    read: ['POST /mcp host=h,content-length=1 "a"', 'GET /  ""'],
+  },
+  {
+    name: 'spaces around a value',
+    raw: 'GET / HTTP/1.1\r\nHost: \t h \t\r\n\r\n',
+    read: ['GET / host=h ""'],
+  },
+  { name: 'an absolute target', raw: 'GET http://h/x?y HTTP/1.1\r\n\r\n', read: ['GET http://h/x?y  ""'] },
+  { name: 'HTTP/1.0', raw: 'GET / HTTP/1.0\r\n\r\n', read: ['GET /  ""'] },
+  {
+    name: 'a long body',
+    raw: `${POST}Content-Length: 9000\r\n\r\n${long}`,
+    read: [`POST /mcp host=h,content-length=9000 "${long}"`],
+  },
+  ...[
+    ['no version', 'GET /\r\n\r\n'],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
+    ['another method', 'BREW / HTTP/1.1\r\n\r\n'],
+    ['a tunnel', 'CONNECT h:80 HTTP/1.1\r\n\r\n'],
+    ['two spaces', 'GET  / HTTP/1.1\r\n\r\n'],
+    ['a space behind the line', 'GET / HTTP/1.1 \r\n\r\n'],
+    ['a control character in the target', 'GET /\x01 HTTP/1.1\r\n\r\n'],
+    ['a line that ends in LF', 'GET / HTTP/1.1\nHost: h\r\n\r\n'],
+    ['lines that end in LF', 'GET / HTTP/1.1\nHost: h\n\n'],
+    ['a line that ends in CR', 'GET / HTTP/1.1\rHost: h\r\n\r\n'],
+    ['a space before a colon', 'GET / HTTP/1.1\r\nHost : h\r\n\r\n'],
+    ['a line that goes on', 'GET / HTTP/1.1\r\nHost: h\r\n x\r\n\r\n'],
+    ['a line without a colon', 'GET / HTTP/1.1\r\nHost\r\n\r\n'],
+    ['a name that is none', 'GET / HTTP/1.1\r\n: h\r\n\r\n'],
+    ['NUL in a value', 'GET / HTTP/1.1\r\nHost: h\0\r\n\r\n'],
+    ['two lengths', `${POST}Content-Length: 1\r\nContent-Length: 1\r\n\r\na`],
+    ['a list of lengths', `${POST}Content-Length: 1, 1\r\n\r\na`],
+    ['a length with a sign', `${POST}Content-Length: +1\r\n\r\na`],
+    ['a length of too many digits', `${POST}Content-Length: 0000000000000001\r\n\r\na`],
+    ['a length and chunks', `${POST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['chunks in HTTP/1.0', 'POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['another coding', `${POST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+    [
+      'codings in two fields',
+      `${POST}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    ['a size that is no number', `${chunked}x\r\n`],
+    ['a size that is too large', `${chunked}fffffffffffffffff\r\n`],
+    ['no size', `${chunked}\r\n`],
+    ['a size that ends in LF', `${chunked}1\na\r\n0\r\n\r\n`],
+    ['a chunk that is longer than its size', `${chunked}1\r\nab\r\n0\r\n\r\n`],
+    ['a chunk that ends in LF', `${chunked}1\r\na\n0\r\n\r\n`],
+    ['a trailer that is none', `${chunked}0\r\nx\r\n\r\n`],
+    ['a control character behind a size', `${chunked}1;\x01\r\na\r\n0\r\n\r\n`],
+    ['a length behind chunks', `${chunked}0\r\nContent-Length: 5\r\n\r\n`],
+    ['a space before an extension', `${chunked}1 ;a\r\na\r\n0\r\n\r\n`],
+    ['a target that is no path', 'GET x/y HTTP/1.1\r\n\r\n'],
+    ['too many fields', `GET / HTTP/1.1\r\n${'a: b\r\n'.repeat(101)}\r\n`],
+    ['too long a head', `GET / HTTP/1.1\r\na: ${'b'.repeat(17_000)}\r\n\r\n`],
+    ['too long a head without an end', `GET / HTTP/1.1\r\na: ${'b'.repeat(17_000)}`],
+    ['too long a size', `${chunked}1;${'x'.repeat(5000)}\r\na\r\n0\r\n\r\n`],
+  ].map(([name = '', raw = '']) => ({ name, raw, read: ['refused'] })),
+]
+
+describe('a request is read, or refused', () => {
+  for (const { name, raw, read } of cases)
+    test(name, () => {
+      assert.deepEqual(readByUs(raw, []), read)
+      check(
+        property(uniqueArray(nat({ max: raw.length }), { maxLength: 12 }), (cuts) => {
+          assert.deepEqual(readByUs(raw, cuts), read)
+        }),
+        { numRuns: 50 },
+      )
+      const everywhere = raw.length < 1000 ? Array.from(raw, (_, at) => at) : []
+      assert.deepEqual(readByUs(raw, everywhere), read)
+    })
+})
+
+test('what a request is, the reader of Node’s server says too', { timeout: 120_000 }, async () => {
+  await check(
+    asyncProperty(requests, spoilings, async (parts, spoilt) => {
+      const raw = spoil(parts.join(''), spoilt)
+      const ours = readByUs(raw, []).filter((line) => line !== 'refused')
+      const theirs = await readByNode(raw)
+      assert.deepEqual(ours, theirs.slice(0, ours.length), JSON.stringify([raw, ours, theirs]))
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+/** Requests that are whole. */
+const requests = array(
+  constantFrom(
+    'GET / HTTP/1.1\r\nHost: h\r\n\r\n',
+    'POST /mcp HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello',
+    'POST /mcp HTTP/1.1\r\nHost: h\r\nContent-Length: 35\r\nX: y\r\n\r\nGET /hidden HTTP/1.1\r\nHost: h\r\n\r\nxx',
+    `${chunked}5\r\nhello\r\n0\r\n\r\n`,
+    `${chunked}23\r\nGET /hidden HTTP/1.1\r\nHost: h\r\n\r\nxx\r\n1;a=b\r\nx\r\n0\r\nA: b\r\n\r\n`,
+    'DELETE /mcp HTTP/1.1\r\nConnection: close\r\nAccept: a, b\r\n\r\n',
+    'OPTIONS * HTTP/1.0\r\nConnection: keep-alive\r\n\r\n',
+  ),
+  { minLength: 1, maxLength: 3 },
+)
+
+const scraps = [
+  ...'\r\n\0\t :;,"05fx+-/.\x0b\x0c\x7f\x80\xff'.split(''),
+  '\r\n',
+  '\r\n\r\n',
+  '\n\n',
+  'chunked',
+  'identity',
+  'Content-Length: 5\r\n',
+  'content-length: 0\r\n',
+  'Transfer-Encoding: chunked\r\n',
+  'Transfer-Encoding: gzip\r\n',
+  'Upgrade: h2c\r\nConnection: upgrade\r\n',
+  'Expect: 100-continue\r\n',
+  'HTTP/1.0',
+  '0\r\n\r\n',
+  'GET ',
+]
+
+/** Bytes that are left out, and what stands there instead. */
+const spoilings = array(
+  record({ at: nat(), away: oneof(constantFrom(0, 0, 1), nat(4)), scrap: constantFrom('', ...scraps) }),
+  { maxLength: 3 },
+)
+
+interface Spoiling {
+  readonly at: number
+  readonly away: number
+  readonly scrap: string
+}
+
+function spoil(raw: string, spoilt: readonly Spoiling[]): string {
+  return spoilt.reduce((text, { at, away, scrap }) => {
+    const place = at % (text.length + 1)
+    return text.slice(0, place) + scrap + text.slice(place + away)
+  }, raw)
+}
+
+/** Reads what comes in these pieces, as a connection does. */
+function readByUs(raw: string, cuts: readonly number[]): string[] {
+  const bytes = Buffer.from(raw, 'latin1')
+  const read: string[] = []
+  let head: RequestHead | undefined
+  let body = ''
+  const sink = {
+    head: (read: RequestHead, whole: Buffer | undefined) => {
+      head = read
+      body = whole?.toString('latin1') ?? ''
+    },
+    data: (chunk: Buffer) => {
+      body += chunk.toString('latin1')
+    },
+  }
+  const reader = new RequestReader({ headersBytesMax: 16 * 1024, headersMax: 100 })
+  const places = [...cuts.toSorted((a, b) => a - b), bytes.length]
+  let from = 0
+  try {
+    for (const to of places) {
+      let rest: Buffer = bytes.subarray(from, to)
+      from = to
+      while (rest.length > 0) {
+        rest = reader.take(rest, sink)
+        if (!reader.isWhole) continue
+        if (head !== undefined) read.push(lineOf(head, body))
+        if (head?.keepsAlive === false) return read
+        reader.next()
+      }
+    }
+  } catch (error) {
+    assert.ok(error instanceof HttpSyntaxError, String(error))
+    read.push('refused')
+  }
+  return read
+}
+
+function lineOf(head: RequestHead, body: string): string {
+  const fields = [...head.fields].map(([name, value]) => `${name}=${value}`)
+  return `${head.method} ${head.target} ${fields.join(',')} ${JSON.stringify(body)}`
+}
+
+/** The requests that came whole to a server of Node. */
+async function readByNode(raw: string): Promise<string[]> {
+  const came: { readonly request: IncomingMessage; body: string }[] = []
+  const server = createServer({ requireHostHeader: false }, (request, response) => {
+    const one = { request, body: '' }
+    came.push(one)
+    request.on('data', (chunk: Buffer) => (one.body += chunk.toString('latin1')))
+    request.on('error', () => undefined)
+    response.on('error', () => undefined)
+    request.on('end', () => response.end())
+  })
+  for (const name of ['checkContinue', 'checkExpectation'])
+    server.on(name, (request, response) => server.emit('request', request, response))
+  server.on('clientError', () => undefined)
+  const socket = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() })
+  socket.on('error', () => undefined)
+  server.emit('connection', socket)
+  socket.push(Buffer.from(raw, 'latin1'))
+  for (let n = 0; n < 8; n++) await turn()
+  const whole = came.filter(({ request }) => request.complete)
+  const lines = whole.map(({ request, body }) => {
+    const fields = Array.from({ length: request.rawHeaders.length / 2 }, (_, i) => fieldOf(request, i))
+    return `${request.method} ${request.url} ${fields.join(',')} ${JSON.stringify(body)}`
+  })
+  socket.destroy()
+  server.close()
+  return lines
+}
+
+function fieldOf({ rawHeaders }: IncomingMessage, index: number): string {
+  return `${rawHeaders[2 * index]?.toLowerCase()}=${rawHeaders[2 * index + 1]}`
+}
