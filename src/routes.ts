@@ -23,6 +23,8 @@ export interface RouteParts {
 export class Routes implements HttpRoutes {
   readonly revisions: readonly HttpRevision[] = handshakeRevisions
   readonly #parts: RouteParts
+  /** Nearly all requests have the same path. */
+  #last: McpPath | undefined
 
   constructor(parts: RouteParts) {
     this.#parts = parts
@@ -44,13 +46,12 @@ export class Routes implements HttpRoutes {
   }
 
   #mcp(path: string): HttpTarget {
-    const [, short, escaped, long] =
-      /^(?:\/(mcp|sse|message)|\/api\/([^/]+)\/(mcp|sse|message))$/.exec(path) ?? []
-    const last = short ?? long
-    if (last === undefined) return this.#nothing(path)
-    const name = escaped === undefined ? DEFAULT : unescaped(escaped)
+    const known = this.#last?.path === path ? this.#last : readPath(path)
+    if (known === undefined) return this.#nothing(path)
+    this.#last = known
+    const { name, written, last } = known
     const endpoint = name === undefined ? undefined : this.#parts.endpoints.get(name)
-    if (endpoint === undefined) return this.#noSchema(name ?? escaped ?? '')
+    if (endpoint === undefined) return this.#noSchema(name ?? written)
     if (last === 'mcp') return { kind: 'mcp', endpoint }
     if (last === 'message') return { kind: 'messages', endpoint }
     return { kind: 'events', endpoint, messagePath: path.replace(/sse$/, 'message') }
@@ -79,6 +80,25 @@ export class Routes implements HttpRoutes {
       .flatMap((name) => [`POST /api/${name}/mcp`, `GET /api/${name}/sse`])
     return [...short, ...long, 'GET /health', 'GET /api/status', 'GET /']
   }
+}
+
+/** A path at which a schema stands, if there is one of that name. */
+interface McpPath {
+  readonly path: string
+  /** Undefined where its escapes are none. */
+  readonly name: string | undefined
+  /** The name as it was written. */
+  readonly written: string
+  readonly last: string
+}
+
+function readPath(path: string): McpPath | undefined {
+  const [, short, escaped, long] =
+    /^(?:\/(mcp|sse|message)|\/api\/([^/]+)\/(mcp|sse|message))$/.exec(path) ?? []
+  const last = short ?? long
+  if (last === undefined) return undefined
+  const name = escaped === undefined ? DEFAULT : unescaped(escaped)
+  return { path, name, written: escaped ?? '', last }
 }
 
 /** What a stranger sent is repeated up to here. */

@@ -5,7 +5,7 @@ const DONE = Promise.resolve()
 /** Whether a connection is congested, and what its senders wait for. */
 export class Congestion {
   #relieved: Promise<void> | undefined
-  #relieve = (): void => {}
+  #relieve: (() => void) | undefined
 
   get on(): boolean {
     return this.#relieved !== undefined
@@ -24,9 +24,9 @@ export class Congestion {
 
   /** Whether there was any. */
   end(): boolean {
-    const was = this.on
+    if (this.#relieved === undefined) return false
     this.#relieved = undefined
-    this.#relieve()
-    return was
+    this.#relieve?.()
+    return true
   }
 }

@@ -179,7 +179,7 @@ export class StreamableConnection implements Connection {
 
   #end(cause: TransportError | undefined): void {
     this.#inbox.close(cause, () => {
-      for (const exchange of new Set(this.#exchanges.values())) exchange.end()
+      if (this.#exchanges.size > 0) for (const exchange of new Set(this.#exchanges.values())) exchange.end()
       this.#streams.close()
       this.#parts.closed()
     })

@@ -50,7 +50,8 @@ export class EventStore {
   readonly #limits: EventLimits
   readonly #budget: EventBudget
   readonly #now: () => number
-  readonly #events = new Set<StoredEvent>()
+  /** Made for the first event: where answers come at once there is none. */
+  #events: Set<StoredEvent> | undefined
   #bytes = 0
 
   constructor(limits: EventLimits, budget: EventBudget, now: () => number) {
@@ -63,6 +64,7 @@ export class EventStore {
   add(stream: number, number: number, bytes: Buffer): void {
     this.#makeRoom(bytes.length)
     if (!this.#hasRoom(bytes.length)) return
+    this.#events ??= new Set()
     this.#events.add({ stream, number, bytes, atMs: this.#now() })
     this.#count(bytes.length)
   }
@@ -75,7 +77,7 @@ export class EventStore {
   /** What is still there of a stream after event number `after`, in order. */
   after(stream: number, after: number): Buffer[] {
     const found: Buffer[] = []
-    for (const event of this.#events)
+    for (const event of this.#events ?? [])
       if (event.stream === stream && event.number > after) found.push(event.bytes)
     return found
   }
@@ -83,19 +85,19 @@ export class EventStore {
   /** Drops what is too old to be asked for. */
   sweep(): void {
     const oldestMs = this.#now() - this.#limits.ageMsMax
-    for (const event of this.#events) {
+    for (const event of this.#events ?? []) {
       if (event.atMs >= oldestMs) return
       this.#drop(event)
     }
   }
 
   clear(): void {
-    for (const event of this.#events) this.#drop(event)
+    for (const event of this.#events ?? []) this.#drop(event)
   }
 
   #makeRoom(bytes: number): void {
     if (!this.takes(bytes)) return
-    for (const event of this.#events) {
+    for (const event of this.#events ?? []) {
       if (this.#hasRoom(bytes)) return
       this.#drop(event)
     }
@@ -103,11 +105,12 @@ export class EventStore {
 
   #hasRoom(bytes: number): boolean {
     const { eventsMax, bytesMax } = this.#limits
-    return this.#events.size < eventsMax && this.#bytes + bytes <= bytesMax && this.#budget.fits(bytes)
+    const events = this.#events?.size ?? 0
+    return events < eventsMax && this.#bytes + bytes <= bytesMax && this.#budget.fits(bytes)
   }
 
   #drop(event: StoredEvent): void {
-    this.#events.delete(event)
+    this.#events?.delete(event)
     this.#count(-event.bytes.length)
   }
 

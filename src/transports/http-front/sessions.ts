@@ -58,8 +58,8 @@ export class HttpSessions<S extends Kept> {
     return idlest !== undefined
   }
 
-  add(id: string, owner: Owner, session: S): void {
-    this.#entries.set(id, { ...owner, session, usedMs: this.#now() })
+  add(id: string, { endpoint, principal }: Owner, session: S): void {
+    this.#entries.set(id, { endpoint, principal, session, usedMs: this.#now() })
   }
 
   /** The session of that id, if it is this owner's; it counts as used. */
