@@ -27,13 +27,14 @@ export class ArgumentChecks {
   /** Calls `pass` in the call's turn when the arguments fit, nearly always at once; else settles the call. */
   check(call: Call, target: Target, pass: () => void): void {
     const span = call.frame.params.members.span('arguments')
-    const { line } = call.frame
+    const { line, strings } = call.frame
     if (span !== undefined && line[span.start] !== 0x7b) {
       return call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
     }
     const mode = target.lane.config.argumentErrors
     const json = span === undefined ? undefined : line.subarray(span.start, span.end)
-    const verdict = mode === 'off' ? undefined : this.#verdict(target, json)
+    const known = span === undefined ? undefined : stringsIn(strings, span)
+    const verdict = mode === 'off' ? undefined : this.#verdict(target, json, known)
     this.turns.take(call, target.lane, verdict, (fault) => {
       if (fault === undefined) pass()
       else this.#refuse(call, mode, fault)
@@ -52,13 +53,14 @@ export class ArgumentChecks {
   #verdict(
     target: Target,
     json: Buffer | undefined,
+    strings: readonly number[] | undefined,
   ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined
     const known = this.#validators.get(target.item)
-    if (known !== undefined) return known.check(json)
-    if (this.#make !== undefined) return this.#make(target, schemaSpan).check(json)
-    return this.#load().then((make) => make(target, schemaSpan).check(json))
+    if (known !== undefined) return known.check(json, strings)
+    if (this.#make !== undefined) return this.#make(target, schemaSpan).check(json, strings)
+    return this.#load().then((make) => make(target, schemaSpan).check(json, strings))
   }
 
   /** The validator is not part of a start: nobody has called a tool then. */
@@ -77,4 +79,10 @@ export class ArgumentChecks {
     }
     return this.#make
   }
+}
+
+/** Those of these strings that lie in the span, counted from its start. */
+function stringsIn(strings: readonly number[] | undefined, { start, end }: Span): number[] | undefined {
+  if (strings === undefined) return undefined
+  return strings.filter((at) => at >= start && at <= end).map((at) => at - start)
 }

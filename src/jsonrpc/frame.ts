@@ -25,6 +25,8 @@ export interface RequestFrame {
   readonly idSpan: Span
   readonly method: string
   readonly params: Params
+  /** Where the long strings of its values begin and end, quotes included, in turn; undefined when nobody found out. */
+  readonly strings?: readonly number[] | undefined
 }
 
 export interface NotificationFrame {

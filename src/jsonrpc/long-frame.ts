@@ -34,7 +34,8 @@ function requestOf(
 ): RequestFrame | undefined {
   // A method that is missing here is longer than any that is accepted.
   if (frame.method === '') return undefined
-  return { ...frame, line: long.line, idSpan, params: paramsOf(frame.params, long, skeleton) }
+  const params = paramsOf(frame.params, long, skeleton)
+  return { ...frame, line: long.line, idSpan, params, strings: long.strings }
 }
 
 function paramsOf({ span, members, metaSpan, meta }: Params, long: LongLine, skeleton: Skeleton): Params {

@@ -8,7 +8,7 @@
 import { loadAjv, nextTurn } from './validate/ajv-build.js'
 import { compileSchema, type RunSchema } from './validate/ajv-compile.js'
 import { type ArgumentFault, faultOf, notAnObject } from './validate/argument-fault.js'
-import { shortenLongStrings } from './validate/long-strings.js'
+import { shortenKnownStrings, shortenLongStrings } from './validate/long-strings.js'
 import { RunBudget } from './validate/run-budget.js'
 import { schemaLimits } from './validate/schema-limits.js'
 import { planSchema, type SchemaPlan } from './validate/schema-plan.js'
@@ -25,7 +25,7 @@ export interface ValidatorOptions {
   readonly warn: (message: string) => void
 }
 
-type Check = (json: Buffer | undefined) => ArgumentFault | undefined
+type Check = (json: Buffer | undefined, strings: readonly number[] | undefined) => ArgumentFault | undefined
 type CompilePlan = Extract<SchemaPlan, { kind: 'compile' }>
 
 /** The schema of one tool, compiled when the first call comes. */
@@ -44,11 +44,15 @@ export class ArgumentValidator {
   /**
    * The first fault of a call's arguments, whose raw JSON must be valid; undefined when there is none.
    *
+   * `strings` says where its long strings begin and end, in turn, where somebody found out.
    * Answers at once, but for calls that come before the schema is compiled. Never throws or rejects.
    */
-  check(json: Buffer | undefined): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
+  check(
+    json: Buffer | undefined,
+    strings?: readonly number[],
+  ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
     const check = this.#check ?? this.#prepare()
-    return check instanceof Promise ? check.then((ready) => ready(json)) : check(json)
+    return check instanceof Promise ? check.then((ready) => ready(json, strings)) : check(json, strings)
   }
 
   #prepare(): Check | Promise<Check> {
@@ -67,15 +71,20 @@ export class ArgumentValidator {
       // Compiling and running each have a budget, and so a turn of the event loop, of their own.
       await nextTurn()
       const read = plan.readsLongStrings ? readWhole : readShortened
-      return (this.#check = (json) => this.#run(run, read, json))
+      return (this.#check = (json, strings) => this.#run(run, read, json, strings))
     } catch (error) {
       return this.#giveUp(`its schema cannot be compiled: ${messageOf(error)}`)
     }
   }
 
-  #run(run: RunSchema, read: Reader, json: Buffer | undefined): ArgumentFault | undefined {
+  #run(
+    run: RunSchema,
+    read: Reader,
+    json: Buffer | undefined,
+    strings: readonly number[] | undefined,
+  ): ArgumentFault | undefined {
     try {
-      const text = json === undefined ? '{}' : read(json)
+      const text = json === undefined ? '{}' : read(json, strings)
       if (text === undefined) return this.#overran('they are too large')
       const errors = run(JSON.parse(text))
       return errors === undefined ? undefined : faultOf(errors)
@@ -116,15 +125,18 @@ function checkIsObject(json: Buffer | undefined): ArgumentFault | undefined {
 const OPENING_BRACE = 0x7b
 
 /** The text to parse; undefined when that would take too long. */
-type Reader = (json: Buffer) => string | undefined
+type Reader = (json: Buffer, strings: readonly number[] | undefined) => string | undefined
 
 function readWhole(json: Buffer): string | undefined {
   return json.length > schemaLimits.argumentBytesMax ? undefined : json.toString()
 }
 
-function readShortened(json: Buffer): string | undefined {
+function readShortened(json: Buffer, strings: readonly number[] | undefined): string | undefined {
   if (json.length > schemaLimits.longArgumentBytesMax) return undefined
-  return shortenLongStrings(json, schemaLimits.argumentBytesMax)
+  const { argumentBytesMax } = schemaLimits
+  return strings === undefined
+    ? shortenLongStrings(json, argumentBytesMax)
+    : shortenKnownStrings(json, strings, argumentBytesMax)
 }
 
 function messageOf(error: unknown): string {

@@ -45,6 +45,26 @@ export function shortenLongStrings(json: Buffer, lengthMax: number): string | un
   return text + json.toString('utf8', copied)
 }
 
+/** The same where somebody knows where all long strings, and perhaps shorter ones, begin and end, none of them a name. */
+export function shortenKnownStrings(
+  json: Buffer,
+  strings: readonly number[],
+  lengthMax: number,
+): string | undefined {
+  let text = ''
+  let copied = 0
+  for (let i = 0; i < strings.length; i += 2) {
+    const open = strings[i] ?? 0
+    const close = (strings[i + 1] ?? 0) - 1
+    if (text.length + open - copied > lengthMax) return undefined
+    if (close - open - 1 <= LONG_BYTES) continue
+    text += json.toString('utf8', copied, open + 1) + STAND_IN
+    copied = close
+  }
+  if (text.length + json.length - copied > lengthMax) return undefined
+  return text + json.toString('utf8', copied)
+}
+
 function nextQuote(json: Buffer, from: number): number {
   const near = Math.min(from + NEAR_BYTES, json.length)
   for (let at = from; at < near; at++) if (json[at] === QUOTE) return at

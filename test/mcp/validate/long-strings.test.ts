@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { shortenLongStrings } from '../../../src/mcp/validate/long-strings.js'
+import { StringFinder } from '../../../src/jsonrpc/string-finder.js'
+import { shortenKnownStrings, shortenLongStrings } from '../../../src/mcp/validate/long-strings.js'
 
 const LONG = 4097
 
@@ -48,5 +49,39 @@ describe('shortenLongStrings', () => {
     const json = Buffer.from(JSON.stringify(['b'.repeat(LONG - 1), 'b'.repeat(LONG - 1), 'a'.repeat(1e6)]))
     assert.equal(shortenLongStrings(json, 8000), undefined)
     assert.notEqual(shortenLongStrings(json, 10_000), undefined)
+  })
+})
+
+describe('shortenKnownStrings', () => {
+  const finder = StringFinder.make()
+
+  function known(json: Buffer): readonly number[] {
+    assert.ok(finder !== undefined)
+    finder.start()
+    finder.push(json)
+    const strings = finder.finish()
+    assert.ok(strings !== undefined)
+    return strings
+  }
+
+  it('makes of strings that were found what it makes of strings that it has to find', () => {
+    const piece = fc.constantFrom('a', '"', '\\', 'é', '😀', '\n', '{', ':', 'x'.repeat(70))
+    const length = fc.constantFrom(0, 3, 1000, 1020, 1024, 2000, 4090, 4095, 4096, 4097, 9000)
+    const text = fc.tuple(fc.array(piece, { maxLength: 8 }), length)
+    const string = text.map(([parts, count]) => parts.join('') + 'z'.repeat(count))
+    const value = fc.oneof(string, fc.integer(), fc.array(string, { maxLength: 3 }))
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom('a', 'b', 'c'), value), (object) => {
+        const json = Buffer.from(JSON.stringify(object))
+        assert.equal(shortenKnownStrings(json, known(json), 1e9), shortenLongStrings(json, 1e9))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('gives up when too much is left', () => {
+    const json = Buffer.from(JSON.stringify(['b'.repeat(LONG - 1), 'b'.repeat(LONG - 1), 'a'.repeat(1e6)]))
+    assert.equal(shortenKnownStrings(json, known(json), 8000), undefined)
+    assert.notEqual(shortenKnownStrings(json, known(json), 10_000), undefined)
   })
 })
