@@ -33,6 +33,7 @@ export class HttpClientConnection implements Connection, PostOwner {
   readonly #arrivals = new Arrivals((cause) => this.#end(cause))
   /** What must be taken before anything else is sent, and what waits for that. */
   #gate: HttpPost | undefined
+  #patience: { cancel(): void } | undefined
   #held: HttpPost[] = []
   #reading = true
   #forgotten = false
@@ -134,13 +135,21 @@ export class HttpClientConnection implements Connection, PostOwner {
   #post(post: HttpPost, frame: Frame): void {
     if (!this.#arrivals.watch('out', post.bytes)) return
     // Two POSTs may overtake each other, and a server must not be called before it is ready.
-    if (post.method === 'notifications/initialized') this.#gate = post
+    if (post.method === 'notifications/initialized') this.#closeGate(post)
     post.send()
     const cancelled = cancelledId(frame)
     if (cancelled !== undefined) this.#departures.request(cancelled)?.abandon()
   }
 
+  /** A server that says nothing to it is called all the same. */
+  #closeGate(post: HttpPost): void {
+    const { timers, limits } = this.#target
+    this.#gate = post
+    this.#patience = timers.setTimer(limits.readyMs, () => this.#openGate())
+  }
+
   #openGate(): void {
+    this.#patience?.cancel()
     this.#gate = undefined
     const held = this.#held
     this.#held = []
@@ -178,6 +187,7 @@ export class HttpClientConnection implements Connection, PostOwner {
   }
 
   #stop(): void {
+    this.#patience?.cancel()
     this.#standalone.stop()
     this.#departures.cancel()
     this.#session.end()

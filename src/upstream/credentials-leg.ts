@@ -66,8 +66,16 @@ export function credentialsRefusal(
     return { message: `Authentication failed: Invalid or missing ${variable}`, remedy: undefined }
   return {
     message: `Authentication failed: '${name}' refused the request${how}`,
-    remedy: 'check the headers that its configuration sends',
+    remedy: saysWho(config)
+      ? 'check the headers that its configuration sends'
+      : 'its configuration sends no Authorization; add it to its headers, with a token that this server takes (there is no OAuth login)',
   }
+}
+
+/** Whether the configuration has anything that may be a credential. */
+function saysWho({ headers, url, secrets }: HttpServerConfig): boolean {
+  const names = Object.keys(headers).map((name) => name.toLowerCase())
+  return secrets.length > 0 || names.includes('authorization') || new URL(url).username !== ''
 }
 
 function googleRemedy({ audience, impersonate }: GoogleAuth, status: number | undefined): string {

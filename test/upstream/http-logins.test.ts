@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { at } from '../integration/support/json.js'
+import { at, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { answerOf, events, json, scripted } from '../transports/support/scripted.js'
 
@@ -37,4 +37,26 @@ for (const [title, login, sent] of [
     const told = JSON.stringify(log)
     assert.match(told, /you are Basic \[redacted\]/)
     assert.ok(!told.includes(secret))
+  })
+
+for (const [title, headers, remedy] of [
+  ['nothing', {}, /its configuration sends no Authorization; .* \(there is no OAuth login\)$/],
+  ['a key', { 'X-Api-Key': 'wrong-key-1234' }, /check the headers that its configuration sends$/],
+] as const)
+  test(`a server that wants a login and is sent ${title} is told about with what can be done`, async (t) => {
+    const script = await scripted(t, (_seen, response) =>
+      response
+        .writeHead(401, { 'www-authenticate': 'Bearer resource_metadata="https://s/.well-known/x"' })
+        .end(),
+    )
+    const { attach } = await libraryProxy(t, { s: { url: script.url.href, headers } })
+    const { client } = await attach()
+    await client.open()
+    const { value } = await client.request('tools/list')
+    assert.match(
+      textAt(value, 'error', 'message'),
+      /^Authentication failed: 's' refused the request \(HTTP 401\); /,
+    )
+    assert.match(textAt(value, 'error', 'message'), remedy)
+    assert.deepEqual([...new Set(script.seen.map(({ method }) => method))], ['POST'])
   })

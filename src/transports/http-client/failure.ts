@@ -46,7 +46,8 @@ export function notAMessage(target: HttpTarget, type: string, { status, body }: 
   if (saysUnauthorized.test(body)) return unauthorized(target, status, body)
   const shown = excerpt(target, body)
   const what = type === '' ? 'without a content type' : `with ${type.slice(0, 100)}`
-  return failure('TRANSPORT_ANSWER', `it answered HTTP ${status} ${what}, which is no answer: ${shown}`, {
+  const tail = shown === '' ? ', and nothing else' : `: ${shown}`
+  return failure('TRANSPORT_ANSWER', `it answered HTTP ${status} ${what}, which is no answer${tail}`, {
     status,
     body: shown,
   })
@@ -82,7 +83,11 @@ export function redirected(target: HttpTarget, status: number, location: string 
       ? new URL(location, target.url)
       : undefined
   const where =
-    to === undefined ? 'nowhere' : to.origin === target.url.origin ? 'another path of it' : to.origin
+    to === undefined || to.origin === 'null'
+      ? 'nowhere'
+      : to.origin === target.url.origin
+        ? 'another path of it'
+        : to.origin
   const message = `it redirects to ${where} (HTTP ${status}), which is not followed: configure the final url`
   return failure('TRANSPORT_STATUS', message, { status })
 }

@@ -60,6 +60,8 @@ export interface HttpLimits {
   readonly answerMarginMs: number
   /** After a cancel, or when an answered stream goes on, until the exchange is dropped. */
   readonly lingerMs: number
+  /** Until a server is called that has not said that it took `notifications/initialized`. */
+  readonly readyMs: number
   /** For the last words of a connection that is closed. */
   readonly closeMs: number
   readonly retryAfterMsMax: number
@@ -119,6 +121,7 @@ export const defaultHttpLimits: HttpLimits = {
   idleSocketMs: 4000,
   connectMs: 10_000,
   acceptMs: 30_000,
+  readyMs: 5000,
   answerMs: 660_000,
   answerMarginMs: 60_000,
   lingerMs: 5000,

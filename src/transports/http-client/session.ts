@@ -96,17 +96,22 @@ export class HttpSession {
     this.waits.stop()
   }
 
-  /** Takes what the head of a response says about the session. */
+  /** Takes what the head of a response to a message says about the session, and about all of them. */
   learn(answer: HttpAnswer, isOpening: boolean): void {
     this.target.pause.learn(answer)
-    const cookies = answer.all('set-cookie')
-    if (cookies.length > 0) this.#learnCookies(cookies, answer)
+    this.learnAside(answer)
     const id = answer.get('mcp-session-id')
     if (!isOpening || id === undefined) return
     this.#keep(id)
     if (sessionId.test(id)) this.#id = id
     else
       this.target.log('warn', 'its session id is ignored: it must be visible ASCII, 1024 characters at most')
+  }
+
+  /** The same for a response that is no matter of the messages, and does not hold them back. */
+  learnAside(answer: HttpAnswer): void {
+    const cookies = answer.all('set-cookie')
+    if (cookies.length > 0) this.#learnCookies(cookies, answer)
   }
 
   /** What the server said, without what only it and we may know; it may be cut. */

@@ -9,6 +9,7 @@ import type { SseParser } from '../sse-parser.js'
 import type { HttpAnswer } from './answer.js'
 import { isCompressed, mediaType, readEvents } from './body.js'
 import type { HttpExchange } from './exchange.js'
+import { retryAfterMs } from './pause.js'
 import type { HttpSession } from './session.js'
 
 export interface StandaloneHandler {
@@ -63,14 +64,15 @@ export class StandaloneStream {
 
   #responded(answer: HttpAnswer): void {
     const { status } = answer
-    this.#session.learn(answer, false)
+    this.#session.learnAside(answer)
     const isStream = status === 200 && mediaType(answer) === 'text/event-stream' && !isCompressed(answer)
     if (isStream) return this.#listen(answer)
     answer.drop()
     if (status === 404 && this.#session.id !== undefined && this.#answer !== undefined)
       return this.#handler.forgotten()
     // 409: our last stream is not forgotten yet; 429 and 5xx pass as well.
-    if (status === 409 || status === 429 || status >= 500) return this.#again(`HTTP ${status}`)
+    if (status === 409 || status === 429 || status >= 500)
+      return this.#again(`HTTP ${status}`, retryAfterMs(answer, this.#session.target.timers))
     if (status === 401) this.#renew(status)
     else if (status !== 405) this.#log(`the server offers no stream of its own (HTTP ${status})`)
   }
@@ -100,7 +102,7 @@ export class StandaloneStream {
   }
 
   /** A stream that lasted was a good one; one that ends at once is opened ever more seldom. */
-  #again(why: string): void {
+  #again(why: string, leastMs = 0): void {
     if (this.#stopped) return
     const { timers, limits, reconnectMs } = this.#session.target
     this.#lastEventId = this.#parser?.lastEventId ?? this.#lastEventId
@@ -110,7 +112,7 @@ export class StandaloneStream {
     const grown = reconnectMs * 2 ** Math.min(this.#failures - 1, 10) * (0.8 + 0.4 * timers.random())
     // What the server asked for is kept to, while it keeps its streams open for a while.
     const delayMs = told !== undefined && this.#failures <= 3 ? told : Math.max(grown, told ?? 0)
-    const least = Math.max(limits.reconnectMsMin, this.#session.target.pause.leftMs)
+    const least = Math.max(limits.reconnectMsMin, this.#session.target.pause.leftMs, leastMs)
     const bounded = Math.min(Math.max(delayMs, least), limits.reconnectMsMax)
     this.#log(`the stream of the server: ${why}; again in ${Math.round(bounded)} ms`)
     this.#timer = timers.setTimer(bounded, () => this.open())
