@@ -14,7 +14,7 @@ export interface HttpLimits {
   /** How long the header fields and the whole of a request may take to arrive. */
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
-  /** How often Node looks for requests that are late. */
+  /** How often requests that are late, and connections that have lain idle, are looked for. */
   readonly lateCheckMs: number
   readonly connectionsMax: number
   /** Of these, how many of one address that have not shown the token that is asked for. */
