@@ -148,9 +148,11 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
 
   write(pieces: readonly Uint8Array[]): void {
     if (this.#isGone) return
-    if (pieces.length > 1) this.socket.cork()
-    for (const piece of pieces) this.socket.write(piece, this.#written)
-    if (pieces.length > 1) this.socket.uncork()
+    const last = pieces.length - 1
+    if (last > 0) this.socket.cork()
+    for (const [at, piece] of pieces.entries())
+      this.socket.write(piece, at === last ? this.#written : undefined)
+    if (last > 0) this.socket.uncork()
   }
 
   ended(): void {

@@ -39,8 +39,9 @@ export interface Target {
 export class Guard {
   readonly #rules: GuardRules
   readonly #refusals: Refusals
-  /** The last `Host` that was ours: nearly all requests name the same. */
-  #knownHost: string | undefined
+  /** Heads that were let in, and whose they are: a head that comes again on its connection is the same one. */
+  readonly #letIn = new WeakSet<RequestHead>()
+  readonly #principals = new WeakMap<RequestHead, string>()
 
   constructor(rules: GuardRules, refusals: Refusals) {
     this.#rules = rules
@@ -49,6 +50,28 @@ export class Guard {
 
   /** Why this request may not come in, whoever sends it. */
   refuses(head: RequestHead): Refusal | undefined {
+    if (this.#letIn.has(head)) return undefined
+    const refusal = this.#refusesHead(head)
+    if (refusal === undefined) this.#letIn.add(head)
+    return refusal
+  }
+
+  /** Who sends the request; undefined when a token is asked for and this is none. */
+  principal(head: RequestHead): string | undefined {
+    if (!this.#rules.hasToken) return ANYBODY
+    const known = this.#principals.get(head)
+    if (known !== undefined) return known
+    const [, token] = /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '') ?? []
+    const principal = token === undefined ? undefined : this.#rules.principalOf(token)
+    if (principal !== undefined) this.#principals.set(head, principal)
+    return principal
+  }
+
+  unauthorized(): Refusal {
+    return this.#refusals.plain(401, 'A bearer token is required', challenge)
+  }
+
+  #refusesHead(head: RequestHead): Refusal | undefined {
     // Without `Host` nothing tells a rebound page from a client.
     if (head.version !== '1.1') return this.#refusals.plain(505, 'HTTP/1.1 is required')
     const { repeated } = head
@@ -56,30 +79,15 @@ export class Guard {
     return this.#refusesHost(head) ?? this.#refusesPage(head) ?? this.#refusesUnread(head)
   }
 
-  /** Who sends the request; undefined when a token is asked for and this is none. */
-  principal(head: RequestHead): string | undefined {
-    if (!this.#rules.hasToken) return ANYBODY
-    const [, token] = /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '') ?? []
-    return token === undefined ? undefined : this.#rules.principalOf(token)
-  }
-
-  unauthorized(): Refusal {
-    return this.#refusals.plain(401, 'A bearer token is required', challenge)
-  }
-
   #refusesHost(head: RequestHead): Refusal | undefined {
     const url = head.target
     const host = head.get('host') ?? ''
-    if (host === this.#knownHost && url.startsWith('/')) return undefined
     const own = readAuthority(host)
     if (own === undefined) return this.#refusals.plain(400, "'Host' is missing or malformed")
     const named = absoluteAuthority(url)
     if (named !== undefined && !isSame(named, own))
       return this.#refusals.plain(400, "'Host' and the request line name different hosts")
-    if (answersTo(this.#rules.hosts, own)) {
-      this.#knownHost = host
-      return undefined
-    }
+    if (answersTo(this.#rules.hosts, own)) return undefined
     return this.#refusals.plain(403, `Host '${own.host}' is not served here`)
   }
 
