@@ -1,5 +1,7 @@
 // Whether a call's arguments fit the tool's own schema, and how the caller is told.
 
+import type { RequestFrame } from './jsonrpc/frame.js'
+import { LongValue } from './jsonrpc/long-value.js'
 import type { Span } from './jsonrpc/scan.js'
 import { quote } from './jsonrpc/text.js'
 import type { Call } from './mcp/call.js'
@@ -27,14 +29,12 @@ export class ArgumentChecks {
   /** Calls `pass` in the call's turn when the arguments fit, nearly always at once; else settles the call. */
   check(call: Call, target: Target, pass: () => void): void {
     const span = call.frame.params.members.span('arguments')
-    const { line, strings } = call.frame
-    if (span !== undefined && line[span.start] !== 0x7b) {
+    const json = span === undefined ? undefined : jsonAt(call.frame, span)
+    if (json !== undefined && firstByte(json) !== 0x7b) {
       return call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
     }
     const mode = target.lane.config.argumentErrors
-    const json = span === undefined ? undefined : line.subarray(span.start, span.end)
-    const known = span === undefined ? undefined : stringsIn(strings, span)
-    const verdict = mode === 'off' ? undefined : this.#verdict(target, json, known)
+    const verdict = mode === 'off' ? undefined : this.#verdict(target, json)
     this.turns.take(call, target.lane, verdict, (fault) => {
       if (fault === undefined) pass()
       else this.#refuse(call, mode, fault)
@@ -52,15 +52,14 @@ export class ArgumentChecks {
   /** Nearly always at once: only the first call waits for the validator, and each tool's first for its schema. */
   #verdict(
     target: Target,
-    json: Buffer | undefined,
-    strings: readonly number[] | undefined,
+    json: Buffer | LongValue | undefined,
   ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined
     const known = this.#validators.get(target.item)
-    if (known !== undefined) return known.check(json, strings)
-    if (this.#make !== undefined) return this.#make(target, schemaSpan).check(json, strings)
-    return this.#load().then((make) => make(target, schemaSpan).check(json, strings))
+    if (known !== undefined) return known.check(json)
+    if (this.#make !== undefined) return this.#make(target, schemaSpan).check(json)
+    return this.#load().then((make) => make(target, schemaSpan).check(json))
   }
 
   /** The validator is not part of a start: nobody has called a tool then. */
@@ -81,8 +80,11 @@ export class ArgumentChecks {
   }
 }
 
-/** Those of these strings that lie in the span, counted from its start. */
-function stringsIn(strings: readonly number[] | undefined, { start, end }: Span): number[] | undefined {
-  if (strings === undefined) return undefined
-  return strings.filter((at) => at >= start && at <= end).map((at) => at - start)
+function jsonAt(frame: RequestFrame, span: Span): Buffer | LongValue {
+  const { long } = frame
+  return long === undefined ? frame.line.subarray(span.start, span.end) : new LongValue(long, span)
+}
+
+function firstByte(json: Buffer | LongValue): number | undefined {
+  return json instanceof LongValue ? json.first : json[0]
 }

@@ -17,7 +17,7 @@ export class EarlyCalls {
 
   /** Who gives a call up makes room for others. */
   hold(call: Call): void {
-    const bytes = call.frame.line.length
+    const bytes = call.bytes
     if (this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax) return call.fail(tooManyCalls())
     call.keep()
     this.#calls.add(call)

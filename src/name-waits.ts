@@ -88,7 +88,7 @@ export class NameWaits {
   }
 
   #wait(call: Call, kind: ListKind, name: string, run: () => void): Wait {
-    return { call, run, kind, name, bytes: call.frame.line.length, hurried: new Set(), patience: undefined }
+    return { call, run, kind, name, bytes: call.bytes, hurried: new Set(), patience: undefined }
   }
 
   /** False when there is no room; one call may be as long as it is. */

@@ -24,7 +24,7 @@ export class Forwarder {
 
   message(frame: Frame, edits: readonly Edit[]): Wire {
     if (this.#tap === undefined && !frame.multiline) {
-      const long = frame.kind === 'result' ? frame.long : undefined
+      const long = frame.kind === 'result' || frame.kind === 'request' ? frame.long : undefined
       if (long !== undefined) return spliceParts(long.head, long.last, inOrder(edits))
       if (edits.length > 0 && frame.line.length > COPIED_BYTES_MAX)
         return spliceParts([], frame.line, inOrder(edits))

@@ -19,14 +19,14 @@ import { stringAt } from './text.js'
 
 export interface RequestFrame {
   readonly kind: 'request'
+  /** Of a long request, joined when somebody asks for it. */
   readonly line: Line
+  readonly long?: LongLine
   readonly multiline: boolean
   readonly id: RequestId
   readonly idSpan: Span
   readonly method: string
   readonly params: Params
-  /** Where the long strings of its values begin and end, quotes included, in turn; undefined when nobody found out. */
-  readonly strings?: readonly number[] | undefined
 }
 
 export interface NotificationFrame {

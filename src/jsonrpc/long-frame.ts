@@ -34,17 +34,16 @@ function requestOf(
 ): RequestFrame | undefined {
   // A method that is missing here is longer than any that is accepted.
   if (frame.method === '') return undefined
-  const params = paramsOf(frame.params, long, skeleton)
-  return { ...frame, line: long.line, idSpan, params, strings: long.strings }
+  return new LongRequest(frame, long, idSpan, paramsOf(frame.params, long, skeleton))
 }
 
 function paramsOf({ span, members, metaSpan, meta }: Params, long: LongLine, skeleton: Skeleton): Params {
   const moved = (at: number): number => skeleton.origin(at)
   return {
     span: span === undefined ? undefined : origin(skeleton, span),
-    members: members.moved(long.line, moved),
+    members: members.movedInto(long, moved),
     metaSpan: metaSpan === undefined ? undefined : origin(skeleton, metaSpan),
-    meta: meta.moved(long.line, moved),
+    meta: meta.movedInto(long, moved),
   }
 }
 
@@ -52,7 +51,31 @@ function origin(skeleton: Skeleton, { start, end }: Span): Span {
   return { start: skeleton.origin(start), end: skeleton.origin(end) }
 }
 
-/** Nobody looks into most results, so the parts of one are joined only for who does. */
+/** Of a long request little is looked at, so its parts are joined only for who wants all of it. */
+class LongRequest implements RequestFrame {
+  readonly kind = 'request'
+  readonly long: LongLine
+  readonly multiline: boolean
+  readonly id: RequestId
+  readonly idSpan: Span
+  readonly method: string
+  readonly params: Params
+
+  constructor({ multiline, id, method }: RequestFrame, long: LongLine, idSpan: Span, params: Params) {
+    this.long = long
+    this.multiline = multiline
+    this.id = id
+    this.idSpan = idSpan
+    this.method = method
+    this.params = params
+  }
+
+  get line(): Line {
+    return this.long.line
+  }
+}
+
+/** Nobody looks into most results. */
 class LongResult implements ResultFrame {
   readonly kind = 'result'
   readonly long: LongLine

@@ -4,6 +4,7 @@
 // came, and are joined into one line only when somebody wants to look into them.
 
 import { type Line, joinLine, toLine } from './line.js'
+import { PartReader } from './part-reader.js'
 
 /** What a value of JSON may begin with, white space before it included. */
 const BEGINNINGS: ReadonlySet<number> = new Set(Buffer.from('{["-0123456789tfn \t\r\n'))
@@ -36,6 +37,14 @@ export class LongLine {
 
   get parts(): readonly Buffer[] {
     return [...this.head, this.last]
+  }
+
+  /** A few of its bytes, without joining the rest. */
+  slice(start: number, end: number): Buffer {
+    if (this.#line !== undefined) return this.#line.subarray(start, end)
+    const views: Uint8Array[] = []
+    new PartReader(this.parts).read(start, end, views)
+    return Buffer.concat(views)
   }
 
   /** Its beginning, where that shows that it is no JSON at all; undefined when it may be. */

@@ -1,6 +1,7 @@
 // The members of one object, as spans.
 
 import { CLOSE_ARRAY, COMMA, OPEN_ARRAY, OPEN_OBJECT } from './ascii.js'
+import type { LongLine } from './long-line.js'
 import type { Scanner, Span } from './scan.js'
 import { stringAt } from './text.js'
 
@@ -17,17 +18,25 @@ export interface KnownText {
 }
 
 const FIELDS = 4
+const NOTHING = Buffer.alloc(0)
 
-/** An object's members in the order in which they are written; spans count from the start of `bytes`. */
+/** An object's members in the order in which they are written; spans count from the start of the bytes. */
 export class Members {
-  readonly bytes: Buffer
+  readonly #bytes: Buffer
+  /** The message, where it is in parts. */
+  readonly #long: LongLine | undefined
   readonly #offsets: number[] = []
   /** The text of one string member, where it was read before. */
   readonly #known: KnownText | undefined
 
-  constructor(bytes: Buffer, known?: KnownText) {
-    this.bytes = bytes
+  constructor(bytes: Buffer, known?: KnownText, long?: LongLine) {
+    this.#bytes = bytes
+    this.#long = long
     this.#known = known
+  }
+
+  get bytes(): Buffer {
+    return this.#long === undefined ? this.#bytes : this.#long.line
   }
 
   get size(): number {
@@ -41,9 +50,7 @@ export class Members {
   /** The value of the member called `name`, written without escapes. */
   span(name: string): Span | undefined {
     for (let i = 0; i < this.#offsets.length; i += FIELDS) {
-      if (isKey(this.bytes, this.#offset(i), this.#offset(i + 1), name)) {
-        return this.#span(i + 2)
-      }
+      if (this.#isKey(this.#offset(i), this.#offset(i + 1), name)) return this.#span(i + 2)
     }
     return undefined
   }
@@ -51,7 +58,10 @@ export class Members {
   /** The text of the string member called `name`. */
   string(name: string): string | undefined {
     const known = this.#known
-    return known !== undefined && known.name === name ? known.text : stringAt(this.bytes, this.span(name))
+    if (known !== undefined && known.name === name) return known.text
+    const span = this.span(name)
+    if (this.#long === undefined || span === undefined) return stringAt(this.#bytes, span)
+    return stringAt(this.#long.slice(span.start, span.end), { start: 0, end: span.end - span.start })
   }
 
   at(index: number): Member {
@@ -64,8 +74,16 @@ export class Members {
 
   /** The same members in other bytes, where each offset has moved. */
   moved(bytes: Buffer, move: (offset: number) => number, known?: KnownText): Members {
-    if (this.size === 0 && this.bytes.length === 0) return this
-    const members = new Members(bytes, known)
+    return this.#movedTo(new Members(bytes, known), move)
+  }
+
+  /** The same members in a message that is in parts. */
+  movedInto(long: LongLine, move: (offset: number) => number): Members {
+    return this.#movedTo(new Members(NOTHING, undefined, long), move)
+  }
+
+  #movedTo(members: Members, move: (offset: number) => number): Members {
+    if (this.#long === undefined && this.size === 0 && this.#bytes.length === 0) return this
     for (const offset of this.#offsets) members.#offsets.push(move(offset))
     return members
   }
@@ -77,6 +95,11 @@ export class Members {
 
   *[Symbol.iterator](): IterableIterator<Member> {
     for (let i = 0; i < this.size; i++) yield this.at(i)
+  }
+
+  #isKey(start: number, end: number, name: string): boolean {
+    if (this.#long === undefined) return isKey(this.#bytes, start, end, name)
+    return end - start === name.length + 2 && isKey(this.#long.slice(start, end), 0, end - start, name)
   }
 
   #span(index: number): Span {

@@ -7,7 +7,9 @@
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
+import { LongLine } from '../jsonrpc/long-line.js'
 import { type RequestId, canonical } from '../jsonrpc/request-id.js'
+import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { ClientCapabilities } from './capabilities.js'
 import type { ListKind, RequestRow } from './method-row.js'
@@ -109,6 +111,19 @@ export class Call {
     return this.#frame
   }
 
+  /** How long its message is. */
+  get bytes(): number {
+    return this.#frame.long?.length ?? this.#frame.line.length
+  }
+
+  /** The JSON text at `span` of its message, as it is written. */
+  raw({ start, end }: Span): string {
+    const { long } = this.#frame
+    return long === undefined
+      ? this.#frame.line.toString('utf8', start, end)
+      : long.slice(start, end).toString()
+  }
+
   /** In monotonic milliseconds; its time runs from here, wherever it waits. */
   get arrivedAt(): number {
     return this.#arrivedAt
@@ -137,11 +152,7 @@ export class Call {
   keep(): void {
     if (this.#isKept) return
     this.#isKept = true
-    const line = toLine(this.#frame.line)
-    const { params } = this.#frame
-    const members = params.members.copied(line)
-    const meta = params.meta.copied(line)
-    this.#frame = { ...this.#frame, line, params: { ...params, members, meta } }
+    this.#frame = copied(this.#frame)
   }
 
   /** The first outcome wins; false when there was one already. */
@@ -171,4 +182,13 @@ export class Call {
     this.settle({ kind: 'cancelled' })
     onCancel?.(frame)
   }
+}
+
+function copied(frame: RequestFrame): RequestFrame {
+  const { kind, multiline, id, idSpan, method, params, long } = frame
+  const line = toLine(frame.line)
+  const members = params.members.copied(line)
+  const meta = params.meta.copied(line)
+  const own = { kind, line, multiline, id, idSpan, method, params: { ...params, members, meta } }
+  return long === undefined ? own : { ...own, long: new LongLine([], line, long.strings) }
 }

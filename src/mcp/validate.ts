@@ -5,6 +5,7 @@
 // them is not run at all: the call is forwarded, the server checks it itself,
 // and the log says once why we did not.
 
+import { LongValue } from '../jsonrpc/long-value.js'
 import { loadAjv, nextTurn } from './validate/ajv-build.js'
 import { compileSchema, type RunSchema } from './validate/ajv-compile.js'
 import { type ArgumentFault, faultOf, notAnObject } from './validate/argument-fault.js'
@@ -25,7 +26,7 @@ export interface ValidatorOptions {
   readonly warn: (message: string) => void
 }
 
-type Check = (json: Buffer | undefined, strings: readonly number[] | undefined) => ArgumentFault | undefined
+type Check = (json: Buffer | LongValue | undefined) => ArgumentFault | undefined
 type CompilePlan = Extract<SchemaPlan, { kind: 'compile' }>
 
 /** The schema of one tool, compiled when the first call comes. */
@@ -44,15 +45,13 @@ export class ArgumentValidator {
   /**
    * The first fault of a call's arguments, whose raw JSON must be valid; undefined when there is none.
    *
-   * `strings` says where its long strings begin and end, in turn, where somebody found out.
    * Answers at once, but for calls that come before the schema is compiled. Never throws or rejects.
    */
   check(
-    json: Buffer | undefined,
-    strings?: readonly number[],
+    json: Buffer | LongValue | undefined,
   ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
     const check = this.#check ?? this.#prepare()
-    return check instanceof Promise ? check.then((ready) => ready(json, strings)) : check(json, strings)
+    return check instanceof Promise ? check.then((ready) => ready(json)) : check(json)
   }
 
   #prepare(): Check | Promise<Check> {
@@ -71,20 +70,15 @@ export class ArgumentValidator {
       // Compiling and running each have a budget, and so a turn of the event loop, of their own.
       await nextTurn()
       const read = plan.readsLongStrings ? readWhole : readShortened
-      return (this.#check = (json, strings) => this.#run(run, read, json, strings))
+      return (this.#check = (json) => this.#run(run, read, json))
     } catch (error) {
       return this.#giveUp(`its schema cannot be compiled: ${messageOf(error)}`)
     }
   }
 
-  #run(
-    run: RunSchema,
-    read: Reader,
-    json: Buffer | undefined,
-    strings: readonly number[] | undefined,
-  ): ArgumentFault | undefined {
+  #run(run: RunSchema, read: Reader, json: Buffer | LongValue | undefined): ArgumentFault | undefined {
     try {
-      const text = json === undefined ? '{}' : read(json, strings)
+      const text = json === undefined ? '{}' : read(json)
       if (text === undefined) return this.#overran('they are too large')
       const errors = run(JSON.parse(text))
       return errors === undefined ? undefined : faultOf(errors)
@@ -118,24 +112,28 @@ function unchecked(): undefined {
   return undefined
 }
 
-function checkIsObject(json: Buffer | undefined): ArgumentFault | undefined {
-  return json === undefined || json[0] === OPENING_BRACE ? undefined : notAnObject()
+function checkIsObject(json: Buffer | LongValue | undefined): ArgumentFault | undefined {
+  const first = json instanceof LongValue ? json.first : json?.[0]
+  return json === undefined || first === OPENING_BRACE ? undefined : notAnObject()
 }
 
 const OPENING_BRACE = 0x7b
 
 /** The text to parse; undefined when that would take too long. */
-type Reader = (json: Buffer, strings: readonly number[] | undefined) => string | undefined
+type Reader = (json: Buffer | LongValue) => string | undefined
 
-function readWhole(json: Buffer): string | undefined {
-  return json.length > schemaLimits.argumentBytesMax ? undefined : json.toString()
+function readWhole(json: Buffer | LongValue): string | undefined {
+  if (json.length > schemaLimits.argumentBytesMax) return undefined
+  return (json instanceof LongValue ? json.whole : json).toString()
 }
 
-function readShortened(json: Buffer, strings: readonly number[] | undefined): string | undefined {
-  if (json.length > schemaLimits.longArgumentBytesMax) return undefined
-  const { argumentBytesMax } = schemaLimits
+function readShortened(json: Buffer | LongValue): string | undefined {
+  const { longArgumentBytesMax, argumentBytesMax } = schemaLimits
+  if (json.length > longArgumentBytesMax) return undefined
+  if (!(json instanceof LongValue)) return shortenLongStrings(json, argumentBytesMax)
+  const { strings } = json
   return strings === undefined
-    ? shortenLongStrings(json, argumentBytesMax)
+    ? shortenLongStrings(json.whole, argumentBytesMax)
     : shortenKnownStrings(json, strings, argumentBytesMax)
 }
 

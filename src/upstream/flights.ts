@@ -111,7 +111,7 @@ export class Flights {
     const own = flight?.call.frame.params.meta.span('progressToken')
     if (flight === undefined || own === undefined || span === undefined) return false
     this.#deadlines.extend(flight)
-    const ownToken = rawAt(flight.call.frame.line, own)
+    const ownToken = flight.call.raw(own)
     flight.call.client.tell(frame, writing(frame.line, span, ownToken, 'progress-token'), flight.call)
     return true
   }
@@ -186,7 +186,7 @@ export class Flights {
   }
 
   #withToken(edits: readonly Edit[], flight: Flight, own: Span, lend: boolean): readonly Edit[] {
-    const text = rawAt(flight.call.frame.line, own)
+    const text = flight.call.raw(own)
     flight.token = this.#tokens.lend(text, flight, lend)
     if (flight.token === text) return edits
     return [...edits, { ...own, bytes: Buffer.from(flight.token), why: 'progress-token' }]

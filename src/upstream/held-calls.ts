@@ -30,7 +30,7 @@ export class HeldCalls {
 
   /** `patience` abandons the call when it takes too long; who cancels it ends its wait at once. */
   begin(call: Call, edits: readonly Edit[], patience: Timer, leave?: () => void): HeldCall {
-    const wait: HeldCall = { call, edits, bytes: call.frame.line.length, patience, leave }
+    const wait: HeldCall = { call, edits, bytes: call.bytes, patience, leave }
     this.#held.add(wait)
     this.#bytes += wait.bytes
     call.onCancel = () => this.#leave(wait)

@@ -134,7 +134,7 @@ export class Member {
   /** One call may be as long as it is. */
   #hasRoomFor(call: Call): boolean {
     const bytes = this.#arriving.bytes + this.#queued.bytes
-    return bytes === 0 || bytes + call.frame.line.length <= this.#options.outgoingBytesMax
+    return bytes === 0 || bytes + call.bytes <= this.#options.outgoingBytesMax
   }
 
   /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */

@@ -27,11 +27,21 @@ function lineOf(text: string, size: number): LongLine {
 function facts(frame: Frame): unknown {
   assert.ok(frame.kind === 'request' || frame.kind === 'result')
   const { kind, multiline, id, idSpan } = frame
+  // While it is in parts, and once it has been joined.
+  const named = [namesOf(frame), frame.line.length, namesOf(frame)]
   const line = frame.line.toString()
   if (frame.kind === 'result') return { kind, multiline, id, idSpan, line, result: frame.result }
   const { span, members, metaSpan, meta } = frame.params
   const params = { span, members: [...members], metaSpan, meta: [...meta], bytes: members.bytes.toString() }
-  return { kind, multiline, id, idSpan, line, method: frame.method, params }
+  return { kind, multiline, id, idSpan, line, method: frame.method, params, named }
+}
+
+function namesOf(frame: Frame): unknown {
+  if (frame.kind !== 'request') return undefined
+  const { members, meta } = frame.params
+  return ['name', 'arguments', 'progressToken', 'a', 'none'].map((name) =>
+    [members, meta].map((from) => [from.span(name), from.string(name)]),
+  )
 }
 
 const good: [title: string, text: string][] = [

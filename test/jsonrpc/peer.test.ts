@@ -13,6 +13,7 @@ import {
 import { type Line, toLine } from '../../src/jsonrpc/line.js'
 import { type Asked, Peer, type PeerOptions, type PeerOwner } from '../../src/jsonrpc/peer.js'
 import { type RequestId, numericId, readId } from '../../src/jsonrpc/request-id.js'
+import { readLongFrame } from '../../src/jsonrpc/long-frame.js'
 import { LongLine } from '../../src/jsonrpc/long-line.js'
 import type { WireParts } from '../../src/jsonrpc/splice-parts.js'
 import { type Edit, type WireBytes, splice } from '../../src/jsonrpc/splice.js'
@@ -253,7 +254,12 @@ test('no line break leaves, so nothing can hide behind one', () => {
 
 /** A result of some kilobytes that has come in two parts. */
 function longResult(idText: string, malformed = false): LongLine {
-  const text = `{"jsonrpc":"2.0","id":${idText},"result":"${'x'.repeat(5000)}${malformed ? '\\x' : ''}"}`
+  return inTwoParts(
+    `{"jsonrpc":"2.0","id":${idText},"result":"${'x'.repeat(5000)}${malformed ? '\\x' : ''}"}`,
+  )
+}
+
+function inTwoParts(text: string): LongLine {
   const bytes = Buffer.from(text)
   const finder = StringFinder.make()
   finder?.start()
@@ -281,6 +287,27 @@ test('a long result leaves in the parts in which it came, with another id betwee
   const text = long.line.toString()
   assert.deepEqual(script.parts, [
     ['{"jsonrpc":"2.0","id":', '"own"', text.slice(23, 3000), text.slice(3000)],
+  ])
+})
+
+test('a long request leaves in the parts in which it came, with another id and other edits between them', () => {
+  const script = new PartsScript()
+  const to = new Peer<Entry>(script, new Diary(), { inflightMax: 3 })
+  const text = `{"jsonrpc":"2.0","id":7,"method":"m","params":{"name":"x","arguments":"${'y'.repeat(5000)}"}}`
+  const frame = readLongFrame(inTwoParts(text))
+  assert.ok(frame?.kind === 'request')
+  const span = frame.params.members.span('name')
+  assert.ok(span !== undefined)
+  to.forward(frame, [{ ...span, bytes: Buffer.from('"own"'), why: 'name' }], entry, false)
+  assert.deepEqual(script.parts, [
+    [
+      '{"jsonrpc":"2.0","id":',
+      '1',
+      text.slice(23, span.start),
+      '"own"',
+      text.slice(span.end, 3000),
+      text.slice(3000),
+    ],
   ])
 })
 

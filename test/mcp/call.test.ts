@@ -4,6 +4,8 @@ import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { readFrame } from '../../src/jsonrpc/frame.js'
 import { lineAt } from '../../src/jsonrpc/line.js'
+import { readLongFrame } from '../../src/jsonrpc/long-frame.js'
+import { LongLine } from '../../src/jsonrpc/long-line.js'
 import { rawAt } from '../../src/jsonrpc/text.js'
 import { Call } from '../../src/mcp/call.js'
 import { requests } from '../../src/mcp/methods.js'
@@ -33,3 +35,28 @@ for (const [what, params] of [
     assert.equal(call.frame, kept, 'once is enough')
   })
 }
+
+test('a long call that is kept lets go of the chunks it came in, and its long strings are still known', () => {
+  const filler = 'y'.repeat(5000)
+  const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":7},"arguments":"${filler}"}}`
+  const chunks = [Buffer.from(text.slice(0, 3000)), Buffer.from(`${text.slice(3000)}\n`)]
+  const [first, second] = chunks
+  assert(first !== undefined && second !== undefined)
+  const at = text.indexOf(filler) - 1
+  const long = new LongLine([first], lineAt(second, 0, second.length - 1), [at, at + filler.length + 2])
+  const frame = readLongFrame(long)
+  const row = requests.row('tools/call')
+  assert(frame?.kind === 'request' && row !== undefined)
+  const call = new Call(frame, row, nobody, 0, () => {})
+  assert.equal(call.bytes, text.length)
+  const token = frame.params.meta.span('progressToken')
+  assert(token !== undefined)
+  assert.equal(call.raw(token), '7')
+  call.keep()
+  for (const chunk of chunks) chunk.fill(0)
+  assert.equal(call.raw(token), '7')
+  assert.equal(call.bytes, text.length)
+  assert.equal(call.frame.line.toString(), text)
+  assert.equal(call.frame.params.members.string('name'), 't')
+  assert.deepEqual(call.frame.long?.strings, long.strings)
+})

@@ -6,6 +6,8 @@
 // is itself a long string: no schema that is indifferent between long strings
 // (see `shortText`) can tell the two apart.
 
+import type { LongValue } from '../../jsonrpc/long-value.js'
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
@@ -45,12 +47,13 @@ export function shortenLongStrings(json: Buffer, lengthMax: number): string | un
   return text + json.toString('utf8', copied)
 }
 
-/** The same where somebody knows where all long strings, and perhaps shorter ones, begin and end, none of them a name. */
+/** The same for a value of which somebody knows where all its long strings are; none of them is a name. */
 export function shortenKnownStrings(
-  json: Buffer,
+  json: LongValue,
   strings: readonly number[],
   lengthMax: number,
 ): string | undefined {
+  const read = json.reader()
   let text = ''
   let copied = 0
   for (let i = 0; i < strings.length; i += 2) {
@@ -58,11 +61,11 @@ export function shortenKnownStrings(
     const close = (strings[i + 1] ?? 0) - 1
     if (text.length + open - copied > lengthMax) return undefined
     if (close - open - 1 <= LONG_BYTES) continue
-    text += json.toString('utf8', copied, open + 1) + STAND_IN
+    text += read(copied, open + 1) + STAND_IN
     copied = close
   }
   if (text.length + json.length - copied > lengthMax) return undefined
-  return text + json.toString('utf8', copied)
+  return text + read(copied, json.length)
 }
 
 function nextQuote(json: Buffer, from: number): number {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
+import { toLine } from '../../../src/jsonrpc/line.js'
+import { LongLine } from '../../../src/jsonrpc/long-line.js'
+import { LongValue } from '../../../src/jsonrpc/long-value.js'
 import { StringFinder } from '../../../src/jsonrpc/string-finder.js'
 import { shortenKnownStrings, shortenLongStrings } from '../../../src/mcp/validate/long-strings.js'
 
@@ -55,13 +58,18 @@ describe('shortenLongStrings', () => {
 describe('shortenKnownStrings', () => {
   const finder = StringFinder.make()
 
-  function known(json: Buffer): readonly number[] {
+  /** The same of a value in the middle of a message that came in parts. */
+  function shortenedInParts(json: Buffer, lengthMax: number): string | undefined {
+    const line = toLine(Buffer.concat([Buffer.from('{"a":'), json, Buffer.from('}')]))
     assert.ok(finder !== undefined)
     finder.start()
-    finder.push(json)
-    const strings = finder.finish()
-    assert.ok(strings !== undefined)
-    return strings
+    finder.push(line)
+    const head = [line.subarray(0, 7), line.subarray(7, 2000)].filter((part) => part.length > 0)
+    const long = new LongLine(head, toLine(line.subarray(2000)), finder.finish())
+    const value = new LongValue(long, { start: 5, end: line.length - 1 })
+    assert.ok(value.strings !== undefined)
+    assert.equal(value.first, json[0])
+    return shortenKnownStrings(value, value.strings, lengthMax)
   }
 
   it('makes of strings that were found what it makes of strings that it has to find', () => {
@@ -73,7 +81,7 @@ describe('shortenKnownStrings', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('a', 'b', 'c'), value), (object) => {
         const json = Buffer.from(JSON.stringify(object))
-        assert.equal(shortenKnownStrings(json, known(json), 1e9), shortenLongStrings(json, 1e9))
+        assert.equal(shortenedInParts(json, 1e9), shortenLongStrings(json, 1e9))
       }),
       { numRuns: 300 },
     )
@@ -81,7 +89,7 @@ describe('shortenKnownStrings', () => {
 
   it('gives up when too much is left', () => {
     const json = Buffer.from(JSON.stringify(['b'.repeat(LONG - 1), 'b'.repeat(LONG - 1), 'a'.repeat(1e6)]))
-    assert.equal(shortenKnownStrings(json, known(json), 8000), undefined)
-    assert.notEqual(shortenKnownStrings(json, known(json), 10_000), undefined)
+    assert.equal(shortenedInParts(json, 8000), undefined)
+    assert.notEqual(shortenedInParts(json, 10_000), undefined)
   })
 })
