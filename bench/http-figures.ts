@@ -168,13 +168,13 @@ const httpResults =
 export const http1: Figure = httpResults(MB, '1 MB results, throughput', {
   rounds: 18,
   count: 60,
-  warmCalls: 480,
+  warmCalls: 2_400,
   connections: 4,
 })
 export const http10: Figure = httpResults(10 * MB, '10 MB results, throughput', {
   rounds: 12,
   count: 8,
-  warmCalls: 64,
+  warmCalls: 240,
   connections: 2,
 })
 
