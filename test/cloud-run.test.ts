@@ -557,7 +557,7 @@ describe('a fetch', () => {
     const held = new IdTokenCredentials('Authorization', () => answers.shift() ?? Promise.reject(), clocks)
     const waiting = [held.header(), held.header()]
     for (const fire of due) fire()
-    const why = { code: 'TRANSPORT_AUTH', message: 'Authentication failed: no ID token within 20 s' }
+    const why = { code: 'TRANSPORT_TOKEN', message: 'no ID token within 20 s' }
     for (const each of waiting) await assert.rejects(async () => each, why)
     assert.match((await held.header()).value, /^Bearer /)
   })
@@ -739,6 +739,30 @@ describe('mcps-proxy --url', () => {
       assert.equal(headers['x-serverless-authorization'], `Bearer ${google.given[0]}`)
     }
     assertSecret(spawned, google)
+  })
+
+  test('a metadata server that is not there for a moment costs no more than that moment', async (t) => {
+    const google = await new Google().start(t)
+    const run = await cloudRun(t, google)
+    let isDown = true
+    const metadata = await scripted(t, (seen, response) => {
+      if (isDown) response.destroy()
+      else google.handle(seen, response)
+    })
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: '/nonexistent',
+      GCE_METADATA_HOST: metadata.url.host,
+      METADATA_SERVER_DETECTION: 'assume-present',
+    }
+    const args = [cli, '--url', run.url.href, '--auth', 'google']
+    const { client } = spawnProgram(t, process.execPath, args, { env })
+    await client.open()
+    const refused = await client.call('work')
+    assert.match(textAt(refused.value, 'error', 'message'), /no ID token: /)
+    assert.equal(at(refused.value, 'error', 'data', 'reason'), 'unavailable')
+    isDown = false
+    assert.notEqual(at((await client.call('work')).value, 'result'), undefined)
   })
 
   test('an address that no token is sent to: said before stdin is read', async (t) => {

@@ -62,6 +62,8 @@ export type TransportErrorCode =
   | 'TRANSPORT_STATUS'
   /** It does not know the session any more; what was sent was not taken. */
   | 'TRANSPORT_SESSION'
+  /** There is no token for it just now; nothing was sent. */
+  | 'TRANSPORT_TOKEN'
 
 export interface TransportErrorOptions extends ErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>

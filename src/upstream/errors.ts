@@ -61,6 +61,7 @@ const reasons: Readonly<Record<TransportErrorCode, FailureReason>> = {
   TRANSPORT_UNREACHABLE: 'unavailable',
   TRANSPORT_STATUS: 'http-status',
   TRANSPORT_SESSION: 'closed',
+  TRANSPORT_TOKEN: 'unavailable',
 }
 
 /** A message that did not get through; a refusal of credentials is a whole sentence already. */

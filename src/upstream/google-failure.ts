@@ -5,6 +5,7 @@
 // only what stands where an error is expected is told, without what the credentials
 // hold, and without anything that looks like a token.
 
+import { TransportError } from '../jsonrpc/errors.js'
 import { Discretion } from '../transports/discretion.js'
 
 export const noCredentials =
@@ -19,15 +20,32 @@ const publicMember =
 /** Access tokens, JWTs, and whatever else is long, has no gap and a digit in it. */
 const tokenLike = /ya29\.[\w.-]+|\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?|(?=[\w+=~-]{0,200}\d)[\w+=~-]{32,}/g
 
-/** What a failed request for a token has come to: a sentence that holds nothing secret. */
-export function tokenFailure(error: unknown, credentials: unknown): string {
+/** What a failed request for a token has come to, in words that hold nothing secret; `TRANSPORT_TOKEN` is one that passes. */
+export function tokenFailure(error: unknown, credentials: unknown): TransportError {
   const message = error instanceof Error ? error.message : ''
-  if (message.startsWith('Could not load the default credentials')) return noCredentials
+  if (message.startsWith('Could not load the default credentials')) return refused(noCredentials)
   const refusal = refusalIn(error)
   const words = refusal === undefined ? message : `${refusal.code} ${refusal.description}`
   const known = knownFailure(words)
-  if (known !== undefined) return `Authentication failed: ${known}`
-  return `Authentication failed: no ID token: ${withoutSecrets(whyNot(error, message, refusal), credentials)}`
+  if (known !== undefined) return refused(`Authentication failed: ${known}`)
+  const why = `no ID token: ${withoutSecrets(whyNot(error, message, refusal), credentials)}`
+  const passes =
+    refusal === undefined
+      ? passing.test(`${text(member(error, 'code'))} ${message}`)
+      : passingStatus(refusal.status)
+  return passes ? new TransportError('TRANSPORT_TOKEN', why) : refused(`Authentication failed: ${why}`)
+}
+
+/** A network that is not there, or somebody on the way who takes too long. */
+const passing =
+  /^E(?!NOENT|ACCES|ISDIR|PERM)[A-Z]{4,}|fetch failed|socket hang up|aborted|timed? ?out|\breason: /i
+
+function passingStatus(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408
+}
+
+function refused(message: string): TransportError {
+  return new TransportError('TRANSPORT_AUTH', message)
 }
 
 function knownFailure(words: string): string | undefined {

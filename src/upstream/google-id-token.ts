@@ -110,7 +110,7 @@ async function said<T>(google: Library, run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    throw error instanceof TransportError ? error : authError(tokenFailure(error, google.jsonContent))
+    throw error instanceof TransportError ? error : tokenFailure(error, google.jsonContent)
   }
 }
 

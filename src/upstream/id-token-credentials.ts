@@ -82,10 +82,10 @@ export class IdTokenCredentials implements HttpCredentials {
 
   async #inTime(): Promise<CredentialHeader> {
     const startedAt = this.#clocks.now()
-    const why = `Authentication failed: no ID token within ${FETCH_MS / 1000} s`
+    const why = `no ID token within ${FETCH_MS / 1000} s`
     let timer: { cancel(): void } | undefined
     const late = new Promise<never>((_resolve, reject) => {
-      timer = this.#clocks.setTimer(FETCH_MS, () => reject(new TransportError('TRANSPORT_AUTH', why)))
+      timer = this.#clocks.setTimer(FETCH_MS, () => reject(new TransportError('TRANSPORT_TOKEN', why)))
     })
     try {
       return this.#hold(await Promise.race([this.#fetch(), late]), startedAt)

@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { TransportError } from '../../src/jsonrpc/errors.js'
 import { findGoogleCredentials } from '../../src/upstream/google-id-token.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 import { type Seen, json, scripted } from '../transports/support/scripted.js'
@@ -40,7 +41,7 @@ async function said(scope: Scope, kind: keyof typeof files, answer: Answer): Pro
     const fetchToken = await findGoogleCredentials(auth, { fetch: (_to, init) => fetch(url, init) })
     return await fetchToken()
   } catch (error) {
-    return error instanceof Error ? error.message : 'nothing'
+    return error instanceof TransportError ? `${error.code} ${error.message}` : 'nothing'
   } finally {
     if (before === undefined) delete process.env['GOOGLE_APPLICATION_CREDENTIALS']
     else process.env['GOOGLE_APPLICATION_CREDENTIALS'] = before
@@ -58,7 +59,7 @@ describe('a token endpoint', () => {
       'that refuses as OAuth says it',
       'authorized_user',
       refused('invalid_client', 'The OAuth client was not found.'),
-      /^Authentication failed: no ID token: \S+ answered HTTP 400: invalid_client: The OAuth client was not found\.$/,
+      /^TRANSPORT_AUTH Authentication failed: no ID token: \S+ answered HTTP 400: invalid_client: The OAuth client was not found\.$/,
     ],
     [
       'that refuses as other services do',
@@ -73,13 +74,13 @@ describe('a token endpoint', () => {
         'invalid_grant',
         'Invalid JWT: Token must be a short-lived token and in a reasonable timeframe.',
       ),
-      /^Authentication failed: the clock of this machine differs from that of Google; set it right$/,
+      /^TRANSPORT_AUTH Authentication failed: the clock of this machine differs from that of Google; set it right$/,
     ],
     [
       'that knows the key no more',
       'service_account',
       refused('invalid_grant', 'Invalid JWT Signature.'),
-      /^Authentication failed: the key of the service account is not valid any more; make a new one$/,
+      /^TRANSPORT_AUTH Authentication failed: the key of the service account is not valid any more; make a new one$/,
     ],
     [
       'that has a page for people',
