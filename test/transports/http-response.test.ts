@@ -24,6 +24,8 @@ interface Case {
   readonly ended?: boolean
   /** Where Node's client reads it in another way, and why ours does as it does. */
   readonly unlikeNode?: string
+  /** Versions of Node differ about it. */
+  readonly varies?: true
 }
 
 const OK = 'HTTP/1.1 200 OK\r\n'
@@ -60,6 +62,7 @@ const cases: readonly Case[] = [
     name: 'tabs around a length',
     raw: `${OK}Content-Length: \t 5 \t\r\n\r\nhello`,
     read: undefined,
+    varies: true,
   },
   { name: '204 has no body', raw: 'HTTP/1.1 204 No Content\r\n\r\n', read: '204 ', keepsAlive: true },
   {
@@ -243,6 +246,7 @@ describe('one response', () => {
     test(each.name, async (t) => {
       const url = await saying(t, each)
       assert.equal(await readByUs(t, url), each.read)
+      if (each.varies) return
       const byNode = await readByNode(url)
       if (each.unlikeNode === undefined) assert.equal(byNode, each.read, 'Node reads something else')
       else assert.notEqual(byNode, each.read, 'Node does the same by now')
