@@ -4,11 +4,11 @@
 // header says, so nobody can claim memory with a few bytes; and small bodies are
 // taken whatever large ones are there, since their number is limited already.
 
-import type { Buffer } from 'node:buffer'
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { BriefMap } from '../../jsonrpc/brief-map.js'
 import { type Line, joinLine, lineAt } from '../../jsonrpc/line.js'
 import { Hold } from './hold.js'
+import { Pieces } from './pieces.js'
 import type { HttpRequest } from './request.js'
 import type { HttpResponse } from './response.js'
 import { Slices } from './slices.js'
@@ -62,6 +62,8 @@ export class Bodies {
 
   /** Reads a body, at once where it has come with its head; one that is too large is left where it is. */
   read({ request, response }: BodyFrom): Body | Promise<Body> {
+    // Its session let it wait, and its client has not.
+    if (response.isClosed) return { kind: 'gone' }
     const { framing } = request.head
     if (framing.kind === 'length' && framing.bytes > this.#limits.bodyBytesMax) return { kind: 'too-large' }
     if (request.body === undefined) return this.#readPieces(request, response)
@@ -75,7 +77,7 @@ export class Bodies {
 
   #readPieces(request: HttpRequest, response: HttpResponse): Promise<Body> {
     return new Promise((resolve) => {
-      const chunks: Buffer[] = []
+      const pieces = new Pieces()
       const done = (body: Body): void => {
         if (this.#readings.take(reading.number) === undefined) return
         if (body.kind !== 'line' || body.hold === undefined) this.#bytes -= reading.bytes
@@ -88,12 +90,12 @@ export class Bodies {
           if (!this.#readings.has(reading.number)) return
           reading.bytes += chunk.length
           this.#bytes += chunk.length
-          chunks.push(chunk)
+          pieces.add(chunk)
           const excess = this.#excess(reading.bytes)
           if (excess !== undefined) done({ kind: excess })
         },
         end: () => {
-          if (this.#readings.has(reading.number)) done(this.#whole(chunks, reading.bytes, response))
+          if (this.#readings.has(reading.number)) done(this.#whole(pieces.all, reading.bytes, response))
         },
         gone: () => done({ kind: 'gone' }),
       })
@@ -118,7 +120,7 @@ export class Bodies {
     return bytes > smallBodyBytes && this.#bytes > bodiesBytesMax ? 'too-many' : undefined
   }
 
-  #whole(chunks: readonly Buffer[], bytes: number, response: HttpResponse): Body {
+  #whole(chunks: readonly Uint8Array[], bytes: number, response: HttpResponse): Body {
     const isSmall = bytes <= this.#limits.smallBodyBytes
     const hold = isSmall ? undefined : new Hold(response, () => void (this.#bytes -= bytes))
     return { kind: 'line', line: trimmed(joinLine(chunks, bytes)), hold }

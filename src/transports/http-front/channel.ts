@@ -15,6 +15,8 @@ export interface ChannelLimits extends RequestLimits {
   readonly requestTimeoutMs: number
   readonly idleConnectionMs: number
   readonly refusedBodyMs: number
+  /** How long a client may take nothing of what was sent. */
+  readonly stallMs: number
 }
 
 /** Whoever listens. */
@@ -35,6 +37,9 @@ export interface ChannelOwner {
 }
 
 const CLOSES = 'connection: close\r\n'
+
+/** A client counts from when it has the answer, and what it sends at the last moment is on its way for a while. */
+const ON_THE_WAY_MS = 2000
 
 /** One socket and its requests. */
 export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
@@ -61,12 +66,10 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
     this.socket = socket
     this.#owner = owner
     this.#intake = new Intake(socket, limits, this)
-    this.#stays = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(limits.idleConnectionMs / 1000)}\r\n`
+    const announcedMs = Math.max(0, limits.idleConnectionMs - ON_THE_WAY_MS)
+    this.#stays = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(announcedMs / 1000)}\r\n`
     this.#sinceMs = owner.now()
-    socket.on('data', (chunk: Buffer) => {
-      if (this.isIdle) this.#sinceMs = owner.now()
-      this.#intake.take(chunk)
-    })
+    socket.on('data', (chunk: Buffer) => this.#take(chunk))
     socket.on('drain', () => this.#response?.onDrain())
     socket.on('timeout', () => {
       if (this.unsentBytes > 0) this.cut()
@@ -157,6 +160,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
 
   ended(): void {
     if (this.unsentBytes === 0) this.#finish()
+    else this.cutWhenStalled(this.#owner.limits.stallMs)
   }
 
   cut(): void {
@@ -171,6 +175,14 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
 
   readonly #written = (): void => {
     if (this.unsentBytes === 0 && this.#response?.hasEnded === true) this.#finish()
+  }
+
+  #take(chunk: Buffer): void {
+    const wasIdle = this.isIdle
+    const nowMs = this.#owner.now()
+    this.#intake.take(chunk)
+    // Empty lines are no request: whoever sends nothing else goes on resting.
+    if (wasIdle && !this.isIdle) this.#sinceMs = nowMs
   }
 
   /** The system has taken the whole response. */
@@ -203,6 +215,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   /** The client waits for nothing more; what was written may still leave. */
   #hungUp(): void {
     this.#leave()
+    if (this.unsentBytes > 0) this.cutWhenStalled(this.#owner.limits.stallMs)
     this.socket.end(() => this.socket.destroy())
   }
 

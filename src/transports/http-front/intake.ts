@@ -19,6 +19,12 @@ export interface IntakeOwner {
   failed(error: unknown): void
 }
 
+/** What is read of one connection in a turn, so that nobody else waits for whoever sends much in small pieces. */
+const PIECES_MAX = 512
+
+/** To serve a request costs as much as so many pieces of a body. */
+const PIECES_PER_REQUEST = 64
+
 const NOTHING = Buffer.alloc(0)
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n')
 
@@ -32,6 +38,9 @@ export class Intake implements RequestSink {
   #rest: Buffer = NOTHING
   #isTaking = false
   #isPaused = false
+  /** Pieces since the last chunk came, or since it went on with the next turn. */
+  #pieces = 0
+  #isTakingBreath = false
   /** The client waits to be told to go on. */
   #isExpected = false
   #isOver = false
@@ -55,6 +64,7 @@ export class Intake implements RequestSink {
   take(chunk: Buffer): void {
     if (this.#isOver) return
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    this.#pieces = 0
     this.#goOn()
   }
 
@@ -83,6 +93,7 @@ export class Intake implements RequestSink {
   // RequestSink
 
   head(head: RequestHead, body: Buffer | undefined): void {
+    this.#pieces += PIECES_PER_REQUEST
     this.#owner.begins(head, body)
   }
 
@@ -96,7 +107,7 @@ export class Intake implements RequestSink {
     if (this.#isTaking) return
     this.#isTaking = true
     try {
-      while (this.#rest.length > 0 && this.#wants) this.#takeSome()
+      while (this.#rest.length > 0 && this.#wants && !this.#needsBreath()) this.#takeSome()
     } catch (error) {
       this.#owner.failed(error)
     } finally {
@@ -111,13 +122,28 @@ export class Intake implements RequestSink {
     return this.#reader.isInBody ? this.#body !== undefined : this.#owner.isOpen
   }
 
+  /** Goes on in the next turn when it has taken much in this one. */
+  #needsBreath(): boolean {
+    if (this.#pieces < PIECES_MAX) return false
+    if (this.#isTakingBreath) return true
+    this.#isTakingBreath = true
+    setImmediate(() => {
+      this.#isTakingBreath = false
+      this.#pieces = 0
+      this.#goOn()
+    })
+    return true
+  }
+
   #takeSome(): void {
+    this.#pieces++
     const bytes = this.#rest
     this.#rest = NOTHING
     this.#rest = this.#reader.take(bytes, this)
     if (!this.#reader.isWhole || this.#body === undefined) return
     const body = this.#body
     this.#body = undefined
+    this.#isExpected = false
     body.end()
   }
 

@@ -29,6 +29,9 @@ export interface ListeningParts {
   failed(error: unknown): void
 }
 
+/** How often it is said at most that the system gives no connections. */
+const COMPLAINT_MS = 60_000
+
 /** Serves what comes; it listens once and closes once. */
 export class Listening implements ChannelOwner {
   readonly limits: ListeningLimits
@@ -45,12 +48,14 @@ export class Listening implements ChannelOwner {
   /** When a response is made, and the second for which that holds. */
   #date = ''
   #second = -1
+  #complainedMs = -Infinity
 
   constructor(parts: ListeningParts) {
     this.#parts = parts
     this.limits = parts.limits
     this.setTimer = parts.setTimer
     this.#server = createServer({ noDelay: true }, (socket) => this.#come(socket))
+    this.#server.on('error', (error) => this.#hasNoConnection(error))
     this.#server.maxConnections = parts.limits.connectionsMax
     this.#closed = new Promise((resolve) => this.#server.once('close', resolve))
   }
@@ -64,6 +69,8 @@ export class Listening implements ChannelOwner {
     const listen = this.#parts.listen ?? listening
     const given = await listen(this.#server, host, port)
     this.#hasListened = true
+    // Whoever stopped it meanwhile waits for its end.
+    if (this.#isStopping) this.#server.close()
     this.#sweeper = repeat(this.setTimer, this.limits.lateCheckMs, () => this.#sweep())
     return given
   }
@@ -114,6 +121,14 @@ export class Listening implements ChannelOwner {
     this.#parts.failed(error)
   }
 
+  /** The system could not give a connection that came, and will try again; it may have much to say about that. */
+  #hasNoConnection(error: Error): void {
+    const nowMs = this.now()
+    if (!this.#hasListened || nowMs - this.#complainedMs < COMPLAINT_MS) return
+    this.#complainedMs = nowMs
+    this.failed(error)
+  }
+
   #come(socket: FrontSocket): void {
     if (this.#parts.admits(socket)) this.#channels.add(new FrontChannel(socket, this))
     else socket.destroy()
@@ -123,7 +138,8 @@ export class Listening implements ChannelOwner {
     const nowMs = this.now()
     for (const channel of this.#channels) {
       const why = channel.sweep(nowMs)
-      if (why === 'late') this.#late.add(() => channel.refuse(408))
+      // What is late may still come before its turn.
+      if (why === 'late') this.#late.add(() => channel.sweep(this.now()) === 'late' && channel.refuse(408))
       else if (why === 'idle') channel.close()
     }
   }

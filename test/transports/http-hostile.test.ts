@@ -1,0 +1,235 @@
+// Clients that ask for more than their share: time, turns, memory, or a connection for ever.
+
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { Server, type Socket, connect } from 'node:net'
+import { Duplex } from 'node:stream'
+import { describe, test } from 'node:test'
+import { defaultHttpLimits } from '../../src/transports/http-front/limits.js'
+import { Listening, type ListeningParts } from '../../src/transports/http-front/listening.js'
+import { Pieces } from '../../src/transports/http-front/pieces.js'
+import { type Scope, front, handshake, message, raw, send } from './support/http.js'
+
+/** A connection of a client that reads nothing until it is told to. */
+function dial(scope: Scope, port: number): Socket {
+  const socket = connect(port, '127.0.0.1')
+  scope.after(() => void socket.destroy())
+  socket.on('error', () => undefined)
+  return socket
+}
+
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.once('close', () => resolve()))
+}
+
+const page = (port: number): string => `GET /page HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`
+
+describe('a connection is not kept for a client', () => {
+  const limits = { headersTimeoutMs: 60, requestTimeoutMs: 60, idleConnectionMs: 60, lateCheckMs: 10 }
+
+  test('that sends empty lines for ever', async (t) => {
+    const { port } = await front(t, { limits })
+    const socket = dial(t, port).resume()
+    const drip = setInterval(() => socket.write('\r\n'), 10)
+    t.after(() => clearInterval(drip))
+    await closed(socket)
+  })
+
+  test('that sends them behind an answer', async (t) => {
+    const { port } = await front(t, { limits })
+    const socket = dial(t, port).resume()
+    socket.write(page(port))
+    const drip = setInterval(() => socket.write('\r\n'), 10)
+    t.after(() => clearInterval(drip))
+    await closed(socket)
+  })
+
+  test('that asks and asks, and reads none of the answers', async (t) => {
+    const { port } = await front(t, { limits: { ...limits, stallMs: 60 } })
+    const socket = dial(t, port).pause()
+    const asks = page(port).repeat(1000)
+    const ask = (): void => {
+      while (!socket.destroyed && socket.write(asks)) continue
+    }
+    socket.on('drain', ask)
+    ask()
+    await closed(socket)
+  })
+})
+
+/** A front for connections that tests make, and time that goes by when they say so. */
+class Bench {
+  readonly listening: Listening
+  readonly failures: unknown[] = []
+  readonly server: Promise<Server>
+  served = 0
+  nowMs = 0
+  readonly #timers = new Set<{ readonly atMs: number; readonly fire: () => void }>()
+
+  constructor(listen?: ListeningParts['listen']) {
+    let found: (server: Server) => void
+    this.server = new Promise((resolve) => (found = resolve))
+    this.listening = new Listening({
+      limits: defaultHttpLimits,
+      setTimer: (delayMs, fire) => {
+        const timer = { atMs: this.nowMs + delayMs, fire }
+        this.#timers.add(timer)
+        return { cancel: () => void this.#timers.delete(timer) }
+      },
+      now: () => this.nowMs,
+      wallNow: () => this.nowMs,
+      listen: (server, host, port) => {
+        found(server)
+        return listen?.(server, host, port) ?? Promise.resolve(1)
+      },
+      admits: () => true,
+      serve: (_, response) => {
+        this.served++
+        response.send(200, [], Buffer.from('ok'))
+      },
+      failed: (error) => this.failures.push(error),
+    })
+  }
+
+  pass(ms: number): void {
+    this.nowMs += ms
+    for (const timer of this.#timers) if (timer.atMs <= this.nowMs && this.#timers.delete(timer)) timer.fire()
+  }
+
+  async come(): Promise<Wire> {
+    const wire = new Wire()
+    ;(await this.server).emit('connection', wire)
+    return wire
+  }
+}
+
+/** The front's end of a connection. */
+class Wire extends Duplex {
+  said = ''
+
+  override _read(): void {
+    // What comes is pushed.
+  }
+
+  override _write(chunk: Buffer, _: string, done: () => void): void {
+    this.said += chunk.toString()
+    done()
+  }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe('one turn of the event loop', () => {
+  test('serves a few of the requests that come at once, and the next ones the others', async () => {
+    const bench = new Bench()
+    await bench.listening.listen('', 0)
+    const wire = await bench.come()
+    wire.push('GET / HTTP/1.1\r\n\r\n'.repeat(1000))
+    await turn()
+    assert.ok(bench.served > 0 && bench.served < 100, String(bench.served))
+    for (let turns = 0; turns < 1000 && bench.served < 1000; turns++) await turn()
+    assert.equal(bench.served, 1000)
+    assert.equal(wire.said.match(/HTTP\/1\.1 200 OK/g)?.length, 1000)
+  })
+
+  test('reads a part of a body that comes in chunks of one byte, and the next ones the rest', async (t) => {
+    const { port, sessions } = await front(t)
+    const text = message('echo', 1, { text: 'x'.repeat(20_000) })
+    const chunks = text.replaceAll(/./g, (byte) => `1\r\n${byte}\r\n`)
+    const head = `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nConnection: close\r\n`
+    const answer = await raw(port, `${head}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`)
+    assert.match(answer, /"result":\{"id":"1"\}/)
+    assert.equal(sessions[0]?.received[0]?.line.toString(), text)
+  })
+})
+
+test('a request whose end comes in its last moment is served, however many others are late', async () => {
+  const bench = new Bench()
+  await bench.listening.listen('', 0)
+  const wires = await Promise.all(Array.from({ length: 40 }, () => bench.come()))
+  for (const wire of wires) wire.push('GET / HTTP/1.1\r\n')
+  await turn()
+  bench.pass(defaultHttpLimits.headersTimeoutMs + 1)
+  const last = wires.at(-1)
+  last?.push('\r\n')
+  for (let turns = 0; turns < 10; turns++) await turn()
+  assert.match(last?.said ?? '', /^HTTP\/1\.1 200 [^]*ok$/)
+  assert.equal(wires.filter(({ said }) => said.startsWith('HTTP/1.1 408 ')).length, 39)
+})
+
+describe('pieces of a body', () => {
+  test('take hardly more memory than their bytes, however small they are', () => {
+    const pieces = new Pieces()
+    const text = Buffer.from(Array.from({ length: 50_000 }, (_, i) => i % 251))
+    for (let at = 0; at < text.length; at++) pieces.add(text.subarray(at, at + 1))
+    assert.ok(pieces.all.length < 30, String(pieces.all.length))
+    assert.deepEqual(Buffer.concat(pieces.all), text)
+  })
+
+  test('stay in their order, whatever their sizes', () => {
+    const pieces = new Pieces()
+    const text = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251))
+    const sizes = [1, 3, 1023, 1024, 2, 5000, 700, 1]
+    let at = 0
+    for (let i = 0; at < text.length; i++) {
+      const size = sizes[i % sizes.length] ?? 1
+      pieces.add(text.subarray(at, at + size))
+      at += size
+    }
+    assert.deepEqual(Buffer.concat(pieces.all), text)
+  })
+})
+
+test('memory for large bodies comes back from clients that leave while their session lets them wait', async (t) => {
+  const { port, sessions } = await front(t, { limits: { smallBodyBytes: 10, bodiesBytesMax: 500 } })
+  const headers = await handshake(port)
+  const [session] = sessions
+  session?.connection.read?.(false)
+  const body = message('echo', 1, { text: 'x'.repeat(200) })
+  const asked =
+    `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\n` +
+    `Mcp-Session-Id: ${headers['mcp-session-id']}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  for (let i = 0; i < 4; i++) {
+    const socket = dial(t, port)
+    await new Promise<void>((resolve) => socket.write(asked, () => resolve()))
+    socket.end()
+    await closed(socket.resume())
+  }
+  session?.connection.read?.(true)
+  assert.equal((await send(port, { body, headers })).status, 200)
+})
+
+describe('a front', () => {
+  test('that is stopped before it listens can be closed', async () => {
+    const bench = new Bench(
+      (server) => new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(1))),
+    )
+    const listens = bench.listening.listen('127.0.0.1', 0)
+    bench.listening.stop()
+    await listens
+    await bench.listening.close(10)
+    assert.equal((await bench.server).listening, false)
+  })
+
+  test('goes on when the system has no connection for it, and says so once in a while', async () => {
+    const bench = new Bench()
+    await bench.listening.listen('', 0)
+    const server = await bench.server
+    for (let i = 0; i < 3; i++) server.emit('error', new Error(`accept EMFILE ${i}`))
+    assert.deepEqual(bench.failures.map(String), ['Error: accept EMFILE 0'])
+    bench.pass(60_000)
+    server.emit('error', new Error('accept EMFILE 3'))
+    assert.equal(bench.failures.length, 2)
+  })
+
+  test('keeps a connection for longer than it says, so that what is on its way then still comes', async (t) => {
+    const { port } = await front(t)
+    const { headers } = await send(port, {
+      path: '/page',
+      method: 'GET',
+      headers: { connection: 'keep-alive' },
+    })
+    const [, seconds] = /timeout=(\d+)/.exec(String(headers['keep-alive'])) ?? []
+    assert.ok(Number(seconds) * 1000 < defaultHttpLimits.idleConnectionMs, seconds)
+  })
+})
