@@ -147,7 +147,10 @@ test('what a request is, the reader of Node’s server says too', { timeout: 120
   await check(
     asyncProperty(requests, spoilings, async (parts, spoilt) => {
       const raw = spoil(parts.join(''), spoilt)
-      const ours = readByUs(raw, []).filter((line) => line !== 'refused')
+      const read = readByUs(raw, []).filter((line) => line !== 'refused')
+      // Node drops what comes in one packet with a request for another protocol that it does not heed.
+      const upgrade = read.findIndex((line) => line.includes('upgrade='))
+      const ours = upgrade < 0 ? read : read.slice(0, upgrade + 1)
       const theirs = await readByNode(raw)
       assert.deepEqual(ours, theirs.slice(0, ours.length), JSON.stringify([raw, ours, theirs]))
     }),

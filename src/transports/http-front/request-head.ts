@@ -56,8 +56,7 @@ export class RequestHead {
     this.target = target
     this.version = minor === '0' ? '1.0' : '1.1'
     this.framing = framingOf(this.fields, minor) ?? NO_BODY
-    // What follows may be in the protocol that it asks for.
-    this.keepsAlive = this.fields.keepsAlive(minor) && this.get('upgrade') === undefined
+    this.keepsAlive = this.fields.keepsAlive(minor)
   }
 
   /** The first value of this field, whose name is in lower case. */

@@ -1,0 +1,155 @@
+// One connection of a client, byte by byte: what it is told, when it may go on, when it ends.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type Socket, connect } from 'node:net'
+import { test } from 'node:test'
+import { type Scope, front, message, statusOf, until } from './support/http.js'
+
+/** A connection that keeps everything that comes. */
+class Wire {
+  readonly socket: Socket
+  heard = ''
+  isEnded = false
+
+  constructor(t: Scope, port: number) {
+    this.socket = connect(port, '127.0.0.1')
+    this.socket.on('data', (chunk: Buffer) => (this.heard += chunk.toString('latin1')))
+    this.socket.on('error', () => undefined)
+    this.socket.on('close', () => (this.isEnded = true))
+    t.after(() => void this.socket.destroy())
+  }
+
+  say(text: string): void {
+    this.socket.write(text, 'latin1')
+  }
+
+  /** What comes until this is among it. */
+  async hears(text: string): Promise<string> {
+    await until(() => this.heard.includes(text) || this.isEnded)
+    const heard = this.heard
+    this.heard = ''
+    return heard
+  }
+}
+
+const post = (port: number, body: string, fields = ''): string =>
+  `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${fields}\r\n${body}`
+
+const get = (port: number, path: string, fields = ''): string =>
+  `GET ${path} HTTP/1.1\r\nHost: localhost:${port}\r\n${fields}\r\n`
+
+test('a response says when it was made, and how long its connection may rest', async (t) => {
+  const { port } = await front(t)
+  const wire = new Wire(t, port)
+  wire.say(post(port, message('echo', 1)))
+  const heard = await wire.hears('"id":1')
+  assert.match(heard, /^HTTP\/1\.1 200 OK\r\n/)
+  const [, date = ''] = /\r\ndate: (.+ GMT)\r\n/.exec(heard) ?? []
+  assert.ok(Math.abs(Date.parse(date) - Date.now()) < 5000, date)
+  assert.match(heard, /\r\nconnection: keep-alive\r\nkeep-alive: timeout=30\r\n/)
+})
+
+test('whoever may be refused is told to go on only when its body is wanted', async (t) => {
+  const { port } = await front(t)
+  const expect = 'Expect: 100-continue\r\n'
+  const wire = new Wire(t, port)
+  const asked = post(port, message('echo', 1), expect)
+  const at = asked.indexOf('\r\n\r\n') + 4
+  wire.say(asked.slice(0, at))
+  assert.equal(await wire.hears('\r\n\r\n'), 'HTTP/1.1 100 Continue\r\n\r\n')
+  wire.say(asked.slice(at))
+  assert.equal(statusOf(await wire.hears('"id":1')), 200)
+  // A body that is there already needs no word.
+  wire.say(asked)
+  assert.equal(statusOf(await wire.hears('"id":1')), 200)
+  wire.say(asked.slice(0, at).replace('application/json', 'text/plain'))
+  assert.equal(statusOf(await wire.hears('}')), 415)
+  const other = new Wire(t, port)
+  other.say(post(port, message('echo', 1), 'Expect: a miracle\r\n'))
+  assert.equal(statusOf(await other.hears('}')), 417)
+})
+
+test('a request for another protocol is answered in this one, and the connection stays', async (t) => {
+  const { port } = await front(t)
+  const wire = new Wire(t, port)
+  wire.say(
+    post(
+      port,
+      message('echo', 1),
+      'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: x\r\n',
+    ),
+  )
+  assert.equal(statusOf(await wire.hears('"id":1')), 200)
+  wire.say(post(port, message('echo', 2)))
+  assert.equal(statusOf(await wire.hears('"id":2')), 200)
+})
+
+test('a head may come in pieces, and blank lines before it', async (t) => {
+  const { port } = await front(t)
+  const wire = new Wire(t, port)
+  for (const piece of `\r\n${post(port, message('echo', 1))}\r\n${post(port, message('echo', 2))}`) {
+    wire.say(piece)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.match(await wire.hears('"id":2'), /"id":2/)
+})
+
+test('only the head of a page can be asked for', async (t) => {
+  const { port } = await front(t)
+  const wire = new Wire(t, port)
+  wire.say(get(port, '/mcp').replace('GET', 'HEAD') + get(port, '/mcp', 'Connection: close\r\n'))
+  await until(() => wire.isEnded)
+  const [first = '', second = ''] = wire.heard.split(/(?=HTTP\/1\.1 )/)
+  const [, length = ''] = /content-length: (\d+)/.exec(first) ?? []
+  assert.ok(Number(length) > 0)
+  assert.ok(first.endsWith('\r\n\r\n'))
+  assert.equal(second.split('\r\n\r\n')[1]?.length, Number(length))
+})
+
+test('HTTP/1.0 is told what is required', async (t) => {
+  const { port } = await front(t)
+  const wire = new Wire(t, port)
+  wire.say('GET /mcp HTTP/1.0\r\n\r\n')
+  await until(() => wire.isEnded)
+  assert.equal(statusOf(wire.heard), 505)
+  assert.match(wire.heard, /\r\nconnection: close\r\n/)
+})
+
+test('a connection that rests too long is closed, and one that is used is not', async (t) => {
+  const { port } = await front(t, { limits: { idleConnectionMs: 150, lateCheckMs: 10 } })
+  const [resting, used] = [new Wire(t, port), new Wire(t, port)]
+  for (const wire of [resting, used]) {
+    wire.say(post(port, message('echo', 1)))
+    assert.equal(statusOf(await wire.hears('"id":1')), 200)
+  }
+  while (!resting.isEnded) {
+    used.say(post(port, message('echo', 1)))
+    assert.equal(statusOf(await used.hears('"id":1')), 200)
+  }
+  assert.equal(used.isEnded, false)
+  assert.equal(resting.heard, '')
+})
+
+test('a connection whose client is still being answered does not rest', async (t) => {
+  const { port, sessions } = await front(t, {
+    limits: { idleConnectionMs: 30, headersTimeoutMs: 30, requestTimeoutMs: 30, lateCheckMs: 5 },
+  })
+  const wire = new Wire(t, port)
+  wire.say(post(port, message('wait', 1)))
+  await until(() => sessions[0]?.received.length === 1)
+  const other = new Wire(t, port)
+  await once(other.socket, 'close')
+  assert.equal(statusOf(other.heard), 408)
+  const [asked] = sessions[0]?.received ?? []
+  if (asked?.kind === 'request') sessions[0]?.answer(asked.id, '{}')
+  assert.equal(statusOf(await wire.hears('"id":1')), 200)
+})
+
+test('the answer to a client that has sent all it wants to is not lost with the end of its sending', async (t) => {
+  const { port } = await front(t)
+  const wire = new Wire(t, port)
+  wire.socket.end(post(port, message('echo', 1)))
+  await until(() => wire.isEnded)
+  assert.equal(statusOf(wire.heard), 200)
+})
