@@ -164,6 +164,9 @@ export class SseClientConnection implements Connection, PostOwner {
     if (!this.#reading) answer.read(false)
     const sink = {
       event: (type: string, data: Line) => this.#event(type, data),
+      long: (type: string, parts: readonly Buffer[]) => {
+        if (type === 'message') this.#arrivals.message(this.#session.longLines.end(parts), undefined)
+      },
       oversize: (id: RequestId | undefined, bytes: number, isCall: boolean) =>
         this.#arrivals.oversize(id, bytes, isCall),
     }

@@ -1,6 +1,7 @@
 // One line of an event stream: which field it is, and where its value begins.
 
 const COLON = 0x3a
+const OPEN_OBJECT = 0x7b
 const SPACE = 0x20
 
 export interface SseField {
@@ -18,6 +19,12 @@ export function sseField(memory: Buffer, start: number, end: number): SseField {
   const colon = start + name.length
   if (colon === end) return { name, start: end }
   return { name, start: memory[colon + 1] === SPACE && colon + 1 < end ? colon + 2 : colon + 1 }
+}
+
+/** Where the object begins that a line from `start` on has as its data; undefined when it has none, or that is behind these bytes. */
+export function objectData(bytes: Buffer, start: number): number | undefined {
+  const field = sseField(bytes, start, bytes.length)
+  return field.name === 'data' && bytes[field.start] === OPEN_OBJECT ? field.start : undefined
 }
 
 function isNamed(memory: Buffer, start: number, end: number, name: string): boolean {

@@ -2,25 +2,17 @@
 //
 // A push parser without I/O. The data of an event is a message, so it is handed
 // on as bytes: a view on the chunk where the line lies in one chunk and ends with
-// a line feed, else one copy. What is over the limit is dropped as it arrives, and
+// a line feed, its parts where it is a long object over several chunks, else one copy. What is over the limit is dropped as it arrives, and
 // only its id is looked for; it is told as soon as that is known, since the end of
 // such an event may never come.
 
 import { Buffer } from 'node:buffer'
 import { CR, LF } from '../jsonrpc/ascii.js'
-import { IdFinder } from '../jsonrpc/id-finder.js'
-import { type Line, joinLine, lineAt, toLine } from '../jsonrpc/line.js'
-import type { RequestId } from '../jsonrpc/request-id.js'
-import { type SseField, sseField } from './sse-field.js'
+import { lineAt, toLine } from '../jsonrpc/line.js'
+import { LONG_BYTES_MIN } from './long-lines.js'
+import { SseData, type SseSink } from './sse-data.js'
+import { type SseField, objectData, sseField } from './sse-field.js'
 import { UnfinishedLine } from './unfinished-line.js'
-
-/** What a stream says. */
-export interface SseSink {
-  /** An event with data; `type` is `message` unless the stream says otherwise. */
-  event(type: string, data: Line): void
-  /** An event over the limit, of which so many bytes have come; `isCall` says that it has a `method`, so that the id is its sender's own. */
-  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
-}
 
 export interface SseLimits {
   /** The data of one event. */
@@ -32,7 +24,6 @@ export interface SseLimits {
 }
 
 const BOM = Buffer.from('\u{feff}')
-const NEWLINE = Buffer.from('\n')
 
 /** NUL the standard excludes; with any other of these an id could not be sent back in a header field. */
 // oxlint-disable-next-line no-control-regex -- exactly these may not stand in a header field.
@@ -43,7 +34,6 @@ const D = 0x64
 
 /** Cuts one stream into events. */
 export class SseParser {
-  readonly #sink: SseSink
   readonly #limits: SseLimits
   readonly #unfinished = new UnfinishedLine()
   #firstByte: number | undefined
@@ -52,18 +42,14 @@ export class SseParser {
   #afterCr = false
   #isFirstLine = true
   #type = ''
-  #data: Line[] = []
-  #dataBytes = 0
-  #dropped: IdFinder | undefined
-  /** Whether the sink knows that the event is over the limit. */
-  #isTold = false
+  readonly #data: SseData
   #pendingId: string | undefined
   #lastEventId: string | undefined
   #retryMs: number | undefined
 
   constructor(sink: SseSink, limits: SseLimits) {
-    this.#sink = sink
     this.#limits = limits
+    this.#data = new SseData(sink, limits.dataBytesMax)
   }
 
   /** Where the stream can be resumed; undefined before it has said so. */
@@ -100,14 +86,14 @@ export class SseParser {
       if (this.#unfinished.bytes === 0) this.#firstByte = part[0]
       this.#unfinished.add(part)
       if (this.#unfinished.bytes > this.#lineBytesMax()) this.#skip()
-    } else if (this.#skipping === 'data') this.#drop(part)
+    } else if (this.#skipping === 'data') this.#data.drop(part)
   }
 
   /** How much of the line that has begun is worth keeping. */
   #lineBytesMax(): number {
     const { dataBytesMax, fieldBytesMax } = this.#limits
     const isData = this.#firstByte === D || (this.#isFirstLine && this.#firstByte === BOM[0])
-    return isData ? dataBytesMax - this.#dataBytes + fieldBytesMax : fieldBytesMax
+    return isData ? dataBytesMax - this.#data.bytes + fieldBytesMax : fieldBytesMax
   }
 
   /** Gives up a line that is too long; of data, the id is still looked for. */
@@ -116,7 +102,7 @@ export class SseParser {
     this.#unfinished.clear()
     const field = sseField(start, this.#lineStart(start, 0), start.length)
     this.#skipping = field.name === 'data' ? 'data' : 'other'
-    if (field.name === 'data') this.#drop(start.subarray(field.start))
+    if (field.name === 'data') this.#data.drop(start.subarray(field.start))
   }
 
   #endLine(chunk: Buffer, start: number, end: number): void {
@@ -126,11 +112,27 @@ export class SseParser {
     } else if (this.#unfinished.bytes === 0) this.#line(chunk, start, end)
     else {
       this.#unfinished.add(chunk.subarray(start, end))
-      const line = this.#unfinished.take()
-      // The line feed behind the line lies in the same memory.
-      this.#line(Buffer.from(line.buffer, line.byteOffset, line.length + 1), 0, line.length)
+      if (!this.#takesParts()) this.#joinedLine()
     }
     this.#isFirstLine = false
+  }
+
+  /** Takes a long object as it lies in memory. */
+  #takesParts(): boolean {
+    const { bytes } = this.#unfinished
+    if (bytes < LONG_BYTES_MIN || !this.#data.takesParts) return false
+    const [first = BOM] = this.#unfinished.parts()
+    const at = objectData(first, this.#lineStart(first, 0))
+    if (at === undefined || !this.#data.hasRoom(bytes - at)) return false
+    const [, ...rest] = this.#unfinished.give()
+    this.#data.addParts([first.subarray(at), ...rest])
+    return true
+  }
+
+  #joinedLine(): void {
+    const line = this.#unfinished.take()
+    // The line feed behind the line lies in the same memory.
+    this.#line(Buffer.from(line.buffer, line.byteOffset, line.length + 1), 0, line.length)
   }
 
   #line(memory: Buffer, start: number, end: number): void {
@@ -158,61 +160,19 @@ export class SseParser {
   }
 
   #addData(memory: Buffer, start: number, end: number): void {
-    const bytes = end - start
-    if (this.#dropped !== undefined || this.#dataBytes + bytes > this.#limits.dataBytesMax)
-      return this.#drop(memory.subarray(start, end))
-    this.#data.push(memory[end] === LF ? lineAt(memory, start, end) : toLine(memory.subarray(start, end)))
-    this.#dataBytes += bytes
-  }
-
-  #drop(part: Buffer): void {
-    this.#dropped ??= this.#dropData()
-    this.#dropped.push(part)
-    this.#dataBytes += part.length
-    if (this.#dropped.isSure) this.#tell(this.#dropped)
-  }
-
-  #tell({ id, isCall }: IdFinder): void {
-    if (this.#isTold) return
-    this.#isTold = true
-    this.#sink.oversize(id, this.#dataBytes, isCall)
-  }
-
-  #dropData(): IdFinder {
-    const finder = new IdFinder()
-    for (const line of this.#data) finder.push(line)
-    this.#data = []
-    return finder
+    if (!this.#data.hasRoom(end - start)) return this.#data.drop(memory.subarray(start, end))
+    this.#data.add(memory[end] === LF ? lineAt(memory, start, end) : toLine(memory.subarray(start, end)))
   }
 
   #dispatch(): void {
     const type = this.#type === '' ? 'message' : this.#type
-    const data = this.#data
-    if (this.#dropped !== undefined) this.#tell(this.#dropped)
-    const isWhole = this.#dropped === undefined
     this.#lastEventId = this.#pendingId ?? this.#lastEventId
     this.#type = ''
-    this.#data = []
-    this.#dataBytes = 0
-    this.#dropped = undefined
-    this.#isTold = false
-    if (!isWhole) return
-    const line = joined(data)
-    if (line !== undefined && line.length > 0) this.#sink.event(type, line)
+    this.#data.dispatch(type)
   }
 }
 
 function nextOf(chunk: Buffer, byte: number, from: number): number {
   const at = chunk.indexOf(byte, from)
   return at < 0 ? chunk.length : at
-}
-
-/** Several data lines are one text with line feeds between them. */
-function joined(lines: readonly Line[]): Line | undefined {
-  if (lines.length < 2) return lines[0]
-  const parts = lines.flatMap((line, index) => (index === 0 ? [line] : [NEWLINE, line]))
-  return joinLine(
-    parts,
-    parts.reduce((sum, part) => sum + part.length, 0),
-  )
 }

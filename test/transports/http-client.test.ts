@@ -174,6 +174,30 @@ describe('one answer', () => {
       assert.deepEqual(heard.inParts, [0])
     })
 
+  for (const pieceBytes of [5000, 65_536])
+    test(`long events in pieces of ${pieceBytes} bytes, for who takes them in parts`, async (t) => {
+      const long = answerOf(1, `"${'é\\n'.repeat(50_000)}"`)
+      const note = `{"jsonrpc":"2.0","method":"n/1","params":{"a":"${'x'.repeat(100_000)}"}}`
+      const batch = `[${note},${note}]`
+      const streams = [`data: ${note}\n\nid: 1\ndata: ${long}\n\n`, `data: ${batch}\n\ndata: ${long}\n\n`]
+      const server = await scripted(t, (seen, response) => {
+        const bytes = Buffer.from(streams[server.seen.indexOf(seen)] ?? '')
+        events(response, '')
+        for (let at = 0; at < bytes.length; at += pieceBytes)
+          response.write(bytes.subarray(at, at + pieceBytes))
+        response.end()
+      })
+      const { heard, request } = connect(t, server.url, {}, { takesParts: true })
+      request(1, 'work')
+      await heard.until(() => heard.messages.length === 2)
+      assert.deepEqual(heard.inParts, [0, 1])
+      request(1, 'work')
+      await heard.until(() => heard.messages.length === 5)
+      assert.deepEqual(heard.messages, [note, long, note, note, long])
+      assert.deepEqual(heard.during, ['1', '1', '1', '1', '1'])
+      assert.deepEqual(heard.failures, [])
+    })
+
   test('an error of the request in a 4xx is its answer', async (t) => {
     const body = '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'
     const server = await scripted(t, (_seen, response) => json(response, body, 404))

@@ -1,7 +1,7 @@
 // Event streams, cut into chunks in every way.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { describe, it, test } from 'node:test'
 import * as fc from 'fast-check'
 import { SseParser } from '../../src/transports/sse-parser.js'
 
@@ -148,5 +148,59 @@ describe('SseParser', () => {
       { ...limits, dataBytesMax: 1_000_000 },
     )
     assert.equal(String(long[0]).length, 1_000_000)
+  })
+})
+
+function chunksOf(text: string, size: number): Buffer[] {
+  const bytes = Buffer.from(text)
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+    Buffer.from(bytes.subarray(i * size, (i + 1) * size)),
+  )
+}
+
+describe('a long object', () => {
+  const long = { dataBytesMax: 1e6, fieldBytesMax: 32, retryMsMin: 100, retryMsMax: 60_000 }
+
+  /** What is said of it: whole, or in how many parts. */
+  function told(chunks: readonly Buffer[], takesParts: boolean): readonly unknown[] {
+    const said: unknown[] = []
+    const sink = {
+      event: (type: string, data: Buffer) => said.push([type, data.toString()]),
+      oversize: (id: string | undefined) => said.push({ oversize: id }),
+    }
+    const inParts = (type: string, parts: readonly Buffer[]): void => {
+      said.push([type, Buffer.concat(parts).toString()])
+      counts.push(parts.length)
+    }
+    const parser = new SseParser(takesParts ? { ...sink, long: inParts } : sink, long)
+    for (const chunk of chunks) parser.push(chunk)
+    said.push(parser.lastEventId)
+    return said
+  }
+  let counts: number[] = []
+
+  it('comes in parts, and says what it says joined', () => {
+    const filler = 'x'.repeat(40_000)
+    const streams = [
+      `id: 1\ndata: {"a":"${filler}"}\n\ndata: {"b":1}\n\n`,
+      `\u{feff}data:{"a":"${filler}"}\r\n\r\nid: 2\ndata: ["${filler}"]\n\n`,
+      `event: other\ndata: {"a":"${filler}"}\nid: 3\n\n`,
+      `data: {"a":"${filler}",\ndata: "b":"${filler}"}\n\ndata: c\n\n`,
+      `data:\ndata: {"a":"${filler}"}\n\n`,
+      `: {"a":"${filler}"}\ndata: {"a":"${filler}"}\r\r`,
+      `data: {"id":7,"result":"${filler.repeat(26)}"}\n\ndata: {"a":"${filler}"}\n\n`,
+      `data: {"id":7,"result":"${filler.repeat(20)}"}\ndata: ${filler.repeat(20)}\n\ndata: {"a":1}\n\n`,
+    ]
+    for (const stream of streams) {
+      for (const size of [1, 7, 1000, 4096, 5000, 16_384, 65_536, 1e7]) {
+        counts = []
+        const chunks = chunksOf(stream, size)
+        assert.deepEqual(told(chunks, true), told(chunks, false), `${stream.slice(0, 20)} by ${size}`)
+        for (const count of counts) assert.ok(count > 1)
+      }
+    }
+    counts = []
+    told(chunksOf(streams[0] ?? '', 16_384), true)
+    assert.deepEqual(counts, [3])
   })
 })

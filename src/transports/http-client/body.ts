@@ -1,7 +1,8 @@
 // The bodies of responses: messages, event streams, and the beginnings of what is neither.
 
 import { type Line, toLine } from '../../jsonrpc/line.js'
-import { type SseLimits, SseParser, type SseSink } from '../sse-parser.js'
+import type { SseSink } from '../sse-data.js'
+import { type SseLimits, SseParser } from '../sse-parser.js'
 import { UnfinishedLine } from '../unfinished-line.js'
 import type { HttpAnswer } from './answer.js'
 

@@ -125,13 +125,14 @@ export class HttpReply {
   #readEvents(source: HttpAnswer): void {
     const sink = {
       event: (type: string, data: Line) => this.#event(type, data),
+      long: (type: string, parts: readonly Buffer[]) => this.#event(type, this.#session.longLines.end(parts)),
       oversize: (id: RequestId | undefined, bytes: number, isCall: boolean) =>
         this.#oversize(id, bytes, isCall),
     }
     this.#parser = readEvents(source, this.#session.target.limits.sse, sink, () => this.#streamEnded())
   }
 
-  #event(type: string, data: Line): void {
+  #event(type: string, data: Line | LongLine): void {
     if (this.#over || type !== 'message') return
     this.#attempts.progressed()
     const answers = !this.#answered && isAnswer(data, this.#id)
