@@ -46,7 +46,7 @@ export class Attempts {
   }
 
   /** Schedules another attempt where one is in order. */
-  afterTrouble({ neverSent, lasts }: HttpTrouble, again: () => void): boolean {
+  afterTrouble({ neverSent, lasts }: Pick<HttpTrouble, 'neverSent' | 'lasts'>, again: () => void): boolean {
     if (lasts) return false
     return (neverSent || this.#isRepeatable) && this.#retry(undefined, again)
   }

@@ -174,7 +174,13 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
 
   finished(error: TransportError | undefined): void {
     if (error === undefined) this.cancel()
-    else this.#fail(error)
+    else if (!this.#isReadAgain(error)) this.#fail(error)
+  }
+
+  /** An answer that was cut and cannot be resumed is asked for anew where nothing is done twice by that. */
+  #isReadAgain({ code }: TransportError): boolean {
+    const wasCut = code === 'TRANSPORT_IO' && this.#awaited
+    return wasCut && this.#attempts.afterTrouble({ neverSent: false, lasts: false }, () => this.send())
   }
 
   #answering(id: RequestId, answer: HttpAnswer): void {
