@@ -20,7 +20,7 @@ import type { Facts } from './programs/watch.js'
  * Sessions before the first look, where there are as many: by then code is compiled,
  * and the young generation has the size at which it stays.
  */
-const WARM_MAX = 2000
+const WARM_MAX = 4000
 const GROWTH_BYTES_MAX = 20 * MiB
 /** Memory is looked at so often in each stage, since a collection comes when it will. */
 const LOOKS = 5
