@@ -7,7 +7,7 @@ import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
 import { defaultHttpLimits } from '../../src/transports/http-front/limits.js'
 import { Listening, type ListeningParts } from '../../src/transports/http-front/listening.js'
-import { Pieces } from '../../src/transports/http-front/pieces.js'
+import { WholeBody } from '../../src/transports/http-wire/whole-body.js'
 import { type Scope, front, handshake, message, raw, send } from './support/http.js'
 
 /** A connection of a client that reads nothing until it is told to. */
@@ -159,24 +159,25 @@ test('a request whose end comes in its last moment is served, however many other
 
 describe('pieces of a body', () => {
   test('take hardly more memory than their bytes, however small they are', () => {
-    const pieces = new Pieces()
+    const body = new WholeBody()
     const text = Buffer.from(Array.from({ length: 50_000 }, (_, i) => i % 251))
-    for (let at = 0; at < text.length; at++) pieces.add(text.subarray(at, at + 1))
-    assert.ok(pieces.all.length < 30, String(pieces.all.length))
-    assert.deepEqual(Buffer.concat(pieces.all), text)
+    for (let at = 0; at < text.length; at++) body.add(text.subarray(at, at + 1))
+    const parts = body.parts()
+    assert.ok(parts.length < 30, String(parts.length))
+    assert.deepEqual(Buffer.concat(parts), text)
   })
 
   test('stay in their order, whatever their sizes', () => {
-    const pieces = new Pieces()
+    const body = new WholeBody()
     const text = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251))
     const sizes = [1, 3, 1023, 1024, 2, 5000, 700, 1]
     let at = 0
     for (let i = 0; at < text.length; i++) {
       const size = sizes[i % sizes.length] ?? 1
-      pieces.add(text.subarray(at, at + size))
+      body.add(text.subarray(at, at + size))
       at += size
     }
-    assert.deepEqual(Buffer.concat(pieces.all), text)
+    assert.deepEqual(Buffer.from(body.line()), text)
   })
 })
 

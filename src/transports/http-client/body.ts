@@ -1,50 +1,13 @@
 // The bodies of responses: messages, event streams, and the beginnings of what is neither.
 
-import { type Line, toLine } from '../../jsonrpc/line.js'
+import type { Line } from '../../jsonrpc/line.js'
+import { WholeBody } from '../http-wire/whole-body.js'
 import type { SseSink } from '../sse-data.js'
 import { type SseLimits, SseParser } from '../sse-parser.js'
-import { UnfinishedLine } from '../unfinished-line.js'
 import type { HttpAnswer } from './answer.js'
 
 /** `undefined` when the body was cut or is longer than allowed. */
 type Done<T> = (read: T | undefined, why: 'cut' | 'too-large' | undefined) => void
-
-/** A body that came whole; it is asked once for what it holds. */
-export class WholeBody {
-  #first: Buffer | undefined
-  /** Undefined while there is one piece. */
-  #pieces: UnfinishedLine | undefined
-  #bytes = 0
-
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  get firstByte(): number | undefined {
-    return this.#first?.[0]
-  }
-
-  add(chunk: Buffer): void {
-    this.#bytes += chunk.length
-    if (this.#first === undefined) {
-      this.#first = chunk
-      return
-    }
-    if (this.#pieces === undefined) {
-      this.#pieces = new UnfinishedLine()
-      this.#pieces.add(this.#first)
-    }
-    this.#pieces.add(chunk)
-  }
-
-  line(): Line {
-    return this.#pieces?.take() ?? toLine(this.#first ?? '')
-  }
-
-  parts(): readonly Buffer[] {
-    return this.#pieces?.give() ?? (this.#first === undefined ? [] : [this.#first])
-  }
-}
 
 /** Reads a whole body. */
 export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done<WholeBody>): void {

@@ -10,18 +10,11 @@ import type { Line } from '../../jsonrpc/line.js'
 import { LongLine, lineOf } from '../../jsonrpc/long-line.js'
 import { isAnswer } from '../../jsonrpc/peek.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { WholeBody } from '../http-wire/whole-body.js'
 import { LONG_BYTES_MIN } from '../long-lines.js'
 import type { HttpAnswer } from './answer.js'
 import type { Attempts } from './attempts.js'
-import {
-  type WholeBody,
-  contentCodings,
-  isCompressed,
-  mediaType,
-  readEvents,
-  readExcerpt,
-  readWhole,
-} from './body.js'
+import { contentCodings, isCompressed, mediaType, readEvents, readExcerpt, readWhole } from './body.js'
 import type { HttpExchange } from './exchange.js'
 import { failure, notAMessage } from './failure.js'
 import type { HttpSession } from './session.js'

@@ -6,9 +6,9 @@
 
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { BriefMap } from '../../jsonrpc/brief-map.js'
-import { type Line, joinLine, lineAt } from '../../jsonrpc/line.js'
+import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
+import { WholeBody } from '../http-wire/whole-body.js'
 import { Hold } from './hold.js'
-import { Pieces } from './pieces.js'
 import type { HttpRequest } from './request.js'
 import type { HttpResponse } from './response.js'
 import { Slices } from './slices.js'
@@ -70,14 +70,14 @@ export class Bodies {
     const bytes = request.body.length
     this.#bytes += bytes
     const excess = this.#excess(bytes)
-    const body = excess === undefined ? this.#whole([request.body], bytes, response) : { kind: excess }
+    const body = excess === undefined ? this.#whole(toLine(request.body), bytes, response) : { kind: excess }
     if (body.kind !== 'line' || body.hold === undefined) this.#bytes -= bytes
     return body
   }
 
   #readPieces(request: HttpRequest, response: HttpResponse): Promise<Body> {
     return new Promise((resolve) => {
-      const pieces = new Pieces()
+      const whole = new WholeBody()
       const done = (body: Body): void => {
         if (this.#readings.take(reading.number) === undefined) return
         if (body.kind !== 'line' || body.hold === undefined) this.#bytes -= reading.bytes
@@ -90,12 +90,12 @@ export class Bodies {
           if (!this.#readings.has(reading.number)) return
           reading.bytes += chunk.length
           this.#bytes += chunk.length
-          pieces.add(chunk)
+          whole.add(chunk)
           const excess = this.#excess(reading.bytes)
           if (excess !== undefined) done({ kind: excess })
         },
         end: () => {
-          if (this.#readings.has(reading.number)) done(this.#whole(pieces.all, reading.bytes, response))
+          if (this.#readings.has(reading.number)) done(this.#whole(whole.line(), reading.bytes, response))
         },
         gone: () => done({ kind: 'gone' }),
       })
@@ -120,10 +120,10 @@ export class Bodies {
     return bytes > smallBodyBytes && this.#bytes > bodiesBytesMax ? 'too-many' : undefined
   }
 
-  #whole(chunks: readonly Uint8Array[], bytes: number, response: HttpResponse): Body {
+  #whole(line: Line, bytes: number, response: HttpResponse): Body {
     const isSmall = bytes <= this.#limits.smallBodyBytes
     const hold = isSmall ? undefined : new Hold(response, () => void (this.#bytes -= bytes))
-    return { kind: 'line', line: trimmed(joinLine(chunks, bytes)), hold }
+    return { kind: 'line', line: trimmed(line), hold }
   }
 
   #begin(giveUp: () => void): Reading {
