@@ -44,6 +44,14 @@ describe('a connection is not kept for a client', () => {
     await closed(socket)
   })
 
+  test('that sends nothing else at once', async (t) => {
+    const { port } = await front(t)
+    const answer = await raw(port, `${'\r\n'.repeat(1000)}${page(port)}`)
+    assert.deepEqual(answer.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 400'])
+    const few = await raw(port, `\r\n\r\n${page(port).replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')}`)
+    assert.deepEqual(few.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200'])
+  })
+
   test('that asks and asks, and reads none of the answers', async (t) => {
     const { port } = await front(t, { limits: { ...limits, stallMs: 60 } })
     const socket = dial(t, port).pause()
@@ -130,6 +138,22 @@ describe('one turn of the event loop', () => {
     for (let turns = 0; turns < 1000 && bench.served < 1000; turns++) await turn()
     assert.equal(bench.served, 1000)
     assert.equal(wire.said.match(/HTTP\/1\.1 200 OK/g)?.length, 1000)
+  })
+
+  test('serves a few of them on however many connections they come', async () => {
+    const bench = new Bench()
+    await bench.listening.listen('', 0)
+    const wires = await Promise.all(Array.from({ length: 200 }, () => bench.come()))
+    for (const wire of wires) wire.push('GET / HTTP/1.1\r\n\r\n'.repeat(100))
+    await turn()
+    let most = 0
+    for (let turns = 0; turns < 10_000 && bench.served < 20_000; turns++) {
+      const before = bench.served
+      await turn()
+      most = Math.max(most, bench.served - before)
+    }
+    assert.equal(bench.served, 20_000)
+    assert.ok(most < 300, String(most))
   })
 
   test('reads a part of a body that comes in chunks of one byte, and the next ones the rest', async (t) => {

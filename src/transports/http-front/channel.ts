@@ -30,6 +30,8 @@ export interface ChannelOwner {
   /** The field that says when a response is made, with its line end. */
   date(): string
   serve(request: HttpRequest, response: HttpResponse): void
+  /** Calls `goOn` in another turn: only a few of those that ask for it in each. */
+  later(goOn: () => void): void
   /** The connection is closed. */
   gone(channel: FrontChannel): void
   /** Something went wrong that is our own fault. */
@@ -123,6 +125,10 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
     this.#head = head
     this.#response = response
     this.#owner.serve(new HttpRequest(this, head, body), response)
+  }
+
+  later(goOn: () => void): void {
+    this.#owner.later(goOn)
   }
 
   failed(error: unknown): void {

@@ -15,6 +15,8 @@ export interface IntakeOwner {
   /** Whether another request may begin. */
   readonly isOpen: boolean
   begins(head: RequestHead, body: Buffer | undefined): void
+  /** Calls `goOn` in another turn, so that others have theirs. */
+  later(goOn: () => void): void
   /** What comes is no request, or reading it went wrong. */
   failed(error: unknown): void
 }
@@ -23,7 +25,7 @@ export interface IntakeOwner {
 const PIECES_MAX = 512
 
 /** To serve a request costs as much as so many pieces of a body. */
-const PIECES_PER_REQUEST = 64
+const PIECES_PER_REQUEST = 128
 
 const NOTHING = Buffer.alloc(0)
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n')
@@ -127,7 +129,7 @@ export class Intake implements RequestSink {
     if (this.#pieces < PIECES_MAX) return false
     if (this.#isTakingBreath) return true
     this.#isTakingBreath = true
-    setImmediate(() => {
+    this.#owner.later(() => {
       this.#isTakingBreath = false
       this.#pieces = 0
       this.#goOn()

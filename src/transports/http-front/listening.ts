@@ -42,6 +42,8 @@ export class Listening implements ChannelOwner {
   readonly #closed: Promise<void>
   /** Many may be late at once. */
   readonly #late = new Slices()
+  /** So may those be that send much at once. */
+  readonly #busy = new Slices()
   #sweeper: HttpTimer | undefined
   #isStopping = false
   #hasListened = false
@@ -111,6 +113,10 @@ export class Listening implements ChannelOwner {
 
   serve(request: HttpRequest, response: HttpResponse): void {
     this.#parts.serve(request, response)
+  }
+
+  later(goOn: () => void): void {
+    this.#busy.add(goOn)
   }
 
   gone(channel: FrontChannel): void {
