@@ -168,6 +168,18 @@ const cases: readonly Case[] = [
   },
   { name: 'a status of two digits', raw: 'HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n', read: undefined },
   {
+    name: 'many that say that work goes on',
+    raw: `${'HTTP/1.1 102 Processing\r\n\r\n'.repeat(200)}${OK}Content-Length: 1\r\n\r\nx`,
+    read: '200 x',
+    keepsAlive: true,
+  },
+  {
+    name: 'far too many of them',
+    raw: `${'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1001)}${OK}Content-Length: 1\r\n\r\nx`,
+    read: undefined,
+    unlikeNode: 'somebody plays for time',
+  },
+  {
     name: 'another protocol',
     raw: 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
     read: undefined,

@@ -22,8 +22,8 @@ export interface ResponseSink {
 /** As much as Node's own reader takes. */
 const HEAD_BYTES_MAX = 16 * 1024
 
-/** Of responses that only say that another will come (RFC 9110, section 15.2). */
-const INTERIM_MAX = 20
+/** Of responses that only say that another will come (RFC 9110, section 15.2); one every few seconds is a server at work. */
+const INTERIM_MAX = 1000
 
 const BEGINNING = 'HTTP/1.'
 
@@ -87,8 +87,10 @@ export class ResponseReader {
 
   #read(head: ResponseHead): void {
     if (head.status < 200) {
-      if (head.status === 101 || ++this.#interim > INTERIM_MAX)
+      if (head.status === 101)
         throw new HttpSyntaxError('it switches to another protocol, which was not asked for')
+      if (++this.#interim > INTERIM_MAX)
+        throw new HttpSyntaxError(`it has more than ${INTERIM_MAX} interim responses before it`)
       return
     }
     const { framing } = head
