@@ -6,11 +6,11 @@
 
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
+import { behind, writeAll } from '../http-wire/write.js'
 import { asError } from './as-error.js'
 import { HttpAnswer, type AnswerSource } from './answer.js'
 import type { ResponseHead } from './response-head.js'
 import { ResponseReader, type ResponseSink } from './response-reader.js'
-import { writeRequest } from './write-request.js'
 
 /** A socket; what only real ones have may be missing. */
 export type HttpSocket = Duplex & {
@@ -112,7 +112,7 @@ export class Channel implements AnswerSource {
     this.#keepsAlive = undefined
     this.#reader.begin()
     this.#socket.ref?.()
-    writeRequest(this.#socket, head, body, (error) => {
+    writeAll(this.#socket, behind(head, body === undefined ? [] : [body]), (error) => {
       if (!error) this.#sent()
     })
   }

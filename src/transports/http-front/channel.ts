@@ -2,6 +2,7 @@
 
 import type { Buffer } from 'node:buffer'
 import { HttpSyntaxError } from '../http-wire/syntax-error.js'
+import { writeAll } from '../http-wire/write.js'
 import type { HttpTimer, SetTimer } from './clock.js'
 import { Intake, type IntakeOwner } from './intake.js'
 import { type FrontSocket, HttpRequest, type RequestBodySink, type RequestWire } from './request.js'
@@ -157,11 +158,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
 
   write(pieces: readonly Uint8Array[]): void {
     if (this.#isGone) return
-    const last = pieces.length - 1
-    if (last > 0) this.socket.cork()
-    for (const [at, piece] of pieces.entries())
-      this.socket.write(piece, at === last ? this.#written : undefined)
-    if (last > 0) this.socket.uncork()
+    writeAll(this.socket, pieces, this.#written)
   }
 
   ended(): void {

@@ -3,10 +3,8 @@
 import { Buffer } from 'node:buffer'
 import { WireParts } from '../../jsonrpc/splice-parts.js'
 import { isFieldName, isFieldValue } from '../http-wire/field-syntax.js'
+import { behind } from '../http-wire/write.js'
 import { type Fields, statusLine } from './status-line.js'
-
-/** Up to here, copying what is written into one piece beats handing the pieces over as they lie. */
-const COPIED_BYTES_MAX = 16 * 1024
 
 const LINE_END = Buffer.from('\r\n')
 const LAST_CHUNK = Buffer.from('0\r\n\r\n')
@@ -73,7 +71,7 @@ export class HttpResponse {
     this.#state = 'ended'
     if (this.#isClosed) return
     const pieces = body === undefined || this.#isHeadOnly ? [] : partsIn(body)
-    this.#wire.write(length <= COPIED_BYTES_MAX ? [joined(head, pieces)] : [bytesOf(head), ...pieces])
+    this.#wire.write(behind(head, pieces))
     this.#wire.ended()
   }
 
@@ -81,7 +79,7 @@ export class HttpResponse {
   stream(status: number, fields: Fields): void {
     const head = this.#head(status, fields, 'transfer-encoding: chunked\r\n')
     this.#state = 'stream'
-    if (!this.#isClosed) this.#wire.write([bytesOf(head)])
+    if (!this.#isClosed) this.#wire.write(behind(head, []))
   }
 
   /** Writes what belongs together to a stream. */
@@ -90,8 +88,7 @@ export class HttpResponse {
     let length = 0
     for (const piece of pieces) length += piece.length
     const size = `${length.toString(16)}\r\n`
-    if (length <= COPIED_BYTES_MAX) this.#wire.write([joined(size, [...pieces, LINE_END])])
-    else this.#wire.write([bytesOf(size), ...pieces, LINE_END])
+    this.#wire.write(behind(size, [...pieces, LINE_END]))
   }
 
   /** Ends a stream. */
@@ -145,20 +142,4 @@ function nothing(): void {}
 
 function partsIn(body: Uint8Array | WireParts): readonly Uint8Array[] {
   return body instanceof WireParts ? body.parts : [body]
-}
-
-function bytesOf(text: string): Buffer {
-  return Buffer.from(text, 'latin1')
-}
-
-function joined(text: string, pieces: readonly Uint8Array[]): Buffer {
-  let length = text.length
-  for (const piece of pieces) length += piece.length
-  const bytes = Buffer.allocUnsafe(length)
-  let at = bytes.write(text, 0, 'latin1')
-  for (const piece of pieces) {
-    bytes.set(piece, at)
-    at += piece.length
-  }
-  return bytes
 }

@@ -1,0 +1,33 @@
+// What is written on a connection: a text, which is a head or the size of a chunk, and the bytes behind it.
+
+import { Buffer } from 'node:buffer'
+import type { Duplex } from 'node:stream'
+
+/** Up to here, copying bytes behind their text beats handing them over as they lie. */
+const COPIED_BYTES_MAX = 16 * 1024
+
+/** The text, in latin1, and the bytes: in one piece where that is cheap. */
+export function behind(text: string, pieces: readonly Uint8Array[]): readonly Uint8Array[] {
+  let length = text.length
+  for (const piece of pieces) length += piece.length
+  if (length > COPIED_BYTES_MAX) return [Buffer.from(text, 'latin1'), ...pieces]
+  const bytes = Buffer.allocUnsafe(length)
+  let at = bytes.write(text, 0, 'latin1')
+  for (const piece of pieces) {
+    bytes.set(piece, at)
+    at += piece.length
+  }
+  return [bytes]
+}
+
+/** Writes them in one go; `written` is told when the system has taken all of them, and with an error when it will not. */
+export function writeAll(
+  socket: Duplex,
+  pieces: readonly Uint8Array[],
+  written: (error?: Error | null) => void,
+): void {
+  const last = pieces.length - 1
+  if (last > 0) socket.cork()
+  for (const [at, piece] of pieces.entries()) socket.write(piece, at === last ? written : undefined)
+  if (last > 0) socket.uncork()
+}
