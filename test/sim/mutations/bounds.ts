@@ -15,7 +15,7 @@ export const bounds: readonly Mutation[] = [
   ]),
   mutation('a client that reads nothing is kept for ever', 'backlog', [
     'flow',
-    'if (!connection.congested)',
+    'if (!this.#connection.congested)',
     'if (true)',
   ]),
   mutation('any number of processes', 'processes', [

@@ -5,7 +5,7 @@ import { type Mutation, mutation } from './mutation.js'
 export const lists: readonly Mutation[] = [
   mutation('who never asked for a list hears of its changes', 'needless-change', [
     'session-port',
-    'if (this.#given.has(kind))',
+    'if (this.#given.includes(kind))',
     'if (true)',
   ]),
   mutation('every read of a list is a change', 'too-many-changes', [

@@ -31,7 +31,7 @@ export const recovery: readonly Mutation[] = [
   ]),
   mutation('a client that has gone is not let go', 'left-client', [
     'session',
-    'this.#ended({ exitCode: this.draining.exitCode, cause })',
+    'this.draining.end(cause)',
     'undefined',
   ]),
   mutation('a stream is not given back', 'left-stream', ['transports/ndjson', 'this.#input.destroy();', '']),
