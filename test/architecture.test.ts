@@ -24,7 +24,7 @@ interface Layer {
 
 /** Who may import what, besides its own files. */
 const layers: readonly Layer[] = [
-  { files: ['src/jsonrpc/'], project: [], modules: ['node:assert', 'node:buffer'] },
+  { files: ['src/jsonrpc/'], project: [], modules: ['node:buffer'] },
   { files: ['src/mcp/'], project: ['src/jsonrpc/'], modules: ['ajv'] },
   {
     files: ['src/transports/'],

@@ -4,9 +4,9 @@
 // read. Keeping it means that a message nobody edits leaves as a slice of the
 // chunk it came in, and that neighbours leave as one slice.
 
-import assert from 'node:assert'
 import { Buffer } from 'node:buffer'
 import { LF } from './ascii.js'
+import { assert } from './assert.js'
 
 declare const lineBrand: unique symbol
 

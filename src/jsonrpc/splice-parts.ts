@@ -1,6 +1,6 @@
 // Splicing a long message: what no edit touches stays where it lies.
 
-import assert from 'node:assert'
+import { assert } from './assert.js'
 import { type Line, joinLine, toLine } from './line.js'
 import { PartReader } from './part-reader.js'
 import { type Edit, type WireBytes, wireBytes } from './splice.js'

@@ -3,9 +3,9 @@
 // The output can be recomputed from the input by anyone who holds the edits, and
 // every edit says why it was made. With no edit the output is the input itself.
 
-import assert from 'node:assert'
 import { Buffer } from 'node:buffer'
 import { LF } from './ascii.js'
+import { assert } from './assert.js'
 import { type Line, lineAt } from './line.js'
 import type { Span } from './scan.js'
 

@@ -45,7 +45,7 @@ test('a view shares the memory of its chunk, a copy does not', () => {
 })
 
 test('a line that does not end at a line feed is a programming error', () => {
-  assert.throws(() => lineAt(Buffer.from('abc'), 0, 2), { name: 'AssertionError' })
-  assert.throws(() => lineAt(Buffer.from('abc'), 0, 3), { name: 'AssertionError' })
-  assert.throws(() => joinLine([Buffer.from('abc')], 4), { name: 'AssertionError' })
+  assert.throws(() => lineAt(Buffer.from('abc'), 0, 2), /does not hold/)
+  assert.throws(() => lineAt(Buffer.from('abc'), 0, 3), /does not hold/)
+  assert.throws(() => joinLine([Buffer.from('abc')], 4), /does not hold/)
 })

@@ -50,7 +50,7 @@ const faults: [title: string, edits: Edit[]][] = [
 
 test('edits that cannot be applied are a programming error', () => {
   for (const [title, edits] of faults) {
-    assert.throws(() => splice(toLine('abcdef'), edits), { name: /AssertionError|RangeError/ }, title)
+    assert.throws(() => splice(toLine('abcdef'), edits), /does not hold|RangeError/, title)
   }
 })
 
