@@ -1,7 +1,8 @@
 // Whether a call's arguments fit the tool's own schema, and how the caller is told.
 
+import { OPEN_OBJECT } from './jsonrpc/ascii.js'
 import type { RequestFrame } from './jsonrpc/frame.js'
-import { LongValue } from './jsonrpc/long-value.js'
+import { LongValue, type RawValue, firstByte } from './jsonrpc/long-value.js'
 import type { Span } from './jsonrpc/scan.js'
 import { quote } from './jsonrpc/text.js'
 import type { Call } from './mcp/call.js'
@@ -30,7 +31,7 @@ export class ArgumentChecks {
   check(call: Call, target: Target, pass: () => void): void {
     const span = call.frame.params.members.span('arguments')
     const json = span === undefined ? undefined : jsonAt(call.frame, span)
-    if (json !== undefined && firstByte(json) !== 0x7b) {
+    if (json !== undefined && firstByte(json) !== OPEN_OBJECT) {
       return call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
     }
     const mode = target.lane.config.argumentErrors
@@ -52,7 +53,7 @@ export class ArgumentChecks {
   /** Nearly always at once: only the first call waits for the validator, and each tool's first for its schema. */
   #verdict(
     target: Target,
-    json: Buffer | LongValue | undefined,
+    json: RawValue | undefined,
   ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined
@@ -80,11 +81,7 @@ export class ArgumentChecks {
   }
 }
 
-function jsonAt(frame: RequestFrame, span: Span): Buffer | LongValue {
+function jsonAt(frame: RequestFrame, span: Span): RawValue {
   const { long } = frame
   return long === undefined ? frame.line.subarray(span.start, span.end) : new LongValue(long, span)
-}
-
-function firstByte(json: Buffer | LongValue): number | undefined {
-  return json instanceof LongValue ? json.first : json[0]
 }

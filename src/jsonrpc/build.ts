@@ -41,12 +41,7 @@ export function buildBatch(messages: readonly Uint8Array[]): WireBytes {
   const parts: Uint8Array[] = []
   for (const message of messages) parts.push(parts.length === 0 ? OPENING_BATCH : COMMA, message)
   parts.push(CLOSING_BATCH)
-  return wireBytes(
-    joinLine(
-      parts,
-      parts.reduce((sum, part) => sum + part.length, 0),
-    ),
-  )
+  return wireBytes(joinLine(parts))
 }
 
 /**

@@ -23,8 +23,15 @@ export function lineAt(chunk: Buffer, start: number, end: number): Line {
   return view
 }
 
+/** How long they are together. */
+export function lengthOf(parts: readonly Uint8Array[]): number {
+  let length = 0
+  for (const part of parts) length += part.length
+  return length
+}
+
 /** Joins `parts`, whose total length is `length`, into one line of its own memory. */
-export function joinLine(parts: readonly Uint8Array[], length: number): Line {
+export function joinLine(parts: readonly Uint8Array[], length: number = lengthOf(parts)): Line {
   const memory = Buffer.allocUnsafe(length + 1)
   let at = 0
   for (const part of parts) {

@@ -51,23 +51,18 @@ function origin(skeleton: Skeleton, { start, end }: Span): Span {
   return { start: skeleton.origin(start), end: skeleton.origin(end) }
 }
 
-/** Of a long request little is looked at, so its parts are joined only for who wants all of it. */
-class LongRequest implements RequestFrame {
-  readonly kind = 'request'
+/** Of a long message little is looked at, so its parts are joined only for who wants all of it. */
+class LongMessage {
   readonly long: LongLine
   readonly multiline: boolean
   readonly id: RequestId
   readonly idSpan: Span
-  readonly method: string
-  readonly params: Params
 
-  constructor({ multiline, id, method }: RequestFrame, long: LongLine, idSpan: Span, params: Params) {
+  constructor({ multiline, id }: RequestFrame | ResultFrame, long: LongLine, idSpan: Span) {
     this.long = long
     this.multiline = multiline
     this.id = id
     this.idSpan = idSpan
-    this.method = method
-    this.params = params
   }
 
   get line(): Line {
@@ -75,24 +70,24 @@ class LongRequest implements RequestFrame {
   }
 }
 
-/** Nobody looks into most results. */
-class LongResult implements ResultFrame {
+class LongRequest extends LongMessage implements RequestFrame {
+  readonly kind = 'request'
+  readonly method: string
+  readonly params: Params
+
+  constructor(frame: RequestFrame, long: LongLine, idSpan: Span, params: Params) {
+    super(frame, long, idSpan)
+    this.method = frame.method
+    this.params = params
+  }
+}
+
+class LongResult extends LongMessage implements ResultFrame {
   readonly kind = 'result'
-  readonly long: LongLine
-  readonly multiline: boolean
-  readonly id: RequestId
-  readonly idSpan: Span
   readonly result: Span
 
-  constructor({ multiline, id }: ResultFrame, long: LongLine, idSpan: Span, result: Span) {
-    this.long = long
-    this.multiline = multiline
-    this.id = id
-    this.idSpan = idSpan
+  constructor(frame: ResultFrame, long: LongLine, idSpan: Span, result: Span) {
+    super(frame, long, idSpan)
     this.result = result
-  }
-
-  get line(): Line {
-    return this.long.line
   }
 }

@@ -3,7 +3,7 @@
 // Most long messages are only passed on. They leave in the parts in which they
 // came, and are joined into one line only when somebody wants to look into them.
 
-import { type Line, joinLine, toLine } from './line.js'
+import { type Line, joinLine, lengthOf, toLine } from './line.js'
 import { PartReader } from './part-reader.js'
 
 /** What a value of JSON may begin with, white space before it included. */
@@ -30,7 +30,7 @@ export class LongLine {
   constructor(head: readonly Buffer[], last: Line, strings: readonly number[] | undefined) {
     this.head = head
     this.last = last
-    this.length = head.reduce((sum, part) => sum + part.length, last.length)
+    this.length = lengthOf(head) + last.length
     this.strings = strings
     if (head.length === 0) this.#line = last
   }

@@ -4,6 +4,13 @@ import type { LongLine } from './long-line.js'
 import { PartReader } from './part-reader.js'
 import type { Span } from './scan.js'
 
+/** A value as it is written, in one piece or in a message that is in parts. */
+export type RawValue = Buffer | LongValue
+
+export function firstByte(value: RawValue): number | undefined {
+  return value instanceof LongValue ? value.first : value[0]
+}
+
 /** The bytes of a value of a message that is in parts; they are joined for who asks for all of them. */
 export class LongValue {
   readonly #long: LongLine

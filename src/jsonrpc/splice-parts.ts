@@ -1,7 +1,7 @@
 // Splicing a long message: what no edit touches stays where it lies.
 
 import { assert } from './assert.js'
-import { type Line, joinLine, toLine } from './line.js'
+import { type Line, joinLine, lengthOf, toLine } from './line.js'
 import { PartReader } from './part-reader.js'
 import { type Edit, type WireBytes, wireBytes } from './splice.js'
 
@@ -13,7 +13,7 @@ export class WireParts {
   /** Only `spliceParts` makes them. */
   constructor(parts: readonly Uint8Array[]) {
     this.parts = parts
-    this.length = parts.reduce((sum, part) => sum + part.length, 0)
+    this.length = lengthOf(parts)
   }
 
   /** The whole message in one piece. */
@@ -43,7 +43,7 @@ export function spliceParts<Why extends string>(
 ): Wire {
   if (head.length === 0 && edits.length === 0) return wireBytes(last)
   const reader = new PartReader([...head, last])
-  const length = head.reduce((sum, part) => sum + part.length, last.length)
+  const length = lengthOf(head) + last.length
   const parts: Uint8Array[] = []
   let from = 0
   for (const edit of edits) {

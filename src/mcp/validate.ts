@@ -5,7 +5,8 @@
 // them is not run at all: the call is forwarded, the server checks it itself,
 // and the log says once why we did not.
 
-import { LongValue } from '../jsonrpc/long-value.js'
+import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
+import { LongValue, type RawValue, firstByte } from '../jsonrpc/long-value.js'
 import { loadAjv, nextTurn } from './validate/ajv-build.js'
 import { compileSchema, type RunSchema } from './validate/ajv-compile.js'
 import { type ArgumentFault, faultOf, notAnObject } from './validate/argument-fault.js'
@@ -26,7 +27,7 @@ export interface ValidatorOptions {
   readonly warn: (message: string) => void
 }
 
-type Check = (json: Buffer | LongValue | undefined) => ArgumentFault | undefined
+type Check = (json: RawValue | undefined) => ArgumentFault | undefined
 type CompilePlan = Extract<SchemaPlan, { kind: 'compile' }>
 
 /** The schema of one tool, compiled when the first call comes. */
@@ -47,9 +48,7 @@ export class ArgumentValidator {
    *
    * Answers at once, but for calls that come before the schema is compiled. Never throws or rejects.
    */
-  check(
-    json: Buffer | LongValue | undefined,
-  ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
+  check(json: RawValue | undefined): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
     const check = this.#check ?? this.#prepare()
     return check instanceof Promise ? check.then((ready) => ready(json)) : check(json)
   }
@@ -76,7 +75,7 @@ export class ArgumentValidator {
     }
   }
 
-  #run(run: RunSchema, read: Reader, json: Buffer | LongValue | undefined): ArgumentFault | undefined {
+  #run(run: RunSchema, read: Reader, json: RawValue | undefined): ArgumentFault | undefined {
     try {
       const text = json === undefined ? '{}' : read(json)
       if (text === undefined) return this.#overran('they are too large')
@@ -112,22 +111,19 @@ function unchecked(): undefined {
   return undefined
 }
 
-function checkIsObject(json: Buffer | LongValue | undefined): ArgumentFault | undefined {
-  const first = json instanceof LongValue ? json.first : json?.[0]
-  return json === undefined || first === OPENING_BRACE ? undefined : notAnObject()
+function checkIsObject(json: RawValue | undefined): ArgumentFault | undefined {
+  return json === undefined || firstByte(json) === OPEN_OBJECT ? undefined : notAnObject()
 }
 
-const OPENING_BRACE = 0x7b
-
 /** The text to parse; undefined when that would take too long. */
-type Reader = (json: Buffer | LongValue) => string | undefined
+type Reader = (json: RawValue) => string | undefined
 
-function readWhole(json: Buffer | LongValue): string | undefined {
+function readWhole(json: RawValue): string | undefined {
   if (json.length > schemaLimits.argumentBytesMax) return undefined
   return (json instanceof LongValue ? json.whole : json).toString()
 }
 
-function readShortened(json: Buffer | LongValue): string | undefined {
+function readShortened(json: RawValue): string | undefined {
   const { longArgumentBytesMax, argumentBytesMax } = schemaLimits
   if (json.length > longArgumentBytesMax) return undefined
   if (!(json instanceof LongValue)) return shortenLongStrings(json, argumentBytesMax)

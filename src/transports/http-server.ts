@@ -62,7 +62,6 @@ export class HttpServer {
   /** Known once the server listens. */
   #port: number | undefined
   #guard: Guard | undefined
-  #stopping = false
 
   constructor(options: HttpServerOptions, routes: HttpRoutes) {
     const { limits, around } = options
@@ -110,8 +109,6 @@ export class HttpServer {
 
   /** Takes no new connection and no new request; what is being answered goes on. */
   stop(): void {
-    if (this.#stopping) return
-    this.#stopping = true
     this.#listening.stop()
   }
 
@@ -155,13 +152,13 @@ export class HttpServer {
   }
 
   #refuses({ head }: HttpRequest): Refusal | undefined {
-    if (this.#stopping || this.#guard === undefined) return this.#shuttingDown()
+    if (this.#listening.isStopping || this.#guard === undefined) return this.#shuttingDown()
     return this.#guard.refuses(head)
   }
 
   #closed({ target }: HttpRequest): Refusal {
     const found = this.#routes.find(targetOf(target).path)
-    return !this.#stopping && found.kind === 'nothing' ? found.refusal : this.#shuttingDown()
+    return !this.#listening.isStopping && found.kind === 'nothing' ? found.refusal : this.#shuttingDown()
   }
 
   #shuttingDown(): Refusal {
@@ -180,7 +177,7 @@ export class HttpServer {
     if (principal === undefined && !(target.kind === 'page' && target.open))
       return this.#guard?.unauthorized()
     if (principal !== undefined) this.#strangers.know(request.socket)
-    return this.#dispatch({ request, response, head, query, principal: principal ?? '' }, target)
+    return this.#dispatch({ request, response, query, principal: principal ?? '' }, target)
   }
 
   #dispatch(incoming: Incoming, target: HttpTarget): Served {

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { IdFinder } from '../jsonrpc/id-finder.js'
-import { type Line, joinLine } from '../jsonrpc/line.js'
+import { type Line, joinLine, lengthOf } from '../jsonrpc/line.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 
 const NEWLINE = Buffer.from('\n')
@@ -100,7 +100,7 @@ export class SseData {
   /** A line in parts stays so only while it is alone. */
   #join(): void {
     if (this.#long.length === 0) return
-    this.#lines.push(joinLine(this.#long, lengthOf(this.#long)))
+    this.#lines.push(joinLine(this.#long))
     this.#long = []
   }
 }
@@ -109,9 +109,5 @@ export class SseData {
 function joined(lines: readonly Line[]): Line | undefined {
   if (lines.length < 2) return lines[0]
   const parts = lines.flatMap((line, index) => (index === 0 ? [line] : [NEWLINE, line]))
-  return joinLine(parts, lengthOf(parts))
-}
-
-function lengthOf(parts: readonly Uint8Array[]): number {
-  return parts.reduce((sum, part) => sum + part.length, 0)
+  return joinLine(parts)
 }

@@ -1,8 +1,6 @@
 // One line of an event stream: which field it is, and where its value begins.
 
-const COLON = 0x3a
-const OPEN_OBJECT = 0x7b
-const SPACE = 0x20
+import { COLON, OPEN_OBJECT, SPACE } from '../jsonrpc/ascii.js'
 
 export interface SseField {
   /** `other` for comments and for fields that nobody knows. */

@@ -4,6 +4,7 @@
 import { TransportError } from '../jsonrpc/errors.js'
 import { parse } from '../jsonrpc/text.js'
 import type { CredentialHeader, HttpCredentials } from '../transports/http-client/options.js'
+import { within } from './within.js'
 
 export interface TokenClocks {
   /** Monotonic, in milliseconds. */
@@ -82,16 +83,10 @@ export class IdTokenCredentials implements HttpCredentials {
 
   async #inTime(): Promise<CredentialHeader> {
     const startedAt = this.#clocks.now()
-    const why = `no ID token within ${FETCH_MS / 1000} s`
-    let timer: { cancel(): void } | undefined
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = this.#clocks.setTimer(FETCH_MS, () => reject(new TransportError('TRANSPORT_TOKEN', why)))
-    })
-    try {
-      return this.#hold(await Promise.race([this.#fetch(), late]), startedAt)
-    } finally {
-      timer?.cancel()
-    }
+    const token = await within(this.#fetch(), FETCH_MS, this.#clocks)
+    if (token === undefined)
+      throw new TransportError('TRANSPORT_TOKEN', `no ID token within ${FETCH_MS / 1000} s`)
+    return this.#hold(token, startedAt)
   }
 
   #hold(token: string, startedAt: number): CredentialHeader {

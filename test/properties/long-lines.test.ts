@@ -14,6 +14,7 @@ import { type Edit, splice } from '../../src/jsonrpc/splice.js'
 import { StringFinder } from '../../src/jsonrpc/string-finder.js'
 import { LineSplitter } from '../../src/transports/line-splitter.js'
 import { Outbox } from '../../src/transports/outbox.js'
+import { cut } from './cut.js'
 import { numRuns } from './runs.js'
 
 const STRING_BYTES_MIN = 128
@@ -76,16 +77,6 @@ function messageOf(strings: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
 }
 
 const sizes = fc.infiniteStream(fc.integer({ min: 1, max: 300 }))
-
-function cut(bytes: Buffer, random: Iterator<number>): Buffer[] {
-  const parts: Buffer[] = []
-  for (let at = 0; at < bytes.length;) {
-    const size: number = random.next().value
-    parts.push(bytes.subarray(at, at + size))
-    at += size
-  }
-  return parts
-}
 
 const finder = StringFinder.make(STRING_BYTES_MIN)
 

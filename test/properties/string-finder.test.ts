@@ -5,6 +5,7 @@ import { Buffer, isUtf8 } from 'node:buffer'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { StringFinder } from '../../src/jsonrpc/string-finder.js'
+import { cut } from './cut.js'
 import { numRuns } from './runs.js'
 
 const BYTES_MIN = 128
@@ -82,16 +83,6 @@ function soup(oddWeight: number): fc.Arbitrary<Buffer> {
 }
 
 const sizes = fc.infiniteStream(fc.oneof(fc.integer({ min: 1, max: 130 }), fc.constant(64)))
-
-function cut(bytes: Buffer, random: Iterator<number>): Buffer[] {
-  const parts: Buffer[] = []
-  for (let at = 0; at < bytes.length;) {
-    const size: number = random.next().value
-    parts.push(bytes.subarray(at, at + size))
-    at += size
-  }
-  return parts
-}
 
 for (const [title, oddWeight] of [
   ['good strings', 0],

@@ -7,7 +7,7 @@
 import type { Duplex } from 'node:stream'
 import { asError } from './as-error.js'
 import { Channel, type ChannelOwner, type ChannelUser, type HttpSocket } from './channel.js'
-import { isFieldName, isFieldValue } from '../http-wire/field-syntax.js'
+import { fieldLine } from '../http-wire/field-syntax.js'
 import type { HttpLimits } from './options.js'
 import { RestTime } from './rest-time.js'
 
@@ -155,12 +155,7 @@ function closed(): Error {
 /** The request line and the fields (RFC 9112, sections 3 and 5); what would end a field early is refused. */
 function headOf({ method, path, headers }: RequestPlace): string {
   let head = `${method} ${path} HTTP/1.1\r\n`
-  for (let at = 0; at + 1 < headers.length; at += 2) {
-    const name = headers[at] ?? ''
-    const value = headers[at + 1] ?? ''
-    if (!isFieldName(name)) throw new TypeError(`'${name}' is no name of a header`)
-    if (!isFieldValue(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`)
-    head += `${name}: ${value}\r\n`
-  }
+  for (let at = 0; at + 1 < headers.length; at += 2)
+    head += fieldLine(headers[at] ?? '', headers[at + 1] ?? '')
   return `${head}Connection: keep-alive\r\n\r\n`
 }

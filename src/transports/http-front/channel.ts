@@ -163,7 +163,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
 
   ended(): void {
     if (this.unsentBytes === 0) this.#finish()
-    else this.cutWhenStalled(this.#owner.limits.stallMs)
+    else this.cutWhenStalled()
   }
 
   cut(): void {
@@ -171,9 +171,9 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
     this.#leave()
   }
 
-  cutWhenStalled(stallMs: number): void {
+  cutWhenStalled(): void {
     this.#isTimed = true
-    this.socket.setTimeout?.(stallMs)
+    this.socket.setTimeout?.(this.#owner.limits.stallMs)
   }
 
   readonly #written = (): void => {
@@ -181,11 +181,11 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   }
 
   #take(chunk: Buffer): void {
-    const wasIdle = this.isIdle
+    if (!this.isIdle) return this.#intake.take(chunk)
     const nowMs = this.#owner.now()
     this.#intake.take(chunk)
     // Empty lines are no request: whoever sends nothing else goes on resting.
-    if (wasIdle && !this.isIdle) this.#sinceMs = nowMs
+    if (!this.isIdle) this.#sinceMs = nowMs
   }
 
   /** The system has taken the whole response. */
@@ -218,7 +218,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   /** The client waits for nothing more; what was written may still leave. */
   #hungUp(): void {
     this.#leave()
-    if (this.unsentBytes > 0) this.cutWhenStalled(this.#owner.limits.stallMs)
+    if (this.unsentBytes > 0) this.cutWhenStalled()
     this.socket.end(() => this.socket.destroy())
   }
 

@@ -5,6 +5,7 @@
 // gets the rest of that stream, and of no other, on another one.
 
 import { Buffer } from 'node:buffer'
+import { lengthOf } from '../../jsonrpc/line.js'
 import type { Wire } from '../../jsonrpc/splice-parts.js'
 import type { EventStore } from './event-store.js'
 import { type SseEvent, type SseWriter, messageEvent, primingEvent } from './sse-writer.js'
@@ -100,7 +101,7 @@ export class EventStream {
   }
 
   #keep(number: number, event: SseEvent): void {
-    const bytes = event.reduce((sum, part) => sum + part.length, 0)
+    const bytes = lengthOf(event)
     if (this.#store?.takes(bytes) === true) this.#store.add(this.number, number, Buffer.concat(event, bytes))
   }
 

@@ -8,13 +8,11 @@ import { isJson } from './guard.js'
 import { type Posted, readPosted } from './message.js'
 import type { Refusal, Refusals } from './refusal.js'
 import type { HttpRequest } from './request.js'
-import type { RequestHead } from './request-head.js'
 import type { HttpResponse } from './response.js'
 
 export interface Incoming {
   readonly request: HttpRequest
   readonly response: HttpResponse
-  readonly head: RequestHead
   readonly query: string
   readonly principal: string
 }
@@ -34,7 +32,7 @@ export type Read = Posted | Refusal | undefined
 
 /** Reads the message of a POST: at once where its body has come with its head. */
 export function readIncoming(incoming: Incoming, parts: ReadingParts): Read | Promise<Read> {
-  if (!isJson(incoming.head.get('content-type')))
+  if (!isJson(incoming.request.head.get('content-type')))
     return parts.refusals.plain(415, 'Content-Type must be application/json')
   const body = parts.bodies.read(incoming)
   return body instanceof Promise ? body.then((came) => readBody(came, parts)) : readBody(body, parts)

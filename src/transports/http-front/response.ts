@@ -1,8 +1,9 @@
 // One response, as bytes on its connection (RFC 9112, sections 4 to 7).
 
 import { Buffer } from 'node:buffer'
+import { lengthOf } from '../../jsonrpc/line.js'
 import { WireParts } from '../../jsonrpc/splice-parts.js'
-import { isFieldName, isFieldValue } from '../http-wire/field-syntax.js'
+import { fieldLine } from '../http-wire/field-syntax.js'
 import { behind } from '../http-wire/write.js'
 import { type Fields, statusLine } from './status-line.js'
 
@@ -20,7 +21,7 @@ export interface ResponseWire {
   ended(): void
   cut(): void
   /** Cuts the connection when the client takes nothing for so long, or for up to twice as long. */
-  cutWhenStalled(stallMs: number): void
+  cutWhenStalled(): void
 }
 
 /** Answers one request, once: with a whole body, or with a stream. */
@@ -75,19 +76,19 @@ export class HttpResponse {
     this.#wire.ended()
   }
 
-  /** Begins a stream, whose head leaves at once. @throws TypeError when a field cannot be sent */
+  /** Begins a stream, whose head leaves at once; a client that takes nothing of it is cut off. @throws TypeError when a field cannot be sent */
   stream(status: number, fields: Fields): void {
     const head = this.#head(status, fields, 'transfer-encoding: chunked\r\n')
     this.#state = 'stream'
-    if (!this.#isClosed) this.#wire.write(behind(head, []))
+    if (this.#isClosed) return
+    this.#wire.write(behind(head, []))
+    this.#wire.cutWhenStalled()
   }
 
   /** Writes what belongs together to a stream. */
   write(pieces: readonly Uint8Array[]): void {
     if (this.#state !== 'stream' || this.#isClosed) return
-    let length = 0
-    for (const piece of pieces) length += piece.length
-    const size = `${length.toString(16)}\r\n`
+    const size = `${lengthOf(pieces).toString(16)}\r\n`
     this.#wire.write(behind(size, [...pieces, LINE_END]))
   }
 
@@ -103,10 +104,6 @@ export class HttpResponse {
   /** Drops what was not taken, and the connection. */
   cut(): void {
     if (!this.#isClosed) this.#wire.cut()
-  }
-
-  cutWhenStalled(stallMs: number): void {
-    if (!this.#isClosed) this.#wire.cutWhenStalled(stallMs)
   }
 
   /** Calls `closed` once, when the system has taken all of it or the client is gone. */
@@ -129,10 +126,8 @@ export class HttpResponse {
       for (let at = 0; at + 1 < list.length; at += 2) {
         const name = list[at] ?? ''
         const value = list[at + 1] ?? ''
-        if (!isFieldName(name) || !isFieldValue(value))
-          throw new TypeError(`the header ${name} cannot be sent`)
         if (name === 'connection') closes = value === 'close'
-        else text += `${name}: ${value}\r\n`
+        else text += fieldLine(name, value)
       }
     return `${text}${this.#wire.begin(closes)}\r\n`
   }

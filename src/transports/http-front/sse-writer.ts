@@ -51,7 +51,6 @@ export interface SseWatch {
 export interface SseLimits {
   readonly keepAliveMs: number
   readonly backlogBytesMax: number
-  readonly stallMs: number
 }
 
 export interface SseParts extends SseLimits {
@@ -70,7 +69,6 @@ export class SseWriter {
     this.#response = response
     this.#limits = limits
     response.stream(200, [...sseHead, ...fields])
-    response.cutWhenStalled(limits.stallMs)
     this.#beat = repeat(limits.setTimer, limits.keepAliveMs, () => this.#keepAlive())
     response.onDrain = () => watch.drained()
     response.whenClosed(() => {

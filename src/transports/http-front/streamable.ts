@@ -65,10 +65,10 @@ export class Streamable {
   }
 
   #post(incoming: Incoming, endpoint: HttpEndpoint): Served {
-    const accepts = this.#accepts(incoming.head)
+    const accepts = this.#accepts(incoming.request.head)
     if (!accepts.json && !accepts.stream)
       return this.#refusals.plain(406, 'Accept must list application/json and text/event-stream')
-    const id = incoming.head.get('mcp-session-id')
+    const id = incoming.request.head.get('mcp-session-id')
     const session = id === undefined ? undefined : this.#find(id, incoming, endpoint)
     if (id !== undefined && session === undefined) return this.#refusals.noSession()
     const paused = session?.connection.paused
@@ -108,7 +108,7 @@ export class Streamable {
 
   #open(
     { frames }: Posted,
-    { principal, head }: Incoming,
+    { principal, request: { head } }: Incoming,
     endpoint: HttpEndpoint,
   ): Promise<Client | undefined> {
     return this.#clients.open({ endpoint, principal }, opensSession(frames[0]), this.#named(head)?.version)
@@ -118,7 +118,7 @@ export class Streamable {
   #refuses(
     posted: Posted,
     keys: readonly RequestId[],
-    { head }: Incoming,
+    { request: { head } }: Incoming,
     client: Client | undefined,
   ): Refusal | undefined {
     const { frames, isBatch } = posted
@@ -166,7 +166,7 @@ export class Streamable {
   #take(
     { frames, isBatch, hold }: Posted,
     keys: readonly RequestId[],
-    { response, head }: Incoming,
+    { response, request: { head } }: Incoming,
     client: Client,
   ): undefined {
     if (keys.length > 0)
@@ -180,7 +180,8 @@ export class Streamable {
   }
 
   #get(incoming: Incoming, endpoint: HttpEndpoint): Refusal | undefined {
-    const { head, response, request } = incoming
+    const { response, request } = incoming
+    const { head } = request
     if (request.method === 'HEAD' || !readAccept(head.list('accept')).stream) {
       sendJson(response, 200, endpoint.status())
       return undefined
@@ -204,11 +205,11 @@ export class Streamable {
   }
 
   #session(incoming: Incoming, endpoint: HttpEndpoint): Client | Refusal {
-    const id = incoming.head.get('mcp-session-id')
+    const id = incoming.request.head.get('mcp-session-id')
     if (id === undefined) return this.#noSessionId()
     const client = this.#find(id, incoming, endpoint)
     if (client === undefined) return this.#refusals.noSession()
-    return this.#refusesVersion(incoming.head, client) ?? client
+    return this.#refusesVersion(incoming.request.head, client) ?? client
   }
 
   #noSessionId(): Refusal {

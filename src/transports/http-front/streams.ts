@@ -86,10 +86,14 @@ export class HttpStreams {
     if (this.#parts.store !== undefined) this.#standalone.send(message)
   }
 
-  /** A body is on its way that the client may take slowly. */
+  /** Counts what its client has not taken of this one until it has taken everything. */
   sending(response: HttpResponse): void {
-    this.#send(response)
-    response.cutWhenStalled(this.#parts.limits.stallMs)
+    const number = ++this.#lastSending
+    this.#sending.set(number, response)
+    response.whenClosed(() => {
+      this.#sending.take(number)
+      this.measure()
+    })
   }
 
   /** Whether there is too much that the client has not taken. */
@@ -125,20 +129,10 @@ export class HttpStreams {
         gone: () => stream.detach(writer),
       },
     )
-    this.#send(response)
+    this.sending(response)
     stream.attach(writer, after)
     // Where there is something to replay, that has ids of its own.
     if (store !== undefined && after === undefined && primes()) stream.prime(limits.retryMs)
-  }
-
-  /** Counts what its client has not taken until it has taken everything. */
-  #send(response: HttpResponse): void {
-    const number = ++this.#lastSending
-    this.#sending.set(number, response)
-    response.whenClosed(() => {
-      this.#sending.take(number)
-      this.measure()
-    })
   }
 
   /** A client that lost the end of a stream comes back for it soon, or not at all. */

@@ -4,7 +4,7 @@
 
 import { Buffer } from 'node:buffer'
 import { CR, LF } from '../../jsonrpc/ascii.js'
-import { isFraming } from './field-syntax.js'
+import { TOKEN, isFraming } from './field-syntax.js'
 import type { Framing } from './framing.js'
 import { readField } from './header-fields.js'
 import { HttpSyntaxError } from './syntax-error.js'
@@ -13,7 +13,6 @@ import { HttpSyntaxError } from './syntax-error.js'
 const LINE_BYTES_MAX = 4 * 1024
 const TRAILERS_MAX = 100
 
-const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const QUOTED = '"(?:[\\t\\x20!\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"'
 /** With extensions as RFC 9112, section 7.1.1 writes them, and without white space, which others read in their ways. */
 const SIZE = new RegExp(`^([\\da-fA-F]{1,12})(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)*$`)

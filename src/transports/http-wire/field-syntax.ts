@@ -1,6 +1,9 @@
 // What may stand in a header field, whoever writes it (RFC 9110, sections 5.1 and 5.5).
 
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** As a part of a regular expression. */
+export const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+
+const NAME = new RegExp(`^${TOKEN}$`)
 const FRAMING = /^(?:content-length|transfer-encoding)$/i
 const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 
@@ -16,4 +19,11 @@ export function isFieldValue(text: string): boolean {
 /** Whether it says where a body ends; `name` in any case. */
 export function isFraming(name: string): boolean {
   return FRAMING.test(name)
+}
+
+/** A field as it is written, with its line end. @throws TypeError when it would end early, or cannot be written */
+export function fieldLine(name: string, value: string): string {
+  if (!isFieldName(name)) throw new TypeError(`'${name}' is no name of a header`)
+  if (!isFieldValue(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`)
+  return `${name}: ${value}\r\n`
 }

@@ -5,6 +5,7 @@
 // character. Every value that came is kept, for what is checked and what is used
 // must not be two different values.
 
+import { SPACE, TAB } from '../../jsonrpc/ascii.js'
 import { isFieldName, isFieldValue, isFraming } from './field-syntax.js'
 import { HttpSyntaxError } from './syntax-error.js'
 
@@ -25,10 +26,6 @@ export class HeaderFields {
       this.#names.push(name.toLowerCase())
       this.#values.push(value)
     }
-  }
-
-  get size(): number {
-    return this.#names.length
   }
 
   /** Names and values, as they came. */
@@ -100,6 +97,3 @@ function withoutSpaces(line: string, from: number): string {
 function isSpace(code: number): boolean {
   return code === SPACE || code === TAB
 }
-
-const SPACE = 0x20
-const TAB = 0x09

@@ -2,14 +2,14 @@
 
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
+import { lengthOf } from '../../jsonrpc/line.js'
 
 /** Up to here, copying bytes behind their text beats handing them over as they lie. */
 const COPIED_BYTES_MAX = 16 * 1024
 
 /** The text, in latin1, and the bytes: in one piece where that is cheap. */
 export function behind(text: string, pieces: readonly Uint8Array[]): readonly Uint8Array[] {
-  let length = text.length
-  for (const piece of pieces) length += piece.length
+  const length = text.length + lengthOf(pieces)
   if (length > COPIED_BYTES_MAX) return [Buffer.from(text, 'latin1'), ...pieces]
   const bytes = Buffer.allocUnsafe(length)
   let at = bytes.write(text, 0, 'latin1')
