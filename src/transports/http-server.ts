@@ -125,7 +125,8 @@ export class HttpServer {
     const { allowedHosts, principalOf, cors } = this.#rules
     const hasToken = principalOf !== undefined
     const hosts = hostRule({ host: this.#options.host, port, alsoKnownAs: allowedHosts, hasToken })
-    return new Guard({ hosts, cors, hasToken, principalOf: principalOf ?? nobody }, this.#refusals)
+    const isOpen = (path: string): boolean => isOpenPage(this.#routes.find(path))
+    return new Guard({ hosts, cors, hasToken, isOpen, principalOf: principalOf ?? nobody }, this.#refusals)
   }
 
   #admits(socket: FrontSocket): boolean {
@@ -174,8 +175,7 @@ export class HttpServer {
     const { path, query } = targetOf(head.target)
     const target = this.#routes.find(path)
     const principal = this.#guard?.principal(head)
-    if (principal === undefined && !(target.kind === 'page' && target.open))
-      return this.#guard?.unauthorized()
+    if (principal === undefined && !isOpenPage(target)) return this.#guard?.unauthorized()
     if (principal !== undefined) this.#strangers.know(request.socket)
     return this.#dispatch({ request, response, query, principal: principal ?? '' }, target)
   }
@@ -205,6 +205,10 @@ export class HttpServer {
     const revision = refusal.revision ?? this.#routes.revisions.find((each) => each.version === version)
     refuse(response, { ...refusal, revision })
   }
+}
+
+function isOpenPage(target: HttpTarget): boolean {
+  return target.kind === 'page' && target.open
 }
 
 function nobody(): undefined {}

@@ -107,15 +107,6 @@ test('only the head of a page can be asked for', async (t) => {
   assert.equal(second.split('\r\n\r\n')[1]?.length, Number(length))
 })
 
-test('HTTP/1.0 is told what is required', async (t) => {
-  const { port } = await front(t)
-  const wire = new Wire(t, port)
-  wire.say('GET /mcp HTTP/1.0\r\n\r\n')
-  await until(() => wire.isEnded)
-  assert.equal(statusOf(wire.heard), 505)
-  assert.match(wire.heard, /\r\nconnection: close\r\n/)
-})
-
 test('a connection that rests too long is closed, and one that is used is not', async (t) => {
   const { port } = await front(t, { limits: { idleConnectionMs: 150, lateCheckMs: 10 } })
   const [resting, used] = [new Wire(t, port), new Wire(t, port)]

@@ -78,6 +78,16 @@ const cases: readonly Case[] = [
   { name: 'an absolute target', raw: 'GET http://h/x?y HTTP/1.1\r\n\r\n', read: ['GET http://h/x?y  ""'] },
   { name: 'HTTP/1.0', raw: 'GET / HTTP/1.0\r\n\r\n', read: ['GET /  ""'] },
   {
+    name: 'a length in HTTP/1.0',
+    raw: 'POST /mcp HTTP/1.0\r\nContent-Length: 5\r\n\r\nhello',
+    read: ['POST /mcp content-length=5 "hello"'],
+  },
+  {
+    name: 'nothing behind a request of HTTP/1.0',
+    raw: 'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET / HTTP/1.1\r\n\r\n',
+    read: ['GET / connection=keep-alive ""'],
+  },
+  {
     name: 'a long body',
     raw: `${POST}Content-Length: 9000\r\n\r\n${long}`,
     read: [`POST /mcp host=h,content-length=9000 "${long}"`],
@@ -168,6 +178,8 @@ const requests = array(
     `${chunked}23\r\nGET /hidden HTTP/1.1\r\nHost: h\r\n\r\nxx\r\n1;a=b\r\nx\r\n0\r\nA: b\r\n\r\n`,
     'DELETE /mcp HTTP/1.1\r\nConnection: close\r\nAccept: a, b\r\n\r\n',
     'OPTIONS * HTTP/1.0\r\nConnection: keep-alive\r\n\r\n',
+    'POST /mcp HTTP/1.0\r\nContent-Length: 5\r\n\r\nhello',
+    'POST /mcp HTTP/1.0\r\nContent-Length: 23\r\nConnection: keep-alive\r\n\r\nGET /hidden HTTP/1.0\r\n\r\n',
   ),
   { minLength: 1, maxLength: 3 },
 )
@@ -186,6 +198,7 @@ const scraps = [
   'Upgrade: h2c\r\nConnection: upgrade\r\n',
   'Expect: 100-continue\r\n',
   'HTTP/1.0',
+  'Connection: keep-alive\r\n',
   '0\r\n\r\n',
   'GET ',
 ]

@@ -122,7 +122,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   }
 
   begins(head: RequestHead, body: Buffer | undefined): void {
-    const response = new HttpResponse(this, head.method === 'HEAD')
+    const response = new HttpResponse(this, head)
     this.#head = head
     this.#response = response
     this.#owner.serve(new HttpRequest(this, head, body), response)
@@ -141,7 +141,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   // RequestWire
 
   readBody(sink: RequestBodySink): void {
-    this.#intake.readBody(sink, this.#head?.get('expect') !== undefined)
+    this.#intake.readBody(sink, this.#head?.expectation !== undefined)
   }
 
   // ResponseWire

@@ -17,6 +17,8 @@ export interface GuardRules {
   readonly cors: CorsRules
   /** Whether a bearer token is asked for. */
   readonly hasToken: boolean
+  /** Whether what stands at this path is open to everybody. */
+  isOpen(path: string): boolean
   /** Who presents this token; undefined when nobody does. Takes the same time for every wrong one. */
   principalOf(token: string): string | undefined
 }
@@ -72,8 +74,6 @@ export class Guard {
   }
 
   #refusesHead(head: RequestHead): Refusal | undefined {
-    // Without `Host` nothing tells a rebound page from a client.
-    if (head.version !== '1.1') return this.#refusals.plain(505, 'HTTP/1.1 is required')
     const { repeated } = head
     if (repeated !== undefined) return this.#refusals.plain(400, `'${repeated}' was sent more than once`)
     return this.#refusesHost(head) ?? this.#refusesPage(head) ?? this.#refusesUnread(head)
@@ -81,14 +81,21 @@ export class Guard {
 
   #refusesHost(head: RequestHead): Refusal | undefined {
     const url = head.target
-    const host = head.get('host') ?? ''
-    const own = readAuthority(host)
+    const host = head.get('host')
+    if (host === undefined && head.version === '1.0') return this.#refusesNameless(head)
+    const own = readAuthority(host ?? '')
     if (own === undefined) return this.#refusals.plain(400, "'Host' is missing or malformed")
     const named = absoluteAuthority(url)
     if (named !== undefined && !isSame(named, own))
       return this.#refusals.plain(400, "'Host' and the request line name different hosts")
     if (answersTo(this.#rules.hosts, own)) return undefined
     return this.#refusals.plain(403, `Host '${own.host}' is not served here`)
+  }
+
+  /** Without `Host` nothing tells a rebound page from a client, so it is told what anybody may know. */
+  #refusesNameless({ method, target }: RequestHead): Refusal | undefined {
+    if (method === 'OPTIONS' || this.#rules.isOpen(targetOf(target).path)) return undefined
+    return this.#refusals.plain(400, "'Host' is missing; without it only /health is served")
   }
 
   /** `Origin` comes from browsers, and a browser runs what strangers wrote. */
@@ -115,7 +122,7 @@ export class Guard {
   }
 
   #refusesUnread(head: RequestHead): Refusal | undefined {
-    const expected = head.get('expect')?.toLowerCase() ?? CONTINUE
+    const expected = head.expectation?.toLowerCase() ?? CONTINUE
     if (expected !== CONTINUE) return this.#refusals.plain(417, `'${expected}' cannot be expected here`)
     const coding = head.get('content-encoding')?.toLowerCase() ?? 'identity'
     return coding === 'identity'

@@ -38,9 +38,7 @@ export class Refusals {
   }
 
   plain(status: number, why: string, headers?: Readonly<Record<string, string>>): Refusal {
-    // Of the 5xx that a front says, only the version of HTTP is the client's own doing.
-    const kind = status >= 500 && status !== 505 ? 'internal' : 'transport'
-    const error = this.#wording.refused(kind, why)
+    const error = this.#wording.refused(status >= 500 ? 'internal' : 'transport', why)
     return headers === undefined ? { status, error } : { status, error, headers }
   }
 

@@ -1,7 +1,8 @@
 // The head of a request.
 //
 // RFC 9112, sections 3, 5 and 6. What a client does not need is not read: other
-// methods, other versions, bodies that end where the connection does.
+// methods, other versions, bodies that end where the connection does. A client of
+// HTTP/1.0 has one request on each connection.
 
 import { type Framing, framingOf } from '../http-wire/framing.js'
 import { HeaderFields } from '../http-wire/header-fields.js'
@@ -56,7 +57,7 @@ export class RequestHead {
     this.target = target
     this.version = minor === '0' ? '1.0' : '1.1'
     this.framing = framingOf(this.fields, minor) ?? NO_BODY
-    this.keepsAlive = this.fields.keepsAlive(minor)
+    this.keepsAlive = minor === '1' && this.fields.keepsAlive(minor)
   }
 
   /** The first value of this field, whose name is in lower case. */
@@ -67,6 +68,11 @@ export class RequestHead {
   /** Every value of a field that is a list. */
   list(name: string): string {
     return this.fields.list(name)
+  }
+
+  /** What the client waits to be told first; HTTP/1.0 has no such thing (RFC 9110, section 10.1.1). */
+  get expectation(): string | undefined {
+    return this.version === '1.0' ? undefined : this.fields.get('expect')
   }
 
   /** The name of a field that may come only once and came more often. */

@@ -24,21 +24,27 @@ export interface ResponseWire {
   cutWhenStalled(): void
 }
 
+/** What a response must know of its request. */
+export interface Asked {
+  /** `HEAD` asks for the head only. */
+  readonly method: string
+  readonly version: '1.0' | '1.1'
+}
+
 /** Answers one request, once: with a whole body, or with a stream. */
 export class HttpResponse {
   /** Called when the client has taken everything of a stream that it had left unread. */
   onDrain: () => void = nothing
   readonly #wire: ResponseWire
-  /** Only the head is asked for. */
-  readonly #isHeadOnly: boolean
+  readonly #asked: Asked
   #more: Fields = []
   #state: 'none' | 'stream' | 'ended' = 'none'
   #isClosed = false
   #closers: (() => void)[] | undefined
 
-  constructor(wire: ResponseWire, isHeadOnly: boolean) {
+  constructor(wire: ResponseWire, asked: Asked) {
     this.#wire = wire
-    this.#isHeadOnly = isHeadOnly
+    this.#asked = asked
   }
 
   get hasBegun(): boolean {
@@ -71,14 +77,14 @@ export class HttpResponse {
     const head = this.#head(status, fields, about)
     this.#state = 'ended'
     if (this.#isClosed) return
-    const pieces = body === undefined || this.#isHeadOnly ? [] : partsIn(body)
+    const pieces = body === undefined || this.#asked.method === 'HEAD' ? [] : partsIn(body)
     this.#wire.write(behind(head, pieces))
     this.#wire.ended()
   }
 
   /** Begins a stream, whose head leaves at once; a client that takes nothing of it is cut off. @throws TypeError when a field cannot be sent */
   stream(status: number, fields: Fields): void {
-    const head = this.#head(status, fields, 'transfer-encoding: chunked\r\n')
+    const head = this.#head(status, fields, this.#isChunked ? 'transfer-encoding: chunked\r\n' : '')
     this.#state = 'stream'
     if (this.#isClosed) return
     this.#wire.write(behind(head, []))
@@ -88,6 +94,7 @@ export class HttpResponse {
   /** Writes what belongs together to a stream. */
   write(pieces: readonly Uint8Array[]): void {
     if (this.#state !== 'stream' || this.#isClosed) return
+    if (!this.#isChunked) return this.#wire.write(pieces)
     const size = `${lengthOf(pieces).toString(16)}\r\n`
     this.#wire.write(behind(size, [...pieces, LINE_END]))
   }
@@ -97,7 +104,7 @@ export class HttpResponse {
     if (this.#state !== 'stream') return
     this.#state = 'ended'
     if (this.#isClosed) return
-    this.#wire.write([LAST_CHUNK])
+    if (this.#isChunked) this.#wire.write([LAST_CHUNK])
     this.#wire.ended()
   }
 
@@ -117,6 +124,11 @@ export class HttpResponse {
     if (this.#isClosed) return
     this.#isClosed = true
     for (const closed of this.#closers ?? []) closed()
+  }
+
+  /** A stream in HTTP/1.0 goes on to the end of its connection (RFC 9112, section 6.3). */
+  get #isChunked(): boolean {
+    return this.#asked.version === '1.1'
   }
 
   #head(status: number, fields: Fields, about: string): string {

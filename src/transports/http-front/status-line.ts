@@ -21,7 +21,6 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [431, 'Request Header Fields Too Large'],
   [500, 'Internal Server Error'],
   [503, 'Service Unavailable'],
-  [505, 'HTTP Version Not Supported'],
 ])
 
 /** With its line end; a status that has no words of ours has none. */
