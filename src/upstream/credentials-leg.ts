@@ -9,6 +9,7 @@ import type { ClientCapabilities } from '../mcp/capabilities.js'
 import { authenticationFailed } from '../mcp/error-codes.js'
 import type { Opened, ServerLeg, ServerVoice } from '../mcp/eras/leg.js'
 import { type GoogleAuth, googleAuthOf } from './google-auth.js'
+import type { CredentialsRefusal } from '../transports/http-client/options.js'
 import type { HttpServerConfig } from './server-config.js'
 
 /** Such a result is one short sentence; longer ones are not looked at. */
@@ -34,10 +35,8 @@ export class CredentialsLeg implements ServerLeg {
   outcome(call: Call, frame: ResponseFrame): Outcome {
     if (!saysUnauthorized(frame)) return this.#leg.outcome(call, frame)
     const { name } = this.#config
-    return {
-      kind: 'failed',
-      error: authenticationFailed(name, credentialsRefusal(this.#config, undefined).message),
-    }
+    const message = credentialsRefusal(this.#config).message
+    return { kind: 'failed', error: authenticationFailed(name, message) }
   }
 }
 
@@ -49,27 +48,49 @@ function saysUnauthorized(frame: ResponseFrame): boolean {
   return isErrorMember.test(text) && saysNoKey.test(text)
 }
 
-/** What a refusal of our credentials means for this server, by the variable that holds them. */
+/** What a server says that refuses for want of credentials, and not for another reason. */
+const namesCredentials =
+  /authenticat|authori[sz]|credential|api[ _-]?key|access[ _-]?key|token|password|log ?in\b|sign ?in\b/i
+
+/** The variables of an address are seldom credentials. */
+const namesAddress = /(?:^|_)(?:HOST|HOSTNAME|PORT|URL|ORIGIN|REGION|ZONE|DIR|PATH)$/i
+
+/** Whether a refusal is about credentials: a 403 is one where something is configured for them, or the server says so. */
+export function isAboutCredentials(config: HttpServerConfig, status: number, words: string): boolean {
+  const hasOwn = googleAuthOf(config) !== undefined || credentialVariable(config) !== undefined
+  return status !== 403 || hasOwn || namesCredentials.test(words)
+}
+
+/** What a refusal of our credentials means for this server, by the variable that holds them; `words` are the server's own. */
 export function credentialsRefusal(
   config: HttpServerConfig,
-  status: number | undefined,
-): { readonly message: string; readonly remedy: string | undefined } {
-  const { name, variables } = config
+  status?: number,
+  words = '',
+): CredentialsRefusal {
+  const { name } = config
   const auth = googleAuthOf(config)
   const how = status === undefined ? '' : ` (HTTP ${status})`
   if (auth !== undefined) {
     const message = `Authentication failed: '${name}' refused the ID token${how}`
     return { message, remedy: googleRemedy(auth, status) }
   }
-  const variable = variables.find((each) => /KEY|TOKEN|SECRET|PASS|AUTH/i.test(each)) ?? variables[0]
+  const variable = credentialVariable(config) ?? (status === undefined ? config.variables[0] : undefined)
   if (variable !== undefined)
     return { message: `Authentication failed: Invalid or missing ${variable}`, remedy: undefined }
+  const said = words === '' ? '' : `: ${words}`
   return {
-    message: `Authentication failed: '${name}' refused the request${how}`,
+    message: `Authentication failed: '${name}' refused the request${how}${said}`,
     remedy: saysWho(config)
       ? 'check the headers that its configuration sends'
       : 'its configuration sends no Authorization; add it to its headers, with a token that this server takes (there is no OAuth login)',
   }
+}
+
+function credentialVariable({ variables }: HttpServerConfig): string | undefined {
+  return (
+    variables.find((each) => /KEY|TOKEN|SECRET|PASS|AUTH/i.test(each)) ??
+    variables.find((each) => !namesAddress.test(each))
+  )
 }
 
 /** Whether the configuration has anything that may be a credential. */

@@ -18,7 +18,7 @@ import { ListRefusals } from '../transports/http-client/list-refusals.js'
 import { HttpPause } from '../transports/http-client/pause.js'
 import { HttpSession } from '../transports/http-client/session.js'
 import { SseClientConnection } from '../transports/http-sse.js'
-import { credentialsRefusal } from './credentials-leg.js'
+import { credentialsRefusal, isAboutCredentials } from './credentials-leg.js'
 import { googleAuthOf, whyNoTokens } from './google-auth.js'
 import type { FetchIdToken } from './google-id-token.js'
 import type { LogLevel, Runtime } from './host.js'
@@ -65,7 +65,7 @@ export class HttpDialer {
       reconnectMs: config.reconnectIntervalMs,
       isRead,
       listRefusals: new ListRefusals(isList),
-      refusal: (status) => credentialsRefusal(config, status),
+      refusal: refusalsOf(config, tell),
       log: tell,
       trace: verbose ? (message) => tell('debug', message) : undefined,
       pause: new HttpPause(runtime, limits.retryAfterMsMax),
@@ -94,6 +94,20 @@ export class HttpDialer {
       // What was found out may have changed: another program may be there by now.
       this.#isOlder = this.#isSaidOlder
     })
+  }
+}
+
+/** What a refusal means; what the server said is logged, once for the same words. */
+function refusalsOf(
+  config: HttpServerConfig,
+  tell: (level: LogLevel, message: string) => void,
+): HttpTarget['refusal'] {
+  let last: string | undefined
+  return (status, words) => {
+    const said = `it refused the request (HTTP ${status})${words === '' ? '' : `: ${words}`}`
+    if (said !== last) tell('warn', said)
+    last = said
+    return isAboutCredentials(config, status, words) ? credentialsRefusal(config, status, words) : undefined
   }
 }
 

@@ -52,3 +52,20 @@ test('cookies: no more and no larger ones than allowed', () => {
   jar.take(['a=1', 'b=22', 'c=3', 'a=333'], { url, date: DATE })
   assert.equal(jar.header(url), 'a=1; b=22')
 })
+
+const together: readonly [string, string | undefined, readonly string[], string | undefined][] = [
+  ['only what is configured', 'a=1; b=2', [], 'a=1; b=2'],
+  ['what is configured, then what was set', 'a=1', ['b=2'], 'a=1; b=2'],
+  ['a name that was set takes the place of a configured one', 'a=1; b=2', ['a=3'], 'b=2; a=3'],
+  ['what was set for another path', 'a=1', ['a=3; Path=/other'], 'a=1'],
+  ['what was taken back', 'a=1', ['a=3', 'a=; Max-Age=0'], 'a=1'],
+  ['what is configured may be no pair', 'CANARY;', ['b=2'], 'CANARY; b=2'],
+  ['nothing at all', undefined, [], undefined],
+]
+
+for (const [title, configured, set, sent] of together)
+  test(`cookies of the configuration and of the server in one field: ${title}`, () => {
+    const jar = new CookieJar(20, 4096)
+    jar.take(set, { url, date: DATE })
+    assert.equal(jar.header(url, configured), sent)
+  })

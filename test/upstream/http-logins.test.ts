@@ -60,3 +60,85 @@ for (const [title, headers, remedy] of [
     assert.match(textAt(value, 'error', 'message'), remedy)
     assert.deepEqual([...new Set(script.seen.map(({ method }) => method))], ['POST'])
   })
+
+const guarded = { Authorization: 'Bearer ${GUARDED_TEST_KEY}' }
+
+/** How a server refuses, what its configuration sends, and what the client is told. */
+const refusals: readonly (readonly [string, number, string, object, RegExp, object])[] = [
+  [
+    '403 that is not about credentials says what the server says',
+    403,
+    'Access is only allowed at localhost:4124',
+    {},
+    /^'s': it answered HTTP 403: Access is only allowed at localhost:4124$/,
+    { service: 's', reason: 'http-status', status: 403, body: 'Access is only allowed at localhost:4124' },
+  ],
+  [
+    '403 in JSON-RPC says what the server says',
+    403,
+    '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Invalid Host: x"}}',
+    {},
+    /^'s': it answered HTTP 403: Invalid Host: x$/,
+    { service: 's', reason: 'http-status', status: 403 },
+  ],
+  [
+    '403 that is about credentials is called so',
+    403,
+    'Invalid API key',
+    { 'X-Key': 'wrong-key-1234' },
+    /^Authentication failed: 's' refused the request \(HTTP 403\): Invalid API key; check the headers/,
+    { service: 's', status: 403, body: 'Invalid API key' },
+  ],
+  [
+    '401 has the words of the server',
+    401,
+    'Access is only allowed at localhost:4124',
+    {},
+    /^Authentication failed: 's' refused the request \(HTTP 401\): Access is only allowed at localhost:4124; its/,
+    { service: 's', status: 401, body: 'Access is only allowed at localhost:4124' },
+  ],
+  [
+    '401 where there is a variable names it, and has the words beside it, without the secret',
+    401,
+    'no such key: CANARY-key-1234',
+    guarded,
+    /^Authentication failed: Invalid or missing GUARDED_TEST_KEY$/,
+    { service: 's', body: 'no such key: [redacted]' },
+  ],
+  [
+    '403 where there is a variable names it',
+    403,
+    'Access is only allowed at localhost:4124',
+    guarded,
+    /^Authentication failed: Invalid or missing GUARDED_TEST_KEY$/,
+    { service: 's', body: 'Access is only allowed at localhost:4124' },
+  ],
+]
+
+for (const [title, status, body, headers, message, data] of refusals)
+  test(`a ${title}`, async (t) => {
+    process.env['GUARDED_TEST_KEY'] = 'CANARY-key-1234'
+    t.after(() => delete process.env['GUARDED_TEST_KEY'])
+    const script = await scripted(t, (seen, response) => {
+      if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT))
+      else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
+      else if (seen.rpc === 'tools/call') response.writeHead(status).end(body)
+      else response.writeHead(seen.method === 'GET' ? 405 : 202).end()
+    })
+    const { attach, log } = await libraryProxy(t, { s: { url: script.url.href, headers } })
+    const { client } = await attach()
+    await client.open()
+    const { value } = await client.call('s__work')
+    assert.match(textAt(value, 'error', 'message'), message)
+    const { remedy: _remedy, ...told } = { remedy: undefined, ...objectAt(value, 'error', 'data') }
+    assert.deepEqual(told, data)
+    assert.ok(!JSON.stringify([value, log]).includes('CANARY'))
+    const warned = log.filter((each) => each.message.includes(`(HTTP ${status})`) && each.service === 's')
+    const isLogged = 'reason' in data || warned.length === 1
+    assert.ok(isLogged, JSON.stringify(log))
+  })
+
+function objectAt(value: unknown, ...path: string[]): object {
+  const found = at(value, ...path)
+  return typeof found === 'object' && found !== null ? found : {}
+}

@@ -103,21 +103,18 @@ for (const mode of ['streamableHttp', 'sse'] as const) {
 }
 
 describe('credentials that are refused', () => {
-  const shapes: readonly (readonly [string, Handler])[] = [
-    ['401', (_seen, response) => response.writeHead(401, { 'www-authenticate': 'Bearer' }).end('no')],
-    ['403', (_seen, response) => response.writeHead(403).end('You do not have permission')],
+  const wrongKey = '{"code":401,"msg":"token expired or incorrect","success":false}'
+  const noKey =
+    '{"code":1001,"msg":"Authentication parameter not received in Header, unable to authenticate","success":false}'
+  const shapes: readonly (readonly [string, Handler, string])[] = [
+    ['401', (_seen, response) => response.writeHead(401, { 'www-authenticate': 'Bearer' }).end('no'), 'no'],
     [
-      'a body, wrong key',
-      (_seen, response) => json(response, '{"code":401,"msg":"token expired or incorrect","success":false}'),
+      '403',
+      (_seen, response) => response.writeHead(403).end('You do not have permission'),
+      'You do not have permission',
     ],
-    [
-      'a body, no key',
-      (_seen, response) =>
-        json(
-          response,
-          '{"code":1001,"msg":"Authentication parameter not received in Header, unable to authenticate","success":false}',
-        ),
-    ],
+    ['a body, wrong key', (_seen, response) => json(response, wrongKey), wrongKey],
+    ['a body, no key', (_seen, response) => json(response, noKey), noKey],
   ]
   const wanted = {
     code: -32603,
@@ -125,13 +122,13 @@ describe('credentials that are refused', () => {
     data: { service: 's' },
   }
 
-  for (const [title, shape] of shapes) {
+  for (const [title, shape, body] of shapes) {
     test(`${title}, at a call`, async (t) => {
       const { url } = await scripted(t, server(shape))
       const { attach, log } = await libraryProxy(t, { s: { url: url.href, ...keyed } })
       const { client } = await attach()
       await client.open()
-      assert.deepEqual(error(await client.call('s__work')), wanted)
+      assert.deepEqual(error(await client.call('s__work')), { ...wanted, data: { service: 's', body } })
       assert.equal(JSON.stringify(log).includes('CANARY'), false)
     })
 
@@ -140,7 +137,7 @@ describe('credentials that are refused', () => {
       const { attach } = await libraryProxy(t, { s: { url: url.href, ...keyed } })
       const { client } = await attach()
       await client.open()
-      assert.deepEqual(error(await client.call('s__work')), wanted)
+      assert.deepEqual(error(await client.call('s__work')), { ...wanted, data: { service: 's', body } })
       await new Promise((done) => setTimeout(done, 50))
       assert.ok(seen.length <= 3, 'no loop')
     })
@@ -185,7 +182,11 @@ describe('a list of what cannot be had', () => {
     assert.deepEqual(at(opened, 'capabilities', 'tools'), { listChanged: true })
     for (const method of ['tools/list', 'prompts/list', 'resources/list']) {
       const heard = await client.request(method)
-      assert.deepEqual(error(heard), { code: -32603, message: wanted, data: { service: 's' } }, method)
+      assert.deepEqual(
+        error(heard),
+        { code: -32603, message: wanted, data: { service: 's', body: 'no' } },
+        method,
+      )
     }
     assert.ok(
       log.some(({ level, service, message }) => level === 'error' && service === 's' && message === wanted),

@@ -3,6 +3,7 @@
 import type { Buffer } from 'node:buffer'
 import { isIP } from 'node:net'
 import { connect } from 'node:tls'
+import { TCP_KEEP_ALIVE_MS } from '../http-wire/tcp-keep-alive.js'
 import type { Connect } from './agent.js'
 
 /** Makes sockets that go on with the last session of the ones before them, which spares a round trip. */
@@ -17,6 +18,7 @@ export function tlsConnector(): Connect {
       ...(session === undefined ? {} : { session }),
     })
     socket.setNoDelay(true)
+    socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS)
     socket.on('session', (next) => {
       session = next
     })

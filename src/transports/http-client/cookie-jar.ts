@@ -37,11 +37,17 @@ export class CookieJar {
     return [...this.#cookies.values()].map(({ value }) => value)
   }
 
-  /** The `Cookie` header for an address; undefined when there is nothing to send. */
-  header({ pathname }: URL): string | undefined {
-    if (this.#cookies.size === 0) return undefined
-    const sent = [...this.#cookies].filter(([, { path }]) => isUnder(path, pathname))
-    return sent.length === 0 ? undefined : sent.map(([name, { value }]) => `${name}=${value}`).join('; ')
+  /**
+   * The `Cookie` header for an address, in one field with what the configuration has for it (RFC 6265, section 5.4);
+   * undefined when there is nothing to send. A cookie that the server has set takes the place of a configured one.
+   */
+  header({ pathname }: URL, configured?: string): string | undefined {
+    if (this.#cookies.size === 0) return configured
+    const sent = new Map([...this.#cookies].filter(([, { path }]) => isUnder(path, pathname)))
+    const own = (configured ?? '').split(';').map((pair) => pair.trim())
+    const kept = own.filter((pair) => pair !== '' && !sent.has(pair.split('=', 1)[0] ?? ''))
+    const pairs = [...kept, ...[...sent].map(([name, { value }]) => `${name}=${value}`)]
+    return pairs.length === 0 ? undefined : pairs.join('; ')
   }
 
   /** Takes the `Set-Cookie` headers of an answer. */

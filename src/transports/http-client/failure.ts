@@ -19,6 +19,7 @@ export interface Refusal {
 const saysUnauthorized = /^(?=[^]*"success"\s*:\s*false)[^]*"code"\s*:\s*"?(?:401|1001)\b/
 
 const remedies: ReadonlyMap<number, string> = new Map([
+  [403, 'check what the server allows, and the url and the headers that its configuration has'],
   [404, 'check the path of the url'],
   [405, 'check the path of the url'],
   [406, 'the server does not take what this proxy accepts'],
@@ -31,7 +32,8 @@ const remedies: ReadonlyMap<number, string> = new Map([
 
 /** A response whose status is no success. */
 export function refused(target: HttpTarget, { status, body }: Refusal): TransportError {
-  if (status === 401 || status === 403) return unauthorized(target, status, body)
+  const unauthorized = status === 401 || status === 403 ? credentialsRefused(target, status, body) : undefined
+  if (unauthorized !== undefined) return unauthorized
   const said = rpcMessage(body)
   const shown = said ?? excerpt(target, body)
   const message = `it answered HTTP ${status}${shown === '' ? '' : `: ${shown}`}`
@@ -43,7 +45,8 @@ export function refused(target: HttpTarget, { status, body }: Refusal): Transpor
 
 /** A body of a success that is no message; some gateways hide a refusal in it. */
 export function notAMessage(target: HttpTarget, type: string, { status, body }: Refusal): TransportError {
-  if (saysUnauthorized.test(body)) return unauthorized(target, status, body)
+  const unauthorized = saysUnauthorized.test(body) ? credentialsRefused(target, status, body) : undefined
+  if (unauthorized !== undefined) return unauthorized
   const shown = excerpt(target, body)
   const what = type === '' ? 'without a content type' : `with ${type.slice(0, 100)}`
   const tail = shown === '' ? ', and nothing else' : `: ${shown}`
@@ -53,10 +56,15 @@ export function notAMessage(target: HttpTarget, type: string, { status, body }: 
   })
 }
 
-function unauthorized(target: HttpTarget, status: number, body: string): TransportError {
-  const { message, remedy } = target.refusal(status)
-  if (remedy === undefined) return failure('TRANSPORT_AUTH', message)
-  return failure('TRANSPORT_AUTH', `${message}; ${remedy}`, { status, body: excerpt(target, body), remedy })
+/** Undefined when the refusal is not about credentials. */
+function credentialsRefused(target: HttpTarget, status: number, body: string): TransportError | undefined {
+  const words = rpcMessage(body) ?? excerpt(target, body)
+  const refusal = target.refusal(status, words)
+  if (refusal === undefined) return undefined
+  const { message, remedy } = refusal
+  if (remedy === undefined)
+    return failure('TRANSPORT_AUTH', message, words === '' ? undefined : { body: words })
+  return failure('TRANSPORT_AUTH', `${message}; ${remedy}`, { status, body: words, remedy })
 }
 
 /** A server that wants to be left alone for longer than anybody waits. */

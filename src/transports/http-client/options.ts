@@ -90,8 +90,12 @@ export interface HttpTarget {
   readonly reconnectMs: number
   /** Whether a request with this method may be sent twice. */
   readonly isRead: (method: string) => boolean
-  /** Says what a refusal of our credentials means. */
-  readonly refusal: (status: number) => CredentialsRefusal
+  /**
+   * Says what a refusal of our credentials means; `words` are the server's, without secrets.
+   *
+   * Undefined when the refusal is not about credentials.
+   */
+  readonly refusal: (status: number, words: string) => CredentialsRefusal | undefined
   readonly log: (level: 'debug' | 'warn', message: string) => void
   /** Tells of every request; undefined where nobody wants to know. */
   readonly trace: ((message: string) => void) | undefined

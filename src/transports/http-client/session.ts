@@ -56,6 +56,7 @@ export class HttpSession {
   readonly #agent: HttpAgent
   readonly #cookies: CookieJar
   readonly #fixed: readonly string[]
+  readonly #cookie: string | undefined
   /** Where the last request went: nearly all go there. */
   #place: Place
   #id: string | undefined
@@ -67,6 +68,7 @@ export class HttpSession {
     this.#agent = agent
     this.#cookies = new CookieJar(target.limits.cookiesMax, target.limits.cookieBytesMax)
     this.#fixed = fixedHeaders(target)
+    this.#cookie = cookieOf(target)
     this.waits = new PostWaits(target.limits, target.timers)
     this.#place = placeOf(target.url)
     if (target.url.username !== '') this.#keep(basic(target.url).slice('Basic '.length))
@@ -155,7 +157,7 @@ export class HttpSession {
     if (credential !== undefined) headers.push(credential.name, credential.value)
     if (this.#id !== undefined) headers.push('Mcp-Session-Id', this.#id)
     if (this.version !== undefined) headers.push('MCP-Protocol-Version', this.version)
-    const cookie = this.#cookies.header(ask.url)
+    const cookie = this.#cookies.header(ask.url, this.#cookie)
     if (cookie !== undefined) headers.push('Cookie', cookie)
     if (ask.lastEventId !== undefined && ask.lastEventId !== '')
       headers.push('Last-Event-ID', inUtf8(ask.lastEventId))
@@ -191,11 +193,21 @@ function placeOf(url: URL): Place {
 
 function fixedHeaders({ url, headers }: HttpTarget): string[] {
   const fixed = ['Host', url.host, 'Accept-Encoding', 'identity']
-  const own = Object.entries(headers).filter(([name]) => !isReserved(name))
+  const own = Object.entries(headers).filter(([name]) => !isReserved(name) && !isCookie(name))
   const has = (name: string): boolean => own.some(([key]) => key.toLowerCase() === name)
   if (!has('user-agent')) fixed.push('User-Agent', 'mcps-proxy')
   if (url.username !== '' && !has('authorization')) fixed.push('Authorization', basic(url))
   return [...fixed, ...own.flat()]
+}
+
+/** What the configuration has for the field `Cookie`, which is written together with what the server has set. */
+function cookieOf({ headers }: HttpTarget): string | undefined {
+  const values = Object.entries(headers).filter(([name]) => isCookie(name))
+  return values.length === 0 ? undefined : values.map(([, value]) => value).join('; ')
+}
+
+function isCookie(name: string): boolean {
+  return name.toLowerCase() === 'cookie'
 }
 
 function asTransportError(error: unknown): TransportError {

@@ -4,6 +4,7 @@
 // written on it has left.
 
 import { type Server, createServer } from 'node:net'
+import { TCP_KEEP_ALIVE_MS } from '../http-wire/tcp-keep-alive.js'
 import { FrontChannel, type ChannelLimits, type ChannelOwner } from './channel.js'
 import type { HttpTimer, SetTimer } from './clock.js'
 import { repeat } from './clock.js'
@@ -56,7 +57,10 @@ export class Listening implements ChannelOwner {
     this.#parts = parts
     this.limits = parts.limits
     this.setTimer = parts.setTimer
-    this.#server = createServer({ noDelay: true }, (socket) => this.#come(socket))
+    this.#server = createServer(
+      { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS },
+      (socket) => this.#come(socket),
+    )
     this.#server.on('error', (error) => this.#hasNoConnection(error))
     this.#server.maxConnections = parts.limits.connectionsMax
     this.#closed = new Promise((resolve) => this.#server.once('close', resolve))
