@@ -126,7 +126,7 @@ describe('a configuration', () => {
     assert.equal(config.server.port, 3095)
     assert.equal(config.server.host, '127.0.0.1')
     assert.equal(config.server.name, 'mcps-proxy')
-    assert.equal(config.startupGraceMs, 1000)
+    assert.equal(config.startupGraceMs, 10_000)
     assert.deepEqual(config.stdio, { timeoutMs: 30_000, encoding: 'utf8', delimiter: '\n' })
     assert.deepEqual(config.logging, {
       level: 'info',

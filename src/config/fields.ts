@@ -103,7 +103,7 @@ export interface RootValues {
 export const rootFields: FieldsOf<RootValues> = {
   startupGraceMs: field(
     integer(0, 600_000),
-    1000,
+    10_000,
     'How long, in milliseconds, the first answers wait for servers that are still starting.',
   ),
 }

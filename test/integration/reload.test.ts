@@ -303,15 +303,21 @@ describe('reload', () => {
   })
 
   test('the last of several reloads wins, and a server that is still starting is let go', async (t) => {
-    const { proxy, attach } = await libraryProxy(t, { a, hangs: itServer({ IT_START: 'hang' }) })
+    const settings = { startupGraceMs: 500 }
+    const { proxy, attach } = await libraryProxy(
+      t,
+      { a, hangs: itServer({ IT_START: 'hang' }) },
+      {},
+      settings,
+    )
     const party = await attach()
     await party.client.open()
     await tools(party)
     const before = await pidOf(party.client, 'a__nonce')
     const results = await Promise.all([
-      proxy.reload({ mcpServers: { a, b, hangs: itServer({ IT_START: 'hang' }) } }),
-      proxy.reload({ mcpServers: { c } }),
-      proxy.reload({ mcpServers: { a, c } }),
+      proxy.reload({ ...settings, mcpServers: { a, b, hangs: itServer({ IT_START: 'hang' }) } }),
+      proxy.reload({ ...settings, mcpServers: { c } }),
+      proxy.reload({ ...settings, mcpServers: { a, c } }),
     ])
     assert.deepEqual(results[0], results[2])
     assert.deepEqual(

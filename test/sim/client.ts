@@ -4,12 +4,10 @@ import { type Asking, spelt } from './asking.js'
 import type { Around } from './byte-flow.js'
 import { ClientEars } from './client-ears.js'
 import type { ClientWire } from './client-wire.js'
+import { GRACE_MS } from './configuration.js'
 import type { Entry, Ledger } from './ledger.js'
 import type { Servers } from './list-watch.js'
 import type { ClientPlan } from './plan.js'
-
-/** What servers that are still starting are given before a client is answered. */
-const GRACE_MS = 1000
 
 /** One client, from its first byte to its last. */
 export class SimClient {

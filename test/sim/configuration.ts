@@ -4,6 +4,9 @@ import { type Limits, limits as defaults } from '../../src/limits.js'
 import { type HttpLimits, defaultHttpLimits } from '../../src/transports/http-front/limits.js'
 import type { FrontPlan, LimitsPlan, ReloadKind, ServerPlan } from './plan.js'
 
+/** How long lists wait for servers that are starting; short, so that an answer that is late is found. */
+export const GRACE_MS = 1000
+
 /** The file's own form; `changes` says what became of single servers. */
 export function configurationOf(
   servers: readonly ServerPlan[],
@@ -13,7 +16,7 @@ export function configurationOf(
   const mcpServers = Object.fromEntries(
     kept.map((server) => [server.name, withChange(serverOf(server), server, changes.get(server.name))]),
   )
-  return { mcpServers }
+  return { startupGraceMs: GRACE_MS, mcpServers }
 }
 
 function serverOf(plan: ServerPlan): Record<string, unknown> {

@@ -1,6 +1,7 @@
 // One operation, done to a world.
 
 import type { SimClient } from './client.js'
+import { GRACE_MS } from './configuration.js'
 import { happen } from './happen.js'
 import type { Entry } from './ledger.js'
 import type { Op, ServerPlan } from './plan.js'
@@ -9,9 +10,6 @@ import type { World } from './world.js'
 
 /** How soon the proxy answers what it answers itself. */
 const OWN_MS = 100
-
-/** The grace of a start, within which lists wait for servers. */
-const GRACE_MS = 1000
 
 export function perform(world: World, op: Op, number: number): void {
   world.host.trace.note('op', JSON.stringify(op))
