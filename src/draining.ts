@@ -16,6 +16,8 @@ export class Draining {
   #endsAt = Infinity
   #exitCode = 0
   #on = false
+  #isLast = false
+  #answer: (() => void) | undefined
 
   /** `giveUp` answers what still runs when patience is over. */
   constructor(runtime: Pick<Runtime, 'now' | 'setTimer'>, giveUp: () => void) {
@@ -23,7 +25,7 @@ export class Draining {
     this.#giveUp = giveUp
   }
 
-  /** Resolves when the session begins to end: nothing new is taken from now on. */
+  /** Resolves when the session begins to end. */
   get begun(): Promise<void> {
     return this.#begun.promise
   }
@@ -38,22 +40,45 @@ export class Draining {
     return this.#ended.promise
   }
 
+  /** Nothing new is taken: the session ends, or will. */
   get on(): boolean {
     return this.#on
   }
 
-  /** The first call counts; a later one only when it has less patience. */
+  /** Whether a `shutdown` waits for its answer. */
+  get owesAnswer(): boolean {
+    return this.#answer !== undefined
+  }
+
+  /** The client will end the session, and is told by `answer` when nothing runs any more. */
+  announce(graceMs: number, answer: () => void): void {
+    this.#wait(graceMs)
+    this.#on = true
+    this.#answer = answer
+  }
+
+  /** The first call counts; a later one, or one after `announce`, only when it has less patience. */
   begin(exitCode: number, graceMs: number): void {
     this.#wait(graceMs)
-    if (this.#on) return
     this.#on = true
+    if (this.#isLast) return
+    this.#isLast = true
     this.#exitCode = exitCode
     this.#begun.come()
+  }
+
+  /** Nothing runs any more; true when the session ends with that. */
+  rest(): boolean {
+    this.#answer?.()
+    this.#answer = undefined
+    if (this.#isLast) this.finish()
+    return this.#isLast
   }
 
   /** Nothing is left to be answered. */
   finish(): void {
     this.#on = true
+    this.#isLast = true
     this.#endsAt = -Infinity
     this.#timer?.cancel()
     this.#begun.come()

@@ -28,6 +28,8 @@ export interface SessionLimits {
   readonly earlyMax: number
   /** How long reading pauses for a server that takes nothing. */
   readonly slowDownMs: number
+  /** How long the answer to a ping waits for that to an `initialize` before it. */
+  readonly pingWaitMs: number
   /** Changes of lists within this time are told once. */
   readonly changeDelayMs: number
 }
@@ -67,6 +69,8 @@ export const limits: Limits = {
     earlyMax: 64,
     // What else comes from that client is as late, and has to end in time all the same.
     slowDownMs: 50,
+    // Who asks whether somebody is there gives up soon.
+    pingWaitMs: 1000,
     changeDelayMs: 50,
   },
   upstream: {

@@ -4,15 +4,13 @@
 // cancelled by the client that sent it.
 
 import { Answers } from './answers.js'
-import type { BatchReply } from './batch-reply.js'
+import { receiveBatch } from './batch-members.js'
 import { Draining } from './draining.js'
-import { EarlyCalls } from './early-calls.js'
 import { Flow } from './flow.js'
-import { splitBatch } from './jsonrpc/batch.js'
 import { BriefMap } from './jsonrpc/brief-map.js'
 import type { Connection } from './jsonrpc/connection.js'
-import { FrameError, type TransportError } from './jsonrpc/errors.js'
-import { type NotificationFrame, type RequestFrame, type ResponseFrame, readFrame } from './jsonrpc/frame.js'
+import type { FrameError, TransportError } from './jsonrpc/errors.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame } from './jsonrpc/frame.js'
 import type { Line } from './jsonrpc/line.js'
 import { Peer, type PeerOwner } from './jsonrpc/peer.js'
 import { type RequestId, canonical } from './jsonrpc/request-id.js'
@@ -22,6 +20,7 @@ import type { Received, ServerDescription } from './mcp/eras/leg.js'
 import { invalidRequest, malformed, shuttingDown, tooManyCalls } from './mcp/error-codes.js'
 import type { RequestRow } from './mcp/method-row.js'
 import type { Revision } from './mcp/revision.js'
+import { Opening } from './opening.js'
 import type { Question } from './questions.js'
 import type { Reach } from './reach.js'
 import type { SessionParts } from './session-parts.js'
@@ -36,13 +35,12 @@ export class Session implements PeerOwner<Question> {
   readonly #calls = new BriefMap<RequestId, Call>()
   readonly #flow: Flow
   readonly #answers: Answers
-  /** Calls that wait for the answer to `initialize`; undefined when none is being made. */
-  #held: EarlyCalls | undefined
+  readonly #opening: Opening
   #reached: Reach | undefined
   readonly #settled = (call: Call, outcome: Outcome): void => {
     this.#calls.take(call.key)
     this.#answers.settle(call.frame.id, outcome)
-    if (this.draining.on) this.#closeWhenIdle()
+    if (this.draining.on) this.#rest()
   }
 
   constructor(connection: Connection, parts: SessionParts) {
@@ -59,7 +57,8 @@ export class Session implements PeerOwner<Question> {
       readServers: (on) => this.#reached?.read(on),
       tooSlow: (bytes) => this.#tooSlow(bytes),
     })
-    this.#answers = new Answers(this.#peer, parts.leg, this.#flow)
+    this.#opening = new Opening(parts)
+    this.#answers = new Answers(this.#peer, parts.leg, this.#flow, this.#opening)
     this.#peer.start()
   }
 
@@ -70,7 +69,7 @@ export class Session implements PeerOwner<Question> {
   /** Lets calls finish for a while, answers the rest with an error, and closes. */
   drain(exitCode = 0, graceMs: number = this.#parts.drainMs): void {
     this.draining.begin(exitCode, graceMs)
-    this.#closeWhenIdle()
+    this.#rest()
   }
 
   request(frame: RequestFrame): void {
@@ -84,7 +83,7 @@ export class Session implements PeerOwner<Question> {
     if (told.kind === 'unknown') return this.#log('debug', `a notification '${frame.method}' was ignored`)
     switch (told.row.does) {
       case 'initialized':
-        return this.#port.announce()
+        return this.#opening.behind(0, () => this.#port.announce())
       case 'cancel':
         return this.#cancelled(frame)
       case 'progress':
@@ -109,16 +108,12 @@ export class Session implements PeerOwner<Question> {
       const { version } = this.#parts.leg.profile.revision
       return this.#answers.refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
     }
-    let lines: Line[]
-    try {
-      lines = splitBatch(line, this.#parts.limits.frame)
-    } catch (error) {
-      if (!(error instanceof FrameError)) throw error
-      return this.malformed(error)
-    }
-    const reply = this.#answers.newBatch()
-    for (const member of lines) this.#member(member, reply)
-    reply.seal()
+    receiveBatch(line, {
+      limits: this.#parts.limits.frame,
+      answers: this.#answers,
+      calls: this.#calls,
+      receive: (frame) => this.#peer.receive(frame),
+    })
   }
 
   failed(question: Question | undefined, error: TransportError): void {
@@ -164,8 +159,8 @@ export class Session implements PeerOwner<Question> {
     switch (received.kind) {
       case 'call':
         return this.#call(frame, received.row)
-      case 'reply':
-        return this.#answers.reply(frame.id, received.result)
+      case 'ping':
+        return this.#answers.pong(frame.id)
       case 'refused':
         return this.#answers.refuse(frame.id, received.error)
       case 'level':
@@ -174,44 +169,41 @@ export class Session implements PeerOwner<Question> {
         return this.#answers.reply(frame.id, '{}')
       case 'open':
         return this.#open(frame.id, received.reply)
+      case 'shutdown':
+        return this.#shutDown(frame.id)
     }
   }
 
   /** Answers `initialize` with what is behind the proxy, and only then what came after it. */
   #open(id: RequestId, reply: (description: ServerDescription) => string): void {
-    const { settled } = this.#reach()
-    if (settled === undefined) return this.#opened(id, reply)
-    this.#held = new EarlyCalls(this.#parts.limits.waitingBytesMax)
-    void Promise.race([settled, this.draining.begun]).then(() => this.#opened(id, reply))
+    const reach = this.#reach()
+    this.#opening.begin(() => this.#answers.reply(id, reply(reach.describe())))
+    if (reach.settled === undefined) this.#opened()
+    else void reach.settled.then(() => this.#opened())
   }
 
-  #opened(id: RequestId, reply: (description: ServerDescription) => string): void {
-    const reach = this.#reach()
-    this.#answers.reply(id, reply(reach.describe()))
-    const held = this.#held?.release() ?? []
-    this.#held = undefined
-    for (const call of held) reach.router.route(call.since(this.#parts.runtime.now()))
-    this.#closeWhenIdle()
+  #opened(): void {
+    this.#opening.end()
+    this.#rest()
+  }
+
+  #shutDown(id: RequestId): void {
+    const { drainMs } = this.#parts
+    if (this.draining.owesAnswer) return this.#answers.refuse(id, invalidRequest('a shutdown is under way'))
+    this.draining.announce(drainMs, () => this.#answers.reply(id, '{}'))
+    this.#rest()
   }
 
   #call(frame: RequestFrame, row: RequestRow): void {
     if (this.draining.on) return this.#answers.refuse(frame.id, shuttingDown())
-    if (this.#calls.size >= this.#parts.limits.callsMax) return this.#answers.refuse(frame.id, tooManyCalls())
     const call = new Call(frame, row, this.#port, this.#parts.runtime.now(), this.#settled)
+    const isTooMuch = this.#calls.size >= this.#parts.limits.callsMax
+    if (isTooMuch || (this.#opening.on && !this.#opening.hasRoom(call.bytes)))
+      return this.#answers.refuse(frame.id, tooManyCalls())
     this.#calls.set(call.key, call)
-    if (this.#held === undefined) this.#reach().router.route(call)
-    else this.#held.hold(call)
-  }
-
-  #member(line: Line, reply: BatchReply): void {
-    try {
-      const frame = readFrame(line, this.#parts.limits.frame)
-      if (frame.kind === 'request' && !this.#answers.expect(frame.id, reply, this.#calls)) return
-      this.#peer.receive(frame)
-    } catch (error) {
-      if (!(error instanceof FrameError)) throw error
-      reply.add(this.#answers.refusal(error.id, malformed(error)))
-    }
+    const { router } = this.#reach()
+    if (!this.#opening.on) router.route(call)
+    else this.#opening.hold(call, () => router.route(call.since(this.#parts.runtime.now())))
   }
 
   #cancelled(frame: NotificationFrame): void {
@@ -234,13 +226,15 @@ export class Session implements PeerOwner<Question> {
   }
 
   #giveUp(): void {
+    this.#opening.end()
     for (const call of this.#calls.values()) call.abandon(shuttingDown())
+    this.#rest()
   }
 
-  #closeWhenIdle(): void {
-    if (!this.draining.on || this.#calls.size > 0 || this.#held !== undefined) return
-    this.draining.finish()
-    void this.#peer.close()
+  /** The session ends, or its `shutdown` is answered, when nothing runs any more. */
+  #rest(): void {
+    if (!this.draining.on || this.#calls.size > 0 || this.#opening.on) return
+    if (this.draining.rest()) void this.#peer.close()
   }
 
   #log(level: 'debug' | 'error', message: string): void {

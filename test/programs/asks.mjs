@@ -1,4 +1,5 @@
 // Asks its client things: roots, sampling, elicitation, and whether it is there.
+// ASKS_AT_ONCE: also for roots as soon as it may.
 
 import { ask, notify, serve, text, tool } from './serve.mjs'
 
@@ -30,6 +31,9 @@ serve({
     'logging/setLevel': () => ({}),
   },
   told: {
+    'notifications/initialized': () => {
+      if (process.env.ASKS_AT_ONCE) void ask('roots/list')
+    },
     'notifications/roots/list_changed': () =>
       notify('notifications/message', { level: 'info', data: 'roots changed' }),
   },

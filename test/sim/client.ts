@@ -92,9 +92,7 @@ export class SimClient {
     const count = ++this.#count
     const nonce = `${this.name}-${count}`
     const id = spelt(spelling, count)
-    // What comes before the answer to `initialize` waits for it, as long as servers may take to start.
-    const waitMs = this.plan.manners === 'eager' ? GRACE_MS : 0
-    const budget = budgetMs + waitMs
+    const budget = budgetMs + this.#waitMs
     const entry = this.#ledger.sent({
       client: this.name,
       nonce,
@@ -117,7 +115,7 @@ export class SimClient {
   /** Asks something else with an id that is in use. */
   again(id: string): void {
     const nonce = `${this.name}-${++this.#count}`
-    const asking = { method: 'ping', service: undefined, budgetMs: 100, mustSucceed: false }
+    const asking = { method: 'ping', service: undefined, budgetMs: 100 + this.#waitMs, mustSucceed: false }
     const entry = this.#ledger.sent({ client: this.name, nonce, id, ...asking })
     this.ears.expect({ entry, next: undefined })
     this.say(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`, [entry])
@@ -157,7 +155,11 @@ export class SimClient {
 
   /** Has nothing more to say, and listens on. */
   finish(): void {
-    for (const said of this.#held?.splice(0) ?? []) this.#send(said)
+    for (const said of this.#held?.splice(0) ?? []) {
+      // They come before the answer to `initialize`, and wait for it.
+      for (const entry of said.entries) entry.budgetMs += GRACE_MS
+      this.#send(said)
+    }
     this.#wire.finish()
   }
 
@@ -170,6 +172,11 @@ export class SimClient {
   vanish(): void {
     this.ears.vanished()
     this.#wire.vanish()
+  }
+
+  /** What comes before the answer to `initialize` waits for it, as long as servers may take to start. */
+  get #waitMs(): number {
+    return this.plan.manners === 'eager' ? GRACE_MS : 0
   }
 
   #say(said: Spoken): void {

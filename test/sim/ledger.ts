@@ -36,7 +36,7 @@ export interface Entry {
   readonly service: string | undefined
   readonly sentAt: number
   /** How long it may take without any sign of life. */
-  readonly budgetMs: number
+  budgetMs: number
   /** The server does what it is asked, and the answer must be its own. */
   mustSucceed: boolean
   cancelledAt: number | undefined

@@ -19,8 +19,10 @@ export interface ServerDescription {
 export type Received =
   /** To be routed. */
   | { readonly kind: 'call'; readonly row: RequestRow }
-  /** Answered at once; `result` is raw JSON. */
-  | { readonly kind: 'reply'; readonly result: string }
+  /** Answered with an empty result. */
+  | { readonly kind: 'ping' }
+  /** Answered with an empty result when the calls before it are answered; nothing is to come but the end. */
+  | { readonly kind: 'shutdown' }
   /** The session opens; `reply` makes the answer from what is behind the proxy. */
   | { readonly kind: 'open'; readonly reply: (description: ServerDescription) => string }
   /** The client wants log messages from this level on. */

@@ -52,9 +52,9 @@ export class LegacyClientLeg implements ClientLeg {
         return setLevel(frame)
       case 'shutdown':
         this.#shutDown = true
-        return { kind: 'reply', result: '{}' }
+        return { kind: 'shutdown' }
       default:
-        return { kind: 'reply', result: '{}' }
+        return { kind: 'ping' }
     }
   }
 

@@ -1,0 +1,155 @@
+// Which answer comes first, where a client writes many messages at once.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { limits } from '../../src/index.js'
+import { type RawClient, failure } from './support/client.js'
+import { at, textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { itServer, nodeProgram, program, time } from './support/programs.js'
+import { type Scope, spawnProxy } from './support/spawned.js'
+
+const initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+const exit = '{"jsonrpc":"2.0","method":"notifications/exit"}'
+
+const request = (id: number | string, method: string, params: unknown = {}): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method, params })
+
+const call = (id: number, name: string, args: unknown = {}): string =>
+  request(id, 'tools/call', { name, arguments: args })
+
+const initialize = (capabilities: unknown = {}): string =>
+  request('init', 'initialize', {
+    protocolVersion: '2025-06-18',
+    capabilities,
+    clientInfo: { name: 'it', version: '1' },
+  })
+
+/** What came, by its id or else by its method, in its order. */
+const order = ({ heard }: RawClient): unknown[] =>
+  heard.map(({ value }) => at(value, 'id') ?? at(value, 'method'))
+
+describe('the first session, all of its lines written at once', () => {
+  const servers = {
+    Time: time,
+    search: {
+      command: process.execPath,
+      args: [program('search.mjs'), 'search'],
+      env: { Z_AI_API_KEY: 'key' },
+    },
+  }
+  const lines = [
+    initialize(),
+    initialized,
+    request(2, 'tools/list'),
+    call(3, 'Time__get_current_time', { timezone: 'Asia/Shanghai' }),
+    call(4, 'search__web_search', { query: 'model context protocol' }),
+    call(5, 'nonexistent_tool'),
+    call(6, 'search__web_search'),
+    request(7, 'invalid/method'),
+    request(8, 'ping'),
+    request(9, 'shutdown'),
+  ]
+  const ends: [string, readonly string[], number][] = [
+    ['exit', [exit], 0],
+    ['the end of stdin', [], 0],
+  ]
+  for (const [title, last, code] of ends)
+    test(`${title}: initialize is answered first, with what is there, and shutdown last`, async (t) => {
+      const proxy = spawnProxy(t, servers)
+      proxy.write(`${[...lines, ...last].join('\n')}\n`)
+      assert.equal(await proxy.finish(), code)
+      const { client } = proxy
+      const ids = order(client)
+      assert.deepEqual([ids[0], ids.at(-1)], ['init', 9], ids.join(' '))
+      assert.deepEqual(new Set(ids.slice(1)), new Set([2, 3, 4, 5, 6, 7, 8, 9]))
+      assert.equal(ids.length, 9)
+      assert.deepEqual(at(client.heard[0]?.value, 'result', 'capabilities'), { tools: { listChanged: true } })
+      const list = client.heard.find(({ value }) => at(value, 'id') === 2)
+      assert.match(list?.text ?? '', /search__web_search/)
+    })
+})
+
+/** A client of a proxy whose one server never answers, so that `initialize` waits as long as it may. */
+async function besideOneThatHangs(t: Scope, pingWaitMs: number): Promise<RawClient> {
+  const session = { ...limits.session, pingWaitMs }
+  const servers = { s: itServer({ IT_START: 'hang' }) }
+  const more = { startupGraceMs: 500 }
+  const { attach } = await libraryProxy(t, servers, { limits: { ...limits, session } }, more)
+  const { client } = await attach()
+  return client
+}
+
+describe('while initialize waits for servers', () => {
+  const behind = [
+    request('unknown', 'invalid/method'),
+    request('ping', 'ping'),
+    initialize().replace('"init"', '"again"'),
+    '{"jsonrpc":"2.0","id":"odd","method":1}',
+    request('level', 'logging/setLevel', { level: 'info' }),
+    request('shutdown', 'shutdown'),
+  ]
+  const cases: [string, number, readonly string[]][] = [
+    ['ping waits for it too', 60_000, ['init', 'unknown', 'ping', 'again', 'odd', 'level', 'shutdown']],
+    ['ping waits no longer than it may', 1, ['ping', 'init', 'unknown', 'again', 'odd', 'level', 'shutdown']],
+  ]
+  for (const [title, pingWaitMs, want] of cases)
+    test(`everything behind it is answered after it, in order: ${title}`, async (t) => {
+      const client = await besideOneThatHangs(t, pingWaitMs)
+      const last = client.answer('shutdown')
+      for (const line of [initialize(), ...behind]) client.send(line)
+      await last
+      assert.deepEqual(order(client), want)
+    })
+
+  test('a server asks the client nothing before it is answered', async (t) => {
+    const servers = {
+      asks: nodeProgram('asks.mjs', { ASKS_AT_ONCE: '1' }, {}),
+      s: itServer({ IT_START: 'hang' }),
+    }
+    const { attach } = await libraryProxy(t, servers, {}, { startupGraceMs: 500 })
+    const { client } = await attach()
+    client.onRequest = () => '{"roots":[]}'
+    const asked = client.notification('roots/list')
+    for (const line of [initialize({ roots: {} }), initialized]) client.send(line)
+    await asked
+    assert.equal(order(client)[0], 'init')
+  })
+})
+
+describe('shutdown', () => {
+  test('is answered after the calls before it, takes no new ones, and concerns one client alone', async (t) => {
+    const { attach } = await libraryProxy(t, { s: itServer() })
+    const [{ client, session }, other] = [await attach(), await attach()]
+    for (const each of [client, other.client]) await each.open()
+    const before = client.heard.length
+    client.send(call(101, 's__hold', { key: 'k' }))
+    client.send(request(102, 'shutdown'))
+    client.send(call(103, 's__nonce'))
+    client.send(request(104, 'shutdown'))
+    await client.request('ping', {}, 105)
+    assert.deepEqual(order(client).slice(before), [103, 104, 105])
+    const refused = client.heard.find(({ value }) => at(value, 'id') === 103)
+    assert.equal(textAt(refused?.value, 'error', 'data', 'reason'), 'shutting-down')
+    await other.client.call('s__release', { key: 'k' })
+    await client.some('shutdown', ({ value }) => at(value, 'id') === 102)
+    assert.deepEqual(order(client).slice(before + 3), [101, 102])
+    client.send(exit)
+    assert.equal((await session.ended).exitCode, 0)
+    assert.equal(at((await other.client.call('s__nonce')).value, 'error'), undefined)
+  })
+
+  test('is answered when the drain time is over, behind the errors of the calls that did not end', async (t) => {
+    const { attach } = await libraryProxy(t, { s: itServer() }, { limits: { ...limits, drainMs: 100 } })
+    const { client, session } = await attach()
+    await client.open()
+    const before = client.heard.length
+    for (const line of [call(101, 's__never'), request(102, 'shutdown'), exit]) client.send(line)
+    assert.equal((await session.ended).exitCode, 0)
+    await client.some('shutdown', ({ value }) => at(value, 'id') === 102)
+    assert.deepEqual(order(client).slice(before), [101, 102])
+    const [given] = client.heard.slice(before)
+    assert(given !== undefined)
+    assert.deepEqual(failure(given).slice(0, 1), [-32603])
+  })
+})
