@@ -25,6 +25,10 @@ async function run(command: Command): Promise<number> {
     const { replayCommand } = await import('./replay/command.js')
     return replayCommand(command)
   }
+  if (command.kind === 'check') {
+    const { runCheck } = await import('./cli/run-check.js')
+    return runCheck(command)
+  }
   const { replyTo } = await import('./cli/reply.js')
   return said(replyTo(command, program))
 }

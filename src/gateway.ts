@@ -4,7 +4,7 @@
 
 import { type Common, newCommon } from './common.js'
 import { type Configuration, enabledSchemas } from './config.js'
-import type { FrontRules } from './http-front.js'
+import { type FrontRemedies, type FrontRules, refuseOpenFront } from './http-front.js'
 import { LastWins } from './last-wins.js'
 import type { Serving } from './listener.js'
 import { type Proxy, openProxy } from './proxy.js'
@@ -38,6 +38,20 @@ export interface Gateway extends Pick<Serving, 'host' | 'port' | 'url'> {
   close(graceMs?: number): Promise<void>
 }
 
+/** @throws ConfigError when a gateway with these options would refuse to start, as far as that can be known before */
+export function refuseOpenGateway(
+  { server, source }: Configuration,
+  { host = server.host, allowUnauthenticated = false }: Pick<GatewayOptions, 'host' | 'allowUnauthenticated'>,
+): void {
+  refuseOpenFront({ token: server.token, host, allowUnauthenticated, source, remedies })
+}
+
+const remedies: FrontRemedies = {
+  token: 'set server.token or MCPS_PROXY_TOKEN, or start with --allow-unauthenticated',
+  port: 'choose another one with --port or server.port; 0 takes a free one',
+  host: 'check --host and server.host',
+}
+
 interface GatewayParts extends GatewayOptions {
   readonly log: LogSink
   readonly runtime: Runtime
@@ -54,11 +68,14 @@ export async function openGateway(config: Configuration, options: GatewayOptions
   const parts = { ...options, log: options.log ?? noLog, runtime: options.runtime ?? own }
   const proxies = new SchemaProxies(parts)
   try {
-    await proxies.change(config)
+    // No server is started for a front that cannot be had. Nobody can ask before the proxies are there, since they are
+    // made in the same turn of the event loop.
     const serving = await listen(config, parts, proxies.served(config))
+    const opened = proxies.change(config)
+    serving.change(proxies.served(config), rulesOf(config, parts))
+    await opened
     return gatewayOf(config, { parts, proxies, serving, own })
   } catch (error) {
-    await proxies.close(0)
     await own.close()
     throw error
   }
@@ -179,10 +196,6 @@ function listen(config: Configuration, parts: GatewayParts, served: Served): Pro
     log: parts.log,
     runtime: parts.runtime,
     source,
-    remedies: {
-      token: 'set server.token or MCPS_PROXY_TOKEN, or start with --allow-unauthenticated',
-      port: 'choose another one with --port or server.port; 0 takes a free one',
-      host: 'check --host and server.host',
-    },
+    remedies,
   })
 }

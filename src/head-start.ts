@@ -9,13 +9,17 @@ import { spawnSpec } from './upstream/environment.js'
 import type { Child, Runtime } from './upstream/host.js'
 import type { ServerConfig } from './upstream/server-config.js'
 
-/** Starts the first child of every server; gives the runtime that hands them out. */
-export function headStart(servers: readonly ServerConfig[], runtime: Runtime): Runtime {
+/** Starts the first child of every server, with these marks; gives the runtime that hands them out. */
+export function headStart(
+  servers: readonly ServerConfig[],
+  runtime: Runtime,
+  marks: Readonly<Record<string, string>>,
+): Runtime {
   const started = new Map<string, Child[]>()
   for (const server of servers) {
     if (server.kind !== 'stdio' || server.disabled || server.lazy || server.unavailable !== undefined)
       continue
-    const spec = spawnSpec(server, runtime.env)
+    const spec = spawnSpec(server, runtime.env, marks)
     const same = started.get(write(spec)) ?? []
     started.set(write(spec), [...same, runtime.spawn(spec)])
   }

@@ -69,9 +69,9 @@ export class Front {
 
   /** @throws ConfigError when the front would be open to the network without a token */
   check({ token }: FrontRules): void {
-    const { host, allowUnauthenticated, log } = this.#options
+    const { host, log } = this.#options
+    refuseOpenFront({ ...this.#options, token })
     if (token !== undefined || isLoopback(host)) return
-    if (!allowUnauthenticated) throw needsToken(this.#options)
     log({ level: 'warn', message: `no token: everybody who can reach ${host} can call every tool` })
   }
 
@@ -87,6 +87,16 @@ export class Front {
     this.#token = token
     return { allowedHosts, cors, principalOf: this.#principalOf }
   }
+}
+
+/** @throws ConfigError when a front with these options would be open to the network without a token */
+export function refuseOpenFront(
+  options: Pick<FrontOptions, 'token' | 'host' | 'allowUnauthenticated' | 'source' | 'remedies'>,
+): void {
+  const { token, host, allowUnauthenticated, source, remedies } = options
+  if (token !== undefined || isLoopback(host) || allowUnauthenticated) return
+  const problem = `the HTTP front has no token, and ${host} can be reached from other machines`
+  throw new ConfigError('CONFIG_INVALID', source, [{ path: '', problem, hint: remedies.token }])
 }
 
 function serverOf(options: FrontOptions, rules: HttpRules, routes: HttpRoutes): HttpServer {
@@ -143,11 +153,6 @@ class SessionIds {
 
 function complain(log: LogSink, error: unknown): void {
   log({ level: 'error', message: 'an HTTP request failed inside the proxy', details: { error } })
-}
-
-function needsToken({ host, source, remedies }: FrontOptions): ConfigError {
-  const problem = `the HTTP front has no token, and ${host} can be reached from other machines`
-  return new ConfigError('CONFIG_INVALID', source, [{ path: '', problem, hint: remedies.token }])
 }
 
 const wording: Wording = {

@@ -5,8 +5,8 @@ import type { Limits } from './limits.js'
 import type { ServerLeg } from './mcp/eras/leg.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 import { openUpstream } from './upstream/kinds.js'
-import type { PoolSurroundings } from './upstream/pool.js'
 import type { ServerConfig } from './upstream/server-config.js'
+import type { StdioSurroundings } from './upstream/stdio.js'
 import { UnavailableUpstream } from './upstream/unavailable.js'
 import type { Upstream } from './upstream/upstream.js'
 import { visit } from './visitor.js'
@@ -18,6 +18,8 @@ export interface OpenerParts {
   readonly verbose: boolean
   readonly limits: Limits['upstream']
   readonly common: Common
+  /** Variables of the proxy's own for every process that is started. */
+  readonly marks: Readonly<Record<string, string>>
   /** Opens every server before the first client comes. */
   readonly eager: boolean
   /** How a new connection to a server is spoken. */
@@ -42,13 +44,14 @@ export class Opener {
     return upstream
   }
 
-  #around(): PoolSurroundings {
-    const { runtime, log, verbose, limits, common } = this.#parts
+  #around(): StdioSurroundings {
+    const { runtime, log, verbose, limits, common, marks } = this.#parts
     return {
       runtime,
       log,
       verbose,
       limits,
+      marks,
       leg: () => this.#parts.leg(),
       watch: (service) => common.taps.watch('upstream', service),
       admit: () => common.room.take(),

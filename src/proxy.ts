@@ -3,7 +3,7 @@
 import { ArgumentChecks } from './arguments.js'
 import { Attached, type AttachedSession } from './attached.js'
 import { type Common, newCommon } from './common.js'
-import { type Configuration, resolveConfig, selectSchema } from './config.js'
+import { type Configuration, marksOf, resolveConfig, selectSchema } from './config.js'
 import { Fleet, type ServerChanges, inWords } from './fleet.js'
 import { BriefMap } from './jsonrpc/brief-map.js'
 import type { Connection } from './jsonrpc/connection.js'
@@ -133,6 +133,7 @@ class PooledProxy implements Proxy {
       verbose: options.verbose ?? false,
       limits: this.#limits.upstream,
       common: this.#common,
+      marks: marksOf(config, options.schema ?? 'default', this.#runtime.env),
       eager: options.eager ?? false,
       leg: () => new LegacyServerLeg(this.#identity),
     })

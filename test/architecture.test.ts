@@ -105,6 +105,8 @@ const layers: readonly Layer[] = [
       'src/remote.ts',
       // Made before the proxy is loaded, and closed after it.
       'src/runtime.ts',
+      // One server, started to see whether it works.
+      'src/trial.ts',
       'src/version.ts',
     ],
     modules: ['mri', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process', 'node:v8'],

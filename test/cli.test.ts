@@ -44,7 +44,14 @@ describe('the command line', () => {
     verbose: false,
     timeoutMs: 30_000,
   }
-  const check = { kind: 'check', config: undefined, schema: undefined }
+  const check = {
+    kind: 'check',
+    config: undefined,
+    schema: undefined,
+    host: undefined,
+    allowUnauthenticated: false,
+    start: false,
+  }
   const cases: [string, unknown][] = [
     ['--stdio', stdio],
     ['stdio', stdio],
@@ -67,6 +74,12 @@ describe('the command line', () => {
     ['--check --config f.json', { ...check, config: 'f.json' }],
     ['--check --stdio --schema=w', { ...check, schema: 'w' }],
     ['--check --http', check],
+    ['--check --stdio', { ...check, schema: 'default' }],
+    ['--check f.json --start', { ...check, config: 'f.json', start: true }],
+    [
+      '--check --http --host 0.0.0.0 --allow-unauthenticated',
+      { ...check, host: '0.0.0.0', allowUnauthenticated: true },
+    ],
     ['replay a.jsonl -- node s.js --flag', { ...replay, command: ['node', 's.js', '--flag'] }],
     ['replay a.jsonl --url http://h', { ...replay, url: 'http://h' }],
     ['replay a.jsonl --http', { ...replay, http: true }],

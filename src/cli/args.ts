@@ -32,8 +32,13 @@ export interface HttpCommand extends ServeOptions {
 export interface CheckCommand {
   readonly kind: 'check'
   readonly config: string | undefined
-  /** Checked to exist when it was named. */
+  /** The one that `--stdio` would serve; undefined checks for `--http`. */
   readonly schema: string | undefined
+  /** What stands above the configuration for `--http`. */
+  readonly host: string | undefined
+  readonly allowUnauthenticated: boolean
+  /** Whether every server is started too. */
+  readonly start: boolean
 }
 
 /** What one command line asks for. */
@@ -157,7 +162,10 @@ function commandOf(tokens: Tokens): Command {
       return {
         kind: 'check',
         config: values.get('check') || values.get('config'),
-        schema: values.get('schema'),
+        schema: asksFor(tokens, 'stdio') ? (values.get('schema') ?? 'default') : undefined,
+        host: values.get('host'),
+        allowUnauthenticated: values.has('allow-unauthenticated'),
+        start: values.has('start'),
       }
     case 'replay':
       return replayOf(tokens)

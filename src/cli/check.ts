@@ -1,20 +1,47 @@
 // `--check`: reads a configuration as a start would, starts nothing, and tells everything it found.
 
-import { ConfigError, loadConfig, selectSchema } from '../config.js'
-import type { Configuration, Environment } from '../config.js'
+import {
+  type Configuration,
+  ConfigError,
+  type Environment,
+  type SchemaConfig,
+  enabledSchemas,
+  loadConfig,
+  loopProblems,
+  selectSchema,
+} from '../config.js'
 import { escapeText } from '../log.js'
 import type { CheckCommand } from './args.js'
+import { programTrouble } from './programs.js'
+import { SelfStarts } from './self-starts.js'
 
 export interface CheckResult {
   readonly text: string
   readonly exitCode: 0 | 1
+  /** What can be served; undefined when the configuration is refused. */
+  readonly checked?: CheckedConfig
 }
 
-export function checkConfig({ config: path, schema }: CheckCommand, env: Environment): CheckResult {
+/** A configuration without mistakes, and the schemas of it that were asked for. */
+export interface CheckedConfig {
+  readonly config: Configuration
+  readonly schemas: readonly SchemaConfig[]
+}
+
+type Server = SchemaConfig['servers'][number]
+type ConfigWarning = Configuration['warnings'][number]
+
+/** `program` is the file that runs as this program. */
+export async function checkConfig(
+  command: CheckCommand,
+  env: Environment,
+  program: string,
+): Promise<CheckResult> {
   try {
-    const config = loadConfig({ path, env })
-    if (schema !== undefined) selectSchema(config, schema)
-    return { text: validText(config), exitCode: 0 }
+    const config = loadConfig({ path: command.config, env })
+    const checked = { config, schemas: await servedBy(command, config) }
+    const warnings = [...config.warnings, ...warningsOf(checked, env, program)]
+    return { text: validText(config, warnings), exitCode: 0, checked }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const count = error.problems.length
@@ -22,13 +49,55 @@ export function checkConfig({ config: path, schema }: CheckCommand, env: Environ
   }
 }
 
-function validText(config: Configuration): string {
+/** @throws ConfigError when a start would refuse */
+async function servedBy(command: CheckCommand, config: Configuration): Promise<SchemaConfig[]> {
+  if (command.schema !== undefined) return [selectSchema(config, command.schema)]
+  const { refuseOpenGateway } = await import('../gateway.js')
+  refuseOpenGateway(config, command)
+  return enabledSchemas(config).map((name) => selectSchema(config, name))
+}
+
+/** What a start would not stop at, though something of it would fail. */
+function warningsOf({ config, schemas }: CheckedConfig, env: Environment, program: string): ConfigWarning[] {
+  const names = schemas.map(({ name }) => name)
+  const selfStarts = new SelfStarts(program)
+  const ofServer = (server: Server, schema: SchemaConfig): string[] => [
+    ...(selfStarts.leadsBack(server, schema.name, config, env) ? [leadsBack] : []),
+    ...(server.kind === 'stdio' ? [programTrouble(server, env) ?? []].flat() : []),
+  ]
+  return [
+    ...loopProblems(config, names, env).map(({ problem, hint }) => ({
+      path: '',
+      message: `${problem}; ${hint}`,
+    })),
+    ...schemas.flatMap((schema) =>
+      schema.servers
+        .filter(isStarted)
+        .flatMap((server) =>
+          ofServer(server, schema).map((message) => ({ path: placeOf(server, schema), message })),
+        ),
+    ),
+  ]
+}
+
+const leadsBack =
+  'starts this program again with a configuration that leads back here, which is refused; take it out of the file, or name another --config or --schema for it'
+
+function isStarted({ disabled, unavailable }: Server): boolean {
+  return !disabled && unavailable === undefined
+}
+
+function placeOf({ name }: Server, schema: SchemaConfig): string {
+  return `server "${name}" of schema "${schema.name}"`
+}
+
+function validText(config: Configuration, warnings: readonly ConfigWarning[]): string {
   const servers = [...config.schemas.values()].flatMap((schema) => schema.servers)
-  const warnings = config.warnings.map(({ path, message }) =>
+  const lines = warnings.map(({ path, message }) =>
     escapeText(`  warning: ${path}${path === '' ? '' : ' '}${message}`),
   )
   const summary = `valid: ${counted(config.schemas.size, 'schema')}, ${counted(servers.length, 'server')}, ${counted(warnings.length, 'warning')}`
-  return `${[`${escapeText(config.source)}:`, ...warnings, `  ${summary}`].join('\n')}\n`
+  return `${[`${escapeText(config.source)}:`, ...lines, `  ${summary}`].join('\n')}\n`
 }
 
 function counted(count: number, what: string): string {

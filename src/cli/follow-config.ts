@@ -1,7 +1,8 @@
 // What a change of the configuration means to this process, besides to what it serves.
 
+import process from 'node:process'
 import type { Configuration } from '../config.js'
-import { loadConfig } from '../config.js'
+import { loadConfig, refuseLoop } from '../config.js'
 import type { Logger } from '../log.js'
 import type { Endings } from './endings.js'
 import { Reloading } from './reloading.js'
@@ -34,6 +35,7 @@ export function followConfig(followed: Followed, follower: Follower, isFile: boo
     logger,
     load: (path) => {
       const config = loadConfig({ path, timeoutMs, nameDefault: program })
+      refuseLoop(config, follower.schemasOf(config), process.env)
       // Before anything can be logged of it.
       addSecrets(logger, config, follower.schemasOf(config))
       return config

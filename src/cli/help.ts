@@ -11,7 +11,7 @@ Usage
   ${program} [--http] [--port N] [--host HOST] [--config FILE]
   ${program} --stdio [--schema=NAME] [--config FILE]
   ${program} stdio --mcp-config FILE       the same as --stdio --config FILE; likewise http
-  ${program} --check [FILE]
+  ${program} --check [FILE] [--start]
   ${program} --url https://SERVICE.run.app/mcp
   ${program} replay FILE.jsonl... [--http] [-- COMMAND]
   ${program} replay FILE.jsonl... --url URL [--header 'NAME: VALUE'...]

@@ -38,6 +38,7 @@ export const options: readonly Option[] = [
     kind: 'optional-value',
     modes: ['check'],
   }),
+  option('start', 'With --check, start every server and say what came of it', { modes: ['check'] }),
   valued('record', 'FILE.jsonl', 'Write every frame on every hop to a file while running', {
     modes: ['stdio', 'http', 'url'],
   }),
@@ -77,8 +78,10 @@ export const options: readonly Option[] = [
     modes: ['http', 'check', 'replay'],
   }),
   valued('port', 'N', 'TCP port (default: 3095); 0 takes a free one', { aliases: ['p'], modes: ['http'] }),
-  valued('host', 'HOST', 'Address to listen on (default: 127.0.0.1)', { modes: ['http'] }),
-  option('allow-unauthenticated', 'Listen beyond this machine without a token', { modes: ['http'] }),
+  valued('host', 'HOST', 'Address to listen on (default: 127.0.0.1)', { modes: ['http', 'check'] }),
+  option('allow-unauthenticated', 'Listen beyond this machine without a token', {
+    modes: ['http', 'check'],
+  }),
 ]
 
 /** How a person types it. */

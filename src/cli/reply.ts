@@ -1,10 +1,8 @@
 // What the program answers when it does not start: help, version, findings, mistakes.
 
-import process from 'node:process'
 import { escapeText } from '../log.js'
 import type { Command } from './args.js'
 import type { Usage } from './tokens.js'
-import { checkConfig } from './check.js'
 import { internalErrorCode } from './endings.js'
 import { helpText } from './help.js'
 import { version } from '../version.js'
@@ -21,7 +19,7 @@ export interface Reply {
 
 /** What was asked for goes to stdout, what is wrong to stderr. */
 export function replyTo(
-  command: Exclude<Command, { kind: 'stdio' | 'http' | 'replay' }>,
+  command: Exclude<Command, { kind: 'stdio' | 'http' | 'replay' | 'check' }>,
   program: string,
 ): Reply {
   switch (command.kind) {
@@ -29,8 +27,6 @@ export function replyTo(
       return { exitCode: 0, stream: 'stdout', text: helpText(program) }
     case 'version':
       return { exitCode: 0, stream: 'stdout', text: `${version}\n` }
-    case 'check':
-      return { stream: 'stdout', ...checkConfig(command, process.env) }
     case 'usage':
       break
   }

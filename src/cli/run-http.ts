@@ -1,6 +1,7 @@
 // The HTTP mode: every enabled schema, and as many clients as come.
 
-import { enabledSchemas, loadConfig } from '../config.js'
+import process from 'node:process'
+import { enabledSchemas, loadConfig, refuseLoop } from '../config.js'
 import { realRuntime } from '../runtime.js'
 import type { HttpCommand } from './args.js'
 import { Children } from './children.js'
@@ -18,6 +19,7 @@ import type { Invocation } from './surroundings.js'
 export async function runHttp(command: HttpCommand, invocation: Invocation): Promise<number> {
   const { config: path, timeoutMs } = command
   const config = loadConfig({ path, timeoutMs, nameDefault: invocation.program })
+  refuseLoop(config, enabledSchemas(config), process.env)
   const paint = await choosePaint()
   const logger = openLogger(config, enabledSchemas(config), command, paint)
   const children = new Children()

@@ -4,7 +4,8 @@
 // order is chosen for the time until the first answer: the servers are started
 // before the proxy is even loaded.
 
-import { loadConfig, selectSchema } from '../config.js'
+import process from 'node:process'
+import { loadConfig, marksOf, refuseLoop, selectSchema } from '../config.js'
 import type { Configuration, SchemaConfig } from '../config.js'
 import { headStart } from '../head-start.js'
 import { realRuntime } from '../runtime.js'
@@ -24,6 +25,8 @@ import type { Invocation } from './surroundings.js'
 export async function runStdio(command: StdioCommand, invocation: Invocation): Promise<number> {
   const config = await configOf(command, invocation)
   const schema = selectSchema(config, command.schema)
+  // A process that starts none of its own starts no loop either.
+  if (command.remote === undefined) refuseLoop(config, [schema.name], process.env)
   const paint = await choosePaint()
   const logger = openLogger(config, [schema.name], command, paint)
   await findCredentials(command, schema)
@@ -32,11 +35,13 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
   endings.watch()
   const own = realRuntime(logger.sink)
   tuneEngineSoon(own)
-  const runtime = headStart(schema.servers, children.watch(own))
   try {
-    const { serveStdio } = await import('./serve-stdio.js')
+    // It may be refused, and a refusal costs no process.
     const record = await openRecordIfAsked(command, invocation, logger)
     try {
+      const marks = marksOf(config, schema.name, own.env)
+      const runtime = headStart(schema.servers, children.watch(own), marks)
+      const { serveStdio } = await import('./serve-stdio.js')
       const { program } = invocation
       const run = { program, command, config, schema, paint, logger, endings, runtime }
       return endings.verdict(await serveStdio(run, record?.tap))

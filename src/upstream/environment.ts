@@ -38,11 +38,12 @@ function childEnvironment(
   return Object.assign(environment, configured)
 }
 
-/** What to start for a configured server. */
+/** What to start for a configured server; `marks` are the proxy's own variables, which stand above the configuration. */
 export function spawnSpec(
   config: StdioServerConfig,
   own: Readonly<Record<string, string | undefined>>,
+  marks: Readonly<Record<string, string>>,
 ): SpawnSpec {
   const { command, args, cwd, inheritEnv, env } = config
-  return { command, args, cwd, env: childEnvironment(own, inheritEnv, env) }
+  return { command, args, cwd, env: { ...childEnvironment(own, inheritEnv, env), ...marks } }
 }

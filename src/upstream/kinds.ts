@@ -1,12 +1,11 @@
 // The kinds of servers that there are.
 
 import { open as openHttp } from './http.js'
-import type { PoolSurroundings } from './pool.js'
 import type { ServerConfig } from './server-config.js'
-import { open as openStdio } from './stdio.js'
+import { type StdioSurroundings, open as openStdio } from './stdio.js'
 import type { Upstream } from './upstream.js'
 
 /** Opens a configured server. */
-export function openUpstream(config: ServerConfig, around: PoolSurroundings): Upstream {
+export function openUpstream(config: ServerConfig, around: StdioSurroundings): Upstream {
   return config.kind === 'stdio' ? openStdio(config, around) : openHttp(config, around)
 }

@@ -111,6 +111,10 @@ export class PoolLane implements Lane {
     return this.#links.facts?.capabilities
   }
 
+  get revision(): string | undefined {
+    return this.#links.facts?.revision.version
+  }
+
   get instructions(): string | undefined {
     return this.#links.facts?.instructions
   }

@@ -122,6 +122,7 @@ export class Pool implements Upstream {
       error: best?.state === 'error' ? best.failure : undefined,
       connectedAtMs: this.#connectedAtMs,
       pids: lanes.flatMap((lane) => lane.pids),
+      revision: best?.revision,
       tools: best?.items('tools').length ?? 0,
     }
   }
@@ -239,8 +240,7 @@ export class Pool implements Upstream {
   #dial(): Dialed {
     const release = this.#around.admit()
     if (release === undefined) {
-      const { processesMax } = this.#around.limits
-      const message = `'${this.config.name}' cannot be started: ${processesMax} processes run already`
+      const message = `'${this.config.name}' cannot be started: ${this.#around.limits.processesMax} processes run already`
       throw new UpstreamError(this.config.name, 'overloaded', message)
     }
     const dialed = this.#pooling.dial()

@@ -26,6 +26,8 @@ export interface ProcessSurroundings {
   readonly log: LogSink
   /** For what the server says on stderr. */
   readonly discretion: Discretion
+  /** Variables that every server of this proxy gets, whatever its configuration says. */
+  readonly marks: Readonly<Record<string, string>>
   readonly ladder: StopLadder
   readonly ndjson: NdjsonOptions
   readonly stderr: StderrLimits
@@ -52,7 +54,7 @@ export class ServerProcess implements Dialed {
   constructor(config: StdioServerConfig, around: ProcessSurroundings) {
     this.#service = config.name
     this.#around = around
-    this.#child = around.runtime.spawn(spawnSpec(config, around.runtime.env))
+    this.#child = around.runtime.spawn(spawnSpec(config, around.runtime.env, around.marks))
     const { stdin, stdout, stderr } = this.#child
     new StderrLog({ ...around, service: config.name, limits: around.stderr }).drain(stderr)
     this.connection = new NdjsonConnection(stdout, stdin, around.ndjson, around.runtime)

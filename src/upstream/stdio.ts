@@ -6,10 +6,15 @@ import { ServerProcess } from './process.js'
 import type { StdioServerConfig } from './server-config.js'
 import type { Upstream } from './upstream.js'
 
-export function open(config: StdioServerConfig, around: PoolSurroundings): Upstream {
-  const { runtime, log, limits } = around
+export interface StdioSurroundings extends PoolSurroundings {
+  /** Variables of the proxy's own for every process that is started. */
+  readonly marks: Readonly<Record<string, string>>
+}
+
+export function open(config: StdioServerConfig, around: StdioSurroundings): Upstream {
+  const { runtime, log, limits, marks } = around
   const discretion = new Discretion(config.secrets)
-  const surroundings = { ...limits, runtime, log, discretion }
+  const surroundings = { ...limits, runtime, log, discretion, marks }
   const pooling = { ...config, discretion, dial: () => new ServerProcess(config, surroundings) }
   return new Pool(config, pooling, around)
 }

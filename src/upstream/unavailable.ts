@@ -99,6 +99,7 @@ export class UnavailableUpstream implements Upstream, Lane {
       error: this.failure,
       connectedAtMs: undefined,
       pids: [],
+      revision: undefined,
       tools: 0,
     }
   }

@@ -21,6 +21,8 @@ export interface UpstreamStatus {
   /** When it was last ready to be called, in milliseconds since 1970; undefined when it never was. */
   readonly connectedAtMs: number | undefined
   readonly pids: readonly number[]
+  /** The revision that was agreed with it; undefined before it has shaken hands. */
+  readonly revision: string | undefined
   readonly tools: number
 }
 

@@ -66,6 +66,7 @@ function started(
     runtime: spawn === undefined ? runtime : { ...runtime, spawn },
     log: (record) => log.push(record),
     discretion: new Discretion([]),
+    marks: {},
     memoryWatchMs: 50,
     stderr: { lineBytesMax: 8192, linesPerSecondMax: 100 },
     ladder: { stdinWaitMs, termWaitMs: 100, outputWaitMs },

@@ -1,0 +1,44 @@
+// Whether the program of a server is there, as the system would look for it.
+
+import { accessSync, constants, statSync } from 'node:fs'
+import { delimiter, join, resolve } from 'node:path'
+import type { Environment, SchemaConfig } from '../config.js'
+
+type StdioServer = SchemaConfig['servers'][number] & { readonly kind: 'stdio' }
+
+/** Why a start would not find the program or its folder, and what to write; undefined when it would. */
+export function programTrouble({ command, cwd, env }: StdioServer, own: Environment): string | undefined {
+  if (!isFolder(cwd)) return `has the working folder ${cwd}, which is not there; make it, or change "cwd"`
+  if (/[/\\]/.test(command)) return isProgram(resolve(cwd, command)) ? undefined : notThere(command, cwd)
+  const path = env['PATH'] ?? own['PATH']
+  // What the system does then is its own affair; a space was warned of when the file was read.
+  if (path === undefined || /\s/.test(command)) return undefined
+  const isFound = path
+    .split(delimiter)
+    .some((folder) => endings(own).some((ending) => isProgram(join(resolve(cwd, folder), command + ending))))
+  return isFound
+    ? undefined
+    : `has the command "${command}", which is in no folder of PATH; install it, or write its whole path`
+}
+
+function notThere(command: string, cwd: string): string {
+  const from = command.startsWith('.') ? ` (seen from ${cwd})` : ''
+  return `has the command "${command}"${from}, which is no program that is there; check the path, and that it may be executed`
+}
+
+function endings(own: Environment): readonly string[] {
+  return process.platform === 'win32' ? ['', ...(own['PATHEXT'] ?? '.COM;.EXE').split(';')] : ['']
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}

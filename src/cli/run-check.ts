@@ -1,0 +1,145 @@
+// `--check`, and with `--start` what comes of starting every server.
+
+import process from 'node:process'
+import type { SchemaConfig } from '../config.js'
+import { createLogger, escapeText, noPaint } from '../log.js'
+import { realRuntime } from '../runtime.js'
+import { type Trial, tryServer } from '../trial.js'
+import type { CheckCommand } from './args.js'
+import { type CheckedConfig, checkConfig } from './check.js'
+import { Children } from './children.js'
+import { Endings } from './endings.js'
+import { say } from './say.js'
+import { addSecrets } from './surroundings.js'
+
+/** Servers that are tried at once: more would only slow each other down. */
+const atOnceMax = 4
+
+type Server = SchemaConfig['servers'][number]
+
+/** One server that is to be tried. */
+interface Candidate {
+  readonly schema: SchemaConfig
+  readonly server: Server
+  /** What the result calls it. */
+  readonly label: string
+}
+
+/** Tells everything on stdout; gives the exit code: 1 for mistakes, and when a server failed. */
+export async function runCheck(command: CheckCommand): Promise<number> {
+  const { text, exitCode, checked } = await checkConfig(command, process.env, process.argv[1] ?? '')
+  await say({ stream: 'stdout', text, exitCode })
+  return checked === undefined || !command.start ? exitCode : tryAll(checked)
+}
+
+/** Every server that is enabled, a few at a time; each result is told when it is there. */
+async function tryAll({ config, schemas }: CheckedConfig): Promise<number> {
+  const candidates = candidatesOf(schemas)
+  const logger = createLogger({ level: 'error', console: undefined, paint: noPaint, file: undefined })
+  addSecrets(
+    logger,
+    config,
+    schemas.map(({ name }) => name),
+  )
+  const children = new Children()
+  const endings = new Endings(logger.sink, () => children.kill())
+  endings.watch()
+  const own = realRuntime(logger.sink)
+  const runtime = children.watch(own)
+  const progress = new Progress(candidates.length)
+  const width = Math.max(0, ...candidates.map(({ label }) => label.length))
+  const waiting = candidates.values()
+  const work = async (): Promise<void> => {
+    for (const { schema, server, label } of waiting) {
+      progress.begin(label)
+      const trial = await tryServer(config, schema, server, runtime)
+      progress.end(label, trial.failure !== undefined)
+      const lines = inWords(trial).map((line) => escapeText(logger.clean(line)))
+      await progress.tell(
+        `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`,
+      )
+    }
+  }
+  try {
+    const all = Promise.all(Array.from({ length: atOnceMax }, work))
+    const cut = await Promise.race([all.then(() => false), endings.ended.then(() => true)])
+    await progress.finish(cut)
+    return cut || progress.failed > 0 ? 1 : 0
+  } finally {
+    children.kill()
+    await own.close()
+    await logger.close()
+  }
+}
+
+function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
+  return schemas.flatMap((schema) =>
+    schema.servers
+      .filter(({ disabled }) => !disabled)
+      .map((server) => ({
+        schema,
+        server,
+        label: schemas.length === 1 ? server.name : `${schema.name}/${server.name}`,
+      })),
+  )
+}
+
+/** Why a server failed is often only on its stderr. */
+function inWords({ failure, revision, tools, ms, lastWords }: Trial): string[] {
+  if (failure !== undefined) return [`failed after ${ms} ms: ${failure}`, ...lastWords]
+  return [`ready in ${ms} ms: ${tools} ${tools === 1 ? 'tool' : 'tools'}, revision ${revision ?? 'unknown'}`]
+}
+
+/** What has been tried, and on a terminal also what is being waited for. */
+class Progress {
+  readonly #all: number
+  readonly #running = new Set<string>()
+  readonly #isShown = process.stderr.isTTY
+  #done = 0
+  #failed = 0
+
+  constructor(all: number) {
+    this.#all = all
+  }
+
+  get failed(): number {
+    return this.#failed
+  }
+
+  begin(label: string): void {
+    this.#running.add(label)
+    this.#show()
+  }
+
+  end(label: string, isFailed: boolean): void {
+    this.#running.delete(label)
+    this.#done++
+    if (isFailed) this.#failed++
+  }
+
+  async tell(line: string): Promise<void> {
+    this.#clear()
+    await say({ stream: 'stdout', text: line, exitCode: 0 })
+    this.#show()
+  }
+
+  async finish(isCut: boolean): Promise<void> {
+    this.#clear()
+    const left = isCut ? `, ${this.#all - this.#done} not tried to the end` : ''
+    const text = `  started: ${this.#done - this.#failed} ready, ${this.#failed} failed${left}\n`
+    await say({ stream: 'stdout', text, exitCode: 0 })
+  }
+
+  #show(): void {
+    if (!this.#isShown || this.#running.size === 0) return
+    const names = escapeText([...this.#running].join(', '))
+    process.stderr.write(`\r\u001b[K  ${this.#done} of ${this.#all}, waiting for ${names}`.slice(0, lineMax))
+  }
+
+  #clear(): void {
+    if (this.#isShown) process.stderr.write('\r\u001b[K')
+  }
+}
+
+/** One line of a terminal, so that it can be taken away again. */
+const lineMax = 79

@@ -1,0 +1,82 @@
+// Which configurations led to this process.
+//
+// A configuration may name a program that starts this one with the same configuration, directly or through a wrapper,
+// and that would go on without end. So every server gets a variable that names the files and schemas above it, and
+// what it starts inherits it. It holds paths and names of schemas, and no secret.
+
+import { realpathSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Configuration, Environment } from './configuration.js'
+import { ConfigError, type ConfigProblem } from './problems.js'
+
+/** Its value is a list with spaces: `file:///path/config.json#schema`, the outermost first. */
+const chainVariable = 'MCPS_PROXY_CHAIN'
+
+/** Proxies that start each other; nobody needs more than two or three, and each costs a process for every server. */
+const chainLengthMax = 8
+
+/** The variables by which the servers of a schema, and what they start, know what is above them. */
+export function marksOf(
+  { source }: Configuration,
+  schema: string,
+  env: Environment,
+): Readonly<Record<string, string>> {
+  return { [chainVariable]: [...chainAbove(env), linkOf(source, schema)].join(' ') }
+}
+
+/** @throws ConfigError (`CONFIG_LOOP`) when one of these schemas is served above already, or the chain is too long */
+export function refuseLoop(config: Configuration, schemas: readonly string[], env: Environment): void {
+  const [problem] = loopProblems(config, schemas, env)
+  if (problem !== undefined) throw new ConfigError('CONFIG_LOOP', config.source, [problem])
+}
+
+/** What `refuseLoop` refuses. */
+export function loopProblems(
+  { source }: Configuration,
+  schemas: readonly string[],
+  env: Environment,
+): ConfigProblem[] {
+  const above = chainAbove(env)
+  if (above.length >= chainLengthMax) return [tooLong(above)]
+  return schemas.flatMap((schema) => (isAbove(source, schema, above) ? [sameAgain(schema)] : []))
+}
+
+function isAbove(source: string, schema: string, above: readonly string[]): boolean {
+  return isAbsolute(source) && above.includes(linkOf(source, schema))
+}
+
+function sameAgain(schema: string): ConfigProblem {
+  return {
+    path: '',
+    problem: `is being served by the proxy that has started this one (schema "${schema}"), so that proxies would start each other without end`,
+    hint: `take the server that starts mcps-proxy out of the file, or name another file or schema for it; $${chainVariable} names what is served above`,
+  }
+}
+
+function tooLong(above: readonly string[]): ConfigProblem {
+  return {
+    path: '',
+    problem: `would be served by the ${above.length + 1}th proxy in a chain of proxies that start each other, and there may be ${chainLengthMax}`,
+    hint: `make the chain shorter; $${chainVariable} names what is served above`,
+  }
+}
+
+/** One more than may be there is enough to know that there are too many. */
+function chainAbove(env: Environment): string[] {
+  const value = env[chainVariable] ?? ''
+  return value.split(' ', chainLengthMax + 1).filter((link) => link !== '')
+}
+
+/** A file is the same under all of its names; what is no file can only be counted. */
+function linkOf(source: string, schema: string): string {
+  return isAbsolute(source) ? `${pathToFileURL(realPath(source)).href}#${schema}` : 'mcps-proxy:no-file'
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}

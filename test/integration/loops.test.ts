@@ -1,0 +1,150 @@
+// A configuration that leads to itself, as a person writes it who moves a client's file as it is.
+
+import assert from 'node:assert/strict'
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import { copyFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { type ServerEntry, cli, itEcho } from './support/programs.js'
+import { type Scope, type Spawned, scratch, spawnProgram } from './support/spawned.js'
+import { listAt, textAt } from './support/json.js'
+
+const node = process.execPath
+const again = /is being served by the proxy that has started this one/
+
+/** A file that is written once its own path is known. */
+function selfish(scope: Scope, write: (path: string) => unknown): string {
+  const path = join(scratch(scope), 'config.json')
+  writeFileSync(path, JSON.stringify(write(path)))
+  return path
+}
+
+function start(scope: Scope, path: string, ...more: readonly string[]): Spawned {
+  return spawnProgram(scope, node, [cli, '--stdio', '--config', path, ...more])
+}
+
+async function toolsOf({ client }: Spawned): Promise<string[]> {
+  await client.open()
+  return listAt((await client.request('tools/list')).value, 'result', 'tools').map((tool) =>
+    textAt(tool, 'name'),
+  )
+}
+
+const to = (path: string, name: string): unknown => ({
+  mcpServers: {
+    next: { command: node, args: [cli, '--stdio', '-c', path], restart: false },
+    [name]: itEcho(),
+  },
+  startupGraceMs: 60_000,
+})
+
+describe('a configuration that contains the proxy itself', () => {
+  const ways: [string, (path: string) => ServerEntry][] = [
+    ['directly', (path) => ({ command: node, args: [cli, '--stdio', '--config', path] })],
+    [
+      'through a shell',
+      (path) => ({ command: 'sh', args: ['-c', `exec "${node}" "${cli}" --stdio -c "${path}"`] }),
+    ],
+    [
+      'by the variable, which no key of the server can take away',
+      (path) => ({
+        command: node,
+        args: [cli, '--stdio'],
+        env: { MCPS_PROXY_CONFIG: path, MCPS_PROXY_CHAIN: '' },
+      }),
+    ],
+    ['over HTTP', (path) => ({ command: node, args: [cli, '--http', '--port', '0', '-c', path] })],
+  ]
+  for (const [how, self] of ways)
+    test(`${how} starts no second round, and the others work`, async (t) => {
+      const path = selfish(t, (own) => ({
+        mcpServers: { self: { ...self(own), restart: false }, echo: itEcho() },
+        startupGraceMs: 60_000,
+      }))
+      const proxy = start(t, path)
+      const tools = await toolsOf(proxy)
+      assert.notEqual(tools.length, 0)
+      assert.deepEqual(
+        tools.filter((name) => !name.startsWith('echo__')),
+        [],
+      )
+      assert.match(proxy.stderr, again)
+    })
+
+  test('of two files ends where it would begin again', async (t) => {
+    const folder = scratch(t)
+    const [one, other] = [join(folder, 'one.json'), join(folder, 'other.json')]
+    writeFileSync(one, JSON.stringify(to(other, 'first')))
+    writeFileSync(other, JSON.stringify(to(one, 'second')))
+    const proxy = start(t, one)
+    const servers = (await toolsOf(proxy)).map((name) => name.split('__').slice(0, -1).join('/'))
+    assert.deepEqual([...new Set(servers)].toSorted(), ['first', 'next/second'])
+  })
+
+  test('but for another schema of it is served', async (t) => {
+    const path = selfish(t, (own) => ({
+      schemas: {
+        default: { mcpServers: { more: { command: node, args: [cli, '--stdio', '--schema=b', '-c', own] } } },
+        b: { mcpServers: { echo: itEcho() } },
+      },
+      startupGraceMs: 60_000,
+    }))
+    const tools = await toolsOf(start(t, path))
+    assert.notEqual(tools.length, 0)
+    assert.equal(
+      tools.every((name) => name.startsWith('more__echo__')),
+      true,
+    )
+  })
+})
+
+const run = (path: string, above: string, ...args: readonly string[]): SpawnSyncReturns<string> =>
+  spawnSync(node, [cli, ...args, '--config', path], {
+    input: '',
+    encoding: 'utf8',
+    env: { ...process.env, MCPS_PROXY_CHAIN: above },
+  })
+const link = (path: string, schema = 'default'): string => `${pathToFileURL(path).href}#${schema}`
+const plain = (scope: Scope): string => selfish(scope, () => ({ mcpServers: { echo: itEcho() } }))
+
+const chain = (length: number): string =>
+  Array.from({ length }, (_, at) => link(`/elsewhere/${at}.json`)).join(' ')
+
+describe('a start below other proxies', () => {
+  test('is refused with a sentence when the file is above, under whatever name', (t) => {
+    const path = plain(t)
+    const alias = join(scratch(t), 'alias.json')
+    symlinkSync(path, alias)
+    for (const [named, args] of [
+      [path, ['--stdio']],
+      [alias, ['--stdio']],
+      [path, ['--http', '--port', '0']],
+    ] as const) {
+      const { status, stdout, stderr } = run(named, link(path), ...args)
+      assert.deepEqual([status, stdout], [2, ''])
+      assert.match(stderr, again)
+      assert.match(stderr, /MCPS_PROXY_CHAIN/)
+    }
+  })
+
+  test('is no loop with another file or schema, and is told by --check when it is one', (t) => {
+    const path = plain(t)
+    const copy = join(scratch(t), 'copy.json')
+    copyFileSync(path, copy)
+    assert.equal(run(copy, link(path), '--stdio').status, 0)
+    assert.equal(run(path, link(path, 'other'), '--stdio').status, 0)
+    const checked = run(path, link(path), '--check')
+    assert.equal(checked.status, 0)
+    assert.match(checked.stdout, /warning: is being served by the proxy/)
+  })
+
+  test('is refused as the ninth of a chain', (t) => {
+    const path = plain(t)
+    assert.equal(run(path, chain(7), '--stdio').status, 0)
+    const { status, stderr } = run(path, chain(8), '--stdio')
+    assert.equal(status, 2)
+    assert.match(stderr, /9th proxy in a chain .* there may be 8/)
+    assert.equal(run(path, 'x '.repeat(50_000), '--stdio').status, 2)
+  })
+})
