@@ -1,6 +1,9 @@
 // Runs the official conformance suite through the proxy: whatever passes directly must pass behind it.
 //
 // usage: node scripts/conformance.mjs [the command, default: dist/cli.js]
+//        node scripts/conformance.mjs --at NAME=URL...
+//
+// With `--at` the proxy runs already, with the reference server behind it, and is reached at these addresses.
 //
 // The suite needs Node 22, the proxy must run on the machine's own. Both the suite and that Node stand in a
 // folder of their own, test/conformance, which is installed here when it is not: in the root, the `node` of
@@ -16,7 +19,9 @@ import { createInterface } from 'node:readline'
 
 const root = resolve(import.meta.dirname, '..')
 const home = resolve(root, 'test/conformance')
-const cli = resolve(process.argv[2] ?? resolve(root, 'dist/cli.js'))
+const [command = resolve(root, 'dist/cli.js'), ...addresses] = process.argv.slice(2)
+const isRunning = command === '--at'
+const cli = resolve(command)
 const program = (name) => resolve(root, 'test/programs', name)
 const reference = program('reference.mjs')
 
@@ -198,30 +203,45 @@ function tabulate(title, runs, names) {
   console.log()
 }
 
+/** The suite in front of proxies of its own, one for each kind of server. */
+async function startedHere(folder, url) {
+  const stdio = await proxied(join(folder, 'stdio'), { command: process.execPath, args: [reference] })
+  return { stdio, http: await proxied(join(folder, 'http'), { type: 'http', url }) }
+}
+
+/** The suite at the addresses that were given, by their names. */
+async function runningThere(folder) {
+  const runs = {}
+  for (const entry of addresses) {
+    const [name, url] = entry.split(/=(.*)/s)
+    runs[name] = await serverChecks(join(folder, name), url)
+  }
+  return runs
+}
+
 async function main(folder) {
   await install()
   const { url, stop: end } = await listening([reference, '--http', '0'])
   const direct = await serverChecks(join(folder, 'direct'), url)
-  const stdio = await proxied(join(folder, 'stdio'), { command: process.execPath, args: [reference] })
-  const http = await proxied(join(folder, 'http'), { type: 'http', url })
+  const behind = isRunning ? await runningThere(folder) : await startedHere(folder, url)
   await end()
-  const client = await clientChecks(join(folder, 'client'))
+  const clients = isRunning ? [] : clientScenarios
+  const client = isRunning ? new Map() : await clientChecks(join(folder, 'client'))
 
   const scored = await required()
   const others = [...direct.keys()].filter((name) => !scored.includes(name))
-  tabulate(`server, required by ${revision}`, { direct, stdio, http }, scored)
-  tabulate('server, not scored', { direct, stdio, http }, others)
-  tabulate('client', { '--url': client }, clientScenarios)
+  tabulate(`server, required by ${revision}`, { direct, ...behind }, scored)
+  tabulate('server, not scored', { direct, ...behind }, others)
+  if (!isRunning) tabulate('client', { '--url': client }, clients)
 
   const problems = [
     ...scored.flatMap((name) => named(`direct: ${name}`, wrong(all(direct, [name])))),
     ...scored.filter((name) => !direct.has(name)).map((name) => `direct: ${name}: did not run`),
-    ...[...direct].flatMap(([name, checks]) => [
-      ...named(`stdio: ${name}`, lost(checks, all(stdio, [name]))),
-      ...named(`http: ${name}`, lost(checks, all(http, [name]))),
-    ]),
-    ...clientScenarios.flatMap((name) => named(`client: ${name}`, wrong(all(client, [name])))),
-    ...clientScenarios.filter((name) => !client.has(name)).map((name) => `client: ${name}: did not run`),
+    ...Object.entries(behind).flatMap(([way, run]) =>
+      [...direct].flatMap(([name, checks]) => named(`${way}: ${name}`, lost(checks, all(run, [name])))),
+    ),
+    ...clients.flatMap((name) => named(`client: ${name}`, wrong(all(client, [name])))),
+    ...clients.filter((name) => !client.has(name)).map((name) => `client: ${name}: did not run`),
   ]
   console.log(problems.length === 0 ? 'what passes directly passes behind the proxy' : problems.join('\n'))
   return problems.length === 0 ? 0 : 1

@@ -1,0 +1,57 @@
+// The programs of the system that `npm run test:system` runs: whether they are there.
+//
+// usage: node scripts/system-programs.mjs              says which are missing, and how to install them
+//        node scripts/system-programs.mjs --install    installs them, with Debian's packages
+
+import { spawnSync } from 'node:child_process'
+import { constants, accessSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+/** Each program, and the package of Debian that has it. */
+const packages = { nginx: 'nginx', haproxy: 'haproxy' }
+
+/** Where Debian has them is in the PATH of root only. */
+const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
+
+function isThere(program) {
+  return folders.some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+const missing = () => Object.keys(packages).filter((program) => !isThere(program))
+
+/** Who may install; undefined when nobody here may. */
+function installer() {
+  if (!isThere('apt-get')) return undefined
+  if (process.getuid?.() === 0) return ['apt-get']
+  return isThere('sudo') ? ['sudo', '-n', 'apt-get'] : undefined
+}
+
+function install(wanted) {
+  const [command, ...first] = installer() ?? []
+  if (command === undefined) return
+  const apt = (...args) =>
+    spawnSync(command, [...first, ...args], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    })
+  apt('update')
+  apt('install', '--yes', '--no-install-recommends', ...wanted)
+}
+
+const named = (programs) => programs.map((program) => packages[program])
+
+if (process.argv[2] === '--install' && missing().length > 0) install(named(missing()))
+
+const left = missing()
+if (left.length > 0) {
+  console.error(`not installed: ${left.join(', ')}; without them npm run test:system cannot run
+install them with: apt-get install ${named(left).join(' ')}   (as root)`)
+  process.exitCode = 1
+}

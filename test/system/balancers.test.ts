@@ -1,0 +1,389 @@
+// Every kind of request that a client makes, through nginx and HAProxy as Debian configures them.
+
+import assert from 'node:assert/strict'
+import { createHash, randomUUID } from 'node:crypto'
+import { type Socket, connect, createServer } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { resolveConfig } from '../../src/config.js'
+import { openGateway } from '../../src/gateway.js'
+import { at, listAt, numberAt, parsed, textAt } from '../integration/support/json.js'
+import { everything, itServer, root } from '../integration/support/programs.js'
+import type { Scope } from '../integration/support/spawned.js'
+import { EventReader, events, handshake, message, open, send } from '../transports/support/http.js'
+import { balancers, checked, haproxyProgram, nginxKeepingAlive } from './support/balancers.js'
+import { startProgram } from './support/system-program.js'
+
+type Fields = Readonly<Record<string, string>>
+
+const MiB = 1024 * 1024
+const plain = { prefix: false, describe: false }
+
+/** A front with a server that does what it is told. */
+async function front(scope: Scope, more: object = {}): Promise<number> {
+  const value = {
+    server: { port: 0, allowedHosts: ['127.0.0.1'], ...more },
+    schemas: {
+      default: { mcpServers: { it: itServer({}, plain) } },
+      official: { mcpServers: { everything: { ...everything, ...plain } } },
+    },
+  }
+  const gateway = await openGateway(resolveConfig(value, { source: 'test', folder: root, env: process.env }))
+  scope.after(() => gateway.close(0))
+  return gateway.port
+}
+
+const call = (id: number, name: string, args: object = {}): string =>
+  message('tools/call', id, { name, arguments: args })
+
+/** The message of a response, which may be an event. */
+function messageIn(body: string): unknown {
+  return parsed(body.startsWith('{') ? body : (events(body).at(-1)?.data ?? ''))
+}
+
+/** What a tool of the server said. */
+function saidIn(body: string): unknown {
+  return parsed(textAt(messageIn(body), 'result', 'content', 0, 'text'))
+}
+
+/** A session of a client that the server may ask. */
+async function askable(port: number): Promise<Fields> {
+  const params = { protocolVersion: '2025-11-25', capabilities: { sampling: {} } }
+  const { headers } = await send(port, { body: message('initialize', 0, params) })
+  const id = { 'mcp-session-id': String(headers['mcp-session-id']) }
+  const opened = await send(port, { headers: id, body: message('notifications/initialized') })
+  assert.equal(opened.status, 202)
+  return id
+}
+
+/** What the server got, in this order. */
+async function linesOf(port: number): Promise<unknown[]> {
+  const { body } = await send(port, { body: call(99, 'seen') })
+  return listAt(saidIn(body), 'lines').map((line) => parsed(Buffer.from(String(line), 'base64').toString()))
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await delay(20)
+}
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+type Operation = (port: number, scope: Scope) => Promise<void>
+
+const operations: readonly (readonly [string, Operation])[] = [
+  [
+    'an answer in JSON, in a session and without one',
+    async (port) => {
+      for (const headers of [await handshake(port), {}]) {
+        const accept = { ...headers, accept: 'application/json' }
+        const answer = await send(port, { headers: accept, body: message('tools/list', 1) })
+        assert.equal(answer.headers['content-type'], 'application/json')
+        assert.ok(listAt(parsed(answer.body), 'result', 'tools').length > 10)
+      }
+    },
+  ],
+  [
+    'an answer as an event',
+    async (port) => {
+      const headers = { ...(await handshake(port)), accept: 'text/event-stream, application/json;q=0.1' }
+      const answer = await send(port, { headers, body: call(1, 'nonce', { n: 'one' }) })
+      assert.equal(answer.headers['content-type'], 'text/event-stream')
+      assert.match(answer.body, /data: \{"jsonrpc":"2\.0","id":1,/)
+    },
+  ],
+  [
+    'a question in the middle of a call, whose answer is waited for',
+    async (port) => {
+      const session = await askable(port)
+      const asking = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }
+      const reader = new EventReader(await open(port, { headers: session, body: call(1, 'ask', asking) }))
+      const question = parsed((await reader.next())?.data ?? 'null')
+      assert.equal(at(question, 'method'), 'sampling/createMessage')
+      const result = { model: 'm', role: 'assistant', content: { type: 'text', text: 'yes' } }
+      const said = JSON.stringify({ jsonrpc: '2.0', id: at(question, 'id'), result })
+      assert.equal((await send(port, { headers: session, body: said })).status, 202)
+      assert.deepEqual(saidIn((await reader.next())?.data ?? 'null'), { result })
+      assert.equal(await reader.next(), undefined)
+    },
+  ],
+  [
+    'what is said unasked on the stream of the session',
+    async (port) => {
+      const session = await handshake(port)
+      const stream = await open(port, { method: 'GET', headers: { ...session, accept: 'text/event-stream' } })
+      assert.equal(stream.statusCode, 200)
+      const reader = new EventReader(stream)
+      await send(port, {
+        headers: session,
+        body: message('resources/subscribe', 1, { uri: 'it://server/a' }),
+      })
+      for (const id of [2, 3]) {
+        const telling = { method: 'notifications/resources/updated', params: { uri: 'it://server/a' } }
+        await send(port, { headers: session, body: call(id, 'tell', telling) })
+        assert.match((await reader.next())?.data ?? '', /resources\/updated/)
+      }
+      reader.cut()
+    },
+  ],
+  [
+    'the rest of a stream that was cut',
+    async (port) => {
+      const session = await handshake(port)
+      const cut = new EventReader(await open(port, { headers: session, body: call(1, 'hold', { key: 'r' }) }))
+      await until(() => Promise.resolve(cut.all.length > 0))
+      cut.cut()
+      await send(port, { headers: session, body: call(2, 'release', { key: 'r' }) })
+      const headers = { ...session, accept: 'text/event-stream', 'last-event-id': cut.all.at(-1)?.id ?? '' }
+      const reader = new EventReader(await open(port, { method: 'GET', headers }))
+      assert.match((await reader.next())?.data ?? '', /"id":1,.*\\"n\\":\\"r\\"/)
+      assert.equal(await reader.next(), undefined)
+    },
+  ],
+  [
+    'the end of a session',
+    async (port) => {
+      const session = await handshake(port)
+      assert.equal((await send(port, { method: 'DELETE', headers: session })).status, 200)
+      assert.equal((await send(port, { headers: session, body: message('ping', 1) })).status, 404)
+    },
+  ],
+  [
+    'a call that is cancelled by its client',
+    async (port) => {
+      const session = await handshake(port)
+      const held = new EventReader(
+        await open(port, { headers: session, body: call(1, 'hold', { key: 'c' }) }),
+      )
+      const params = { requestId: 1, reason: 'no more' }
+      await send(port, { headers: session, body: message('notifications/cancelled', undefined, params) })
+      assert.equal(await held.next(), undefined)
+      await until(async () =>
+        (await linesOf(port)).some((line) => at(line, 'params', 'reason') === 'no more'),
+      )
+    },
+  ],
+  [
+    'a call whose client goes away, which goes on',
+    async (port) => {
+      for (const headers of [await handshake(port), {}]) {
+        const left = await open(port, { headers, body: call(1, 'hold', { key: 'left' }) })
+        left.destroy()
+        const { body } = await send(port, { headers, body: call(2, 'release', { key: 'left' }) })
+        assert.deepEqual(saidIn(body), { released: true })
+      }
+    },
+  ],
+  [
+    '10 MB in both directions, as JSON and as an event',
+    async (port) => {
+      const n = randomUUID().repeat(Math.ceil((10 * MiB) / 36))
+      for (const accept of ['application/json', 'text/event-stream, application/json;q=0.1']) {
+        const answer = await send(port, { headers: { accept }, body: call(1, 'nonce', { n }) })
+        assert.equal(digest(textAt(saidIn(answer.body), 'n')), digest(n))
+      }
+    },
+  ],
+  [
+    'a large request that is never finished',
+    async (port) => {
+      const socket = connect(port, '127.0.0.1')
+      const length = `Content-Length: ${10 * MiB}`
+      socket.write(
+        `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`,
+      )
+      socket.write('x'.repeat(MiB))
+      await new Promise((resolve) => socket.once('drain', resolve))
+      socket.destroy()
+      assert.equal((await send(port, { body: message('ping', 1) })).status, 200)
+    },
+  ],
+  [
+    '200 calls of two sessions with the same ids, at once',
+    async (port) => {
+      const sessions = [await handshake(port), await handshake(port)]
+      const ids = Array.from({ length: 100 }, (_, id) => id + 1)
+      const asked = sessions.flatMap((headers, who) => ids.map((id) => ({ headers, id, n: `${who}-${id}` })))
+      const answers = asked.map(({ headers, id, n }) =>
+        send(port, { headers, body: call(id, 'turn', { n, ticks: 3 }) }),
+      )
+      for (const [index, { body }] of (await Promise.all(answers)).entries()) {
+        assert.equal(numberAt(messageIn(body), 'id'), asked[index]?.id)
+        assert.equal(textAt(saidIn(body), 'n'), asked[index]?.n)
+      }
+    },
+  ],
+  [
+    'the older pair',
+    async (port) => {
+      const stream = new EventReader(await open(port, { method: 'GET', path: '/sse' }))
+      const path = (await stream.next())?.data ?? ''
+      const opening = {
+        protocolVersion: '2024-11-05',
+        capabilities: {},
+        clientInfo: { name: 'c', version: '1' },
+      }
+      for (const body of [message('initialize', 0, opening), call(1, 'nonce', { n: 'pair' })]) {
+        assert.equal((await send(port, { path, body })).status, 202)
+        assert.match((await stream.next())?.data ?? '', /"result":/)
+      }
+      stream.cut()
+    },
+  ],
+  [
+    'a client that others wrote',
+    async (port, scope) => {
+      const url = new URL(`http://127.0.0.1:${port}/api/official/mcp`)
+      const client = new Client({ name: 'official', version: '1' })
+      await client.connect(new StreamableHTTPClientTransport(url))
+      scope.after(() => client.close())
+      await until(async () => (await client.listTools()).tools.length > 5)
+      const progress: number[] = []
+      const named = { name: 'trigger-long-running-operation', arguments: { duration: 0.5, steps: 5 } }
+      const options = { onprogress: (each: { progress: number }): unknown => progress.push(each.progress) }
+      assert.match(JSON.stringify(await client.callTool(named, undefined, options)), /completed/)
+      assert.ok(progress.length > 0)
+    },
+  ],
+  [
+    'pages: the status, and one that is not there',
+    async (port) => {
+      assert.match((await send(port, { method: 'GET', path: '/health' })).body, /"status":"ok"/)
+      assert.match((await send(port, { method: 'GET', path: '/api/status' })).body, /"toolCount":/)
+      assert.equal((await send(port, { method: 'GET', path: '/nothing' })).status, 404)
+    },
+  ],
+]
+
+/** What begins before all tests of a suite and ends after them. */
+function suiteScope(): { scope: Scope; end: () => Promise<void> } {
+  const ends: (() => void | Promise<void>)[] = []
+  const end = async (): Promise<void> => {
+    for (const each of ends.splice(0).toReversed()) await each()
+  }
+  return { scope: { after: (run) => void ends.push(run) }, end }
+}
+
+for (const balancer of balancers)
+  describe(`behind ${balancer.title}`, { timeout: 120_000 }, () => {
+    const { scope, end } = suiteScope()
+    let port = 0
+    before(async () => {
+      ;({ port } = await balancer.start(scope, await front(scope)))
+    })
+    after(end)
+    for (const [title, operation] of operations) test(title, (t) => operation(port, t))
+  })
+
+interface Counting {
+  readonly port: number
+  /** How many have been made, and how many there are. */
+  readonly made: () => number
+  readonly open: () => number
+}
+
+/** Passes on to a port, and counts the connections that are made to it. */
+async function counting(scope: Scope, port: number): Promise<Counting> {
+  const sockets: Socket[] = []
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    sockets.push(near, far)
+    for (const socket of [near, far]) socket.on('error', () => undefined)
+    near.on('close', () => far.destroy())
+    far.on('close', () => near.destroy())
+    near.pipe(far).pipe(near)
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  scope.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return {
+    port: numberAt(server.address(), 'port'),
+    made: () => sockets.length / 2,
+    open: () => sockets.filter(({ destroyed }) => !destroyed).length,
+  }
+}
+
+describe('connections of a balancer to the front', { timeout: 120_000 }, () => {
+  for (const balancer of balancers)
+    test(`are ${balancer.reuses ? 'used again' : 'one for each request'}: ${balancer.title}`, async (t) => {
+      const { port: frontPort, made } = await counting(t, await front(t))
+      const { port } = await balancer.start(t, frontPort)
+      // `fetch` keeps its connection to the balancer.
+      const ping = async (id: number): Promise<void> => {
+        const headers = { 'content-type': 'application/json' }
+        const body = message('ping', id)
+        const response = await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers, body })
+        assert.equal(await response.text(), `{"jsonrpc":"2.0","id":${id},"result":{}}`)
+      }
+      await ping(0)
+      const first = made()
+      for (let id = 1; id <= 20; id++) await ping(id)
+      // HAProxy's checks make connections of their own.
+      if (balancer.reuses) assert.ok(made() - first < 20, `${made() - first}`)
+      else assert.equal(made() - first, 20)
+    })
+
+  // HAProxy takes the end of a client's half of a connection for just that, until it has something to pass on.
+  for (const balancer of balancers.filter(({ title }) => title !== 'HAProxy'))
+    test(`end when the client of a stream goes away: ${balancer.title}`, async (t) => {
+      const counted = await counting(t, await front(t))
+      const { port } = await balancer.start(t, counted.port)
+      const session = await handshake(port)
+      const headers = { ...session, accept: 'text/event-stream' }
+      const streams = [
+        await open(port, { method: 'GET', headers }),
+        await open(port, { body: call(1, 'never') }),
+      ]
+      for (const stream of streams) stream.destroy()
+      await until(() => Promise.resolve(counted.open() === 0))
+    })
+
+  test('may be ended by the balancer at any moment', async (t) => {
+    const balancer = nginxKeepingAlive({ seconds: 1, connections: 4 })
+    const { port } = await balancer.start(t, await front(t))
+    const statuses = new Set<number>()
+    // Around the moment at which nginx ends what has rested for a second.
+    const pauses = Array.from({ length: 12 }, (_, index) => 985 + index * 3)
+    await Promise.all(
+      pauses.map(async (pause) => {
+        for (let id = 0; id < 4; id++) {
+          statuses.add((await send(port, { body: call(id, 'nonce', { n: 'idle' }) })).status)
+          await delay(pause)
+        }
+      }),
+    )
+    assert.deepEqual([...statuses], [200])
+  })
+
+  test('may be as many as clients are, with a token', async (t) => {
+    for (const balancer of balancers) {
+      const { port } = await balancer.start(t, await front(t, { token: 'sesame-open-0123456789' }))
+      const headers = { authorization: 'Bearer sesame-open-0123456789' }
+      const asked = Array.from({ length: 150 }, (_, id) =>
+        send(port, { headers, body: call(id, 'nonce', { n: '' }) }),
+      )
+      const statuses = (await Promise.all(asked)).map(({ status }) => status)
+      assert.deepEqual([...new Set(statuses)], [200], balancer.title)
+      assert.equal((await send(port, { body: message('ping', 1) })).status, 401)
+    }
+  })
+})
+
+describe('health checks of HAProxy', { timeout: 60_000 }, () => {
+  const checks = ['option httpchk GET /health', 'option httpchk', 'option httpchk OPTIONS /health']
+  for (const check of checks)
+    test(`find the front well: ${check}`, async (t) => {
+      const running = await startProgram(t, haproxyProgram(await front(t), check, 'default-server inter 100'))
+      let found = await checked(running)
+      while (found.check === '' || found.check === 'INI' || found.check.startsWith('*')) {
+        await delay(50)
+        found = await checked(running)
+      }
+      assert.deepEqual(found, { status: 'UP', check: 'L7OK' })
+    })
+})
