@@ -93,7 +93,7 @@ function gatewayOf(config: Configuration, { parts, proxies, serving, own }: Open
   let isClosing = false
   const changes = new LastWins(async (next: Configuration) => {
     if (isClosing) return parts.log({ level: 'warn', message: 'a changed configuration is ignored: closing' })
-    warnOfAddress(config, next, parts)
+    warnOfFixed(config, next, parts)
     const changed = proxies.change(next)
     serving.change(proxies.served(next), rulesOf(next, parts))
     await changed
@@ -125,11 +125,17 @@ function rulesOf({ server }: Configuration, options: GatewayOptions): FrontRules
   return { token, cors, allowedHosts: options.allowedHosts ?? server.allowedHosts }
 }
 
-/** Both are given by the command line or by the configuration that the front was started with. */
-function warnOfAddress(started: Configuration, next: Configuration, parts: GatewayParts): void {
-  for (const key of ['host', 'port'] as const) {
-    if (parts[key] !== undefined || started.server[key] === next.server[key]) continue
-    const message = `server.${key} is ${next.server[key]} now, which needs a restart; until then it is ${started.server[key]}`
+/** What is given by the command line, or by the configuration that the front was started with. */
+function warnOfFixed(started: Configuration, next: Configuration, parts: GatewayParts): void {
+  const [was, is] = [started.server, next.server]
+  const rows = [
+    ['host', parts.host ?? is.host, parts.host ?? was.host],
+    ['port', parts.port ?? is.port, parts.port ?? was.port],
+    ['keepAliveTimeout', is.keepAliveTimeoutMs, was.keepAliveTimeoutMs],
+  ] as const
+  for (const [key, now, before] of rows) {
+    if (now === before) continue
+    const message = `server.${key} is ${now} now, which needs a restart; until then it is ${before}`
     parts.log({ level: 'warn', message })
   }
 }
@@ -191,6 +197,7 @@ function listen(config: Configuration, parts: GatewayParts, served: Served): Pro
     allowUnauthenticated: parts.allowUnauthenticated ?? false,
     limits: {
       ...defaultHttpLimits,
+      idleConnectionMs: server.keepAliveTimeoutMs,
       ...(session && { frame: session.frame, bodyBytesMax: session.ndjson.lineBytesMax }),
     },
     log: parts.log,

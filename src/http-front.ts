@@ -109,6 +109,7 @@ function serverOf(options: FrontOptions, rules: HttpRules, routes: HttpRoutes): 
     setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
     room: descriptorRoom(),
     ...(runtime.listen && { listen: runtime.listen }),
+    warn: (message) => log({ level: 'warn', message }),
     failed: (error) => complain(log, error),
   }
   return new HttpServer({ ...rules, host, port, limits, wording, around }, routes)

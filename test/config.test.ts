@@ -68,6 +68,7 @@ const full = {
     host: '0.0.0.0',
     name: 'gate',
     allowedHosts: ['mcp.example.com', '[::1]:8080'],
+    keepAliveTimeout: 75_000,
     token: 'the-token',
     cors: {
       enabled: false,
@@ -91,7 +92,8 @@ describe('a configuration', () => {
   test('of every key is read whole and without a warning', () => {
     const config = read(full)
     assert.deepEqual(config.warnings, [])
-    assert.deepEqual(config.server, full.server)
+    const { keepAliveTimeout: keepAliveTimeoutMs, ...server } = full.server
+    assert.deepEqual(config.server, { ...server, keepAliveTimeoutMs })
     assert.deepEqual(config.stdio, { timeoutMs: 5000, encoding: 'utf8', delimiter: '\n' })
     assert.deepEqual(config.logging, {
       level: 'debug',
@@ -126,6 +128,7 @@ describe('a configuration', () => {
     assert.equal(config.server.port, 3095)
     assert.equal(config.server.host, '127.0.0.1')
     assert.equal(config.server.name, 'mcps-proxy')
+    assert.equal(config.server.keepAliveTimeoutMs, 620_000)
     assert.equal(config.startupGraceMs, 10_000)
     assert.deepEqual(config.stdio, { timeoutMs: 30_000, encoding: 'utf8', delimiter: '\n' })
     assert.deepEqual(config.logging, {

@@ -29,6 +29,8 @@ export interface FrontConfig {
   /** Names under which clients reach the front besides its own, each with or without a port. */
   readonly allowedHosts: readonly string[]
   readonly cors: CorsConfig
+  /** How long a connection of a client may lie idle between two requests, while there is room. */
+  readonly keepAliveTimeoutMs: number
   /** What clients of the HTTP front must present; never to be logged. */
   readonly token: string | undefined
 }

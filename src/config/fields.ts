@@ -25,6 +25,7 @@ export interface FrontValues {
   host: string
   name: string
   allowedHosts: readonly string[]
+  keepAliveTimeout: number
   token: string | undefined
 }
 
@@ -41,6 +42,11 @@ export const frontFields: FieldsOf<FrontValues> = {
     list(hostName),
     [],
     'Host names under which clients reach the HTTP front besides its own, as behind a reverse proxy.',
+  ),
+  keepAliveTimeout: field(
+    integer(1, delayMsMax),
+    620_000,
+    'How long a connection to the HTTP front may lie idle between two requests, in milliseconds, while there is room.',
   ),
   token: optional(
     text({ secret: true }),

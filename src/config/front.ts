@@ -13,6 +13,7 @@ export function readFront(section: Section, env: Environment, nameDefault: strin
     name: readName(section, nameDefault),
     allowedHosts: section.read(frontFields, 'allowedHosts'),
     cors: readCors(section.section('cors'), env),
+    keepAliveTimeoutMs: section.read(frontFields, 'keepAliveTimeout'),
     token: readToken(section, env),
   }
   section.warnOfUnknownKeys()

@@ -15,10 +15,9 @@ import type { HttpLimits } from './http-front/limits.js'
 import { Listening } from './http-front/listening.js'
 import { type Refusal, Refusals, type Wording, closing } from './http-front/refusal.js'
 import { refuse, sendJson } from './http-front/reply.js'
-import type { FrontSocket, HttpRequest } from './http-front/request.js'
+import type { HttpRequest } from './http-front/request.js'
 import type { HttpResponse } from './http-front/response.js'
 import type { Fields } from './http-front/status-line.js'
-import { Strangers } from './http-front/strangers.js'
 import { Streamable } from './http-front/streamable.js'
 
 /** Who gets in; may change while the server runs. */
@@ -55,7 +54,6 @@ export class HttpServer {
   readonly #streamable: Streamable
   readonly #pair: EventPair
   readonly #routes: HttpRoutes
-  readonly #strangers: Strangers
   readonly #bodies: Bodies
   #sweepers: readonly HttpTimer[] = []
   #rules: HttpRules
@@ -75,11 +73,10 @@ export class HttpServer {
     const closed = ({ request }: Incoming): Refusal => this.#closed(request)
     this.#streamable = new Streamable({ ...parts, closed })
     this.#pair = new EventPair(parts)
-    this.#strangers = new Strangers(limits.strangersMax)
     this.#listening = new Listening({
       ...around,
       limits,
-      admits: (socket) => this.#admits(socket),
+      hasToken: () => this.#rules.principalOf !== undefined,
       serve: (request, response) => this.#handle(request, response),
     })
   }
@@ -129,12 +126,6 @@ export class HttpServer {
     return new Guard({ hosts, cors, hasToken, isOpen, principalOf: principalOf ?? nobody }, this.#refusals)
   }
 
-  #admits(socket: FrontSocket): boolean {
-    if (this.#options.around.room() === 'none') return false
-    if (this.#rules.principalOf !== undefined) this.#strangers.admit(socket)
-    return true
-  }
-
   #handle(request: HttpRequest, response: HttpResponse): void {
     const end = (refusal: Refusal | undefined): void => {
       if (refusal !== undefined) this.#refuse(request, response, refusal)
@@ -176,7 +167,7 @@ export class HttpServer {
     const target = this.#routes.find(path)
     const principal = this.#guard?.principal(head)
     if (principal === undefined && !isOpenPage(target)) return this.#guard?.unauthorized()
-    if (principal !== undefined) this.#strangers.know(request.socket)
+    if (principal !== undefined && this.#rules.principalOf !== undefined) this.#listening.know(request.socket)
     return this.#dispatch({ request, response, query, principal: principal ?? '' }, target)
   }
 

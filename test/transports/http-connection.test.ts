@@ -47,7 +47,7 @@ test('a response says when it was made, and how long its connection may rest', a
   assert.match(heard, /^HTTP\/1\.1 200 OK\r\n/)
   const [, date = ''] = /\r\ndate: (.+ GMT)\r\n/.exec(heard) ?? []
   assert.ok(Math.abs(Date.parse(date) - Date.now()) < 5000, date)
-  assert.match(heard, /\r\nconnection: keep-alive\r\nkeep-alive: timeout=28\r\n/)
+  assert.match(heard, /\r\nconnection: keep-alive\r\nkeep-alive: timeout=618\r\n/)
 })
 
 test('whoever may be refused is told to go on only when its body is wanted', async (t) => {

@@ -90,7 +90,9 @@ class Bench {
         found(server)
         return listen?.(server, host, port) ?? Promise.resolve(1)
       },
-      admits: () => true,
+      room: () => 'enough',
+      hasToken: () => false,
+      warn: () => undefined,
       serve: (_, response) => {
         this.served++
         response.send(200, [], Buffer.from('ok'))

@@ -5,6 +5,7 @@ import { HttpSyntaxError } from '../http-wire/syntax-error.js'
 import { writeAll } from '../http-wire/write.js'
 import type { HttpTimer, SetTimer } from './clock.js'
 import { Intake, type IntakeOwner } from './intake.js'
+import { CLOSES, stays } from './persistence.js'
 import { type FrontSocket, HttpRequest, type RequestBodySink, type RequestWire } from './request.js'
 import type { RequestHead } from './request-head.js'
 import type { RequestLimits } from './request-reader.js'
@@ -26,10 +27,14 @@ export interface ChannelOwner {
   readonly setTimer: SetTimer
   /** Whether every connection ends with what is being answered on it. */
   readonly isStopping: boolean
+  /** Whether connections should rather end than rest. */
+  readonly isShort: boolean
   /** Monotonic, in milliseconds. */
   now(): number
   /** The field that says when a response is made, with its line end. */
   date(): string
+  /** A request has come whole. */
+  asked(channel: FrontChannel): void
   serve(request: HttpRequest, response: HttpResponse): void
   /** Calls `goOn` in another turn: only a few of those that ask for it in each. */
   later(goOn: () => void): void
@@ -38,11 +43,6 @@ export interface ChannelOwner {
   /** Something went wrong that is our own fault. */
   failed(error: unknown): void
 }
-
-const CLOSES = 'connection: close\r\n'
-
-/** A client counts from when it has the answer, and what it sends at the last moment is on its way for a while. */
-const ON_THE_WAY_MS = 2000
 
 /** One socket and its requests. */
 export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
@@ -69,8 +69,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
     this.socket = socket
     this.#owner = owner
     this.#intake = new Intake(socket, limits, this)
-    const announcedMs = Math.max(0, limits.idleConnectionMs - ON_THE_WAY_MS)
-    this.#stays = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(announcedMs / 1000)}\r\n`
+    this.#stays = stays(limits.idleConnectionMs)
     this.#sinceMs = owner.now()
     socket.on('data', (chunk: Buffer) => this.#take(chunk))
     socket.on('drain', () => this.#response?.onDrain())
@@ -86,6 +85,11 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   /** Nothing is asked on it, and nothing has begun to come. */
   get isIdle(): boolean {
     return this.#response === undefined && this.#intake.isResting
+  }
+
+  /** Since when it rests between two requests; Infinity when it does not. */
+  get restsSinceMs(): number {
+    return this.isIdle && !this.#isFirst && !this.#isLast && !this.#isGone ? this.#sinceMs : Infinity
   }
 
   /** Looks whether the client has had its time. */
@@ -125,7 +129,12 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
     const response = new HttpResponse(this, head)
     this.#head = head
     this.#response = response
+    if (body !== undefined) this.whole()
     this.#owner.serve(new HttpRequest(this, head, body), response)
+  }
+
+  whole(): void {
+    this.#owner.asked(this)
   }
 
   later(goOn: () => void): void {
@@ -152,7 +161,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
 
   begin(closes: boolean): string {
     const keepsAlive = this.#head?.keepsAlive === true && this.#intake.isWhole
-    if (closes || !keepsAlive || this.#owner.isStopping) this.#isLast = true
+    if (closes || !keepsAlive || this.#owner.isStopping || this.#owner.isShort) this.#isLast = true
     return this.#owner.date() + (this.#isLast ? CLOSES : this.#stays)
   }
 

@@ -64,6 +64,8 @@ export interface HttpSurroundings {
   readonly listen?: (server: Server, host: string, port: number) => Promise<number>
   /** How many more the system has room for: sessions and connections, connections only, or neither. */
   readonly room: () => 'enough' | 'little' | 'none'
+  /** An operator should know. */
+  readonly warn: (message: string) => void
   /** Something went wrong that is our own fault. */
   readonly failed: (error: unknown) => void
 }

@@ -14,7 +14,10 @@ import { type RequestLimits, RequestReader, type RequestSink } from './request-r
 export interface IntakeOwner {
   /** Whether another request may begin. */
   readonly isOpen: boolean
+  /** `body` is all of it where it came with the head. */
   begins(head: RequestHead, body: Buffer | undefined): void
+  /** The body that did not come with its head has come whole. */
+  whole(): void
   /** Calls `goOn` in another turn, so that others have theirs. */
   later(goOn: () => void): void
   /** What comes is no request, or reading it went wrong. */
@@ -146,6 +149,7 @@ export class Intake implements RequestSink {
     const body = this.#body
     this.#body = undefined
     this.#isExpected = false
+    this.#owner.whole()
     body.end()
   }
 

@@ -19,7 +19,9 @@ export interface HttpLimits {
   readonly connectionsMax: number
   /** Of these, how many of one address that have not shown the token that is asked for. */
   readonly strangersMax: number
-  /** How long a connection may lie idle between two requests. */
+  /** For so long there may be more of them. */
+  readonly strangerMs: number
+  /** How long a connection may lie idle between two requests, while there is room. */
   readonly idleConnectionMs: number
   readonly bodyBytesMax: number
   /** Up to here a body is small. */
@@ -67,7 +69,10 @@ export const defaultHttpLimits: HttpLimits = {
   lateCheckMs: 500,
   connectionsMax: 1024,
   strangersMax: 64,
-  idleConnectionMs: 30_000,
+  // A proxy in front opens hundreds at once; what they say is on its way.
+  strangerMs: 1000,
+  // Balancers keep theirs for 60 to 600 seconds, and whoever closes first must not be the server.
+  idleConnectionMs: 620_000,
   // As on stdio: clients send arguments, servers send files.
   bodyBytesMax: 16 * MiB,
   // Nearly all are; a small one on every connection is another 64 MiB.

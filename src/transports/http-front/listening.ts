@@ -6,26 +6,22 @@
 import { type Server, createServer } from 'node:net'
 import { TCP_KEEP_ALIVE_MS } from '../http-wire/tcp-keep-alive.js'
 import { FrontChannel, type ChannelLimits, type ChannelOwner } from './channel.js'
-import type { HttpTimer, SetTimer } from './clock.js'
-import { repeat } from './clock.js'
+import { type HttpTimer, type SetTimer, repeat } from './clock.js'
+import { ConnectionRoom, type ConnectionRoomLimits, type ConnectionRoomParts } from './connection-room.js'
 import type { FrontSocket, HttpRequest } from './request.js'
 import type { HttpResponse } from './response.js'
 import { Slices } from './slices.js'
 
-export interface ListeningLimits extends ChannelLimits {
-  readonly connectionsMax: number
+export interface ListeningLimits extends ChannelLimits, ConnectionRoomLimits {
   readonly lateCheckMs: number
 }
 
-export interface ListeningParts {
+export interface ListeningParts extends ConnectionRoomParts {
   readonly limits: ListeningLimits
   readonly setTimer: SetTimer
-  now(): number
   wallNow(): number
   /** Lets connections come and gives the port; absent where that is the server's own business. */
   readonly listen?: ((server: Server, host: string, port: number) => Promise<number>) | undefined
-  /** A connection has come; false when it is not wanted. */
-  admits(socket: FrontSocket): boolean
   serve(request: HttpRequest, response: HttpResponse): void
   failed(error: unknown): void
 }
@@ -40,6 +36,7 @@ export class Listening implements ChannelOwner {
   readonly #parts: ListeningParts
   readonly #server: Server
   readonly #channels = new Set<FrontChannel>()
+  readonly #room: ConnectionRoom
   readonly #closed: Promise<void>
   /** Many may be late at once. */
   readonly #late = new Slices()
@@ -62,12 +59,21 @@ export class Listening implements ChannelOwner {
       (socket) => this.#come(socket),
     )
     this.#server.on('error', (error) => this.#hasNoConnection(error))
-    this.#server.maxConnections = parts.limits.connectionsMax
+    this.#room = new ConnectionRoom(parts, this.#channels)
     this.#closed = new Promise((resolve) => this.#server.once('close', resolve))
   }
 
   get isStopping(): boolean {
     return this.#isStopping
+  }
+
+  get isShort(): boolean {
+    return this.#room.isShort
+  }
+
+  /** Whoever is there has shown the token. */
+  know(socket: FrontSocket): void {
+    this.#room.know(socket)
   }
 
   /** Gives the port. @throws the system's error */
@@ -115,6 +121,10 @@ export class Listening implements ChannelOwner {
     return this.#date
   }
 
+  asked({ socket }: FrontChannel): void {
+    this.#room.asked(socket)
+  }
+
   serve(request: HttpRequest, response: HttpResponse): void {
     this.#parts.serve(request, response)
   }
@@ -140,7 +150,7 @@ export class Listening implements ChannelOwner {
   }
 
   #come(socket: FrontSocket): void {
-    if (this.#parts.admits(socket)) this.#channels.add(new FrontChannel(socket, this))
+    if (this.#room.admits(socket)) this.#channels.add(new FrontChannel(socket, this))
     else socket.destroy()
   }
 

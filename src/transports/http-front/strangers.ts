@@ -1,44 +1,92 @@
 // Connections of which nobody knows yet whose they are.
 //
 // Where a token is asked for, a connection that has not shown one may come from
-// anybody. Each address has only so many of them; for a new one the oldest makes
-// room, so that whoever holds many open hurts nobody but itself.
+// anybody; elsewhere that holds for one on which no request has come whole. Where
+// a token is asked for, each network has only so many of them, so that whoever
+// holds many open hurts nobody but itself. Whoever has many networks may still
+// take every connection there is: then the oldest of all makes room.
 
 import type { FrontSocket } from './request.js'
 
-/** Counts connections until they have shown a token. */
-export class Strangers {
-  readonly #perAddressMax: number
-  /** By address, the oldest first; and where each of them stands. */
-  readonly #byAddress = new Map<string, Set<FrontSocket>>()
-  readonly #of = new Map<FrontSocket, string>()
+export interface StrangersLimits {
+  /** Connections of one network. */
+  readonly strangersMax: number
+  /** For so long a connection may be above that: what it says may be on its way. */
+  readonly strangerMs: number
+}
 
-  constructor(perAddressMax: number) {
-    this.#perAddressMax = perAddressMax
+/** Where a connection comes from, and since when it is there. */
+interface Stranger {
+  readonly network: string
+  readonly sinceMs: number
+}
+
+/** Keeps connections until they have shown what is asked for. */
+export class Strangers {
+  readonly #limits: StrangersLimits
+  readonly #now: () => number
+  /** The oldest first, as in every set below. */
+  readonly #strangers = new Map<FrontSocket, Stranger>()
+  readonly #byNetwork = new Map<string, Set<FrontSocket>>()
+
+  constructor(limits: StrangersLimits, now: () => number) {
+    this.#limits = limits
+    this.#now = now
   }
 
-  /** A new connection. */
-  admit(socket: FrontSocket): void {
-    const address = networkOf(socket.remoteAddress ?? '')
-    const sockets = this.#byAddress.get(address) ?? new Set()
-    const [oldest] = sockets
-    if (oldest !== undefined && sockets.size >= this.#perAddressMax) {
+  get size(): number {
+    return this.#strangers.size
+  }
+
+  /** A new connection. Gives the network whose oldest one had to make room for it, if one had. */
+  admit(socket: FrontSocket, isLimited: boolean): string | undefined {
+    const network = networkOf(socket.remoteAddress ?? '')
+    const isCrowded = isLimited && this.#makesRoomIn(network)
+    const sockets = this.#byNetwork.get(network) ?? new Set()
+    this.#byNetwork.set(network, sockets.add(socket))
+    this.#strangers.set(socket, { network, sinceMs: this.#now() })
+    socket.once('close', () => this.know(socket))
+    return isCrowded ? network : undefined
+  }
+
+  /** It has shown what is asked for, or is gone. */
+  know(socket: FrontSocket): void {
+    const stranger = this.#strangers.get(socket)
+    if (stranger === undefined) return
+    this.#strangers.delete(socket)
+    const sockets = this.#byNetwork.get(stranger.network)
+    sockets?.delete(socket)
+    if (sockets?.size === 0) this.#byNetwork.delete(stranger.network)
+  }
+
+  /** Closes the oldest: of a network that has too many, otherwise of all. Gives its network; undefined when there is none. */
+  makeRoom(): string | undefined {
+    for (const [network, sockets] of this.#byNetwork)
+      if (sockets.size > this.#limits.strangersMax) return this.#close(sockets, network)
+    const [oldest] = this.#strangers
+    return oldest === undefined ? undefined : this.#close([oldest[0]], oldest[1].network)
+  }
+
+  #makesRoomIn(network: string): boolean {
+    const { strangersMax, strangerMs } = this.#limits
+    const untilMs = this.#now() - strangerMs
+    const sockets = this.#byNetwork.get(network) ?? new Set()
+    let isCrowded = false
+    for (const socket of sockets) {
+      const { sinceMs } = this.#strangers.get(socket) ?? { sinceMs: 0 }
+      if (sockets.size < strangersMax || sinceMs > untilMs) break
+      this.#close([socket], network)
+      isCrowded = true
+    }
+    return isCrowded
+  }
+
+  #close([oldest]: Iterable<FrontSocket>, network: string): string {
+    if (oldest !== undefined) {
       this.know(oldest)
       oldest.destroy()
     }
-    this.#byAddress.set(address, sockets.add(socket))
-    this.#of.set(socket, address)
-    socket.once('close', () => this.know(socket))
-  }
-
-  /** It has shown a token, or is gone. */
-  know(socket: FrontSocket): void {
-    const address = this.#of.get(socket)
-    if (address === undefined) return
-    this.#of.delete(socket)
-    const sockets = this.#byAddress.get(address)
-    sockets?.delete(socket)
-    if (sockets?.size === 0) this.#byAddress.delete(address)
+    return network
   }
 }
 

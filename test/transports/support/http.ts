@@ -121,6 +121,7 @@ export interface Front {
   readonly server: HttpServer
   readonly sessions: ScriptedSession[]
   readonly failures: unknown[]
+  readonly warnings: string[]
 }
 
 export interface FrontOptions extends Partial<Omit<HttpServerOptions, 'limits'>> {
@@ -129,12 +130,14 @@ export interface FrontOptions extends Partial<Omit<HttpServerOptions, 'limits'>>
   /** Takes the connections in place of scripted sessions, and must start them. */
   readonly take?: (connection: Connection) => HttpAttached
   readonly now?: () => number
+  readonly roomOf?: () => 'enough' | 'little' | 'none'
 }
 
 /** Listens on a free loopback port until the test is over. */
 export async function front(scope: Scope, options: FrontOptions = {}): Promise<Front> {
   const sessions: ScriptedSession[] = []
   const failures: unknown[] = []
+  const warnings: string[] = []
   const endpoint = (name: string): HttpEndpoint => ({
     name,
     attach: (connection, version) => {
@@ -166,11 +169,12 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
         refused: (kind, why) => refusals[kind](why),
       },
       around: {
-        room: () => 'enough',
+        room: options.roomOf ?? (() => 'enough'),
         newId: () => randomBytes(12).toString('base64url'),
         now: options.now ?? (() => realRuntime().now()),
         wallNow: () => realRuntime().wallNow(),
         setTimer: (delayMs, fire) => realRuntime().setTimer(delayMs, fire),
+        warn: (message) => warnings.push(message),
         failed: (error) => failures.push(error),
       },
       ...options,
@@ -187,7 +191,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
   )
   const { port } = await server.listen()
   scope.after(() => server.close())
-  return { port, server, sessions, failures }
+  return { port, server, sessions, failures, warnings }
 }
 
 /** Sends bytes on a socket of its own and gives everything that comes until the server closes. */

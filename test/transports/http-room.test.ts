@@ -1,0 +1,211 @@
+// More connections than there may be: who goes, and who gets in all the same. Over real sockets of several addresses.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type Socket, connect } from 'node:net'
+import process from 'node:process'
+import { describe, test } from 'node:test'
+import { type Front, type Scope, front, message, statusOf, until } from './support/http.js'
+
+/** Elsewhere only one address of loopback is there. */
+const skip = process.platform === 'linux' ? false : 'needs the addresses 127.0.0.2 to 127.0.0.18'
+
+const principalOf = (token: string): string | undefined => (token === 'secret' ? 'me' : undefined)
+
+/** One client, and what it has heard. */
+class Dialled {
+  readonly socket: Socket
+  heard = ''
+  isClosed = false
+
+  constructor(scope: Scope, port: number, localAddress = '127.0.0.1') {
+    this.socket = connect({ port, host: '127.0.0.1', localAddress })
+    this.socket.on('data', (chunk: Buffer) => (this.heard += chunk.toString('latin1')))
+    this.socket.on('error', () => undefined)
+    this.socket.on('close', () => (this.isClosed = true))
+    scope.after(() => void this.socket.destroy())
+  }
+
+  async connected(): Promise<this> {
+    await once(this.socket, 'connect')
+    return this
+  }
+
+  /** The status of the next answer; 0 when the connection was closed instead. */
+  async asks(text: string): Promise<number> {
+    this.heard = ''
+    this.socket.write(text)
+    await until(() => this.heard.includes('}') || this.isClosed)
+    return statusOf(this.heard)
+  }
+}
+
+function post(port: number, method = 'echo', fields = 'Authorization: Bearer secret\r\n'): string {
+  const body = message(method, 1)
+  return `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`
+}
+
+async function dial(scope: Scope, { port }: Front, address?: string): Promise<Dialled> {
+  return new Dialled(scope, port, address).connected()
+}
+
+describe('where a token is asked for', () => {
+  test('whoever has it gets in, however many addresses hold connections', { skip }, async (t) => {
+    const limits = { connectionsMax: 128, strangersMax: 8, strangerMs: 0 }
+    const served = await front(t, { principalOf, limits })
+    const silent: Dialled[] = []
+    for (let address = 2; address <= 18; address++)
+      for (let i = 0; i < 8; i++) silent.push(await dial(t, served, `127.0.0.${address}`))
+    await until(() => silent.filter(({ isClosed }) => isClosed).length === 8)
+    assert.ok(
+      silent.slice(0, 8).every(({ isClosed }) => isClosed),
+      'the oldest have gone',
+    )
+    const statuses: number[] = []
+    for (let call = 0; call < 27; call++) statuses.push(await (await dial(t, served)).asks(post(served.port)))
+    assert.deepEqual(new Set(statuses), new Set([200]))
+    assert.deepEqual(served.warnings, [
+      'all 128 connections that there may be are in use: the oldest that has not shown the token is closed for a new one, here one of 127.0.0.2',
+    ])
+  })
+
+  test('many networks with one connection each are no exception', { skip }, async (t) => {
+    const served = await front(t, { principalOf, limits: { connectionsMax: 16, strangersMax: 64 } })
+    for (let address = 2; address <= 18; address++) await dial(t, served, `127.0.0.${address}`)
+    assert.equal(await (await dial(t, served)).asks(post(served.port)), 200)
+  })
+
+  test('hundreds that come at once with the token are all served', async (t) => {
+    const served = await front(t, { principalOf, now: () => 0 })
+    const many = Array.from({ length: 300 }, () => new Dialled(t, served.port).asks(post(served.port)))
+    assert.deepEqual(new Set(await Promise.all(many)), new Set([200]))
+    assert.deepEqual(served.warnings, [])
+  })
+
+  test('one address with more than its share goes before the others', { skip }, async (t) => {
+    const served = await front(t, { principalOf, limits: { connectionsMax: 12, strangersMax: 4 } })
+    const quiet = await dial(t, served, '127.0.0.2')
+    const greedy: Dialled[] = []
+    for (let i = 0; i < 12; i++) greedy.push(await dial(t, served, '127.0.0.3'))
+    await until(() => greedy[0]?.isClosed === true)
+    assert.equal(await quiet.asks(post(served.port)), 200)
+  })
+
+  test('an address that goes on holding more than its share loses the oldest, and the log says so once', async (t) => {
+    let nowMs = 0
+    const limits = { strangersMax: 2, strangerMs: 1000, headersTimeoutMs: 3_600_000 }
+    const served = await front(t, { principalOf, limits, now: () => nowMs })
+    const first = [await dial(t, served), await dial(t, served), await dial(t, served)]
+    nowMs += 1000
+    const second = [await dial(t, served)]
+    await until(() => first.filter(({ isClosed }) => isClosed).length === 2)
+    assert.deepEqual(
+      [...first, ...second].map(({ isClosed }) => isClosed),
+      [true, true, false, false],
+    )
+    nowMs += 1000
+    await dial(t, served)
+    await until(() => first.every(({ isClosed }) => isClosed))
+    const line =
+      '127.0.0.1 has 2 connections that have not shown the token: the oldest of them are closed for new ones'
+    assert.deepEqual(served.warnings, [line])
+    nowMs += 60_000
+    await dial(t, served)
+    await until(() => served.warnings.length === 2)
+    assert.equal(served.warnings[1], `${line}; so 1 times more since the last such line`)
+  })
+})
+
+describe('where every connection is in use', () => {
+  const limits = { connectionsMax: 4 }
+
+  test('the oldest without a whole request goes first', async (t) => {
+    const served = await front(t, { limits })
+    const asked = await dial(t, served)
+    assert.equal(await asked.asks(post(served.port)), 200)
+    const dripping = await dial(t, served)
+    dripping.socket.write(post(served.port).slice(0, -1))
+    await until(() => dripping.socket.bytesWritten > 100)
+    const silent = [await dial(t, served), await dial(t, served)]
+    assert.equal(await (await dial(t, served)).asks(post(served.port)), 200)
+    await until(() => dripping.isClosed)
+    assert.deepEqual(
+      [asked, ...silent].map(({ isClosed }) => isClosed),
+      [false, false, false],
+    )
+    assert.match(served.warnings[0] ?? '', /the oldest that has sent no request is closed for a new one/)
+    assert.equal(await asked.asks(post(served.port)), 200)
+  })
+
+  test('the one that has rested longest goes next, and nobody who is being answered', async (t) => {
+    let nowMs = 0
+    const served = await front(t, { limits: { connectionsMax: 8 }, now: () => ++nowMs })
+    const wait = async (one: Dialled): Promise<Dialled> => {
+      const before = served.sessions.length
+      one.socket.write(post(served.port, 'wait'))
+      await until(() => served.sessions.length > before)
+      return one
+    }
+    const resting: Dialled[] = []
+    for (let i = 0; i < 3; i++) resting.push(await dial(t, served))
+    for (const one of resting.toReversed()) assert.equal(await one.asks(post(served.port)), 200)
+    const waiting: Dialled[] = []
+    for (let i = 0; i < 6; i++) waiting.push(await wait(await dial(t, served)))
+    assert.deepEqual(
+      resting.map(({ isClosed }) => isClosed),
+      [false, false, true],
+    )
+    for (const one of resting.slice(0, 2)) await wait(one)
+    const refused = new Dialled(t, served.port)
+    await until(() => refused.isClosed)
+    assert.ok([...waiting, ...resting.slice(0, 2)].every(({ isClosed }) => !isClosed))
+    assert.match(served.warnings[0] ?? '', /the one that has rested longest is closed for a new one$/)
+  })
+
+  test('a body that comes later than its head is a whole request too', async (t) => {
+    const served = await front(t, { limits })
+    const text = post(served.port, 'wait')
+    const slow = await dial(t, served)
+    slow.socket.write(text.slice(0, -5))
+    await until(() => slow.socket.bytesWritten > 100)
+    slow.socket.write(text.slice(-5))
+    await until(() => served.sessions.length === 1)
+    const silent = [await dial(t, served), await dial(t, served), await dial(t, served)]
+    await dial(t, served)
+    await until(() => silent[0]?.isClosed === true)
+    assert.equal(slow.isClosed, false)
+  })
+
+  test('a system that has no more descriptors is the same', async (t) => {
+    let room: 'enough' | 'none' = 'enough'
+    const served = await front(t, { roomOf: () => room })
+    const silent = [await dial(t, served), await dial(t, served)]
+    room = 'none'
+    assert.equal(await (await dial(t, served)).asks(post(served.port)), 200)
+    assert.deepEqual(
+      silent.map(({ isClosed }) => isClosed),
+      [true, false],
+    )
+  })
+})
+
+test('an answer says that its connection ends where room gets short', async (t) => {
+  const served = await front(t, { limits: { connectionsMax: 8 } })
+  const ask = async (): Promise<Dialled> => {
+    const one = await dial(t, served)
+    assert.equal(await one.asks(post(served.port)), 200)
+    return one
+  }
+  const kept: Dialled[] = []
+  for (let i = 0; i < 5; i++) kept.push(await ask())
+  // Those that have shown nothing do not count: they go first.
+  await dial(t, served)
+  await dial(t, served)
+  kept.push(await ask())
+  for (const { heard } of kept)
+    assert.match(heard, /\r\nconnection: keep-alive\r\nkeep-alive: timeout=618\r\n/)
+  const last = await ask()
+  assert.match(last.heard, /\r\nconnection: close\r\n/)
+  await until(() => last.isClosed)
+  assert.ok(kept.every(({ isClosed }) => !isClosed))
+})
