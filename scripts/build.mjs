@@ -2,6 +2,7 @@
 // should not open a hundred files. Types come from the compiler.
 
 import { chmod, rm } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 /** Node makes all three standard streams for whoever imports its process as a module; as a global it makes those that are used. */
@@ -12,6 +13,15 @@ const globalProcess = {
     build.onLoad({ filter: /.*/, namespace: 'global-process' }, () => ({
       contents: 'export default globalThis.process',
     }))
+  },
+}
+
+/** The one package that a start needs besides mri is bundled: it would be two more files, one of them CommonJS. */
+const bundledEvents = {
+  name: 'bundled-events',
+  setup(build) {
+    const path = fileURLToPath(import.meta.resolve('eventemitter3'))
+    build.onResolve({ filter: /^eventemitter3$/ }, () => ({ path }))
   },
 }
 
@@ -29,6 +39,6 @@ for (const entryPoints of [['src/cli.ts'], ['src/index.ts', 'src/jsonrpc/index.t
     format: 'esm',
     target: 'node20.19',
     logLevel: 'warning',
-    plugins: [globalProcess],
+    plugins: [globalProcess, bundledEvents],
   })
 await chmod('dist/cli.js', 0o755)

@@ -47,7 +47,7 @@ export class ArgumentChecks {
     if (say === 'protocol')
       return call.fail(invalidArguments(fault.message, { parameter: fault.parameter, ...fault.details }))
     const content = `{"content":[{"type":"text","text":${quote(fault.message)}}],"isError":true}`
-    call.settle({ kind: 'result', result: content })
+    call.settle({ kind: 'result', result: content, refusal: fault.message })
   }
 
   /** Nearly always at once: only the first call waits for the validator, and each tool's first for its schema. */

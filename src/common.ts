@@ -1,8 +1,10 @@
 // What all schemas of one gateway have in common: the limits that protect a machine
 // hold for all of them together.
 
+import { Emitter } from './emitter.js'
 import { limits as defaultLimits } from './limits.js'
 import { ProcessRoom } from './process-room.js'
+import type { ProxyEvents } from './proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import { Taps } from './taps.js'
 import { Unread } from './unread.js'
@@ -13,16 +15,20 @@ export interface Common {
   readonly taps: Taps
   readonly room: ProcessRoom
   readonly unread: Unread
+  readonly events: Emitter<ProxyEvents>
 }
 
 /** For one proxy, or for the first of several. */
 export function newCommon(
-  { tap, schema = 'default', limits = defaultLimits }: ProxyOptions,
+  { tap, schema = 'default', limits = defaultLimits, log = () => {}, on = {} }: ProxyOptions,
   runtime: Runtime,
 ): Common {
+  const events = new Emitter<ProxyEvents>(log)
+  events.add(on)
   return {
     taps: new Taps(tap, runtime, schema),
     room: new ProcessRoom(limits.upstream.processesMax),
     unread: new Unread(limits.session.unreadBytesMax),
+    events,
   }
 }

@@ -5,6 +5,7 @@
  */
 export { ConfigError, type ConfigProblem, type Configuration } from './config.js'
 export type { ServerChanges } from './fleet.js'
+export type { EventListener, EventListeners, EventSource } from './emitter.js'
 export { FrameError, RpcError, TransportError } from './jsonrpc/errors.js'
 export { type HttpServerOptions, httpServer } from './http.js'
 export type { Connection, Sink } from './jsonrpc/connection.js'
@@ -13,7 +14,18 @@ export type { ForwardEvent, Hop, WireEvent, WireTap } from './jsonrpc/wire-tap.j
 export { type Limits, limits } from './limits.js'
 export type { Listener, ServedProxy, Serving } from './listener.js'
 export type { AttachedSession } from './attached.js'
-export { type Proxy, createProxy } from './proxy.js'
+export { createProxy } from './proxy.js'
+export type {
+  CallEvent,
+  ClientEvent,
+  CloseEvent,
+  ListsEvent,
+  ProxyEvents,
+  ProxyListeners,
+  ReloadEvent,
+  ServerEvent,
+} from './proxy-events.js'
+export type { Proxy } from './proxy-interface.js'
 export type { ProxyOptions } from './proxy-options.js'
 export { type RealRuntime, realRuntime } from './runtime.js'
 export type { SessionEnd } from './session-parts.js'

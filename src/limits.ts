@@ -97,6 +97,8 @@ export const limits: Limits = {
     lists: { pagesMax: 1000, itemsMax: 10_000, retryMs: 1000, retryMsMax: 30_000, retriesMax: 12 },
     // The system tells of the end of a process and of its pipes in any order, and within this.
     exitWaitMs: 300,
+    // Longer than nearly every package that is installed takes to start.
+    lateMs: 10_000,
     // Each is told again to every process that is started.
     subscriptionsMax: 10_000,
     inflightMax: 1024,

@@ -5,6 +5,7 @@ import type { Limits } from './limits.js'
 import type { ServerLeg } from './mcp/eras/leg.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 import { openUpstream } from './upstream/kinds.js'
+import type { UpstreamNews } from './upstream/news.js'
 import type { ServerConfig } from './upstream/server-config.js'
 import type { StdioSurroundings } from './upstream/stdio.js'
 import { UnavailableUpstream } from './upstream/unavailable.js'
@@ -14,6 +15,7 @@ import { visit } from './visitor.js'
 export interface OpenerParts {
   readonly runtime: Runtime
   readonly log: LogSink
+  readonly news: UpstreamNews
   /** Whether somebody wants to hear of every request over the network. */
   readonly verbose: boolean
   readonly limits: Limits['upstream']
@@ -45,10 +47,11 @@ export class Opener {
   }
 
   #around(): StdioSurroundings {
-    const { runtime, log, verbose, limits, common, marks } = this.#parts
+    const { runtime, log, news, verbose, limits, common, marks } = this.#parts
     return {
       runtime,
       log,
+      news,
       verbose,
       limits,
       marks,

@@ -2,6 +2,7 @@
 
 import type { WireTap } from './jsonrpc/wire-tap.js'
 import type { Limits } from './limits.js'
+import type { ProxyListeners } from './proxy-events.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 
 export interface ProxyOptions {
@@ -10,6 +11,8 @@ export interface ProxyOptions {
   /** `serverInfo.name` towards clients; the configuration's unless given. */
   readonly name?: string
   readonly log?: LogSink
+  /** Listeners that hear what happens from the start on; `proxy.on` comes later than the start of the first servers. */
+  readonly on?: ProxyListeners
   /** Logs every HTTP request to a server, and every token that is fetched, at level `debug`. */
   readonly verbose?: boolean
   readonly tap?: WireTap

@@ -4,6 +4,7 @@ import { ArgumentChecks } from './arguments.js'
 import { Attached, type AttachedSession } from './attached.js'
 import { type Common, newCommon } from './common.js'
 import { type Configuration, marksOf, resolveConfig, selectSchema } from './config.js'
+import type { EventListener } from './emitter.js'
 import { Fleet, type ServerChanges, inWords } from './fleet.js'
 import { BriefMap } from './jsonrpc/brief-map.js'
 import type { Connection } from './jsonrpc/connection.js'
@@ -11,10 +12,13 @@ import type { Peer } from './jsonrpc/peer.js'
 import { LastWins } from './last-wins.js'
 import { type Limits, limits as defaultLimits } from './limits.js'
 import type { Listener, Serving } from './listener.js'
+import { ClientReports } from './client-reports.js'
 import { LegacyClientLeg, type ServerIdentity } from './mcp/eras/legacy-client.js'
 import { LegacyServerLeg } from './mcp/eras/legacy-server.js'
 import { handshakeRevision } from './mcp/revisions.js'
 import { Opener } from './opener.js'
+import type { Proxy } from './proxy-interface.js'
+import type { ProxyEvents } from './proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import type { Question } from './questions.js'
 import type { Reach } from './reach.js'
@@ -25,45 +29,6 @@ import type { LogSink, Runtime } from './upstream/host.js'
 import type { ServerConfig } from './upstream/server-config.js'
 import type { UpstreamStatus } from './upstream/upstream.js'
 import { version } from './version.js'
-
-/** Many MCP servers that look like one. */
-export interface Proxy {
-  /**
-   * Serves one client on a connection that has not been started.
-   *
-   * `version` is the protocol revision of a client that may call without initializing, where that is known. A proxy
-   * that is being closed closes the connection at once.
-   */
-  attach(connection: Connection, version?: string): Promise<AttachedSession>
-  /** Serves many clients, until the proxy is closed. */
-  serve(listener: Listener): Promise<Serving>
-  /**
-   * Uses a server that was started elsewhere as the first process of a configured one.
-   *
-   * Call it before the first client is attached; gives false when it is too late or there is no such server.
-   */
-  adopt(service: string, connection: Connection): boolean
-  /**
-   * Changes to another configuration while clients use the proxy, in one step for all of them.
-   *
-   * A server whose resolved configuration is the same keeps its processes and its calls, also when only its `tools`,
-   * `prefix`, `describe` or `argumentErrors` differ. One that differs otherwise is started anew: the new one takes
-   * the calls that come, those on the old one may finish for the drain time and then get one error. What is new is
-   * waited for as at a start (`startupGraceMs`). Each client hears at most one `list_changed` of a kind, and none
-   * when what it sees is the same. Subscriptions and log levels go over to the new servers.
-   *
-   * Of several calls at once the last one wins, and all of them resolve with what it did. The `logging` and
-   * `server` of the configuration are not this proxy's; its `server.name` is what later clients see.
-   *
-   * @returns what was done; undefined when the proxy is being closed, which is logged
-   * @throws ConfigError with every problem of the configuration; nothing has changed then
-   */
-  reload(config: Configuration | Readonly<Record<string, unknown>>): Promise<ServerChanges | undefined>
-  /** The state of every configured server, in configuration order. */
-  status(): UpstreamStatus[]
-  /** Lets calls finish for up to `graceMs`, answers the rest, and stops every server; again, with less patience. */
-  close(graceMs?: number): Promise<void>
-}
 
 /**
  * Makes a proxy out of a configuration, or of an object in one of the configuration file's formats.
@@ -111,7 +76,6 @@ class PooledProxy implements Proxy {
   readonly #fleet: Fleet
   /** By their serials. */
   readonly #sessions = new BriefMap<number, Session>()
-  readonly #forget = (serial: number): void => void this.#sessions.take(serial)
   #attached = 0
   readonly #serving = new Set<Serving>()
   readonly #changes = new LastWins((config: Configuration) => this.#change(config))
@@ -127,13 +91,18 @@ class PooledProxy implements Proxy {
     this.#runtime = options.runtime ?? this.#ownRuntime
     this.#checks = new ArgumentChecks(this.#log)
     this.#common = common ?? newCommon(options, this.#runtime)
+    const { events } = this.#common
     const opener = new Opener({
       runtime: this.#runtime,
       log: this.#log,
+      news: {
+        server: (news) => events.emit('server', { schema: this.#schema, ...news }),
+        lists: (news) => events.emit('lists', { schema: this.#schema, ...news }),
+      },
       verbose: options.verbose ?? false,
       limits: this.#limits.upstream,
       common: this.#common,
-      marks: marksOf(config, options.schema ?? 'default', this.#runtime.env),
+      marks: marksOf(config, this.#schema, this.#runtime.env),
       eager: options.eager ?? false,
       leg: () => new LegacyServerLeg(this.#identity),
     })
@@ -148,6 +117,13 @@ class PooledProxy implements Proxy {
 
   attach(connection: Connection, version?: string): Promise<AttachedSession> {
     const serial = ++this.#attached
+    const { events } = this.#common
+    const reports = new ClientReports({
+      events,
+      schema: this.#schema,
+      client: serial,
+      runtime: this.#runtime,
+    })
     const session = new Session(connection, {
       serial,
       leg: new LegacyClientLeg(this.#identity, handshakeRevision(version)),
@@ -156,9 +132,16 @@ class PooledProxy implements Proxy {
       runtime: this.#runtime,
       unread: this.#common.unread,
       log: this.#log,
+      reports,
       watch: this.#common.taps.watch('client', undefined),
-      reach: this.#reach,
-      ended: this.#forget,
+      reach: (port, peer) => {
+        reports.attached(port.profile)
+        return this.#reach(port, peer)
+      },
+      ended: () => {
+        this.#sessions.take(serial)
+        reports.gone()
+      },
     })
     this.#sessions.set(serial, session)
     if (this.#isClosing) session.drain()
@@ -176,6 +159,10 @@ class PooledProxy implements Proxy {
   adopt(service: string, connection: Connection): boolean {
     const upstream = this.#fleet.upstreams.find(({ config }) => config.name === service)
     return upstream?.adopt(connection) ?? false
+  }
+
+  on<Name extends keyof ProxyEvents>(name: Name, listener: EventListener<ProxyEvents[Name]>): () => void {
+    return this.#common.events.on(name, listener)
   }
 
   status(): UpstreamStatus[] {
@@ -205,6 +192,11 @@ class PooledProxy implements Proxy {
     await Promise.all([this.#fleet.close(), ...sessions.map(({ draining }) => draining.ended)])
     await Promise.all([...this.#serving].map((serving) => serving.close()))
     await this.#ownRuntime.close()
+    this.#common.events.emit('close', { schema: this.#schema })
+  }
+
+  get #schema(): string {
+    return this.#options.schema ?? 'default'
   }
 
   /** What later clients are told; those that are there have been told already. */
@@ -214,11 +206,11 @@ class PooledProxy implements Proxy {
 
   /** @throws ConfigError when there is no such schema */
   #serversOf(config: Configuration): readonly ServerConfig[] {
-    return selectSchema(config, this.#options.schema ?? 'default').servers
+    return selectSchema(config, this.#schema).servers
   }
 
-  readonly #reach = (port: SessionPort, peer: Peer<Question>): Reach =>
-    this.#fleet.reach(port, {
+  #reach(port: SessionPort, peer: Peer<Question>): Reach {
+    return this.#fleet.reach(port, {
       checks: this.#checks,
       splice: (line, edits) => peer.item(line, edits),
       runtime: this.#runtime,
@@ -229,6 +221,7 @@ class PooledProxy implements Proxy {
       instructionsLengthMax: this.#limits.session.instructionsLengthMax,
       gave: (kind) => port.gave(kind),
     })
+  }
 
   async #change(config: Configuration): Promise<ServerChanges | undefined> {
     if (this.#isClosing) {
@@ -237,7 +230,8 @@ class PooledProxy implements Proxy {
     }
     this.#config = config
     const changes = await this.#fleet.change(this.#serversOf(config), config.startupGraceMs)
-    const { schema = 'default' } = this.#options
+    const schema = this.#schema
+    this.#common.events.emit('reload', { schema, ...changes })
     this.#log({ level: 'info', message: `configuration changed: ${inWords(changes)}`, details: { schema } })
     return changes
   }

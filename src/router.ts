@@ -86,6 +86,7 @@ export class Router {
   }
 
   #send(call: Call, kind: 'tools' | 'prompts', target: Target, name: string): void {
+    call.service = target.lane.config.name
     const edits = nameEdits(call.frame.params.members.span('name'), name, target)
     if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
     call.times = target.times
@@ -94,6 +95,7 @@ export class Router {
 
   /** A call with nothing to check leaves behind those that are being checked. */
   #toLane(call: Call, lane: Lane, edits: readonly Edit[]): void {
+    call.service = lane.config.name
     this.#parts.checks.turns.take(call, lane, undefined, () => this.#pass(call, lane, edits))
   }
 
@@ -105,7 +107,10 @@ export class Router {
 
   #unknownName(call: Call, kind: 'tools' | 'prompts', name: string): void {
     const down = this.#parts.lanes().find((lane) => isDown(lane, kind) && mayHave(lane, name))
-    if (down !== undefined) return call.fail(down.refusal ?? unavailable(down))
+    if (down !== undefined) {
+      call.service = down.config.name
+      return call.fail(down.refusal ?? unavailable(down))
+    }
     const near = nearest(name, this.#parts.catalog().names(kind), NEAREST_MAX)
     call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
   }
@@ -133,6 +138,7 @@ export class Router {
   }
 
   #tryLane(call: Call, lane: Lane, rest: readonly Lane[]): void {
+    call.service = lane.config.name
     const attempt = call.attempt((outcome) => {
       const [next, ...others] = rest
       if (next !== undefined && isNotFound(outcome)) this.#tryLane(call, next, others)
@@ -189,6 +195,7 @@ export class Router {
 
 /** A server without completions completes nothing, which is an answer. */
 function completed(call: Call, lane: Lane, edits: readonly Edit[]): void {
+  call.service = lane.config.name
   if (lane.capabilities?.completions !== false) lane.call(call, edits)
   else call.settle({ kind: 'result', result: '{"completion":{"values":[]}}' })
 }

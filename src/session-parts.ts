@@ -1,5 +1,6 @@
 // What a session gets from the proxy, and what it leaves behind.
 
+import type { ClientReports } from './client-reports.js'
 import type { TransportError } from './jsonrpc/errors.js'
 import type { Peer, PeerOptions } from './jsonrpc/peer.js'
 import type { SessionLimits } from './limits.js'
@@ -20,6 +21,7 @@ export interface SessionParts {
   readonly runtime: Runtime
   readonly unread: Unread
   readonly log: LogSink
+  readonly reports: ClientReports
   readonly watch: Pick<PeerOptions, 'wire' | 'forwarded'>
   /** What the client reaches, once it has said who it is. */
   reach(port: SessionPort, peer: Peer<Question>): Reach

@@ -7,6 +7,7 @@ import { Answers } from './answers.js'
 import { receiveBatch } from './batch-members.js'
 import { Draining } from './draining.js'
 import { Flow } from './flow.js'
+import type { ErrorBody } from './jsonrpc/build.js'
 import { BriefMap } from './jsonrpc/brief-map.js'
 import type { Connection } from './jsonrpc/connection.js'
 import type { FrameError, TransportError } from './jsonrpc/errors.js'
@@ -40,6 +41,7 @@ export class Session implements PeerOwner<Question> {
   readonly #settled = (call: Call, outcome: Outcome): void => {
     this.#calls.take(call.key)
     this.#answers.settle(call.frame.id, outcome)
+    this.#parts.reports.settled(call, outcome)
     if (this.draining.on) this.#rest()
   }
 
@@ -162,7 +164,7 @@ export class Session implements PeerOwner<Question> {
       case 'ping':
         return this.#answers.pong(frame.id)
       case 'refused':
-        return this.#answers.refuse(frame.id, received.error)
+        return this.#refuse(frame, received.error)
       case 'level':
         this.#port.setLevel(received.level)
         this.#reach().level(received.level)
@@ -195,15 +197,19 @@ export class Session implements PeerOwner<Question> {
   }
 
   #call(frame: RequestFrame, row: RequestRow): void {
-    if (this.draining.on) return this.#answers.refuse(frame.id, shuttingDown())
+    if (this.draining.on) return this.#refuse(frame, shuttingDown())
     const call = new Call(frame, row, this.#port, this.#parts.runtime.now(), this.#settled)
     const isTooMuch = this.#calls.size >= this.#parts.limits.callsMax
     if (isTooMuch || (this.#opening.on && !this.#opening.hasRoom(call.bytes)))
-      return this.#answers.refuse(frame.id, tooManyCalls())
+      return this.#refuse(frame, tooManyCalls())
     this.#calls.set(call.key, call)
     const { router } = this.#reach()
     if (!this.#opening.on) router.route(call)
     else this.#opening.hold(call, () => router.route(call.since(this.#parts.runtime.now())))
+  }
+
+  #refuse(frame: RequestFrame, error: ErrorBody): void {
+    this.#answers.refuse(frame.id, this.#parts.reports.refused(frame, error))
   }
 
   #cancelled(frame: NotificationFrame): void {

@@ -12,19 +12,23 @@ import { type RequestId, canonical } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { ClientCapabilities } from './capabilities.js'
+import type { ClientInfo } from './client-info.js'
 import type { ListKind, RequestRow } from './method-row.js'
 import type { Revision } from './revision.js'
 
 /** Who a client is, for as long as its session lasts. */
 export interface ClientProfile {
   readonly revision: Revision
+  /** As it says of itself. */
+  readonly info?: ClientInfo | undefined
   readonly capabilities: ClientCapabilities
 }
 
 /** How a call ends. `result` is raw JSON that the proxy made. */
 export type Outcome =
   | { readonly kind: 'answered'; readonly frame: ResponseFrame; readonly edits: readonly Edit[] }
-  | { readonly kind: 'result'; readonly result: string | Uint8Array }
+  /** `refusal` says why, where the result tells the model that the call was not passed on. */
+  | { readonly kind: 'result'; readonly result: string | Uint8Array; readonly refusal?: string }
   | { readonly kind: 'failed'; readonly error: ErrorBody }
   | { readonly kind: 'cancelled' }
 
@@ -83,6 +87,8 @@ export class Call {
   readonly key: RequestId
   readonly row: RequestRow
   readonly client: ClientPort
+  /** The server that it is for, once that is known. */
+  service: string | undefined
   readonly #settle: Settle
   #arrivedAt: number
   /** Of its tool; undefined where the server's hold. */

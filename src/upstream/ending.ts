@@ -49,6 +49,11 @@ export class Ending {
     return !this.known || this.#isForgotten || this.#isStopped
   }
 
+  /** Whether the proxy has ended it, before it ended otherwise. */
+  get isStopped(): boolean {
+    return this.#isStopped
+  }
+
   because(end: DialEnd): void {
     this.#end ??= end
   }

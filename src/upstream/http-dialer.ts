@@ -24,7 +24,7 @@ import type { FetchIdToken } from './google-id-token.js'
 import type { LogLevel, Runtime } from './host.js'
 import type { UpstreamLimits } from './limits.js'
 import { IdTokenCredentials } from './id-token-credentials.js'
-import type { PoolSurroundings } from './pool.js'
+import type { PoolSurroundings } from './pool-parts.js'
 import type { HttpServerConfig } from './server-config.js'
 
 /** Makes connections that share sockets and credentials, and nothing else. */

@@ -2,6 +2,7 @@
 
 import type { ClientCapabilities } from '../mcp/capabilities.js'
 import type { ServerFacts } from '../mcp/eras/leg.js'
+import type { ListKind } from '../mcp/method-row.js'
 import type { LogSink, Runtime } from './host.js'
 import type { Link } from './link.js'
 import type { LinkOwner } from './link-parts.js'
@@ -35,6 +36,9 @@ export interface LaneParts {
   readonly subscriptionsMax: number
   /** A process whose links report to `owner`; `opened` is awaited before calls start. */
   member(owner: LinkOwner, opened: (link: Link, facts: ServerFacts) => void): Member
+  /** A process has shaken hands, and its lists have been read or could not be. */
+  ready(link: Link, facts: ServerFacts): void
+  announced(changed: readonly ListKind[]): void
   /** Nobody uses the lane any more. */
   abandoned(): void
 }

@@ -22,6 +22,8 @@ export interface UpstreamLimits {
   /** How long the end of a connection waits for the exit that explains it. */
   readonly exitWaitMs: number
   readonly inflightMax: number
+  /** How long a server takes to start before whoever watches is told that it is late. */
+  readonly lateMs: number
   /** Resources that the clients of one lane may follow. */
   readonly subscriptionsMax: number
   /** Calls in flight at once on one session with a remote server. */

@@ -83,6 +83,10 @@ export class Link implements PeerOwner<Flight>, Asker {
     return this.#ending.isForgotten && this.#answers > 1
   }
 
+  get isStopped(): boolean {
+    return this.#ending.isStopped
+  }
+
   /** Why the link ended, for whoever asks afterwards. */
   get failure(): UpstreamError {
     return this.#ending.failure

@@ -221,13 +221,15 @@ export class PoolLane implements Lane {
   }
 
   #newMember(): Member {
-    const member: Member = this.#parts.member(this.#links, (link, facts) =>
-      this.#links.opened(member, member === this.#members.first, link, facts),
-    )
+    const member: Member = this.#parts.member(this.#links, (link, facts) => {
+      this.#links.opened(member, member === this.#members.first, link, facts)
+      void this.#links.reading.then(() => this.#parts.ready(link, facts))
+    })
     return member
   }
 
   #announce(changed: readonly ListKind[]): void {
+    this.#parts.announced(changed)
     if (this.#retired) return
     for (const client of this.#audience) client.listsChanged(changed)
   }

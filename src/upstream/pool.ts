@@ -5,24 +5,22 @@
 // client; `isolation` chooses otherwise.
 
 import type { Connection } from '../jsonrpc/connection.js'
-import type { PeerOptions } from '../jsonrpc/peer.js'
 import type { ClientPort } from '../mcp/call.js'
 import { type ClientCapabilities, isAskable } from '../mcp/capabilities.js'
-import type { ServerFacts, ServerLeg } from '../mcp/eras/leg.js'
-import type { Discretion } from '../transports/discretion.js'
 import { Adopted } from './adopted.js'
 import { declaredFor } from './declared-for.js'
-import type { Dial, Dialed } from './dial.js'
+import type { Dialed } from './dial.js'
 import { UpstreamError } from './errors.js'
-import type { LogSink, Runtime } from './host.js'
-import type { UpstreamLimits } from './limits.js'
 import { Link } from './link.js'
 import type { LinkOwner } from './link-parts.js'
 import { Listing } from './listing.js'
 import { Member } from './member.js'
 import type { Sharing } from './lane-parts.js'
 import { PoolLane } from './pool-lane.js'
+import type { LaneOpened, LaneUse, PoolSurroundings, Pooling } from './pool-parts.js'
+import type { StopCause } from './news.js'
 import type { ServerConfig } from './server-config.js'
+import { ServerReports } from './server-reports.js'
 import { Spare } from './spare.js'
 import { type Opening, Supervisor } from './supervisor.js'
 import type { Lane, Upstream, UpstreamStatus } from './upstream.js'
@@ -34,33 +32,6 @@ const REST_WAIT_SHARE = 12
 /** How often a pool that is being left looks whether its calls have ended. */
 const IDLE_CHECK_MS = 20
 
-/** What a pool gets from the proxy. */
-export interface PoolSurroundings {
-  readonly runtime: Runtime
-  readonly log: LogSink
-  /** Whether somebody wants to hear of every request over the network. */
-  readonly verbose: boolean
-  readonly limits: UpstreamLimits
-  readonly leg: () => ServerLeg
-  /** The taps of a new connection to this server. */
-  readonly watch: (service: string) => Pick<PeerOptions, 'wire' | 'forwarded'>
-  /** Takes one of the processes that may run in all; undefined when there are too many. */
-  readonly admit: () => (() => void) | undefined
-}
-
-/** How a server of one kind is pooled. */
-export interface Pooling {
-  /** For what the server says that people are shown. */
-  readonly discretion: Discretion
-  readonly dial: Dial
-  readonly isolation: 'auto' | 'shared' | 'session'
-  readonly concurrency: number
-  readonly processes: number
-  readonly idleTimeoutMs: number | undefined
-  readonly restart: boolean
-  readonly restartDelayMs: number
-}
-
 /** The processes of one configured server. */
 export class Pool implements Upstream {
   #config: ServerConfig
@@ -69,13 +40,17 @@ export class Pool implements Upstream {
   readonly #lanes = new Set<PoolLane>()
   readonly #common = new Map<Sharing, PoolLane>()
   readonly #spare = new Spare()
+  readonly #reports: ServerReports
   #connectedAtMs: number | undefined
   #closed = false
+  #retired = false
 
   constructor(config: ServerConfig, pooling: Pooling, around: PoolSurroundings) {
     this.#config = config
     this.#pooling = pooling
     this.#around = around
+    const { runtime, news, limits } = around
+    this.#reports = new ServerReports(() => this.#config, { runtime, news, lateMs: limits.lateMs })
   }
 
   get config(): ServerConfig {
@@ -99,7 +74,9 @@ export class Pool implements Upstream {
   adopt(connection: Connection): boolean {
     if (this.#lanes.size > 0 || this.#closed) return false
     void this.#spare.there?.stop()
-    this.#spare.keep(new Adopted(this.config.name, connection))
+    const adopted = new Adopted(this.config.name, connection)
+    this.#reports.began(adopted, () => this.#stopping)
+    this.#spare.keep(adopted)
     return true
   }
 
@@ -107,7 +84,11 @@ export class Pool implements Upstream {
     const sharing = this.#sharingFor(client)
     const common = sharing === 'own' ? undefined : this.#common.get(sharing)
     if (common !== undefined) return common.join(client)
-    const lane = this.#newLane(sharing, declaredFor(sharing, client))
+    const lane = this.#newLane({
+      sharing,
+      declared: declaredFor(sharing, client),
+      client: sharing === 'own' ? client.serial : undefined,
+    })
     if (sharing !== 'own' && !this.#closed) this.#common.set(sharing, lane)
     return lane.join(client)
   }
@@ -130,6 +111,7 @@ export class Pool implements Upstream {
   async retire(graceMs: number): Promise<void> {
     const { runtime } = this.#around
     const endsAt = runtime.now() + graceMs
+    this.#retired = true
     for (const lane of this.#lanes) lane.retire()
     while (!this.#idle && runtime.now() < endsAt) {
       await within(new Promise(() => {}), IDLE_CHECK_MS, runtime)
@@ -160,19 +142,24 @@ export class Pool implements Upstream {
     }
   }
 
-  #newLane(sharing: Sharing, declared: ClientCapabilities): PoolLane {
+  #newLane(use: LaneUse): PoolLane {
     const { limits, log, runtime } = this.#around
+    const { sharing, declared, client } = use
+    const listing = new Listing(this.config.name, this.#pooling.discretion, limits.lists, log)
     const lane: PoolLane = new PoolLane({
       config: () => this.#config,
       sharing,
       declared,
-      listing: new Listing(this.config.name, this.#pooling.discretion, limits.lists, log),
+      listing,
       log,
       runtime,
       lazy: this.config.lazy,
       subscriptionsMax: limits.subscriptionsMax,
       membersMax: sharing === 'own' ? 1 : this.#pooling.processes,
-      member: (owner, opened) => this.#newMember(sharing, declared, owner, opened),
+      member: (owner, opened) => this.#newMember(use, () => lane, owner, opened),
+      ready: ({ dialed }, { revision }) =>
+        this.#reports.ready(dialed, revision.version, listing.items('tools').length),
+      announced: (changed) => this.#reports.lists(listing, client, changed),
       abandoned: () => this.#lanes.delete(lane),
     })
     if (this.#closed) void lane.close()
@@ -180,12 +167,7 @@ export class Pool implements Upstream {
     return lane
   }
 
-  #newMember(
-    sharing: Sharing,
-    declared: ClientCapabilities,
-    owner: LinkOwner,
-    opened: (link: Link, facts: ServerFacts) => void,
-  ): Member {
+  #newMember(use: LaneUse, lane: () => PoolLane, owner: LinkOwner, opened: LaneOpened): Member {
     const { limits, runtime } = this.#around
     const { concurrency, idleTimeoutMs, restart, restartDelayMs } = this.#pooling
     const policy = {
@@ -194,7 +176,13 @@ export class Pool implements Upstream {
       delayMs: restartDelayMs,
       restWaitMs: this.config.timeoutMs / REST_WAIT_SHARE,
     }
-    const open = (): Opening => this.#open(declared, owner, opened)
+    let starts = 0
+    const open = (): Opening => {
+      const { link, ready } = this.#open(use.declared, owner, opened)
+      const cause = (): StopCause => this.#causeFor(lane(), link)
+      this.#reports.used(link, { client: use.client, restarts: starts++, cause }, ready)
+      return { link, ready }
+    }
     const supervisor = new Supervisor(this.config.name, open, policy, this.#around)
     return new Member(supervisor, {
       runtime,
@@ -204,15 +192,11 @@ export class Pool implements Upstream {
       times: this.config,
       idleTimeoutMs,
       mayRest: () => !owner.isNeeded,
-      oneAskable: sharing === 'shared',
+      oneAskable: use.sharing === 'shared',
     })
   }
 
-  #open(
-    declared: ClientCapabilities,
-    owner: LinkOwner,
-    opened: (link: Link, facts: ServerFacts) => void,
-  ): Opening {
+  #open(declared: ClientCapabilities, owner: LinkOwner, opened: LaneOpened): Opening {
     const dialed = this.#spare.take() ?? this.#dial()
     const link = this.#newLink(dialed, owner)
     const ready = link.start(declared).then((facts) => {
@@ -245,6 +229,19 @@ export class Pool implements Upstream {
     }
     const dialed = this.#pooling.dial()
     void dialed.ended.then(release)
+    this.#reports.began(dialed, () => this.#stopping)
     return dialed
+  }
+
+  /** Why everything is being stopped, if it is. */
+  get #stopping(): StopCause | undefined {
+    if (!this.#closed) return undefined
+    return this.#retired ? 'retired' : 'closing'
+  }
+
+  #causeFor(lane: PoolLane, link: Link): StopCause {
+    if (this.#stopping !== undefined) return this.#stopping
+    if (link.failure.reason === 'closed') return 'restart'
+    return this.#lanes.has(lane) ? 'idle' : 'client-gone'
   }
 }

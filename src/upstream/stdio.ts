@@ -1,7 +1,8 @@
 // The kind `stdio`: servers that run as child processes.
 
 import { Discretion } from '../transports/discretion.js'
-import { Pool, type PoolSurroundings } from './pool.js'
+import { Pool } from './pool.js'
+import type { PoolSurroundings } from './pool-parts.js'
 import { ServerProcess } from './process.js'
 import type { StdioServerConfig } from './server-config.js'
 import type { Upstream } from './upstream.js'

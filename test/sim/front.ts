@@ -3,7 +3,7 @@
 import type { Server as NetServer } from 'node:net'
 import { httpServer } from '../../src/http.js'
 import type { Listener, ServedProxy } from '../../src/listener.js'
-import type { Proxy } from '../../src/proxy.js'
+import type { Proxy } from '../../src/proxy-interface.js'
 import type { HttpLimits } from '../../src/transports/http-front/limits.js'
 import type { Around } from './byte-flow.js'
 import { PORT } from './http-request.js'

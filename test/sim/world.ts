@@ -1,6 +1,7 @@
 // One run: a proxy, its clients and its servers, and what is done to them.
 
-import { type Proxy, createProxy } from '../../src/proxy.js'
+import { createProxy } from '../../src/proxy.js'
+import type { Proxy } from '../../src/proxy-interface.js'
 import type { Check } from './checks.js'
 import { SimClient } from './client.js'
 import type { ClientWire } from './client-wire.js'

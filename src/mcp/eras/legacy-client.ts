@@ -6,6 +6,7 @@
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { ClientProfile } from '../call.js'
+import { clientInfo } from '../client-info.js'
 import { clientCapabilities, noCapabilities } from '../capabilities.js'
 import { invalidParams, invalidRequest, methodNotFound } from '../error-codes.js'
 import { clientNotifications, requests } from '../methods.js'
@@ -82,6 +83,7 @@ export class LegacyClientLeg implements ClientLeg {
       // An unknown version is answered with one we speak, never with an error.
       revision: handshakeRevision(version) ?? latestHandshake,
       capabilities: clientCapabilities(frame.line, members.span('capabilities')),
+      info: clientInfo(frame.line, members.span('clientInfo')),
     }
     return { kind: 'open', reply: (description) => this.#initializeResult(description) }
   }

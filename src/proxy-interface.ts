@@ -1,0 +1,49 @@
+// A proxy, as whoever embeds it uses it.
+
+import type { AttachedSession } from './attached.js'
+import type { Configuration } from './config.js'
+import type { EventSource } from './emitter.js'
+import type { ServerChanges } from './fleet.js'
+import type { Connection } from './jsonrpc/connection.js'
+import type { Listener, Serving } from './listener.js'
+import type { ProxyEvents } from './proxy-events.js'
+import type { UpstreamStatus } from './upstream/upstream.js'
+
+/** Many MCP servers that look like one. */
+export interface Proxy extends EventSource<ProxyEvents> {
+  /**
+   * Serves one client on a connection that has not been started.
+   *
+   * `version` is the protocol revision of a client that may call without initializing, where that is known. A proxy
+   * that is being closed closes the connection at once.
+   */
+  attach(connection: Connection, version?: string): Promise<AttachedSession>
+  /** Serves many clients, until the proxy is closed. */
+  serve(listener: Listener): Promise<Serving>
+  /**
+   * Uses a server that was started elsewhere as the first process of a configured one.
+   *
+   * Call it before the first client is attached; gives false when it is too late or there is no such server.
+   */
+  adopt(service: string, connection: Connection): boolean
+  /**
+   * Changes to another configuration while clients use the proxy, in one step for all of them.
+   *
+   * A server whose resolved configuration is the same keeps its processes and its calls, also when only its `tools`,
+   * `prefix`, `describe` or `argumentErrors` differ. One that differs otherwise is started anew: the new one takes
+   * the calls that come, those on the old one may finish for the drain time and then get one error. What is new is
+   * waited for as at a start (`startupGraceMs`). Each client hears at most one `list_changed` of a kind, and none
+   * when what it sees is the same. Subscriptions and log levels go over to the new servers.
+   *
+   * Of several calls at once the last one wins, and all of them resolve with what it did. The `logging` and
+   * `server` of the configuration are not this proxy's; its `server.name` is what later clients see.
+   *
+   * @returns what was done; undefined when the proxy is being closed, which is logged
+   * @throws ConfigError with every problem of the configuration; nothing has changed then
+   */
+  reload(config: Configuration | Readonly<Record<string, unknown>>): Promise<ServerChanges | undefined>
+  /** The state of every configured server, in configuration order. */
+  status(): UpstreamStatus[]
+  /** Lets calls finish for up to `graceMs`, answers the rest, and stops every server; again, with less patience. */
+  close(graceMs?: number): Promise<void>
+}

@@ -1,0 +1,224 @@
+// What a proxy tells whoever embeds it.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import type { CallEvent, ClientEvent, ListsEvent, ServerEvent } from '../../src/index.js'
+import { said } from './support/client.js'
+import { numberAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { itServer, nodeProgram } from './support/programs.js'
+import { until } from './support/waiting.js'
+
+const a = itServer({ IT_NAME: 'a' }, { restartDelay: 10 })
+const b = itServer({ IT_NAME: 'b' })
+
+/** Everything of these events that is told, and a look at what has come. */
+function listening() {
+  const servers: ServerEvent[] = []
+  const lists: ListsEvent[] = []
+  const calls: CallEvent[] = []
+  const failures: CallEvent[] = []
+  const clients: ClientEvent[] = []
+  const on = {
+    server: (event: ServerEvent) => servers.push(event),
+    lists: (event: ListsEvent) => lists.push(event),
+    call: (event: CallEvent) => calls.push(event),
+    failure: (event: CallEvent) => failures.push(event),
+    client: (event: ClientEvent) => clients.push(event),
+  }
+  return { servers, lists, calls, failures, clients, on }
+}
+
+const states = (events: readonly ServerEvent[], server: string): string[] =>
+  events.filter((event) => event.server === server).map(({ state }) => state)
+
+describe('server events', () => {
+  test('tell of a start, a crash, the start after it, and the end', async (t) => {
+    const { servers, on } = listening()
+    const { proxy, attach } = await libraryProxy(t, { a, b }, { on })
+    const { client } = await attach()
+    await client.open()
+    await client.request('tools/list')
+    await until(() => states(servers, 'a').includes('ready') && states(servers, 'b').includes('ready'))
+    const pid = numberAt(said(await client.call('a__nonce', { n: '' })), 'pid')
+    await client.call('a__die', { code: 3 })
+    await until(() => states(servers, 'a').length === 5)
+    await proxy.close()
+    const ofA = servers.filter(({ server }) => server === 'a')
+    assert.deepEqual(
+      ofA.map(({ state }) => state),
+      ['starting', 'ready', 'failed', 'starting', 'ready', 'stopped'],
+    )
+    const [starting, ready, failed, , again, stopped] = ofA
+    assert.equal(starting?.schema, 'default')
+    assert.equal(starting?.kind, 'stdio')
+    assert.deepEqual([starting?.pid, ready?.pid, failed?.pid], [pid, pid, pid])
+    assert(ready?.state === 'ready' && again?.state === 'ready')
+    assert.deepEqual([ready.revision, ready.restarts, again.restarts], ['2025-11-25', 0, 1])
+    assert(ready.tools > 10)
+    assert.notEqual(again.pid, pid)
+    assert(failed?.state === 'failed' && stopped?.state === 'stopped')
+    assert.deepEqual([failed.reason, failed.message], ['exited', "'a' exited with code 3"])
+    assert.equal(stopped.cause, 'closing')
+    assert.deepEqual(states(servers, 'b'), ['starting', 'ready', 'stopped'])
+  })
+
+  test('say why a server cannot be started', async (t) => {
+    const { servers, on } = listening()
+    await libraryProxy(t, { no: { command: '/does/not/exist', restart: false } }, { on, eager: true })
+    await until(() => states(servers, 'no').includes('failed'))
+    const failed = servers.find(({ state }) => state === 'failed')
+    assert(failed?.state === 'failed')
+    assert.equal(failed.reason, 'spawn-failed')
+    assert.match(failed.message, /ENOENT/)
+  })
+
+  test('name the client that a process belongs to, and its leaving', async (t) => {
+    const { servers, clients, on } = listening()
+    const { attach } = await libraryProxy(t, { a }, { on })
+    const own = await attach()
+    await own.client.open({ roots: {} })
+    own.client.onRequest = () => '{"roots":[]}'
+    const shared = await attach()
+    await shared.client.open()
+    await until(() => servers.filter(({ state }) => state === 'ready').length === 2)
+    const [first] = clients
+    assert.deepEqual(
+      servers.filter(({ state }) => state === 'ready').map(({ client }) => client === undefined),
+      [false, true],
+    )
+    await own.connection.close()
+    await until(() => states(servers, 'a').includes('stopped'))
+    const stopped = servers.find(({ state }) => state === 'stopped')
+    assert(stopped?.state === 'stopped')
+    assert.deepEqual([stopped.cause, stopped.client], ['client-gone', first?.client])
+  })
+})
+
+describe('call events', () => {
+  test('tell of every end of a call once, with server, name and client', async (t) => {
+    const { calls, failures, on } = listening()
+    const { attach } = await libraryProxy(t, { a: itServer({}, { timeout: 300, restartDelay: 10 }) }, { on })
+    const [{ client: one }, { client: two }] = [await attach(), await attach()]
+    await one.open()
+    await two.open()
+    await one.call('a__nonce', { n: 'x' })
+    await two.call('a__never')
+    const dying = one.call('a__die', { code: 3 })
+    await dying
+    await one.call('nonexistent')
+    await one.request('no/method')
+    const cancelled = two.nextId()
+    two.send(
+      `{"jsonrpc":"2.0","id":${cancelled},"method":"tools/call","params":{"name":"a__never","arguments":{}}}`,
+    )
+    two.notify('notifications/cancelled', { requestId: cancelled })
+    await two.request('ping')
+    const told = calls.map(({ client, method, name, server, outcome, reason, code }) => [
+      client,
+      method,
+      name,
+      server,
+      outcome,
+      reason,
+      code,
+    ])
+    assert.deepEqual(told, [
+      [1, 'tools/call', 'a__nonce', 'a', 'answered', undefined, undefined],
+      [2, 'tools/call', 'a__never', 'a', 'failed', 'timeout', -32603],
+      [1, 'tools/call', 'a__die', 'a', 'failed', 'exited', -32603],
+      [1, 'tools/call', 'nonexistent', undefined, 'refused', undefined, -32601],
+      [1, 'no/method', undefined, undefined, 'refused', undefined, -32601],
+      [2, 'tools/call', 'a__never', 'a', 'cancelled', undefined, undefined],
+    ])
+    assert.deepEqual(failures, calls.slice(1, 5))
+  })
+
+  test('say when arguments are refused by a result', async (t) => {
+    const { failures, on } = listening()
+    const { attach } = await libraryProxy(t, { a }, { on })
+    const { client } = await attach()
+    await client.open({}, '2025-11-25')
+    await client.call('a__strict', {})
+    await client.request('prompts/get', { name: 'a__none' })
+    assert.deepEqual(
+      failures.map(({ outcome, server, name }) => [outcome, server, name]),
+      [
+        ['refused', 'a', 'a__strict'],
+        ['refused', undefined, 'a__none'],
+      ],
+    )
+  })
+})
+
+test("a call event says when the answer is the server's own error", async (t) => {
+  const { failures, on } = listening()
+  const { attach } = await libraryProxy(t, { notes: nodeProgram('resources.mjs', {}, {}) }, { on })
+  const { client } = await attach()
+  await client.request('resources/read', { uri: 'note:///none' })
+  assert.deepEqual(
+    failures.map(({ outcome, server, name, code, message }) => [outcome, server, name, code, message]),
+    [['error', 'notes', 'note:///none', -32002, 'Resource not found']],
+  )
+})
+
+describe('client events', () => {
+  test('tell who each of two clients is, and when it is gone', async (t) => {
+    const { clients, on } = listening()
+    const { attach } = await libraryProxy(t, { b }, { on })
+    const [one, two] = [await attach(), await attach()]
+    await one.client.open()
+    await two.client.request('tools/list')
+    await one.connection.close()
+    await until(() => clients.length === 3)
+    assert.deepEqual(
+      clients.map((event) =>
+        event.state === 'gone' ? [event.client, 'gone'] : [event.client, event.name, event.version],
+      ),
+      [
+        [1, 'it', '1'],
+        [2, undefined, undefined],
+        [1, 'gone'],
+      ],
+    )
+  })
+})
+
+describe('events of the proxy', () => {
+  test('lists, reload and close', async (t) => {
+    const { lists, on } = listening()
+    const { proxy, attach } = await libraryProxy(t, { a }, { on })
+    const reloads: unknown[] = []
+    const closes: unknown[] = []
+    proxy.on('reload', (event) => reloads.push(event))
+    proxy.on('close', (event) => closes.push(event))
+    const { client } = await attach()
+    await client.open()
+    await client.request('tools/list')
+    await until(() => lists.some(({ changed }) => changed.includes('tools')))
+    assert.equal(lists[0]?.server, 'a')
+    assert((lists[0]?.counts.tools ?? 0) > 10)
+    await proxy.reload({ mcpServers: { a, b } })
+    assert.deepEqual(reloads, [{ schema: 'default', added: ['b'], replaced: [], removed: [], kept: ['a'] }])
+    await proxy.close()
+    assert.deepEqual(closes, [{ schema: 'default' }])
+  })
+
+  test('a listener that throws or rejects is logged, and others are told; one that is taken off hears nothing', async (t) => {
+    const { proxy, attach, log } = await libraryProxy(t, { a })
+    const heard: string[] = []
+    proxy.on('call', () => {
+      throw new Error('no such luck')
+    })
+    proxy.on('call', () => Promise.reject(new Error('later')))
+    const off = proxy.on('call', ({ name }) => heard.push(name ?? ''))
+    const { client } = await attach()
+    await client.open()
+    assert.equal(numberAt(said(await client.call('a__nonce', { n: 1 })), 'n'), 1)
+    off()
+    await client.call('a__nonce', { n: 2 })
+    assert.deepEqual(heard, ['a__nonce'])
+    const failed = log.filter(({ message }) => message === "a listener of 'call' events failed")
+    assert.equal(failed.length, 4)
+  })
+})
