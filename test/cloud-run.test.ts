@@ -741,6 +741,31 @@ describe('mcps-proxy --url', () => {
     assertSecret(spawned, google)
   })
 
+  test('the metadata server is asked without a proxy, whatever the environment says', async (t) => {
+    const google = await new Google().start(t)
+    const run = await cloudRun(t, google)
+    const asked: string[] = []
+    const proxy = await scripted(t, (seen, response) => {
+      asked.push(seen.url)
+      response.writeHead(502).end()
+    })
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: '/nonexistent',
+      GCE_METADATA_HOST: new URL(google.url).host,
+      METADATA_SERVER_DETECTION: 'assume-present',
+      HTTP_PROXY: proxy.url.origin,
+      HTTPS_PROXY: proxy.url.origin,
+    }
+    const args = [cli, '--url', run.url.href, '--auth', 'google']
+    const { client } = spawnProgram(t, process.execPath, args, { env })
+    await client.open()
+    const heard = await client.call('work')
+    assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
+    assert.equal(google.given.length, 1)
+    assert.deepEqual([asked, proxy.sockets.size], [[], 0])
+  })
+
   test('a metadata server that is not there for a moment costs no more than that moment', async (t) => {
     const google = await new Google().start(t)
     const run = await cloudRun(t, google)

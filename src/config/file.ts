@@ -11,7 +11,7 @@ import type { Environment } from './configuration.js'
 import { readJson } from './json-syntax.js'
 import { ConfigError } from './problems.js'
 import type { ConfigErrorCode } from './problems.js'
-import { fromHome } from './server.js'
+import { fromHome } from './paths.js'
 
 /** Largest configuration file: a thousand servers fit, a log or an image given by mistake does not. */
 const configBytesMax: number = 1024 * 1024

@@ -14,6 +14,7 @@ import {
   sharedFields,
   sseServerFields,
   stdioServerFields,
+  tlsFields,
   toolFields,
 } from './server-fields.js'
 import { toolTimeFields } from './times.js'
@@ -133,7 +134,11 @@ function kindSchema(
 
 function remoteSchema(description: string, fields: Fields): JsonSchema {
   const auth = section('How the proxy authenticates, besides the headers.', authFields)
-  return kindSchema(description, 'url', fields, { auth: { ...auth, required: ['type'] } })
+  const tls = section('What TLS is spoken with, besides what the machine has.', tlsFields)
+  return kindSchema(description, 'url', fields, {
+    auth: { ...auth, required: ['type'] },
+    tls: { ...tls, dependentRequired: { cert: ['key'], key: ['cert'] } },
+  })
 }
 
 function section(description: string, fields: Fields, more: JsonSchema = {}): JsonSchema {

@@ -57,6 +57,15 @@ export function text(rules: TextRules = {}): Kind<string> {
   })
 }
 
+/** What this kind takes, or `false` for none. */
+export function orFalse<T>(kind: Kind<T>): Kind<T | false> {
+  return {
+    wanted: kind.wanted,
+    schema: { anyOf: [kind.schema, { const: false }] },
+    read: (value, spot) => (value === false ? false : kind.read(value, spot)),
+  }
+}
+
 export function boolean(): Kind<boolean> {
   return scalar({
     wanted: 'true or false',

@@ -1,7 +1,7 @@
 // Every key of a server: its kind, its default, what it is for.
 
 import type { ArgumentErrors, HttpAuth, Isolation } from '../upstream/server-config.js'
-import { boolean, choice, delayMsMax, integer, list, map, text } from './kinds.js'
+import { boolean, choice, delayMsMax, integer, list, map, orFalse, text } from './kinds.js'
 import { field, optional } from './section.js'
 import type { FieldsOf } from './section.js'
 import { type TimeValues, timeFields } from './times.js'
@@ -116,6 +116,28 @@ export interface HttpServerValues {
   headers: ReadonlyMap<string, string>
   retries: number
   retryDelay: number
+  proxy: string | false | undefined
+}
+
+/** What TLS is spoken with to a remote server. */
+export interface TlsValues {
+  ca: string | undefined
+  cert: string | undefined
+  key: string | undefined
+  servername: string | undefined
+}
+
+export const tlsFields: FieldsOf<TlsValues> = {
+  ca: optional(
+    text(),
+    'A file (PEM) with the certificates of who is trusted, in place of those whom the machine trusts.',
+  ),
+  cert: optional(text(), 'A file (PEM) with the certificate that the proxy shows.'),
+  key: optional(text(), 'A file (PEM) with its private key.'),
+  servername: optional(
+    text({ pattern: '^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$', wanted: 'a host name' }),
+    'The name that the certificate of the server must have. Absent: the host of the url.',
+  ),
 }
 
 /** How the proxy authenticates at a remote server. */
@@ -157,6 +179,16 @@ export const httpServerFields: FieldsOf<HttpServerValues> = {
   headers: field(map(headerName), new Map(), 'Headers sent with every request. ${VAR} is expanded.'),
   retries: field(integer(0, 100), 3, 'How often a failed request is tried again.'),
   retryDelay: field(integer(0, pauseMsMax), 1000, 'Milliseconds before the first retry.'),
+  proxy: optional(
+    orFalse(
+      text({
+        pattern: '^([Hh][Tt][Tt][Pp][Ss]?://[^\\u0000-\\u0020]+|[^\\u0000]*\\$\\{[^\\u0000]*)$',
+        wanted: 'the http:// or https:// address of a proxy, or false',
+        secret: true,
+      }),
+    ),
+    'The proxy on the way to the server; false for none. Absent: HTTPS_PROXY or HTTP_PROXY. ${VAR} is expanded.',
+  ),
 }
 
 export interface SseServerValues {

@@ -1,6 +1,5 @@
 // One server of the file -> one `ServerConfig`.
 
-import { isAbsolute, join, resolve } from 'node:path'
 import type {
   HttpServerConfig,
   ServerCommon,
@@ -11,6 +10,7 @@ import type {
 import { readAuth } from './auth.js'
 import type { Environment } from './configuration.js'
 import { Expansion } from './expand.js'
+import { absolute, fromHome } from './paths.js'
 import { whatItIs } from './problems.js'
 import { secretsOfEnv, secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import type { Section } from './section.js'
@@ -25,6 +25,7 @@ import {
 } from './server-fields.js'
 import type { SharedValues } from './server-fields.js'
 import { type TimeDefaults, readTimes, readToolTimes } from './times.js'
+import { type WayContext, readProxy, readTls } from './way.js'
 
 /** What servers of one schema have in common, and where their strings come from. */
 export interface ServerContext extends TimeDefaults {
@@ -44,7 +45,7 @@ export function readServer(name: string, section: Section, context: ServerContex
   const server =
     kind === 'stdio'
       ? readStdio(section, common, expansion, context)
-      : readHttp(kind, section, common, expansion)
+      : readHttp(kind, section, common, { ...context, expansion })
   section.warnOfUnknownKeys()
   warnOfExpansion(section, server, expansion)
   return server
@@ -54,7 +55,7 @@ export function readServer(name: string, section: Section, context: ServerContex
 function warnOfStrangeKeys(section: Section): undefined {
   for (const fields of [stdioServerFields, httpServerFields, sseServerFields])
     for (const key of Object.keys(fields)) section.has(key)
-  section.has('auth')
+  for (const key of ['auth', 'tls']) section.has(key)
   section.warnOfUnknownKeys()
 }
 
@@ -151,12 +152,14 @@ function readHttp(
   kind: 'http' | 'sse',
   section: Section,
   common: ServerCommon,
-  expansion: Expansion,
+  context: WayContext,
 ): HttpServerConfig {
   requireKey(section, 'url', 'the address of the server')
+  const { expansion } = context
   const url = readUrl(section, expansion)
   const headers = expandMap(section.read(httpServerFields, 'headers'), expansion)
-  const secrets = [...secretsOfHeaders(headers), ...secretsOfUrl(url)]
+  const proxy = readProxy(section, expansion)
+  const secrets = [...secretsOfHeaders(headers), ...secretsOfUrl(url), ...secretsOfUrl(proxy || '')]
   return {
     kind,
     ...common,
@@ -167,6 +170,8 @@ function readHttp(
     retryDelayMs: section.read(httpServerFields, 'retryDelay'),
     reconnectIntervalMs: readReconnectInterval(kind, section),
     auth: readAuth(section),
+    proxy,
+    tls: readTls(section, context),
   }
 }
 
@@ -233,15 +238,4 @@ function warnOfExpansion(section: Section, server: ServerConfig, expansion: Expa
     findings.warn(path, `${text} is not a variable and stays as it is; a variable is \${NAME}`)
   if (server.unavailable !== undefined && !server.disabled)
     findings.warn(path, `is disabled: ${server.unavailable}`)
-}
-
-/** `~` as shells read it; there is no shell between the file and us. */
-export function fromHome(path: string, home: string): string {
-  return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path
-}
-
-/** A path of the file, made absolute. */
-export function absolute(path: string, folder: string, home: string): string {
-  const whole = fromHome(path, home)
-  return isAbsolute(whole) ? whole : resolve(folder, whole)
 }

@@ -1,6 +1,7 @@
 // Each transcript against its server: what is started for it, reached for it, and ended after it.
 
 import { connectorFor } from '../transports/http-client/connect.js'
+import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import type { Runtime } from '../upstream/host.js'
 import { type Asked, carrierOf, unfit } from './carrier.js'
 import { HostError, HttpHost } from './http-host.js'
@@ -78,7 +79,8 @@ export class Replayer {
     const { headers, runtime, timeoutMs } = this.#options
     if (transcript.exchanges.length > 0)
       return replayExchanges(transcript, { url, headers, runtime, timeoutMs, stderr })
-    const connect = await connectorFor(url)
+    const proxy = proxyFor(url, { own: undefined, env: runtime.env })
+    const connect = await connectorFor(url, { proxy })
     const server = new RemoteServer({ url, headers, runtime, connect, timeoutMs, stderr })
     try {
       return await this.#against(server, transcript)

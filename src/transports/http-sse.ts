@@ -10,6 +10,7 @@ import type { Line } from '../jsonrpc/line.js'
 import type { LongLine } from '../jsonrpc/long-line.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
+import { resolved } from './http-client/address.js'
 import type { HttpAgent } from './http-client/agent.js'
 import type { HttpAnswer } from './http-client/answer.js'
 import { Arrivals } from './http-client/arrivals.js'
@@ -183,7 +184,7 @@ export class SseClientConnection implements Connection, PostOwner {
   /** An address elsewhere would get our credentials. */
   #open(address: string): void {
     const base = this.#session.url
-    const url = URL.canParse(address, base.href) ? new URL(address, base) : undefined
+    const url = resolved(address, base)
     if (url?.origin !== base.origin) {
       const where = url === undefined ? 'an address that is none' : `an address at ${url.origin}`
       return this.#end(failure('TRANSPORT_ANSWER', `it names ${where} for messages, which is refused`))

@@ -28,11 +28,18 @@ export async function findGoogleCredentials(
 ): Promise<FetchIdToken> {
   const library = await load()
   const { fetch } = around
+  // The metadata server is asked by the library's own instance, and only that knows the defaults.
+  library.gaxios.instance.defaults.noProxy = withoutProxy
   const google = new library.GoogleAuth({
     // Nobody needs the project; without a name the library would look for it over the network.
     projectId: 'unused',
     ...(auth.impersonate !== undefined && { scopes: CLOUD_SCOPE }),
-    ...(fetch !== undefined && { clientOptions: { transporterOptions: { fetchImplementation: fetch } } }),
+    clientOptions: {
+      transporterOptions: {
+        noProxy: withoutProxy,
+        ...(fetch !== undefined && { fetchImplementation: fetch }),
+      },
+    },
   })
   const client = await said(google, () => google.getClient())
   const fetchToken = await said(google, () => fetcher(library, google, client, auth))
@@ -47,6 +54,15 @@ export async function findGoogleCredentials(
     )
   }
 }
+
+/**
+ * What is never asked for through a proxy, which the library finds in the environment by itself: metadata servers, of Google
+ * wherever they are and of others on their link, and what is on this machine.
+ */
+const withoutProxy = [
+  /\/computeMetadata\/v1\b/,
+  /^https?:\/\/(?:[^/@]*@)?(?:localhost|127(?:\.\d+){3}|169\.254(?:\.\d+){2}|\[(?:::1|fe[89ab][\da-f]:[^\]]*|fd00:ec2::254)\]|metadata\.google\.internal\.?)(?:[:/]|$)/,
+]
 
 /** What may stand behind `Bearer` (RFC 6750, section 2.1). */
 const bearer = /^[\w.~+/-]+=*$/

@@ -8,6 +8,7 @@ import { AutoHttpConnection } from '../transports/http-auto.js'
 import { HttpClientConnection } from '../transports/http-client.js'
 import { type Connect, HttpAgent } from '../transports/http-client/agent.js'
 import { connectorFor } from '../transports/http-client/connect.js'
+import { loginSecrets } from '../transports/http-client/login.js'
 import {
   type HttpCredentials,
   type HttpLimits,
@@ -16,6 +17,7 @@ import {
 } from '../transports/http-client/options.js'
 import { ListRefusals } from '../transports/http-client/list-refusals.js'
 import { HttpPause } from '../transports/http-client/pause.js'
+import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import { HttpSession } from '../transports/http-client/session.js'
 import { SseClientConnection } from '../transports/http-sse.js'
 import { credentialsRefusal, isAboutCredentials } from './credentials-leg.js'
@@ -26,6 +28,7 @@ import type { UpstreamLimits } from './limits.js'
 import { IdTokenCredentials } from './id-token-credentials.js'
 import type { PoolSurroundings } from './pool-parts.js'
 import type { HttpServerConfig } from './server-config.js'
+import { tlsMeans } from './tls-files.js'
 
 /** Makes connections that share sockets and credentials, and nothing else. */
 export class HttpDialer {
@@ -41,14 +44,20 @@ export class HttpDialer {
     around: PoolSurroundings,
     discretion: Discretion,
   ): Promise<HttpDialer> {
-    return new HttpDialer(config, around, discretion, await connectorFor(new URL(config.url)))
+    const url = new URL(config.url)
+    const { env, connect: given } = around.runtime
+    const proxy = proxyFor(url, { own: config.proxy, env })
+    for (const secret of proxy === undefined ? [] : loginSecrets(proxy)) discretion.learn(secret)
+    const tls = config.tls && tlsMeans(config.tls)
+    const connect = await connectorFor(url, { proxy, tls, connect: given })
+    return new HttpDialer(config, around, discretion, { connect, via: proxy?.origin })
   }
 
   private constructor(
     config: HttpServerConfig,
     { runtime, log, verbose, limits: own }: PoolSurroundings,
     discretion: Discretion,
-    connect: Connect,
+    { connect, via }: { readonly connect: Connect; readonly via: string | undefined },
   ) {
     const url = new URL(config.url)
     this.#isSaidOlder = config.kind === 'sse'
@@ -57,6 +66,7 @@ export class HttpDialer {
     const tell = (level: LogLevel, message: string): void => log({ level, service: config.name, message })
     this.#target = {
       url,
+      via,
       headers: config.headers,
       discretion,
       credentials: credentialsFor(config, runtime, tell),
@@ -73,7 +83,7 @@ export class HttpDialer {
       timers: runtime,
       limits,
     }
-    this.#agent = new HttpAgent(url, limits, runtime.connect ?? connect, () => runtime.now())
+    this.#agent = new HttpAgent(url, limits, connect, () => runtime.now())
   }
 
   connect(): Connection {

@@ -80,6 +80,15 @@ export interface HttpAuth {
   readonly impersonateServiceAccount: string | undefined
 }
 
+/** What TLS is spoken with to a remote server, besides what the machine has; files are absolute paths. */
+export interface HttpTls {
+  /** Certificates of who signs those of the server, in place of those whom the machine trusts. */
+  readonly ca: string | undefined
+  readonly cert: string | undefined
+  readonly key: string | undefined
+  readonly servername: string | undefined
+}
+
 /** A server reached over Streamable HTTP, or over the older HTTP+SSE pair. */
 export interface HttpServerConfig extends ServerCommon {
   readonly kind: 'http' | 'sse'
@@ -89,6 +98,9 @@ export interface HttpServerConfig extends ServerCommon {
   readonly retryDelayMs: number
   readonly reconnectIntervalMs: number
   readonly auth: HttpAuth | undefined
+  /** The proxy on the way there; false goes directly, undefined asks the environment. */
+  readonly proxy: string | false | undefined
+  readonly tls: HttpTls | undefined
 }
 
 export type ServerConfig = StdioServerConfig | HttpServerConfig

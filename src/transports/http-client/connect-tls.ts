@@ -2,19 +2,45 @@
 
 import type { Buffer } from 'node:buffer'
 import { isIP } from 'node:net'
-import { connect } from 'node:tls'
+import type { Duplex } from 'node:stream'
+import { type SecureContext, type TLSSocket, connect, createSecureContext } from 'node:tls'
 import { TCP_KEEP_ALIVE_MS } from '../http-wire/tcp-keep-alive.js'
-import type { Connect } from './agent.js'
+import type { SocketPlace } from './agent.js'
+import { asError } from './as-error.js'
+import { SocketTroubleError } from './trouble.js'
+
+/** Certificates and a key, as PEM. */
+export interface TlsMaterial {
+  /** Who signs certificates of servers, in place of those whom the machine trusts. */
+  readonly ca?: Buffer | undefined
+  /** Who we are. */
+  readonly cert?: Buffer | undefined
+  readonly key?: Buffer | undefined
+}
+
+/** What TLS is spoken with, besides what the machine has. */
+export interface TlsMeans {
+  /** The name that is asked for, and that the certificate must have; undefined is the host. */
+  readonly servername: string | undefined
+  /** Reads it anew. @throws SocketTroubleError when it cannot be read */
+  material(): TlsMaterial
+}
+
+/** Makes sockets, to a place or over a connection that leads there. */
+export type TlsConnect = (to: SocketPlace, over?: Duplex) => TLSSocket
 
 /** Makes sockets that go on with the last session of the ones before them, which spares a round trip. */
-export function tlsConnector(): Connect {
+export function tlsConnector(means?: TlsMeans): TlsConnect {
   let session: Buffer | undefined
-  return ({ host, port }) => {
+  let context: SecureContext | undefined
+  return ({ host, port }, over) => {
+    if (means !== undefined) context ??= contextOf(means.material())
     const socket = connect({
       host,
-      port,
+      ...(over === undefined ? { port } : { socket: over }),
       ALPNProtocols: ['http/1.1'],
-      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ...servername(means?.servername ?? host),
+      ...(context === undefined ? {} : { secureContext: context }),
       ...(session === undefined ? {} : { session }),
     })
     socket.setNoDelay(true)
@@ -22,10 +48,38 @@ export function tlsConnector(): Connect {
     socket.on('session', (next) => {
       session = next
     })
-    // A session that the server refuses for an error must not spoil the next connection too.
+    // A session that the server refuses for an error must not spoil the next connection too, nor a certificate that has ended.
     socket.on('error', () => {
       session = undefined
+      context = undefined
     })
     return socket
+  }
+}
+
+/** An address is no name (RFC 6066, section 3). */
+function servername(host: string): { servername?: string } {
+  return isIP(host) === 0 ? { servername: host } : {}
+}
+
+/** @throws SocketTroubleError that says which part cannot be used */
+function contextOf({ ca, cert, key }: TlsMaterial): SecureContext {
+  attempt(() => createSecureContext({ cert }), 'tls.cert holds no certificate in PEM')
+  attempt(() => createSecureContext({ key }), 'tls.key holds no private key in PEM')
+  attempt(() => createSecureContext({ cert, key }), 'tls.key is not the key of tls.cert')
+  return createSecureContext({ ca, cert, key })
+}
+
+function attempt(run: () => unknown, otherwise: string): void {
+  try {
+    run()
+  } catch (error) {
+    const isEncrypted = /interrupted or cancelled|bad decrypt|bad password/i.test(asError(error).message)
+    const what = isEncrypted ? 'tls.key is encrypted' : otherwise
+    throw new SocketTroubleError({
+      what,
+      remedy: 'check the files that the configuration names',
+      lasts: true,
+    })
   }
 }

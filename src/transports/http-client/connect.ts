@@ -3,15 +3,38 @@
 import { type Socket, connect } from 'node:net'
 import { TCP_KEEP_ALIVE_MS } from '../http-wire/tcp-keep-alive.js'
 import type { Connect, SocketPlace } from './agent.js'
+import type { TlsMeans } from './connect-tls.js'
+
+/** How a server is reached. */
+export interface Way {
+  /** Undefined reaches it directly. */
+  readonly proxy?: URL | undefined
+  /** What TLS is spoken with, besides what the machine has. */
+  readonly tls?: TlsMeans | undefined
+  /** Makes the sockets in place of the machine. */
+  readonly connect?: Connect | undefined
+}
 
 /** Makes plain sockets. */
 export function connectPlain({ host, port }: SocketPlace): Socket {
   return connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS })
 }
 
-/** What makes sockets for this address; TLS is loaded only where it is spoken. */
-export async function connectorFor(url: URL): Promise<Connect> {
-  if (url.protocol !== 'https:') return connectPlain
-  const { tlsConnector } = await import('./connect-tls.js')
-  return tlsConnector()
+/** What makes sockets for this address; TLS and tunnels are loaded only where they are used. */
+export async function connectorFor(url: URL, { proxy, tls, connect: given }: Way = {}): Promise<Connect> {
+  if (proxy === undefined) return given ?? direct(url, tls)
+  const { tunnelConnector } = await import('./tunnel.js')
+  const dial = given ?? (await direct(proxy, undefined))
+  return tunnelConnector(proxy, dial, url.protocol === 'https:' ? await secured(tls) : undefined)
 }
+
+function direct({ protocol }: URL, tls: TlsMeans | undefined): Promise<Connect> {
+  return protocol === 'https:' ? secured(tls) : Promise.resolve(connectPlain)
+}
+
+async function secured(tls: TlsMeans | undefined): Promise<ReturnType<TlsModule['tlsConnector']>> {
+  const { tlsConnector } = await import('./connect-tls.js')
+  return tlsConnector(tls)
+}
+
+type TlsModule = typeof import('./connect-tls.js')

@@ -6,6 +6,7 @@ import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { Scanner } from '../../jsonrpc/scan.js'
+import { resolved } from './address.js'
 import type { HttpTrouble } from './exchange.js'
 import type { HttpTarget } from './options.js'
 
@@ -75,21 +76,19 @@ export function paused({ pause }: HttpTarget): TransportError {
 }
 
 export function unreachable(
-  { url: { origin } }: HttpTarget,
+  { url: { origin }, via }: Pick<HttpTarget, 'url' | 'via'>,
   { neverSent, what, remedy }: HttpTrouble,
 ): TransportError {
   const details = remedy === undefined ? undefined : { remedy }
   const tail = remedy === undefined ? '' : `; ${remedy}`
+  const through = via === undefined ? '' : ` through the proxy ${via}`
   return neverSent
-    ? failure('TRANSPORT_UNREACHABLE', `it cannot be reached at ${origin}: ${what}${tail}`, details)
-    : failure('TRANSPORT_IO', `${what} (${origin})${tail}`, details)
+    ? failure('TRANSPORT_UNREACHABLE', `it cannot be reached at ${origin}${through}: ${what}${tail}`, details)
+    : failure('TRANSPORT_IO', `${what} (${origin}${through})${tail}`, details)
 }
 
 export function redirected(target: HttpTarget, status: number, location: string | undefined): TransportError {
-  const to =
-    location !== undefined && URL.canParse(location, target.url.href)
-      ? new URL(location, target.url)
-      : undefined
+  const to = location === undefined ? undefined : resolved(location, target.url)
   const where =
     to === undefined || to.origin === 'null'
       ? 'nowhere'

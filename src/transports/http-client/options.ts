@@ -78,6 +78,8 @@ export interface HttpLimits {
 /** One server as the transports see it. */
 export interface HttpTarget {
   readonly url: URL
+  /** The proxy on the way there, without its credentials; undefined where there is none. */
+  readonly via?: string | undefined
   /** From the configuration; sent to this origin and to no other. */
   readonly headers: Readonly<Record<string, string>>
   readonly credentials: HttpCredentials | undefined

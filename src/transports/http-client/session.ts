@@ -6,8 +6,10 @@ import { TransportError } from '../../jsonrpc/errors.js'
 import { LongLines } from '../long-lines.js'
 import type { HttpAgent } from './agent.js'
 import type { HttpAnswer } from './answer.js'
+import { resolved } from './address.js'
 import { CookieJar } from './cookie-jar.js'
 import { type ExchangeHandler, HttpExchange } from './exchange.js'
+import { basicLogin } from './login.js'
 import type { CredentialHeader, HttpTarget } from './options.js'
 import { PostWaits } from './post-waits.js'
 import { traced } from './trace.js'
@@ -71,7 +73,8 @@ export class HttpSession {
     this.#cookie = cookieOf(target)
     this.waits = new PostWaits(target.limits, target.timers)
     this.#place = placeOf(target.url)
-    if (target.url.username !== '') this.#keep(basic(target.url).slice('Basic '.length))
+    const login = basicLogin(target.url)
+    if (login !== undefined) this.#keep(login.slice('Basic '.length))
   }
 
   /** Undefined where the server keeps no sessions. */
@@ -126,9 +129,8 @@ export class HttpSession {
     const { status } = answer
     const location = answer.get('location')
     if ((status !== 307 && status !== 308) || location === undefined) return undefined
-    if (!URL.canParse(location, this.url.href)) return undefined
-    const to = new URL(location, this.url)
-    return to.origin === this.target.url.origin ? to : undefined
+    const to = resolved(location, this.url)
+    return to?.origin === this.target.url.origin ? to : undefined
   }
 
   #start(exchange: HttpExchange, ask: HttpAsk, credential: CredentialHeader | undefined): void {
@@ -196,7 +198,8 @@ function fixedHeaders({ url, headers }: HttpTarget): string[] {
   const own = Object.entries(headers).filter(([name]) => !isReserved(name) && !isCookie(name))
   const has = (name: string): boolean => own.some(([key]) => key.toLowerCase() === name)
   if (!has('user-agent')) fixed.push('User-Agent', 'mcps-proxy')
-  if (url.username !== '' && !has('authorization')) fixed.push('Authorization', basic(url))
+  const login = basicLogin(url)
+  if (login !== undefined && !has('authorization')) fixed.push('Authorization', login)
   return [...fixed, ...own.flat()]
 }
 
@@ -212,18 +215,4 @@ function isCookie(name: string): boolean {
 
 function asTransportError(error: unknown): TransportError {
   return error instanceof TransportError ? error : new TransportError('TRANSPORT_AUTH', String(error))
-}
-
-function basic({ username, password }: URL): string {
-  const pair = `${decoded(username)}:${decoded(password)}`
-  return `Basic ${Buffer.from(pair).toString('base64')}`
-}
-
-/** What looks like an escape and is none stands for itself. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

@@ -9,17 +9,35 @@ export interface SocketTrouble {
   readonly lasts: boolean
 }
 
+/** An error that says all of it already. */
+export class SocketTroubleError extends Error {
+  override readonly name = 'SocketTroubleError'
+  readonly trouble: SocketTrouble
+
+  constructor(trouble: SocketTrouble) {
+    super(trouble.what)
+    this.trouble = trouble
+  }
+}
+
 /** An error of a socket in words; addresses of many attempts come as one AggregateError. */
 export function socketTrouble(error: unknown): SocketTrouble {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error
   if (!(first instanceof Error)) return { what: String(first), remedy: undefined, lasts: false }
+  if (first instanceof SocketTroubleError) return first.trouble
   const code = 'code' in first ? String(first.code) : ''
   const known = passing.get(code)
   if (known !== undefined) return { what: `${known} (${code})`, remedy: undefined, lasts: false }
   const found = lasting.get(code) ?? lastingWords.find(([words]) => words.test(first.message))?.[1]
-  if (found === undefined) return { what: first.message, remedy: undefined, lasts: false }
+  if (found === undefined) return { what: inWords(first.message), remedy: undefined, lasts: false }
   const detail = code === ALTNAME ? `: ${first.message.replace(/^.*altnames: /, '')}` : ''
   return { what: `${found.what} (${code})${detail}`, remedy: found.remedy, lasts: true }
+}
+
+/** Of what OpenSSL says: why, without where in its sources. */
+function inWords(message: string): string {
+  const [, why] = /:SSL routines:[^:]*:([^:\n]+)/.exec(message) ?? []
+  return why === undefined ? message : `TLS failed: ${why}`
 }
 
 const passing: ReadonlyMap<string, string> = new Map([
@@ -48,6 +66,32 @@ const noTls: Lasting = {
   remedy: 'check whether the url begins with http://',
 }
 
+const noCertificate: Lasting = {
+  what: 'it wants a certificate of who asks',
+  remedy: 'name the files of one in "tls": { "cert", "key" }',
+}
+
+const notOurs: Lasting = {
+  what: 'it does not take our certificate',
+  remedy: 'check that "tls": { "cert" } is one that the server takes, and that it has not ended',
+}
+
+const noSuchName: Lasting = {
+  what: 'it has no certificate for that name',
+  remedy: 'use a host name that it has in the url, or in "tls": { "servername" }',
+}
+
+const refusedHandshake: Lasting = {
+  what: 'it refuses the handshake of TLS',
+  remedy:
+    'it may want a certificate of who asks ("tls": { "cert", "key" }), or speak no TLS that is good today',
+}
+
+const otherVersion: Lasting = {
+  what: 'it speaks no version of TLS that is good today',
+  remedy: 'have the server, or what stands before it, speak TLS 1.2 or later',
+}
+
 const onlyOther: Lasting = {
   what: 'it speaks no HTTP/1.1 there, perhaps only HTTP/2',
   remedy: 'have the server, or what stands before it, speak HTTP/1.1 too',
@@ -57,6 +101,11 @@ const onlyOther: Lasting = {
 const lastingWords: readonly (readonly [RegExp, Lasting])[] = [
   [/wrong version number/i, noTls],
   [/no application protocol/i, onlyOther],
+  [/alert certificate required/i, noCertificate],
+  [/alert (?:bad certificate|unsupported certificate|certificate \w+|unknown ca|access denied)/i, notOurs],
+  [/unrecognized name/i, noSuchName],
+  [/alert handshake failure/i, refusedHandshake],
+  [/alert protocol version|unsupported protocol|no protocols available/i, otherVersion],
 ]
 
 const lasting: ReadonlyMap<string, Lasting> = new Map<string, Lasting>([

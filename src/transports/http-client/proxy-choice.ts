@@ -1,0 +1,113 @@
+// Which proxy the connections to a server go through.
+//
+// What `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` mean is written down nowhere; this is what curl
+// and most others make of them. An address of this machine, or one that is only good on its own
+// link (where clouds have their metadata servers), means another machine to a proxy, so it is
+// never asked for through one.
+
+import { BlockList, isIP } from 'node:net'
+import { TransportError } from '../../jsonrpc/errors.js'
+import { hasDoubtfulAuthority } from './address.js'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** `own` is what the configuration of the server says: an address, or false for none. */
+export interface ProxyWish {
+  readonly own: string | false | undefined
+  readonly env: Environment
+}
+
+/**
+ * The proxy for an address; undefined when it is reached directly.
+ *
+ * @throws TransportError when what is configured is no proxy that can be spoken to
+ */
+export function proxyFor(url: URL, { own, env }: ProxyWish): URL | undefined {
+  if (own === false || isNearby(url.hostname)) return undefined
+  if (own !== undefined) return readProxy(own, 'proxy')
+  const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'
+  const [variable, text] = variableIn(env, name)
+  if (text === '' || isExempt(url, variableIn(env, 'NO_PROXY')[1])) return undefined
+  return readProxy(text, variable)
+}
+
+/** Whether an address is of this machine, or of its own link. */
+export function isNearby(hostname: string): boolean {
+  const host = bareHost(hostname)
+  if (isIP(host) !== 0) return isIn(nearbyAddresses(), host)
+  return /(?:^|\.)localhost$|^metadata(?:\.google\.internal)?$/.test(host)
+}
+
+/** As curl has it, the lower case stands above the upper. */
+function variableIn(env: Environment, name: string): readonly [name: string, value: string] {
+  const lower = name.toLowerCase()
+  const value = env[lower]?.trim() ?? ''
+  return value === '' ? [name, env[name]?.trim() ?? ''] : [lower, value]
+}
+
+/** Most variables have no scheme in them; the value may hold a password and is not repeated. */
+function readProxy(text: string, from: string): URL {
+  const address = text.includes('://') ? text : `http://${text}`
+  const url = URL.canParse(address) && !hasDoubtfulAuthority(address) ? new URL(address) : undefined
+  const isProxy = url !== undefined && /^https?:$/.test(url.protocol) && url.pathname + url.search === '/'
+  if (isProxy) return url
+  throw new TransportError(
+    'TRANSPORT_UNREACHABLE',
+    `${from} is not the address of a proxy; it must be like http://host:3128 or https://name:password@host:3128`,
+  )
+}
+
+function isExempt({ hostname, port, protocol }: URL, list: string): boolean {
+  const host = bareHost(hostname)
+  const own = port === '' ? (protocol === 'https:' ? '443' : '80') : port
+  return list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .some((entry) => {
+      const [, name = entry, only] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? []
+      return (only === undefined || only === own) && covers(name, host)
+    })
+}
+
+/** A name covers those below it, with or without a dot or an asterisk before it; an address may have a mask. */
+function covers(entry: string, host: string): boolean {
+  if (entry === '*') return true
+  const [address = '', mask] = bareHost(entry).split('/')
+  const kind = isIP(address)
+  if (kind === 0) {
+    const name = entry.replace(/^\*?\./, '').replace(/\.$/, '')
+    return name !== '' && (host === name || host.endsWith(`.${name}`))
+  }
+  const bits = Number(mask ?? (kind === 4 ? 32 : 128))
+  if (!Number.isInteger(bits) || bits < 0 || bits > (kind === 4 ? 32 : 128)) return false
+  const block = new BlockList()
+  block.addSubnet(address, bits, kind === 4 ? 'ipv4' : 'ipv6')
+  return isIn(block, host)
+}
+
+function isIn(block: BlockList, host: string): boolean {
+  const kind = isIP(host)
+  return kind !== 0 && block.check(host, kind === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** Without the brackets of an address in a URL, and without the dot that ends a name. */
+function bareHost(hostname: string): string {
+  return hostname
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+}
+
+function nearbyAddresses(): BlockList {
+  const block = new BlockList()
+  block.addSubnet('127.0.0.0', 8, 'ipv4')
+  block.addAddress('0.0.0.0', 'ipv4')
+  block.addSubnet('169.254.0.0', 16, 'ipv4')
+  block.addAddress('::1', 'ipv6')
+  block.addAddress('::', 'ipv6')
+  block.addSubnet('fe80::', 10, 'ipv6')
+  // The metadata server of EC2 has no link-local address in IPv6.
+  block.addAddress('fd00:ec2::254', 'ipv6')
+  return block
+}

@@ -1,0 +1,167 @@
+// Connections through a proxy, each asked for with CONNECT (RFC 9110, section 9.3.6).
+//
+// Servers without TLS are reached so too: a proxy that forwards requests would see their
+// headers, and would write them anew. Only the head of the proxy's answer is read. Loaded where
+// there is a proxy.
+
+import type { Buffer } from 'node:buffer'
+import { Duplex } from 'node:stream'
+import { HeadReader } from '../http-wire/head-reader.js'
+import type { Connect, SocketPlace } from './agent.js'
+import { asError } from './as-error.js'
+import type { HttpSocket } from './channel.js'
+import { basicLogin } from './login.js'
+import { ResponseHead } from './response-head.js'
+import { SocketTroubleError } from './trouble.js'
+
+/** As much as of any response. */
+const HEAD_BYTES_MAX = 16 * 1024
+
+/** Makes a connection that speaks TLS over another. */
+export type Secure = (to: SocketPlace, over: Duplex) => HttpSocket
+
+/** Makes sockets to where a proxy leads; `secure` is for places that speak TLS. */
+export function tunnelConnector(proxy: URL, dial: Connect, secure: Secure | undefined): Connect {
+  return (to) => new Tunnel(to, dial(placeOfProxy(proxy)), { proxy, secure }).socket
+}
+
+function placeOfProxy({ hostname, port, protocol }: URL): SocketPlace {
+  const isTls = protocol === 'https:'
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+  return { host, port: port === '' ? (isTls ? 443 : 80) : Number(port), isTls }
+}
+
+interface Means {
+  readonly proxy: URL
+  readonly secure: Secure | undefined
+}
+
+/** One connection; what is written before the proxy has answered waits. */
+class Tunnel {
+  /** Behaves as a socket of Node's does. */
+  readonly socket: HttpSocket
+  readonly #to: SocketPlace
+  readonly #means: Means
+  readonly #head = new HeadReader(HEAD_BYTES_MAX)
+  /** To the proxy, and from the answer on to the server. */
+  #inner: HttpSocket
+  #isOpen = false
+  #timeoutMs: number | undefined
+  #waiting: (() => void) | undefined
+
+  constructor(to: SocketPlace, inner: HttpSocket, means: Means) {
+    this.#to = to
+    this.#inner = inner
+    this.#means = means
+    this.socket = this.#newSocket()
+    this.#follow(inner)
+    inner.on('data', this.#take)
+    if (means.proxy.protocol === 'https:') inner.once('secureConnect', () => this.#ask())
+    else if (inner.connecting === true) inner.once('connect', () => this.#ask())
+    else this.#ask()
+  }
+
+  #newSocket(): HttpSocket {
+    const duplex = new Duplex({
+      read: () => {
+        if (this.#isOpen) this.#inner.resume()
+      },
+      write: (chunk: Buffer, _encoding, done) => this.#whenOpen(() => this.#inner.write(chunk, done)),
+      final: (done) => this.#whenOpen(() => this.#inner.end(done)),
+      destroy: (error, done) => {
+        this.#inner.destroy()
+        done(error)
+      },
+    })
+    return Object.assign(duplex, {
+      connecting: true,
+      setTimeout: (ms: number) => {
+        this.#timeoutMs = ms
+        this.#inner.setTimeout?.(ms)
+      },
+      ref: () => this.#inner.ref?.(),
+      unref: () => this.#inner.unref?.(),
+    })
+  }
+
+  #whenOpen(run: () => void): void {
+    if (this.#isOpen) run()
+    else this.#waiting = run
+  }
+
+  #follow(inner: HttpSocket): void {
+    inner.on('error', (error: Error) => this.socket.destroy(error))
+    inner.on('timeout', () => this.socket.emit('timeout'))
+    inner.on('close', () => this.socket.destroy())
+    inner.on('end', () => {
+      if (this.#isOpen) this.socket.push(null)
+      else this.#refuse('the proxy closed the connection instead of answering', false)
+    })
+  }
+
+  #ask(): void {
+    const { host, port } = this.#to
+    const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
+    const login = basicLogin(this.#means.proxy)
+    const proof = login === undefined ? '' : `Proxy-Authorization: ${login}\r\n`
+    this.#inner.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${proof}\r\n`)
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    try {
+      const head = this.#head.take(chunk)
+      if (head !== undefined)
+        this.#answered(new ResponseHead(head.bytes.toString('latin1', 0, head.length)), head.rest)
+    } catch (error) {
+      this.#refuse(`the proxy answers something that is no HTTP: ${asError(error).message}`, true)
+    }
+  }
+
+  #answered({ status }: ResponseHead, rest: Buffer): void {
+    if (status < 200) return rest.length > 0 ? this.#take(rest) : undefined
+    if (status >= 300) return this.#refused(status)
+    // The server says nothing unasked, so these are not its words.
+    if (rest.length > 0) return this.#refuse('the proxy sends more than its answer', true)
+    this.#inner.off('data', this.#take)
+    if (this.#means.secure === undefined) return this.#opens('connect')
+    const over = this.#inner
+    this.#inner = this.#means.secure(this.#to, over)
+    this.#follow(this.#inner)
+    this.#inner.once('secureConnect', () => this.#opens('secureConnect'))
+  }
+
+  #opens(event: 'connect' | 'secureConnect'): void {
+    this.#isOpen = true
+    if (this.#timeoutMs !== undefined) this.#inner.setTimeout?.(this.#timeoutMs)
+    this.#inner.on('data', (chunk: Buffer) => {
+      if (!this.socket.push(chunk)) this.#inner.pause()
+    })
+    this.#waiting?.()
+    this.#waiting = undefined
+    Object.assign(this.socket, { connecting: false })
+    this.socket.emit(event)
+  }
+
+  #refused(status: number): void {
+    if (status === 407) {
+      const hasLogin = this.#means.proxy.username !== ''
+      return this.#refuse(
+        `the proxy ${hasLogin ? 'does not take the name and the password' : 'wants a name and a password'} (HTTP 407)`,
+        true,
+        hasLogin ? 'check them' : 'write its address as http://name:password@host:port',
+      )
+    }
+    const lasts = status < 500 && status !== 408 && status !== 429
+    this.#refuse(
+      `the proxy makes no connection to it (HTTP ${status})`,
+      lasts,
+      lasts
+        ? 'ask who runs the proxy, or except the server from it with NO_PROXY or "proxy": false'
+        : undefined,
+    )
+  }
+
+  #refuse(what: string, lasts: boolean, remedy?: string): void {
+    this.socket.destroy(new SocketTroubleError({ what, remedy, lasts }))
+  }
+}

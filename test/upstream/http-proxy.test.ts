@@ -1,0 +1,284 @@
+// Remote servers behind a proxy that makes tunnels, and servers that want certificates.
+
+import assert from 'node:assert/strict'
+import { type Server, createServer } from 'node:https'
+import { type RequestListener, createServer as createPlain } from 'node:http'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import type { TlsOptions } from 'node:tls'
+import { at, parsed, textAt } from '../integration/support/json.js'
+import { libraryProxy } from '../integration/support/library.js'
+import { cli } from '../integration/support/programs.js'
+import { scratch, spawnProgram } from '../integration/support/spawned.js'
+import { Authority, certificate } from '../transports/support/certificates.js'
+import { connectProxy } from '../transports/support/connect-proxy.js'
+import { type Scope, answerOf, events, json } from '../transports/support/scripted.js'
+
+const INIT =
+  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
+
+const authority = new Authority('An authority of these tests')
+const NAME = 'service.example'
+
+/** Answers as an MCP server does: lists as JSON, calls as events. */
+const handle: RequestListener = (request, response) => {
+  const parts: Buffer[] = []
+  request.on('data', (chunk: Buffer) => parts.push(chunk))
+  request.on('end', () => {
+    if (request.method === 'GET') return void response.writeHead(405).end()
+    const value = parsed(Buffer.concat(parts).toString())
+    const [rpc, id] = [at(value, 'method'), at(value, 'id')]
+    if (rpc === 'initialize') json(response, answerOf(id, INIT))
+    else if (rpc === 'tools/list') json(response, answerOf(id, TOOLS))
+    else if (rpc === 'tools/call') {
+      events(response, `data: ${answerOf(id, `{"content":[],"x":"${'y'.repeat(200_000)}"}`)}\n\n`)
+      response.end()
+    } else response.writeHead(202).end()
+  })
+}
+
+async function secure(scope: Scope, options: TlsOptions = {}): Promise<number> {
+  const server: Server = createServer(
+    { ...certificate({ names: [NAME], by: authority }), ...options },
+    handle,
+  )
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  scope.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return Number(at(server.address(), 'port'))
+}
+
+/** A file with this text. */
+function file(scope: Scope, text: string): string {
+  const path = join(scratch(scope), 'file.pem')
+  writeFileSync(path, text)
+  return path
+}
+
+/** What a call comes to, and everything that was logged. */
+async function called(
+  scope: Scope,
+  entry: object,
+): Promise<{ readonly value: unknown; readonly log: string }> {
+  const { attach, log } = await libraryProxy(scope, { s: { retries: 0, ...entry } })
+  const clients = [await attach(), await attach()]
+  for (const { client } of clients) await client.open()
+  const answers = await Promise.all(clients.map(({ client }) => client.call('s__work')))
+  const [one, other] = answers.map(({ value }) => at(value, 'result', 'x') ?? at(value, 'error', 'message'))
+  assert.equal(one, other)
+  return { value: answers[0]?.value, log: JSON.stringify([log, answers]) }
+}
+
+describe('a server that is reached through a proxy', () => {
+  for (const pieces of [1, 7])
+    test(`over http, its answer in ${pieces} pieces`, async (t) => {
+      const plain = await plainServer(t)
+      const proxy = await connectProxy(t, { to: plain, pieces })
+      const { value } = await called(t, {
+        url: `http://${NAME}:8080/mcp`,
+        proxy: `http://127.0.0.1:${proxy.port}`,
+      })
+      assert.equal(textAt(value, 'result', 'x').length, 200_000)
+      assert.match(
+        proxy.heads[0] ?? '',
+        /^CONNECT service\.example:8080 HTTP\/1\.1\r\nHost: service\.example:8080\r\n\r\n$/,
+      )
+    })
+
+  test('over https, by a proxy that speaks TLS itself and wants a login', async (t) => {
+    const to = await secure(t)
+    const own = certificate({ names: ['127.0.0.1'], by: authority })
+    const proxy = await connectProxy(t, { to, tls: own })
+    const { log } = await called(t, {
+      url: `https://${NAME}/mcp`,
+      proxy: `https://ann:CANARY%3Aword@127.0.0.1:${proxy.port}`,
+      tls: { ca: file(t, authority.cert) },
+    })
+    // Who signs for the server is not who signs for the proxy.
+    assert.match(log, /signed by nobody this machine trusts/)
+    assert.deepEqual(proxy.heads, [])
+    assert.ok(!log.includes('CANARY'))
+  })
+
+  test('over https, with a login', async (t) => {
+    const to = await secure(t)
+    const proxy = await connectProxy(t, { to })
+    const { value, log } = await called(t, {
+      url: `https://${NAME}/mcp`,
+      proxy: `http://ann:CANARY%3Aword@127.0.0.1:${proxy.port}`,
+      tls: { ca: file(t, authority.cert) },
+    })
+    assert.equal(textAt(value, 'result', 'x').length, 200_000)
+    const login = Buffer.from('ann:CANARY:word').toString('base64')
+    assert.equal(
+      proxy.heads[0],
+      `CONNECT ${NAME}:443 HTTP/1.1\r\nHost: ${NAME}:443\r\nProxy-Authorization: Basic ${login}\r\n\r\n`,
+    )
+    assert.ok(!log.includes('CANARY') && !log.includes(login))
+  })
+
+  const refusals: readonly (readonly [string, string, RegExp])[] = [
+    [
+      'wants a login',
+      'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\nContent-Length: 2\r\n\r\nno',
+      /^'s': it cannot be reached at http:\/\/service\.example through the proxy http:\/\/127\.0\.0\.1:\d+: the proxy wants a name and a password \(HTTP 407\); write its address as http:\/\/name:password@host:port$/,
+    ],
+    [
+      'forbids it',
+      'HTTP/1.1 403 Forbidden\r\n\r\n',
+      /: the proxy makes no connection to it \(HTTP 403\); ask who runs the proxy, or except/,
+    ],
+    ['cannot', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', /: the proxy makes no connection to it \(HTTP 502\)$/],
+    [
+      'says nothing',
+      ' ',
+      /: the proxy answers something that is no HTTP: |: the proxy closed the connection instead of answering$/,
+    ],
+    [
+      'is none',
+      'SSH-2.0-OpenSSH_9.6\r\n\r\n',
+      /: the proxy answers something that is no HTTP: it does not begin as HTTP\/1 does$/,
+    ],
+    [
+      'says more than that',
+      'HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n',
+      /: the proxy sends more than its answer$/,
+    ],
+  ]
+  for (const [title, says, wanted] of refusals)
+    test(`that ${title}`, async (t) => {
+      const proxy = await connectProxy(t, { says })
+      const { value } = await called(t, {
+        url: `http://${NAME}/mcp`,
+        proxy: `http://127.0.0.1:${proxy.port}`,
+      })
+      assert.match(textAt(value, 'error', 'message'), wanted)
+      assert.equal(at(value, 'error', 'data', 'reason'), 'unavailable')
+    })
+
+  test('that is not there', async (t) => {
+    const { value } = await called(t, { url: `http://${NAME}/mcp`, proxy: 'http://127.0.0.1:9' })
+    assert.match(
+      textAt(value, 'error', 'message'),
+      /through the proxy http:\/\/127\.0\.0\.1:9: the connection was refused/,
+    )
+  })
+
+  test('that the environment names, also by --url', async (t) => {
+    const to = await secure(t)
+    const proxy = await connectProxy(t, { to })
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: '/nonexistent',
+      NODE_EXTRA_CA_CERTS: file(t, authority.cert),
+      https_proxy: `ann:CANARY-word@127.0.0.1:${proxy.port}`,
+      NO_PROXY: 'other.example',
+    }
+    const args = [cli, '--url', `https://${NAME}/mcp`, '--verbose']
+    const spawned = spawnProgram(t, process.execPath, args, { env })
+    await spawned.client.open()
+    const { value } = await spawned.client.call('work')
+    assert.equal(textAt(value, 'result', 'x').length, 200_000)
+    assert.match(proxy.heads[0] ?? '', /^CONNECT service\.example:443 HTTP\/1\.1\r\n/)
+    // Nothing of it keeps the program.
+    assert.equal(await spawned.finish(), 0)
+    assert.ok(!spawned.stderr.includes('CANARY'))
+  })
+
+  test('is reached without one where it is on this machine', async (t) => {
+    const port = await plainServer(t)
+    const proxy = await connectProxy(t, { to: port })
+    const { value } = await called(t, {
+      url: `http://127.0.0.1:${port}/mcp`,
+      proxy: `http://127.0.0.1:${proxy.port}`,
+    })
+    assert.equal(textAt(value, 'result', 'x').length, 200_000)
+    assert.deepEqual(proxy.heads, [])
+  })
+})
+
+async function plainServer(scope: Scope): Promise<number> {
+  const server = createPlain(handle)
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  scope.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return Number(at(server.address(), 'port'))
+}
+
+describe('a server with certificates of its own', () => {
+  const mutual: TlsOptions = { requestCert: true, rejectUnauthorized: true, ca: [authority.cert] }
+  const client = certificate({ names: ['client'], by: authority })
+
+  test('is trusted by name, and knows who asks', async (t) => {
+    const port = await secure(t, mutual)
+    const tls = {
+      ca: file(t, authority.cert),
+      cert: file(t, client.cert),
+      key: file(t, client.key),
+      servername: NAME,
+    }
+    const { value } = await called(t, { url: `https://127.0.0.1:${port}/mcp`, tls })
+    assert.equal(textAt(value, 'result', 'x').length, 200_000)
+  })
+
+  for (const [maxVersion, wanted] of [
+    [
+      'TLSv1.2',
+      /it refuses the handshake of TLS \(EPROTO\); it may want a certificate of who asks \("tls": \{ "cert", "key" \}\)/,
+    ],
+    [
+      'TLSv1.3',
+      /it wants a certificate of who asks \(ERR_SSL_\w+\).*; name the files of one in "tls": \{ "cert", "key" \}$/,
+    ],
+  ] as const)
+    test(`that wants one is said to, in ${maxVersion}`, async (t) => {
+      const port = await secure(t, { ...mutual, maxVersion })
+      const tls = { ca: file(t, authority.cert), servername: NAME }
+      const { value } = await called(t, { url: `https://127.0.0.1:${port}/mcp`, tls })
+      assert.match(textAt(value, 'error', 'message'), wanted)
+    })
+
+  const mistakes: readonly (readonly [string, (scope: Scope) => object, RegExp])[] = [
+    [
+      'a file that is not there',
+      () => ({ ca: '/nonexistent/ca.pem' }),
+      /tls\.ca cannot be read: \/nonexistent\/ca\.pem \(ENOENT\)/,
+    ],
+    [
+      'an authority that is none',
+      (t) => ({ ca: file(t, 'x') }),
+      /tls\.ca \(.*file\.pem\) holds no certificate in PEM/,
+    ],
+    [
+      'a certificate that is none',
+      (t) => ({ cert: file(t, 'x'), key: file(t, client.key) }),
+      /tls\.cert holds no certificate in PEM/,
+    ],
+    [
+      'a key that is none',
+      (t) => ({ cert: file(t, client.cert), key: file(t, 'x') }),
+      /tls\.key holds no private key in PEM/,
+    ],
+    [
+      "another's key",
+      (t) => ({ cert: file(t, client.cert), key: file(t, certificate({ by: authority }).key) }),
+      /tls\.key is not the key of tls\.cert/,
+    ],
+  ]
+  for (const [title, tls, wanted] of mistakes)
+    test(`${title} is said to be so`, async (t) => {
+      const port = await secure(t)
+      const { value } = await called(t, { url: `https://127.0.0.1:${port}/mcp`, tls: tls(t) })
+      assert.match(textAt(value, 'error', 'message'), wanted)
+    })
+})
