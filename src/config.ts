@@ -184,6 +184,11 @@ function withWriteWarning(config: Configuration): Configuration {
   return { ...config, warnings: [{ path: '', message }, ...config.warnings] }
 }
 
+/** Where the lists of servers are kept from one run to the next. */
+export function keptFolder(env: Environment): string {
+  return join(homeOf(env), '.mcps-proxy', 'kept')
+}
+
 function homeOf(env: Environment): string {
   const { HOME } = env
   return HOME === undefined || HOME === '' ? homedir() : HOME

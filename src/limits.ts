@@ -34,9 +34,25 @@ export interface SessionLimits {
   readonly changeDelayMs: number
 }
 
+/** How much is kept of what servers said of themselves. */
+export interface KeptLimits {
+  /** Of one server: sets of capabilities of its clients. */
+  readonly setsMax: number
+  /** In memory. */
+  readonly serversMax: number
+  /** The file of one server; more is not written. */
+  readonly fileBytesMax: number
+  /** All files of all configurations; the one that was not used for longest goes first. */
+  readonly filesMax: number
+  readonly folderBytesMax: number
+  /** How long a file stays that nobody uses. */
+  readonly unusedMsMax: number
+}
+
 export interface Limits {
   readonly session: SessionLimits
   readonly upstream: UpstreamLimits
+  readonly kept: KeptLimits
   /** How long calls may still finish once the proxy is asked to stop. */
   readonly drainMs: number
   /** How long clients wait for the news of a reload because a new server has not started yet. */
@@ -111,5 +127,15 @@ export const limits: Limits = {
     // Of all schemas together.
     processesMax: 256,
     restart: { delayMsMax: 30_000, crashesMax: 5, windowMs: 60_000, holdMs: 30_000, healthyMs: 60_000 },
+  },
+  kept: {
+    // Clients differ in what they can be asked, and there are not many kinds of them.
+    setsMax: 16,
+    serversMax: 1024,
+    // The largest server of 31 had a tenth of a megabyte.
+    fileBytesMax: 8 * MiB,
+    filesMax: 512,
+    folderBytesMax: 64 * MiB,
+    unusedMsMax: 30 * 24 * 3_600_000,
   },
 }

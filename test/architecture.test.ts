@@ -111,6 +111,13 @@ const layers: readonly Layer[] = [
     ],
     modules: ['mri', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process', 'node:v8'],
   },
+  // What servers said of themselves, in memory and on disk.
+  {
+    files: ['src/kept/'],
+    project: ['src/jsonrpc/', 'src/mcp/lists.ts', 'src/limits.ts'],
+    types: ['src/mcp/method-row.ts', 'src/upstream/'],
+    modules: ['node:buffer', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:process'],
+  },
   // The one place where the HTTP front gets ids and compares secrets.
   {
     files: ['src/http-front.ts'],
@@ -120,7 +127,7 @@ const layers: readonly Layer[] = [
   // Composition: everything but the command.
   {
     files: ['src/*'],
-    project: ['src/jsonrpc/', 'src/mcp/', 'src/transports/', 'src/upstream/', 'src/config.ts'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/transports/', 'src/upstream/', 'src/kept/', 'src/config.ts'],
     modules: ['eventemitter3'],
   },
 ]

@@ -143,6 +143,7 @@ describe('a configuration', () => {
       name: 's',
       disabled: false,
       lazy: false,
+  keep: true,
       unavailable: undefined,
       tools: { allow: undefined, deny: [], rename: new Map() },
       prefix: true,

@@ -32,11 +32,17 @@ export const sharedFields: FieldsOf<SharedValues> = {
 export interface ServerValues extends TimeValues {
   disabled: boolean
   lazy: boolean
+  keep: boolean
 }
 
 export const serverFields: FieldsOf<ServerValues> = {
   disabled: field(boolean(), false, 'A disabled server is not started.'),
   lazy: field(boolean(), false, 'Starts when a client first asks for a list or calls something of it.'),
+  keep: field(
+    boolean(),
+    true,
+    'Whether what the server lists is kept for the next start; false shows it only once it has started.',
+  ),
   ...timeFields,
 }
 

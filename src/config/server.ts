@@ -91,6 +91,7 @@ function readCommon(name: string, section: Section, context: ServerContext): Ser
     name,
     disabled: section.read(serverFields, 'disabled'),
     lazy: section.read(serverFields, 'lazy'),
+    keep: section.read(serverFields, 'keep'),
     unavailable: undefined,
     ...times,
     toolTimes: readToolTimes(tools, times, context.timeoutMsForAll),

@@ -1,33 +1,69 @@
-// What servers said of themselves, in memory.
+// What servers said of themselves, in memory, and on a disk where there is one.
 
+import { type KeptLimits, limits as defaultLimits } from '../limits.js'
 import type { KeptFacts, KeptServer, KeptServers } from '../upstream/kept.js'
 import type { ServerConfig } from '../upstream/server-config.js'
+import type { KeptDisk } from './disk.js'
+import { identityOf } from './identity.js'
+import type { KeptFile } from './kept-file.js'
+import { isSameFacts } from './same-facts.js'
 
-/** Clients of more sets of capabilities than this push out the set that was kept first. */
-const SETS_MAX = 16
-
-/** Keeps the facts of every server of one proxy. */
+/** Keeps the facts of every server of one proxy, or of all schemas of a gateway. */
 export class KeptStore implements KeptServers {
-  readonly #servers = new Map<string, KeptInMemory>()
+  readonly #limits: KeptLimits
+  readonly #disk: KeptDisk | undefined
+  /** By what makes a server the one that it is. */
+  readonly #servers = new Map<string, RememberedServer>()
+
+  constructor(limits: KeptLimits = defaultLimits.kept, disk?: KeptDisk) {
+    this.#limits = limits
+    this.#disk = disk
+  }
 
   of(config: ServerConfig): KeptServer | undefined {
-    const server = this.#servers.get(config.name) ?? new KeptInMemory()
-    this.#servers.set(config.name, server)
+    if (!config.keep) return undefined
+    const identity = identityOf(config)
+    const there = this.#servers.get(identity)
+    if (there !== undefined) return there
+    const server = new RememberedServer(this.#limits.setsMax, this.#disk?.file(config))
+    this.#servers.set(identity, server)
+    const [oldest] = this.#servers.keys()
+    if (this.#servers.size > this.#limits.serversMax && oldest !== undefined) this.#servers.delete(oldest)
     return server
+  }
+
+  /** Resolves when what there is to be written is written. */
+  async close(): Promise<void> {
+    await this.#disk?.close()
   }
 }
 
-class KeptInMemory implements KeptServer {
-  readonly #facts = new Map<string, KeptFacts>()
+class RememberedServer implements KeptServer {
+  readonly #setsMax: number
+  readonly #file: KeptFile | undefined
+  #sets: Map<string, KeptFacts> | undefined
+
+  constructor(setsMax: number, file: KeptFile | undefined) {
+    this.#setsMax = setsMax
+    this.#file = file
+  }
 
   recall(set: string): KeptFacts | undefined {
-    return this.#facts.get(set)
+    return this.#loaded().get(set)
   }
 
   keep(set: string, facts: KeptFacts): void {
-    this.#facts.delete(set)
-    this.#facts.set(set, facts)
-    const [oldest] = this.#facts.keys()
-    if (this.#facts.size > SETS_MAX && oldest !== undefined) this.#facts.delete(oldest)
+    const sets = this.#loaded()
+    const before = sets.get(set)
+    sets.delete(set)
+    sets.set(set, facts)
+    const [oldest] = sets.keys()
+    if (sets.size > this.#setsMax && oldest !== undefined) sets.delete(oldest)
+    if (before === undefined || !isSameFacts(before, facts)) this.#file?.save(sets)
+  }
+
+  #loaded(): Map<string, KeptFacts> {
+    this.#sets ??= new Map(this.#file?.load())
+    return this.#sets
   }
 }

@@ -43,6 +43,36 @@ export interface Child {
   surveyNow?(): void
 }
 
+/** A file that was kept, as the folder lists it. */
+export interface KeptFileEntry {
+  readonly name: string
+  readonly bytes: number
+  /** When it was written or touched last, in milliseconds since 1970. */
+  readonly modifiedMs: number
+}
+
+/** Files in one folder that outlive the process; several processes may use it at once. */
+export interface KeptFiles {
+  readonly folder: string
+  /** Makes the folder where there is none; gives why there can be none. */
+  prepare(): Promise<string | undefined>
+  /** Undefined when it is not there, cannot be read, or is longer. Never throws. */
+  read(name: string, bytesMax: number): KeptFileContent | undefined
+  /** Takes the place of the whole file, or rejects and leaves the one that is there. */
+  write(name: string, bytes: Uint8Array): Promise<void>
+  /** Writes a file that is not there yet; rejects when it is. */
+  create(name: string, bytes: Uint8Array): Promise<void>
+  /** Sets when it was changed last, in milliseconds since 1970. */
+  touch(name: string, modifiedMs: number): Promise<void>
+  remove(name: string): Promise<void>
+  list(): Promise<KeptFileEntry[]>
+}
+
+export interface KeptFileContent {
+  readonly bytes: Buffer
+  readonly modifiedMs: number
+}
+
 /** Time, randomness, processes and connections; the real one is `src/runtime.ts`. */
 export interface Runtime {
   /** Monotonic, in milliseconds. */
@@ -66,6 +96,8 @@ export interface Runtime {
   readonly listen?: (server: Server, host: string, port: number) => Promise<number>
   /** Bytes that nobody can guess; the real ones are Node's own. */
   readonly secret?: (bytes: number) => Buffer
+  /** The files that are kept in a folder; the real ones are `src/kept/folder-files.ts`, which need no function here. */
+  readonly files?: (folder: string) => KeptFiles
   /** The proxy's own environment, from which children get an allow-list. */
   readonly env: Readonly<Record<string, string | undefined>>
 }

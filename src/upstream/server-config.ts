@@ -31,6 +31,8 @@ export interface ServerCommon extends ServerTimes {
   readonly disabled: boolean
   /** Started when somebody first wants something of it. */
   readonly lazy: boolean
+  /** What it says of itself is kept, and shown before it has started again. */
+  readonly keep: boolean
   /** Why this one server cannot be opened (an unset variable); the others start. */
   readonly unavailable: string | undefined
   readonly tools: ToolFilter

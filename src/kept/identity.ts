@@ -1,0 +1,47 @@
+// What makes a configured server the one that it is: everything that decides what it says of itself.
+
+import { write } from '../jsonrpc/text.js'
+import type { HttpServerConfig, ServerConfig, StdioServerConfig } from '../upstream/server-config.js'
+
+/** How it is shown, called and kept alive; a key that is not named here makes another server. */
+const ofNoAccount: ReadonlySet<string> = new Set([
+  'disabled',
+  'lazy',
+  'keep',
+  'unavailable',
+  'tools',
+  'toolTimes',
+  'prefix',
+  'describe',
+  'argumentErrors',
+  // What the other values were made with; they have it in them.
+  'variables',
+  'secrets',
+  'startTimeoutMs',
+  'listTimeoutMs',
+  'timeoutMs',
+  'totalTimeoutMs',
+  'restart',
+  'restartDelayMs',
+  'concurrency',
+  'processes',
+  'idleTimeoutMs',
+  'memoryLimitBytes',
+  'onTimeout',
+  'retries',
+  'retryDelayMs',
+  'reconnectIntervalMs',
+] satisfies (keyof StdioServerConfig | keyof HttpServerConfig)[])
+
+/** One text for all configurations of the same server; it holds secrets. */
+export function identityOf(config: ServerConfig): string {
+  return write(sorted(Object.fromEntries(Object.entries(config).filter(([key]) => !ofNoAccount.has(key)))))
+}
+
+/** The order of an object's keys means nothing. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(sorted)
+  const entries = Object.entries(value).map(([key, each]): [string, unknown] => [key, sorted(each)])
+  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)))
+}

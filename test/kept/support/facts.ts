@@ -1,0 +1,58 @@
+// Facts of servers, to be kept.
+
+import type { ListKind } from '../../../src/mcp/method-row.js'
+import type { KeptFacts } from '../../../src/upstream/kept.js'
+import { resolveConfig } from '../../../src/config.js'
+import type { ServerConfig } from '../../../src/upstream/server-config.js'
+
+/** A server that has said what it is, with these tools and nothing else. */
+export function factsOf(...tools: string[]): KeptFacts {
+  return {
+    answered: true,
+    description: {
+      handshake: Buffer.from('{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}'),
+      lists: new Map<ListKind, readonly Uint8Array[]>([
+        ['tools', tools.map((name) => Buffer.from(`{"name":"${name}"}`))],
+      ]),
+    },
+  }
+}
+
+/** The names of its tools, as far as they are known. */
+export function toolsOf(facts: KeptFacts | undefined): string[] | undefined {
+  return facts?.description?.lists.get('tools')?.map((item) => {
+    const tool: unknown = JSON.parse(Buffer.from(item).toString())
+    return String(typeof tool === 'object' && tool !== null && 'name' in tool ? tool.name : tool)
+  })
+}
+
+/** Plain text of everything that is known. */
+export function inText(sets: ReadonlyMap<string, KeptFacts> | undefined): unknown {
+  return (
+    sets &&
+    [...sets].map(([set, { answered, description }]) => [
+      set,
+      answered,
+      description && [
+        Buffer.from(description.handshake).toString(),
+        ...[...description.lists].map(([kind, items]) => [
+          kind,
+          items.map((item) => Buffer.from(item).toString()),
+        ]),
+      ],
+    ])
+  )
+}
+
+/** A server as a configuration has it. */
+export function serverOf(
+  entry: Record<string, unknown>,
+  env: Record<string, string> = {},
+  name = 's',
+): ServerConfig {
+  const value = { mcpServers: { [name]: entry } }
+  const config = resolveConfig(value, { source: 'test', folder: '/work', env, home: '/home/it' })
+  const [server] = config.schemas.get('default')?.servers ?? []
+  if (server === undefined) throw new Error('there is no server')
+  return server
+}
