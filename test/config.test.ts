@@ -143,7 +143,7 @@ describe('a configuration', () => {
       name: 's',
       disabled: false,
       lazy: false,
-  keep: true,
+      keep: true,
       unavailable: undefined,
       tools: { allow: undefined, deny: [], rename: new Map() },
       prefix: true,
