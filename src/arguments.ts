@@ -13,6 +13,9 @@ import type { LogSink } from './upstream/host.js'
 import type { Target } from './catalog.js'
 import { Turns } from './turns.js'
 
+/** With which the JSON of null begins, and no other. */
+const NULL = 0x6e
+
 type MakeValidator = (target: Target, schema: Span) => ArgumentValidator
 
 /** The validators of tools, compiled when a tool is first called. */
@@ -29,13 +32,16 @@ export class ArgumentChecks {
 
   /** Calls `pass` in the call's turn when the arguments fit, nearly always at once; else settles the call. */
   check(call: Call, target: Target, pass: () => void): void {
+    const { argumentErrors: mode, argumentChecks } = target.lane.config
+    const isLenient = argumentChecks === 'lenient'
     const span = call.frame.params.members.span('arguments')
-    const json = span === undefined ? undefined : jsonAt(call.frame, span)
+    const written = span === undefined ? undefined : jsonAt(call.frame, span)
+    // Servers in Python take null for no arguments.
+    const json = isLenient && written !== undefined && firstByte(written) === NULL ? undefined : written
     if (json !== undefined && firstByte(json) !== OPEN_OBJECT) {
       return call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
     }
-    const mode = target.lane.config.argumentErrors
-    const verdict = mode === 'off' ? undefined : this.#verdict(target, json)
+    const verdict = mode === 'off' ? undefined : this.#verdict(target, json, isLenient)
     this.turns.take(call, target.lane, verdict, (fault) => {
       if (fault === undefined) pass()
       else this.#refuse(call, mode, fault)
@@ -54,13 +60,14 @@ export class ArgumentChecks {
   #verdict(
     target: Target,
     json: RawValue | undefined,
+    isLenient: boolean,
   ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined
     const known = this.#validators.get(target.item)
-    if (known !== undefined) return known.check(json)
-    if (this.#make !== undefined) return this.#make(target, schemaSpan).check(json)
-    return this.#load().then((make) => make(target, schemaSpan).check(json))
+    if (known !== undefined) return known.check(json, isLenient)
+    if (this.#make !== undefined) return this.#make(target, schemaSpan).check(json, isLenient)
+    return this.#load().then((make) => make(target, schemaSpan).check(json, isLenient))
   }
 
   /** The validator is not part of a start: nobody has called a tool then. */

@@ -129,6 +129,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
         prefix: sharedFields.prefix.fallback,
         describe: sharedFields.describe.fallback,
         argumentErrors: sharedFields.argumentErrors.fallback,
+        argumentChecks: sharedFields.argumentChecks.fallback,
       },
       timeoutMs: stdio.timeoutMs,
       timeoutMsForAll: context.timeoutMs,

@@ -9,6 +9,7 @@ const shownOnly: ReadonlySet<string> = new Set([
   'prefix',
   'describe',
   'argumentErrors',
+  'argumentChecks',
 ] satisfies (keyof ServerConfig)[])
 
 /** Whether both mean the same process or session, however its tools are shown. */

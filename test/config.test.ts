@@ -117,10 +117,16 @@ describe('a configuration', () => {
 
   for (const key of ['mcpServers', 'servers'])
     test(`with ${key} becomes the schema "default"`, () => {
-      const config = read({ [key]: { a: one }, prefix: false, argumentErrors: 'off' })
+      const config = read({
+        [key]: { a: one, b: { ...one, argumentChecks: 'lenient' } },
+        prefix: false,
+        argumentErrors: 'off',
+        argumentChecks: 'strict',
+      })
       assert.deepEqual([...config.schemas.keys()], ['default'])
-      const [a] = config.schemas.get('default')?.servers ?? []
+      const [a, b] = config.schemas.get('default')?.servers ?? []
       assert.deepEqual([a?.prefix, a?.describe, a?.argumentErrors], [false, true, 'off'])
+      assert.deepEqual([a?.argumentChecks, b?.argumentChecks], ['strict', 'lenient'])
     })
 
   test('has the documented defaults', () => {
@@ -149,6 +155,7 @@ describe('a configuration', () => {
       prefix: true,
       describe: true,
       argumentErrors: 'auto',
+      argumentChecks: 'lenient',
       variables: [],
       secrets: [],
       startTimeoutMs: 30_000,

@@ -66,6 +66,9 @@ function readShared(section: Section, outer: SharedValues): SharedValues {
     argumentErrors: section.has('argumentErrors')
       ? section.read(sharedFields, 'argumentErrors')
       : outer.argumentErrors,
+    argumentChecks: section.has('argumentChecks')
+      ? section.read(sharedFields, 'argumentChecks')
+      : outer.argumentChecks,
   }
 }
 

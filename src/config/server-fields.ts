@@ -1,6 +1,6 @@
 // Every key of a server: its kind, its default, what it is for.
 
-import type { ArgumentErrors, HttpAuth, Isolation } from '../upstream/server-config.js'
+import type { ArgumentErrors, ArgumentStrictness, HttpAuth, Isolation } from '../upstream/server-config.js'
 import { boolean, choice, delayMsMax, integer, list, map, orFalse, text } from './kinds.js'
 import { field, optional } from './section.js'
 import type { FieldsOf } from './section.js'
@@ -17,6 +17,7 @@ export interface SharedValues {
   prefix: boolean
   describe: boolean
   argumentErrors: ArgumentErrors
+  argumentChecks: ArgumentStrictness
 }
 
 export const sharedFields: FieldsOf<SharedValues> = {
@@ -26,6 +27,11 @@ export const sharedFields: FieldsOf<SharedValues> = {
     choice('auto', 'protocol', 'tool', 'off'),
     'auto',
     'How arguments that fail a schema are answered; auto follows the revision of the client.',
+  ),
+  argumentChecks: field(
+    choice('lenient', 'strict'),
+    'lenient',
+    'Whether arguments pass that fail a schema but that a tolerant server puts right itself.',
   ),
 }
 

@@ -101,6 +101,9 @@ function readCommon(name: string, section: Section, context: ServerContext): Ser
     argumentErrors: section.has('argumentErrors')
       ? section.read(sharedFields, 'argumentErrors')
       : shared.argumentErrors,
+    argumentChecks: section.has('argumentChecks')
+      ? section.read(sharedFields, 'argumentChecks')
+      : shared.argumentChecks,
     variables: [],
     secrets: [],
   }

@@ -8,8 +8,10 @@
 import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import { LongValue, type RawValue, firstByte } from '../jsonrpc/long-value.js'
 import { loadAjv, nextTurn } from './validate/ajv-build.js'
-import { compileSchema, type RunSchema } from './validate/ajv-compile.js'
+import { compileSchema, type CompiledSchema } from './validate/ajv-compile.js'
 import { type ArgumentFault, faultOf, notAnObject } from './validate/argument-fault.js'
+import type { Errors, Verdict } from './validate/judging.js'
+import { LenientRun } from './validate/lenient-run.js'
 import { shortenKnownStrings, shortenLongStrings } from './validate/long-strings.js'
 import { RunBudget } from './validate/run-budget.js'
 import { schemaLimits } from './validate/schema-limits.js'
@@ -27,7 +29,7 @@ export interface ValidatorOptions {
   readonly warn: (message: string) => void
 }
 
-type Check = (json: RawValue | undefined) => ArgumentFault | undefined
+type Check = (json: RawValue | undefined, isLenient: boolean) => ArgumentFault | undefined
 type CompilePlan = Extract<SchemaPlan, { kind: 'compile' }>
 
 /** The schema of one tool, compiled when the first call comes. */
@@ -46,11 +48,15 @@ export class ArgumentValidator {
   /**
    * The first fault of a call's arguments, whose raw JSON must be valid; undefined when there is none.
    *
+   * A lenient check forgives what a tolerant server puts right itself (`validate/lenient-run.ts`).
    * Answers at once, but for calls that come before the schema is compiled. Never throws or rejects.
    */
-  check(json: RawValue | undefined): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
+  check(
+    json: RawValue | undefined,
+    isLenient = false,
+  ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
     const check = this.#check ?? this.#prepare()
-    return check instanceof Promise ? check.then((ready) => ready(json)) : check(json)
+    return check instanceof Promise ? check.then((ready) => ready(json, isLenient)) : check(json, isLenient)
   }
 
   #prepare(): Check | Promise<Check> {
@@ -65,17 +71,23 @@ export class ArgumentValidator {
     try {
       const build = await loadAjv(plan.dialect)
       const budget = new RunBudget()
-      const run = compileSchema(build, plan.schema, budget, (pattern) => this.#leftOut(pattern))
+      const compiled = compileSchema(build, plan.schema, budget, (pattern) => this.#leftOut(pattern))
+      const lenient = new LenientRun(plan.schema, compiled, budget)
       // Compiling and running each have a budget, and so a turn of the event loop, of their own.
       await nextTurn()
       const read = plan.readsLongStrings ? readWhole : readShortened
-      return (this.#check = (json) => this.#run(run, read, json))
+      return (this.#check = (json, isLenient) =>
+        this.#run(read, json, (value) => {
+          const errors = compiled.run(value)
+          if (errors === undefined || !isLenient) return errors
+          return unforgiven(errors, lenient.judge(value))
+        }))
     } catch (error) {
       return this.#giveUp(`its schema cannot be compiled: ${messageOf(error)}`)
     }
   }
 
-  #run(run: RunSchema, read: Reader, json: RawValue | undefined): ArgumentFault | undefined {
+  #run(read: Reader, json: RawValue | undefined, run: CompiledSchema['run']): ArgumentFault | undefined {
     try {
       const text = json === undefined ? '{}' : read(json)
       if (text === undefined) return this.#overran('they are too large')
@@ -105,6 +117,12 @@ export class ArgumentValidator {
     this.#warned.add(kind)
     this.#options.warn(`Tool '${this.#options.tool}': ${message}`)
   }
+}
+
+/** What is left of the errors of a strict run; all of them when nothing was there to be forgiven. */
+function unforgiven(errors: Errors, { errors: left, doubt }: Verdict): Errors | undefined {
+  if (left.length > 0) return left
+  return doubt ? undefined : errors
 }
 
 function unchecked(): undefined {

@@ -17,6 +17,9 @@ export interface ToolFilter {
 /** How the proxy answers arguments that fail a tool's schema; `auto` follows the client's revision. */
 export type ArgumentErrors = 'auto' | 'protocol' | 'tool' | 'off'
 
+/** Whether arguments are refused that a tolerant server would put right itself. */
+export type ArgumentStrictness = 'lenient' | 'strict'
+
 /** How long a server may take, in milliseconds. */
 export interface ServerTimes extends CallTimes {
   /** For a start and the handshake. */
@@ -41,6 +44,7 @@ export interface ServerCommon extends ServerTimes {
   /** Descriptions of tools begin with `[name] `. */
   readonly describe: boolean
   readonly argumentErrors: ArgumentErrors
+  readonly argumentChecks: ArgumentStrictness
   /** Names of the `${VAR}`s its configuration uses, for messages about credentials. */
   readonly variables: readonly string[]
   /** Values that came out of variables or `env`; never to be logged. */

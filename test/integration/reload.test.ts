@@ -35,6 +35,12 @@ async function quiet({ client }: Attached): Promise<void> {
 }
 
 /** Clients that share a process, and one of its own. */
+/** What is wrong with a number where a text belongs. */
+async function faultOfNumber({ client }: Attached): Promise<unknown> {
+  const { value } = await client.call('a__strict', { n: 1 })
+  return at(value, 'error', 'message')
+}
+
 async function parties(attach: () => Promise<Attached>): Promise<Attached[]> {
   const all = [await attach(), await attach(), await attach()]
   await Promise.all(all.map(({ client }, at) => client.open(at === 2 ? { roots: {} } : {})))
@@ -155,6 +161,19 @@ describe('reload', () => {
       assert.equal(at(refused.value, 'result', 'isError'), true)
       await quiet(party)
       assert.equal(told(party, changed.tools), 1)
+    }
+  })
+
+  test('checks arguments otherwise without starting the server anew', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { a })
+    const all = await parties(attach)
+    const before = await Promise.all(all.map(({ client }) => pidOf(client, 'a__nonce')))
+    for (const party of all) assert.equal(await faultOfNumber(party), undefined)
+    const changes = await proxy.reload({ mcpServers: { a: { ...a, argumentChecks: 'strict' } } })
+    assert.deepEqual(changes?.kept, ['a'])
+    for (const [i, party] of all.entries()) {
+      assert.equal(await faultOfNumber(party), "Invalid params: 'n' must be string")
+      assert.equal(await pidOf(party.client, 'a__nonce'), before[i])
     }
   })
 

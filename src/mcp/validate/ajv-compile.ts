@@ -12,8 +12,14 @@ import type { RunBudget } from './run-budget.js'
 import { hasAtLeast, hasAtMost } from './text-length.js'
 import { hasUniqueItems } from './unique-items.js'
 
-/** The faults of a value, undefined when it is valid. Throws a RangeError when the budget is spent. */
-export type RunSchema = (value: unknown) => readonly ErrorObject[] | undefined
+export interface CompiledSchema {
+  /** The faults of a value, undefined when it is valid. Throws a RangeError when the budget is spent. */
+  run(value: unknown): readonly ErrorObject[] | undefined
+  /** Whether a text has a pattern of the schema; true when that may not be found out. */
+  matches(pattern: string, text: string): boolean
+  /** Whether the dialect has the keyword. */
+  knows(keyword: string): boolean
+}
 
 /** Throws whatever ajv says about a schema that it does not accept. `schema` must come from a plan. */
 export function compileSchema(
@@ -21,17 +27,27 @@ export function compileSchema(
   schema: JsonObject,
   budget: RunBudget,
   patternLeftOut: (pattern: string) => void,
-): RunSchema {
+): CompiledSchema {
   const patterns = new GuardedPatterns(budget, patternLeftOut)
-  const ajv = new build.Ajv(optionsWith((source) => patterns.make(source)))
+  const made = new Map<string, TextTest>()
+  const make = (source: string): TextTest => {
+    const test = patterns.make(source)
+    made.set(source, test)
+    return test
+  }
+  const ajv = new build.Ajv(optionsWith(make))
   for (const definition of keywordsOn(build, budget)) {
     ajv.removeKeyword(definition.keyword)
     ajv.addKeyword(definition)
   }
   const validate = ajv.compile(schema)
-  return (value) => {
-    budget.refill()
-    return validate(value) ? undefined : (validate.errors ?? [])
+  return {
+    run: (value) => {
+      budget.refill()
+      return validate(value) ? undefined : (validate.errors ?? [])
+    },
+    matches: (pattern, text) => made.get(pattern)?.test(text) ?? true,
+    knows: (keyword) => ajv.getKeyword(keyword) !== false,
   }
 }
 

@@ -57,7 +57,8 @@ function nameOf(path: string): string {
   return path.includes('/', 1) ? `'${clip(path)}'` : `'${clip(fromPointer(path.slice(1)))}'`
 }
 
-function inPointer(name: string): string {
+/** A name as a JSON pointer has it. */
+export function inPointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 

@@ -18,6 +18,11 @@ const LONG_BYTES = 4096
 /** What a replaced string has at least: a character may take six bytes as `\uXXXX`, and a code point two of them. */
 const STAND_IN = 'x'.repeat(Math.floor(LONG_BYTES / 6))
 
+/** Whether the text was too long to be kept. */
+export function isStandIn(text: string): boolean {
+  return text === STAND_IN
+}
+
 /** A length bound or a constant no longer than this is the same for every long string. */
 export const shortText: number = Math.floor(LONG_BYTES / 12)
 

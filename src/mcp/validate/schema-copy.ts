@@ -55,6 +55,8 @@ export class SchemaCopy {
     this.#weigh(1)
     const copy: [string, unknown][] = []
     for (const [keyword, value] of Object.entries(schema)) this.#keyword(copy, schema, keyword, value, depth)
+    // Says nothing about a value; what counts is that there is one.
+    if (Object.hasOwn(schema, 'default')) copy.push(['default', true])
     if (copy.length === 0) return true
     copy.push(...this.#prices(schema, this.#price() - before, priced))
     return Object.fromEntries(copy)

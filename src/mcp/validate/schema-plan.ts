@@ -65,7 +65,8 @@ function unchecked(reason: string): SchemaPlan {
 function onlyObject(schema: Schema): boolean {
   if (typeof schema === 'boolean') return schema
   return Object.entries(schema).every(
-    ([keyword, value]) => keyword === 'steps' || (keyword === 'type' && value === 'object'),
+    ([keyword, value]) =>
+      keyword === 'steps' || keyword === 'default' || (keyword === 'type' && value === 'object'),
   )
 }
 

@@ -30,6 +30,17 @@ function fanOut(levels: number): object {
   }
 }
 
+/** A list whose only item is a text of JSON of such a list. */
+function nestedTexts(levels: number): string {
+  return levels === 0 ? '[1]' : JSON.stringify([nestedTexts(levels - 1)])
+}
+
+function formTree(levels: number): object {
+  return levels === 0
+    ? { properties: { x: { type: 'boolean' } } }
+    : { anyOf: times(2, () => formTree(levels - 1)) }
+}
+
 function condition(index: number): string {
   return `{"if":{"required":["a${index}"]},"then":{"required":["b"]}}`
 }
@@ -132,6 +143,71 @@ const bombs: readonly Bomb[] = [
   ],
   ['many short texts', { properties: { a: { type: 'array' } } }, `{"a":[${'"a",'.repeat(2_000_000)}1]}`],
   [
+    'rows to be put right',
+    { properties: { a: { items: row } } },
+    { a: times(40_000, (id) => ({ id: `${id}` })) },
+  ],
+  [
+    'fewer rows to be put right',
+    { properties: { a: { items: row } } },
+    { a: times(1000, (id) => ({ id: `${id}` })) },
+  ],
+  [
+    'members to be put right by every branch',
+    { allOf: times(40, () => ({ additionalProperties: { type: 'integer' } })) },
+    named(2000, (index) => `${index}`),
+  ],
+  [
+    'one of many members put right by every branch',
+    { allOf: times(40, (index) => ({ properties: { [`d${index}`]: { type: 'string' } } })) },
+    manyMembers,
+  ],
+  ['null for many members', { properties: named(60, () => ({ type: 'integer' })) }, named(60, () => null)],
+  [
+    'JSON in texts in JSON in texts',
+    {
+      $ref: '#/$defs/n',
+      $defs: { n: { anyOf: times(8, () => ({ type: 'array', items: { $ref: '#/$defs/n' } })) } },
+    },
+    { a: nestedTexts(12) },
+  ],
+  [
+    'a large list in a text',
+    { properties: { a: { type: 'array', items: { type: 'object' } } } },
+    { a: `[${'{},'.repeat(150_000)}1]`.padEnd(500_000) },
+  ],
+  [
+    'a long text where a list belongs',
+    { properties: { a: { type: 'array', uniqueItems: true } } },
+    { a: `[${'1,'.repeat(49_000)}1]` },
+  ],
+  [
+    'a long text where a number belongs',
+    { properties: { a: { type: 'number', pattern: 'x' } } },
+    { a: '9'.repeat(500_000) },
+  ],
+  ['forms of which none fits, tried in forms', { properties: { a: formTree(5) } }, { a: { x: '1' } }],
+  [
+    'forms over and over',
+    {
+      $ref: '#/$defs/n',
+      $defs: {
+        n: {
+          oneOf: times(4, (i) => ({
+            properties: { r: { $ref: '#/$defs/n' }, x: { const: i } },
+            additionalProperties: false,
+          })),
+        },
+      },
+    },
+    nested(40),
+  ],
+  [
+    'a constant that none of many members has',
+    { additionalProperties: { enum: times(150, (i) => `${i + 5e6}`) } },
+    named(5000, (index) => index),
+  ],
+  [
     'one long text full of escapes',
     { properties: { a: { type: 'string' } } },
     `{"a":"${'a\\"'.repeat(2_700_000)}"}`,
@@ -139,21 +215,28 @@ const bombs: readonly Bomb[] = [
 ]
 
 /** The longest time for which nothing else could run while a tool was called three times. */
-async function blockOf(schema: Buffer, json: Buffer): Promise<number> {
+async function blockOf(schema: Buffer, json: Buffer, isLenient: boolean): Promise<number> {
   const validator = new ArgumentValidator({ tool: 't', schema, warn: () => {} })
   let longest = 0
-  let last = performance.now()
+  let last = now()
   let beat = setImmediate(function onBeat() {
-    longest = Math.max(longest, performance.now() - last)
-    last = performance.now()
+    const { wallMs, usedMs } = now()
+    // While another process has the processor, or this one waits, it blocks nothing.
+    longest = Math.max(longest, Math.min(wallMs - last.wallMs, usedMs - last.usedMs))
+    last = now()
     beat = setImmediate(onBeat)
   })
   for (let call = 0; call < 3; call++) {
-    await validator.check(json)
+    await validator.check(json, isLenient)
     await new Promise((resolve) => setImmediate(resolve))
   }
   clearImmediate(beat)
   return longest
+}
+
+function now(): { readonly wallMs: number; readonly usedMs: number } {
+  const { user, system } = process.cpuUsage()
+  return { wallMs: performance.now(), usedMs: (user + system) / 1000 }
 }
 
 function bytesOf(value: unknown): Buffer {
@@ -164,13 +247,15 @@ describe('no schema and no arguments hold up the event loop', () => {
   before(() => Promise.all([loadAjv('draft-07'), loadAjv('2020-12')]))
 
   for (const [title, schema, args] of bombs) {
-    it(title, async () => {
-      const [schemaJson, json] = [bytesOf(schema), bytesOf(args)]
-      let block = await blockOf(schemaJson, json)
-      // Another process may have had the processor; a bomb is slow every time.
-      for (let again = 0; again < 2 && block >= BLOCK_MAX_MS; again++) block = await blockOf(schemaJson, json)
-      assert.ok(block < BLOCK_MAX_MS, `${block.toFixed(1)} ms`)
-    })
+    for (const isLenient of [false, true])
+      it(`${title}, ${isLenient ? 'lenient' : 'strict'}`, async () => {
+        const [schemaJson, json] = [bytesOf(schema), bytesOf(args)]
+        let block = await blockOf(schemaJson, json, isLenient)
+        // Another process may have had the processor; a bomb is slow every time.
+        for (let again = 0; again < 2 && block >= BLOCK_MAX_MS; again++)
+          block = await blockOf(schemaJson, json, isLenient)
+        assert.ok(block < BLOCK_MAX_MS, `${block.toFixed(1)} ms`)
+      })
   }
 
   it('a tool whose schema keeps running out of its budget is no longer checked', async () => {

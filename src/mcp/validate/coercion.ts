@@ -1,0 +1,104 @@
+// What a tolerant server makes of a value of another type.
+//
+// The texts are those that pydantic's lax mode and zod's coercion read, and JSON
+// in a text, which the Python SDK reads: many servers of either kind say in their
+// schema only what comes out. A single value is not taken for a list of one.
+
+import { parse } from '../../jsonrpc/text.js'
+import { isStandIn } from './long-strings.js'
+import { isJsonArray, isJsonObject } from './json-value.js'
+
+/** Stands for what a text holds that may be a list or an object and was too long to be read. */
+export const UNREAD: symbol = Symbol('unread')
+
+interface Coerced {
+  readonly value: unknown
+}
+
+type Spend = (steps: number) => void
+type Reading = (value: unknown, spend: Spend) => Coerced | undefined
+
+/** `value` as the first of these types of JSON Schema that it can become; undefined when it can become none. */
+export function coerced(value: unknown, types: readonly unknown[], spend: Spend): Coerced | undefined {
+  for (const type of types) {
+    const found = typeof type === 'string' ? readings.get(type)?.(value, spend) : undefined
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Whether `value` is of this type as it stands. */
+export function isOfType(value: unknown, type: unknown): boolean {
+  if (value === null) return type === 'null'
+  if (isJsonArray(value)) return type === 'array'
+  if (type === 'integer') return typeof value === 'number' && (Number.isInteger(value) || !isFinite(value))
+  return typeof value === type
+}
+
+/** What pydantic reads as a boolean. */
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ...['true', '1', 'yes', 'on', 't', 'y'].map((text) => [text, true] as const),
+  ...['false', '0', 'no', 'off', 'f', 'n'].map((text) => [text, false] as const),
+])
+
+/** The longest text that is looked up among the truths. */
+const TRUTH_LENGTH_MAX = 5
+
+const readings: ReadonlyMap<string, Reading> = new Map<string, Reading>([
+  ['integer', toInteger],
+  ['number', toNumber],
+  ['boolean', toBoolean],
+  ['string', toText],
+  ['array', (value, spend) => inText(value, '[', isJsonArray, spend)],
+  ['object', (value, spend) => inText(value, '{', isJsonObject, spend)],
+  ['null', (value) => (value === 'null' ? { value: null } : undefined)],
+])
+
+function toInteger(value: unknown, spend: Spend): Coerced | undefined {
+  const found = toNumber(value, spend)
+  return found !== undefined && isOfType(found.value, 'integer') ? found : undefined
+}
+
+function toNumber(value: unknown, spend: Spend): Coerced | undefined {
+  if (typeof value === 'boolean') return { value: Number(value) }
+  if (typeof value !== 'string') return undefined
+  spend(value.length >> 4)
+  const number = value.trim() === '' ? NaN : Number(value)
+  return isFinite(number) ? { value: number } : undefined
+}
+
+function toBoolean(value: unknown): Coerced | undefined {
+  const isText = typeof value === 'string' && value.length <= TRUTH_LENGTH_MAX
+  const text = typeof value === 'number' ? String(value) : isText ? value.toLowerCase() : ''
+  const truth = truths.get(text)
+  return truth === undefined ? undefined : { value: truth }
+}
+
+/** A large integer keeps its digits: a pattern may ask for nothing else. */
+function toText(value: unknown): Coerced | undefined {
+  if (typeof value === 'boolean') return { value: String(value) }
+  if (typeof value !== 'number') return undefined
+  return { value: Number.isInteger(value) ? BigInt(value).toString() : String(value) }
+}
+
+function inText(
+  value: unknown,
+  open: string,
+  isWanted: (read: unknown) => boolean,
+  spend: Spend,
+): Coerced | undefined {
+  if (typeof value !== 'string') return undefined
+  if (isStandIn(value)) return { value: UNREAD }
+  if (!value.trimStart().startsWith(open)) return undefined
+  spend(value.length)
+  const read = parsed(value)
+  return isWanted(read) ? { value: read } : undefined
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,326 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type ArgumentFault, ArgumentValidator } from '../../../src/mcp/validate.js'
+
+function checker(schema: unknown): (args: string, isLenient?: boolean) => Promise<string | undefined> {
+  const json = Buffer.from(JSON.stringify(schema))
+  const validator = new ArgumentValidator({ tool: 't', schema: json, warn: (text) => assert.fail(text) })
+  return async (args, isLenient = true) => {
+    const fault: ArgumentFault | undefined = await validator.check(Buffer.from(args), isLenient)
+    return fault?.message.replace('Invalid params: ', '')
+  }
+}
+
+const object = (properties: object, more: object = {}): object => ({ type: 'object', properties, ...more })
+const one = (schema: object): object => object({ a: schema }, { required: ['a'] })
+/** `if` with its branches, `then` first. */
+const when = (condition: object, ...branches: readonly object[]): object => ({
+  if: condition,
+  ...Object.fromEntries(branches.map((branch, at) => [at === 0 ? 'then' : 'else', branch])),
+})
+const closed = { additionalProperties: false }
+
+/** Faults of the strict check, all of which are forgiven. */
+const forgiven: readonly (readonly [title: string, schema: object, args: string])[] = [
+  [
+    'a required member with a default',
+    object({ a: { type: 'string', default: 'x' } }, { required: ['a'] }),
+    '{}',
+  ],
+  [
+    'a default that does not fit its own schema',
+    object({ a: { type: 'string', default: null } }, { required: ['a'] }),
+    '{}',
+  ],
+  [
+    'a default behind $ref',
+    object(
+      { a: { $ref: '#/$defs/level' } },
+      { required: ['a'], $defs: { level: { enum: [1], default: 1 } } },
+    ),
+    '{}',
+  ],
+  [
+    'a default in allOf, required outside',
+    { type: 'object', allOf: [object({ a: { default: 1 } })], required: ['a'] },
+    '{}',
+  ],
+  [
+    'a default outside, required in allOf',
+    object({ a: { default: 1 } }, { allOf: [{ required: ['a'] }] }),
+    '{}',
+  ],
+  [
+    'a default inside an object in a list',
+    object({ rows: { type: 'array', items: object({ a: { default: 1 } }, { required: ['a'] }) } }),
+    '{"rows":[{}]}',
+  ],
+  [
+    'a default that another member depends on',
+    object({ a: {}, b: { default: 1 } }, { dependentRequired: { a: ['b'] } }),
+    '{"a":1}',
+  ],
+  ['the same with dependencies', object({ b: { default: 1 } }, { dependencies: { a: ['b'] } }), '{"a":1}'],
+  ['a text for a number', one({ type: 'number' }), '{"a":" 1.5e3 "}'],
+  ['a text for an integer', one({ type: 'integer', minimum: 1 }), '{"a":"1"}'],
+  ['a text of a whole number with a point', one({ type: 'integer' }), '{"a":"1.0"}'],
+  ['a text of a large integer', one({ type: 'integer' }), '{"a":"12345678901234567890"}'],
+  ['a text for a boolean', one({ type: 'boolean' }), '{"a":"True"}'],
+  ['0 for a boolean', one({ type: 'boolean' }), '{"a":0}'],
+  ['a boolean for an integer', one({ type: 'integer' }), '{"a":true}'],
+  ['a number for a text', one({ type: 'string', pattern: '^5$' }), '{"a":5.0}'],
+  [
+    'a large integer for a text',
+    one({ type: 'string', pattern: '^\\d{22}$' }),
+    '{"a":1234567890123456789012}',
+  ],
+  ['a boolean for a text', one({ type: 'string', enum: ['true'] }), '{"a":true}'],
+  ['a text for an integer or null', one({ type: ['integer', 'null'] }), '{"a":"7"}'],
+  ['"null" for null', one({ type: ['integer', 'null'] }), '{"a":"null"}'],
+  ['JSON in a text for a list', one({ type: 'array', items: { type: 'string' } }), '{"a":"[\\"x\\", 1]"}'],
+  [
+    'JSON in a text for an object',
+    one(object({ n: { type: 'integer' } }, { required: ['n'] })),
+    '{"a":" {\\"n\\":1}"}',
+  ],
+  [
+    'long JSON in a text',
+    one({ type: 'array', minItems: 2, items: { type: 'integer' } }),
+    JSON.stringify({ a: JSON.stringify(Array.from({ length: 5000 }, (_, index) => index)) }),
+  ],
+  ['a text for a constant number', one({ const: 1 }), '{"a":"1"}'],
+  ['a number for a listed text', one({ enum: ['1', '2'] }), '{"a":1}'],
+  ['a text for a listed number', one({ type: 'integer', enum: [1, 2] }), '{"a":"2"}'],
+  ['null for an optional member', object({ a: { type: 'string' } }), '{"a":null}'],
+  [
+    'null for a member with a default',
+    object({ a: { type: 'string', default: 'x' } }, { required: ['a'] }),
+    '{"a":null}',
+  ],
+  ['an extra member', object({}, closed), '{"x":1}'],
+  ['an extra member named __proto__', object({ a: {} }, closed), '{"__proto__":{"a":1}}'],
+  ['an extra member inside', one(object({ b: {} }, closed)), '{"a":{"c":1}}'],
+  ['an extra member that is too many', object({ b: {} }, { ...closed, maxProperties: 1 }), '{"b":1,"c":1}'],
+  [
+    'an extra member whose name does not fit',
+    object({ b: {} }, { ...closed, propertyNames: { maxLength: 1 } }),
+    '{"b":1,"cc":1}',
+  ],
+  [
+    'an extra member of unevaluatedProperties',
+    { type: 'object', allOf: [object({ a: {} })], unevaluatedProperties: false },
+    '{"b":1}',
+  ],
+  [
+    'closed objects in allOf, each without the members of the other',
+    { allOf: [object({ a: {} }, closed), object({ b: {} }, { ...closed, required: ['b'] })] },
+    '{"a":1,"b":1}',
+  ],
+  [
+    'all three at once',
+    object({ a: { type: 'integer' }, b: { default: 1 } }, { ...closed, required: ['a', 'b'] }),
+    '{"a":"1","c":1}',
+  ],
+  ['a text in anyOf', one({ anyOf: [{ type: 'integer', minimum: 1 }, { type: 'null' }] }), '{"a":"5"}'],
+  [
+    'a text in oneOf, where two forms may be meant',
+    one({ oneOf: [{ type: 'integer' }, { type: 'number' }] }),
+    '{"a":"5"}',
+  ],
+  [
+    'a text that `not` may mean',
+    object({ n: { type: 'integer' } }, { not: object({ n: { const: 0 } }, { required: ['n'] }), ...closed }),
+    '{"n":"5","x":1}',
+  ],
+  [
+    'a condition that holds only with what is forgiven',
+    object(
+      { mode: { enum: ['a', 'b'] }, n: {} },
+      when(
+        object({ n: { type: 'integer', const: 1 } }, { required: ['n'] }),
+        { required: ['x'] },
+        { required: ['y'] },
+      ),
+    ),
+    '{"n":"1"}',
+  ],
+  [
+    'a condition on a member that is filled in',
+    object(
+      { mode: { default: 'b', enum: ['a', 'b'] } },
+      when(object({ mode: { const: 'a' } }), { required: ['x'] }),
+    ),
+    '{}',
+  ],
+  ['an item that `contains` may mean', one({ type: 'array', contains: { const: 1 } }), '{"a":["1"]}'],
+  [
+    'a tuple',
+    one({ type: 'array', prefixItems: [{ type: 'integer' }], items: { type: 'boolean' } }),
+    '{"a":["1","false"]}',
+  ],
+  [
+    'members by pattern and the rest',
+    object(
+      {},
+      { patternProperties: { '^n': { type: 'number' } }, additionalProperties: { type: 'boolean' } },
+    ),
+    '{"n1":"1","x":"true"}',
+  ],
+  [
+    'a schema that refers to itself',
+    object({ n: { type: 'integer' }, next: { $ref: '#' } }, closed),
+    '{"next":{"next":{"n":"1"}}}',
+  ],
+]
+
+/** What stays wrong, and how it is said. */
+const refused: readonly (readonly [title: string, schema: object, args: string, fault: string])[] = [
+  ['a required member without a default', one({ type: 'string' }), '{}', "Missing required parameter 'a'"],
+  [
+    'a member lent by __proto__',
+    one({ type: 'string' }),
+    '{"__proto__":{"a":"x"}}',
+    "Missing required parameter 'a'",
+  ],
+  ['a text that is no number', one({ type: 'number' }), '{"a":"abc"}', "'a' must be number"],
+  ['an empty text for a number', one({ type: 'number' }), '{"a":""}', "'a' must be number"],
+  ['a text of infinity', one({ type: 'number' }), '{"a":"Infinity"}', "'a' must be number"],
+  ['a text of a fraction for an integer', one({ type: 'integer' }), '{"a":"1.5"}', "'a' must be integer"],
+  ['a fraction for an integer', one({ type: 'integer' }), '{"a":1.5}', "'a' must be integer"],
+  ['2 for a boolean', one({ type: 'boolean' }), '{"a":2}', "'a' must be boolean"],
+  ['a value for a list', one({ type: 'array' }), '{"a":"x"}', "'a' must be array"],
+  ['JSON of another kind in a text', one({ type: 'array' }), '{"a":"{}"}', "'a' must be array"],
+  [
+    'JSON in a text, wrong inside',
+    one({ type: 'array', items: { type: 'integer' } }),
+    '{"a":"[\\"x\\"]"}',
+    "'/a/0' must be integer",
+  ],
+  ['an object for a text', one({ type: 'string' }), '{"a":{}}', "'a' must be string"],
+  ['null for a required member', one({ type: 'string' }), '{"a":null}', "'a' must be string"],
+  [
+    'null in a list',
+    object({ a: { type: 'array', items: { type: 'string' } } }),
+    '{"a":[null]}',
+    "'/a/0' must be string",
+  ],
+  [
+    'a text of a number that is too small',
+    one({ type: 'integer', minimum: 1 }),
+    '{"a":"0"}',
+    "'a' must be >= 1",
+  ],
+  [
+    'the same where the bound is in another branch',
+    { allOf: [object({ a: { type: 'integer' } }), object({ a: { minimum: 1 } })] },
+    '{"a":"0"}',
+    "'a' must be >= 1",
+  ],
+  [
+    'a text of a number that is not listed',
+    one({ type: 'integer', enum: [1, 2] }),
+    '{"a":"3"}',
+    "'a' must be one of 1, 2",
+  ],
+  [
+    'a number whose text does not fit',
+    one({ type: 'string', minLength: 2 }),
+    '{"a":5}',
+    "'a' must have at least 2 characters",
+  ],
+  [
+    'what is wrong behind an extra member',
+    object({ a: { type: 'integer' } }, closed),
+    '{"x":1,"a":"b"}',
+    "'a' must be integer",
+  ],
+  [
+    'what is wrong behind a text',
+    object({ a: { type: 'integer' }, b: { enum: ['x'] } }),
+    '{"a":"1","b":"y"}',
+    `'b' must be "x"`,
+  ],
+  [
+    'what is missing behind a default',
+    object({ a: { default: 1 } }, { required: ['a', 'b'] }),
+    '{}',
+    "Missing required parameter 'b'",
+  ],
+  ['a member that is not allowed', object({ a: false }), '{"a":1}', "'a' is not allowed"],
+  [
+    'a form that is none',
+    one({ anyOf: [{ type: 'integer' }, { type: 'null' }] }),
+    '{"a":"x"}',
+    "'a' must be integer or null",
+  ],
+  [
+    'two forms, with an extra member elsewhere',
+    object({ a: { oneOf: [{ type: 'number' }, { minimum: 1 }] } }, closed),
+    '{"a":5,"x":1}',
+    "'a' must have exactly one of the allowed forms",
+  ],
+  [
+    'what `not` forbids once it is put right',
+    one({ type: 'integer', not: { const: 0 } }),
+    '{"a":"0"}',
+    "'a' must not have the form it has",
+  ],
+  [
+    'what a condition asks for that holds as it is',
+    object({ n: { type: 'integer' }, m: {} }, when({ required: ['m'] }, { required: ['x'] })),
+    '{"n":"1","m":1}',
+    "Missing required parameter 'x'",
+  ],
+  [
+    'items that are equal once they are put right',
+    one({ type: 'array', items: { type: 'integer' }, uniqueItems: true }),
+    '{"a":["1",1]}',
+    "'a' must not have equal items",
+  ],
+  [
+    'too few members',
+    object({ b: {} }, { minProperties: 2 }),
+    '{"b":null}',
+    'arguments must have at least 2 members',
+  ],
+  [
+    'too many items',
+    one({ type: 'array', items: { type: 'integer' }, maxItems: 1 }),
+    '{"a":["1","2"]}',
+    "'a' must have at most 1 item",
+  ],
+  [
+    'items behind a tuple',
+    object({ a: { type: 'array', prefixItems: [{ type: 'integer' }], items: false } }),
+    '{"a":["1",2]}',
+    "'a' must have at most 1 item",
+  ],
+  [
+    'items that nobody has judged',
+    object({ a: { type: 'array', prefixItems: [true], unevaluatedItems: false } }),
+    '{"a":[1,2]}',
+    "'a' must have at most 1 item",
+  ],
+  [
+    'the name of a member',
+    object({ a: { propertyNames: { pattern: '^x' } } }),
+    '{"a":{"y":1}}',
+    "'a' must not have a member named 'y'",
+  ],
+]
+
+describe('a lenient check', () => {
+  for (const [title, schema, args] of forgiven)
+    it(`forgives ${title}`, async () => {
+      const check = checker(schema)
+      assert.notEqual(await check(args, false), undefined, 'a strict check refuses it')
+      assert.equal(await check(args), undefined)
+    })
+
+  for (const [title, schema, args, fault] of refused)
+    it(`refuses ${title}`, async () => {
+      const check = checker(schema)
+      assert.notEqual(await check(args, false), undefined, 'a strict check refuses it')
+      assert.equal(await check(args), fault)
+    })
+})
