@@ -51,6 +51,8 @@ const remedies: FrontRemedies = {
   token: 'set server.token or MCPS_PROXY_TOKEN, or start with --allow-unauthenticated',
   port: 'choose another one with --port or server.port; 0 takes a free one',
   host: 'check --host and server.host',
+  page: (origin) => `add it to server.cors.origins, "origins": ["${origin}"]`,
+  name: (host) => `add it to server.allowedHosts, "allowedHosts": ["${host}"]`,
 }
 
 interface GatewayParts extends GatewayOptions {

@@ -14,6 +14,7 @@ import {
   transportRefused,
 } from './mcp/error-codes.js'
 import type { HttpRoutes, HttpSurroundings } from './transports/http-front/endpoint.js'
+import type { GuardRemedies } from './transports/http-front/guard.js'
 import { isLoopback } from './transports/http-front/host.js'
 import type { RefusalKind, Wording } from './transports/http-front/refusal.js'
 import { type HttpRules, HttpServer } from './transports/http-server.js'
@@ -40,7 +41,7 @@ export interface FrontOptions extends FrontRules {
 }
 
 /** What whoever started the front can change, in the words of how it was started. */
-export interface FrontRemedies {
+export interface FrontRemedies extends GuardRemedies {
   readonly token: string
   readonly port: string
   readonly host: string
@@ -112,7 +113,8 @@ function serverOf(options: FrontOptions, rules: HttpRules, routes: HttpRoutes): 
     warn: (message) => log({ level: 'warn', message }),
     failed: (error) => complain(log, error),
   }
-  return new HttpServer({ ...rules, host, port, limits, wording, around }, routes)
+  const { remedies } = options
+  return new HttpServer({ ...rules, host, port, limits, wording, remedies, around }, routes)
 }
 
 /** Compares hashes, since those have one length and differ anywhere. */

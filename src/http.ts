@@ -19,7 +19,7 @@ export interface HttpServerOptions {
   readonly allowUnauthenticated?: boolean
   /** Host names under which clients reach the front besides its own, with or without a port. */
   readonly allowedHosts?: readonly string[]
-  /** Which web pages may call; none but those of this machine unless given. */
+  /** Which web pages may call; none unless given. Where a token is asked for, pages of this machine may. */
   readonly cors?: Partial<CorsConfig>
   readonly limits?: Partial<HttpLimits>
 }
@@ -27,7 +27,7 @@ export interface HttpServerOptions {
 /**
  * An HTTP front for `proxy.serve`: Streamable HTTP at `/mcp`, the older HTTP+SSE at `/sse`, status pages.
  *
- * It answers to loopback names and pages only, unless told otherwise. `serve` rejects with ConfigError when it
+ * It answers to loopback names only, and to no web page, unless told otherwise. `serve` rejects with ConfigError when it
  * would be open to the network without a token, and with the system's error when the address is taken.
  */
 export function httpServer(options: HttpServerOptions = {}): Listener {
@@ -54,6 +54,8 @@ export function httpServer(options: HttpServerOptions = {}): Listener {
             token: 'give it a `token`, or `allowUnauthenticated: true`',
             port: 'give it another `port`; 0 takes a free one',
             host: 'check `host`',
+            page: (origin) => `give it \`cors: { origins: ['${origin}'] }\``,
+            name: (host) => `give it \`allowedHosts: ['${host}']\``,
           },
         },
       )

@@ -30,8 +30,9 @@ export class Routes implements HttpRoutes {
     this.#parts = parts
   }
 
-  find(path: string): HttpTarget {
+  find(sent: string): HttpTarget {
     const { health, status } = this.#parts
+    const path = withoutSlash(sent)
     switch (path) {
       case '/':
         return { kind: 'page', open: false, body: () => this.#index() }
@@ -47,7 +48,7 @@ export class Routes implements HttpRoutes {
 
   #mcp(path: string): HttpTarget {
     const known = this.#last?.path === path ? this.#last : readPath(path)
-    if (known === undefined) return this.#nothing(path)
+    if (known === undefined) return LOGIN.test(path) ? noLogin : this.#nothing(path)
     this.#last = known
     const { name, written, last } = known
     const endpoint = name === undefined ? undefined : this.#parts.endpoints.get(name)
@@ -99,6 +100,29 @@ function readPath(path: string): McpPath | undefined {
   if (last === undefined) return undefined
   const name = escaped === undefined ? DEFAULT : unescaped(escaped)
   return { path, name, written: escaped ?? '', last }
+}
+
+/** `/mcp/` is `/mcp`. */
+function withoutSlash(path: string): string {
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+}
+
+/**
+ * Where clients look for a login (MCP 2025-03-26 to 2025-11-25, Authorization): metadata, below the endpoint too, and what
+ * they assume without it.
+ */
+const LOGIN = /\/\.well-known(?:\/|$)|^\/(?:register|authorize|token)$/
+
+/** A client that is told 401 there would go on with a login that leads nowhere; it names no schema, since it needs no token. */
+const noLogin: HttpTarget = {
+  kind: 'nothing',
+  isForAll: true,
+  refusal: {
+    status: 404,
+    error: transportRefused(
+      'There is no login here; a token, where one is needed, is configured by the operator',
+    ),
+  },
 }
 
 /** What a stranger sent is repeated up to here. */

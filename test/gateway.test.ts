@@ -276,7 +276,11 @@ describe('the pages of a gateway', () => {
       ['/api/none/mcp', 404, /"data":\{"schemas":\["default","my.work"\]\}/],
       ['/api/%ff/mcp', 404, /not found or disabled/],
       ['/api/__proto__/mcp', 404, /not found or disabled/],
-      ['/mcp/', 404, /"error":"Not Found".*"availableEndpoints":\["POST \/mcp"/],
+      ['/mcp/', 200, /"result":\{\}/],
+      ['/mcp/?x=1', 200, /"result":\{\}/],
+      ['/api/my%2Ework/mcp/', 200, /"result":\{\}/],
+      ['/mcp//', 404, /"error":"Not Found".*"availableEndpoints":\["POST \/mcp"/],
+      ['//mcp', 404, /availableEndpoints/],
       ['/api/default/mcp/x', 404, /availableEndpoints/],
       ['/api//mcp', 404, /availableEndpoints/],
       ['/../mcp', 404, /availableEndpoints/],
@@ -320,9 +324,23 @@ describe('a person with a command line', () => {
   })
 })
 
-test('a web page of this machine speaks a whole session with what CORS is unless configured', async (t) => {
-  const { port } = await gateway(t, { default: schema({ Time: time }) })
+test('a web page of this machine that is named speaks a whole session, another one is told what to do', async (t) => {
   const origin = 'http://localhost:5173'
+  const { port } = await gateway(t, { default: schema({ Time: time }) }, { cors: { origins: [origin] } })
+  const unnamed = await gateway(t, { default: schema({ Time: time }) }, { cors: { origins: ['*'] } })
+  for (const method of ['POST', 'OPTIONS', 'GET']) {
+    const refused = await send(unnamed.port, {
+      method,
+      headers: { origin },
+      ...(method === 'POST' && { body: message('tools/list', 1) }),
+    })
+    assert.equal(refused.status, 403)
+    assert.match(
+      refused.body,
+      /add it to server\.cors\.origins, \\"origins\\": \[\\"http:\/\/localhost:5173\\"\]/,
+    )
+    assert.equal(refused.headers['access-control-allow-origin'], undefined)
+  }
   for (const method of ['POST', 'GET', 'DELETE']) {
     const asks = { origin, 'access-control-request-method': method }
     const { status, headers } = await send(port, { method: 'OPTIONS', headers: asks })
@@ -394,6 +412,41 @@ describe('a gateway that may be reached from elsewhere', () => {
       ['example.com', 403],
     ] as const)
       assert.equal(await status(host), wanted, host)
+  })
+
+  test('is told the line for a name by which it is not known', async (t) => {
+    const { port } = await gateway(t, { default: schema({ Time: time }) })
+    const body = message('ping', 1)
+    const refused = await send(port, { body, headers: { host: 'mcp_backend:8080' } })
+    assert.equal(refused.status, 403)
+    assert.match(
+      refused.body,
+      /add it to server\.allowedHosts, \\"allowedHosts\\": \[\\"mcp_backend:8080\\"\]/,
+    )
+    const known = await gateway(t, { default: schema({ Time: time }) }, { allowedHosts: ['mcp_backend'] })
+    assert.equal((await send(known.port, { body, headers: { host: 'mcp_backend:8080' } })).status, 200)
+  })
+
+  test('says that there is no login, and nothing more, to those without a token', async (t) => {
+    const { port } = await gateway(t, { default: schema({ Time: time }) }, { token: 'a-token' })
+    for (const path of [
+      '/.well-known/oauth-protected-resource',
+      '/.well-known/oauth-protected-resource/mcp',
+      '/.well-known/oauth-authorization-server/api/default/mcp',
+      '/mcp/.well-known/openid-configuration',
+      '/register',
+      '/authorize?response_type=code',
+      '/token/',
+    ])
+      for (const method of ['GET', 'POST']) {
+        const answer = await send(port, { path, method })
+        assert.equal(answer.status, 404, path)
+        assert.match(answer.body, /There is no login here/)
+        assert.doesNotMatch(answer.body, /default/)
+        assert.equal(answer.headers['www-authenticate'], undefined)
+      }
+    for (const path of ['/mcp', '/well-known', '/registered', '/api/default/sse', '/'])
+      assert.equal((await send(port, { path, method: 'GET' })).status, 401, path)
   })
 
   test('asks for it', async (t) => {

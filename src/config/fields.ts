@@ -30,7 +30,8 @@ export interface FrontValues {
 }
 
 const hostName = text({
-  pattern: '^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|\\[[0-9A-Fa-f:.]{2,45}\\])(?::[0-9]{1,5})?$',
+  pattern:
+    '^(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9_.])?|\\[[0-9A-Fa-f:.]{2,45}\\])(?::[0-9]{1,5})?$',
   wanted: 'a host name with or without a port, such as "mcp.example.com"',
 })
 

@@ -8,11 +8,12 @@ import { type HttpTimer, repeat } from './http-front/clock.js'
 import { type CorsRules, allows, corsFields, preflightFields } from './http-front/cors.js'
 import type { HttpRoutes, HttpSurroundings, HttpTarget } from './http-front/endpoint.js'
 import { EventPair } from './http-front/event-pair.js'
-import { Guard, targetOf } from './http-front/guard.js'
+import { Guard, type GuardRemedies, targetOf } from './http-front/guard.js'
 import { hostRule, reachable } from './http-front/host.js'
 import type { Incoming, Served } from './http-front/incoming.js'
 import type { HttpLimits } from './http-front/limits.js'
 import { Listening } from './http-front/listening.js'
+import { Notices } from './http-front/notices.js'
 import { type Refusal, Refusals, type Wording, closing } from './http-front/refusal.js'
 import { refuse, sendJson } from './http-front/reply.js'
 import type { HttpRequest } from './http-front/request.js'
@@ -35,6 +36,7 @@ export interface HttpServerOptions extends HttpRules {
   readonly port: number
   readonly limits: HttpLimits
   readonly wording: Wording
+  readonly remedies: GuardRemedies
   readonly around: HttpSurroundings
 }
 
@@ -51,6 +53,7 @@ export class HttpServer {
   readonly #options: HttpServerOptions
   readonly #listening: Listening
   readonly #refusals: Refusals
+  readonly #notices: Notices<'page' | 'name'>
   readonly #streamable: Streamable
   readonly #pair: EventPair
   readonly #routes: HttpRoutes
@@ -67,6 +70,7 @@ export class HttpServer {
     this.#rules = options
     this.#routes = routes
     this.#refusals = new Refusals(options.wording)
+    this.#notices = new Notices(around.now, around.warn)
     this.#bodies = new Bodies(limits, around.now)
     const { revisions } = routes
     const parts = { limits, refusals: this.#refusals, bodies: this.#bodies, around, revisions }
@@ -122,8 +126,10 @@ export class HttpServer {
     const { allowedHosts, principalOf, cors } = this.#rules
     const hasToken = principalOf !== undefined
     const hosts = hostRule({ host: this.#options.host, port, alsoKnownAs: allowedHosts, hasToken })
-    const isOpen = (path: string): boolean => isOpenPage(this.#routes.find(path))
-    return new Guard({ hosts, cors, hasToken, isOpen, principalOf: principalOf ?? nobody }, this.#refusals)
+    const hasPage = (path: string): boolean => isOpenPage(this.#routes.find(path))
+    const { remedies } = this.#options
+    const rules = { hosts, cors, hasToken, isOpen: hasPage, remedies, principalOf: principalOf ?? nobody }
+    return new Guard(rules, this.#refusals, this.#notices)
   }
 
   #handle(request: HttpRequest, response: HttpResponse): void {
@@ -166,7 +172,7 @@ export class HttpServer {
     const { path, query } = targetOf(head.target)
     const target = this.#routes.find(path)
     const principal = this.#guard?.principal(head)
-    if (principal === undefined && !isOpenPage(target)) return this.#guard?.unauthorized()
+    if (principal === undefined && !isOpen(target)) return this.#guard?.unauthorized()
     if (principal !== undefined && this.#rules.principalOf !== undefined) this.#listening.know(request.socket)
     return this.#dispatch({ request, response, query, principal: principal ?? '' }, target)
   }
@@ -200,6 +206,11 @@ export class HttpServer {
 
 function isOpenPage(target: HttpTarget): boolean {
   return target.kind === 'page' && target.open
+}
+
+/** Whether the answer is the same for everybody. */
+function isOpen(target: HttpTarget): boolean {
+  return isOpenPage(target) || (target.kind === 'nothing' && target.isForAll === true)
 }
 
 function nobody(): undefined {}

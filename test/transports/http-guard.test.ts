@@ -28,7 +28,10 @@ describe('the Host of a request', () => {
     ['localhost', 403],
     ['localhost:1', 403],
     ['localhost:PORT0', 400],
-    ['localhost.:PORT', 400],
+    ['localhost.:PORT', 403],
+    ['local_host:PORT', 403],
+    ['_localhost.:PORT', 403],
+    ['.:PORT', 400],
     ['localhost.evil.com:PORT', 403],
     ['evil.localhost:PORT', 403],
     ['127.0.0.1.nip.io:PORT', 403],
@@ -110,6 +113,8 @@ describe('the Host of a request', () => {
       ['box:8080', true],
       ['box:8081', false],
       ['rebound.example', false],
+      ['mcp_backend', false],
+      ['mcp.example.com.:80', false],
     ]
     for (const [text, wanted] of rows) {
       const authority = readAuthority(text)
@@ -205,15 +210,22 @@ describe('header fields that decide something', () => {
   })
 })
 
+/** What a page of this origin sends. */
+function page(origin: string, token?: string): Record<string, string> {
+  return { origin, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
+}
+
 describe('pages of the web', () => {
   const named = 'https://app.example'
   const cors = { enabled: true, methods: ['GET', 'POST'], credentials: true, allowedHeaders: ['X-Own'] }
   /** Origin, status with named origins, and whether the browser is told that it may read the answer. */
   const rows: [string, number, boolean][] = [
-    ['http://localhost', 200, false],
-    ['http://localhost:5173', 200, false],
-    ['http://127.0.0.1:1', 200, false],
-    ['http://[::1]:8080', 200, false],
+    ['http://localhost', 403, false],
+    ['http://localhost:5173', 403, false],
+    ['http://127.0.0.1:1', 403, false],
+    ['http://[::1]:8080', 403, false],
+    ['http://127.0.0.1:PORT', 200, false],
+    ['http://localhost:PORT', 403, false],
     [named, 200, true],
     ['https://app.example.evil', 403, false],
     ['http://app.example', 403, false],
@@ -229,7 +241,8 @@ describe('pages of the web', () => {
   for (const method of ['POST', 'GET', 'DELETE', 'OPTIONS']) {
     test(`are let in by their origin: ${method}`, async (t) => {
       const { port } = await front(t, { cors: { ...cors, origins: [named] } })
-      for (const [origin, status, isTold] of rows) {
+      for (const [text, status, isTold] of rows) {
+        const origin = text.replace('PORT', String(port))
         const { status: got, headers } = await send(port, {
           method,
           headers: { origin },
@@ -263,8 +276,31 @@ describe('pages of the web', () => {
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['access-control-allow-origin'], 'http://evil.example')
     assert.equal(answer.headers['access-control-allow-credentials'], undefined)
-    const local = await send(open.port, { body, headers: { origin: 'http://localhost:5173' } })
-    assert.equal(local.headers['access-control-allow-origin'], 'http://localhost:5173')
+  })
+
+  test('of this machine come in only when they are named, or with a token', async (t) => {
+    const named = await front(t, { cors: { ...cors, origins: ['*', 'http://localhost:6274/'] } })
+    const closed = await front(t, { cors: { ...cors, origins: ['*'] }, principalOf: ownerOfSecret })
+    const disabled = await front(t, { cors: { ...cors, enabled: false, origins: ['http://localhost:6274'] } })
+    const refused = await send(named.port, { body, headers: page('http://localhost:5173') })
+    assert.equal(refused.status, 403)
+    assert.match(
+      refused.body,
+      /"Pages of 'http:\/\/localhost:5173' are not allowed: name http:\/\/localhost:5173"/,
+    )
+    assert.deepEqual(named.warnings, [
+      "a request is refused: Pages of 'http://localhost:5173' are not allowed: name http://localhost:5173",
+    ])
+    const answer = await send(named.port, { body, headers: page('http://localhost:6274') })
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers['access-control-allow-origin'], 'http://localhost:6274')
+    const own = `http://127.0.0.1:${disabled.port}`
+    assert.equal((await send(disabled.port, { body, headers: page(own) })).status, 200)
+    const off = await send(disabled.port, { body, headers: page('http://localhost:6274') })
+    assert.deepEqual([off.status, /CORS is not enabled/.test(off.body)], [403, true])
+    const local = 'http://localhost:5173'
+    assert.equal((await send(closed.port, { body, headers: page(local) })).status, 401)
+    assert.equal((await send(closed.port, { body, headers: page(local, 'secret') })).status, 200)
   })
 
   test('without an origin are told by Sec-Fetch-Site', async (t) => {
@@ -360,6 +396,7 @@ describe('a token', () => {
       ['/page', 401],
       ['/health', 200],
       ['/nothing', 401],
+      ['/register', 404],
     ] as const)
       assert.equal((await send(port, { path, method: 'GET' })).status, status, path)
     assert.equal((await send(port, { method: 'OPTIONS' })).status, 204)

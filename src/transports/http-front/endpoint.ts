@@ -41,7 +41,8 @@ export type HttpTarget =
   | { readonly kind: 'messages'; readonly endpoint: HttpEndpoint }
   /** A page of JSON; `open` to everybody, or only with the token. */
   | { readonly kind: 'page'; readonly open: boolean; body(): string }
-  | { readonly kind: 'nothing'; readonly refusal: Refusal }
+  /** Nothing; for all, or only for those who have the token that is asked for. */
+  | { readonly kind: 'nothing'; readonly refusal: Refusal; readonly isForAll?: boolean }
 
 /** Where everything stands. */
 export interface HttpRoutes {

@@ -9,6 +9,7 @@ import {
   originAuthority,
   readAuthority,
 } from './host.js'
+import type { Notices } from './notices.js'
 import type { Refusal, Refusals } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 
@@ -19,8 +20,15 @@ export interface GuardRules {
   readonly hasToken: boolean
   /** Whether what stands at this path is open to everybody. */
   isOpen(path: string): boolean
+  readonly remedies: GuardRemedies
   /** Who presents this token; undefined when nobody does. Takes the same time for every wrong one. */
   principalOf(token: string): string | undefined
+}
+
+/** What an operator can do for those that are refused, in the words of how the front was started. */
+export interface GuardRemedies {
+  readonly page: (origin: string) => string
+  readonly name: (host: string) => string
 }
 
 /** All that a client may ask to be told first (RFC 9110, section 10.1.1). */
@@ -41,13 +49,15 @@ export interface Target {
 export class Guard {
   readonly #rules: GuardRules
   readonly #refusals: Refusals
+  readonly #notices: Notices<'page' | 'name'>
   /** Heads that were let in, and whose they are: a head that comes again on its connection is the same one. */
   readonly #letIn = new WeakSet<RequestHead>()
   readonly #principals = new WeakMap<RequestHead, string>()
 
-  constructor(rules: GuardRules, refusals: Refusals) {
+  constructor(rules: GuardRules, refusals: Refusals, notices: Notices<'page' | 'name'>) {
     this.#rules = rules
     this.#refusals = refusals
+    this.#notices = notices
   }
 
   /** Why this request may not come in, whoever sends it. */
@@ -89,7 +99,8 @@ export class Guard {
     if (named !== undefined && !isSame(named, own))
       return this.#refusals.plain(400, "'Host' and the request line name different hosts")
     if (answersTo(this.#rules.hosts, own)) return undefined
-    return this.#refusals.plain(403, `Host '${own.host}' is not served here`)
+    const name = (host ?? '').toLowerCase()
+    return this.#refuse('name', `Host '${name}' is not served here: ${this.#rules.remedies.name(name)}`)
   }
 
   /** Without `Host` nothing tells a rebound page from a client, so it is told what anybody may know. */
@@ -101,24 +112,38 @@ export class Guard {
   /** `Origin` comes from browsers, and a browser runs what strangers wrote. */
   #refusesPage(head: RequestHead): Refusal | undefined {
     const origin = head.get('origin')
-    if (origin !== undefined)
-      return this.#lets(origin) ? undefined : this.#refusals.plain(403, 'This origin is not allowed')
+    if (origin !== undefined) return this.#lets(origin, head) ? undefined : this.#refusesOrigin(origin)
     const site = head.get('sec-fetch-site') ?? 'none'
     if (site === 'none' || site === 'same-origin') return undefined
     return this.#refusals.plain(403, 'Requests from other sites are not allowed')
   }
 
   /**
-   * Pages of this machine, and those that are named in the configuration.
+   * Pages that are named in the configuration, and those of the front itself.
    *
-   * `*` lets any page in only where it still needs a token.
+   * Where a token is asked for, a page needs it too: then `*` lets in any, and those of this machine come in unnamed.
    */
-  #lets(origin: string): boolean {
+  #lets(origin: string, head: RequestHead): boolean {
     const { cors, hasToken } = this.#rules
     if (cors.enabled && names(cors.origins, origin)) return true
+    const host = head.get('host')?.toLowerCase()
+    if (origin === `http://${host}` || origin === `https://${host}`) return true
     const page = originAuthority(origin)
-    if (page === undefined) return false
-    return isLoopback(page.host) || (cors.enabled && hasToken && cors.origins.includes('*'))
+    if (page === undefined || !hasToken) return false
+    return isLoopback(page.host) || (cors.enabled && cors.origins.includes('*'))
+  }
+
+  #refusesOrigin(origin: string): Refusal {
+    // What is no origin of a page is not repeated.
+    if (originAuthority(origin) === undefined) return this.#refuse('page', 'This origin is not allowed')
+    const { cors, remedies } = this.#rules
+    const remedy = cors.enabled ? remedies.page(origin) : 'CORS is not enabled'
+    return this.#refuse('page', `Pages of '${origin}' are not allowed: ${remedy}`)
+  }
+
+  #refuse(kind: 'page' | 'name', why: string): Refusal {
+    this.#notices.note(kind, `a request is refused: ${why}`)
+    return this.#refusals.plain(403, why)
   }
 
   #refusesUnread(head: RequestHead): Refusal | undefined {

@@ -10,8 +10,9 @@ export interface Authority {
   readonly port: number | undefined
 }
 
-// Nothing else that RFC 9110 allows here is sent by a client we want: no user information, no escapes.
-const authority = /^([a-z0-9](?:[a-z0-9.-]{0,252}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::([0-9]{1,5}))?$/i
+// Nothing else that RFC 9110 allows here is sent by a client we want: no user information, no escapes. Names of
+// containers and of upstreams of nginx have `_`, and a name with a dot at its end is one that no domain is added to.
+const authority = /^([a-z0-9_](?:[a-z0-9._-]{0,252}[a-z0-9_.])?|\[[0-9a-f:.]{2,45}\])(?::([0-9]{1,5}))?$/i
 
 export function readAuthority(text: string): Authority | undefined {
   const [, host, digits] = authority.exec(text) ?? []

@@ -152,6 +152,10 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
     ['/mcp', { kind: 'mcp', endpoint: endpoint('one') }],
     ['/other', { kind: 'mcp', endpoint: endpoint('other') }],
     ['/page', { kind: 'page', open: false, body: () => '{"page":true}' }],
+    [
+      '/register',
+      { kind: 'nothing', isForAll: true, refusal: { status: 404, error: transportRefused('no') } },
+    ],
     ['/health', { kind: 'page', open: true, body: () => '{"ok":true}' }],
   ])
   const pair = endpoint('pair')
@@ -168,6 +172,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
         malformed,
         refused: (kind, why) => refusals[kind](why),
       },
+      remedies: { page: (origin) => `name ${origin}`, name: (host) => `allow ${host}` },
       around: {
         room: options.roomOf ?? (() => 'enough'),
         newId: () => randomBytes(12).toString('base64url'),
