@@ -2,6 +2,7 @@
 // hold for all of them together.
 
 import { Emitter } from './emitter.js'
+import type { KeptStore } from './kept/store.js'
 import { limits as defaultLimits } from './limits.js'
 import { ProcessRoom } from './process-room.js'
 import type { ProxyEvents } from './proxy-events.js'
@@ -9,6 +10,7 @@ import type { ProxyOptions } from './proxy-options.js'
 import { Taps } from './taps.js'
 import { Unread } from './unread.js'
 import type { Runtime } from './upstream/host.js'
+import type { KeptServers } from './upstream/kept.js'
 
 /** What a proxy may share with others. */
 export interface Common {
@@ -16,12 +18,16 @@ export interface Common {
   readonly room: ProcessRoom
   readonly unread: Unread
   readonly events: Emitter<ProxyEvents>
+  readonly kept: KeptServers
+  /** Resolves when what servers said is written, where that is kept; for whoever made it. */
+  close(): Promise<void>
 }
 
 /** For one proxy, or for the first of several. */
 export function newCommon(
   { tap, schema = 'default', limits = defaultLimits, log = () => {}, on = {} }: ProxyOptions,
   runtime: Runtime,
+  kept: KeptStore,
 ): Common {
   const events = new Emitter<ProxyEvents>(log)
   events.add(on)
@@ -30,5 +36,7 @@ export function newCommon(
     room: new ProcessRoom(limits.upstream.processesMax),
     unread: new Unread(limits.session.unreadBytesMax),
     events,
+    kept,
+    close: () => kept.close(),
   }
 }

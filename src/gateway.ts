@@ -5,6 +5,7 @@
 import { type Common, newCommon } from './common.js'
 import { type Configuration, enabledSchemas } from './config.js'
 import { type FrontRemedies, type FrontRules, refuseOpenFront } from './http-front.js'
+import { type Keeping, openKeeping } from './keeping.js'
 import { LastWins } from './last-wins.js'
 import type { Serving } from './listener.js'
 import { openProxy } from './proxy.js'
@@ -67,9 +68,10 @@ interface GatewayParts extends GatewayOptions {
  * address cannot be had; nothing is left running then
  */
 export async function openGateway(config: Configuration, options: GatewayOptions = {}): Promise<Gateway> {
+  const keeping = await openKeeping(config, options)
   const own = realRuntime(options.log)
   const parts = { ...options, log: options.log ?? noLog, runtime: options.runtime ?? own }
-  const proxies = new SchemaProxies(parts)
+  const proxies = new SchemaProxies(parts, keeping)
   try {
     // No server is started for a front that cannot be had. Nobody can ask before the proxies are there, since they are
     // made in the same turn of the event loop.
@@ -121,6 +123,9 @@ function gatewayOf(config: Configuration, { parts, proxies, serving, own }: Open
   }
 }
 
+/** One schema may be gone before the others, and the common parts are theirs too. */
+const nothing = (): Promise<void> => Promise.resolve()
+
 const noLog: LogSink = () => undefined
 
 function rulesOf({ server }: Configuration, options: GatewayOptions): FrontRules {
@@ -151,9 +156,9 @@ class SchemaProxies {
   /** Of schemas that are gone; their calls may still run. */
   readonly #going = new Set<Proxy>()
 
-  constructor(parts: GatewayParts) {
+  constructor(parts: GatewayParts, keeping: Keeping) {
     this.#parts = parts
-    this.#common = newCommon(parts, parts.runtime)
+    this.#common = newCommon(parts, parts.runtime, keeping(parts.runtime))
   }
 
   /** Every schema of the configuration that the proxies were changed to. */
@@ -176,11 +181,15 @@ class SchemaProxies {
 
   async close(graceMs: number | undefined): Promise<void> {
     await Promise.all([...this.#proxies.values(), ...this.#going].map((proxy) => proxy.close(graceMs)))
+    await this.#common.close()
   }
 
   #open(schema: string, config: Configuration): void {
-    const common = { ...this.#common, taps: this.#common.taps.of(schema) }
-    this.#proxies.set(schema, openProxy(config, { eager: true, ...this.#parts, schema }, common))
+    const common = { ...this.#common, taps: this.#common.taps.of(schema), close: nothing }
+    this.#proxies.set(
+      schema,
+      openProxy(config, { eager: true, ...this.#parts, schema }, () => common),
+    )
   }
 
   #drop(schema: string, proxy: Proxy): void {

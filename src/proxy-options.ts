@@ -19,6 +19,12 @@ export interface ProxyOptions {
   /** Time, randomness and processes; the real ones, which end with the proxy, unless given. */
   readonly runtime?: Runtime
   readonly limits?: Limits
+  /**
+   * Keeps what servers list on disk, so that it can be shown the next time before they have started: in
+   * `~/.mcps-proxy/kept`, or in a folder of your own, whose parent is there. Without it nothing is read or written;
+   * it is remembered as long as the proxy lives.
+   */
+  readonly keep?: boolean | { readonly folder: string }
   /** Opens every server before the first client comes, so that the status tells at once what works. */
   readonly eager?: boolean
 }

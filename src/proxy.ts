@@ -9,6 +9,7 @@ import { Fleet, type ServerChanges, inWords } from './fleet.js'
 import { BriefMap } from './jsonrpc/brief-map.js'
 import type { Connection } from './jsonrpc/connection.js'
 import type { Peer } from './jsonrpc/peer.js'
+import { openKeeping } from './keeping.js'
 import { LastWins } from './last-wins.js'
 import { type Limits, limits as defaultLimits } from './limits.js'
 import type { Listener, Serving } from './listener.js'
@@ -37,11 +38,13 @@ import { version } from './version.js'
  *
  * @throws ConfigError with every problem of the configuration, or when the schema does not exist
  */
-export function createProxy(
+export async function createProxy(
   config: Configuration | Readonly<Record<string, unknown>>,
   options: ProxyOptions = {},
 ): Promise<Proxy> {
-  return Promise.resolve().then(() => openProxy(resolved(config), options))
+  const whole = resolved(config)
+  const keeping = await openKeeping(whole, options)
+  return openProxy(whole, options, (runtime) => newCommon(options, runtime, keeping(runtime)))
 }
 
 /**
@@ -50,7 +53,11 @@ export function createProxy(
  *
  * @throws ConfigError when the schema does not exist
  */
-export function openProxy(config: Configuration, options: ProxyOptions, common?: Common): Proxy {
+export function openProxy(
+  config: Configuration,
+  options: ProxyOptions,
+  common: (runtime: Runtime) => Common,
+): Proxy {
   return new PooledProxy(config, options, common)
 }
 
@@ -82,7 +89,7 @@ class PooledProxy implements Proxy {
   #isClosing = false
   #closed: Promise<void> | undefined
 
-  constructor(config: Configuration, options: ProxyOptions, common: Common | undefined) {
+  constructor(config: Configuration, options: ProxyOptions, common: (runtime: Runtime) => Common) {
     this.#config = config
     this.#options = options
     this.#limits = options.limits ?? defaultLimits
@@ -90,7 +97,7 @@ class PooledProxy implements Proxy {
     this.#ownRuntime = realRuntime(this.#log)
     this.#runtime = options.runtime ?? this.#ownRuntime
     this.#checks = new ArgumentChecks(this.#log)
-    this.#common = common ?? newCommon(options, this.#runtime)
+    this.#common = common(this.#runtime)
     const { events } = this.#common
     const opener = new Opener({
       runtime: this.#runtime,
@@ -191,6 +198,7 @@ class PooledProxy implements Proxy {
     // Nobody needs the servers any more while the clients read their last answers.
     await Promise.all([this.#fleet.close(), ...sessions.map(({ draining }) => draining.ended)])
     await Promise.all([...this.#serving].map((serving) => serving.close()))
+    await this.#common.close()
     await this.#ownRuntime.close()
     this.#common.events.emit('close', { schema: this.#schema })
   }

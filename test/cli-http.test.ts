@@ -26,11 +26,13 @@ describe('the command line', () => {
     timeoutMs: undefined,
     logLevel: undefined,
     silent: false,
+    keepsLists: true,
   }
   const cases: [string, unknown][] = [
     ['', http],
     ['--http', http],
     ['http', http],
+    ['--no-kept-lists', { ...http, keepsLists: false }],
     ['--config f.json', { ...http, config: 'f.json' }],
     ['http --mcp-config f.json -s', { ...http, config: 'f.json', silent: true }],
     ['--http --port 8080 --host 127.0.0.1', { ...http, port: 8080, host: '127.0.0.1' }],

@@ -32,7 +32,9 @@ describe('the command line', () => {
     timeoutMs: undefined,
     logLevel: undefined,
     silent: false,
+    keepsLists: true,
   }
+  const oneServer = { ...stdio, keepsLists: false }
   const remote = { url: '', google: false, audience: undefined, impersonate: undefined }
   const replay: ReplayCommand = {
     kind: 'replay',
@@ -55,6 +57,9 @@ describe('the command line', () => {
   const cases: [string, unknown][] = [
     ['--stdio', stdio],
     ['stdio', stdio],
+    ['--stdio --no-kept-lists', { ...stdio, keepsLists: false }],
+    ['stdio --no-kept-lists --silent', { ...stdio, keepsLists: false, silent: true }],
+    ['--url https://h/mcp --no-kept-lists', { ...oneServer, remote: { ...remote, url: 'https://h/mcp' } }],
     ['stdio --stdio', stdio],
     ['--stdio --schema=workspace', { ...stdio, schema: 'workspace' }],
     ['--stdio --schema workspace', { ...stdio, schema: 'workspace' }],
@@ -98,15 +103,18 @@ describe('the command line', () => {
     ['replay --help', { kind: 'help' }],
     ['--version', { kind: 'version' }],
     ['-V', { kind: 'version' }],
-    ['--url https://h/mcp', { ...stdio, remote: { ...remote, url: 'https://h/mcp' } }],
+    ['--url https://h/mcp', { ...oneServer, remote: { ...remote, url: 'https://h/mcp' } }],
     [
       '--url https://h.run.app/mcp',
-      { ...stdio, remote: { ...remote, url: 'https://h.run.app/mcp', google: true } },
+      { ...oneServer, remote: { ...remote, url: 'https://h.run.app/mcp', google: true } },
     ],
-    ['--url https://h.run.app --auth none', { ...stdio, remote: { ...remote, url: 'https://h.run.app' } }],
+    [
+      '--url https://h.run.app --auth none',
+      { ...oneServer, remote: { ...remote, url: 'https://h.run.app' } },
+    ],
     [
       '--url https://h --audience https://a --impersonate-service-account x@y',
-      { ...stdio, remote: { url: 'https://h', google: true, audience: 'https://a', impersonate: 'x@y' } },
+      { ...oneServer, remote: { url: 'https://h', google: true, audience: 'https://a', impersonate: 'x@y' } },
     ],
   ]
   for (const [line, want] of cases)
@@ -127,6 +135,9 @@ describe('the command line', () => {
     ['-x', /unknown option -x/, /./],
     ['-', /unknown option -/, /./],
     ['--__proto__=1', /unknown option --__proto__/, /./],
+    ['--stdio --no-kept-lists=yes', /--no-kept-lists takes no value/, /^$/],
+    ['--stdio --kept-lists', /unknown option --kept-lists/, /did you mean --no-kept-lists\?/],
+    ['--check --no-kept-lists', /--no-kept-lists cannot be used with --check/, /^$/],
     ['--stdio=yes', /--stdio takes no value/, /^$/],
     ['--stdio --config', /--config needs a value/, /--config FILE/],
     ['--stdio --config --silent', /--config needs a value/, /FILE/],

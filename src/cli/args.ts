@@ -202,5 +202,6 @@ function serveOptionsOf({ values }: Tokens): ServeOptions {
     timeoutMs: millisecondsOf(values.get('timeout') ?? ''),
     logLevel: values.has('verbose') ? 'debug' : logLevelOf(values.get('log-level')),
     silent: values.has('silent'),
+    keepsLists: !values.has('no-kept-lists') && !values.has('url'),
   }
 }

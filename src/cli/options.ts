@@ -56,6 +56,9 @@ export const options: readonly Option[] = [
     aliases: ['s'],
     modes: ['stdio', 'http', 'url'],
   }),
+  option('no-kept-lists', 'Keep nothing on disk of what servers list, and use nothing of it', {
+    modes: ['stdio', 'http', 'url'],
+  }),
   option('help', 'Show this help', { aliases: ['h'] }),
   option('version', 'Show the version', { aliases: ['V'] }),
   valued('url', 'URL', 'Serve this remote server on stdin and stdout; replay: its address', {

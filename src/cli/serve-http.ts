@@ -35,6 +35,7 @@ export async function serveHttp(run: HttpRun, tap: WireTap | undefined): Promise
     log: logger.sink,
     verbose: logger.isVerbose,
     runtime,
+    keep: command.keepsLists,
     ...(tap === undefined ? {} : { tap }),
   })
   const reloading = followConfig(

@@ -34,6 +34,7 @@ export async function serveStdio(run: StdioRun, tap: WireTap | undefined): Promi
     log: logger.sink,
     verbose: logger.isVerbose,
     runtime,
+    keep: run.command.keepsLists,
     ...(tap === undefined ? {} : { tap }),
   })
   let reloading: Reloading | undefined

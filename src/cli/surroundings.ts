@@ -20,6 +20,8 @@ export interface ServeOptions {
   readonly timeoutMs: number | undefined
   readonly logLevel: LogLevel | undefined
   readonly silent: boolean
+  /** Whether lists of servers are kept on disk. */
+  readonly keepsLists: boolean
 }
 
 type OpenRecord = Awaited<ReturnType<typeof import('../record.js').openRecord>>

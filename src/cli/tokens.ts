@@ -57,9 +57,19 @@ export function readTokens(argv: readonly string[]): Tokens | Usage {
   return { kind: 'tokens', values, lists, words, rest: end === -1 ? undefined : argv.slice(end + 1) }
 }
 
-/** A switch written with its value, or `mri` would take the next word for it. */
+/** A switch written with its value, or `mri` would take the next word for it; `--no-x` it reads as `x` being false. */
 function closeSwitch(word: string): string {
-  return bySpelling.get(word)?.kind === 'switch' ? `${word}=true` : word
+  const known = bySpelling.get(word)
+  return known?.kind === 'switch' && !isNegation(known.name) ? `${word}=true` : word
+}
+
+function isNegation(name: string): boolean {
+  return name.startsWith('no-')
+}
+
+function givenAs(parsed: Readonly<Record<string, unknown>>, name: string): unknown {
+  if (!isNegation(name)) return parsed[name]
+  return parsed[name.slice('no-'.length)] === false ? true : undefined
 }
 
 function mistakeIn(word: string, index: number, words: readonly string[]): Usage | undefined {
@@ -85,7 +95,7 @@ function unknownOption(spelling: string): Usage {
 function readValues(parsed: Readonly<Record<string, unknown>>): Map<string, string> | Usage {
   const values = new Map<string, string>()
   for (const { name, aliases, kind, value } of options) {
-    const given = [name, ...aliases].flatMap((spelling) => parsed[spelling] ?? [])
+    const given = [name, ...aliases].flatMap((spelling) => givenAs(parsed, spelling) ?? [])
     const [first] = given
     if (first === undefined) continue
     if (kind === 'switch') values.set(name, '')

@@ -55,11 +55,11 @@ export class KeptDisk implements KeptFolder {
     this.#source = source
     this.#servers = new Set(servers.flatMap(({ name, keep }) => (keep ? [name] : [])))
     this.names = this.#readNames()
-    if (this.names !== undefined) this.#tidySoon()
   }
 
   file(config: ServerConfig): KeptFile {
     this.#servers.add(config.name)
+    if (this.names !== undefined) this.#tidySoon()
     return new KeptFile(this, config)
   }
 

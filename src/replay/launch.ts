@@ -26,6 +26,9 @@ export interface Launch {
   dispose(): Promise<void>
 }
 
+/** What an earlier run has kept is no part of this one. */
+const NO_KEPT_LISTS = '--no-kept-lists'
+
 type Expand = (text: string) => string
 
 /** For a server on stdin and stdout. */
@@ -54,7 +57,7 @@ async function launchOf(
   const env = environment(header, options.env, expand)
   const given = command.length > 0 ? command : header.command
   if (given !== undefined) return { spec: specOf(given.map(expand), env, cwd), dispose: nothing }
-  const own = [...self, ...args.map(expand)]
+  const own = [...self, ...args.map(expand), ...(args.includes(NO_KEPT_LISTS) ? [] : [NO_KEPT_LISTS])]
   if (header.config === undefined) return { spec: specOf(own, env, cwd), dispose: nothing }
   const folder = await mkdtemp(join(tmpdir(), 'mcps-replay-'))
   const path = join(folder, 'config.json')
