@@ -352,15 +352,30 @@ describe('bodies', () => {
 
   test('that never come are given up', async (t) => {
     const { port } = await front(t, {
-      limits: { headersTimeoutMs: 60, requestTimeoutMs: 80, lateCheckMs: 20 },
+      limits: { headersTimeoutMs: 60, slowBodyMs: 80, lateCheckMs: 20 },
     })
     assert.equal(statusOf(await raw(port, 'POST /mcp HTTP/1.1\r\n')), 408)
     const head = `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\n`
     assert.equal(statusOf(await raw(port, head)), 408)
   })
 
-  test('that drip are given up, and those that come are not', async (t) => {
-    const limits = { slowBodyMs: 100, slowBodyBytes: 1000, lateCheckMs: 20, refusedBodyMs: 20 }
+  test('that nobody reads are given up too', async (t) => {
+    const { port, sessions } = await front(t, { limits: { requestTimeoutMs: 80, lateCheckMs: 20 } })
+    const { 'mcp-session-id': id = '' } = await handshake(port)
+    const head = `GET /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${id}\r\n`
+    const answer = await raw(port, `${head}Content-Length: 5\r\n\r\n`)
+    assert.equal(statusOf(answer), 200)
+    assert.equal(sessions.length, 1)
+  })
+
+  test('that drip are given up, and those that come are not, however long they take', async (t) => {
+    const limits = {
+      requestTimeoutMs: 40,
+      slowBodyMs: 100,
+      slowBodyBytes: 1000,
+      lateCheckMs: 20,
+      refusedBodyMs: 20,
+    }
     const { port } = await front(t, { limits })
     const said = message('echo', 1, { text: 'x'.repeat(20_000) })
     const post = async (bytesEach: number): Promise<string> => {

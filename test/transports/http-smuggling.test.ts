@@ -177,6 +177,7 @@ test('a request is never found in the body of another', { timeout: 60_000 }, asy
   const limits = {
     headersTimeoutMs: 300,
     requestTimeoutMs: 300,
+    slowBodyMs: 300,
     lateCheckMs: 50,
     refusedBodyMs: 50,
     idleConnectionMs: 300,

@@ -98,7 +98,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
     const forMs = nowMs - this.#sinceMs
     if (this.#isGone || this.#lingering !== undefined) return undefined
     if (this.#response !== undefined)
-      return !this.#intake.isWhole && forMs > requestTimeoutMs ? 'late' : undefined
+      return this.#intake.isLeft && forMs > requestTimeoutMs ? 'late' : undefined
     if (this.isIdle && !this.#isFirst) return forMs > idleConnectionMs ? 'idle' : undefined
     return forMs > headersTimeoutMs ? 'late' : undefined
   }

@@ -66,6 +66,11 @@ export class Intake implements RequestSink {
     return this.#reader.isWhole
   }
 
+  /** Whether it has not come whole, and nobody reads it. */
+  get isLeft(): boolean {
+    return !this.#reader.isWhole && this.#body === undefined
+  }
+
   take(chunk: Buffer): void {
     if (this.#isOver) return
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])

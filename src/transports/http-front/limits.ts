@@ -11,7 +11,7 @@ export interface HttpLimits {
   /** Bytes of one request's header fields, and how many of them. */
   readonly headersBytesMax: number
   readonly headersMax: number
-  /** How long the header fields and the whole of a request may take to arrive. */
+  /** How long the header fields may take to arrive, and a body whose reader has not begun; one that is read may take as long as it does not drip. */
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   /** How often requests that are late, and connections that have lain idle, are looked for. */

@@ -26,8 +26,10 @@ function isOnce(name: string): boolean {
 }
 
 const METHOD = '(GET|HEAD|POST|PUT|DELETE|OPTIONS|TRACE|PATCH)'
+/** Of what may stand there by RFC 3986, section 3.2, what no reader takes for the end of it. */
+const AUTHORITY = "[\\w.~!$&'()*+,;=:%@[\\]-]+"
 /** A path, a whole URL, or the server itself (RFC 9112, section 3.2). */
-const TARGET = '(/[\\x21-\\x7e]*|https?://[\\x21-\\x7e]+|\\*)'
+const TARGET = `(/[\\x21-\\x7e]*|https?://${AUTHORITY}(?:[/?][\\x21-\\x7e]*)?|\\*)`
 const REQUEST_LINE = new RegExp(`^${METHOD} ${TARGET} HTTP/1\\.([01])$`)
 
 const NO_BODY: Framing = { kind: 'length', bytes: 0 }

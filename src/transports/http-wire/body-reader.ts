@@ -4,7 +4,7 @@
 
 import { Buffer } from 'node:buffer'
 import { CR, LF } from '../../jsonrpc/ascii.js'
-import { TOKEN, isFraming } from './field-syntax.js'
+import { TOKEN, mayTrail } from './field-syntax.js'
 import type { Framing } from './framing.js'
 import { readField } from './header-fields.js'
 import { HttpSyntaxError } from './syntax-error.js'
@@ -12,6 +12,8 @@ import { HttpSyntaxError } from './syntax-error.js'
 /** The size of a chunk with whatever its sender adds to it, or one trailer. */
 const LINE_BYTES_MAX = 4 * 1024
 const TRAILERS_MAX = 100
+/** What all chunks and trailers of a message may say besides the data: nobody reads it. */
+const ASIDE_BYTES_MAX = 16 * 1024
 
 const QUOTED = '"(?:[\\t\\x20!\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"'
 /** With extensions as RFC 9112, section 7.1.1 writes them, and without white space, which others read in their ways. */
@@ -33,9 +35,12 @@ export class BodyReader {
   /** The beginning of a line whose end has not come. */
   #pending: Buffer = NOTHING
   #trailers = 0
+  /** Of extensions and trailers. */
+  #asideBytes = 0
 
   begin(framing: Framing): void {
     this.#trailers = 0
+    this.#asideBytes = 0
     this.#leftBytes = framing.kind === 'length' ? framing.bytes : 0
     if (framing.kind === 'chunked') this.#part = 'size'
     else this.#part = framing.kind === 'length' && framing.bytes === 0 ? 'over' : framing.kind
@@ -100,14 +105,26 @@ export class BodyReader {
       if (line !== '') throw new HttpSyntaxError('a chunk is longer than its size')
       this.#part = 'size'
     } else if (line === '') this.#part = 'over'
-    else if (++this.#trailers > TRAILERS_MAX) throw new HttpSyntaxError('it has too many trailers')
-    else if (isFraming(readField(line)[0]))
+    else this.#hasTrailer(line)
+  }
+
+  #hasTrailer(line: string): void {
+    if (++this.#trailers > TRAILERS_MAX) throw new HttpSyntaxError('it has too many trailers')
+    if (!mayTrail(readField(line)[0]))
       throw new HttpSyntaxError('it has a trailer that must come before its body')
+    this.#hasAside(line.length)
+  }
+
+  #hasAside(bytes: number): void {
+    this.#asideBytes += bytes
+    if (this.#asideBytes > ASIDE_BYTES_MAX)
+      throw new HttpSyntaxError(`its chunks say more than ${ASIDE_BYTES_MAX} bytes besides the data`)
   }
 
   #hasSize(line: string): void {
     const [, size] = SIZE.exec(line) ?? []
     if (size === undefined) throw new HttpSyntaxError('the size of a chunk is no number')
+    this.#hasAside(line.length - size.length)
     this.#leftBytes = Number.parseInt(size, 16)
     this.#part = this.#leftBytes === 0 ? 'trailers' : 'chunk'
   }

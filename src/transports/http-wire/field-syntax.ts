@@ -5,6 +5,8 @@ export const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
 const NAME = new RegExp(`^${TOKEN}$`)
 const FRAMING = /^(?:content-length|transfer-encoding)$/i
+const NO_TRAILER =
+  /^(?:connection|content-encoding|content-length|content-type|expect|host|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
 const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 
 export function isFieldName(text: string): boolean {
@@ -19,6 +21,11 @@ export function isFieldValue(text: string): boolean {
 /** Whether it says where a body ends; `name` in any case. */
 export function isFraming(name: string): boolean {
   return FRAMING.test(name)
+}
+
+/** Whether it may stand behind a body: it says nothing of how the message or the connection is read (RFC 9110, section 6.5.1). */
+export function mayTrail(name: string): boolean {
+  return !NO_TRAILER.test(name)
 }
 
 /** A field as it is written, with its line end. @throws TypeError when it would end early, or cannot be written */
