@@ -33,7 +33,7 @@ export type SpliceItem = (line: Line, edits: readonly Edit[]) => Uint8Array
 interface Index {
   /** What the lanes listed when it was made. */
   readonly sources: readonly (readonly ListItem[])[]
-  /** In configuration order, then the server's own. */
+  /** Those that are listed, in configuration order, then the server's own. */
   readonly targets: readonly Target[]
   readonly byPublicName: ReadonlyMap<string, Target>
   /** By the server's own name; undefined where several have it. */
@@ -75,14 +75,15 @@ export class Catalog {
     return this.#index(kind).targets
   }
 
-  /** The item with this public name, or with this own name where only one server has it. */
+  /** The item with this public name, or with this own name where only one server has it; listed or not. */
   named(kind: 'tools' | 'prompts', name: string): Target | undefined {
     const index = this.#index(kind)
     return index.byPublicName.get(name) ?? index.byOwnName.get(name)
   }
 
+  /** Of what is listed. */
   names(kind: ListKind): Iterable<string> {
-    return this.#index(kind).byPublicName.keys()
+    return this.#index(kind).targets.map(({ publicName }) => publicName)
   }
 
   /** The lane that lists this resource, else the one whose template fits it best. */
@@ -153,14 +154,17 @@ export class Catalog {
 
   #build(kind: ListKind): Index {
     const isNamed = kind === 'tools' || kind === 'prompts'
-    const targets = isNamed ? this.#namedTargets(kind) : this.#plainTargets(kind)
+    const all = isNamed ? this.#namedTargets(kind) : this.#plainTargets(kind)
+    const targets = all.filter(({ item }) => !item.needsTask)
     const byPublicName = new Map<string, Target>()
     const byOwnName = new Map<string, Target | undefined>()
-    for (const target of targets) {
-      byPublicName.set(target.publicName, target)
+    // What is not listed is known by its name, to say why; it takes none from what is.
+    for (const target of [...targets, ...all.filter(({ item }) => item.needsTask)]) {
+      const { publicName, item } = target
+      if (!byPublicName.has(publicName)) byPublicName.set(publicName, target)
       // The first server in configuration order has a resource; a bare tool name must be the only one.
-      if (!byOwnName.has(target.item.key)) byOwnName.set(target.item.key, target)
-      else if (isNamed) byOwnName.set(target.item.key, undefined)
+      if (!byOwnName.has(item.key)) byOwnName.set(item.key, target)
+      else if (isNamed && !item.needsTask) byOwnName.set(item.key, undefined)
     }
     return { sources: this.#lanes.map((lane) => lane.items(kind)), targets, byPublicName, byOwnName }
   }

@@ -13,6 +13,7 @@ import {
   promptNotFound,
   resourceNotFound,
   saysResourceNotFound,
+  toolNeedsTask,
   toolNotFound,
   upstreamFailed,
 } from './mcp/error-codes.js'
@@ -89,6 +90,7 @@ export class Router {
     call.service = target.lane.config.name
     const edits = nameEdits(call.frame.params.members.span('name'), name, target)
     if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
+    if (target.item.needsTask) return call.fail(toolNeedsTask(name))
     call.times = target.times
     this.#parts.checks.check(call, target, () => this.#pass(call, target.lane, edits))
   }

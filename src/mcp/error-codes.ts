@@ -59,6 +59,12 @@ export function toolNotFound(name: string, nearest: readonly string[]): ErrorBod
   return { code: METHOD_NOT_FOUND, message: `Tool '${name}' not found`, data }
 }
 
+/** What the server itself says to a call that is no task (2025-11-25, Tool-Level Negotiation). */
+export function toolNeedsTask(name: string): ErrorBody {
+  const message = `Tool '${name}' can only be called as a task, and tasks do not pass this proxy`
+  return { code: METHOD_NOT_FOUND, message }
+}
+
 export function promptNotFound(name: string, nearest: readonly string[]): ErrorBody {
   const data = nearest.length === 0 ? undefined : write({ nearest })
   return { code: INVALID_PARAMS, message: `Prompt '${name}' not found`, data }

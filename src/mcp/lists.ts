@@ -60,6 +60,8 @@ export interface ListItem {
   readonly descriptionSpan: Span | undefined
   /** The schema of a tool's arguments. */
   readonly schemaSpan: Span | undefined
+  /** A tool that can only be called as a task (2025-11-25, Tool-Level Negotiation), which nobody can through the proxy. */
+  readonly needsTask: boolean
 }
 
 export interface Page {
@@ -95,6 +97,7 @@ function readItem(line: Line, keyName: string): ListItem | undefined {
     keySpan,
     descriptionSpan: members.span('description'),
     schemaSpan: members.span('inputSchema'),
+    needsTask: membersAt(scanner, members.span('execution'))?.string('taskSupport') === 'required',
   }
 }
 

@@ -24,6 +24,9 @@ const NOTHING: readonly ListItem[] = []
 /** How much of what a server says instead is worth a look. */
 const SHOWN_LENGTH_MAX = 200
 
+/** Tools that one log line names. */
+const NAMED_MAX = 10
+
 /** What a server lists. Items that did not change stay the same objects. */
 export class Listing {
   readonly limits: ListLimits
@@ -185,7 +188,18 @@ export class Listing {
       return known !== undefined && known.line.equals(item.line) ? known : item
     })
     const same = merged.length === old.length && merged.every((item, index) => item === old[index])
-    if (!same) this.#lists.set(kind, merged)
+    if (same) return
+    this.#lists.set(kind, merged)
+    this.#tellOfTasks(merged)
+  }
+
+  #tellOfTasks(items: readonly ListItem[]): void {
+    const names = items.filter(({ needsTask }) => needsTask).map(({ key }) => `'${key}'`)
+    if (names.length === 0) return
+    const first = names.slice(0, NAMED_MAX).join(', ')
+    const rest = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
+    const message = `not listed: ${first}${rest} can only be called as a task, and tasks do not pass this proxy`
+    this.#log({ level: 'info', service: this.#service, message })
   }
 
   #broken(what: string): UpstreamError {

@@ -43,8 +43,10 @@ function toPublic(service: string, { method, params }: Line): string {
 /** What the list of one server becomes: names and marks in each item, cut out of the raw text. */
 function toPublicList(service: string, text: string): string {
   const list = parsed(text)
-  const tools = listAt(list, 'result', 'tools')
+  const all = listAt(list, 'result', 'tools')
+  const tools = all.filter((item) => !needsTask(item))
   let edited = text
+  for (const item of all.filter(needsTask)) edited = edited.replace(`,${JSON.stringify(item)}`, '')
   for (const item of [...tools, ...listAt(list, 'result', 'prompts')]) {
     const name = textAt(item, 'name')
     edited = edited.replace(
@@ -58,6 +60,9 @@ function toPublicList(service: string, text: string): string {
   }
   return edited
 }
+
+/** What is not listed, since it cannot be called through the proxy. */
+const needsTask = (item: unknown): boolean => at(item, 'execution', 'taskSupport') === 'required'
 
 const lists = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']
 
@@ -136,7 +141,6 @@ const everythingLines: readonly Line[] = [
   call('get-structured-content', '{"location":"New York"}'),
   call('get-structured-content', '{"location":"Chicago"}', ',"_meta":{"k":1.0}'),
   call('get-tiny-image'),
-  call('simulate-research-query', '{"topic":"x"}'),
   call('trigger-long-running-operation', '{"duration":0.05,"steps":2}'),
   { method: 'prompts/get', params: '{"name":"simple-prompt"}' },
   { method: 'prompts/get', params: '{"name":"args-prompt","arguments":{"city":"K\\u00f6ln","state":"é"}}' },
