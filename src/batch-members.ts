@@ -8,10 +8,10 @@ import type { FrameLimits } from './jsonrpc/frame-limits.js'
 import { type Frame, readFrame } from './jsonrpc/frame.js'
 import type { Line } from './jsonrpc/line.js'
 import type { RequestId } from './jsonrpc/request-id.js'
-import { malformed } from './mcp/error-codes.js'
+import { invalidRequest, malformed } from './mcp/error-codes.js'
+import type { SessionParts } from './session-parts.js'
 
 export interface BatchMembersParts {
-  readonly limits: FrameLimits
   readonly answers: Answers
   /** The requests that wait for an answer. */
   readonly calls: { has(key: RequestId): boolean }
@@ -19,22 +19,30 @@ export interface BatchMembersParts {
 }
 
 /** Hands on each member of a batch; their answers leave together. */
-export function receiveBatch(line: Line, parts: BatchMembersParts): void {
+export function receiveBatch(
+  line: Line,
+  { leg, limits }: Pick<SessionParts, 'leg' | 'limits'>,
+  parts: BatchMembersParts,
+): void {
   const { answers } = parts
+  if (!leg.batching) {
+    const { version } = leg.profile.revision
+    return answers.refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
+  }
   let lines: Line[]
   try {
-    lines = splitBatch(line, parts.limits)
+    lines = splitBatch(line, limits.frame)
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
     return answers.refuse(error.id, malformed(error))
   }
   const reply = answers.newBatch()
-  for (const member of lines) receiveMember(member, reply, parts)
+  for (const member of lines) receiveMember(member, limits.frame, reply, parts)
   reply.seal()
 }
 
-function receiveMember(line: Line, reply: BatchReply, parts: BatchMembersParts): void {
-  const { limits, answers, calls } = parts
+function receiveMember(line: Line, limits: FrameLimits, reply: BatchReply, parts: BatchMembersParts): void {
+  const { answers, calls } = parts
   try {
     const frame = readFrame(line, limits)
     if (frame.kind === 'request' && !answers.expect(frame.id, reply, calls)) return

@@ -38,6 +38,8 @@ export class ClientReports {
   /** The client has said who it is, or calls without saying it. */
   attached({ info, revision }: ClientProfile): void {
     const { events, schema, client, runtime } = this.#parts
+    // One that was refused by its server may try again.
+    if (this.#attachedAt !== undefined) return
     this.#attachedAt = runtime.now()
     if (!events.heard('client')) return
     const { name, version } = info ?? { name: undefined, version: undefined }

@@ -60,6 +60,12 @@ export class Fleet implements ReachSource {
   }
 
   /** In configuration order. */
+  /** Whether there is one server, which its client is to see as if nothing stood between them. */
+  get isTransparent(): boolean {
+    const [only, ...others] = this.upstreams
+    return others.length === 0 && only?.config.kind !== 'stdio' && only?.config.isTransparent === true
+  }
+
   get upstreams(): readonly Upstream[] {
     return this.#upstreams
   }

@@ -46,7 +46,7 @@ export class Opening {
 
   /** Whether a call of so many bytes may wait; one alone may be as long as it is. */
   hasRoom(bytes: number): boolean {
-    return this.#bytes === 0 || this.#bytes + bytes <= this.#parts.limits.waitingBytesMax
+    return !this.on || this.#bytes === 0 || this.#bytes + bytes <= this.#parts.limits.waitingBytesMax
   }
 
   /** Holds a call; who gives it up makes room for others. */

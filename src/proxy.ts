@@ -133,7 +133,7 @@ class PooledProxy implements Proxy {
     })
     const session = new Session(connection, {
       serial,
-      leg: new LegacyClientLeg(this.#identity, handshakeRevision(version)),
+      leg: new LegacyClientLeg(this.#identity, handshakeRevision(version), this.#fleet.isTransparent),
       limits: this.#limits.session,
       drainMs: this.#limits.drainMs,
       runtime: this.#runtime,

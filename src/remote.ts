@@ -23,6 +23,7 @@ export function remoteConfig(
   timeoutMs: number | undefined,
   name: string,
 ): Configuration {
+  const ownTimeoutMs = timeoutMs ?? timeoutMsDefault
   const auth = {
     type: 'google',
     ...(audience !== undefined && { audience }),
@@ -33,19 +34,32 @@ export function remoteConfig(
     url: url.replaceAll('${', '$%7B'),
     prefix: false,
     describe: false,
-    startTimeout: timeoutMsDefault,
+    startTimeout: ownTimeoutMs,
+    listTimeout: ownTimeoutMs,
     ...(google && { auth }),
   }
-  return resolveConfig(
+  const config = resolveConfig(
     { mcpServers: { [new URL(url).hostname]: server } },
     {
       source: 'the command line',
       folder: process.cwd(),
       env: process.env,
       nameDefault: name,
-      timeoutMs: timeoutMs ?? timeoutMsDefault,
+      timeoutMs: ownTimeoutMs,
     },
   )
+  return transparent(config, 2 * ownTimeoutMs)
+}
+
+/** The server is opened by its client, and nobody is told anything before it has answered, or has not in its time. */
+function transparent(config: Configuration, graceMs: number): Configuration {
+  const schemas = [...config.schemas].map(([name, schema]) => {
+    const servers = schema.servers.map((server) =>
+      server.kind === 'stdio' ? server : { ...server, isTransparent: true as const },
+    )
+    return [name, { ...schema, servers }] as const
+  })
+  return { ...config, startupGraceMs: graceMs, schemas: new Map(schemas) }
 }
 
 /** @throws TransportError when a server needs credentials, and there are none or they must not be sent to it */

@@ -46,6 +46,7 @@ export class SessionPort implements ClientPort {
   readonly #given: ListKind[] = []
   readonly #untold: string[] = []
   readonly #early: Early[] = []
+  #opening: Call | undefined
   #announces = false
   #isTelling = false
   #leastSeverity = 0
@@ -63,6 +64,15 @@ export class SessionPort implements ClientPort {
 
   get profile(): ClientProfile {
     return this.#parts.leg.profile
+  }
+
+  get opening(): Call | undefined {
+    return this.#opening
+  }
+
+  /** The client opens its session, and the server behind the proxy with it. */
+  open(opening: Call): void {
+    this.#opening = opening
   }
 
   /** The client has said that it is ready: from now on it hears of changes. */

@@ -5,6 +5,7 @@
 
 import { Answers } from './answers.js'
 import { receiveBatch } from './batch-members.js'
+import { cancelledCall } from './cancelled-call.js'
 import { Draining } from './draining.js'
 import { Flow } from './flow.js'
 import type { ErrorBody } from './jsonrpc/build.js'
@@ -15,13 +16,13 @@ import type { NotificationFrame, RequestFrame, ResponseFrame } from './jsonrpc/f
 import type { Line } from './jsonrpc/line.js'
 import { Peer, type PeerOwner } from './jsonrpc/peer.js'
 import { type RequestId, canonical } from './jsonrpc/request-id.js'
-import { rawAt } from './jsonrpc/text.js'
 import { Call, type Outcome } from './mcp/call.js'
-import type { Received, ServerDescription } from './mcp/eras/leg.js'
+import type { Received } from './mcp/eras/leg.js'
 import { invalidRequest, malformed, shuttingDown, tooManyCalls } from './mcp/error-codes.js'
 import type { RequestRow } from './mcp/method-row.js'
 import type { Revision } from './mcp/revision.js'
 import { Opening } from './opening.js'
+import { PassedOpening } from './passed-opening.js'
 import type { Question } from './questions.js'
 import type { Reach } from './reach.js'
 import type { SessionParts } from './session-parts.js'
@@ -38,6 +39,7 @@ export class Session implements PeerOwner<Question> {
   readonly #answers: Answers
   readonly #opening: Opening
   #reached: Reach | undefined
+  #passed: PassedOpening | undefined
   readonly #settled = (call: Call, outcome: Outcome): void => {
     this.#calls.take(call.key)
     this.#answers.settle(call.frame.id, outcome)
@@ -57,7 +59,10 @@ export class Session implements PeerOwner<Question> {
     })
     this.#flow = new Flow(connection, parts, {
       readServers: (on) => this.#reached?.read(on),
-      tooSlow: (bytes) => this.#tooSlow(bytes),
+      tooSlow: (bytes) => {
+        this.#log('error', `the client leaves ${bytes} bytes unread and is disconnected`)
+        void this.#peer.close(true)
+      },
     })
     this.#opening = new Opening(parts)
     this.#answers = new Answers(this.#peer, parts.leg, this.#flow, this.#opening)
@@ -87,7 +92,7 @@ export class Session implements PeerOwner<Question> {
       case 'initialized':
         return this.#opening.behind(0, () => this.#port.announce())
       case 'cancel':
-        return this.#cancelled(frame)
+        return cancelledCall(frame, this.#calls.values())?.cancel(frame)
       case 'progress':
         return this.#port.questions.progressed(frame)
       case 'roots-changed':
@@ -106,12 +111,7 @@ export class Session implements PeerOwner<Question> {
   }
 
   batch(line: Line): void {
-    if (!this.#parts.leg.batching) {
-      const { version } = this.#parts.leg.profile.revision
-      return this.#answers.refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
-    }
-    receiveBatch(line, {
-      limits: this.#parts.limits.frame,
+    receiveBatch(line, this.#parts, {
       answers: this.#answers,
       calls: this.#calls,
       receive: (frame) => this.#peer.receive(frame),
@@ -170,18 +170,35 @@ export class Session implements PeerOwner<Question> {
         this.#reach().level(received.level)
         return this.#answers.reply(frame.id, '{}')
       case 'open':
-        return this.#open(frame.id, received.reply)
+        return this.#open(frame, received)
       case 'shutdown':
         return this.#shutDown(frame.id)
     }
   }
 
   /** Answers `initialize` with what is behind the proxy, and only then what came after it. */
-  #open(id: RequestId, reply: (description: ServerDescription) => string): void {
+  #open(frame: RequestFrame, { row, reply, passed }: Received & { readonly kind: 'open' }): void {
+    // Whoever has called before has had the server opened for it.
+    if (passed !== undefined && (this.#reached === undefined || this.#passed?.isRefused === true))
+      return this.#pass(frame, row, passed)
     const reach = this.#reach()
-    this.#opening.begin(() => this.#answers.reply(id, reply(reach.describe())))
+    this.#opening.begin(() => this.#answers.reply(frame.id, reply(reach.describe())))
     if (reach.settled === undefined) this.#opened()
     else void reach.settled.then(() => this.#opened())
+  }
+
+  /** Opens the server with the client's own request; its answer, or why there is none, is the client's. */
+  #pass(frame: RequestFrame, row: RequestRow, passed: (outcome: Outcome) => void): void {
+    const opening = new PassedOpening(frame, row, this.#port, this.#parts.runtime.now(), (outcome) => {
+      passed(outcome)
+      this.#opened()
+    })
+    this.#passed = opening
+    this.#opening.begin(() => this.#answers.settle(frame.id, opening.outcome))
+    void this.#reached?.leave()
+    this.#reached = undefined
+    this.#port.open(opening.call)
+    this.#reach()
   }
 
   #opened(): void {
@@ -190,18 +207,16 @@ export class Session implements PeerOwner<Question> {
   }
 
   #shutDown(id: RequestId): void {
-    const { drainMs } = this.#parts
     if (this.draining.owesAnswer) return this.#answers.refuse(id, invalidRequest('a shutdown is under way'))
-    this.draining.announce(drainMs, () => this.#answers.reply(id, '{}'))
+    this.draining.announce(this.#parts.drainMs, () => this.#answers.reply(id, '{}'))
     this.#rest()
   }
 
   #call(frame: RequestFrame, row: RequestRow): void {
     if (this.draining.on) return this.#refuse(frame, shuttingDown())
     const call = new Call(frame, row, this.#port, this.#parts.runtime.now(), this.#settled)
-    const isTooMuch = this.#calls.size >= this.#parts.limits.callsMax
-    if (isTooMuch || (this.#opening.on && !this.#opening.hasRoom(call.bytes)))
-      return this.#refuse(frame, tooManyCalls())
+    const isTooMuch = this.#calls.size >= this.#parts.limits.callsMax || !this.#opening.hasRoom(call.bytes)
+    if (isTooMuch) return this.#refuse(frame, tooManyCalls())
     this.#calls.set(call.key, call)
     const { router } = this.#reach()
     if (!this.#opening.on) router.route(call)
@@ -212,23 +227,9 @@ export class Session implements PeerOwner<Question> {
     this.#answers.refuse(frame.id, this.#parts.reports.refused(frame, error))
   }
 
-  #cancelled(frame: NotificationFrame): void {
-    const span = frame.params.members.span('requestId')
-    if (span === undefined) return
-    const text = rawAt(frame.line, span)
-    for (const call of this.#calls.values()) {
-      if (call.key === text || call.frame.id === text) return call.cancel(frame)
-    }
-  }
-
   #reach(): Reach {
     this.#reached ??= this.#parts.reach(this.#port, this.#peer)
     return this.#reached
-  }
-
-  #tooSlow(bytes: number): void {
-    this.#log('error', `the client leaves ${bytes} bytes unread and is disconnected`)
-    void this.#peer.close(true)
   }
 
   #giveUp(): void {

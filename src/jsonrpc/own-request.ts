@@ -36,6 +36,18 @@ export function endOwn<E extends object>(
   return others
 }
 
+/** Lends an id for a request of the proxy's own, which `send` sends; undefined when too many are out. */
+export function askOwn(
+  inflight: { mintOwn(entry: OwnRequest): MintedId | undefined },
+  send: (id: MintedId) => void,
+): Asked | undefined {
+  const asked = new OwnRequest()
+  const id = inflight.mintOwn(asked)
+  if (id === undefined) return undefined
+  send(id)
+  return { id, answer: asked.answer }
+}
+
 /** A request of the proxy's own: its id, and the answer to come. */
 export interface Asked {
   readonly id: MintedId

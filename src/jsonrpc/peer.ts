@@ -15,7 +15,7 @@ import { Inflight } from './inflight.js'
 import type { Line } from './line.js'
 import { readLongFrame } from './long-frame.js'
 import type { LongLine } from './long-line.js'
-import { type Asked, OwnRequest, endOwn } from './own-request.js'
+import { type Asked, OwnRequest, askOwn, endOwn } from './own-request.js'
 import { isAnswer } from './peek.js'
 import type { PeerOptions, PeerOwner } from './peer-owner.js'
 import type { MintedId, RequestId } from './request-id.js'
@@ -74,8 +74,7 @@ export class Peer<E extends object> {
   /**
    * Forwards a request with the owner's edits and an id of this connection.
    *
-   * With `lend` the sender's own id stays where it is free. Gives nothing when
-   * too many requests are out, and nothing once closed: nobody would settle the entry.
+   * With `lend` the sender's own id stays where it is free. Gives nothing when too many are out, or once closed.
    */
   forward(
     frame: RequestFrame,
@@ -97,7 +96,7 @@ export class Peer<E extends object> {
     this.send(this.answerBytes(frame, edits, id), id)
   }
 
-  /** What `answer` sends, for an answer that leaves inside a batch. */
+  /** What `answer` sends, for one that leaves later. */
   answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Wire {
     return this.#forwarder.message(frame, frame.id === id ? edits : withId(edits, frame.idSpan, id))
   }
@@ -114,12 +113,12 @@ export class Peer<E extends object> {
 
   /** Asks something of the proxy's own; `params` is raw JSON. Undefined when too many requests are out. */
   ask(method: string, params?: string): Asked | undefined {
-    if (this.#closed) return undefined
-    const asked = new OwnRequest()
-    const id = this.#inflight.mintOwn(asked)
-    if (id === undefined) return undefined
-    this.send(buildRequest(id, method, params))
-    return { id, answer: asked.answer }
+    return this.#ask((id) => buildRequest(id, method, params))
+  }
+
+  /** The same in the bytes of a request that came, with the owner's edits; the answer is the proxy's to read. */
+  askFor(frame: RequestFrame, edits: readonly Edit[]): Asked | undefined {
+    return this.#ask((id) => this.#forwarder.message(frame, withId(edits, frame.idSpan, id)))
   }
 
   /** Stops waiting for the answer to `id`. */
@@ -158,12 +157,12 @@ export class Peer<E extends object> {
     else void connection.send(joinedWire(wire), about)
   }
 
-  async close(atOnce = false): Promise<void> {
-    try {
-      await this.#connection.close(atOnce)
-    } finally {
-      this.#close(undefined)
-    }
+  close(atOnce = false): Promise<void> {
+    return this.#connection.close(atOnce).finally(() => this.#close(undefined))
+  }
+
+  #ask(message: (id: MintedId) => Wire): Asked | undefined {
+    return this.#closed ? undefined : askOwn(this.#inflight, (id) => this.send(message(id)))
   }
 
   #message(line: Line, during: RequestId | undefined, bytes: number = line.length): void {

@@ -48,6 +48,8 @@ export interface ClientPort {
   /** Tells it from all other clients of the proxy. */
   readonly serial: number
   readonly profile: ClientProfile
+  /** The request by which it has opened its session, where that is to reach the server; settled by the server's answer. */
+  readonly opening?: Call | undefined
   /** It only makes servers start, so that nothing they say later can be about its business. */
   readonly asksNothing?: true
   /** A server asks, during a call where that is known; false when this client cannot be asked that. */

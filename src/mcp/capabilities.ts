@@ -22,7 +22,7 @@ export const everyCapability: ClientCapabilities = {
 }
 
 /** What the proxy does not relay is not declared; the rest passes as it was written. */
-const notRelayed = new Set(['tasks'])
+export const notRelayed: ReadonlySet<string> = new Set(['tasks'])
 
 /** The capabilities object at `span`, which may be missing. */
 export function clientCapabilities(bytes: Buffer, span: Span | undefined): ClientCapabilities {

@@ -28,8 +28,8 @@ export class CredentialsLeg implements ServerLeg {
     this.#leg = leg
   }
 
-  open(voice: ServerVoice, declared: ClientCapabilities): Promise<Opened> {
-    return this.#leg.open(voice, declared)
+  open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened> {
+    return this.#leg.open(voice, declared, opening)
   }
 
   outcome(call: Call, frame: ResponseFrame): Outcome {

@@ -1,5 +1,6 @@
 // How a lane of a pool is put together.
 
+import type { Call } from '../mcp/call.js'
 import type { ClientCapabilities } from '../mcp/capabilities.js'
 import type { ServerFacts } from '../mcp/eras/leg.js'
 import type { ListKind } from '../mcp/method-row.js'
@@ -26,6 +27,8 @@ export interface LaneParts {
   readonly sharing: Sharing
   /** What its servers are told that clients can do. */
   readonly declared: ClientCapabilities
+  /** The request by which its one client has opened its session, where that opens the server too. */
+  readonly opening: Call | undefined
   readonly listing: Listing
   readonly runtime: Runtime
   readonly log: LogSink

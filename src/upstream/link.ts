@@ -92,15 +92,16 @@ export class Link implements PeerOwner<Flight>, Asker {
     return this.#ending.failure
   }
 
-  /** Begins to read and shakes hands. @throws UpstreamError */
-  async start(declared: ClientCapabilities): Promise<ServerFacts> {
+  /** Begins to read and shakes hands, with the client's own request where that is to reach the server. @throws UpstreamError */
+  async start(declared: ClientCapabilities, opening?: Call): Promise<ServerFacts> {
     this.#peer.start()
     const patience = this.patience('startTimeoutMs')
     const voice = {
       ask: (method: string, params: string) => this.ask(method, params, patience),
+      pass: (frame: RequestFrame, edits: readonly Edit[]) => this.#own.pass(frame, edits, patience),
       notify: (method: string) => this.#peer.notify(method),
     }
-    const opened = await this.#leg.open(voice, declared)
+    const opened = await this.#leg.open(voice, declared, opening)
     if (opened.kind === 'refused') throw unusable(this.#options, opened.why)
     return opened.facts
   }
@@ -115,7 +116,6 @@ export class Link implements PeerOwner<Flight>, Asker {
     return this.#own.ask(method, params, patience ?? this.patience('timeoutMs'))
   }
 
-  /** Passes a client's notification on. */
   pass(frame: NotificationFrame, edits: readonly Edit[]): void {
     this.#peer.pass(frame, edits)
   }

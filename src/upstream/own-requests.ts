@@ -1,9 +1,10 @@
 // What the proxy itself asks of a server: the handshake, lists, levels, subscriptions.
 
 import { TransportError } from '../jsonrpc/errors.js'
-import type { ResponseFrame } from '../jsonrpc/frame.js'
-import type { Peer } from '../jsonrpc/peer.js'
+import type { RequestFrame, ResponseFrame } from '../jsonrpc/frame.js'
+import type { Asked, Peer } from '../jsonrpc/peer.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
+import type { Edit } from '../jsonrpc/splice.js'
 import { UpstreamError, fromTransport } from './errors.js'
 import type { Flight } from './flight.js'
 import type { Runtime } from './host.js'
@@ -57,9 +58,18 @@ export class OwnRequests {
   }
 
   /** `params` is raw JSON. @throws UpstreamError */
-  async ask(method: string, params: string | undefined, patience: Patience): Promise<ResponseFrame> {
+  ask(method: string, params: string | undefined, patience: Patience): Promise<ResponseFrame> {
+    return this.#answer(method, this.#isStopped ? undefined : this.#parts.peer.ask(method, params), patience)
+  }
+
+  /** Asks what a client has asked, in its own bytes. @throws UpstreamError */
+  pass(frame: RequestFrame, edits: readonly Edit[], patience: Patience): Promise<ResponseFrame> {
+    const asked = this.#isStopped ? undefined : this.#parts.peer.askFor(frame, edits)
+    return this.#answer(frame.method, asked, patience)
+  }
+
+  async #answer(method: string, asked: Asked | undefined, patience: Patience): Promise<ResponseFrame> {
     const { peer, runtime, service } = this.#parts
-    const asked = this.#isStopped ? undefined : peer.ask(method, params)
     if (asked === undefined) throw this.#parts.refusal()
     try {
       const answer = await within(this.#unlessStopped(asked.answer), patience.endsAt - runtime.now(), runtime)

@@ -7,6 +7,7 @@ import type { Call, ClientPort } from '../mcp/call.js'
 import type { ServerFacts } from '../mcp/eras/leg.js'
 import type { ListItem } from '../mcp/lists.js'
 import type { ListKind } from '../mcp/method-row.js'
+import { shuttingDown } from '../mcp/error-codes.js'
 import { Audience } from './audience.js'
 import type { LaneParts } from './lane-parts.js'
 import { LaneLinks } from './lane-links.js'
@@ -43,6 +44,8 @@ export class PoolLane implements Lane {
     this.#isAsleep = false
     this.#settled = this.#start().then(() => {
       this.#settled = undefined
+      // It has its answer, unless the server could not be reached.
+      this.#parts.opening?.fail(this.refusal ?? shuttingDown())
     })
     return true
   }

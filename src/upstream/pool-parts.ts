@@ -1,6 +1,7 @@
 // How a pool is put together.
 
 import type { PeerOptions } from '../jsonrpc/peer.js'
+import type { Call } from '../mcp/call.js'
 import type { ClientCapabilities } from '../mcp/capabilities.js'
 import type { ServerFacts, ServerLeg } from '../mcp/eras/leg.js'
 import type { Discretion } from '../transports/discretion.js'
@@ -46,6 +47,8 @@ export type LaneOpened = (link: Link, facts: ServerFacts) => void
 export interface LaneUse {
   readonly sharing: Sharing
   readonly declared: ClientCapabilities
+  /** The request by which its one client has opened its session, where that opens the server too. */
+  readonly opening: Call | undefined
   /** The serial of the one client; undefined where several share. */
   readonly client: number | undefined
 }

@@ -6,7 +6,7 @@
 
 import type { Connection } from '../jsonrpc/connection.js'
 import type { ClientPort } from '../mcp/call.js'
-import { type ClientCapabilities, isAskable } from '../mcp/capabilities.js'
+import { isAskable } from '../mcp/capabilities.js'
 import { Adopted } from './adopted.js'
 import { declaredFor } from './declared-for.js'
 import type { Dialed } from './dial.js'
@@ -87,6 +87,7 @@ export class Pool implements Upstream {
     const lane = this.#newLane({
       sharing,
       declared: declaredFor(sharing, client),
+      opening: client.opening,
       client: sharing === 'own' ? client.serial : undefined,
     })
     if (sharing !== 'own' && !this.#closed) this.#common.set(sharing, lane)
@@ -132,6 +133,7 @@ export class Pool implements Upstream {
   }
 
   #sharingFor(client: ClientPort): Sharing {
+    if (client.opening !== undefined) return 'own'
     switch (this.#pooling.isolation) {
       case 'session':
         return 'own'
@@ -144,12 +146,13 @@ export class Pool implements Upstream {
 
   #newLane(use: LaneUse): PoolLane {
     const { limits, log, runtime } = this.#around
-    const { sharing, declared, client } = use
+    const { sharing, declared, opening, client } = use
     const listing = new Listing(this.config.name, this.#pooling.discretion, limits.lists, log)
     const lane: PoolLane = new PoolLane({
       config: () => this.#config,
       sharing,
       declared,
+      opening,
       listing,
       log,
       runtime,
@@ -178,7 +181,7 @@ export class Pool implements Upstream {
     }
     let starts = 0
     const open = (): Opening => {
-      const { link, ready } = this.#open(use.declared, owner, opened)
+      const { link, ready } = this.#open(use, owner, opened)
       const cause = (): StopCause => this.#causeFor(lane(), link)
       this.#reports.used(link, { client: use.client, restarts: starts++, cause }, ready)
       return { link, ready }
@@ -196,10 +199,10 @@ export class Pool implements Upstream {
     })
   }
 
-  #open(declared: ClientCapabilities, owner: LinkOwner, opened: LaneOpened): Opening {
+  #open(use: LaneUse, owner: LinkOwner, opened: LaneOpened): Opening {
     const dialed = this.#spare.take() ?? this.#dial()
     const link = this.#newLink(dialed, owner)
-    const ready = link.start(declared).then((facts) => {
+    const ready = link.start(use.declared, use.opening).then((facts) => {
       this.#connectedAtMs = this.#around.runtime.wallNow()
       opened(link, facts)
     })

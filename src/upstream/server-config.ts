@@ -107,6 +107,8 @@ export interface HttpServerConfig extends ServerCommon {
   /** The proxy on the way there; false goes directly, undefined asks the environment. */
   readonly proxy: string | false | undefined
   readonly tls: HttpTls | undefined
+  /** Its one client opens it with its own handshake, and gets its own answer. */
+  readonly isTransparent?: true
 }
 
 export type ServerConfig = StdioServerConfig | HttpServerConfig

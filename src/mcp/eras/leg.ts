@@ -3,6 +3,7 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientProfile, Outcome } from '../call.js'
 import type { ClientCapabilities, ServerCapabilities } from '../capabilities.js'
 import type { ClientNotificationRow, RequestRow } from '../method-row.js'
@@ -24,7 +25,13 @@ export type Received =
   /** Answered with an empty result when the calls before it are answered; nothing is to come but the end. */
   | { readonly kind: 'shutdown' }
   /** The session opens; `reply` makes the answer from what is behind the proxy. */
-  | { readonly kind: 'open'; readonly reply: (description: ServerDescription) => string }
+  | {
+      readonly kind: 'open'
+      readonly row: RequestRow
+      readonly reply: (description: ServerDescription) => string
+      /** Where the request is to reach the one server behind the proxy: hears what came of it. */
+      readonly passed: ((outcome: Outcome) => void) | undefined
+    }
   /** The client wants log messages from this level on. */
   | { readonly kind: 'level'; readonly level: string }
   | { readonly kind: 'refused'; readonly error: ErrorBody }
@@ -61,12 +68,19 @@ export type Opened =
 /** The few things that a leg says to a server by itself; `params` is raw JSON. */
 export interface ServerVoice {
   ask(method: string, params: string): Promise<ResponseFrame>
+  /** Sends a client's own request, with these edits and an id of the connection. */
+  pass(frame: RequestFrame, edits: readonly Edit[]): Promise<ResponseFrame>
   notify(method: string): void
 }
 
 /** How one server of an era is spoken to. */
 export interface ServerLeg {
-  /** Makes the server ready for calls, declaring what its clients can be asked. */
-  open(voice: ServerVoice, declared: ClientCapabilities): Promise<Opened>
+  /**
+   * Makes the server ready for calls, declaring what its clients can be asked.
+   *
+   * `opening` is the request by which its one client has opened a session: where there is one, it is what the server
+   * is opened with, and the server's answer settles it.
+   */
+  open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened>
   outcome(call: Call, frame: ResponseFrame): Outcome
 }

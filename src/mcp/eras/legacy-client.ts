@@ -5,14 +5,16 @@
 
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import { quote } from '../../jsonrpc/text.js'
-import type { ClientProfile } from '../call.js'
+import type { ClientProfile, Outcome } from '../call.js'
 import { clientInfo } from '../client-info.js'
 import { clientCapabilities, noCapabilities } from '../capabilities.js'
 import { invalidParams, invalidRequest, methodNotFound } from '../error-codes.js'
+import type { RequestRow } from '../method-row.js'
 import { clientNotifications, requests } from '../methods.js'
 import { severity } from '../methods/logging.js'
 import type { Revision } from '../revision.js'
 import { assumedRevision, handshakeRevision, latestHandshake } from '../revisions.js'
+import { chosenRevision, handshakeMembers } from './handshake-result.js'
 import type { ClientLeg, Received, ServerDescription, Told } from './leg.js'
 
 /** Who the proxy says it is. */
@@ -24,13 +26,19 @@ export interface ServerIdentity {
 /** The session state of one client. */
 export class LegacyClientLeg implements ClientLeg {
   readonly #identity: ServerIdentity
+  readonly #isTransparent: boolean
   #profile: ClientProfile
   #initialized = false
   #shutDown = false
 
-  /** `revision` is what the client speaks if it never initializes. */
-  constructor(identity: ServerIdentity, revision: Revision = assumedRevision) {
+  /**
+   * `revision` is what the client speaks if it never initializes.
+   *
+   * With `isTransparent` its `initialize` is to reach the one server behind the proxy.
+   */
+  constructor(identity: ServerIdentity, revision: Revision = assumedRevision, isTransparent = false) {
     this.#identity = identity
+    this.#isTransparent = isTransparent
     this.#profile = { revision, capabilities: noCapabilities }
   }
 
@@ -48,7 +56,7 @@ export class LegacyClientLeg implements ClientLeg {
     if (row.route.to !== 'proxy') return { kind: 'call', row }
     switch (frame.method) {
       case 'initialize':
-        return this.#initialize(frame)
+        return this.#initialize(frame, row)
       case 'logging/setLevel':
         return setLevel(frame)
       case 'shutdown':
@@ -66,7 +74,7 @@ export class LegacyClientLeg implements ClientLeg {
     return { kind: 'known', row }
   }
 
-  #initialize(frame: RequestFrame): Received {
+  #initialize(frame: RequestFrame, row: RequestRow): Received {
     if (this.#initialized) {
       return { kind: 'refused', error: invalidRequest('the session is initialized already') }
     }
@@ -85,7 +93,20 @@ export class LegacyClientLeg implements ClientLeg {
       capabilities: clientCapabilities(frame.line, members.span('capabilities')),
       info: clientInfo(frame.line, members.span('clientInfo')),
     }
-    return { kind: 'open', reply: (description) => this.#initializeResult(description) }
+    return {
+      kind: 'open',
+      row,
+      reply: (description) => this.#initializeResult(description),
+      passed: this.#isTransparent ? (outcome) => this.#passed(outcome) : undefined,
+    }
+  }
+
+  /** What the server has chosen holds for both sides; a client that was refused may begin anew. */
+  #passed(outcome: Outcome): void {
+    const frame = outcome.kind === 'answered' && outcome.frame.kind === 'result' ? outcome.frame : undefined
+    const revision = frame && chosenRevision(handshakeMembers(frame))
+    if (revision === undefined) this.#initialized = false
+    else this.#profile = { ...this.#profile, revision }
   }
 
   #initializeResult({ capabilities, instructions }: ServerDescription): string {

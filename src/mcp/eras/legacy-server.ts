@@ -3,12 +3,13 @@
 // MCP 2024-11-05 to 2025-11-25, Lifecycle.
 
 import type { ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
-import { membersAt } from '../../jsonrpc/members.js'
-import { Scanner } from '../../jsonrpc/scan.js'
+import type { Edit } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
 import { type ClientCapabilities, serverCapabilities } from '../capabilities.js'
-import { handshakeRevision, handshakeRevisions, latestHandshake } from '../revisions.js'
+import { capabilityEdits } from '../capability-edits.js'
+import { handshakeRevisions, latestHandshake } from '../revisions.js'
+import { chosenRevision, handshakeMembers } from './handshake-result.js'
 import type { ServerIdentity } from './legacy-client.js'
 import type { Opened, ServerLeg, ServerVoice } from './leg.js'
 
@@ -22,16 +23,15 @@ export class LegacyServerLeg implements ServerLeg {
     this.#identity = identity
   }
 
-  async open(voice: ServerVoice, declared: ClientCapabilities): Promise<Opened> {
-    const { name, version } = this.#identity
-    const info = `{"name":${quote(name)},"version":${quote(version)}}`
-    const offered = quote(latestHandshake.version)
-    const answer = await voice.ask(
-      'initialize',
-      `{"protocolVersion":${offered},"capabilities":${declared.json},"clientInfo":${info}}`,
-    )
-    if (answer.kind === 'error') return { kind: 'refused', why: refusal(answer) }
-    const opened = readResult(answer)
+  async open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened> {
+    const answer =
+      opening === undefined
+        ? await this.#ask(voice, declared)
+        : await voice.pass(opening.frame, edits(opening))
+    const opened =
+      answer.kind === 'error' ? { kind: 'refused' as const, why: refusal(answer) } : readResult(answer)
+    // What the proxy cannot speak is no answer of the server's to its client.
+    if (answer.kind === 'error' || opened.kind === 'opened') opening?.settle(passedOn(answer))
     if (opened.kind === 'opened') voice.notify('notifications/initialized')
     return opened
   }
@@ -39,17 +39,39 @@ export class LegacyServerLeg implements ServerLeg {
   outcome(_call: Call, frame: ResponseFrame): Outcome {
     return { kind: 'answered', frame, edits: NONE }
   }
+
+  #ask(voice: ServerVoice, declared: ClientCapabilities): Promise<ResponseFrame> {
+    const { name, version } = this.#identity
+    const info = `{"name":${quote(name)},"version":${quote(version)}}`
+    const offered = quote(latestHandshake.version)
+    const params = `{"protocolVersion":${offered},"capabilities":${declared.json},"clientInfo":${info}}`
+    return voice.ask('initialize', params)
+  }
+}
+
+/** Of a client's `initialize`: what the proxy cannot carry is not declared. */
+function edits({ frame }: Call): readonly Edit[] {
+  return capabilityEdits(frame.line, frame.params.members.span('capabilities'))
+}
+
+/** The answer as the client gets it: what the proxy cannot carry is not offered. */
+function passedOn(frame: ResponseFrame): Outcome {
+  if (frame.kind === 'error') return { kind: 'answered', frame, edits: NONE }
+  return {
+    kind: 'answered',
+    frame,
+    edits: capabilityEdits(frame.line, handshakeMembers(frame)?.span('capabilities')),
+  }
 }
 
 function readResult(frame: ResultFrame): Opened {
-  const members = membersAt(new Scanner(frame.line, Number.MAX_SAFE_INTEGER), frame.result)
-  const version = members?.string('protocolVersion')
-  const revision = handshakeRevision(version)
+  const members = handshakeMembers(frame)
+  const revision = chosenRevision(members)
   if (members === undefined || revision === undefined) {
     const known = handshakeRevisions.map((each) => each.version).join(', ')
     return {
       kind: 'refused',
-      why: `it speaks protocol version '${version ?? ''}'; this proxy speaks ${known}`,
+      why: `it speaks protocol version '${members?.string('protocolVersion') ?? ''}'; this proxy speaks ${known}`,
     }
   }
   return {

@@ -1,0 +1,188 @@
+// mcps-proxy --url: one remote service, which its client opens by itself.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { Moment } from '../../src/moment.js'
+import { answerOf, json, scripted, type Handler, type Scripted } from '../transports/support/scripted.js'
+import { at, textAt } from './support/json.js'
+import { cli } from './support/programs.js'
+import { type Scope, type Spawned, spawnProgram } from './support/spawned.js'
+
+const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
+const opened = (version = '2025-03-26'): string =>
+  `{"protocolVersion":"${version}", "capabilities":{"tools":{}, "tasks":{"list":{}},"x":{"n":1.0}},` +
+  '"serverInfo":{"name":"the service","version":"9"},"odd":[1E400,9007199254740993]}'
+
+const PARAMS =
+  '{"protocolVersion":"2025-06-18","capabilities":{"tasks":{},"roots":{"listChanged":true},"x":1.0},' +
+  '"clientInfo":{"name":"cl\\u0069ent","version":"1"},"more":9007199254740993}'
+const PARAMS_CARRIED = PARAMS.replace('"tasks":{},', '')
+const initialize = (id: string): string =>
+  `{"jsonrpc":"2.0","id":${id},"method":"initialize","params":${PARAMS}}`
+
+/** A service with sessions; `on` takes over what it handles, and gives false for the rest. */
+async function service(
+  scope: Scope,
+  on: (...args: Parameters<Handler>) => boolean = () => false,
+): Promise<Scripted> {
+  let sessions = 0
+  return scripted(scope, (seen, response, request) => {
+    if (on(seen, response, request)) return
+    if (seen.rpc === 'initialize') {
+      response.setHeader('Mcp-Session-Id', `session-${++sessions}`)
+      return json(response, answerOf(seen.id, opened()))
+    }
+    if (seen.method !== 'POST') return void response.writeHead(405).end()
+    if (seen.id === undefined) return void response.writeHead(202).end()
+    json(response, answerOf(seen.id, seen.rpc === 'tools/list' ? TOOLS : '{"content":[]}'))
+  })
+}
+
+function proxyOf(t: Scope, { url }: Scripted, ...args: readonly string[]): Spawned {
+  return spawnProgram(t, process.execPath, [cli, '--url', url.href, ...args])
+}
+
+const initializes = ({ seen }: Scripted): string[] =>
+  seen.filter(({ rpc }) => rpc === 'initialize').map(({ body }) => body)
+
+const sent = (id: number, params = PARAMS_CARRIED): string =>
+  `{"jsonrpc":"2.0","id":${id},"method":"initialize","params":${params}}`
+
+describe("a client's own initialize", () => {
+  test('reaches the service, and its answer comes back; both but for ids and what cannot be carried', async (t) => {
+    const remote = await service(t)
+    const { client } = proxyOf(t, remote)
+    const answer = client.answer('a')
+    client.send(initialize('"a"'))
+    const { text } = await answer
+    assert.equal(text, answerOf('a', opened().replace(', "tasks":{"list":{}}', '')))
+    assert.deepEqual(initializes(remote), [sent(1)])
+    // The revision that the service has chosen holds for both sides from now on.
+    client.notify('notifications/initialized')
+    await client.call('work')
+    const calls = remote.seen.filter(({ rpc }) => rpc === 'tools/call')
+    assert.deepEqual(
+      calls.map(({ headers }) => headers['mcp-protocol-version']),
+      ['2025-03-26'],
+    )
+    client.send('[{"jsonrpc":"2.0","id":"in a batch","method":"ping"}]')
+    await client.next('a batch', ({ value }) => at(value, 0, 'id') === 'in a batch')
+    const again = await client.request('initialize', JSON.parse(PARAMS))
+    assert.match(textAt(again.value, 'error', 'message'), /initialized already/)
+  })
+
+  const refusals: [string, Handler, RegExp][] = [
+    [
+      'an error of its own, byte for byte',
+      (seen, response) =>
+        json(
+          response,
+          `{"jsonrpc":"2.0","id":${String(seen.id)}, "error":{"code":-32602,"message":"No","data":1.0}}`,
+        ),
+      /^\{"jsonrpc":"2\.0","id":"a", "error":\{"code":-32602,"message":"No","data":1\.0\}\}$/,
+    ],
+    [
+      'HTTP 401',
+      (_seen, response) => void response.writeHead(401, { 'content-type': 'text/plain' }).end('who are you'),
+      /"code":-32603,"message":"[^"]*(401|Authentication)/,
+    ],
+    [
+      'HTTP 500',
+      (_seen, response) => void response.writeHead(500).end(),
+      /"code":-32603,.*"reason":"http-status","status":500/,
+    ],
+    [
+      'a revision that the proxy does not know',
+      (seen, response) => json(response, answerOf(seen.id, opened('2099-01-01'))),
+      /it speaks protocol version '2099-01-01'; this proxy speaks 2024-11-05, /,
+    ],
+  ]
+  for (const [title, refuse, want] of refusals)
+    test(`is answered with its error: ${title}; lists say it too, and a second initialize is one`, async (t) => {
+      let isMended = false
+      const remote = await service(t, (seen, response, request) => {
+        if (seen.rpc !== 'initialize' || isMended) return false
+        refuse(seen, response, request)
+        return true
+      })
+      const { client } = proxyOf(t, remote)
+      const answers = [client.answer('a'), client.answer(2)]
+      client.send(`${initialize('"a"')}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+      const [first, list] = await Promise.all(answers)
+      assert.match(first?.text ?? '', want)
+      assert.notEqual(at(list?.value, 'error'), undefined, list?.text)
+      isMended = true
+      const again = client.answer('b')
+      client.send(initialize('"b"'))
+      assert.equal(textAt((await again).value, 'result', 'serverInfo', 'name'), 'the service')
+      assert.equal(initializes(remote).at(-1), sent(1))
+      assert.equal(at((await client.call('work')).value, 'error'), undefined)
+    })
+
+  test('is waited for by lists, however long the service takes to start', async (t) => {
+    const started = new Moment<void>()
+    const remote = await service(t, (seen, response) => {
+      if (seen.rpc !== 'initialize') return false
+      void started.promise.then(() => json(response, answerOf(seen.id, opened())))
+      return true
+    })
+    const { client } = proxyOf(t, remote)
+    const answers = [client.answer('a'), client.answer(2), client.answer(3)]
+    client.send(`${initialize('"a"')}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+    client.send('{"jsonrpc":"2.0","id":3,"method":"ping"}')
+    // It is not held back for longer than a second, and by then nothing else is there.
+    await answers[2]
+    assert.deepEqual([client.answersTo('a'), client.answersTo(2)], [0, 0])
+    started.come()
+    const [, list] = await Promise.all(answers)
+    assert.equal(textAt(list?.value, 'result', 'tools', 0, 'name'), 'work')
+    assert.deepEqual(
+      client.heard.map(({ value }) => at(value, 'id')),
+      [3, 'a', 2],
+    )
+  })
+
+  for (const [method, id] of [
+    ['initialize', 'a'],
+    ['tools/list', 2],
+  ] as const)
+    test(`--timeout is how long ${method} may take`, async (t) => {
+      const remote = await service(t, ({ rpc }) => rpc === method)
+      const { client } = proxyOf(t, remote, '--timeout', '300')
+      const answer = client.answer(id)
+      client.send(`${initialize('"a"')}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+      const { value, text } = await answer
+      assert(textAt(value, 'error', 'message').includes(`did not answer ${method} within 300 ms`), text)
+    })
+
+  test('is sent again, the same bytes, when the service has forgotten the session', async (t) => {
+    let isForgotten = false
+    const remote = await service(t, (seen, response) => {
+      if (!isForgotten || seen.headers['mcp-session-id'] !== 'session-1') return false
+      response.writeHead(404).end()
+      return true
+    })
+    const { client } = proxyOf(t, remote)
+    const answer = client.answer('a')
+    client.send(initialize('"a"'))
+    await answer
+    client.notify('notifications/initialized')
+    assert.equal(at((await client.call('work')).value, 'error'), undefined)
+    isForgotten = true
+    assert.equal(at((await client.call('work')).value, 'error'), undefined)
+    assert.deepEqual(initializes(remote), [sent(1), sent(1)])
+    assert.equal(client.answersTo('a'), 1)
+  })
+
+  test('that never comes is replaced by one of the proxy', async (t) => {
+    const remote = await service(t)
+    const { client } = proxyOf(t, remote)
+    assert.equal(textAt((await client.request('tools/list')).value, 'result', 'tools', 0, 'name'), 'work')
+    assert.match(initializes(remote).join('\n'), /"clientInfo":\{"name":"mcps-proxy"/)
+    // The service has its session already: what the client says of itself comes too late for it.
+    const answer = client.answer('late')
+    client.send(initialize('"late"'))
+    assert.equal(textAt((await answer).value, 'result', 'serverInfo', 'name'), 'mcps-proxy')
+    assert.equal(initializes(remote).length, 1)
+  })
+})

@@ -1,0 +1,36 @@
+// What is cut out of a handshake that passes through.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { capabilityEdits } from '../../src/mcp/capability-edits.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { splice } from '../../src/jsonrpc/splice.js'
+
+const cases: [string, string, string][] = [
+  ['nothing there', '{}', '{}'],
+  ['nothing to cut', '{"tools":{"x":1.0}}', '{"tools":{"x":1.0}}'],
+  ['alone', '{"tasks":{"list":{}}}', '{}'],
+  ['first', '{"tasks":{} , "tools":{}}', '{"tools":{}}'],
+  ['last', '{"tools":{} , "tasks":{}}', '{"tools":{}}'],
+  ['between', '{"a":[1,{}],"tasks":{"tasks":1},"b":"}"}', '{"a":[1,{}],"b":"}"}'],
+  ['twice at the beginning', '{"tasks":1, "tasks":{},"b":2}', '{"b":2}'],
+  ['twice at the end', '{"b":2,"tasks":1, "tasks":{}}', '{"b":2}'],
+  ['twice, apart', '{"tasks":1,"b":2,"tasks":{},"c":3}', '{"b":2,"c":3}'],
+  ['nothing else', '{ "tasks":1,"tasks":{} }', '{  }'],
+  ['deeper', '{"experimental":{"tasks":{}}}', '{"experimental":{"tasks":{}}}'],
+]
+
+describe('capabilities that the proxy cannot carry', () => {
+  for (const [title, given, want] of cases)
+    test(title, () => {
+      const line = toLine(`[${given}]`)
+      const edits = capabilityEdits(line, { start: 1, end: line.length - 1 })
+      assert.equal(splice(line, edits).toString(), `[${want}]`)
+      assert(edits.every(({ why }) => why === 'capability'))
+    })
+
+  test('without an object there is nothing to cut', () => {
+    assert.deepEqual(capabilityEdits(toLine('[1]'), { start: 1, end: 2 }), [])
+    assert.deepEqual(capabilityEdits(toLine('[1]'), undefined), [])
+  })
+})
