@@ -182,9 +182,14 @@ function readHttp(
 /** Without a variable in it, an address that cannot be parsed is a mistake in the file. */
 function readUrl(section: Section, expansion: Expansion): string {
   const written = section.read(httpServerFields, 'url')
-  if (written !== '' && !written.includes('${') && !URL.canParse(written))
+  if (written !== '' && !written.includes('${') && !isAddress(written))
     section.findings.problem(section.pathOf('url'), 'is not an address', 'must be like "https://host/mcp"')
   return expansion.text(written)
+}
+
+/** Readers of addresses do not agree where a host ends that has `"` or `\` before its path. */
+function isAddress(text: string): boolean {
+  return URL.canParse(text) && !/^[^/]*\/\/[^/?#]*["\\]/.test(text)
 }
 
 /** For an event stream `maxRetries` counts, and `retries` where only that is given. */
@@ -229,7 +234,7 @@ function expanded(
 
 /** What a variable may have done to an address or a header that was right as it stood in the file. */
 function whyUnreachable(url: string, headers: ReadonlyMap<string, string>): string | undefined {
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+  if (!/^https?:\/\//i.test(url) || !isAddress(url))
     return 'url is not an http:// or https:// address once its variables are put in'
   // oxlint-disable-next-line no-control-regex -- exactly these would end the header.
   const broken = [...headers].find(([, value]) => /[\u0000\r\n]/.test(value))

@@ -19,7 +19,7 @@ import { isCompressed, mediaType, readEvents, readExcerpt } from './http-client/
 import { Departures } from './http-client/departures.js'
 import { cancelledId, sentFrameLimits } from './http-client/envelope.js'
 import type { HttpExchange, HttpTrouble } from './http-client/exchange.js'
-import { failure, notAMessage, refused, unreachable } from './http-client/failure.js'
+import { failure, incomplete, notAMessage, refused, unreachable } from './http-client/failure.js'
 import type { HttpTarget } from './http-client/options.js'
 import { HttpPost, type PostOwner } from './http-client/post.js'
 import { HttpSession } from './http-client/session.js'
@@ -171,8 +171,8 @@ export class SseClientConnection implements Connection, PostOwner {
       oversize: (id: RequestId | undefined, bytes: number, isCall: boolean) =>
         this.#arrivals.oversize(id, bytes, isCall),
     }
-    readEvents(answer, this.#target.limits.sse, sink, () => {
-      this.#end(failure('TRANSPORT_IO', 'the event stream has ended, and the session with it'))
+    readEvents(answer, this.#target.limits.sse, sink, (error) => {
+      this.#end(incomplete('the event stream has ended, and the session with it', error))
     })
   }
 

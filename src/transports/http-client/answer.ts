@@ -8,8 +8,8 @@ export interface BodyReader {
   data(chunk: Buffer): void
   /** The body was whole. */
   end(): void
-  /** The connection ended before the body did. */
-  cut(): void
+  /** The connection ended before the body did, or the body cannot be read on, which `error` is about. */
+  cut(error?: Error): void
 }
 
 /** The connection that an answer comes on. */
@@ -86,9 +86,9 @@ export class HttpAnswer {
     this.#reader?.data(chunk)
   }
 
-  ended(how: 'whole' | 'cut' | 'dropped'): void {
+  ended(how: 'whole' | 'cut' | 'dropped', error?: Error): void {
     if (how === 'whole') this.#reader?.end()
-    else if (how === 'cut') this.#reader?.cut()
+    else if (how === 'cut') this.#reader?.cut(error)
     this.#source = undefined
     const closed = this.#closed
     this.#closed = undefined

@@ -6,8 +6,8 @@ import type { SseSink } from '../sse-data.js'
 import { type SseLimits, SseParser } from '../sse-parser.js'
 import type { HttpAnswer } from './answer.js'
 
-/** `undefined` when the body was cut or is longer than allowed. */
-type Done<T> = (read: T | undefined, why: 'cut' | 'too-large' | undefined) => void
+/** `undefined` when the body was cut, which `error` may be about, or is longer than allowed. */
+type Done<T> = (read: T | undefined, why: 'cut' | 'too-large' | undefined, error?: Error) => void
 
 /** Reads a whole body. */
 export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done<WholeBody>): void {
@@ -23,13 +23,13 @@ export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done<Whole
       done(undefined, 'too-large')
     },
     end: () => done(body, undefined),
-    cut: () => done(undefined, 'cut'),
+    cut: (error) => done(undefined, 'cut', error),
   })
 }
 
 /** Reads a whole body as one line. */
 export function readLine(answer: HttpAnswer, bytesMax: number, done: Done<Line>): void {
-  readWhole(answer, bytesMax, (body, why) => done(body?.line(), why))
+  readWhole(answer, bytesMax, (body, why, error) => done(body?.line(), why, error))
 }
 
 /** Reads the beginning of a body, for an error message. */
@@ -57,10 +57,10 @@ export function readEvents(
   answer: HttpAnswer,
   limits: SseLimits,
   sink: SseSink,
-  ended: () => void,
+  ended: (error?: Error) => void,
 ): SseParser {
   const parser = new SseParser(sink, limits)
-  answer.readBy({ data: (chunk) => parser.push(chunk), end: ended, cut: ended })
+  answer.readBy({ data: (chunk) => parser.push(chunk), end: () => ended(), cut: ended })
   return parser
 }
 

@@ -164,7 +164,7 @@ export class Channel implements AnswerSource {
     this.#answer = undefined
     this.#socket.destroy()
     this.#owner.gone(this)
-    if (answer !== undefined) answer.ended('cut')
+    if (answer !== undefined) answer.ended('cut', error)
     else user?.failed(error ?? hangup())
   }
 

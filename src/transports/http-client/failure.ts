@@ -6,6 +6,7 @@ import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { Scanner } from '../../jsonrpc/scan.js'
+import { HttpSyntaxError } from '../http-wire/syntax-error.js'
 import { resolved } from './address.js'
 import type { HttpTrouble } from './exchange.js'
 import type { HttpTarget } from './options.js'
@@ -85,6 +86,13 @@ export function unreachable(
   return neverSent
     ? failure('TRANSPORT_UNREACHABLE', `it cannot be reached at ${origin}${through}: ${what}${tail}`, details)
     : failure('TRANSPORT_IO', `${what} (${origin}${through})${tail}`, details)
+}
+
+/** An answer that ended before it was whole; `error` is about what came instead of the rest of it. */
+export function incomplete(what: string, error: Error | undefined): TransportError {
+  return error instanceof HttpSyntaxError
+    ? failure('TRANSPORT_ANSWER', `its answer cannot be read: ${error.message}`)
+    : failure('TRANSPORT_IO', what)
 }
 
 export function redirected(target: HttpTarget, status: number, location: string | undefined): TransportError {

@@ -16,7 +16,7 @@ import type { HttpAnswer } from './answer.js'
 import type { Attempts } from './attempts.js'
 import { contentCodings, isCompressed, mediaType, readEvents, readExcerpt, readWhole } from './body.js'
 import type { HttpExchange } from './exchange.js'
-import { failure, notAMessage } from './failure.js'
+import { failure, incomplete, notAMessage } from './failure.js'
 import type { HttpSession } from './session.js'
 import type { SseParser } from '../sse-parser.js'
 
@@ -83,9 +83,10 @@ export class HttpReply {
 
   #readJson(source: HttpAnswer): void {
     const { answerBytesMax, excerptBytesMax } = this.#session.target.limits
-    readWhole(source, answerBytesMax, (body, why) => {
+    readWhole(source, answerBytesMax, (body, why, error) => {
       if (this.#over) return
-      if (body === undefined) return this.#unread(why, Number(source.get('content-length') ?? answerBytesMax))
+      if (why === 'cut') return this.#finish(incomplete('the answer was cut', error))
+      if (body === undefined) return this.#tooLarge(Number(source.get('content-length') ?? answerBytesMax))
       const message = this.#messageIn(body)
       if (holdsAnswer(message, this.#id)) {
         this.#handler.message(message)
@@ -109,8 +110,7 @@ export class HttpReply {
     return notAMessage(this.#session.target, type, said)
   }
 
-  #unread(why: 'cut' | 'too-large' | undefined, bytes: number): void {
-    if (why !== 'too-large') return this.#finish(failure('TRANSPORT_IO', 'the answer was cut'))
+  #tooLarge(bytes: number): void {
     this.#handler.oversize(this.#id, bytes, false)
     this.#finish(undefined)
   }
@@ -122,7 +122,9 @@ export class HttpReply {
       oversize: (id: RequestId | undefined, bytes: number, isCall: boolean) =>
         this.#oversize(id, bytes, isCall),
     }
-    this.#parser = readEvents(source, this.#session.target.limits.sse, sink, () => this.#streamEnded())
+    this.#parser = readEvents(source, this.#session.target.limits.sse, sink, (error) =>
+      this.#streamEnded(error),
+    )
   }
 
   #event(type: string, data: Line | LongLine): void {
@@ -146,7 +148,7 @@ export class HttpReply {
     this.#handler.answered()
   }
 
-  #streamEnded(): void {
+  #streamEnded(error?: Error): void {
     if (this.#over) return
     this.#source = undefined
     if (this.#answered) return this.#finish(undefined)
@@ -156,7 +158,7 @@ export class HttpReply {
     // An empty id takes back those before it (HTML, server-sent events).
     const isResumable = this.#lastEventId !== undefined && this.#lastEventId !== ''
     if (isResumable && this.#attempts.resume(this.#parser?.retryMs, () => this.#resume())) return
-    this.#finish(failure('TRANSPORT_IO', 'the event stream ended before the answer'))
+    this.#finish(incomplete('the event stream ended before the answer', error))
   }
 
   /** Always with GET, though the stream began with a POST. */

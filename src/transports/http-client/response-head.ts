@@ -8,6 +8,7 @@ import { type Framing, framingOf } from '../http-wire/framing.js'
 import { HeaderFields } from '../http-wire/header-fields.js'
 import { HttpSyntaxError } from '../http-wire/syntax-error.js'
 
+const BEGINNING = /^HTTP\/\d/
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
 
 /** Its status and its fields. */
@@ -20,10 +21,15 @@ export class ResponseHead {
   constructor(text: string) {
     const lines = text.split('\r\n')
     const [, minor, status] = STATUS_LINE.exec(lines[0] ?? '') ?? []
-    if (minor === undefined) throw new HttpSyntaxError('it does not begin as HTTP/1 does', 'NOT_HTTP')
+    if (minor === undefined) throw notAStatusLine(lines[0] ?? '')
     this.#minor = minor
     this.status = Number(status)
     this.#fields = new HeaderFields(lines)
+  }
+
+  /** Names and values, as they came. */
+  get fields(): Iterable<readonly [name: string, value: string]> {
+    return this.#fields
   }
 
   /** The first field of this name, which is in lower case. */
@@ -50,8 +56,18 @@ export class ResponseHead {
 
   /** @throws HttpSyntaxError when it can be understood in two ways */
   get framing(): Framing {
-    const hasNone = this.status === 204 || this.status === 304
-    if (hasNone) return { kind: 'length', bytes: 0 }
-    return framingOf(this.#fields, this.#minor) ?? { kind: 'close' }
+    // What says nothing about a body that is not there may not be nonsense either.
+    const said = framingOf(this.#fields, this.#minor)
+    const hasNone = this.status < 200 || this.status === 204 || this.status === 304
+    return hasNone ? { kind: 'length', bytes: 0 } : (said ?? { kind: 'close' })
   }
 }
+
+function notAStatusLine(line: string): HttpSyntaxError {
+  if (!BEGINNING.test(line)) return new HttpSyntaxError('it does not begin as HTTP/1 does', 'NOT_HTTP')
+  if (line.includes('\n')) return new HttpSyntaxError(BARE_LF)
+  return new HttpSyntaxError('its first line is no status line of HTTP/1.0 or HTTP/1.1')
+}
+
+/** What is wrong with a head whose lines end in LF alone. */
+export const BARE_LF = 'its head has a line that ends in LF alone, not in CRLF'

@@ -7,7 +7,7 @@ import type { Buffer } from 'node:buffer'
 import { BodyReader } from '../http-wire/body-reader.js'
 import { HeadReader } from '../http-wire/head-reader.js'
 import { HttpSyntaxError } from '../http-wire/syntax-error.js'
-import { ResponseHead } from './response-head.js'
+import { BARE_LF, ResponseHead } from './response-head.js'
 
 /** What a response tells, in this order. */
 export interface ResponseSink {
@@ -80,20 +80,21 @@ export class ResponseReader {
     }
     const { pending } = this.#head
     // Whoever speaks something else may never come to the end of a head.
-    if (!seemsHttp(pending) || pending.includes('\n\n'))
-      throw new HttpSyntaxError('it does not begin as HTTP/1 does', 'NOT_HTTP')
+    if (!seemsHttp(pending)) throw new HttpSyntaxError('it does not begin as HTTP/1 does', 'NOT_HTTP')
+    if (pending.includes('\n\n')) throw new HttpSyntaxError(BARE_LF)
     return chunk.subarray(chunk.length)
   }
 
   #read(head: ResponseHead): void {
+    const { framing } = head
     if (head.status < 200) {
       if (head.status === 101)
         throw new HttpSyntaxError('it switches to another protocol, which was not asked for')
+      if (!head.keepsAlive) throw new HttpSyntaxError('it ends its connection with an interim response')
       if (++this.#interim > INTERIM_MAX)
         throw new HttpSyntaxError(`it has more than ${INTERIM_MAX} interim responses before it`)
       return
     }
-    const { framing } = head
     this.#keepsAlive = head.keepsAlive && framing.kind !== 'close'
     this.#hasHead = true
     this.#body.begin(framing)

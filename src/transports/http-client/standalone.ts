@@ -9,6 +9,7 @@ import type { SseParser } from '../sse-parser.js'
 import type { HttpAnswer } from './answer.js'
 import { isCompressed, mediaType, readEvents } from './body.js'
 import type { HttpExchange } from './exchange.js'
+import { incomplete } from './failure.js'
 import { retryAfterMs } from './pause.js'
 import type { HttpSession } from './session.js'
 
@@ -98,7 +99,9 @@ export class StandaloneStream {
         if (!this.#stopped) this.#handler.oversize(id, bytes, isCall)
       },
     }
-    this.#parser = readEvents(answer, this.#session.target.limits.sse, sink, () => this.#again('it ended'))
+    this.#parser = readEvents(answer, this.#session.target.limits.sse, sink, (error) =>
+      this.#again(incomplete('it ended', error).message),
+    )
   }
 
   /** A stream that lasted was a good one; one that ends at once is opened ever more seldom. */

@@ -1,5 +1,7 @@
 // Why there was no response, in words, with what a person can do about it.
 
+import { HttpSyntaxError } from '../http-wire/syntax-error.js'
+
 /** What went wrong with a socket. */
 export interface SocketTrouble {
   /** In words, with the system's code where it has one. */
@@ -25,6 +27,8 @@ export function socketTrouble(error: unknown): SocketTrouble {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error
   if (!(first instanceof Error)) return { what: String(first), remedy: undefined, lasts: false }
   if (first instanceof SocketTroubleError) return first.trouble
+  if (first instanceof HttpSyntaxError && first.code !== 'NOT_HTTP')
+    return { what: `its answer cannot be read: ${first.message}`, remedy: undefined, lasts: false }
   const code = 'code' in first ? String(first.code) : ''
   const known = passing.get(code)
   if (known !== undefined) return { what: `${known} (${code})`, remedy: undefined, lasts: false }

@@ -1,0 +1,25 @@
+// Texts with something left out, and something else in its place.
+
+import { type Arbitrary, array, constantFrom, nat, oneof, record } from 'fast-check'
+
+export interface Spoiling {
+  readonly at: number
+  /** Characters that are left out. */
+  readonly away: number
+  /** What stands there instead. */
+  readonly scrap: string
+}
+
+export function spoilingsWith(scraps: readonly string[]): Arbitrary<Spoiling[]> {
+  return array(
+    record({ at: nat(), away: oneof(constantFrom(0, 0, 1), nat(4)), scrap: constantFrom('', ...scraps) }),
+    { maxLength: 3 },
+  )
+}
+
+export function spoil(text: string, spoilings: readonly Spoiling[]): string {
+  return spoilings.reduce((before, { at, away, scrap }) => {
+    const place = at % (before.length + 1)
+    return before.slice(0, place) + scrap + before.slice(place + away)
+  }, text)
+}
