@@ -1,0 +1,160 @@
+// What clients that others wrote see of fifteen servers that others wrote, in their first list of tools.
+//
+// usage: node test/clients/main.mjs [CLIENT...]
+//
+// Each client lists once, right after it has connected, on a machine on which the proxy has never run, and then once
+// more. A sixteenth server takes four seconds to answer `initialize`. How many tools there are depends on the client,
+// since servers have some only for clients that can be asked: each starts them directly, too.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { servers } from './servers.mjs'
+
+const home = import.meta.dirname
+const root = resolve(home, '../..')
+const cli = join(root, 'dist/cli.js')
+const SLOW_MS = 4000
+const RUN_MS = 120_000
+
+const names = [
+  'AI SDK',
+  'LangChain',
+  'mcp-use',
+  'Mastra',
+  'OpenAI Agents',
+  'official SDK 1',
+  'official SDK 2',
+]
+
+async function run(command, args, options = {}) {
+  const child = spawn(command, args, { timeout: RUN_MS, stdio: ['ignore', 'pipe', 'pipe'], ...options })
+  const [said, complained] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code: child.exitCode, said, complained }
+}
+
+/** Whether what is installed is what the folder pins. */
+async function isInstalled() {
+  const { dependencies } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8'))
+  const versions = Object.entries(dependencies).map(async ([name, version]) => {
+    const path = join(home, 'node_modules', name, 'package.json')
+    return existsSync(path) && JSON.parse(await readFile(path, 'utf8')).version === version
+  })
+  return (await Promise.all(versions)).every(Boolean)
+}
+
+async function install() {
+  if (await isInstalled()) return
+  console.log('installing in test/clients: some 1000 packages, 1.2 GB')
+  const args = ['ci', '--prefix', home, '--ignore-scripts', '--no-audit', '--no-fund']
+  const { code, complained } = await run('npm', args, { cwd: home, timeout: 10 * RUN_MS })
+  if (code !== 0) throw new Error(`they cannot be installed: ${complained}`)
+}
+
+/** The environment of a user who has nothing but PATH, with a home folder of its own. */
+const environment = (folder) => ({ PATH: process.env.PATH, HOME: folder, DO_NOT_TRACK: '1' })
+
+/** One client with one program: what it said of its first list, or why it has none. */
+async function list(client, folder, program) {
+  const args = [join(home, 'clients.mjs'), client, ...program]
+  const { said } = await run(process.execPath, args, { cwd: folder, env: environment(folder) })
+  const [last = ''] = said.trim().split('\n').slice(-1)
+  return /^\{"tools":\d+,"ms":\d+\}$|^\{"error":/.test(last) ? JSON.parse(last) : { error: 'it said nothing' }
+}
+
+/** A server of a configuration as a program that a client starts. */
+const started = ({ command, args, env }) => [
+  '/usr/bin/env',
+  ...Object.entries(env).map(([variable, value]) => `${variable}=${value}`),
+  command,
+  ...args,
+]
+
+/** How many tools each server has for this client, which starts them directly. */
+async function directly(client, folder, all) {
+  const lists = Object.entries(all).map(async ([name, server]) => {
+    const { tools, error } = await list(client, folder, started(server))
+    if (error !== undefined) throw new Error(`${client} with ${name}: ${error}`)
+    return [name, tools]
+  })
+  return Object.fromEntries(await Promise.all(lists))
+}
+
+/** How long each server takes alone. */
+async function timed(folder, all) {
+  const times = {}
+  for (const [name, server] of Object.entries(all))
+    times[name] = (await list('official SDK 1', folder, started(server))).ms
+  return times
+}
+
+async function behindProxy(client, folder, config) {
+  const program = [process.execPath, cli, '--stdio', '--config', config]
+  const first = await list(client, folder, program)
+  return { first, second: await list(client, folder, program) }
+}
+
+/** A machine on which nothing has ever run. */
+async function fresh(folder, name) {
+  const path = join(folder, name.replaceAll(' ', '-'))
+  await mkdir(path)
+  return path
+}
+
+const cell = ({ tools, ms, error }) => [error === undefined ? `${tools} tools` : error, `${ms ?? '-'} ms`]
+
+function print(rows) {
+  const widths = rows[0].map((_, at) => Math.max(...rows.map((row) => row[at].length)))
+  for (const row of rows)
+    console.log(
+      row
+        .map((each, at) => each.padEnd(widths[at]))
+        .join('  ')
+        .trimEnd(),
+    )
+}
+
+async function main(folder, wanted) {
+  await install()
+  const slow = {
+    command: process.execPath,
+    args: [join(root, 'test/programs/late.mjs'), String(SLOW_MS)],
+    env: {},
+  }
+  const all = { ...servers(folder), slow }
+  const config = join(folder, 'config.json')
+  await writeFile(config, JSON.stringify({ mcpServers: all }))
+
+  const times = await timed(await fresh(folder, 'timed'), all)
+  console.log('started directly, one at a time:')
+  console.log(
+    `${Object.entries(times)
+      .map(([name, ms]) => `${name} ${ms} ms`)
+      .join(', ')}\n`,
+  )
+
+  const rows = [['client', 'directly', 'first start', '', 'second start', '']]
+  const missing = []
+  for (const client of wanted) {
+    const counts = Object.values(await directly(client, await fresh(folder, `direct ${client}`), all))
+    const tools = counts.reduce((sum, count) => sum + count, 0)
+    const { first, second } = await behindProxy(client, await fresh(folder, client), config)
+    rows.push([client, `${tools} tools`, ...cell(first), ...cell(second)])
+    if (first.tools !== tools || second.tools !== tools) missing.push(client)
+  }
+  print(rows)
+  console.log(missing.length === 0 ? '\neach sees every tool' : `\nnot every tool: ${missing.join(', ')}`)
+  return missing.length === 0 ? 0 : 1
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'clients-'))
+try {
+  const wanted = process.argv.slice(2)
+  process.exitCode = await main(folder, wanted.length > 0 ? wanted : names)
+} finally {
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+}
