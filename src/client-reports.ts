@@ -30,6 +30,7 @@ type End = Pick<CallEvent, 'outcome' | 'code' | 'message' | 'reason' | 'status'>
 export class ClientReports {
   readonly #parts: ClientReportsParts
   #attachedAt: number | undefined
+  #name: string | undefined
 
   constructor(parts: ClientReportsParts) {
     this.#parts = parts
@@ -41,15 +42,17 @@ export class ClientReports {
     // One that was refused by its server may try again.
     if (this.#attachedAt !== undefined) return
     this.#attachedAt = runtime.now()
+    this.#name = info?.name
     if (!events.heard('client')) return
     const { name, version } = info ?? { name: undefined, version: undefined }
-    events.emit('client', { schema, client, state: 'attached', name, version, revision: revision.version })
+    events.emit('client', { schema, client, name, state: 'attached', version, revision: revision.version })
   }
 
   gone(): void {
     const { events, schema, client, runtime } = this.#parts
     if (this.#attachedAt === undefined || !events.heard('client')) return
-    events.emit('client', { schema, client, state: 'gone', ms: runtime.now() - this.#attachedAt })
+    const ms = runtime.now() - this.#attachedAt
+    events.emit('client', { schema, client, name: this.#name, state: 'gone', ms })
   }
 
   settled(call: Call, outcome: Outcome): void {

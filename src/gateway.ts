@@ -10,6 +10,8 @@ import { LastWins } from './last-wins.js'
 import type { Serving } from './listener.js'
 import { openProxy } from './proxy.js'
 import type { Proxy } from './proxy-interface.js'
+import type { EventSource } from './emitter.js'
+import type { ProxyEvents } from './proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import { type RealRuntime, realRuntime } from './runtime.js'
 import { type SchemasServing, type Served, serveSchemas } from './serving.js'
@@ -25,7 +27,7 @@ export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
 }
 
 /** A running gateway. */
-export interface Gateway extends Pick<Serving, 'host' | 'port' | 'url'> {
+export interface Gateway extends EventSource<ProxyEvents>, Pick<Serving, 'host' | 'port' | 'url'> {
   /**
    * Changes to another configuration while clients use the gateway, as `Proxy.reload` does for one schema.
    *
@@ -108,6 +110,7 @@ function gatewayOf(config: Configuration, { parts, proxies, serving, own }: Open
     host,
     port,
     url,
+    on: (name, listener) => proxies.events.on(name, listener),
     reload: async (next) => {
       serving.check(rulesOf(next, parts))
       await changes.take(next)
@@ -159,6 +162,11 @@ class SchemaProxies {
   constructor(parts: GatewayParts, keeping: Keeping) {
     this.#parts = parts
     this.#common = newCommon(parts, parts.runtime, keeping(parts.runtime))
+  }
+
+  /** Of all of them. */
+  get events(): EventSource<ProxyEvents> {
+    return this.#common.events
   }
 
   /** Every schema of the configuration that the proxies were changed to. */

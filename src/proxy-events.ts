@@ -44,11 +44,13 @@ export interface CallEvent extends OfSchema {
 }
 
 /** A client comes or goes. */
-export type ClientEvent = OfSchema & { readonly client: number } & (
+export type ClientEvent = OfSchema & {
+  readonly client: number
+  /** As the client says of itself, cut to 200 characters; undefined for one that calls without `initialize`. */
+  readonly name: string | undefined
+} & (
     | {
         readonly state: 'attached'
-        /** As the client says of itself, cut to 200 characters; undefined for one that calls without `initialize`. */
-        readonly name: string | undefined
         readonly version: string | undefined
         /** The protocol version that was negotiated, or is assumed. */
         readonly revision: string

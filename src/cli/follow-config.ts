@@ -5,6 +5,7 @@ import type { Configuration } from '../config.js'
 import { loadConfig, refuseLoop } from '../config.js'
 import type { Logger } from '../log.js'
 import type { Endings } from './endings.js'
+import type { Feedback } from './feedback.js'
 import { Reloading } from './reloading.js'
 import { type ServeOptions, addSecrets, levelOf } from './surroundings.js'
 import { tellWarnings } from './warnings.js'
@@ -15,6 +16,7 @@ export interface Followed {
   readonly config: Configuration
   readonly program: string
   readonly logger: Logger
+  readonly feedback: Feedback
   readonly endings: Endings
 }
 
@@ -28,7 +30,7 @@ export interface Follower {
 
 /** Follows the configuration file, and SIGHUP, until it is stopped. */
 export function followConfig(followed: Followed, follower: Follower, isFile: boolean): Reloading {
-  const { command, config: started, program, logger, endings } = followed
+  const { command, config: started, program, logger, feedback, endings } = followed
   const { timeoutMs } = command
   const reloading = new Reloading({
     config: started,
@@ -43,6 +45,7 @@ export function followConfig(followed: Followed, follower: Follower, isFile: boo
     apply: (config) => follower.reload(config),
     used: (config, before) => {
       logger.level = levelOf(config, command)
+      feedback.levelled()
       warnOfRestart(logger, started, config)
       const known = new Set(before.warnings.map(({ path, message }) => `${path} ${message}`))
       const fresh = config.warnings.filter(({ path, message }) => !known.has(`${path} ${message}`))

@@ -7,7 +7,8 @@ import type { HttpCommand } from './args.js'
 import { Children } from './children.js'
 import { Endings } from './endings.js'
 import { tuneEngineSoon } from './engine.js'
-import { choosePaint, openLogger, openRecordIfAsked } from './surroundings.js'
+import { Feedback } from './feedback.js'
+import { choosePaint, openLogger, openRecordIfAsked, openScreen, tellConfiguration } from './surroundings.js'
 import type { Invocation } from './surroundings.js'
 
 /**
@@ -21,12 +22,15 @@ export async function runHttp(command: HttpCommand, invocation: Invocation): Pro
   const config = loadConfig({ path, timeoutMs, nameDefault: invocation.program })
   refuseLoop(config, enabledSchemas(config), process.env)
   const paint = await choosePaint()
-  const logger = openLogger(config, enabledSchemas(config), command, paint)
+  const screen = openScreen(command)
+  const logger = openLogger(config, enabledSchemas(config), command, { paint, screen })
+  tellConfiguration(logger, config, enabledSchemas(config))
   const children = new Children()
   const endings = new Endings(logger.sink, () => children.kill())
   endings.watch()
   const own = realRuntime(logger.sink)
   tuneEngineSoon(own)
+  const feedback = new Feedback({ logger, screen, runtime: own })
   try {
     const { serveHttp } = await import('./serve-http.js')
     const record = await openRecordIfAsked(command, invocation, logger)
@@ -34,12 +38,16 @@ export async function runHttp(command: HttpCommand, invocation: Invocation): Pro
       const runtime = children.watch(own)
       const { program } = invocation
       return endings.verdict(
-        await serveHttp({ program, command, config, paint, logger, endings, runtime }, record?.tap),
+        await serveHttp(
+          { program, command, config, paint, logger, screen, feedback, endings, runtime },
+          record?.tap,
+        ),
       )
     } finally {
       await record?.close()
     }
   } finally {
+    feedback.close()
     children.kill()
     await own.close()
     await logger.close()

@@ -13,7 +13,8 @@ import type { StdioCommand } from './args.js'
 import { Children } from './children.js'
 import { Endings } from './endings.js'
 import { tuneEngineSoon } from './engine.js'
-import { choosePaint, openLogger, openRecordIfAsked } from './surroundings.js'
+import { Feedback } from './feedback.js'
+import { choosePaint, openLogger, openRecordIfAsked, openScreen, tellConfiguration } from './surroundings.js'
 import type { Invocation } from './surroundings.js'
 
 /**
@@ -28,13 +29,16 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
   // A process that starts none of its own starts no loop either.
   if (command.remote === undefined) refuseLoop(config, [schema.name], process.env)
   const paint = await choosePaint()
-  const logger = openLogger(config, [schema.name], command, paint)
+  const screen = openScreen(command)
+  const logger = openLogger(config, [schema.name], command, { paint, screen })
   await findCredentials(command, schema)
+  tellConfiguration(logger, config, [schema.name])
   const children = new Children()
   const endings = new Endings(logger.sink, () => children.kill())
   endings.watch()
   const own = realRuntime(logger.sink)
   tuneEngineSoon(own)
+  const feedback = new Feedback({ logger, screen, runtime: own })
   try {
     // It may be refused, and a refusal costs no process.
     const record = await openRecordIfAsked(command, invocation, logger)
@@ -43,12 +47,13 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
       const runtime = headStart(schema.servers, children.watch(own), marks)
       const { serveStdio } = await import('./serve-stdio.js')
       const { program } = invocation
-      const run = { program, command, config, schema, paint, logger, endings, runtime }
+      const run = { program, command, config, schema, paint, logger, screen, feedback, endings, runtime }
       return endings.verdict(await serveStdio(run, record?.tap))
     } finally {
       await record?.close()
     }
   } finally {
+    feedback.close()
     children.kill()
     await own.close()
     await logger.close()

@@ -1,6 +1,5 @@
 // Every enabled schema on one port, until somebody ends the process.
 
-import process from 'node:process'
 import { type Configuration, enabledSchemas } from '../config.js'
 import { type Gateway, openGateway } from '../gateway.js'
 import { limits } from '../index.js'
@@ -10,7 +9,9 @@ import { version } from '../version.js'
 import type { HttpCommand } from './args.js'
 import { httpBanner } from './banner.js'
 import { type Endings, faultGraceMs, lastWordsMsMax } from './endings.js'
+import type { Feedback } from './feedback.js'
 import { followConfig } from './follow-config.js'
+import type { Screen } from './screen.js'
 import { tellWarnings } from './warnings.js'
 
 /** Everything that was made ready before the gateway is. */
@@ -21,23 +22,27 @@ export interface HttpRun {
   readonly config: Configuration
   readonly paint: Paint
   readonly logger: Logger
+  readonly screen: Screen
+  readonly feedback: Feedback
   readonly endings: Endings
   readonly runtime: Runtime
 }
 
 /** Serves until a signal comes; gives the exit code. */
 export async function serveHttp(run: HttpRun, tap: WireTap | undefined): Promise<number> {
-  const { command, config, logger, endings, runtime } = run
+  const { command, config, logger, feedback, endings, runtime } = run
   const gateway = await openGateway(config, {
     host: command.host,
     port: command.port,
     allowUnauthenticated: command.allowUnauthenticated,
     log: logger.sink,
+    on: feedback.listeners,
     verbose: logger.isVerbose,
     runtime,
     keep: command.keepsLists,
     ...(tap === undefined ? {} : { tap }),
   })
+  feedback.watchCalls(gateway)
   const reloading = followConfig(
     run,
     { schemasOf: enabledSchemas, reload: (next) => gateway.reload(next) },
@@ -54,12 +59,10 @@ export async function serveHttp(run: HttpRun, tap: WireTap | undefined): Promise
   return 0
 }
 
-function announce({ command, config, paint, logger }: HttpRun, { host, url }: Gateway): void {
+function announce({ command, config, paint, screen, logger }: HttpRun, { host, url }: Gateway): void {
   if (!command.silent) {
     const { token, name } = config.server
-    process.stderr.write(
-      httpBanner({ name, version, config, host, url, needsToken: token !== undefined }, paint),
-    )
+    screen.write(httpBanner({ name, version, config, host, url, needsToken: token !== undefined }, paint))
   }
   tellWarnings(logger, config.warnings, enabledSchemas(config))
 }

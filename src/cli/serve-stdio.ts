@@ -8,8 +8,10 @@ import type { Logger, Paint } from '../log.js'
 import { version } from '../version.js'
 import type { StdioCommand } from './args.js'
 import { stdioBanner } from './banner.js'
+import type { Feedback } from './feedback.js'
 import { followConfig } from './follow-config.js'
 import type { Reloading } from './reloading.js'
+import type { Screen } from './screen.js'
 import { tellWarnings } from './warnings.js'
 import { type Endings, faultGraceMs, lastWordsMsMax } from './endings.js'
 
@@ -22,21 +24,25 @@ export interface StdioRun {
   readonly schema: SchemaConfig
   readonly paint: Paint
   readonly logger: Logger
+  readonly screen: Screen
+  readonly feedback: Feedback
   readonly endings: Endings
   readonly runtime: Runtime
 }
 
 /** Serves until the client leaves, says `exit`, or a signal comes; gives the exit code. */
 export async function serveStdio(run: StdioRun, tap: WireTap | undefined): Promise<number> {
-  const { config, schema, logger, endings, runtime } = run
+  const { config, schema, logger, feedback, endings, runtime } = run
   const proxy = await createProxy(config, {
     schema: schema.name,
     log: logger.sink,
+    on: feedback.listeners,
     verbose: logger.isVerbose,
     runtime,
     keep: run.command.keepsLists,
     ...(tap === undefined ? {} : { tap }),
   })
+  feedback.watchCalls(proxy)
   let reloading: Reloading | undefined
   let left: AttachedSession['ended']
   try {
@@ -54,10 +60,10 @@ export async function serveStdio(run: StdioRun, tap: WireTap | undefined): Promi
   return (await left).exitCode
 }
 
-function announce({ command, config, schema, paint, logger }: StdioRun): void {
+function announce({ command, config, schema, paint, screen, logger }: StdioRun): void {
   if (!command.silent) {
     const facts = { name: config.server.name, version, config, schema }
-    process.stderr.write(stdioBanner({ ...facts, isInteractive: process.stdin.isTTY }, paint))
+    screen.write(stdioBanner({ ...facts, isInteractive: process.stdin.isTTY }, paint))
   }
   tellWarnings(logger, config.warnings, [schema.name])
 }

@@ -5,6 +5,7 @@ import type { Configuration } from '../config.js'
 import { createLogger, loadPaint, noPaint, wantsColors } from '../log.js'
 import type { LogLevel, Logger, Paint } from '../log.js'
 import { logNodeWarnings } from './node-warnings.js'
+import { Screen, canErase } from './screen.js'
 
 /** What the process was started as. */
 export interface Invocation {
@@ -50,7 +51,7 @@ export function openLogger(
   config: Configuration,
   schemas: readonly string[],
   options: ServeOptions,
-  paint: Paint,
+  { paint, screen }: { readonly paint: Paint; readonly screen: Screen },
 ): Logger {
   const { logging } = config
   const format = process.stderr.isTTY ? 'readable' : 'json'
@@ -60,7 +61,7 @@ export function openLogger(
   const logger = createLogger({
     level,
     console: logging.console
-      ? { stream: process.stderr, format, level: options.silent ? 'error' : 'debug' }
+      ? { stream: screen, format, level: options.silent ? 'error' : 'debug' }
       : undefined,
     paint,
     file: logging.file === undefined ? undefined : { ...logging, path: logging.file },
@@ -68,6 +69,25 @@ export function openLogger(
   addSecrets(logger, config, schemas)
   logNodeWarnings(logger.sink)
   return logger
+}
+
+/** Where what is awaited is shown to whoever looks at a terminal. */
+export function openScreen({ silent }: ServeOptions): Screen {
+  return new Screen(process.stderr, !silent && canErase(process.stderr.isTTY, process.env))
+}
+
+/** What the process works by, before anything else is logged. */
+export function tellConfiguration(logger: Logger, config: Configuration, schemas: readonly string[]): void {
+  logger.sink({ level: 'info', message: `configuration in force: ${inWords(config, schemas)}` })
+}
+
+/** Which file, which schemas, and how many servers. */
+function inWords({ source, schemas }: Configuration, names: readonly string[]): string {
+  const counts = names.map((name) => {
+    const count = schemas.get(name)?.servers.filter(({ disabled }) => !disabled).length ?? 0
+    return `schema '${name}' with ${count} ${count === 1 ? 'server' : 'servers'}`
+  })
+  return [source, ...counts].join(', ')
 }
 
 /** What is logged of this configuration. */

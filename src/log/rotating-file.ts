@@ -51,6 +51,11 @@ export class RotatingFile {
     this.#options = options
   }
 
+  /** Makes the file before there is a line for it: one that cannot be written is known at once. */
+  begin(): void {
+    this.#writing ??= this.#drain()
+  }
+
   /** Takes a line; it is written soon. */
   write(line: string): void {
     if (this.#rests || this.#pendingLength + line.length > pendingLengthMax) {
@@ -83,7 +88,8 @@ export class RotatingFile {
   async #drain(): Promise<void> {
     // A turn's worth of lines goes out in one write.
     await Promise.resolve()
-    while (this.#pending.length > 0) await this.#writeBatch(this.#takeBatch())
+    do await this.#writeBatch(this.#takeBatch())
+    while (this.#pending.length > 0)
     this.#writing = undefined
   }
 

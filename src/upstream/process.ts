@@ -8,6 +8,7 @@ import { MemoryWatch } from './memory-watch.js'
 import { spawnSpec } from './environment.js'
 import type { Child, ChildExit, LogSink, Runtime } from './host.js'
 import type { StdioServerConfig } from './server-config.js'
+import type { StackTraces } from './stack-traces.js'
 import { type StderrLimits, StderrLog } from './stderr-log.js'
 import { within } from './within.js'
 
@@ -31,6 +32,7 @@ export interface ProcessSurroundings {
   readonly ladder: StopLadder
   readonly ndjson: NdjsonOptions
   readonly stderr: StderrLimits
+  readonly traces: StackTraces
   /** How often the memory of a server with a limit is looked at. */
   readonly memoryWatchMs: number
 }

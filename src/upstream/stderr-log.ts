@@ -3,6 +3,7 @@
 import type { Readable } from 'node:stream'
 import type { Discretion } from '../transports/discretion.js'
 import type { LogSink, Runtime } from './host.js'
+import type { StackTraces } from './stack-traces.js'
 
 const LF = 0x0a
 
@@ -19,6 +20,8 @@ export interface StderrLogParts {
   readonly runtime: Pick<Runtime, 'now'>
   readonly log: LogSink
   readonly limits: StderrLimits
+  /** Of all processes of the server. */
+  readonly traces: StackTraces
 }
 
 /** Logs the lines of one child's stderr. */
@@ -34,6 +37,10 @@ export class StderrLog {
   #windowStart = 0
   #inWindow = 0
   #dropped = 0
+  readonly #traces: StackTraces
+  #isInTrace = false
+  /** Lines of stack traces that were logged before. */
+  #repeated = 0
 
   constructor(parts: StderrLogParts) {
     this.#service = parts.service
@@ -41,6 +48,7 @@ export class StderrLog {
     this.#limits = parts.limits
     this.#runtime = parts.runtime
     this.#log = parts.log
+    this.#traces = parts.traces
   }
 
   drain(stream: Readable): void {
@@ -70,6 +78,7 @@ export class StderrLog {
 
   #end(): void {
     this.#endLine()
+    this.#reportRepeated()
     this.#reportDropped()
   }
 
@@ -85,8 +94,26 @@ export class StderrLog {
     const said = Buffer.concat(line).toString('utf8')
     // The log knows a secret as a whole only.
     const text = (isCut ? this.#discretion.beginning(said) : said).trimEnd()
-    if (text !== '')
-      this.#log({ level: 'info', service: this.#service, message: text, details: { stream: 'stderr' } })
+    if (text !== '' && !this.#isRepeated(text)) this.#say(text)
+  }
+
+  #say(message: string): void {
+    this.#log({ level: 'info', service: this.#service, message, details: { stream: 'stderr' } })
+  }
+
+  #isRepeated(text: string): boolean {
+    this.#isInTrace = this.#traces.has(text, this.#isInTrace)
+    const isRepeated = this.#isInTrace && this.#traces.isKnown(text)
+    if (isRepeated) this.#repeated++
+    else this.#reportRepeated()
+    return isRepeated
+  }
+
+  #reportRepeated(): void {
+    if (this.#repeated === 0) return
+    const lines = this.#repeated === 1 ? '1 line' : `${this.#repeated} lines`
+    this.#repeated = 0
+    this.#say(`(${lines} of a stack trace that was logged before)`)
   }
 
   #mayLog(): boolean {

@@ -4,6 +4,7 @@ import { Discretion } from '../transports/discretion.js'
 import { Pool } from './pool.js'
 import type { PoolSurroundings } from './pool-parts.js'
 import { ServerProcess } from './process.js'
+import { StackTraces } from './stack-traces.js'
 import type { StdioServerConfig } from './server-config.js'
 import type { Upstream } from './upstream.js'
 
@@ -15,7 +16,8 @@ export interface StdioSurroundings extends PoolSurroundings {
 export function open(config: StdioServerConfig, around: StdioSurroundings): Upstream {
   const { runtime, log, limits, marks } = around
   const discretion = new Discretion(config.secrets)
-  const surroundings = { ...limits, runtime, log, discretion, marks }
+  const traces = new StackTraces()
+  const surroundings = { ...limits, runtime, log, discretion, marks, traces }
   const pooling = { ...config, discretion, dial: () => new ServerProcess(config, surroundings) }
   return new Pool(config, pooling, around)
 }

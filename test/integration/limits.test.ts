@@ -9,6 +9,7 @@ import { limits } from '../../src/index.js'
 import type { Limits } from '../../src/limits.js'
 import type { LogRecord } from '../../src/upstream/host.js'
 import { Discretion } from '../../src/transports/discretion.js'
+import { StackTraces } from '../../src/upstream/stack-traces.js'
 import { StderrLog } from '../../src/upstream/stderr-log.js'
 import { type RawClient, failure, said } from './support/client.js'
 import { at, listAt, textAt } from './support/json.js'
@@ -198,7 +199,14 @@ describe('limits of a server', () => {
     const sink = (record: LogRecord): void => void log.push(record)
     const stderr = { lineBytesMax: 4, linesPerSecondMax: 2 }
     const discretion = new Discretion([])
-    new StderrLog({ service: 's', discretion, runtime: clock, log: sink, limits: stderr }).drain(stream)
+    new StderrLog({
+      service: 's',
+      discretion,
+      traces: new StackTraces(),
+      runtime: clock,
+      log: sink,
+      limits: stderr,
+    }).drain(stream)
     stream.write('1234\n12345\nthird\n')
     return new Promise<void>((resolve) => {
       stream.on('close', () => {

@@ -13,6 +13,7 @@ import { realRuntime } from '../../src/runtime.js'
 import type { DialEnd } from '../../src/upstream/dial.js'
 import type { Child, ChildExit, LogRecord } from '../../src/upstream/host.js'
 import { Discretion } from '../../src/transports/discretion.js'
+import { StackTraces } from '../../src/upstream/stack-traces.js'
 import { ServerProcess } from '../../src/upstream/process.js'
 import type { StdioServerConfig } from '../../src/upstream/server-config.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
@@ -67,6 +68,7 @@ function started(
     log: (record) => log.push(record),
     discretion: new Discretion([]),
     marks: {},
+    traces: new StackTraces(),
     memoryWatchMs: 50,
     stderr: { lineBytesMax: 8192, linesPerSecondMax: 100 },
     ladder: { stdinWaitMs, termWaitMs: 100, outputWaitMs },

@@ -1,0 +1,138 @@
+// What the command logs of its work: it listens to the events of what it serves.
+
+import type { CallEvent, ClientEvent, ProxyEvents, ProxyListeners, Runtime, ServerEvent } from '../index.js'
+import type { EventSource } from '../index.js'
+import type { LogRecord, Logger } from '../log.js'
+import { LimitedLog } from './limited-log.js'
+import type { Screen } from './screen.js'
+
+export interface FeedbackParts {
+  readonly logger: Logger
+  readonly screen: Screen
+  readonly runtime: Pick<Runtime, 'setTimer'>
+}
+
+type Details = Readonly<Record<string, unknown>>
+
+const causes: Readonly<Record<Extract<ServerEvent, { state: 'stopped' }>['cause'], string>> = {
+  idle: 'nobody has used it for a while',
+  'client-gone': 'its client is gone',
+  restart: 'to be started anew',
+  retired: 'it was stopped, replaced or removed',
+  closing: 'the proxy is closing',
+}
+
+/** Logs what happens. */
+export class Feedback {
+  /** For what is served, from its start on. */
+  readonly listeners: ProxyListeners
+  readonly #logger: Logger
+  readonly #screen: Screen
+  readonly #limited: LimitedLog
+  #source: EventSource<ProxyEvents> | undefined
+  #endCalls: (() => void) | undefined
+
+  constructor({ logger, screen, runtime }: FeedbackParts) {
+    this.#logger = logger
+    this.#screen = screen
+    this.#limited = new LimitedLog(logger.sink, runtime)
+    this.listeners = {
+      server: (event) => this.#server(event),
+      client: (event) => this.#client(event),
+      failure: (event) => this.#failure(event),
+    }
+  }
+
+  /** Every call is logged while the log wants that much, and costs nothing while it does not. */
+  watchCalls(source: EventSource<ProxyEvents>): void {
+    this.#source = source
+    this.levelled()
+  }
+
+  /** The level of the log may be another one. */
+  levelled(): void {
+    if (!this.#logger.isVerbose) {
+      this.#endCalls?.()
+      this.#endCalls = undefined
+    } else this.#endCalls ??= this.#source?.on('call', (event) => this.#call(event))
+  }
+
+  close(): void {
+    this.#screen.close()
+    this.#limited.close()
+  }
+
+  #server(event: ServerEvent): void {
+    if (event.state === 'starting') this.#screen.await(event.server)
+    else if (event.state !== 'late') this.#screen.settle(event.server)
+    const said = wordsOf(event)
+    const { server, pid, client } = event
+    if (said !== undefined) this.#log(server, said, { ...(pid && { pid }), ...(client && { client }) })
+  }
+
+  #client(event: ClientEvent): void {
+    const { client, name } = event
+    // Whoever calls without `initialize` may be gone after one request.
+    const level = name === undefined ? 'debug' : 'info'
+    const who = `client ${client}${name === undefined ? '' : ` (${name})`}`
+    if (event.state === 'gone')
+      return this.#logger.sink({ level, message: `${who} is gone after ${inTime(event.ms)}` })
+    const version = event.version === undefined ? '' : `version ${event.version}, `
+    this.#logger.sink({ level, message: `${who} attached: ${version}protocol version ${event.revision}` })
+  }
+
+  #failure(event: CallEvent): void {
+    const { schema, server, outcome, reason, code } = event
+    const kind = [schema, server, outcome, reason ?? code].join(' ')
+    this.#limited.take(kind, { ...recordOf(event), level: 'warn' })
+  }
+
+  #call(event: CallEvent): void {
+    this.#logger.sink({ ...recordOf(event), level: 'debug' })
+  }
+
+  #log(service: string, message: string, details: Details): void {
+    this.#logger.sink({
+      level: 'info',
+      service,
+      message,
+      ...(Object.keys(details).length > 0 && { details }),
+    })
+  }
+}
+
+/** A failure is logged where it is found. */
+function wordsOf(event: ServerEvent): string | undefined {
+  switch (event.state) {
+    case 'starting':
+      return 'starting'
+    case 'ready': {
+      const tools = `${event.tools} ${event.tools === 1 ? 'tool' : 'tools'}`
+      const again = event.restarts === 0 ? '' : 'again '
+      return `ready ${again}after ${inTime(event.ms)}: protocol version ${event.revision}, ${tools}`
+    }
+    case 'late':
+      return `not ready after ${inTime(event.ms)}; it is waited for`
+    case 'failed':
+      return undefined
+    case 'stopped':
+      return `stopped: ${causes[event.cause]}`
+  }
+}
+
+function recordOf(event: CallEvent): LogRecord {
+  const { server, method, name, outcome, ms, message, client, reason, code, status } = event
+  const what = name === undefined ? method : `${method} '${name}'`
+  const why = message === undefined ? '' : `: ${message}`
+  const details = Object.entries({ client, reason, code, status }).filter(([, value]) => value !== undefined)
+  return {
+    level: 'debug',
+    message: `${what} ${outcome} after ${inTime(ms)}${why}`,
+    ...(server !== undefined && { service: server }),
+    details: Object.fromEntries(details),
+  }
+}
+
+function inTime(ms: number): string {
+  return ms < 10_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 1000)} s`
+}

@@ -1,0 +1,74 @@
+// stderr as a person sees it: lines, and below them one that changes and is gone in the end.
+
+import { escapeText } from '../log.js'
+import type { LogStream } from '../log.js'
+
+/** What the screen needs of stderr. */
+export interface Terminal extends LogStream {
+  readonly columns?: number
+}
+
+/** Where the width is not known. */
+const columnsDefault = 80
+
+const erase = '\r\u001b[2K'
+
+/** Whether a line may change: on a terminal that can erase one. */
+export function canErase(isTerminal: boolean, env: Readonly<Record<string, string | undefined>>): boolean {
+  return isTerminal && env['TERM'] !== 'dumb'
+}
+
+/** Passes what is written to stderr, and keeps the line of what is awaited below it. */
+export class Screen implements LogStream {
+  readonly #terminal: Terminal
+  readonly #isShown: boolean
+  readonly #awaited = new Set<string>()
+  #line = ''
+
+  /** Unless `isShown`, nothing but what is written goes out. */
+  constructor(terminal: Terminal, isShown: boolean) {
+    this.#terminal = terminal
+    this.#isShown = isShown
+  }
+
+  get writableLength(): number {
+    return this.#terminal.writableLength
+  }
+
+  write(text: string, written?: () => void): boolean {
+    const whole = this.#line === '' || text === '' ? text : `${erase}${text}${this.#line}`
+    return this.#terminal.write(whole, written)
+  }
+
+  await(name: string): void {
+    this.#awaited.add(name)
+    this.#draw()
+  }
+
+  /** It is there, or is not waited for any more. */
+  settle(name: string): void {
+    if (this.#awaited.delete(name)) this.#draw()
+  }
+
+  close(): void {
+    this.#awaited.clear()
+    this.#draw()
+  }
+
+  #draw(): void {
+    const line = this.#awaited.size === 0 ? '' : this.#text()
+    if (!this.#isShown || line === this.#line) return
+    this.#line = line
+    this.#terminal.write(`${erase}${line}`)
+  }
+
+  /** One line that is not wrapped, since only one line is erased. */
+  #text(): string {
+    const names = [...this.#awaited].map((name) => escapeText(name)).join(', ')
+    const text = `waiting for ${names}`
+    // A terminal that does not know its width says 0.
+    const { columns = 0 } = this.#terminal
+    const room = (columns > 0 ? columns : columnsDefault) - 1
+    return text.length <= room ? text : `${text.slice(0, Math.max(0, room - 1))}…`
+  }
+}

@@ -1,0 +1,117 @@
+// What the command says of its work, on stderr and in its file, and never on stdout.
+
+import { strict as assert } from 'node:assert'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { at, parsed, textAt } from './support/json.js'
+import { type ServerEntry, cli, itServer } from './support/programs.js'
+import { type Scope, Spawned, scratch } from './support/spawned.js'
+import { until } from './support/waiting.js'
+
+interface Run {
+  readonly run: Spawned
+  readonly log: string
+  /** The records in the file, once the run is over. */
+  readonly records: () => readonly unknown[]
+}
+
+function start(scope: Scope, servers: ServerEntry, level: string): Run {
+  const folder = scratch(scope)
+  const config = join(folder, 'mcps.json')
+  const log = join(folder, 'logs', 'proxy.log')
+  writeFileSync(config, JSON.stringify({ mcpServers: servers, logging: { level, file: log } }))
+  const run = new Spawned(process.execPath, [cli, '--stdio', '--config', config])
+  scope.after(() => run.kill())
+  const records = (): readonly unknown[] =>
+    readFileSync(log, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => parsed(line))
+  return { run, log, records }
+}
+
+/** `level service message` of each record; what differs from run to run is left out. */
+function told(records: readonly unknown[]): string[] {
+  return records
+    .filter((record) => at(record, 'details', 'stream') !== 'stderr')
+    .map((record) =>
+      [textAt(record, 'level'), service(record), textAt(record, 'message')]
+        .join(' ')
+        .replaceAll(/\d+ (?:ms|s)\b/g, 'N ms')
+        .replaceAll(/\d+ tools/g, 'N tools'),
+    )
+}
+
+/** Which server a record is about. */
+function service(record: unknown): string {
+  return at(record, 'service') === undefined ? '-' : textAt(record, 'service')
+}
+
+describe('the log of the command', () => {
+  test('tells of the configuration first, then of servers, clients and failed calls, and of no call that is well', async (t) => {
+    const { run, records } = start(t, { a: itServer({}, { timeout: 300, restartDelay: 10 }) }, 'info')
+    const { client } = run
+    const clientInfo = { name: 'evil\u001b[31m', version: '3' }
+    await client.request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo })
+    await client.call('a__nonce', { n: 1 })
+    await client.call('a__never')
+    await client.call('nothing')
+    await run.finish()
+    const lines = told(records())
+    assert.match(
+      lines[0] ?? '',
+      /^info - configuration in force: .*mcps\.json, schema 'default' with 1 server$/,
+    )
+    const expected = [
+      'info a starting',
+      'info a ready after N ms: protocol version 2025-11-25, N tools',
+      'info - client 1 (evil\u001b[31m) attached: version 3, protocol version 2025-06-18',
+      "warn a tools/call 'a__never' failed after N ms: 'a': no answer or progress for tool 'a__never' within N ms (timeout)",
+      "warn - tools/call 'nothing' refused after N ms: Tool 'nothing' not found",
+      'info - client 1 (evil\u001b[31m) is gone after N ms',
+      'info a stopped: the proxy is closing',
+    ]
+    for (const line of expected) assert(lines.includes(line), `${line}\nis not in\n${lines.join('\n')}`)
+    assert.equal(lines.filter((line) => line.includes('a__nonce')).length, 0)
+    assert.equal(run.stderr.includes('\u001b[31m'), false, 'nothing of a stranger gets raw to a terminal')
+  })
+
+  test('tells of each call at debug', async (t) => {
+    const { run, records } = start(t, { a: itServer() }, 'debug')
+    await run.client.open()
+    await run.client.call('a__nonce', { n: 1 })
+    await run.finish()
+    assert(told(records()).includes("debug a tools/call 'a__nonce' answered after N ms"))
+  })
+
+  test('tells of a server that failed and of its new start', async (t) => {
+    const { run, records } = start(t, { a: itServer({}, { restartDelay: 10 }) }, 'info')
+    await run.client.open()
+    await run.client.call('a__nonce', { n: 1 })
+    await run.client.call('a__die', { code: 3 })
+    await run.client.call('a__nonce', { n: 1 })
+    await until(() => run.stderr.includes('ready again'))
+    await run.finish()
+    const lines = told(records())
+    assert(lines.includes("error a 'a' exited with code 3"))
+    assert(lines.includes('info a ready again after N ms: protocol version 2025-11-25, N tools'))
+  })
+
+  test('has few lines of many calls that fail alike, and says how many more there were', async (t) => {
+    const { run, records } = start(t, { a: itServer() }, 'info')
+    await run.client.open()
+    for (let n = 0; n < 12; n++) await run.client.call('nothing')
+    await run.finish()
+    const lines = told(records()).filter((line) => line.includes("'nothing'"))
+    assert.equal(lines.length, 6)
+    assert.match(lines[5] ?? '', /left out: 7 more lines like/)
+  })
+
+  test('is a file from the start on, also when there is nothing to log', async (t) => {
+    const { run, log } = start(t, { a: itServer() }, 'error')
+    await run.client.open()
+    await run.finish()
+    assert.equal(readFileSync(log, 'utf8'), '')
+  })
+})
