@@ -449,6 +449,16 @@ describe('a gateway that may be reached from elsewhere', () => {
       assert.equal((await send(port, { path, method: 'GET' })).status, 401, path)
   })
 
+  test('announces how long its connections may rest', async (t) => {
+    const announced = async (server: object): Promise<unknown> => {
+      const { port } = await gateway(t, { default: schema({}) }, { ...server })
+      const headers = { connection: 'keep-alive' }
+      return (await send(port, { path: '/health', method: 'GET', headers })).headers['keep-alive']
+    }
+    assert.equal(await announced({}), 'timeout=618')
+    assert.equal(await announced({ keepAliveTimeout: 75_000 }), 'timeout=73')
+  })
+
   test('asks for it', async (t) => {
     const token = 'a long and secret token'.replaceAll(' ', '-')
     const { port } = await gateway(t, { default: schema({ Time: time }) }, { token })

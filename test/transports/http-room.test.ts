@@ -164,11 +164,12 @@ describe('where every connection is in use', () => {
 
   test('a body that comes later than its head is a whole request too', async (t) => {
     const served = await front(t, { limits })
-    const text = post(served.port, 'wait')
+    const text = post(served.port, 'wait', 'Expect: 100-continue\r\n')
+    const bodyAt = text.indexOf('\r\n\r\n') + 4
     const slow = await dial(t, served)
-    slow.socket.write(text.slice(0, -5))
-    await until(() => slow.socket.bytesWritten > 100)
-    slow.socket.write(text.slice(-5))
+    slow.socket.write(text.slice(0, bodyAt))
+    await until(() => slow.heard.includes('100 Continue'))
+    slow.socket.write(text.slice(bodyAt))
     await until(() => served.sessions.length === 1)
     const silent = [await dial(t, served), await dial(t, served), await dial(t, served)]
     await dial(t, served)
