@@ -59,13 +59,13 @@ export class Fleet implements ReachSource {
     this.#upstreams = inUse(servers).map((config) => this.#add(config))
   }
 
-  /** In configuration order. */
   /** Whether there is one server, which its client is to see as if nothing stood between them. */
   get isTransparent(): boolean {
     const [only, ...others] = this.upstreams
     return others.length === 0 && only?.config.kind !== 'stdio' && only?.config.isTransparent === true
   }
 
+  /** In configuration order. */
   get upstreams(): readonly Upstream[] {
     return this.#upstreams
   }

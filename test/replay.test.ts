@@ -389,6 +389,33 @@ describe('the fixtures', () => {
   }
 })
 
+/** One list of a search service on the network. */
+const besideLines = (beside: readonly string[]): string =>
+  [
+    JSON.stringify({
+      mcps: 1,
+      beside,
+      config: { mcpServers: { web: { url: 'http://127.0.0.1:$beside/mcp' } } },
+    }),
+    '{"dir":"in","frame":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}',
+    '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"web__web_search","$rest":"any"}]}}}',
+  ].join('\n')
+
+describe('a service beside the server', () => {
+  it('is there when the replay begins, on the port that the configuration names', async () => {
+    const { code, out } = await run(
+      fileOf(besideLines(['$node', join(programs, 'search-http.mjs'), '$beside', 'key'])),
+    )
+    assert.equal(code, 0, out)
+  })
+
+  it('that does not listen is a failure', async () => {
+    const { code, out } = await run(fileOf(besideLines(['$node', '-e', 'process.exit(3)'])))
+    assert.equal(code, 1)
+    assert.match(out, /0 passed, 1 failed/)
+  })
+})
+
 describe('what was recorded', () => {
   it('replays without editing: the command with the bundled server', async () => {
     const file = join(folder, 'session.jsonl')

@@ -23,6 +23,8 @@ export interface Header {
   readonly config: string | undefined
   /** Header fields of every request, where the transcript is one of HTTP itself. */
   readonly headers: readonly Field<Filled>[]
+  /** A service on the network that the configuration needs: what is started for it, listening on `$beside`. */
+  readonly beside: readonly string[] | undefined
   /** Environment variables on top of our own. */
   readonly env: ReadonlyMap<string, string>
 }
@@ -30,7 +32,7 @@ export interface Header {
 const VERSION = '1'
 
 const KEYS: ReadonlySet<string> = new Set(
-  'mcps title recorded transport url headers command args config env revision at'.split(' '),
+  'mcps title recorded transport url headers command args config beside env revision at'.split(' '),
 )
 
 /** @throws PatternError when it is not written as it must be */
@@ -52,6 +54,7 @@ export function readHeader(tree: JsonNode, bytes: Buffer): Header {
     command: commandOf(tree),
     args: texts(tree, 'args'),
     config: config && bytes.toString('utf8', config.start, config.end),
+    beside: texts(tree, 'beside'),
     env: environment(tree),
   }
 }

@@ -18,6 +18,8 @@ export interface LaunchOptions {
   readonly self: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
+  /** The port of what was started beside it, which `$beside` stands for. */
+  readonly beside?: number | undefined
 }
 
 export interface Launch {
@@ -33,7 +35,19 @@ type Expand = (text: string) => string
 
 /** For a server on stdin and stdout. */
 export function prepareLaunch({ header, file }: Transcript, options: LaunchOptions): Promise<Launch> {
-  return launchOf(header, stdioArguments(header.args), options, expander(file))
+  return launchOf(header, stdioArguments(header.args), options, expander(file, { beside: options.beside }))
+}
+
+/** For the service that a transcript needs beside the server; on a port that is free now. */
+export async function prepareBeside(
+  { file }: Transcript,
+  command: readonly string[],
+  { env, cwd }: LaunchOptions,
+): Promise<Launch & { readonly url: URL }> {
+  const beside = await freePort()
+  const own = command.map(expander(file, { beside }))
+  const url = new URL(`http://127.0.0.1:${beside}/`)
+  return { spec: specOf(own, onlySet(env), cwd), url, dispose: nothing }
 }
 
 /** For a server on a port that is free now. */
@@ -41,7 +55,7 @@ export async function prepareHttpLaunch(
   { header, file }: Transcript,
   options: LaunchOptions,
 ): Promise<Launch & { readonly url: URL }> {
-  const expand = expander(file, await freePort())
+  const expand = expander(file, { port: await freePort(), beside: options.beside })
   const { args, path } = httpArguments(header.args)
   const url = new URL(expand(header.url ?? `http://127.0.0.1:$port${path}`))
   return { ...(await launchOf(header, args, options, expand)), url }
@@ -80,15 +94,19 @@ function expandedConfig(config: string, expand: Expand): string {
   return JSON.stringify(value)
 }
 
-/** `$node`, `$here` (the transcript's folder), `$dist` (the compiled program's) and `$port`, so that a fixture runs anywhere. */
-function expander(file: string, port?: number): Expand {
+/** `$node`, `$here` (the transcript's folder), `$dist` (the compiled program's) and ports, so that a fixture runs anywhere. */
+function expander(
+  file: string,
+  ports: { readonly port?: number; readonly beside?: number | undefined },
+): Expand {
   const values = new Map([
     ['$node', process.execPath],
     ['$here', dirname(resolve(file))],
     ['$dist', programFolder],
-    ...(port === undefined ? [] : [['$port', String(port)] as const]),
   ])
-  return (text) => text.replace(/\$(?:node|here|dist|port)\b/g, (name) => values.get(name) ?? name)
+  for (const [name, port] of Object.entries(ports))
+    if (port !== undefined) values.set(`$${name}`, String(port))
+  return (text) => text.replace(/\$(?:node|here|dist|port|beside)\b/g, (name) => values.get(name) ?? name)
 }
 
 function environment(
@@ -96,9 +114,14 @@ function environment(
   own: LaunchOptions['env'],
   expand: Expand,
 ): Readonly<Record<string, string>> {
+  const env = onlySet(own)
+  for (const [name, value] of header.env) env[name] = expand(value)
+  return env
+}
+
+function onlySet(own: LaunchOptions['env']): Record<string, string> {
   const env: Record<string, string> = {}
   for (const [name, value] of Object.entries(own)) if (value !== undefined) env[name] = value
-  for (const [name, value] of header.env) env[name] = expand(value)
   return env
 }
 

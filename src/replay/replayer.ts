@@ -5,7 +5,7 @@ import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import type { Runtime } from '../upstream/host.js'
 import { type Asked, carrierOf, unfit } from './carrier.js'
 import { HostError, HttpHost } from './http-host.js'
-import { type LaunchOptions, prepareHttpLaunch, prepareLaunch } from './launch.js'
+import { type LaunchOptions, prepareBeside, prepareHttpLaunch, prepareLaunch } from './launch.js'
 import { Processes } from './processes.js'
 import { RemoteServer } from './remote-server.js'
 import { replayExchanges } from './http-replay.js'
@@ -30,6 +30,7 @@ export type Result = Outcome | { readonly kind: 'skipped'; readonly why: string 
 export class Replayer {
   readonly #options: ReplayerOptions
   readonly #processes: Processes
+  #besidePort: number | undefined
   /** Serves every client of one recording. */
   #host: { readonly of: Transcript['header']; readonly host: HttpHost } | undefined
 
@@ -42,7 +43,28 @@ export class Replayer {
     const carrier = carrierOf(transcript, this.#options)
     const why = unfit(transcript, carrier)
     if (why !== undefined) return { kind: 'skipped', why }
-    return carrier === 'stdio' ? this.#overStdio(transcript) : this.#overHttp(transcript)
+    let beside: HttpHost | undefined
+    try {
+      beside = await this.#beside(transcript)
+      this.#besidePort = beside && Number(beside.url.port)
+      return await (carrier === 'stdio' ? this.#overStdio(transcript) : this.#overHttp(transcript))
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error
+      const events = [{ kind: 'failed', why: error.message }] as const
+      return { kind: 'replayed', events, passed: false, times: 0, early: 0, stderr: error.stderr }
+    } finally {
+      await beside?.stop()
+    }
+  }
+
+  /** What the configuration of the transcript needs, where that is what is started. */
+  async #beside(transcript: Transcript): Promise<HttpHost | undefined> {
+    const { runtime, timeoutMs, command, url } = this.#options
+    const { beside } = transcript.header
+    if (beside === undefined || command.length > 0 || url !== undefined) return undefined
+    const prepare = (): ReturnType<typeof prepareBeside> =>
+      prepareBeside(transcript, beside, this.#launchOptions())
+    return HttpHost.start({ processes: this.#processes, runtime, timeoutMs, prepare })
   }
 
   /** Ends what is still running. */
@@ -65,14 +87,8 @@ export class Replayer {
   async #overHttp(transcript: Transcript): Promise<Outcome> {
     const { url } = this.#options
     if (url !== undefined) return this.#at(new URL(url), transcript, () => '')
-    try {
-      const host = await this.#hostFor(transcript)
-      return await this.#at(urlFor(transcript, host.url), transcript, () => host.stderr)
-    } catch (error) {
-      if (!(error instanceof HostError)) throw error
-      const events = [{ kind: 'failed', why: error.message }] as const
-      return { kind: 'replayed', events, passed: false, times: 0, early: 0, stderr: error.stderr }
-    }
+    const host = await this.#hostFor(transcript)
+    return this.#at(urlFor(transcript, host.url), transcript, () => host.stderr)
   }
 
   async #at(url: URL, transcript: Transcript, stderr: () => string): Promise<Outcome> {
@@ -114,7 +130,7 @@ export class Replayer {
   }
 
   #launchOptions(): LaunchOptions {
-    return { ...this.#options.launch, command: this.#options.command }
+    return { ...this.#options.launch, command: this.#options.command, beside: this.#besidePort }
   }
 }
 
