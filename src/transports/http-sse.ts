@@ -15,11 +15,11 @@ import type { HttpAgent } from './http-client/agent.js'
 import type { HttpAnswer } from './http-client/answer.js'
 import { Arrivals } from './http-client/arrivals.js'
 import { Attempts } from './http-client/attempts.js'
-import { isCompressed, mediaType, readEvents, readExcerpt } from './http-client/body.js'
+import { discard, isCompressed, mediaType, readEvents, readExcerpt } from './http-client/body.js'
 import { Departures } from './http-client/departures.js'
 import { cancelledId, sentFrameLimits } from './http-client/envelope.js'
 import type { HttpExchange, HttpTrouble } from './http-client/exchange.js'
-import { failure, incomplete, notAMessage, refused, unreachable } from './http-client/failure.js'
+import { failure, incomplete, notAMessage, redirected, refused, unreachable } from './http-client/failure.js'
 import type { HttpTarget } from './http-client/options.js'
 import { HttpPost, type PostOwner } from './http-client/post.js'
 import { HttpSession } from './http-client/session.js'
@@ -32,6 +32,9 @@ export class SseClientConnection implements Connection, PostOwner {
   readonly #arrivals = new Arrivals((cause) => this.#end(cause))
   readonly #attempts: Attempts
   #exchange: HttpExchange | undefined
+  /** Where the stream is; a redirect within the origin moves it. */
+  #url: URL
+  #redirects = 0
   #answer: HttpAnswer | undefined
   #opening: { cancel(): void } | undefined
   /** What waits for the address. */
@@ -48,6 +51,7 @@ export class SseClientConnection implements Connection, PostOwner {
     refused: () => void = () => {},
   ) {
     this.#target = target
+    this.#url = target.url
     this.#session = session
     this.#refused = refused
     this.#departures = new Departures(target.limits.backlogBytesHigh, () => this.#arrivals.drained())
@@ -121,13 +125,13 @@ export class SseClientConnection implements Connection, PostOwner {
 
   #listen(): void {
     if (this.#arrivals.closed) return
-    const { timers, limits, url } = this.#target
+    const { timers, limits } = this.#target
     this.#opening?.cancel()
     this.#opening = timers.setTimer(limits.acceptMs, () =>
       this.#end(failure('TRANSPORT_TIMEOUT', `no event stream within ${limits.acceptMs} ms`)),
     )
     this.#exchange = this.#session.ask(
-      { method: 'GET', url, accept: 'text/event-stream' },
+      { method: 'GET', url: this.#url, accept: 'text/event-stream' },
       {
         responded: (answer) => this.#responded(answer),
         troubled: (trouble) => this.#troubled(trouble),
@@ -146,6 +150,7 @@ export class SseClientConnection implements Connection, PostOwner {
     const type = mediaType(answer)
     this.#session.learn(answer, false)
     if (status === 200 && type === 'text/event-stream' && !isCompressed(answer)) return this.#read(answer)
+    if (status >= 300 && status < 400) return this.#redirected(answer)
     readExcerpt(answer, this.#target.limits.excerptBytesMax, (text) => {
       const body = this.#session.public(text)
       this.#opening?.cancel()
@@ -158,6 +163,20 @@ export class SseClientConnection implements Connection, PostOwner {
           : refused(this.#target, { status, body }),
       )
     })
+  }
+
+  #redirected(answer: HttpAnswer): void {
+    const to = this.#session.redirect(answer, 'GET')
+    const { redirectsMax, excerptBytesMax } = this.#target.limits
+    discard(answer, excerptBytesMax)
+    if (to === undefined || ++this.#redirects > redirectsMax) {
+      this.#refused()
+      return this.#end(redirected(this.#target, answer.status, answer.get('location')))
+    }
+    this.#url = to
+    // What it names for messages may be relative.
+    this.#session.url = to
+    this.#listen()
   }
 
   #read(answer: HttpAnswer): void {

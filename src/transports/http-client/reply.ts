@@ -14,7 +14,15 @@ import type { WholeBody } from '../http-wire/whole-body.js'
 import { LONG_BYTES_MIN } from '../long-lines.js'
 import type { HttpAnswer } from './answer.js'
 import type { Attempts } from './attempts.js'
-import { contentCodings, isCompressed, mediaType, readEvents, readExcerpt, readWhole } from './body.js'
+import {
+  contentCodings,
+  discard,
+  isCompressed,
+  mediaType,
+  readEvents,
+  readExcerpt,
+  readWhole,
+} from './body.js'
 import type { HttpExchange } from './exchange.js'
 import { failure, incomplete, notAMessage } from './failure.js'
 import type { HttpSession } from './session.js'
@@ -42,6 +50,7 @@ export class HttpReply {
   #resuming: HttpExchange | undefined
   #parser: SseParser | undefined
   #lastEventId: string | undefined
+  #redirects = 0
   #answered = false
   #over = false
 
@@ -162,8 +171,7 @@ export class HttpReply {
   }
 
   /** Always with GET, though the stream began with a POST. */
-  #resume(): void {
-    const { url } = this.#session
+  #resume(url: URL = this.#session.url): void {
     const ask = { method: 'GET', url, accept: 'text/event-stream', lastEventId: this.#lastEventId } as const
     this.#resuming = this.#session.ask(ask, {
       responded: (source) => this.#resumed(source),
@@ -174,6 +182,11 @@ export class HttpReply {
   #resumed(source: HttpAnswer): void {
     const { status } = source
     if (status === 200 && mediaType(source) === 'text/event-stream') return this.take(source)
+    const to = this.#session.redirect(source, 'GET')
+    if (to !== undefined && ++this.#redirects <= this.#session.target.limits.redirectsMax) {
+      discard(source, this.#session.target.limits.excerptBytesMax)
+      return this.#resume(to)
+    }
     source.drop()
     this.#session.learn(source, false)
     const wait = { retryMs: this.#parser?.retryMs, again: () => this.#resume() }

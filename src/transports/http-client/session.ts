@@ -124,11 +124,12 @@ export class HttpSession {
     return this.target.discretion.beginning(text)
   }
 
-  /** Where a redirect leads that may be followed: it stays within the origin and keeps the method. */
-  redirect(answer: HttpAnswer): URL | undefined {
+  /** Where a redirect leads that may be followed: it stays within the origin and keeps the method, as every one of a GET does. */
+  redirect(answer: HttpAnswer, method: 'GET' | 'POST' = 'POST'): URL | undefined {
     const { status } = answer
     const location = answer.get('location')
-    if ((status !== 307 && status !== 308) || location === undefined) return undefined
+    const keepsMethod = method === 'GET' ? [301, 302, 303, 307, 308] : [307, 308]
+    if (!keepsMethod.includes(status) || location === undefined) return undefined
     const to = resolved(location, this.url)
     return to?.origin === this.target.url.origin ? to : undefined
   }

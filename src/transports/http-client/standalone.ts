@@ -7,7 +7,7 @@ import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { SseParser } from '../sse-parser.js'
 import type { HttpAnswer } from './answer.js'
-import { isCompressed, mediaType, readEvents } from './body.js'
+import { discard, isCompressed, mediaType, readEvents } from './body.js'
 import type { HttpExchange } from './exchange.js'
 import { incomplete } from './failure.js'
 import { retryAfterMs } from './pause.js'
@@ -33,6 +33,9 @@ export class StandaloneStream {
   #parser: SseParser | undefined
   #timer: { cancel(): void } | undefined
   #lastEventId: string | undefined
+  /** Where a redirect within the origin has led. */
+  #moved: URL | undefined
+  #redirects = 0
   #openedAt = 0
   #failures = 0
   #stopped = false
@@ -44,7 +47,7 @@ export class StandaloneStream {
 
   open(): void {
     if (this.#stopped) return
-    const { url } = this.#session
+    const url = this.#moved ?? this.#session.url
     const ask = { method: 'GET', url, accept: 'text/event-stream', lastEventId: this.#lastEventId } as const
     this.#openedAt = this.#session.target.timers.now()
     this.#exchange = this.#session.ask(ask, {
@@ -68,6 +71,9 @@ export class StandaloneStream {
     this.#session.learnAside(answer)
     const isStream = status === 200 && mediaType(answer) === 'text/event-stream' && !isCompressed(answer)
     if (isStream) return this.#listen(answer)
+    const to = this.#session.redirect(answer, 'GET')
+    if (to !== undefined && ++this.#redirects <= this.#session.target.limits.redirectsMax)
+      return this.#move(to, answer)
     answer.drop()
     if (status === 404 && this.#session.id !== undefined && this.#answer !== undefined)
       return this.#handler.forgotten()
@@ -76,6 +82,12 @@ export class StandaloneStream {
       return this.#again(`HTTP ${status}`, retryAfterMs(answer, this.#session.target.timers))
     if (status === 401) this.#renew(status)
     else if (status !== 405) this.#log(`the server offers no stream of its own (HTTP ${status})`)
+  }
+
+  #move(to: URL, answer: HttpAnswer): void {
+    discard(answer, this.#session.target.limits.excerptBytesMax)
+    this.#moved = to
+    this.open()
   }
 
   #renew(status: number): void {
@@ -88,6 +100,7 @@ export class StandaloneStream {
 
   #listen(answer: HttpAnswer): void {
     this.#answer = answer
+    this.#redirects = 0
     // Where there is an event to go on after, what came behind it is said again.
     if (this.#lastEventId === undefined) this.#handler.missed()
     if (!this.#handler.isReading()) answer.read(false)
