@@ -29,7 +29,7 @@ const layers: readonly Layer[] = [
   {
     files: ['src/transports/'],
     project: ['src/jsonrpc/', 'src/secret-forms.ts'],
-    modules: ['node:buffer', 'node:net', 'node:stream', 'node:tls'],
+    modules: ['node:buffer', 'node:net', 'node:stream', 'node:tls', 'node:zlib'],
   },
   {
     files: ['src/upstream/'],
@@ -142,6 +142,8 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'node:child_process': ['src/upstream/spawn.ts', 'src/upstream/guardian-shell.ts', 'src/upstream/ps.ts'],
   'p-queue': ['src/upstream/slots.ts'],
   'google-auth-library': ['src/upstream/google-id-token.ts'],
+  // Loaded when a body is compressed.
+  'node:zlib': ['src/transports/http-client/decoding.ts'],
 }
 
 function fits(path: string, pattern: string): boolean {

@@ -6,7 +6,7 @@
 import { type Line, joinLine } from '../jsonrpc/line.js'
 import { isAnswer } from '../jsonrpc/peek.js'
 import type { HttpAnswer } from '../transports/http-client/answer.js'
-import { isCompressed, mediaType, readEvents, readLine } from '../transports/http-client/body.js'
+import { isUnreadable, mediaType, readEvents, readLine } from '../transports/http-client/body.js'
 import { refused, unreachable } from '../transports/http-client/failure.js'
 import { ACCEPT } from '../transports/http-client/post.js'
 import type { HttpSession } from '../transports/http-client/session.js'
@@ -25,7 +25,7 @@ export function postRaw(body: Line, isBatch: boolean, session: HttpSession, put:
     {
       responded: (answer) => {
         session.learn(answer, false)
-        if (isCompressed(answer)) fail('its answer is compressed, which was not asked for')
+        if (isUnreadable(answer)) fail('its answer is compressed in a way that cannot be read')
         else if (mediaType(answer) === 'text/event-stream') takeEvents(answer, isBatch, session, put)
         else takeBody(answer, session, put, fail)
       },

@@ -15,7 +15,7 @@ import type { HttpAgent } from './http-client/agent.js'
 import type { HttpAnswer } from './http-client/answer.js'
 import { Arrivals } from './http-client/arrivals.js'
 import { Attempts } from './http-client/attempts.js'
-import { discard, isCompressed, mediaType, readEvents, readExcerpt } from './http-client/body.js'
+import { discard, isUnreadable, mediaType, readEvents, readExcerpt } from './http-client/body.js'
 import { Departures } from './http-client/departures.js'
 import { cancelledId, sentFrameLimits } from './http-client/envelope.js'
 import type { HttpExchange, HttpTrouble } from './http-client/exchange.js'
@@ -149,7 +149,7 @@ export class SseClientConnection implements Connection, PostOwner {
     const { status } = answer
     const type = mediaType(answer)
     this.#session.learn(answer, false)
-    if (status === 200 && type === 'text/event-stream' && !isCompressed(answer)) return this.#read(answer)
+    if (status === 200 && type === 'text/event-stream' && !isUnreadable(answer)) return this.#read(answer)
     if (status >= 300 && status < 400) return this.#redirected(answer)
     readExcerpt(answer, this.#target.limits.excerptBytesMax, (text) => {
       const body = this.#session.public(text)

@@ -1,6 +1,7 @@
 // Streams of events that have moved within their server.
 
 import { strict as assert } from 'node:assert'
+import { EventEmitter, once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { at, textAt } from '../integration/support/json.js'
@@ -78,14 +79,15 @@ test('/sse leads to itself, and is not followed for ever', async (t) => {
 })
 
 test('the stream of a session that has moved brings what the server says unasked', async (t) => {
-  let stream: ServerResponse | undefined
+  const opened = new EventEmitter()
+  const stream = once(opened, 'stream')
   let asked = 0
   const script = await scripted(t, (seen, response) => {
     if (seen.method === 'GET' && seen.url === '/mcp')
       return void response.writeHead(307, { location: '/mcp/' }).end()
     if (seen.method === 'GET') {
-      stream = response
-      return events(response, ': here\n\n')
+      events(response, ': here\n\n')
+      return void opened.emit('stream', response)
     }
     if (seen.rpc === 'initialize')
       json(response, answerOf(seen.id, INIT.replace('"tools":{}', '"tools":{"listChanged":true}')))
@@ -96,8 +98,8 @@ test('the stream of a session that has moved brings what the server says unasked
   const { attach } = await libraryProxy(t, { s: { url: script.url.href } })
   const { client } = await attach()
   await client.open()
-  while (stream === undefined) await new Promise((resolve) => setImmediate(resolve))
-  stream.write('data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n')
+  const [response] = await stream
+  response.write('data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n')
   const text = async (): Promise<string> => (await client.request('tools/list')).text
   while (!(await text()).includes('play')) await new Promise((resolve) => setImmediate(resolve))
 })

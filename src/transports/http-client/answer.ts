@@ -10,6 +10,10 @@ export interface BodyReader {
   end(): void
   /** The connection ended before the body did, or the body cannot be read on, which `error` is about. */
   cut(error?: Error): void
+  /** Nobody takes what comes now, or somebody does again. */
+  paused?(on: boolean): void
+  /** Nothing of it is wanted any more. */
+  dropped?(): void
 }
 
 /** The connection that an answer comes on. */
@@ -30,6 +34,8 @@ export class HttpAnswer {
   #reader: BodyReader | undefined
   #closed: (() => void) | undefined
   #bytes = 0
+  #isWanted = true
+  #isHeld = false
 
   constructor(head: ResponseHead, source: AnswerSource) {
     this.#head = head
@@ -55,11 +61,20 @@ export class HttpAnswer {
   /** From now on the body is this reader's; told at once when the head is, it gets all of it. */
   readBy(reader: BodyReader): void {
     this.#reader = reader
+    if (!this.#isWanted) reader.paused?.(true)
   }
 
   /** Stops or goes on reading; what has come meanwhile waits. */
   read(on: boolean): void {
-    this.#source?.read(on)
+    this.#isWanted = on
+    this.#reader?.paused?.(!on)
+    this.#flow()
+  }
+
+  /** Stops or goes on for whoever is between the connection and the reader. */
+  hold(on: boolean): void {
+    this.#isHeld = on
+    this.#flow()
   }
 
   /** Nothing is wanted of the rest: it keeps neither its connection for long nor the process. */
@@ -69,7 +84,9 @@ export class HttpAnswer {
 
   /** Closes the connection it comes on, or came on a moment ago; its reader is told nothing more. */
   drop(): void {
+    const reader = this.#reader
     this.#reader = undefined
+    reader?.dropped?.()
     this.#source?.drop()
   }
 
@@ -77,6 +94,10 @@ export class HttpAnswer {
   whenClosed(closed: () => void): void {
     if (this.#source === undefined) closed()
     else this.#closed = closed
+  }
+
+  #flow(): void {
+    this.#source?.read(this.#isWanted && !this.#isHeld)
   }
 
   // What the connection tells.

@@ -4,7 +4,9 @@ import type { Line } from '../../jsonrpc/line.js'
 import { WholeBody } from '../http-wire/whole-body.js'
 import type { SseSink } from '../sse-data.js'
 import { type SseLimits, SseParser } from '../sse-parser.js'
+import { HttpSyntaxError } from '../http-wire/syntax-error.js'
 import type { HttpAnswer } from './answer.js'
+import { type Coding, DecodedStream, codingNamed, decodeWhole } from './decoding.js'
 
 /** `undefined` when the body was cut, which `error` may be about, or is longer than allowed. */
 type Done<T> = (read: T | undefined, why: 'cut' | 'too-large' | undefined, error?: Error) => void
@@ -22,9 +24,25 @@ export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done<Whole
       answer.drop()
       done(undefined, 'too-large')
     },
-    end: () => done(body, undefined),
+    end: () => decodeFor(answer, body, bytesMax, done),
     cut: (error) => done(undefined, 'cut', error),
   })
+}
+
+function decodeFor(answer: HttpAnswer, body: WholeBody, bytesMax: number, done: Done<WholeBody>): void {
+  const coding = codingOf(answer)
+  if (coding === undefined) return done(body, undefined)
+  try {
+    const bytes = decodeWhole(coding, body.parts(), bytesMax)
+    if (bytes === undefined) return done(undefined, 'too-large')
+    const decoded = new WholeBody()
+    decoded.add(bytes)
+    done(decoded, undefined)
+  } catch (error) {
+    if (!(error instanceof HttpSyntaxError)) throw error
+    answer.drop()
+    done(undefined, 'cut', error)
+  }
 }
 
 /** Reads a whole body as one line. */
@@ -36,7 +54,7 @@ export function readLine(answer: HttpAnswer, bytesMax: number, done: Done<Line>)
 export function readExcerpt(answer: HttpAnswer, bytesMax: number, done: (text: string) => void): void {
   const parts: Buffer[] = []
   let bytes = 0
-  // What is compressed nobody can read.
+  // The beginning of what is compressed is not worth its trouble.
   const shown = isCompressed(answer) ? 0 : bytesMax
   const finish = (): void => done(Buffer.concat(parts).subarray(0, shown).toString('utf8'))
   answer.readBy({
@@ -60,7 +78,9 @@ export function readEvents(
   ended: (error?: Error) => void,
 ): SseParser {
   const parser = new SseParser(sink, limits)
-  answer.readBy({ data: (chunk) => parser.push(chunk), end: () => ended(), cut: ended })
+  const reader = { data: (chunk: Buffer) => parser.push(chunk), end: () => ended(), cut: ended }
+  const coding = codingOf(answer)
+  answer.readBy(coding === undefined ? reader : new DecodedStream(coding, answer, reader))
   return parser
 }
 
@@ -76,9 +96,19 @@ export function mediaType(answer: HttpAnswer): string {
   return type.trim().toLowerCase()
 }
 
-/** We accept no compression, so there must be none: a few bytes could become gigabytes. */
-export function isCompressed(answer: HttpAnswer): boolean {
+/** Whether it was compressed, in whatever way. */
+function isCompressed(answer: HttpAnswer): boolean {
   return contentCodings(answer).length > 0
+}
+
+/** Whether it was compressed in a way that is not read here. */
+export function isUnreadable(answer: HttpAnswer): boolean {
+  return isCompressed(answer) && codingOf(answer) === undefined
+}
+
+function codingOf(answer: HttpAnswer): Coding | undefined {
+  const [only, ...more] = contentCodings(answer)
+  return only === undefined || more.length > 0 ? undefined : codingNamed(only)
 }
 
 /** What was done to a body (RFC 9110, section 8.4); there may be several fields, and each may name several. */

@@ -17,7 +17,7 @@ import type { Attempts } from './attempts.js'
 import {
   contentCodings,
   discard,
-  isCompressed,
+  isUnreadable,
   mediaType,
   readEvents,
   readExcerpt,
@@ -65,7 +65,7 @@ export class HttpReply {
     if (!this.#handler.isReading()) source.read(false)
     this.#source = source
     const type = mediaType(source)
-    if (isCompressed(source)) return this.#finish(compressed(source, this.#session))
+    if (isUnreadable(source)) return this.#finish(compressed(source, this.#session))
     if (type === 'text/event-stream') return this.#readEvents(source)
     if (type === 'application/json') return this.#readJson(source)
     const { target } = this.#session
@@ -95,7 +95,10 @@ export class HttpReply {
     readWhole(source, answerBytesMax, (body, why, error) => {
       if (this.#over) return
       if (why === 'cut') return this.#finish(incomplete('the answer was cut', error))
-      if (body === undefined) return this.#tooLarge(Number(source.get('content-length') ?? answerBytesMax))
+      if (body === undefined) {
+        const bytes = Number(source.get('content-length') ?? 0)
+        return this.#tooLarge(Math.max(bytes, answerBytesMax))
+      }
       const message = this.#messageIn(body)
       if (holdsAnswer(message, this.#id)) {
         this.#handler.message(message)
@@ -199,7 +202,10 @@ export class HttpReply {
 function compressed(source: HttpAnswer, session: HttpSession): TransportError {
   const encoding = session.public(contentCodings(source).join(', ').slice(0, 50))
   source.drop()
-  return failure('TRANSPORT_ANSWER', `its answer is compressed (${encoding}), which was not asked for`)
+  return failure(
+    'TRANSPORT_ANSWER',
+    `its answer is compressed (${encoding}), which was not asked for and cannot be read`,
+  )
 }
 
 /** The answer to that request, or a batch that has it; anything else would leave the request waiting. */

@@ -7,7 +7,7 @@ import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { SseParser } from '../sse-parser.js'
 import type { HttpAnswer } from './answer.js'
-import { discard, isCompressed, mediaType, readEvents } from './body.js'
+import { discard, isUnreadable, mediaType, readEvents } from './body.js'
 import type { HttpExchange } from './exchange.js'
 import { incomplete } from './failure.js'
 import { retryAfterMs } from './pause.js'
@@ -69,7 +69,7 @@ export class StandaloneStream {
   #responded(answer: HttpAnswer): void {
     const { status } = answer
     this.#session.learnAside(answer)
-    const isStream = status === 200 && mediaType(answer) === 'text/event-stream' && !isCompressed(answer)
+    const isStream = status === 200 && mediaType(answer) === 'text/event-stream' && !isUnreadable(answer)
     if (isStream) return this.#listen(answer)
     const to = this.#session.redirect(answer, 'GET')
     if (to !== undefined && ++this.#redirects <= this.#session.target.limits.redirectsMax)
