@@ -123,6 +123,8 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     stdio: { ...stdio, timeoutMs: context.timeoutMs ?? stdio.timeoutMs },
     logging: readLogging(root.section('logging'), context.folder, context.home),
     startupGraceMs: root.read(rootFields, 'startupGraceMs'),
+    nameUnavailable: root.read(rootFields, 'nameUnavailable'),
+    sessionProcessIdleMs: root.read(rootFields, 'sessionProcessIdleMs'),
     schemas: readSchemas(root, {
       ...context,
       shared: {

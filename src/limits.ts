@@ -55,6 +55,8 @@ export interface Limits {
   readonly kept: KeptLimits
   /** How long calls may still finish once the proxy is asked to stop. */
   readonly drainMs: number
+  /** How long the answer to `initialize` waits for servers of which nothing is known. */
+  readonly initializeGraceMs: number
   /** How long clients wait for the news of a reload because a new server has not started yet. */
   readonly newsWaitMs: number
 }
@@ -64,6 +66,8 @@ const frame = defaultFrameLimits
 
 export const limits: Limits = {
   drainMs: 5000,
+  // Clients give up, or show nothing, when this takes long.
+  initializeGraceMs: 1000,
   // A server that takes longer announces its lists by itself.
   newsWaitMs: 10_000,
   session: {

@@ -4,6 +4,7 @@
 // is given up leaves nothing behind, and a reload exchanges what the others wait for.
 
 import type { ErrorBody } from './jsonrpc/build.js'
+import type { FirstLists } from './first-lists.js'
 import type { Call } from './mcp/call.js'
 import { tooManyCalls, upstreamFailed } from './mcp/error-codes.js'
 import { setDeadline } from './transports/deadline.js'
@@ -14,11 +15,18 @@ import type { Lane } from './upstream/upstream.js'
 export interface NameWaitsParts {
   /** In configuration order; a reload changes them. */
   lanes(): readonly Lane[]
-  /** Resolves when every server has said what it has, or the grace is over; undefined from then on. */
-  listed(): Promise<void> | undefined
+  readonly lists: Pick<FirstLists, 'shown' | 'said'>
   readonly runtime: Runtime
   /** Of all calls that wait here. */
   readonly waitingBytesMax: number
+}
+
+/** What a call asks for: a name, at a server that is known to have had it or at any; or what several servers list. */
+interface Wanted {
+  readonly kind: 'tools' | 'prompts'
+  readonly name: string
+  /** The server that listed it in an earlier start. */
+  readonly lane: Lane | undefined
 }
 
 /** A call that waits for the servers which may have its name, or for all of them. */
@@ -26,8 +34,7 @@ interface Wait {
   readonly call: Call
   readonly run: () => void
   readonly bytes: number
-  readonly name: string
-  readonly kind: ListKind
+  readonly wanted: Wanted | undefined
   /** Those that were told that somebody waits for them. */
   readonly hurried: Set<Lane>
   patience: Timer | undefined
@@ -50,31 +57,43 @@ export class NameWaits {
   /** Calls that came before may be this lane's and wait still: what comes now must not overtake them. */
   has(lane: Lane): boolean {
     if (this.#named.size === 0 || this.#isOver(lane)) return false
-    for (const { name } of this.#named) if (mayHave(lane, name)) return true
+    for (const { wanted } of this.#named) if (wanted !== undefined && concerns(wanted, lane)) return true
     return false
   }
 
   /** Runs `then` once the names of the server that `name` may belong to are known. */
-  known(call: Call, kind: 'tools' | 'prompts', name: string, then: () => void): void {
-    const wait = this.#wait(call, kind, name, then)
-    const pending = this.#pending(wait)
-    if (pending.length === 0) return this.listed(call, then)
+  known(call: Call, wanted: Wanted, then: () => void): void {
+    const wait = this.#wait(call, wanted, then)
+    const pending = this.#pending(wanted, wait.hurried)
+    if (pending.length === 0) {
+      return wanted.lane === undefined
+        ? this.#until(this.#parts.lists.said([wanted.kind]), call, then)
+        : then()
+    }
     if (!this.#hold(wait, this.#named)) return
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
     const leftMs = call.arrivedAt + patienceMs - this.#parts.runtime.now()
-    const expire = (): void => call.abandon(stillStarting(pending, name, patienceMs))
+    const expire = (): void => call.abandon(stillStarting(pending, wanted.name, patienceMs))
     wait.patience = setDeadline(this.#parts.runtime, leftMs, expire, (to) => {
       call.deadline = to
     })
   }
 
-  /** Runs `then` once every server has said what it has, or the grace is over. */
-  listed(call: Call, then: () => void): void {
-    const listed = this.#parts.listed()
+  /** Runs `then` once these lists can be shown, or the grace is over. */
+  shown(call: Call, kind: ListKind, then: () => void): void {
+    this.#until(this.#parts.lists.shown([kind]), call, then)
+  }
+
+  /** Runs `then` once every server has said what it has of these, or the grace is over. */
+  said(call: Call, kinds: readonly ListKind[], then: () => void): void {
+    this.#until(this.#parts.lists.said(kinds), call, then)
+  }
+
+  #until(listed: Promise<void> | undefined, call: Call, then: () => void): void {
     if (listed === undefined) return then()
     const there = this.#unlisted.get(listed)
     const waits = there ?? new Set<Wait>()
-    if (!this.#hold(this.#wait(call, 'tools', '', then), waits) || there !== undefined) return
+    if (!this.#hold(this.#wait(call, undefined, then), waits) || there !== undefined) return
     this.#unlisted.set(listed, waits)
     void listed.then(() => {
       this.#unlisted.delete(listed)
@@ -84,11 +103,14 @@ export class NameWaits {
 
   /** Lets go whose servers are known by now, and whose have left the configuration. */
   look(): void {
-    for (const wait of this.#named) if (this.#pending(wait).length === 0) this.#go(wait, this.#named)
+    for (const wait of this.#named) {
+      const { wanted, hurried } = wait
+      if (wanted === undefined || this.#pending(wanted, hurried).length === 0) this.#go(wait, this.#named)
+    }
   }
 
-  #wait(call: Call, kind: ListKind, name: string, run: () => void): Wait {
-    return { call, run, kind, name, bytes: call.bytes, hurried: new Set(), patience: undefined }
+  #wait(call: Call, wanted: Wanted | undefined, run: () => void): Wait {
+    return { call, run, wanted, bytes: call.bytes, hurried: new Set(), patience: undefined }
   }
 
   /** False when there is no room; one call may be as long as it is. */
@@ -120,11 +142,11 @@ export class NameWaits {
   }
 
   /** The servers that a call waits for, to the end: what one has may be read once more before it is shown. */
-  #pending(wait: Wait): Lane[] {
-    const lanes = this.#parts.lanes().filter((lane) => mayHave(lane, wait.name))
+  #pending(wanted: Wanted, hurried: Set<Lane>): Lane[] {
+    const lanes = this.#parts.lanes().filter((lane) => concerns(wanted, lane))
     for (const lane of lanes) {
-      if (lane.knows(wait.kind) || wait.hurried.has(lane)) continue
-      wait.hurried.add(lane)
+      if (lane.knows(wanted.kind) || hurried.has(lane)) continue
+      hurried.add(lane)
       lane.hurry()
     }
     return lanes.filter((lane) => !this.#isOver(lane))
@@ -143,6 +165,10 @@ export class NameWaits {
     })
     return false
   }
+}
+
+function concerns({ lane: known, name }: Wanted, lane: Lane): boolean {
+  return known === undefined ? mayHave(lane, name) : lane === known
 }
 
 /** Whether a name reads as one of this server's, for servers whose names are not known. */

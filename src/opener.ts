@@ -4,7 +4,9 @@ import type { Common } from './common.js'
 import type { Limits } from './limits.js'
 import type { ServerLeg } from './mcp/eras/leg.js'
 import type { LogSink, Runtime } from './upstream/host.js'
+import type { KeptServers } from './upstream/kept.js'
 import { openUpstream } from './upstream/kinds.js'
+import type { PoolSurroundings } from './upstream/pool-parts.js'
 import type { UpstreamNews } from './upstream/news.js'
 import type { ServerConfig } from './upstream/server-config.js'
 import type { StdioSurroundings } from './upstream/stdio.js'
@@ -24,6 +26,12 @@ export interface OpenerParts {
   readonly marks: Readonly<Record<string, string>>
   /** Opens every server before the first client comes. */
   readonly eager: boolean
+  readonly kept: KeptServers
+  readonly ownStart: PoolSurroundings['ownStart']
+  /** After how long the next start does not wait for a server. */
+  lateMs(): number
+  /** How long a process of one client outlives its last word; undefined is as long as the client. */
+  sessionIdleMs(): number | undefined
   /** How a new connection to a server is spoken. */
   leg(): ServerLeg
 }
@@ -47,7 +55,7 @@ export class Opener {
   }
 
   #around(): StdioSurroundings {
-    const { runtime, log, news, verbose, limits, common, marks } = this.#parts
+    const { runtime, log, news, verbose, limits, common, marks, kept, ownStart } = this.#parts
     return {
       runtime,
       log,
@@ -57,7 +65,11 @@ export class Opener {
       marks,
       leg: () => this.#parts.leg(),
       watch: (service) => common.taps.watch('upstream', service),
-      admit: () => common.room.take(),
+      kept: (config) => kept.of(config),
+      ownStart,
+      lateMs: this.#parts.lateMs(),
+      sessionIdleMs: this.#parts.sessionIdleMs(),
+      places: common.room,
     }
   }
 }

@@ -1,18 +1,50 @@
+// How many child processes there may be, and who makes room for others.
+
+import type { IdleProcess, ProcessPlaces } from './upstream/places.js'
+
 /** Counts child processes. */
-export class ProcessRoom {
+export class ProcessRoom implements ProcessPlaces {
   readonly #processesMax: number
+  readonly #idle = new Set<IdleProcess>()
   #processes = 0
 
   constructor(processesMax: number) {
     this.#processesMax = processesMax
   }
 
-  /** Takes room for one, and gives what makes it free again; undefined when there is none. */
   take(): (() => void) | undefined {
-    if (this.#processes >= this.#processesMax) return undefined
+    if (this.#isFull) return undefined
     this.#processes++
     return () => {
       this.#processes--
     }
+  }
+
+  offer(process: IdleProcess): () => void {
+    this.#idle.add(process)
+    return () => this.#idle.delete(process)
+  }
+
+  free(): Promise<void> | undefined {
+    return this.#isFull ? this.#free() : undefined
+  }
+
+  get #isFull(): boolean {
+    return this.#processes >= this.#processesMax
+  }
+
+  /** Somebody else may take what has become free. */
+  async #free(): Promise<void> {
+    for (let next = this.#idlest(); this.#isFull && next !== undefined; next = this.#idlest())
+      await next.yield()
+  }
+
+  #idlest(): IdleProcess | undefined {
+    let idlest: IdleProcess | undefined
+    for (const process of this.#idle) {
+      const since = process.idleSince
+      if (since !== undefined && since < (idlest?.idleSince ?? Infinity)) idlest = process
+    }
+    return idlest
   }
 }

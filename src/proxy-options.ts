@@ -25,6 +25,11 @@ export interface ProxyOptions {
    * it is remembered as long as the proxy lives.
    */
   readonly keep?: boolean | { readonly folder: string }
+  /**
+   * When a process starts that only one client uses, since that client can be asked something: with its first call, which
+   * is the default, or as soon as it comes, which is right where there is one client.
+   */
+  readonly ownStart?: 'with-call' | 'with-client'
   /** Opens every server before the first client comes, so that the status tells at once what works. */
   readonly eager?: boolean
 }

@@ -111,6 +111,10 @@ class PooledProxy implements Proxy {
       common: this.#common,
       marks: marksOf(config, this.#schema, this.#runtime.env),
       eager: options.eager ?? false,
+      kept: this.#common.kept,
+      ownStart: options.ownStart ?? 'with-call',
+      lateMs: () => this.#config.startupGraceMs,
+      sessionIdleMs: () => this.#config.sessionProcessIdleMs || undefined,
       leg: () => new LegacyServerLeg(this.#identity),
     })
     this.#fleet = new Fleet(this.#serversOf(config), {
@@ -224,6 +228,9 @@ class PooledProxy implements Proxy {
       runtime: this.#runtime,
       log: this.#log,
       startupGraceMs: this.#config.startupGraceMs,
+      initializeGraceMs: this.#limits.initializeGraceMs,
+      namesDown: this.#config.nameUnavailable,
+      progress: (call, params) => port.progress(call, params),
       listPageBytesMax: this.#limits.session.listPageBytesMax,
       waitingBytesMax: this.#limits.session.waitingBytesMax,
       instructionsLengthMax: this.#limits.session.instructionsLengthMax,

@@ -3,9 +3,11 @@
 import type { ArgumentChecks } from './arguments.js'
 import type { Catalog, SpliceItem } from './catalog.js'
 import type { Catalogs } from './catalogs.js'
+import { downLine } from './down-line.js'
+import { FirstLists } from './first-lists.js'
 import { HeldChanges } from './held-changes.js'
 import type { NotificationFrame } from './jsonrpc/frame.js'
-import type { ClientPort } from './mcp/call.js'
+import type { Call, ClientPort } from './mcp/call.js'
 import { mergeCapabilities, presumedCapabilities } from './mcp/capabilities.js'
 import type { ServerDescription } from './mcp/eras/leg.js'
 import type { ListKind } from './mcp/method-row.js'
@@ -27,8 +29,14 @@ export interface ReachParts {
   readonly splice: SpliceItem
   readonly runtime: Runtime
   readonly log: LogSink
-  /** How long the first answers wait for servers that are still starting. */
+  /** How long the first lists wait for servers that are still starting. */
   readonly startupGraceMs: number
+  /** How long the answer to `initialize` does, at most. */
+  readonly initializeGraceMs: number
+  /** Whether the instructions name the servers that are known to be down. */
+  readonly namesDown: boolean
+  /** Tells the client how far a call of its own is. */
+  progress(call: Call, params: string): void
   readonly listPageBytesMax: number
   /** Of calls that wait for servers to say what they have. */
   readonly waitingBytesMax: number
@@ -46,14 +54,14 @@ export class Reach {
   readonly #source: ReachSource
   #catalog: Catalog
   readonly #held: HeldChanges
-  /** Resolves when every server has answered or failed, or the grace is over; undefined when they had before. */
+  readonly #lists: FirstLists
+  /** Resolves when `initialize` can be answered; undefined when nobody has to be waited for, or something is known of an earlier start. */
   readonly settled: Promise<unknown> | undefined
   #lanes: ReadonlyMap<Upstream, Lane>
   /** Opened for the next exchange. */
   readonly #coming = new Map<Upstream, Lane>()
   /** What calls may still run on, though nothing new goes there. */
   readonly #going = new Map<Upstream, Lane>()
-  #listing: Promise<void> | undefined
   #level: string | undefined
   #left = false
 
@@ -65,8 +73,16 @@ export class Reach {
     const lanes = this.#current
     this.#catalog = source.catalogs.of(lanes)
     this.#held = new HeldChanges((kind) => this.#catalog.shown(kind))
-    this.settled = this.#withinGrace(lanes.flatMap((lane) => lane.settled ?? []))
-    this.#listing = this.#listedWithin()
+    const { startupGraceMs, initializeGraceMs, runtime } = parts
+    this.#lists = new FirstLists({ lanes: () => this.#current, startupGraceMs, runtime })
+    const opening = lanes.some(({ remembered }) => remembered)
+      ? []
+      : lanes.flatMap(({ settled }) => settled ?? [])
+    this.settled =
+      opening.length === 0
+        ? undefined
+        : within(Promise.all(opening), Math.min(startupGraceMs, initializeGraceMs), runtime)
+    this.#tellOnce()
     this.router = new Router({
       lanes: () => this.#current,
       catalog: () => this.#catalog,
@@ -75,7 +91,8 @@ export class Reach {
       runtime: parts.runtime,
       listPageBytesMax: parts.listPageBytesMax,
       waitingBytesMax: parts.waitingBytesMax,
-      listed: () => this.#listed(),
+      lists: this.#lists,
+      progress: (call, params) => parts.progress(call, params),
       gave: (kind) => {
         this.#held.gave(kind)
         parts.gave(kind)
@@ -161,6 +178,14 @@ export class Reach {
     void lane?.leave(this.#client)
   }
 
+  /** What servers that are starting list is told at once, when all of it is there. */
+  #tellOnce(): void {
+    const coming = this.#lists.settled()
+    if (coming === undefined) return
+    this.#held.begin()
+    void coming.then(() => this.tellChanges())
+  }
+
   get #current(): readonly Lane[] {
     return [...this.#lanes.values()]
   }
@@ -195,34 +220,17 @@ export class Reach {
   /** One server's words are passed as they are; those of several stand under their names. */
   #instructions(): string | undefined {
     const lanes = this.#current
+    const down = this.#parts.namesDown ? downLine(lanes) : undefined
     const said = lanes.flatMap((lane) => {
       const text = lane.instructions?.trim()
       return text === undefined || text === '' ? [] : [{ name: lane.config.name, text }]
     })
     const [first] = said
-    if (first === undefined) return undefined
-    if (lanes.length === 1) return first.text
-    const sections = said.map(({ name, text }) => `# ${name}\n\n${text}`)
-    return sections.join('\n\n').slice(0, this.#parts.instructionsLengthMax)
-  }
-
-  /** Resolves when there is something to list; whoever starts lazily starts now. */
-  #listed(): Promise<void> | undefined {
-    const woken = this.#current.filter((lane) => lane.wake())
-    if (woken.length > 0) this.#listing = this.#listedWithin()
-    return this.#listing
-  }
-
-  #listedWithin(): Promise<void> | undefined {
-    const listing = this.#withinGrace(this.#current.flatMap((lane) => lane.listed ?? []))?.then(() => {
-      if (this.#listing === listing) this.#listing = undefined
-    })
-    return listing
-  }
-
-  /** Nearly always nothing is waited for: the servers were there before the client. */
-  #withinGrace(waits: readonly Promise<void>[]): Promise<unknown> | undefined {
-    if (waits.length === 0) return undefined
-    return within(Promise.all(waits), this.#parts.startupGraceMs, this.#parts.runtime)
+    if (lanes.length === 1 && first !== undefined && down === undefined) return first.text
+    const { instructionsLengthMax } = this.#parts
+    const sections = said.map(({ name, text }) => `# ${name}\n\n${text}`).join('\n\n')
+    if (down === undefined) return sections === '' ? undefined : sections.slice(0, instructionsLengthMax)
+    const room = Math.max(0, instructionsLengthMax - down.length - 2)
+    return [...(sections === '' ? [] : [sections.slice(0, room)]), down].join('\n\n')
   }
 }

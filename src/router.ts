@@ -2,6 +2,7 @@
 
 import type { ArgumentChecks } from './arguments.js'
 import type { Catalog, SpliceItem, Target } from './catalog.js'
+import { problemOf } from './down-line.js'
 import type { ErrorBody } from './jsonrpc/build.js'
 import { membersAt } from './jsonrpc/members.js'
 import { Scanner, type Span } from './jsonrpc/scan.js'
@@ -15,9 +16,11 @@ import {
   saysResourceNotFound,
   toolNeedsTask,
   toolNotFound,
+  noUpstream,
   upstreamFailed,
 } from './mcp/error-codes.js'
 import type { ListKind } from './mcp/method-row.js'
+import { tellListProgress } from './list-progress.js'
 import { NameWaits, type NameWaitsParts, mayHave } from './name-waits.js'
 import { nearest } from './nearest.js'
 import type { Lane } from './upstream/upstream.js'
@@ -29,6 +32,8 @@ export interface RouterParts extends NameWaitsParts {
   readonly checks: ArgumentChecks
   readonly splice: SpliceItem
   readonly listPageBytesMax: number
+  /** Tells the client how far a call of its own is; `params` is raw JSON. */
+  progress(call: Call, params: string): void
   /** The client has been given this list. */
   gave(kind: ListKind): void
 }
@@ -56,7 +61,7 @@ export class Router {
       case 'reference':
         return this.#byReference(call)
       case 'merge':
-        return this.#waits.listed(call, () => this.#list(call, route.list))
+        return this.#whenShown(call, route.list)
       case 'proxy':
         // The client's leg answers these itself.
         call.settle({ kind: 'result', result: '{}' })
@@ -77,9 +82,11 @@ export class Router {
     const name = call.frame.params.members.string('name')
     if (name === undefined) return call.fail(missing('name'))
     const target = this.#parts.catalog().named(kind, name)
-    if (target !== undefined && this.#waiting?.has(target.lane) !== true)
-      return this.#send(call, kind, target, name)
-    this.#waits.known(call, kind, name, () => {
+    // A name that is only known from an earlier start may be gone, or want other arguments.
+    const isThere = target?.lane.knows(kind) === true && this.#waiting?.has(target.lane) !== true
+    if (target !== undefined && isThere) return this.#send(call, kind, target, name)
+    const remembered = target?.lane.knows(kind) === false ? target.lane : undefined
+    this.#waits.known(call, { kind, name, lane: remembered }, () => {
       const late = this.#parts.catalog().named(kind, name)
       if (late === undefined) this.#unknownName(call, kind, name)
       else this.#send(call, kind, late, name)
@@ -122,7 +129,7 @@ export class Router {
     if (uri === undefined) return call.fail(missing('uri'))
     const lane = this.#parts.catalog().resource(uri)
     if (lane !== undefined) return this.#toLane(call, lane, NO_EDITS)
-    this.#waits.listed(call, () => {
+    this.#waits.said(call, ['resources', 'templates'], () => {
       const late = this.#parts.catalog().resource(uri)
       if (late !== undefined) this.#toLane(call, late, NO_EDITS)
       else this.#askInTurn(call, uri)
@@ -156,7 +163,7 @@ export class Router {
     const nameSpan = members?.span('name')
     const name = stringAt(line, nameSpan)
     if (name === undefined && uri === undefined) return call.fail(missing('ref'))
-    this.#waits.listed(call, () => {
+    this.#waits.said(call, name === undefined ? ['resources', 'templates'] : ['prompts'], () => {
       if (name === undefined) return this.#toReference(call, uri ?? '')
       const target = this.#parts.catalog().named('prompts', name)
       if (target === undefined) return this.#unknownName(call, 'prompts', name)
@@ -168,6 +175,12 @@ export class Router {
     const lane = this.#parts.catalog().reference(uri)
     if (lane === undefined) call.fail(invalidParams(`no server has the resource '${uri}'`, { uri }))
     else completed(call, lane, [])
+  }
+
+  #whenShown(call: Call, kind: ListKind): void {
+    const parts = this.#parts
+    this.#waits.shown(call, kind, () => this.#list(call, kind))
+    if (!call.settled) tellListProgress(call, kind, parts.lanes(), (of, params) => parts.progress(of, params))
   }
 
   #list(call: Call, kind: ListKind): void {
@@ -187,12 +200,20 @@ export class Router {
     this.#parts.gave(kind)
   }
 
-  /** Why the one server there is cannot be used, or cannot list: an empty list would look as if it had nothing. */
+  /** Why no server can be used, or can list: an empty list would look as if there were nothing. */
   #refusalOfAll(kind: ListKind): ErrorBody | undefined {
-    const [only, ...others] = this.#parts.lanes()
-    if (only === undefined || others.length > 0 || only.knows(kind)) return undefined
+    const lanes = this.#parts.lanes()
+    const [only, ...others] = lanes
+    if (only === undefined || !lanes.every((lane) => cannotList(lane, kind))) return undefined
+    if (others.length > 0)
+      return noUpstream(lanes.map((lane) => ({ service: lane.config.name, problem: problemOf(lane) })))
     return only.refusal ?? (only.failure === undefined ? undefined : unavailable(only))
   }
+}
+
+function cannotList(lane: Lane, kind: ListKind): boolean {
+  if (lane.knows(kind) || lane.items(kind).length > 0 || lane.pending(kind) !== undefined) return false
+  return lane.refusal !== undefined || lane.failure !== undefined
 }
 
 /** A server without completions completes nothing, which is an answer. */

@@ -27,6 +27,8 @@ export interface PortOwner {
   changed(kinds: readonly ListKind[]): boolean
   /** Something was said to the client that is no answer. */
   said(): void
+  /** Whether the client has a stream open, where its transport can tell. */
+  listens(): boolean
   /** Whether every server takes what this client sends. */
   flows(yes: boolean): void
 }
@@ -73,6 +75,10 @@ export class SessionPort implements ClientPort {
   /** The client opens its session, and the server behind the proxy with it. */
   open(opening: Call): void {
     this.#opening = opening
+  }
+
+  get listens(): boolean {
+    return this.#owner.listens()
   }
 
   /** The client has said that it is ready: from now on it hears of changes. */
@@ -130,6 +136,12 @@ export class SessionPort implements ClientPort {
 
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
     this.#peer.pass(frame, edits, during?.frame.id)
+    this.#owner.said()
+  }
+
+  /** How far a call is that the proxy answers itself; `params` is raw JSON. */
+  progress(call: Call, params: string): void {
+    this.#peer.notify('notifications/progress', params, call.frame.id)
     this.#owner.said()
   }
 

@@ -55,6 +55,7 @@ export class Session implements PeerOwner<Question> {
     this.#port = new SessionPort(this.#peer, parts, {
       changed: (kinds) => this.#reached?.changed(kinds) ?? false,
       said: () => this.#flow.sent(),
+      listens: () => connection.busy ?? false,
       flows: (yes) => (yes ? this.#flow.resume() : this.#flow.slowDown()),
     })
     this.#flow = new Flow(connection, parts, {

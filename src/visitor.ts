@@ -23,6 +23,7 @@ const visitor: ClientPort = {
   forget: ignore,
   tell: ignore,
   log: ignore,
+  listens: false,
   listsChanged: ignore,
   slower: ignore,
   faster: ignore,

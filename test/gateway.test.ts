@@ -84,9 +84,10 @@ describe('three clients that others wrote', () => {
       )
       await Promise.all(
         clients.map(async ({ client, name, told }) => {
+          assert.match(await call(client, 'echo', { message: `from ${name}` }), new RegExp(`from ${name}`))
+          // The client's own process has started with that call, and offers more to a client that can be asked.
           while (!(await client.listTools()).tools.some((tool) => tool.name === 'get-roots-list'))
             await delay(50)
-          assert.match(await call(client, 'echo', { message: `from ${name}` }), new RegExp(`from ${name}`))
           const sampled = await call(client, 'trigger-sampling-request', { prompt: `prompt of ${name}` })
           assert.match(sampled, new RegExp(`sampled by ${name}`))
           assert.match(await call(client, 'trigger-elicitation-request'), new RegExp(`elicited by ${name}`))

@@ -30,6 +30,7 @@ export interface SourceFile {
   /** From the root, with `/`. */
   readonly path: string
   readonly text: string
+  /** Of code: neither blank nor comments. */
   readonly lines: number
   /** Without comments. */
   readonly code: string
@@ -64,7 +65,7 @@ export function readSource(path: string, text: string): SourceFile {
   return {
     path,
     text,
-    lines: text.split('\n').length - (text.endsWith('\n') ? 1 : 0),
+    lines: code.split('\n').filter((line) => line.trim() !== '').length,
     code,
     bare: bare.join(''),
     strings: strings.filter((string) => !specifiers.has(string.slice(1, -1))),

@@ -40,6 +40,7 @@ export async function serveStdio(run: StdioRun, tap: WireTap | undefined): Promi
     verbose: logger.isVerbose,
     runtime,
     keep: run.command.keepsLists,
+    ownStart: 'with-client',
     ...(tap === undefined ? {} : { tap }),
   })
   feedback.watchCalls(proxy)

@@ -54,8 +54,12 @@ export interface Configuration {
   readonly stdio: { readonly timeoutMs: number; readonly encoding: 'utf8'; readonly delimiter: '\n' }
   readonly schemas: ReadonlyMap<string, SchemaConfig>
   readonly logging: LoggingConfig
-  /** How long the first answers wait for servers that are still starting. */
+  /** How long the first lists wait for servers that are still starting. */
   readonly startupGraceMs: number
+  /** Whether the instructions name the servers that cannot be used. */
+  readonly nameUnavailable: boolean
+  /** How long a process that only one client uses outlives the client's last word; 0 is as long as the client. */
+  readonly sessionProcessIdleMs: number
   readonly warnings: readonly ConfigWarning[]
 }
 

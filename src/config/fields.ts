@@ -105,6 +105,8 @@ export const loggingFields: FieldsOf<LoggingValues> = {
 
 export interface RootValues {
   startupGraceMs: number
+  nameUnavailable: boolean
+  sessionProcessIdleMs: number
 }
 
 export const rootFields: FieldsOf<RootValues> = {
@@ -112,6 +114,16 @@ export const rootFields: FieldsOf<RootValues> = {
     integer(0, 600_000),
     10_000,
     'How long, in milliseconds, the first answers wait for servers that are still starting.',
+  ),
+  nameUnavailable: field(
+    boolean(),
+    true,
+    'Whether the instructions end with a line that names the servers which cannot be used, and why.',
+  ),
+  sessionProcessIdleMs: field(
+    integer(0, 86_400_000),
+    120_000,
+    'How long, in milliseconds, the processes of one client outlive its last call, response or stream. 0: as long as the client.',
   ),
 }
 

@@ -67,6 +67,8 @@ export interface Connection {
   readonly backlogBytes: number
   /** How many messages it was given, and how many of them, in that order, may have left: the others provably have not. */
   readonly traffic?: Traffic | undefined
+  /** Whether the other end listens, or waits for an answer, where the transport can tell. */
+  readonly busy?: boolean
   /** Stops or resumes reading, so that the other end feels the back-pressure. */
   read(on: boolean): void
   /** Sends what is queued, or drops it at once, then closes; every caller waits for the same end. */

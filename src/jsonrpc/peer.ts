@@ -136,8 +136,9 @@ export class Peer<E extends object> {
     for (const entry of this.#inflight.values()) if (!(entry instanceof OwnRequest)) yield entry
   }
 
-  notify(method: string, params?: string): void {
-    this.send(buildNotification(method, params))
+  /** `about` is the other end's request that it belongs to. */
+  notify(method: string, params?: string, about?: RequestId): void {
+    this.send(buildNotification(method, params), about)
   }
 
   /** `result` is raw JSON. */

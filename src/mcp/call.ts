@@ -64,6 +64,8 @@ export interface ClientPort {
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void
   /** A log message; delivered when it is as severe as the client asked for. */
   log(frame: NotificationFrame, during: Call | undefined): void
+  /** Whether it has a stream open, or waits for an answer, where its transport can tell. */
+  readonly listens: boolean
   listsChanged(lists: readonly ListKind[]): void
   /** A server has not taken for a while what this client sends it. */
   slower(): void

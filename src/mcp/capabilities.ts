@@ -44,6 +44,27 @@ export function isAskable(capabilities: ClientCapabilities): boolean {
   return ['roots', 'sampling', 'elicitation'].some((name) => capabilities.names.has(name))
 }
 
+/** Of what a server may ask a client for, the parts that decide what it offers to that client. */
+const askableParts: Readonly<Record<string, readonly string[]>> = {
+  elicitation: ['form', 'url'],
+  roots: [],
+  sampling: ['context', 'tools'],
+}
+
+/** One text for all clients to which a server should say the same of itself; empty for those that can be asked nothing. */
+export function capabilitySet({ json }: ClientCapabilities): string {
+  const bytes = Buffer.from(json)
+  const scanner = scannerOf(bytes)
+  const members = membersAt(scanner, { start: 0, end: bytes.length })
+  const named = Object.entries(askableParts).flatMap(([name, parts]) => {
+    const span = members?.span(name)
+    if (span === undefined) return []
+    const inner = membersAt(scanner, span)
+    return [[name, ...parts.filter((part) => inner?.span(part) !== undefined)].join('.')]
+  })
+  return named.join(' ')
+}
+
 /** What a server offers. */
 export interface ServerCapabilities {
   readonly tools: boolean

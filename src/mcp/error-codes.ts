@@ -94,6 +94,22 @@ export function upstreamFailed(
   return { code: INTERNAL_ERROR, message, data: write({ service, reason, ...details }) }
 }
 
+/** Every configured server has failed; each problem is a sentence. */
+export function noUpstream(
+  problems: readonly { readonly service: string; readonly problem: string }[],
+): ErrorBody {
+  const why = problems.map(({ service, problem }) => `${service}: ${problem}`).join('; ')
+  const message = `No server is available: ${why}`.slice(0, NO_UPSTREAM_LENGTH_MAX)
+  return {
+    code: INTERNAL_ERROR,
+    message,
+    data: write({ reason: 'unavailable', services: problems.map(({ service }) => service) }),
+  }
+}
+
+/** A person reads it, and many servers may have failed for the same reason. */
+const NO_UPSTREAM_LENGTH_MAX = 4096
+
 /** An upstream refuses our credentials; `message` says which variable holds them, where that is known. */
 export function authenticationFailed(
   service: string,

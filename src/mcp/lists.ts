@@ -85,6 +85,11 @@ export function readPage(frame: ResultFrame, kind: ListKind): Page | undefined {
   return { items, cursor: cursorOf(frame.line, members.span('nextCursor')) }
 }
 
+/** One item that was kept as raw JSON; undefined when it is none of this kind. */
+export function readListItem(bytes: Uint8Array, kind: ListKind): ListItem | undefined {
+  return readItem(toLine(bytes), listShapes[kind].key)
+}
+
 function readItem(line: Line, keyName: string): ListItem | undefined {
   const scanner = new Scanner(line, Number.MAX_SAFE_INTEGER)
   const members = membersAt(scanner, { start: 0, end: line.length })

@@ -7,7 +7,7 @@ import type { ResponseFrame } from '../jsonrpc/frame.js'
 import type { Call, Outcome } from '../mcp/call.js'
 import type { ClientCapabilities } from '../mcp/capabilities.js'
 import { authenticationFailed } from '../mcp/error-codes.js'
-import type { Opened, ServerLeg, ServerVoice } from '../mcp/eras/leg.js'
+import type { Opened, ServerFacts, ServerLeg, ServerVoice } from '../mcp/eras/leg.js'
 import { type GoogleAuth, googleAuthOf } from './google-auth.js'
 import type { CredentialsRefusal } from '../transports/http-client/options.js'
 import type { HttpServerConfig } from './server-config.js'
@@ -30,6 +30,10 @@ export class CredentialsLeg implements ServerLeg {
 
   open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened> {
     return this.#leg.open(voice, declared, opening)
+  }
+
+  recall(handshake: Uint8Array): ServerFacts | undefined {
+    return this.#leg.recall(handshake)
   }
 
   outcome(call: Call, frame: ResponseFrame): Outcome {

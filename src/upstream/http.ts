@@ -38,7 +38,7 @@ export function open(config: HttpServerConfig, proxy: PoolSurroundings): Upstrea
     ...around,
     leg: () => new CredentialsLeg(config, around.leg()),
     // A session is no process of ours.
-    admit: () => () => {},
+    places: { take: () => () => {}, offer: () => () => {}, free: () => undefined },
   })
 }
 

@@ -18,7 +18,10 @@ import type { Member } from './member.js'
 import { Notices } from './notices.js'
 import { Standing } from './standing.js'
 
-export interface LaneLinksParts extends Pick<LaneParts, 'config' | 'log' | 'sharing' | 'subscriptionsMax'> {
+export interface LaneLinksParts extends Pick<
+  LaneParts,
+  'config' | 'log' | 'sharing' | 'subscriptionsMax' | 'yields'
+> {
   readonly audience: Audience
   readonly lists: LaneLists
 }
@@ -82,9 +85,15 @@ export class LaneLinks implements LinkOwner {
 
   /** A remote server may run, and be paid for, only while it is listened to: it rests once nobody is there. */
   get isNeeded(): boolean {
-    const { audience, lists, config } = this.#parts
+    const { audience, config, yields } = this.#parts
+    if (yields) return this.isAtWork || [...audience].some(({ listens }) => listens)
     const isAttended = config().kind !== 'stdio' && audience.size > 0
-    return audience.isFollowed || lists.busy || isAttended || this.#isOwed
+    return audience.isFollowed || isAttended || this.isAtWork
+  }
+
+  /** What a process has begun besides calls is not over. */
+  get isAtWork(): boolean {
+    return this.#parts.lists.busy || this.#isOwed
   }
 
   /** A client is about to answer what a process has asked. */

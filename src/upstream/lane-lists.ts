@@ -23,6 +23,8 @@ export interface LaneListsParts {
   readonly runtime: Runtime
   /** These lists have changed. */
   announce(kinds: readonly ListKind[]): void
+  /** What was asked for has been read, or could not be. */
+  read(): void
 }
 
 /** Keeps the lists of a lane up to date. */
@@ -32,6 +34,8 @@ export class LaneLists {
   #link: Link | undefined
   #capabilities: ServerCapabilities | undefined
   #readings = 0
+  /** The last reading of each list. */
+  readonly #lists = new Map<ListKind, Promise<void>>()
   #retries = 0
   #retry: Timer | undefined
   /** What those who have hurried wait for, and how many lists were missing then. */
@@ -49,6 +53,11 @@ export class LaneLists {
 
   knows(kind: ListKind): boolean {
     return this.#capabilities !== undefined && this.#parts.listing.hasRead(kind, this.#capabilities)
+  }
+
+  /** Resolves when this list has been read that is being read now. */
+  reading(kind: ListKind): Promise<void> | undefined {
+    return this.#lists.get(kind)
   }
 
   /** Why a list could not be read last, where that is so. */
@@ -112,8 +121,11 @@ export class LaneLists {
     if (capabilities === undefined) return
     this.#readings++
     const { listing } = this.#parts
-    await Promise.all(kinds.map((kind) => this.#readOne(link, capabilities, kind)))
+    const reads = kinds.map((kind) => this.#readOne(link, capabilities, kind))
+    for (const [at, kind] of kinds.entries()) if (reads[at] !== undefined) this.#lists.set(kind, reads[at])
+    await Promise.all(reads)
     this.#readings--
+    this.#parts.read()
     if (listing.failed.length === 0) this.#retries = 0
     else if (link === this.#link) this.#again()
     if (this.#hurried !== undefined) {

@@ -9,6 +9,7 @@ import type { Link } from './link.js'
 import type { LinkOwner } from './link-parts.js'
 import type { Listing } from './listing.js'
 import type { Member } from './member.js'
+import type { Recollection } from './recollection.js'
 import type { ServerConfig } from './server-config.js'
 
 /** Who shares the processes of a lane. */
@@ -32,8 +33,13 @@ export interface LaneParts {
   readonly listing: Listing
   readonly runtime: Runtime
   readonly log: LogSink
-  /** Nothing is started before somebody wants something of it. */
-  readonly lazy: boolean
+  /** Whether a process starts with the lane, or when somebody wants something of it. */
+  readonly starts: 'at-once' | 'when-asked'
+  /** Whether its processes end when the client has been idle, whatever it follows: they come back with its next call. */
+  readonly yields: boolean
+  readonly recollection: Recollection
+  /** A server that has not answered after so long is not waited for at the next start. */
+  readonly lateMs: number
   readonly membersMax: number
   /** Resources that the clients of this lane may follow. */
   readonly subscriptionsMax: number

@@ -20,6 +20,8 @@ export interface LinkOwner {
   readonly carriesOneClient: boolean
   /** What it says by itself matters to somebody, so that it may not rest. */
   readonly isNeeded: boolean
+  /** Its lists are being read, or it waits for the answer of a client. */
+  readonly isAtWork: boolean
   /** The server asks something that only a client can answer, during a call where the transport tells. */
   asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void
   /** `row` is undefined for a notification that no revision has. */

@@ -87,6 +87,18 @@ export class Listing {
     return kinds.filter((kind) => this.items(kind) !== before.get(kind))
   }
 
+  /** Shows what it listed in an earlier start until it has been asked. */
+  recall(kind: ListKind, items: readonly ListItem[]): void {
+    if (items.length > 0) this.#lists.set(kind, items)
+  }
+
+  /** Shows nothing any more that the server has not said itself; gives the lists that had something. */
+  forget(): ListKind[] {
+    const forgotten = [...this.#lists.keys()].filter((kind) => !this.#read.has(kind))
+    for (const kind of forgotten) this.#lists.delete(kind)
+    return forgotten
+  }
+
   /** The server has started anew: one that has nothing now may not be done with its start. */
   doubt(): void {
     for (const [kind, items] of this.#lists) if (items.length > 0) this.#doubted.add(kind)

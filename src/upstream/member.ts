@@ -8,6 +8,7 @@ import { UpstreamError, asUpstreamError } from './errors.js'
 import type { Runtime, Timer } from './host.js'
 import { Holdup } from './holdup.js'
 import type { Link } from './link.js'
+import type { IdleProcess } from './places.js'
 import { Slots } from './slots.js'
 import type { Supervisor } from './supervisor.js'
 import { HeldCalls } from './held-calls.js'
@@ -22,12 +23,21 @@ export interface MemberOptions {
   readonly times: CallTimes
   /** Whether nobody waits for what the server says by itself. */
   mayRest(): boolean
+  /** Whether it is at something else than calls. */
+  isAtWork(): boolean
+  /** It had nothing to do for so long that it is stopped. */
+  rested(): void
+  /** It takes no call any more. */
+  closed(): void
   /** Calls during which the server may ask something run one at a time. */
   readonly oneAskable: boolean
 }
 
+/** How often, in the time after which it is stopped, somebody looks whether a process is still needed. */
+const IDLE_CHECKS = 4
+
 /** Takes calls for one process. */
-export class Member {
+export class Member implements IdleProcess {
   readonly supervisor: Supervisor
   readonly #options: MemberOptions
   readonly #slots: Slots
@@ -72,6 +82,16 @@ export class Member {
     if (!this.#isOpening) void this.#open()
   }
 
+  get idleSince(): number | undefined {
+    const isIdle = this.supervisor.link !== undefined && this.idle && !this.#options.isAtWork()
+    return isIdle ? this.#usedAt : undefined
+  }
+
+  yield(): Promise<void> {
+    this.#options.rested()
+    return this.supervisor.rest()
+  }
+
   /** Gives back the calls of a client that have not begun here, in the order in which they came. */
   release(client: ClientPort): Call[] {
     return [...this.#queued.release(client), ...this.#arriving.release(client)]
@@ -97,6 +117,7 @@ export class Member {
 
   async close(): Promise<void> {
     this.#idle?.cancel()
+    this.#options.closed()
     await this.supervisor.close()
   }
 
@@ -184,8 +205,19 @@ export class Member {
       const leftMs = Math.ceil(idleTimeoutMs - (runtime.now() - this.#usedAt))
       const isFree = this.#slots.taken === 0 && this.#askable.taken === 0
       if (isFree && leftMs > 0) this.#watchIdle(leftMs)
-      else if (isFree && this.#options.mayRest()) void this.supervisor.rest()
-      else this.#watchIdle()
+      else if (isFree && this.#options.mayRest()) this.#rest()
+      else this.#watchAgain(idleTimeoutMs)
     })
+  }
+
+  /** Somebody needs it now, and its time runs from then. */
+  #watchAgain(idleTimeoutMs: number): void {
+    this.#usedAt = this.#options.runtime.now()
+    this.#watchIdle(Math.ceil(idleTimeoutMs / IDLE_CHECKS))
+  }
+
+  #rest(): void {
+    this.#options.rested()
+    void this.supervisor.rest()
   }
 }

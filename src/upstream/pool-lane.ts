@@ -5,10 +5,12 @@ import type { NotificationFrame } from '../jsonrpc/frame.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../mcp/call.js'
 import type { ServerFacts } from '../mcp/eras/leg.js'
-import type { ListItem } from '../mcp/lists.js'
+import { type ListItem, listKinds } from '../mcp/lists.js'
 import type { ListKind } from '../mcp/method-row.js'
 import { shuttingDown } from '../mcp/error-codes.js'
 import { Audience } from './audience.js'
+import type { Described } from './described.js'
+import type { Timer } from './host.js'
 import type { LaneParts } from './lane-parts.js'
 import { LaneLinks } from './lane-links.js'
 import { LaneLists } from './lane-lists.js'
@@ -24,36 +26,38 @@ export class PoolLane implements Lane {
   readonly #audience = new Audience()
   readonly #lists: LaneLists
   readonly #links: LaneLinks
+  readonly #watchers = new Set<(kinds: readonly ListKind[]) => void>()
+  #starting: Promise<void> = Promise.resolve()
+  /** Runs out when the server has not answered in time. */
+  #late: Timer | undefined
   #settled: Promise<void> | undefined
   #listed: Promise<void> | undefined
   /** Whether a call waits for what `listed` follows. */
   #isAwaited = false
   #isAsleep = true
   #retired = false
+  #isClosed = false
 
   constructor(parts: LaneParts) {
     this.#parts = parts
-    this.#lists = new LaneLists({ ...parts, announce: (kinds) => this.#announce(kinds) })
+    this.#lists = new LaneLists({
+      ...parts,
+      announce: (kinds) => this.#announce(kinds),
+      read: () => this.#read(),
+    })
     this.#links = new LaneLinks({ ...parts, audience: this.#audience, lists: this.#lists })
     this.#members = new Members(() => this.#newMember(), parts.membersMax)
-    if (!parts.lazy) this.wake()
+    if (parts.starts === 'at-once') this.#rise()
   }
 
   wake(): boolean {
-    if (!this.#isAsleep) return false
-    this.#isAsleep = false
-    this.#settled = this.#start().then(() => {
-      this.#settled = undefined
-      // It has its answer, unless the server could not be reached.
-      this.#parts.opening?.fail(this.refusal ?? shuttingDown())
-    })
-    return true
+    return this.#parts.recollection.facts === undefined && this.#rise()
   }
 
   hurry(): void {
     if (this.known) return
     this.#isAwaited = true
-    if (this.wake() || this.#listed !== undefined) return
+    if (this.#rise() || this.#listed !== undefined) return
     // It is there, and could not list.
     if (this.#members.firstLink !== undefined) return this.#follow(Promise.resolve())
     // Trying again without other credentials gets nowhere, and may lock them out.
@@ -67,6 +71,38 @@ export class PoolLane implements Lane {
 
   get listed(): Promise<void> | undefined {
     return this.#listed
+  }
+
+  pending(kind: ListKind): Promise<void> | undefined {
+    if (this.knows(kind) || this.remembered || this.#listed === undefined) return undefined
+    return this.#starting.then(() => this.#lists.reading(kind))
+  }
+
+  get remembered(): boolean {
+    const { recollection } = this.#parts
+    return recollection.facts !== undefined || recollection.isSilent
+  }
+
+  get expected(): boolean {
+    return !this.#parts.recollection.isSilent
+  }
+
+  /** Tells of changed lists, until what it gives is called. */
+  watch(changed: (kinds: readonly ListKind[]) => void): () => void {
+    this.#watchers.add(changed)
+    return () => this.#watchers.delete(changed)
+  }
+
+  /** What the server said of itself, now or in an earlier start. */
+  get described(): Described | undefined {
+    const facts = this.#facts
+    if (facts === undefined) return undefined
+    return { facts, lists: new Map(listKinds.map((kind) => [kind, this.items(kind)])) }
+  }
+
+  /** Shows what another lane of this server knows until its own process has said it. */
+  borrow(described: Described): void {
+    this.#parts.recollection.borrow(described)
   }
 
   get config(): ServerConfig {
@@ -111,7 +147,7 @@ export class PoolLane implements Lane {
   }
 
   get capabilities(): ServerFacts['capabilities'] | undefined {
-    return this.#links.facts?.capabilities
+    return this.#facts?.capabilities
   }
 
   get revision(): string | undefined {
@@ -119,7 +155,11 @@ export class PoolLane implements Lane {
   }
 
   get instructions(): string | undefined {
-    return this.#links.facts?.instructions
+    return this.#facts?.instructions
+  }
+
+  get #facts(): ServerFacts | undefined {
+    return this.#links.facts ?? this.#parts.recollection.facts
   }
 
   get pids(): number[] {
@@ -137,7 +177,7 @@ export class PoolLane implements Lane {
   }
 
   call(call: Call, edits: readonly Edit[]): void {
-    if (this.#isAsleep) this.wake()
+    this.#rise()
     const { subscribes } = call.row
     const sent =
       subscribes === undefined
@@ -163,7 +203,7 @@ export class PoolLane implements Lane {
 
   follow(client: ClientPort, uri: string): void {
     this.#links.standing.follow(client, uri, this.#members.firstLink)
-    if (this.#isAsleep) this.wake()
+    this.#rise()
   }
 
   surrender(client: ClientPort): string[] {
@@ -192,15 +232,50 @@ export class PoolLane implements Lane {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
+    this.#late?.cancel()
     this.#lists.close()
     await this.#members.close()
+  }
+
+  /** Starts the first process, unless that was done; whether it was not. */
+  #rise(): boolean {
+    if (!this.#isAsleep) return false
+    this.#isAsleep = false
+    const { runtime, lateMs, recollection } = this.#parts
+    this.#late = runtime.setTimer(lateMs, () => {
+      if (this.#links.facts === undefined) recollection.late()
+    })
+    this.#settled = this.#start().then(() => {
+      this.#settled = undefined
+      this.#late?.cancel()
+      // It has its answer, unless the server could not be reached.
+      this.#parts.opening?.fail(this.refusal ?? shuttingDown())
+      if (this.#links.facts === undefined && !this.#isClosed) this.#failed()
+    })
+    return true
+  }
+
+  /** What an earlier process of the server listed is not what one lists that cannot be started. */
+  #failed(): void {
+    const { recollection } = this.#parts
+    // One for which there was no room may be well.
+    if (this.#members.failure?.reason !== 'overloaded') recollection.late()
+    this.#announce(recollection.forget())
   }
 
   /** Follows the start that is under way, or makes one. */
   #start(): Promise<void> {
     const started = this.#members.start()
+    this.#starting = started
     this.#follow(started.then(() => this.#links.reading))
     return started
+  }
+
+  /** What the server has said of itself is kept for the next start. */
+  #read(): void {
+    const { facts } = this.#links
+    if (facts !== undefined && !this.#retired) this.#parts.recollection.confirmed(facts)
   }
 
   /** A server that cannot list is asked again as long as a call waits for what it has. */
@@ -232,8 +307,10 @@ export class PoolLane implements Lane {
   }
 
   #announce(changed: readonly ListKind[]): void {
+    if (changed.length === 0) return
     this.#parts.announced(changed)
     if (this.#retired) return
+    for (const heard of this.#watchers) heard(changed)
     for (const client of this.#audience) client.listsChanged(changed)
   }
 }

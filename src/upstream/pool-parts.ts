@@ -7,10 +7,13 @@ import type { ServerFacts, ServerLeg } from '../mcp/eras/leg.js'
 import type { Discretion } from '../transports/discretion.js'
 import type { Dial } from './dial.js'
 import type { LogSink, Runtime } from './host.js'
+import type { KeptServer } from './kept.js'
 import type { Sharing } from './lane-parts.js'
 import type { UpstreamLimits } from './limits.js'
 import type { Link } from './link.js'
 import type { UpstreamNews } from './news.js'
+import type { ProcessPlaces } from './places.js'
+import type { ServerConfig } from './server-config.js'
 
 /** What a pool gets from the proxy. */
 export interface PoolSurroundings {
@@ -23,8 +26,16 @@ export interface PoolSurroundings {
   readonly leg: () => ServerLeg
   /** The taps of a new connection to this server. */
   readonly watch: (service: string) => Pick<PeerOptions, 'wire' | 'forwarded'>
-  /** Takes one of the processes that may run in all; undefined when there are too many. */
-  readonly admit: () => (() => void) | undefined
+  /** What was kept of this server; undefined where nothing is. */
+  readonly kept: (config: ServerConfig) => KeptServer | undefined
+  /** Whether a process that only one client uses starts with its first call instead of with the client. */
+  readonly ownStart: 'with-client' | 'with-call'
+  /** A server that has not answered after so long is not waited for at the next start. */
+  readonly lateMs: number
+  /** How long a process of one client outlives that client's last word; undefined is as long as the client. */
+  readonly sessionIdleMs: number | undefined
+  /** Of the processes that may run in all. */
+  readonly places: ProcessPlaces
 }
 
 /** How a server of one kind is pooled. */

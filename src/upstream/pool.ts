@@ -6,11 +6,14 @@
 
 import type { Connection } from '../jsonrpc/connection.js'
 import type { ClientPort } from '../mcp/call.js'
-import { isAskable } from '../mcp/capabilities.js'
+import { type ClientCapabilities, capabilitySet, isAskable, noCapabilities } from '../mcp/capabilities.js'
 import { Adopted } from './adopted.js'
 import { declaredFor } from './declared-for.js'
+import { DeferredLane } from './deferred-lane.js'
+import { Descriptions } from './described.js'
 import type { Dialed } from './dial.js'
 import { UpstreamError } from './errors.js'
+import type { KeptServer } from './kept.js'
 import { Link } from './link.js'
 import type { LinkOwner } from './link-parts.js'
 import { Listing } from './listing.js'
@@ -19,6 +22,7 @@ import type { Sharing } from './lane-parts.js'
 import { PoolLane } from './pool-lane.js'
 import type { LaneOpened, LaneUse, PoolSurroundings, Pooling } from './pool-parts.js'
 import type { StopCause } from './news.js'
+import { Recollection } from './recollection.js'
 import type { ServerConfig } from './server-config.js'
 import { ServerReports } from './server-reports.js'
 import { Spare } from './spare.js'
@@ -41,6 +45,8 @@ export class Pool implements Upstream {
   readonly #common = new Map<Sharing, PoolLane>()
   readonly #spare = new Spare()
   readonly #reports: ServerReports
+  readonly #kept: KeptServer | undefined
+  readonly #descriptions: Descriptions
   #connectedAtMs: number | undefined
   #closed = false
   #retired = false
@@ -49,6 +55,8 @@ export class Pool implements Upstream {
     this.#config = config
     this.#pooling = pooling
     this.#around = around
+    this.#kept = around.kept(config)
+    this.#descriptions = new Descriptions((handshake) => around.leg().recall(handshake))
     const { runtime, news, limits } = around
     this.#reports = new ServerReports(() => this.#config, { runtime, news, lateMs: limits.lateMs })
   }
@@ -82,16 +90,23 @@ export class Pool implements Upstream {
 
   attach(client: ClientPort): Lane {
     const sharing = this.#sharingFor(client)
-    const common = sharing === 'own' ? undefined : this.#common.get(sharing)
-    if (common !== undefined) return common.join(client)
-    const lane = this.#newLane({
-      sharing,
-      declared: declaredFor(sharing, client),
-      opening: client.opening,
-      client: sharing === 'own' ? client.serial : undefined,
-    })
-    if (sharing !== 'own' && !this.#closed) this.#common.set(sharing, lane)
-    return lane.join(client)
+    const declared = declaredFor(sharing, client)
+    if (sharing !== 'own') return this.#commonLane(sharing, declared, client).join(client)
+    const own = this.#newLane({ sharing, declared, opening: client.opening, client: client.serial }).join(
+      client,
+    )
+    const isDeferred = this.#around.ownStart === 'with-call' && this.#pooling.isolation !== 'session'
+    // What was kept for clients like this one says more than what others see.
+    if (!isDeferred || own.described !== undefined) return own
+    return new DeferredLane(own, this.#commonLane('plain', noCapabilities), client)
+  }
+
+  #commonLane(sharing: Sharing, declared: ClientCapabilities, first?: ClientPort): PoolLane {
+    const known = this.#common.get(sharing)
+    if (known !== undefined) return known
+    const lane = this.#newLane({ sharing, declared, opening: first?.opening, client: undefined })
+    if (!this.#closed) this.#common.set(sharing, lane)
+    return lane
   }
 
   status(): UpstreamStatus {
@@ -145,8 +160,9 @@ export class Pool implements Upstream {
   }
 
   #newLane(use: LaneUse): PoolLane {
-    const { limits, log, runtime } = this.#around
+    const { limits, log, runtime, lateMs, ownStart } = this.#around
     const { sharing, declared, opening, client } = use
+    const isAsked = this.config.lazy || (sharing === 'own' && ownStart === 'with-call')
     const listing = new Listing(this.config.name, this.#pooling.discretion, limits.lists, log)
     const lane: PoolLane = new PoolLane({
       config: () => this.#config,
@@ -156,7 +172,15 @@ export class Pool implements Upstream {
       listing,
       log,
       runtime,
-      lazy: this.config.lazy,
+      starts: isAsked ? 'when-asked' : 'at-once',
+      yields: this.#yields(sharing),
+      recollection: new Recollection({
+        listing,
+        kept: this.#kept,
+        set: capabilitySet(declared),
+        descriptions: this.#descriptions,
+      }),
+      lateMs,
       subscriptionsMax: limits.subscriptionsMax,
       membersMax: sharing === 'own' ? 1 : this.#pooling.processes,
       member: (owner, opened) => this.#newMember(use, () => lane, owner, opened),
@@ -171,8 +195,8 @@ export class Pool implements Upstream {
   }
 
   #newMember(use: LaneUse, lane: () => PoolLane, owner: LinkOwner, opened: LaneOpened): Member {
-    const { limits, runtime } = this.#around
-    const { concurrency, idleTimeoutMs, restart, restartDelayMs } = this.#pooling
+    const { limits, runtime, places } = this.#around
+    const { concurrency, restart, restartDelayMs } = this.#pooling
     const policy = {
       ...limits.restart,
       restart,
@@ -180,23 +204,50 @@ export class Pool implements Upstream {
       restWaitMs: this.config.timeoutMs / REST_WAIT_SHARE,
     }
     let starts = 0
-    const open = (): Opening => {
+    const begin = (): Opening => {
       const { link, ready } = this.#open(use, owner, opened)
       const cause = (): StopCause => this.#causeFor(lane(), link)
       this.#reports.used(link, { client: use.client, restarts: starts++, cause }, ready)
       return { link, ready }
     }
+    const open = (): Opening | Promise<Opening> =>
+      this.#spare.there === undefined ? (places.free()?.then(begin) ?? begin()) : begin()
     const supervisor = new Supervisor(this.config.name, open, policy, this.#around)
-    return new Member(supervisor, {
+    const yields = this.#yields(use.sharing)
+    let unoffer = (): void => {}
+    const member = new Member(supervisor, {
       runtime,
       concurrency,
       queueMax: limits.queueMax,
       outgoingBytesMax: limits.outgoingBytesMax,
       times: this.config,
-      idleTimeoutMs,
+      idleTimeoutMs: this.#idleTimeoutMs(yields),
       mayRest: () => !owner.isNeeded,
+      isAtWork: () => owner.isAtWork,
+      rested: () => yields && this.#tellRested(),
+      closed: () => unoffer(),
       oneAskable: use.sharing === 'shared',
     })
+    if (yields) unoffer = places.offer(member)
+    return member
+  }
+
+  /** Whether processes of one client end while the client is idle, and make room for others. */
+  #yields(sharing: Sharing): boolean {
+    return sharing === 'own' && this.#around.ownStart === 'with-call'
+  }
+
+  #idleTimeoutMs(yields: boolean): number | undefined {
+    const { idleTimeoutMs } = this.#pooling
+    const sessionIdleMs = yields ? this.#around.sessionIdleMs : undefined
+    if (idleTimeoutMs === undefined || sessionIdleMs === undefined) return idleTimeoutMs ?? sessionIdleMs
+    return Math.min(idleTimeoutMs, sessionIdleMs)
+  }
+
+  #tellRested(): void {
+    const message =
+      'the process of a client that is idle is stopped; it comes back with the next call of the client'
+    this.#around.log({ level: 'info', service: this.config.name, message })
   }
 
   #open(use: LaneUse, owner: LinkOwner, opened: LaneOpened): Opening {
@@ -225,7 +276,7 @@ export class Pool implements Upstream {
   }
 
   #dial(): Dialed {
-    const release = this.#around.admit()
+    const release = this.#around.places.take()
     if (release === undefined) {
       const message = `'${this.config.name}' cannot be started: ${this.#around.limits.processesMax} processes run already`
       throw new UpstreamError(this.config.name, 'overloaded', message)

@@ -25,7 +25,7 @@ export interface Opening {
 /** Opens links, one at a time. */
 export class Supervisor {
   readonly service: string
-  readonly #open: () => Opening
+  readonly #open: () => Opening | Promise<Opening>
   readonly #policy: RestartPolicy
   readonly #runtime: Runtime
   readonly #log: LogSink
@@ -43,7 +43,7 @@ export class Supervisor {
 
   constructor(
     service: string,
-    open: () => Opening,
+    open: () => Opening | Promise<Opening>,
     policy: RestartPolicy,
     around: { readonly runtime: Runtime; readonly log: LogSink },
   ) {
@@ -155,7 +155,8 @@ export class Supervisor {
     try {
       if (this.#resting !== undefined) await within(this.#resting, this.#policy.restWaitMs, this.#runtime)
       if (this.#isClosed()) throw this.#down('shutting-down', 'is stopped')
-      const opening = this.#open()
+      const begun = this.#open()
+      const opening = begun instanceof Promise ? await begun : begun
       link = opening.link
       this.#opening = link
       await opening.ready

@@ -20,6 +20,8 @@ export class UnavailableUpstream implements Upstream, Lane {
   readonly instructions = undefined
   readonly settled = undefined
   readonly listed = undefined
+  readonly remembered = false
+  readonly expected = false
   readonly shared = true
   readonly known = false
   readonly retired = false
@@ -57,6 +59,10 @@ export class UnavailableUpstream implements Upstream, Lane {
   }
 
   hurry(): void {}
+
+  pending(): undefined {
+    return undefined
+  }
 
   knows(): boolean {
     return false

@@ -132,9 +132,11 @@ test('a server does not rest while a client has its question', async (t) => {
   const call = client.call('s__t')
   await settled()
   await call
-  it.runtime.children[0]?.say(
-    '{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}',
-  )
+  it.runtime.children
+    .at(-1)
+    ?.say(
+      '{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}',
+    )
   await it.runtime.pass(60_000)
   assert.equal(it.proxy.status()[0]?.pids.length, 1)
   const { value } = await client.some(

@@ -58,6 +58,8 @@ export interface ServerFacts {
   readonly revision: Revision
   readonly capabilities: ServerCapabilities
   readonly instructions: string | undefined
+  /** Its own words, from which `recall` reads the rest again. */
+  readonly handshake: Uint8Array
 }
 
 /** How a server answers an attempt to open it. */
@@ -82,5 +84,7 @@ export interface ServerLeg {
    * is opened with, and the server's answer settles it.
    */
   open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened>
+  /** What a server said of itself in an earlier start; undefined when this cannot be read. */
+  recall(handshake: Uint8Array): ServerFacts | undefined
   outcome(call: Call, frame: ResponseFrame): Outcome
 }

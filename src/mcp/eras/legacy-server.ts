@@ -3,6 +3,9 @@
 // MCP 2024-11-05 to 2025-11-25, Lifecycle.
 
 import type { ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import { type Line, toLine } from '../../jsonrpc/line.js'
+import { membersAt } from '../../jsonrpc/members.js'
+import { Scanner } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
@@ -11,7 +14,7 @@ import { capabilityEdits } from '../capability-edits.js'
 import { handshakeRevisions, latestHandshake } from '../revisions.js'
 import { chosenRevision, handshakeMembers } from './handshake-result.js'
 import type { ServerIdentity } from './legacy-client.js'
-import type { Opened, ServerLeg, ServerVoice } from './leg.js'
+import type { Opened, ServerFacts, ServerLeg, ServerVoice } from './leg.js'
 
 const NONE = [] as const
 
@@ -29,11 +32,18 @@ export class LegacyServerLeg implements ServerLeg {
         ? await this.#ask(voice, declared)
         : await voice.pass(opening.frame, edits(opening))
     const opened =
-      answer.kind === 'error' ? { kind: 'refused' as const, why: refusal(answer) } : readResult(answer)
+      answer.kind === 'error'
+        ? { kind: 'refused' as const, why: refusal(answer) }
+        : readHandshake(handshakeOf(answer))
     // What the proxy cannot speak is no answer of the server's to its client.
     if (answer.kind === 'error' || opened.kind === 'opened') opening?.settle(passedOn(answer))
     if (opened.kind === 'opened') voice.notify('notifications/initialized')
     return opened
+  }
+
+  recall(handshake: Uint8Array): ServerFacts | undefined {
+    const opened = readHandshake(toLine(handshake))
+    return opened.kind === 'opened' ? opened.facts : undefined
   }
 
   outcome(_call: Call, frame: ResponseFrame): Outcome {
@@ -64,8 +74,14 @@ function passedOn(frame: ResponseFrame): Outcome {
   }
 }
 
-function readResult(frame: ResultFrame): Opened {
-  const members = handshakeMembers(frame)
+function handshakeOf({ line, result }: ResultFrame): Line {
+  return toLine(line.subarray(result.start, result.end))
+}
+
+/** The result of `initialize`. */
+function readHandshake(handshake: Line): Opened {
+  const span = { start: 0, end: handshake.length }
+  const members = membersAt(new Scanner(handshake, Number.MAX_SAFE_INTEGER), span)
   const revision = chosenRevision(members)
   if (members === undefined || revision === undefined) {
     const known = handshakeRevisions.map((each) => each.version).join(', ')
@@ -78,8 +94,9 @@ function readResult(frame: ResultFrame): Opened {
     kind: 'opened',
     facts: {
       revision,
-      capabilities: serverCapabilities(frame.line, members.span('capabilities')),
+      capabilities: serverCapabilities(handshake, members.span('capabilities')),
       instructions: members.string('instructions'),
+      handshake,
     },
   }
 }

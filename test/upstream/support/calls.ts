@@ -19,6 +19,7 @@ export const nobody: ClientPort = {
   forget: ignore,
   tell: ignore,
   log: ignore,
+  listens: false,
   listsChanged: ignore,
   slower: ignore,
   faster: ignore,

@@ -1,7 +1,7 @@
 // A runtime whose time passes when a test says so, and whose children are scripts.
 
 import { PassThrough } from 'node:stream'
-import type { Child, ChildExit, Runtime, Timer } from '../../../src/upstream/host.js'
+import type { Child, ChildExit, Runtime, SpawnSpec, Timer } from '../../../src/upstream/host.js'
 import { at, parsed } from '../../integration/support/json.js'
 import { FakeClock } from './fake-clock.js'
 
@@ -26,6 +26,8 @@ export const polite: Script = (method) => {
 export class FakeChild implements Child {
   readonly pid: number
   readonly startedAt: number
+  /** What was to be started. */
+  readonly command: string
   readonly stdin: PassThrough = new PassThrough()
   readonly stdout: PassThrough = new PassThrough()
   readonly stderr: PassThrough = new PassThrough()
@@ -41,8 +43,9 @@ export class FakeChild implements Child {
   #exit: (exit: ChildExit) => void = () => {}
   #isGone = false
 
-  constructor(pid: number, startedAt: number, script: Script) {
+  constructor(pid: number, startedAt: number, command: string, script: Script) {
     this.pid = pid
+    this.command = command
     this.startedAt = startedAt
     this.#script = script
     this.exited = new Promise((resolve) => {
@@ -107,8 +110,9 @@ export class FakeRuntime implements Runtime {
     return 0.5
   }
 
-  spawn(): Child {
-    const child = new FakeChild(1000 + this.children.length, this.now(), (...said) => this.script(...said))
+  spawn({ command }: SpawnSpec): Child {
+    const pid = 1000 + this.children.length
+    const child = new FakeChild(pid, this.now(), command, (...said) => this.script(...said))
     this.children.push(child)
     return child
   }

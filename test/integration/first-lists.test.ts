@@ -1,0 +1,245 @@
+// The first list that a client asks for, while servers are still starting.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { type ProxyOptions, limits } from '../../src/index.js'
+import { FakeRuntime, type Script } from '../upstream/support/fake-runtime.js'
+import type { Heard } from './support/client.js'
+import { at, listAt, numberAt, textAt } from './support/json.js'
+import { type Attached, type TestProxy, libraryProxy } from './support/library.js'
+import type { Scope } from './support/spawned.js'
+
+const TOOLS = 5
+const never = Number.POSITIVE_INFINITY
+
+/** Servers by name, and after how many milliseconds each answers `initialize`. */
+const staggered: Readonly<Record<string, number>> = {
+  a: 100,
+  b: 500,
+  c: 1000,
+  d: 2000,
+  e: 3000,
+  f: 4000,
+  g: never,
+}
+
+const changed = 'notifications/tools/list_changed'
+
+interface World extends TestProxy {
+  readonly runtime: FakeRuntime
+}
+
+/** Servers that say each what they are, after a while, and have five tools each. */
+async function world(
+  t: Scope,
+  delays: Readonly<Record<string, number>>,
+  more = {},
+  options: ProxyOptions = {},
+): Promise<World> {
+  const runtime = new FakeRuntime()
+  const act: Script = (method, _params, child) => {
+    const said = answerOf(method, child.command)
+    const delayMs = method === 'initialize' ? (delays[child.command] ?? 0) : 0
+    if (delayMs === 0) return said
+    const id = child.lastId
+    if (delayMs !== never)
+      runtime.setTimer(delayMs, () => child.say(`{"jsonrpc":"2.0","id":${id},"result":${said}}`))
+    return undefined
+  }
+  runtime.script = act
+  const servers = Object.fromEntries(Object.keys(delays).map((name) => [name, { command: name }]))
+  return { ...(await libraryProxy(t, servers, { runtime, ...options }, more)), runtime }
+}
+
+function answerOf(method: string, name: string): string {
+  switch (method) {
+    case 'initialize':
+      return `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"${name}","version":"1"},"instructions":"I am ${name}."}`
+    case 'tools/list': {
+      const tools = Array.from(
+        { length: TOOLS },
+        (_, n) => `{"name":"t${n}","inputSchema":{"type":"object"}}`,
+      )
+      return `{"tools":[${tools.join(',')}]}`
+    }
+    case 'tools/call':
+      return `{"content":[{"type":"text","text":"${name}"}]}`
+    default:
+      return '{}'
+  }
+}
+
+/** What comes of something, and how long that took. */
+async function timed(
+  it: World,
+  doing: Promise<Heard>,
+): Promise<{ readonly heard: Heard; readonly ms: number }> {
+  const from = it.runtime.now()
+  let ms: number | undefined
+  void doing.then(() => (ms = it.runtime.now() - from))
+  while (ms === undefined && it.runtime.now() < from + 60_000) await it.runtime.pass(50, 50)
+  return { heard: await doing, ms: ms ?? never }
+}
+
+const opening = ({ client }: Attached, capabilities = {}): Promise<Heard> =>
+  client.request('initialize', {
+    protocolVersion: '2025-06-18',
+    capabilities,
+    clientInfo: { name: 't', version: '1' },
+  })
+
+const names = ({ value }: Heard): string[] =>
+  listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
+
+describe('nothing is known of the servers', () => {
+  for (const [who, capabilities] of [
+    ['a client that can be asked nothing', {}],
+    ['a client that can be asked', { roots: {}, sampling: {}, elicitation: {} }],
+  ] as const)
+    test(`initialize takes a second and the list is whole: ${who}`, async (t) => {
+      const it = await world(t, staggered)
+      const party = await it.attach()
+      const opened = await timed(it, opening(party, capabilities))
+      assert.ok(opened.ms <= 1050, `initialize took ${opened.ms} ms`)
+      party.client.notify('notifications/initialized')
+      const list = party.client.request('tools/list', { _meta: { progressToken: 'p' } })
+      const { heard, ms } = await timed(it, list)
+      assert.equal(names(heard).length, 6 * TOOLS)
+      assert.ok(opened.ms + ms <= 10_100, `the list took ${ms} ms`)
+      const told = party.client.heard.filter(({ value }) => at(value, 'method') === 'notifications/progress')
+      const counts = told.map(({ value }) => numberAt(value, 'params', 'progress'))
+      assert.deepEqual(
+        [...counts].sort((one, other) => one - other),
+        counts,
+      )
+      assert.deepEqual([counts.at(-1), numberAt(told.at(-1)?.value, 'params', 'total')], [6, 7])
+      await it.runtime.pass(20_000)
+      assert.equal(
+        party.client.count((value) => at(value, 'method') === changed),
+        0,
+      )
+      const own = Object.keys(staggered).length
+      assert.equal(it.runtime.children.length, own, 'no process is started for who only lists')
+    })
+
+  test('a list does not wait for lists of other kinds', async (t) => {
+    const it = await world(t, { a: 0 })
+    const act = it.runtime.script
+    it.runtime.script = (method, params, child) => {
+      if (method === 'prompts/list') return undefined
+      if (method !== 'initialize') return act(method, params, child)
+      return '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"a","version":"1"}}'
+    }
+    const party = await it.attach()
+    await timed(it, opening(party))
+    const { heard, ms } = await timed(it, party.client.request('tools/list'))
+    assert.equal(names(heard).length, TOOLS)
+    assert.ok(ms <= 50, `it took ${ms} ms`)
+  })
+
+  test('what comes after the grace is told singly', async (t) => {
+    const it = await world(t, { a: 0, b: 3000, c: 5000 }, { startupGraceMs: 1500 })
+    const party = await it.attach()
+    await timed(it, opening(party))
+    party.client.notify('notifications/initialized')
+    assert.equal(names((await timed(it, party.client.request('tools/list'))).heard).length, TOOLS)
+    await it.runtime.pass(10_000)
+    assert.equal(
+      party.client.count((value) => at(value, 'method') === changed),
+      2,
+    )
+  })
+})
+
+describe('every server has failed', () => {
+  test('a list is the error that says why', async (t) => {
+    const it = await world(t, { a: 0, b: 0 })
+    it.runtime.script = (_method, _params, child) => {
+      child.end(3)
+      return undefined
+    }
+    const party = await it.attach()
+    const opened = await timed(it, opening(party))
+    const instructions = textAt(opened.heard.value, 'result', 'instructions')
+    assert.match(instructions, /a: exited with code 3; b: exited with code 3$/)
+    const { heard } = await timed(it, party.client.request('tools/list'))
+    assert.equal(at(heard.value, 'error', 'code'), -32603)
+    assert.match(textAt(heard.value, 'error', 'message'), /a: exited with code 3.*b: exited with code 3/)
+  })
+
+  test('no server at all is an empty list', async (t) => {
+    const it = await world(t, {})
+    const party = await it.attach()
+    await timed(it, opening(party))
+    assert.deepEqual(names((await timed(it, party.client.request('tools/list'))).heard), [])
+  })
+
+  test('one that is left is enough, and the instructions name the other', async (t) => {
+    const it = await world(t, { a: 0, b: 0 })
+    const act = it.runtime.script
+    it.runtime.script = (method, params, child) => {
+      if (child.command === 'a') return act(method, params, child)
+      child.end(3)
+      return undefined
+    }
+    const party = await it.attach()
+    const opened = await timed(it, opening(party))
+    const said = textAt(opened.heard.value, 'result', 'instructions')
+    assert.equal(said, '# a\n\nI am a.\n\nServers that are not available now: b: exited with code 3')
+    assert.equal(names((await timed(it, party.client.request('tools/list'))).heard).length, TOOLS)
+  })
+
+  test('the line can be turned off', async (t) => {
+    const it = await world(t, { a: 0, b: 0 }, { nameUnavailable: false })
+    it.runtime.script = (_method, _params, child) => {
+      child.end(3)
+      return undefined
+    }
+    const party = await it.attach()
+    const opened = await timed(it, opening(party))
+    assert.equal(at(opened.heard.value, 'result', 'instructions'), undefined)
+  })
+})
+
+describe('a process that only one client uses', () => {
+  const declared = { roots: {} }
+
+  test('starts with its first call, ends when the client is idle, and comes back', async (t) => {
+    const it = await world(t, { a: 0, b: 0 }, { sessionProcessIdleMs: 120_000 })
+    const [one, other] = [await it.attach(), await it.attach()]
+    for (const party of [one, other]) {
+      await timed(it, opening(party, declared))
+      party.client.notify('notifications/initialized')
+      await timed(it, party.client.request('tools/list'))
+    }
+    assert.equal(it.runtime.children.length, 2, 'those that clients share')
+    for (let start = 1; start <= 2; start++) {
+      const { heard } = await timed(it, one.client.call('a__t0'))
+      assert.equal(textAt(heard.value, 'result', 'content', 0, 'text'), 'a')
+      assert.equal(it.runtime.children.length, 2 + start)
+      const own = it.runtime.children.at(-1)
+      await it.runtime.pass(115_000)
+      assert.equal(own?.stdout.writableEnded, false)
+      await it.runtime.pass(10_000)
+      assert.equal(own?.stdout.writableEnded, true)
+    }
+    assert.ok(it.log.some(({ message }) => message.includes('comes back')))
+  })
+
+  test('makes room for another before anybody is refused', async (t) => {
+    const few = { ...limits, upstream: { ...limits.upstream, processesMax: 8 } }
+    const it = await world(t, { a: 0 }, {}, { limits: few })
+    const parties: Attached[] = []
+    for (let n = 0; n < 40; n++) {
+      const party = await it.attach()
+      parties.push(party)
+      await timed(it, opening(party, declared))
+    }
+    for (const { client } of parties) {
+      const { heard } = await timed(it, client.call('a__t0'))
+      assert.equal(textAt(heard.value, 'result', 'content', 0, 'text'), 'a')
+    }
+    const there = it.runtime.children.filter(({ stdout }) => !stdout.writableEnded).length
+    assert.ok(there <= 8 && there > 1, `${there} processes`)
+  })
+})
