@@ -6,14 +6,12 @@
 
 import type { Connection } from '../jsonrpc/connection.js'
 import type { ClientPort } from '../mcp/call.js'
-import { type ClientCapabilities, capabilitySet, isAskable, noCapabilities } from '../mcp/capabilities.js'
+import { type ClientCapabilities, isAskable, noCapabilities } from '../mcp/capabilities.js'
 import { Adopted } from './adopted.js'
 import { declaredFor } from './declared-for.js'
 import { DeferredLane } from './deferred-lane.js'
-import { Descriptions } from './described.js'
 import type { Dialed } from './dial.js'
 import { UpstreamError } from './errors.js'
-import type { KeptServer } from './kept.js'
 import { Link } from './link.js'
 import type { LinkOwner } from './link-parts.js'
 import { Listing } from './listing.js'
@@ -22,7 +20,7 @@ import type { Sharing } from './lane-parts.js'
 import { PoolLane } from './pool-lane.js'
 import type { LaneOpened, LaneUse, PoolSurroundings, Pooling } from './pool-parts.js'
 import type { StopCause } from './news.js'
-import { Recollection } from './recollection.js'
+import { Recollections } from './recollections.js'
 import type { ServerConfig } from './server-config.js'
 import { ServerReports } from './server-reports.js'
 import { Spare } from './spare.js'
@@ -45,8 +43,7 @@ export class Pool implements Upstream {
   readonly #common = new Map<Sharing, PoolLane>()
   readonly #spare = new Spare()
   readonly #reports: ServerReports
-  readonly #kept: KeptServer | undefined
-  readonly #descriptions: Descriptions
+  readonly #recollections: Recollections
   #connectedAtMs: number | undefined
   #closed = false
   #retired = false
@@ -55,8 +52,7 @@ export class Pool implements Upstream {
     this.#config = config
     this.#pooling = pooling
     this.#around = around
-    this.#kept = around.kept(config)
-    this.#descriptions = new Descriptions((handshake) => around.leg().recall(handshake))
+    this.#recollections = new Recollections(around.kept(config), (said) => around.leg().recall(said))
     const { runtime, news, limits } = around
     this.#reports = new ServerReports(() => this.#config, { runtime, news, lateMs: limits.lateMs })
   }
@@ -174,12 +170,7 @@ export class Pool implements Upstream {
       runtime,
       starts: isAsked ? 'when-asked' : 'at-once',
       yields: this.#yields(sharing),
-      recollection: new Recollection({
-        listing,
-        kept: this.#kept,
-        set: capabilitySet(declared),
-        descriptions: this.#descriptions,
-      }),
+      recollection: this.#recollections.of(listing, declared),
       lateMs,
       subscriptionsMax: limits.subscriptionsMax,
       membersMax: sharing === 'own' ? 1 : this.#pooling.processes,
@@ -196,7 +187,7 @@ export class Pool implements Upstream {
 
   #newMember(use: LaneUse, lane: () => PoolLane, owner: LinkOwner, opened: LaneOpened): Member {
     const { limits, runtime, places } = this.#around
-    const { concurrency, restart, restartDelayMs } = this.#pooling
+    const { concurrency, idleTimeoutMs, restart, restartDelayMs } = this.#pooling
     const policy = {
       ...limits.restart,
       restart,
@@ -221,7 +212,7 @@ export class Pool implements Upstream {
       queueMax: limits.queueMax,
       outgoingBytesMax: limits.outgoingBytesMax,
       times: this.config,
-      idleTimeoutMs: this.#idleTimeoutMs(yields),
+      idleTimeoutMs: yields ? shortest(idleTimeoutMs, this.#around.sessionIdleMs) : idleTimeoutMs,
       mayRest: () => !owner.isNeeded,
       isAtWork: () => owner.isAtWork,
       rested: () => yields && this.#tellRested(),
@@ -235,13 +226,6 @@ export class Pool implements Upstream {
   /** Whether processes of one client end while the client is idle, and make room for others. */
   #yields(sharing: Sharing): boolean {
     return sharing === 'own' && this.#around.ownStart === 'with-call'
-  }
-
-  #idleTimeoutMs(yields: boolean): number | undefined {
-    const { idleTimeoutMs } = this.#pooling
-    const sessionIdleMs = yields ? this.#around.sessionIdleMs : undefined
-    if (idleTimeoutMs === undefined || sessionIdleMs === undefined) return idleTimeoutMs ?? sessionIdleMs
-    return Math.min(idleTimeoutMs, sessionIdleMs)
   }
 
   #tellRested(): void {
@@ -298,4 +282,9 @@ export class Pool implements Upstream {
     if (link.failure.reason === 'closed') return 'restart'
     return this.#lanes.has(lane) ? 'idle' : 'client-gone'
   }
+}
+
+/** Of two times, either of which may be for ever. */
+function shortest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }
