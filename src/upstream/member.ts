@@ -27,8 +27,8 @@ export interface MemberOptions {
   isAtWork(): boolean
   /** It had nothing to do for so long that it is stopped. */
   rested(): void
-  /** It takes no call any more. */
-  closed(): void
+  /** Names this process as one that makes room for others, where it is; gives what takes that back. */
+  offer(process: IdleProcess): (() => void) | undefined
   /** Calls during which the server may ask something run one at a time. */
   readonly oneAskable: boolean
 }
@@ -48,6 +48,7 @@ export class Member implements IdleProcess {
   /** Somebody waits for the process, once for all that arrive. */
   #isOpening = false
   readonly #holdup = new Holdup()
+  readonly #withdraw: (() => void) | undefined
   #usedAt = 0
   #idle: Timer | undefined
 
@@ -55,6 +56,7 @@ export class Member implements IdleProcess {
     this.supervisor = supervisor
     this.#options = options
     this.#slots = new Slots(options.concurrency, options.queueMax)
+    this.#withdraw = options.offer(this)
     this.#askable = options.oneAskable ? new Slots(1, options.queueMax) : this.#slots
   }
 
@@ -117,7 +119,7 @@ export class Member implements IdleProcess {
 
   async close(): Promise<void> {
     this.#idle?.cancel()
-    this.#options.closed()
+    this.#withdraw?.()
     await this.supervisor.close()
   }
 

@@ -63,3 +63,8 @@ export interface LaneUse {
   /** The serial of the one client; undefined where several share. */
   readonly client: number | undefined
 }
+
+/** Of two times, either of which may be for ever. */
+export function shortest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
+}

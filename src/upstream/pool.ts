@@ -18,7 +18,7 @@ import { Listing } from './listing.js'
 import { Member } from './member.js'
 import type { Sharing } from './lane-parts.js'
 import { PoolLane } from './pool-lane.js'
-import type { LaneOpened, LaneUse, PoolSurroundings, Pooling } from './pool-parts.js'
+import { type LaneOpened, type LaneUse, type PoolSurroundings, type Pooling, shortest } from './pool-parts.js'
 import type { StopCause } from './news.js'
 import { Recollections } from './recollections.js'
 import type { ServerConfig } from './server-config.js'
@@ -205,8 +205,7 @@ export class Pool implements Upstream {
       this.#spare.there === undefined ? (places.free()?.then(begin) ?? begin()) : begin()
     const supervisor = new Supervisor(this.config.name, open, policy, this.#around)
     const yields = this.#yields(use.sharing)
-    let unoffer = (): void => {}
-    const member = new Member(supervisor, {
+    return new Member(supervisor, {
       runtime,
       concurrency,
       queueMax: limits.queueMax,
@@ -216,11 +215,9 @@ export class Pool implements Upstream {
       mayRest: () => !owner.isNeeded,
       isAtWork: () => owner.isAtWork,
       rested: () => yields && this.#tellRested(),
-      closed: () => unoffer(),
+      offer: (member) => (yields ? places.offer(member) : undefined),
       oneAskable: use.sharing === 'shared',
     })
-    if (yields) unoffer = places.offer(member)
-    return member
   }
 
   /** Whether processes of one client end while the client is idle, and make room for others. */
@@ -282,9 +279,4 @@ export class Pool implements Upstream {
     if (link.failure.reason === 'closed') return 'restart'
     return this.#lanes.has(lane) ? 'idle' : 'client-gone'
   }
-}
-
-/** Of two times, either of which may be for ever. */
-function shortest(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }

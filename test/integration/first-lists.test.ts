@@ -75,10 +75,12 @@ async function timed(
   doing: Promise<Heard>,
 ): Promise<{ readonly heard: Heard; readonly ms: number }> {
   const from = it.runtime.now()
-  let ms: number | undefined
-  void doing.then(() => (ms = it.runtime.now() - from))
-  while (ms === undefined && it.runtime.now() < from + 60_000) await it.runtime.pass(50, 50)
-  return { heard: await doing, ms: ms ?? never }
+  const over = { ms: never }
+  void doing.then(() => {
+    over.ms = it.runtime.now() - from
+  })
+  while (over.ms === never && it.runtime.now() < from + 60_000) await it.runtime.pass(50, 50)
+  return { heard: await doing, ms: over.ms }
 }
 
 const opening = ({ client }: Attached, capabilities = {}): Promise<Heard> =>

@@ -50,7 +50,7 @@ test('a session of HTTP/1.0 has its own stream, which ends with the session', as
   const fields = `Host: localhost:${port}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${id}\r\n`
   const stream = raw(port, page(fields, '/mcp'))
   const [session] = sessions
-  await until(() => session !== undefined && 'busy' in session.connection && session.connection.busy === true)
+  await until(() => session !== undefined && 'busy' in session.connection && session.connection.busy)
   session?.notify('notifications/one')
   await raw(port, page(fields, '/mcp', 'DELETE'))
   const [head = '', body = ''] = (await stream).split(/\r\n\r\n([^]*)/)

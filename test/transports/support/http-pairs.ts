@@ -121,7 +121,7 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
   }
   void client.send(buildNotification('notifications/initialized'))
   // What is said before anybody listens could be dropped.
-  await until(() => isReady && (!('busy' in taken.inner) || taken.inner.busy === true))
+  await until(() => isReady && (!('busy' in taken.inner) || taken.inner.busy))
   client.opening = undefined
   taken.opening = undefined
   return { client, server: taken }
