@@ -99,6 +99,8 @@ const layers: readonly Layer[] = [
       'src/gateway.ts',
       // Starts children while the rest is loaded.
       'src/head-start.ts',
+      // For --check.
+      'src/kept-report.ts',
       'src/log.ts',
       'src/nearest.ts',
       // One server in place of a configuration.

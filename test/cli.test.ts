@@ -16,7 +16,9 @@ import { ConfigError, resolveConfig, selectSchema } from '../src/config.js'
 import { noPaint } from '../src/log.js'
 import { nearest } from '../src/nearest.js'
 import { version } from '../src/version.js'
+import { leaveHome } from './integration/support/home.js'
 
+leaveHome()
 const folder = mkdtempSync(join(tmpdir(), 'mcps-cli-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 

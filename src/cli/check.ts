@@ -10,6 +10,7 @@ import {
   loopProblems,
   selectSchema,
 } from '../config.js'
+import { keptReport } from '../kept-report.js'
 import { escapeText } from '../log.js'
 import type { CheckCommand } from './args.js'
 import { programTrouble } from './programs.js'
@@ -41,7 +42,7 @@ export async function checkConfig(
     const config = loadConfig({ path: command.config, env })
     const checked = { config, schemas: await servedBy(command, config) }
     const warnings = [...config.warnings, ...warningsOf(checked, env, program)]
-    return { text: validText(config, warnings), exitCode: 0, checked }
+    return { text: validText(config, warnings, keptReport(config, env)), exitCode: 0, checked }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const count = error.problems.length
@@ -91,13 +92,17 @@ function placeOf({ name }: Server, schema: SchemaConfig): string {
   return `server "${name}" of schema "${schema.name}"`
 }
 
-function validText(config: Configuration, warnings: readonly ConfigWarning[]): string {
+function validText(
+  config: Configuration,
+  warnings: readonly ConfigWarning[],
+  kept: readonly string[],
+): string {
   const servers = [...config.schemas.values()].flatMap((schema) => schema.servers)
   const lines = warnings.map(({ path, message }) =>
     escapeText(`  warning: ${path}${path === '' ? '' : ' '}${message}`),
   )
   const summary = `valid: ${counted(config.schemas.size, 'schema')}, ${counted(servers.length, 'server')}, ${counted(warnings.length, 'warning')}`
-  return `${[`${escapeText(config.source)}:`, ...lines, `  ${summary}`].join('\n')}\n`
+  return `${[`${escapeText(config.source)}:`, ...lines, ...kept.map((line) => `  ${escapeText(line)}`), `  ${summary}`].join('\n')}\n`
 }
 
 function counted(count: number, what: string): string {

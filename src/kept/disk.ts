@@ -9,6 +9,7 @@ import type { KeptLimits } from '../limits.js'
 import type { KeptFiles, LogSink, Runtime, Timer } from '../upstream/host.js'
 import type { ServerConfig } from '../upstream/server-config.js'
 import { type KeptFolder, KeptFile } from './kept-file.js'
+import { KEY_BYTES, KEY_FILE, readNames } from './key.js'
 import { type KeptName, KeptNames } from './names.js'
 import { untidy } from './tidy.js'
 
@@ -22,9 +23,6 @@ export interface KeptDiskParts {
   /** All servers that it has, served or not. */
   readonly servers: readonly ServerConfig[]
 }
-
-const KEY_FILE = 'key'
-const KEY_BYTES = 32
 
 /** A start has other things to do first, and so has whoever writes a lot. */
 const TIDY_FIRST_MS = 5000
@@ -103,8 +101,7 @@ export class KeptDisk implements KeptFolder {
   }
 
   #readNames(): KeptNames | undefined {
-    const key = this.files.read(KEY_FILE, KEY_BYTES)?.bytes
-    return key?.length === KEY_BYTES ? new KeptNames(key, this.#source) : undefined
+    return readNames(this.files, this.#source)
   }
 
   /** Of two processes that make the first key at once, both use the one that was first. */

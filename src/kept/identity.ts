@@ -14,6 +14,7 @@ const ofNoAccount: ReadonlySet<string> = new Set([
   'prefix',
   'describe',
   'argumentErrors',
+  'argumentChecks',
   // What the other values were made with; they have it in them.
   'variables',
   'secrets',

@@ -18,6 +18,7 @@ const cases: [string, Record<string, unknown>, Record<string, unknown>, boolean]
   ['the prefix', program, { prefix: false }, true],
   ['the description', program, { describe: false }, true],
   ['what happens to wrong arguments', program, { argumentErrors: 'off' }, true],
+  ['which arguments are right', program, { argumentChecks: 'strict' }, true],
   ['times', program, { timeout: 5, totalTimeout: 6, startTimeout: 7, listTimeout: 8 }, true],
   ['restarts', program, { restart: false, restartDelay: 5, onTimeout: 'restart' }, true],
   ['the number of processes', program, { concurrency: 1, processes: 2, idleTimeout: 9 }, true],

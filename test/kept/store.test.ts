@@ -26,7 +26,9 @@ class Machine {
   ): KeptStore {
     const { files, clock: runtime } = this
     const log = (record: LogRecord): void => void this.log.push(record)
-    return new KeptStore(kept, new KeptDisk({ files, limits: kept, runtime, log, source, servers }))
+    const store = new KeptStore(kept, new KeptDisk({ files, limits: kept, runtime, log, source, servers }))
+    for (const server of servers) store.of(server)
+    return store
   }
 
   get keptFiles(): string[] {

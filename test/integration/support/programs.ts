@@ -1,6 +1,9 @@
 // Where the programs of the tests are, and how a configuration names them.
 
 import { resolve } from 'node:path'
+import { leaveHome } from './home.js'
+
+leaveHome()
 
 /** The repository; the tests run from its root. */
 export const root: string = process.env['IT_ROOT'] ?? process.cwd()
