@@ -1,0 +1,113 @@
+// Lists that one run of the command keeps for the next.
+
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, describe, test } from 'node:test'
+import { at } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { cli, itServer } from './support/programs.js'
+import { type Servers, type Spawned, configFile, scratch, spawnProgram } from './support/spawned.js'
+
+/** A person's machine: a home folder, a configuration, and a server that is ready once a file is there. */
+class Machine {
+  readonly home: string
+  readonly #scope: TestContext
+  readonly #go: string
+  readonly #config: string
+
+  constructor(scope: TestContext, more: Readonly<Record<string, unknown>> = {}, others: Servers = {}) {
+    this.#scope = scope
+    this.home = scratch(scope)
+    this.#go = join(this.home, 'go')
+    const late = { ...itServer({ IT_START: `late:${this.#go}` }), ...more }
+    this.#config = configFile(scope, { late, ...others }, { startupGraceMs: 60_000 })
+    this.ready(true)
+  }
+
+  ready(isReady: boolean): void {
+    if (isReady) writeFileSync(this.#go, '')
+    else rmSync(this.#go)
+  }
+
+  start(...args: string[]): Spawned {
+    const all = [cli, '--stdio', '--config', this.#config, ...args]
+    return spawnProgram(this.#scope, process.execPath, all, { env: { ...process.env, HOME: this.home } })
+  }
+
+  get keptFiles(): string[] {
+    const folder = join(this.home, '.mcps-proxy', 'kept')
+    return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.kept')) : []
+  }
+}
+
+async function toolsOf({ client }: Spawned): Promise<unknown> {
+  const { value } = await client.request('tools/list')
+  return at(value, 'result', 'tools')
+}
+
+/** One life of the command, in which its lists were read. */
+async function live(machine: Machine, ...args: string[]): Promise<unknown> {
+  const proxy = machine.start(...args)
+  await proxy.client.open()
+  const tools = await toolsOf(proxy)
+  assert.equal(await proxy.finish(), 0)
+  return tools
+}
+
+describe('kept lists', () => {
+  test('are shown by the next run before the server has started, and its calls wait for it', async (t) => {
+    const machine = new Machine(t)
+    const tools = await live(machine)
+    assert.equal(machine.keptFiles.length, 1)
+    machine.ready(false)
+    const proxy = machine.start()
+    await proxy.client.open()
+    assert.deepEqual(await toolsOf(proxy), tools)
+    const answer = proxy.client.call('late__nonce')
+    machine.ready(true)
+    assert.notEqual(at((await answer).value, 'result'), undefined)
+    assert.equal(await proxy.finish(), 0)
+  })
+
+  test('are neither written nor read with --no-kept-lists', async (t) => {
+    const machine = new Machine(t)
+    await live(machine, '--no-kept-lists')
+    assert.equal(existsSync(join(machine.home, '.mcps-proxy')), false)
+    await live(machine)
+    machine.ready(false)
+    const proxy = machine.start('--no-kept-lists')
+    await proxy.client.open()
+    const listed = toolsOf(proxy)
+    const pong = await proxy.client.request('ping')
+    assert.notEqual(at(pong.value, 'result'), undefined)
+    assert.equal(
+      proxy.client.count((value) => at(value, 'result', 'tools') !== undefined),
+      0,
+    )
+    machine.ready(true)
+    assert.notEqual(await listed, undefined)
+  })
+
+  test('are not kept of a server whose configuration says so', async (t) => {
+    const machine = new Machine(t, { keep: false }, { other: itServer({ IT_NAME: 'other' }) })
+    await live(machine)
+    assert.equal(machine.keptFiles.length, 1)
+  })
+
+  test('are kept by the library where it is asked to', async (t) => {
+    const folder = join(scratch(t), 'kept')
+    const files = (): string[] => (existsSync(folder) ? readdirSync(folder) : [])
+    for (const [keep, count] of [
+      [false, 0],
+      [{ folder }, 2],
+    ] as const) {
+      const { proxy, attach } = await libraryProxy(t, { s: itServer() }, { keep })
+      const { client } = await attach()
+      await client.open()
+      await client.request('tools/list')
+      await proxy.close()
+      assert.equal(files().length, count)
+    }
+  })
+})
