@@ -13,11 +13,12 @@ import type { Configuration, Environment, LoggingConfig, SchemaConfig } from './
 import { literal } from './config/expand.js'
 import { loggingFields, rootFields, stdioFields } from './config/fields.js'
 import { findConfigFile } from './config/file.js'
+import { rootKeyHints } from './config/foreign.js'
 import { readSchemas } from './config/formats.js'
 import { readFront } from './config/front.js'
 import { ConfigError, Findings } from './config/problems.js'
 import { Section } from './config/section.js'
-import { absolute } from './config/paths.js'
+import { absolute, editorVariables, projectOf } from './config/paths.js'
 import { sharedFields } from './config/server-fields.js'
 import { programFolder } from './folder.js'
 import { nearest } from './nearest.js'
@@ -72,7 +73,8 @@ export function loadConfig(options: LoadOptions = {}): Configuration {
 }
 
 /**
- * Checks a configuration that is already in memory, applies defaults and expands variables. Does no I/O.
+ * Checks a configuration that is already in memory, applies defaults and expands variables. Reads no file but an
+ * `envFile` that it names.
  *
  * @throws ConfigError with every problem of it.
  */
@@ -127,6 +129,8 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     sessionProcessIdleMs: root.read(rootFields, 'sessionProcessIdleMs'),
     schemas: readSchemas(root, {
       ...context,
+      folder: projectOf(context.folder, context.home) ?? context.folder,
+      known: editorVariables(context.folder, context.home),
       shared: {
         prefix: sharedFields.prefix.fallback,
         describe: sharedFields.describe.fallback,
@@ -138,7 +142,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     }),
     warnings: root.findings.warnings,
   }
-  root.warnOfUnknownKeys()
+  root.warnOfUnknownKeys(rootKeyHints)
   return config
 }
 

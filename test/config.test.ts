@@ -167,6 +167,7 @@ describe('a configuration', () => {
       args: [],
       env: {},
       inheritEnv: [],
+      restartLimits: {},
       cwd: '/work',
       restart: true,
       restartDelayMs: 1000,
@@ -420,8 +421,8 @@ describe('variables', () => {
   })
 
   test('what an editor would fill in is left alone with a warning', () => {
-    const found = stdioServer({ ...one, args: ['${input:key}', '${env:A}'] })
-    assert.deepEqual([found.args, found.unavailable], [['${input:key}', '${env:A}'], undefined])
+    const found = stdioServer({ ...one, args: ['${input:key}', '${file:/a}'] })
+    assert.deepEqual([found.args, found.unavailable], [['${input:key}', '${file:/a}'], undefined])
     assert.match(
       warningsOf({ mcpServers: { s: { ...one, args: ['${input:key}'] } } })[0] ?? '',
       /not a variable/,
@@ -963,15 +964,18 @@ describe('the place of a mistake in JSON', () => {
   const cases: [string, number, number, RegExp][] = [
     ['', 1, 1, /a value, but the file ends/],
     ['{', 1, 2, /file ends/],
-    ['{"a":1,}', 1, 8, /comma before } must go/],
-    ['[1,]', 1, 4, /comma before ] must go/],
+    ['{"a":1,,}', 1, 8, /a name in quotes/],
+    ['[,]', 1, 2, /a value or \]/],
+    ['{"a":,}', 1, 6, /a value/],
     ['{"a" 1}', 1, 6, /expected :/],
     ['{"a":1 "b":2}', 1, 8, /expected , or }/],
     ['[1 2]', 1, 4, /expected , or ]/],
     ['{a:1}', 1, 2, /a name in quotes/],
     ["{'a':1}", 1, 2, /a name in quotes/],
-    ['// x\n{}', 1, 1, /comments/],
-    ['{ /* x */ }', 1, 3, /comments/],
+    ['// x\n{} /* y */ z', 2, 12, /the end of the file/],
+    ['{ /* x ', 1, 3, /the comment that begins here does not end/],
+    ['{} /*/', 1, 4, /the comment that begins here does not end/],
+    ['{"a": # x\n1}', 1, 7, /a value/],
     ['{\n\t"a": 01\n}', 2, 7, /a value/],
     ['{"a":"x\ny"}', 1, 6, /a value/],
     ['{"a":"\\x"}', 1, 6, /a value/],
@@ -987,6 +991,23 @@ describe('the place of a mistake in JSON', () => {
       assert.deepEqual([result.mistake.line, result.mistake.column], [line, column])
       assert.match(result.mistake.message, message)
     })
+
+  const lenient: [string, unknown][] = [
+    ['{"a":1,}', { a: 1 }],
+    ['[1, 2 ,\n]', [1, 2]],
+    ['// first\n{ /* x, } */ "a": [1, // last\n ], }', { a: [1] }],
+    [
+      '{"a": "// no comment, ]", "b": "\\" /* nor this */ ,}"}',
+      { a: '// no comment, ]', b: '" /* nor this */ ,}' },
+    ],
+  ]
+  for (const [text, value] of lenient)
+    test(`${JSON.stringify(text)} has none`, () => assert.deepEqual(readJson(text), { kind: 'value', value }))
+
+  test('is found in time in what is made to be slow to read', () => {
+    for (const piece of ['/*', '"\\"', '[1,],', '//', ', ', '"'])
+      assert.equal(readJson(piece.repeat(300_000)).kind, 'mistake', piece)
+  })
 
   test('shows one character of what it found, since that may be a secret', () => {
     const result = readJson('{"key": sk-secret}')
@@ -1018,6 +1039,9 @@ describe('config.schema.json', () => {
   const good: [string, unknown][] = [
     ['every key', full],
     ['an empty group', { mcpServers: {} }],
+    ['an address as Windsurf names it', { mcpServers: { s: { serverUrl: 'https://h' } } }],
+    ['an address as Gemini CLI names it', { mcpServers: { s: { type: 'http', httpUrl: 'https://h' } } }],
+    ['every variable', { mcpServers: { s: { command: 'x', inheritEnv: true, envFile: '.env' } } }],
     ['servers', { servers: { s: { url: 'HTTPS://h' } } }],
     ['variables', { mcpServers: { s: { url: '${H}', headers: { A: '${B}' } } } }],
     ['aliases', { mcpServers: { s: { type: 'streamable-http', url: 'http://h' } } }],

@@ -1,4 +1,4 @@
-// `${VAR}` and `${VAR:-fallback}` in the strings of one server.
+// `${VAR}` and `${VAR:-fallback}` in the strings of one server, and `${env:VAR}` as editors write it.
 //
 // The rules are the shell's: the fallback stands in for a variable that is
 // unset or empty and may itself contain `${…}`; what comes out of a variable is
@@ -8,7 +8,9 @@
 import type { Environment } from './configuration.js'
 import { isPublicName, isPublicValue } from './secrets.js'
 
-const reference = /\$?\$\{([A-Za-z_]\w*)(?::-((?:\$\{[^{}]*\}|[^}])*))?\}/g
+const reference = /\$?\$\{(?:env:)?([A-Za-z_]\w*)(?::-((?:\$\{[^{}]*\}|[^}])*))?\}/g
+/** What editors also call `${pathSeparator}`. */
+const separatorSign = '${/}'
 const escaped = /\$\$\{/g
 const foreign = /(?<!\$)\$\{[^}]*\}?/g
 
@@ -23,14 +25,18 @@ export class Expansion {
   /** `${…}` that is not a variable of ours. */
   readonly foreign: Set<string> = new Set()
   readonly #env: Environment
+  readonly #known: ReadonlyMap<string, string>
 
-  constructor(env: Environment) {
+  /** `known` are names that the environment need not have, such as `userHome`. */
+  constructor(env: Environment, known: ReadonlyMap<string, string> = new Map()) {
     this.#env = env
+    this.#known = known
   }
 
   /** The text with its variables put in; an unset one is empty. */
   text(value: string): string {
     if (!value.includes('${')) return value
+    if (value.includes(separatorSign)) return this.text(value.replaceAll(separatorSign, '${pathSeparator}'))
     for (const [found] of value.replaceAll(reference, '').matchAll(foreign)) this.foreign.add(found)
     return this.#expand(value).replaceAll(escaped, '${')
   }
@@ -42,8 +48,10 @@ export class Expansion {
   }
 
   #valueOf(name: string, fallback: string | undefined): string {
-    this.variables.add(name)
     const value = Object.hasOwn(this.#env, name) ? this.#env[name] : undefined
+    const known = value === undefined ? this.#known.get(name) : undefined
+    if (known !== undefined) return known
+    this.variables.add(name)
     if (value !== undefined && (value !== '' || fallback === undefined)) {
       this.#keepSecret(name, value)
       return value

@@ -5,8 +5,8 @@
 // unless it was named, and a file that others can write is worth a warning.
 
 import { isUtf8 } from 'node:buffer'
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { readFileBounded } from './bounded-file.js'
 import type { Environment } from './configuration.js'
 import { readJson } from './json-syntax.js'
 import { ConfigError } from './problems.js'
@@ -64,51 +64,21 @@ function withoutByteOrderMark(text: string): string {
 }
 
 function readBounded(path: string, what: string): { bytes: Buffer; mode: number } {
-  const fd = open(path, what)
-  try {
-    const { mode, isFile, length } = statOf(fd)
-    if (!isFile) throw failure('CONFIG_NOT_A_FILE', path, 'is not a regular file', 'name a JSON file')
-    const bytes = length > configBytesMax ? undefined : readAll(fd)
-    if (bytes === undefined)
+  const file = readFileBounded(path, configBytesMax)
+  switch (file.kind) {
+    case 'read':
+      return file
+    case 'no-file':
+      throw failure('CONFIG_NOT_A_FILE', path, 'is not a regular file', 'name a JSON file')
+    case 'too-large':
       throw failure('CONFIG_TOO_LARGE', path, 'is too large', `must have at most ${configBytesMax} bytes`)
-    return { bytes, mode }
-  } catch (error) {
-    throw error instanceof ConfigError ? error : unreadable(path, what, error)
-  } finally {
-    closeSync(fd)
+    case 'failed':
+      break
   }
+  throw unreadable(path, what, file.code ?? file.why)
 }
 
-/** Without blocking: to open a named pipe would wait for a writer for ever. */
-function open(path: string, what: string): number {
-  try {
-    return openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
-  } catch (error) {
-    throw unreadable(path, what, error)
-  }
-}
-
-function statOf(fd: number): { mode: number; isFile: boolean; length: number } {
-  const stat = fstatSync(fd)
-  return { mode: stat.mode, isFile: stat.isFile(), length: stat.size }
-}
-
-/** Undefined when there is more than the limit, whatever the file said of its size. */
-function readAll(fd: number): Buffer | undefined {
-  const chunks: Buffer[] = []
-  let length = 0
-  while (length <= configBytesMax) {
-    const chunk = Buffer.allocUnsafe(16 * 1024)
-    const read = readSync(fd, chunk)
-    if (read === 0) return Buffer.concat(chunks)
-    chunks.push(chunk.subarray(0, read))
-    length += read
-  }
-  return undefined
-}
-
-function unreadable(path: string, what: string, error: unknown): ConfigError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+function unreadable(path: string, what: string, code: string): ConfigError {
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return failure('CONFIG_NOT_FOUND', path, `is not there (${what})`, 'check the path')
   return failure('CONFIG_UNREADABLE', path, `cannot be read: ${code}`, 'check its permissions')

@@ -3,6 +3,7 @@
 // `config.schema.json`; nothing at run time imports it.
 
 import { corsFields, frontFields, loggingFields, rootFields, schemaFields, stdioFields } from './fields.js'
+import { urlKeys } from './remote-server.js'
 import { schemaNamePattern, serverNamePattern } from './formats.js'
 import type { JsonSchema } from './kinds.js'
 import type { Field } from './section.js'
@@ -13,10 +14,10 @@ import {
   serverTypes,
   sharedFields,
   sseServerFields,
-  stdioServerFields,
   tlsFields,
   toolFields,
 } from './server-fields.js'
+import { stdioServerFields } from './stdio-fields.js'
 import { toolTimeFields } from './times.js'
 
 type Fields = Readonly<Record<string, Field<unknown>>>
@@ -107,38 +108,39 @@ function serverSchema(): JsonSchema {
       },
     ),
     allOf: [
-      { if: { required: ['type'] }, else: { oneOf: [{ required: ['command'] }, { required: ['url'] }] } },
-      whenKind('stdio', 'command', 'stdioServer'),
-      whenKind('http', 'url', 'httpServer'),
-      whenKind('sse', undefined, 'sseServer'),
+      {
+        if: { required: ['type'] },
+        else: { oneOf: ['command', ...urlKeys].map((key) => ({ required: [key] })) },
+      },
+      whenKind('stdio', ['command'], 'stdioServer'),
+      whenKind('http', urlKeys, 'httpServer'),
+      whenKind('sse', [], 'sseServer'),
     ],
   }
 }
 
-function whenKind(kind: string, key: string | undefined, definition: string): JsonSchema {
+function whenKind(kind: string, keys: readonly string[], definition: string): JsonSchema {
   const types = [...serverTypes].filter(([, means]) => means === kind).map(([type]) => type)
   const byType = { required: ['type'], properties: { type: { enum: types } } }
-  const byKey = key === undefined ? [] : [{ required: [key], not: { required: ['type'] } }]
+  const byKey = keys.map((key) => ({ required: [key], not: { required: ['type'] } }))
   // oxlint-disable-next-line unicorn/no-thenable -- `then` is a keyword of JSON Schema.
   return { if: { anyOf: [byType, ...byKey] }, then: { $ref: `#/$defs/${definition}` } }
 }
 
-function kindSchema(
-  description: string,
-  required: string,
-  fields: Fields,
-  more: JsonSchema = {},
-): JsonSchema {
-  return { ...section(description, fields, more), required: [required] }
+function kindSchema(description: string, required: string, fields: Fields): JsonSchema {
+  return { ...section(description, fields), required: [required] }
 }
 
 function remoteSchema(description: string, fields: Fields): JsonSchema {
   const auth = section('How the proxy authenticates, besides the headers.', authFields)
   const tls = section('What TLS is spoken with, besides what the machine has.', tlsFields)
-  return kindSchema(description, 'url', fields, {
-    auth: { ...auth, required: ['type'] },
-    tls: { ...tls, dependentRequired: { cert: ['key'], key: ['cert'] } },
-  })
+  return {
+    ...section(description, fields, {
+      auth: { ...auth, required: ['type'] },
+      tls: { ...tls, dependentRequired: { cert: ['key'], key: ['cert'] } },
+    }),
+    oneOf: urlKeys.map((key) => ({ required: [key] })),
+  }
 }
 
 function section(description: string, fields: Fields, more: JsonSchema = {}): JsonSchema {

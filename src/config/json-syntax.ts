@@ -1,5 +1,7 @@
 // JSON text -> value, and where the mistake is when it is not JSON.
 //
+// Comments and commas behind the last member are taken for what they are, since the files of several clients have them.
+//
 // The messages of the engine change with its version and often carry no
 // position, so the place is found here; only after `JSON.parse` said no.
 
@@ -19,8 +21,43 @@ export function readJson(text: string): JsonResult {
     const value: unknown = JSON.parse(text)
     return { kind: 'value', value }
   } catch {
+    return readLenient(withoutExtras(text))
+  }
+}
+
+/** Of text without comments, whose places are still those of the file. */
+function readLenient(text: string): JsonResult {
+  try {
+    const value: unknown = JSON.parse(text)
+    return { kind: 'value', value }
+  } catch {
     return { kind: 'mistake', mistake: findMistake(text) }
   }
+}
+
+// A string may lack its end here, so that each character is looked at once.
+const stringOrComment = /"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|\/\/[^\n\r]*|\/\*[^]*?(?:\*\/|$)/g
+const stringOrComma = /"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|,(?=[ \t\n\r]*[}\]])/g
+
+/** Blanks where comments were, and commas before a closing bracket; everything else stays in its place. */
+function withoutExtras(text: string): string {
+  const plain = text.replaceAll(stringOrComment, (found) =>
+    found.startsWith('"') || isUnfinished(found) ? found : found.replaceAll(/[^\n\r]/g, ' '),
+  )
+  return plain.replaceAll(stringOrComma, (found, at: number) =>
+    found === ',' && endsMember(plain, at) ? ' ' : found,
+  )
+}
+
+function isUnfinished(comment: string): boolean {
+  return comment.startsWith('/*') && !(comment.length > 3 && comment.endsWith('*/'))
+}
+
+/** Whether a member stands before this comma, and not another comma or nothing. */
+function endsMember(text: string, comma: number): boolean {
+  let at = comma - 1
+  while (at >= 0 && ' \t\n\r'.includes(text.charAt(at))) at--
+  return at >= 0 && !'[{,:'.includes(text.charAt(at))
 }
 
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or }' | ', or ]' | 'end'
@@ -110,15 +147,9 @@ function mistakeAt(text: string, at: number, expected: Expected): JsonMistake {
 }
 
 function describe(text: string, at: number, expected: Expected): string {
-  if (/^\/[/*]/.test(text.slice(at, at + 2))) return 'comments are not JSON; take them out'
-  if (isTrailingComma(text, at, expected)) return `the comma before ${text.slice(at, at + 1)} must go`
+  if (text.startsWith('/*', at)) return 'the comment that begins here does not end'
   const wanted = wantedNames.get(expected) ?? expected
   if (at >= text.length) return `expected ${wanted}, but the file ends`
   // One character only: what stands there may be a secret that lost its quotes.
   return `expected ${wanted}, but found ${String.fromCodePoint(text.codePointAt(at) ?? 0)}`
-}
-
-function isTrailingComma(text: string, at: number, expected: Expected): boolean {
-  const closes = expected === 'key' ? '}' : ']'
-  return text.slice(at, at + 1) === closes && text.slice(0, at).trimEnd().endsWith(',')
 }

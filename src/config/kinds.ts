@@ -135,6 +135,15 @@ export function list(element: Kind<string>): Kind<readonly string[]> {
   }
 }
 
+/** The same, or `true` for everything. */
+export function orTrue<T>(kind: Kind<T>): Kind<T | true> {
+  return {
+    wanted: `${kind.wanted}, or true`,
+    schema: { anyOf: [{ const: true }, kind.schema] },
+    read: (value, spot) => (value === true ? true : kind.read(value, spot)),
+  }
+}
+
 export interface MapRules {
   /** What a key must match, and how a message says so. */
   readonly keyPattern: string

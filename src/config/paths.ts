@@ -1,8 +1,8 @@
-// Paths as the file writes them.
+// Paths of a configuration file; there is no shell between the file and us.
 
-import { isAbsolute, join, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 
-/** `~` as shells read it; there is no shell between the file and us. */
+/** `~` as shells read it. */
 export function fromHome(path: string, home: string): string {
   return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path
 }
@@ -11,4 +11,23 @@ export function fromHome(path: string, home: string): string {
 export function absolute(path: string, folder: string, home: string): string {
   const whole = fromHome(path, home)
   return isAbsolute(whole) ? whole : resolve(folder, whole)
+}
+
+const editorFolders: readonly string[] = ['.vscode', '.cursor']
+
+/** The project that a file in this folder belongs to, where editors keep one for each project; undefined elsewhere. */
+export function projectOf(folder: string, home: string): string | undefined {
+  const project = dirname(folder)
+  return editorFolders.includes(basename(folder)) && project !== home ? project : undefined
+}
+
+/** What editors put in for `${userHome}` and the like; the project only where it is known. */
+export function editorVariables(folder: string, home: string): ReadonlyMap<string, string> {
+  const project = projectOf(folder, home)
+  const known = new Map([
+    ['userHome', home],
+    ['pathSeparator', sep],
+  ])
+  if (project === undefined) return known
+  return known.set('workspaceFolder', project).set('workspaceFolderBasename', basename(project))
 }

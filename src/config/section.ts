@@ -89,12 +89,13 @@ export class Section {
     return []
   }
 
-  /** Warns of every key that nothing asked for. */
-  warnOfUnknownKeys(): void {
+  /** Warns of every key that nothing asked for; `hints` say what to write in place of some. */
+  warnOfUnknownKeys(hints: ReadonlyMap<string, string> = new Map()): void {
     for (const key of Object.keys(this.#members)) {
       if (this.#known.has(key) || key === '$comment') continue
       const [near] = nearest(key, this.#known)
-      const meant = near === undefined ? '' : `; did you mean "${near}"?`
+      const hint = hints.get(key)
+      const meant = hint !== undefined ? `; ${hint}` : near === undefined ? '' : `; did you mean "${near}"?`
       this.findings.warn(this.pathOf(key), `is not a known key here and is ignored${meant}`)
     }
   }

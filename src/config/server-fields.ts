@@ -1,7 +1,7 @@
 // Every key of a server: its kind, its default, what it is for.
 
-import type { ArgumentErrors, ArgumentStrictness, HttpAuth, Isolation } from '../upstream/server-config.js'
-import { boolean, choice, delayMsMax, integer, list, map, orFalse, text } from './kinds.js'
+import type { ArgumentErrors, ArgumentStrictness, HttpAuth } from '../upstream/server-config.js'
+import { boolean, choice, integer, list, map, orFalse, text } from './kinds.js'
 import { field, optional } from './section.js'
 import type { FieldsOf } from './section.js'
 import { type TimeValues, timeFields } from './times.js'
@@ -9,7 +9,6 @@ import { type TimeValues, timeFields } from './times.js'
 /** Waits between attempts: an hour is already longer than anybody waits. */
 const pauseMsMax = 3_600_000
 
-const secretText = text({ mayBeEmpty: true, secret: true, wanted: 'a string without NUL characters' })
 const names = list(text())
 
 /** What a server says, or what stands beside `mcpServers` for all of them. */
@@ -66,65 +65,10 @@ export const toolFields: FieldsOf<ToolValues> = {
   rename: field(map(toolName), new Map(), "The server's own name of a tool -> the name that clients see."),
 }
 
-export interface StdioServerValues {
-  command: string
-  args: readonly string[]
-  env: ReadonlyMap<string, string>
-  inheritEnv: readonly string[]
-  cwd: string | undefined
-  restart: boolean
-  restartDelay: number
-  concurrency: number
-  processes: number
-  isolation: Isolation
-  idleTimeout: number
-  memoryLimitMB: number | undefined
-  onTimeout: 'cancel' | 'restart'
-}
-
-const variableName = {
-  keyPattern: '^[^=\\u0000]+$',
-  keyWanted: 'use the name of an environment variable',
-  value: secretText,
-}
-
-export const stdioServerFields: FieldsOf<StdioServerValues> = {
-  command: field(text(), '', 'Program to start, found through PATH; never a shell. ${VAR} is expanded.'),
-  args: field(list(secretText), [], 'Arguments of the program. ${VAR} and ${VAR:-fallback} are expanded.'),
-  env: field(map(variableName), new Map(), 'Environment variables for the program. ${VAR} is expanded.'),
-  inheritEnv: field(names, [], 'Names of environment variables that the program gets from the proxy.'),
-  cwd: optional(text(), 'Working folder. Absent: the folder of this file. ${VAR} is expanded.'),
-  restart: field(boolean(), true, 'Whether a program that ended is started again.'),
-  restartDelay: field(
-    integer(0, pauseMsMax),
-    1000,
-    'Milliseconds before the first restart; grows with every crash.',
-  ),
-  concurrency: field(integer(1, 10_000), 64, 'Calls in flight at once; 1 is strictly one call at a time.'),
-  processes: field(integer(1, 256), 1, 'Most processes that share the calls of clients that can share.'),
-  isolation: field(
-    choice('auto', 'shared', 'session'),
-    'auto',
-    'Who shares a process: auto gives clients that can be asked something one of their own.',
-  ),
-  idleTimeout: field(
-    integer(0, delayMsMax),
-    0,
-    'Stop a process that had no call for this many milliseconds; 0 never does.',
-  ),
-  memoryLimitMB: optional(
-    integer(1, 16_777_216),
-    'Most memory of one process of the server, with all that it starts, in MiB; above it they are ended.',
-  ),
-  onTimeout: field(
-    choice('cancel', 'restart'),
-    'cancel',
-    'What happens to the program when a call times out, or the reading of its lists.',
-  ),
-}
-
 export interface HttpServerValues {
   url: string
+  serverUrl: string | undefined
+  httpUrl: string | undefined
   headers: ReadonlyMap<string, string>
   retries: number
   retryDelay: number
@@ -177,17 +121,17 @@ const headerName = {
   value: text({ pattern: '^[^\\u0000\\r\\n]*$', mayBeEmpty: true, secret: true, wanted: 'one line of text' }),
 }
 
+const address = text({
+  pattern: '^([Hh][Tt][Tt][Pp][Ss]?://[^\\u0000-\\u0020]+|[^\\u0000]*\\$\\{[^\\u0000]*)$',
+  wanted: 'an http:// or https:// address',
+  // It may hold a password or a key, wherever in it those stand.
+  secret: true,
+})
+
 export const httpServerFields: FieldsOf<HttpServerValues> = {
-  url: field(
-    text({
-      pattern: '^([Hh][Tt][Tt][Pp][Ss]?://[^\\u0000-\\u0020]+|[^\\u0000]*\\$\\{[^\\u0000]*)$',
-      wanted: 'an http:// or https:// address',
-      // It may hold a password or a key, wherever in it those stand.
-      secret: true,
-    }),
-    '',
-    'Address of the MCP endpoint. ${VAR} is expanded.',
-  ),
+  url: field(address, '', 'Address of the MCP endpoint. ${VAR} is expanded.'),
+  serverUrl: optional(address, 'Another name of url, as Windsurf has it.'),
+  httpUrl: optional(address, 'Another name of url, as Gemini CLI has it.'),
   headers: field(map(headerName), new Map(), 'Headers sent with every request. ${VAR} is expanded.'),
   retries: field(integer(0, 100), 3, 'How often a failed request is tried again.'),
   retryDelay: field(integer(0, pauseMsMax), 1000, 'Milliseconds before the first retry.'),

@@ -1,4 +1,4 @@
-// What of the proxy's environment a child sees: an allow-list, never the rest.
+// What of the proxy's environment a child sees: an allow-list, and the rest only where the configuration says so.
 
 import type { SpawnSpec } from './host.js'
 import type { StdioServerConfig } from './server-config.js'
@@ -22,20 +22,40 @@ const windows = [
   'USERPROFILE',
 ]
 
-/** The whole environment of a child: the allow-list, what it may inherit besides, and its own. */
+/** Without these, who is behind a proxy or an authority of a company's own reaches nothing. */
+const network = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
+const networkOfEitherCase = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY']
+
+/** A name, or a password, in front of the host of an address. */
+const login = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/)?[^/?#]*@/i
+
+type Variables = Readonly<Record<string, string | undefined>>
+
+/** The whole environment of a child: what it gets of the proxy's, and its own. */
 function childEnvironment(
-  own: Readonly<Record<string, string | undefined>>,
-  inherit: readonly string[],
+  own: Variables,
+  inherit: true | readonly string[],
   configured: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const names = process.platform === 'win32' ? windows : posix
   const environment: Record<string, string> = {}
-  for (const name of [...names, ...inherit]) {
+  for (const name of inherit === true ? everyName(own) : [...namesFor(own), ...inherit]) {
     const value = own[name]
     // A value that is a shell function does not survive as a plain variable.
     if (value !== undefined && !value.startsWith('()')) environment[name] = value
   }
   return Object.assign(environment, configured)
+}
+
+function everyName(own: Variables): string[] {
+  return Object.keys(own).filter((name) => !name.toUpperCase().startsWith('MCPS_PROXY_'))
+}
+
+/** The allow-list; who an address says that we are is no business of a server that was not given it by name. */
+function namesFor(own: Variables): string[] {
+  const proxies = networkOfEitherCase.flatMap((name) => [name, name.toLowerCase()])
+  const folders = Object.keys(own).filter((name) => name.startsWith('XDG_'))
+  const told = [...network, ...proxies, ...folders].filter((name) => !login.test(own[name] ?? ''))
+  return [...(process.platform === 'win32' ? windows : posix), ...told]
 }
 
 /** What to start for a configured server; `marks` are the proxy's own variables, which stand above the configuration. */

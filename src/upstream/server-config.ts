@@ -56,18 +56,30 @@ export interface ServerCommon extends ServerTimes {
 /** Who shares a process; see `pool.ts`. */
 export type Isolation = 'auto' | 'shared' | 'session'
 
+/** How crashes are answered; absent is as the limits of the proxy are. */
+export interface RestartLimits {
+  readonly delayMsMax?: number
+  readonly crashesMax?: number
+  readonly windowMs?: number
+  readonly holdMs?: number
+  readonly healthyMs?: number
+}
+
 /** A server that runs as a child process and speaks on its stdin and stdout. */
 export interface StdioServerConfig extends ServerCommon {
   readonly kind: 'stdio'
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  readonly inheritEnv: readonly string[]
+  /** Names of variables, or true for all that are not the proxy's own. */
+  readonly inheritEnv: true | readonly string[]
   /** Absolute. */
   readonly cwd: string
   readonly restart: boolean
   /** First delay before a restart; grows with every crash. */
   readonly restartDelayMs: number
+  /** What stands above the limits of the proxy. */
+  readonly restartLimits: RestartLimits
   readonly concurrency: number
   readonly processes: number
   readonly isolation: Isolation

@@ -19,5 +19,6 @@ export function open(config: StdioServerConfig, around: StdioSurroundings): Upst
   const traces = new StackTraces()
   const surroundings = { ...limits, runtime, log, discretion, marks, traces }
   const pooling = { ...config, discretion, dial: () => new ServerProcess(config, surroundings) }
-  return new Pool(config, pooling, around)
+  const restart = { ...limits.restart, ...config.restartLimits }
+  return new Pool(config, pooling, { ...around, limits: { ...limits, restart } })
 }

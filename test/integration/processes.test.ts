@@ -6,8 +6,8 @@ import { describe, test } from 'node:test'
 import { type RawClient, failure, said } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { itServer } from './support/programs.js'
-import { type Spawned, scratch, spawnProxy } from './support/spawned.js'
+import { type ServerEntry, itServer } from './support/programs.js'
+import { type Scope, type Spawned, scratch, spawnProxy } from './support/spawned.js'
 import { gone, until } from './support/waiting.js'
 
 const MiB = 1024 * 1024
@@ -66,6 +66,29 @@ async function pidsOf(client: RawClient): Promise<{ pid: number; grandchild: num
   return { pid: numberAt(pids, 'pid'), grandchild: numberAt(pids, 'grandchild') }
 }
 
+const network = {
+  HTTP_PROXY: 'http://proxy:3128',
+  https_proxy: 'http://me:hunter2@proxy:3128',
+  HTTPS_PROXY: 'me:hunter2@proxy:3128',
+  no_proxy: 'localhost,.corp',
+  NODE_EXTRA_CA_CERTS: '',
+  SSL_CERT_FILE: '/ca/all.pem',
+  SSL_CERT_DIR: '/ca',
+  XDG_CONFIG_HOME: '/home/me@corp/.config',
+  XDG_ODD: 'https://me:hunter2@h/x',
+}
+
+async function environmentOf(
+  t: Scope,
+  more: ServerEntry,
+  env: Readonly<Record<string, string>>,
+): Promise<Record<string, unknown>> {
+  const whole = { HOME: '/home/it', PATH: process.env['PATH'] ?? '', ...env }
+  const { client } = spawnProxy(t, { s: itServer({}, more) }, { env: whole })
+  await client.open()
+  return Object.fromEntries(Object.entries(said(await client.call('s__env')) ?? {}))
+}
+
 describe('what children see', () => {
   test('their environment is the allow-list, what they inherit and their own, and nothing else', async (t) => {
     const env = {
@@ -101,6 +124,25 @@ describe('what children see', () => {
       IT_WANTED: 'wanted',
       OWN: 'own wanted',
     })
+  })
+
+  test('how the network is reached is among it, unless it tells who we are', async (t) => {
+    const got = await environmentOf(t, {}, network)
+    const { HTTP_PROXY, no_proxy, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, SSL_CERT_DIR, XDG_CONFIG_HOME } =
+      network
+    const told = { HTTP_PROXY, no_proxy, NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, SSL_CERT_DIR, XDG_CONFIG_HOME }
+    const names = Object.keys(network)
+    assert.deepEqual(Object.fromEntries(Object.entries(got).filter(([name]) => names.includes(name))), told)
+    const named = await environmentOf(t, { inheritEnv: ['https_proxy'] }, network)
+    assert.equal(named['https_proxy'], network.https_proxy)
+  })
+
+  test('with inheritEnv: true they have all of it but what is ours', async (t) => {
+    const own = { MCPS_PROXY_TOKEN: 'secret', MCPS_PROXY_CHAIN: 'x', IT_ANY: 'any' }
+    const got = await environmentOf(t, { inheritEnv: true }, { ...network, ...own })
+    assert.deepEqual([got['IT_ANY'], got['HTTPS_PROXY']], ['any', network.HTTPS_PROXY])
+    assert.equal(got['MCPS_PROXY_TOKEN'], undefined)
+    assert.match(String(got['MCPS_PROXY_CHAIN']), /^x file:/)
   })
 
   test('arguments reach them as they are written, through no shell', async (t) => {

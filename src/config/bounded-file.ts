@@ -1,0 +1,41 @@
+// Reads a file that may be anything, no further than a limit.
+
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+
+export type BoundedFile =
+  | { readonly kind: 'read'; readonly bytes: Buffer; readonly mode: number }
+  /** `code` is the system's where it has one. */
+  | { readonly kind: 'failed' | 'no-file' | 'too-large'; readonly why: string; readonly code?: string }
+
+/** Reads once and synchronously; never throws. */
+export function readFileBounded(path: string, bytesMax: number): BoundedFile {
+  let fd: number | undefined
+  try {
+    // Without blocking: to open a named pipe would wait for a writer for ever.
+    fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    const stat = fstatSync(fd)
+    if (!stat.isFile()) return { kind: 'no-file', why: 'it is not a regular file' }
+    const bytes = stat.size > bytesMax ? undefined : readAll(fd, bytesMax)
+    if (bytes === undefined) return { kind: 'too-large', why: `it has more than ${bytesMax} bytes` }
+    return { kind: 'read', bytes, mode: stat.mode }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    return { kind: 'failed', why: `it cannot be read: ${code}`, code }
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}
+
+/** Undefined when there is more than the limit, whatever the file said of its size. */
+function readAll(fd: number, bytesMax: number): Buffer | undefined {
+  const chunks: Buffer[] = []
+  let length = 0
+  while (length <= bytesMax) {
+    const chunk = Buffer.allocUnsafe(16 * 1024)
+    const read = readSync(fd, chunk)
+    if (read === 0) return Buffer.concat(chunks)
+    chunks.push(chunk.subarray(0, read))
+    length += read
+  }
+  return undefined
+}

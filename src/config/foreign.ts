@@ -1,0 +1,30 @@
+// What clients have in their files and the proxy does not, with what to write here instead.
+
+/** Keys of a server. */
+export const serverKeyHints: ReadonlyMap<string, string> = new Map([
+  ['includeTools', 'write "tools": { "allow": […] }'],
+  ['excludeTools', 'write "tools": { "deny": […] }'],
+  ['disabledTools', 'write "tools": { "deny": […] }'],
+  ...['trust', 'alwaysAllow', 'autoApprove', 'alwaysLoad'].map(
+    (key) => [key, 'clients decide that for themselves, so take it out'] as const,
+  ),
+  ['oauth', 'there is no OAuth here; write "headers" or "auth"'],
+])
+
+/** Keys of the file. */
+export const rootKeyHints: ReadonlyMap<string, string> = new Map([
+  ['inputs', 'nobody is asked here; write ${NAME} in place of ${input:…}, and set that variable'],
+])
+
+/** What to write in place of `${…}` that is no variable. */
+export function hintOfForeign(text: string): string {
+  if (text.startsWith('${input:'))
+    return 'nobody is asked here, so write ${NAME} and set that variable in the environment'
+  if (text.startsWith('${file:')) return 'write ${NAME}, or put the value into an envFile'
+  return 'a variable is ${NAME}'
+}
+
+/** A value that other programs take for a variable: `$NAME` alone or behind a space. */
+export function isShellVariable(value: string): boolean {
+  return /(?:^|\s)\$[A-Za-z_]\w*$/.test(value)
+}

@@ -1,0 +1,102 @@
+// Every key of a server that is started as a program: its kind, its default, what it is for.
+
+import type { Isolation } from '../upstream/server-config.js'
+import { boolean, choice, delayMsMax, integer, list, map, orTrue, text } from './kinds.js'
+import { field, optional } from './section.js'
+import type { FieldsOf } from './section.js'
+
+/** An hour is already longer than anybody waits. */
+const delayMax = 3_600_000
+
+const secretText = text({ mayBeEmpty: true, secret: true, wanted: 'a string without NUL characters' })
+
+export interface StdioServerValues {
+  command: string
+  args: readonly string[]
+  env: ReadonlyMap<string, string>
+  envFile: string | undefined
+  inheritEnv: true | readonly string[]
+  cwd: string | undefined
+  restart: boolean
+  restartDelay: number
+  restartDelayMax: number | undefined
+  crashesMax: number | undefined
+  crashWindow: number | undefined
+  crashHold: number | undefined
+  concurrency: number
+  processes: number
+  isolation: Isolation
+  idleTimeout: number
+  memoryLimitMB: number | undefined
+  onTimeout: 'cancel' | 'restart'
+}
+
+const inheritedName = text({
+  pattern: '^[^=*?\\s\\u0000]+$',
+  wanted: 'the name of a variable; for all of them write "inheritEnv": true',
+})
+
+const variableName = {
+  keyPattern: '^[^=\\u0000]+$',
+  keyWanted: 'use the name of an environment variable',
+  value: secretText,
+}
+
+export const stdioServerFields: FieldsOf<StdioServerValues> = {
+  command: field(text(), '', 'Program to start, found through PATH; never a shell. ${VAR} is expanded.'),
+  args: field(list(secretText), [], 'Arguments of the program. ${VAR} and ${VAR:-fallback} are expanded.'),
+  env: field(map(variableName), new Map(), 'Environment variables for the program. ${VAR} is expanded.'),
+  envFile: optional(
+    text(),
+    'File with further variables for the program, NAME=value on each line; env stands above it. ${VAR} is expanded.',
+  ),
+  inheritEnv: field(
+    orTrue(list(inheritedName)),
+    [],
+    'Names of environment variables that the program gets from the proxy; true passes on all but MCPS_PROXY_*.',
+  ),
+  cwd: optional(text(), 'Working folder. Absent: the folder of this file. ${VAR} is expanded.'),
+  restart: field(boolean(), true, 'Whether a program that ended is started again.'),
+  restartDelay: field(
+    integer(0, delayMax),
+    1000,
+    'Milliseconds before the first restart; grows with every crash.',
+  ),
+  restartDelayMax: optional(
+    integer(0, delayMax),
+    'Most milliseconds before a restart, however many crashes there were. Absent: 30000.',
+  ),
+  crashesMax: optional(
+    integer(1, 1000),
+    'Crashes within crashWindow after which the program is left alone for crashHold. Absent: 5.',
+  ),
+  crashWindow: optional(
+    integer(1, delayMsMax),
+    'Milliseconds within which crashes count, and after which one that stays up is forgiven. Absent: 60000.',
+  ),
+  crashHold: optional(
+    integer(0, delayMax),
+    'Milliseconds for which a program that keeps crashing is left alone, and its calls fail at once. Absent: 30000.',
+  ),
+  concurrency: field(integer(1, 10_000), 64, 'Calls in flight at once; 1 is strictly one call at a time.'),
+  processes: field(integer(1, 256), 1, 'Most processes that share the calls of clients that can share.'),
+  isolation: field(
+    choice('auto', 'shared', 'session'),
+    'auto',
+    'Who shares a process: auto gives clients that can be asked something one of their own.',
+  ),
+  idleTimeout: field(
+    integer(0, delayMsMax),
+    0,
+    'Stop a process that had no call for this many milliseconds; 0 never does.',
+  ),
+  memoryLimitMB: optional(
+    integer(1, 16_777_216),
+    'Most memory of one process of the server, with all that it starts, in MiB; above it they are ended.',
+  ),
+  onTimeout: field(
+    choice('cancel', 'restart'),
+    'cancel',
+    'What happens to the program when a call times out, or the reading of its lists.',
+  ),
+}

@@ -1,0 +1,205 @@
+// The files of clients, moved here as they are.
+
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { loadConfig } from '../../src/config.js'
+import type { Configuration, Environment } from '../../src/config.js'
+import type { ServerConfig } from '../../src/upstream/server-config.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'mcps-clients-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const home = join(folder, 'home')
+
+function load(name: string, text: string | Uint8Array, env: Environment = {}): Configuration {
+  const path = join(folder, name)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text, { mode: 0o600 })
+  return loadConfig({ path, env, home })
+}
+
+function serversOf(config: Configuration): readonly ServerConfig[] {
+  return config.schemas.get('default')?.servers ?? []
+}
+
+function stdio(config: Configuration, at = 0): ServerConfig & { kind: 'stdio' } {
+  const server = serversOf(config)[at]
+  return server?.kind === 'stdio' ? server : assert.fail(`no program at ${at}`)
+}
+
+function remote(config: Configuration, at = 0): ServerConfig & { kind: 'http' | 'sse' } {
+  const server = serversOf(config)[at]
+  return server === undefined || server.kind === 'stdio' ? assert.fail(`no address at ${at}`) : server
+}
+
+const warningsOf = ({ warnings }: Configuration): string[] =>
+  warnings.map(({ path, message }) => `${path}|${message}`)
+
+describe('a file of VS Code', () => {
+  const text = `{
+    // What the editor asks for.
+    "servers": {
+      "local": {
+        "type": "stdio",
+        "command": "node",
+        "args": ["\${workspaceFolder}/server.js", "\${workspaceFolderBasename}", "\${userHome}\${/}x\${pathSeparator}y"],
+        "envFile": "\${workspaceFolder}/.env",
+        "env": { "TOKEN": "\${env:MY_TOKEN}", "LEVEL": "env" }, /* stands above the file */
+      },
+      "remote": { "type": "http", "url": "https://h/mcp", "headers": { "X-Key": "\${env:MY_TOKEN}" } },
+    },
+  }`
+  const variables = [
+    '# comment',
+    'LEVEL=file',
+    'export PLAIN = some words # why',
+    `SINGLE='a # b \\n'`,
+    'DOUBLE="a \\"b\\"\\nc"',
+    'EMPTY=',
+    'not a variable',
+    '',
+  ].join('\r\n')
+
+  test('is understood with its variables, its project, comments and commas', () => {
+    mkdirSync(join(folder, 'project'), { recursive: true })
+    writeFileSync(join(folder, 'project', '.env'), `\ufeff${variables}`)
+    const config = load('project/.vscode/mcp.json', `\ufeff${text}`, { MY_TOKEN: 'secret-value' })
+    const project = join(folder, 'project')
+    const server = stdio(config)
+    assert.deepEqual(server.args, [join(project, 'server.js'), 'project', join(home, 'x', 'y')])
+    assert.equal(server.cwd, project)
+    assert.deepEqual(server.env, {
+      LEVEL: 'env',
+      PLAIN: 'some words',
+      SINGLE: 'a # b \\n',
+      DOUBLE: 'a "b"\nc',
+      EMPTY: '',
+      TOKEN: 'secret-value',
+    })
+    assert.deepEqual(
+      ['secret-value', 'some words'].filter((value) => !server.secrets.includes(value)),
+      [],
+    )
+    assert.deepEqual(remote(config, 1).headers, { 'X-Key': 'secret-value' })
+    assert.deepEqual(warningsOf(config), [
+      'servers.local.envFile|has line 7 which is not like NAME=value and is ignored',
+    ])
+  })
+
+  test('that asks somebody is told what to write', () => {
+    const [input, server] = warningsOf(
+      load('input.json', '{"inputs":[],"servers":{"s":{"command":"x","env":{"K":"${input:key}"}}}}'),
+    ).toSorted()
+    assert.match(input ?? '', /^inputs\|.*write \$\{NAME\} in place of \$\{input/)
+    assert.match(server ?? '', /^servers\.s\|\$\{input:key\} .*write \$\{NAME\} and set that variable/)
+  })
+
+  for (const [title, bytes, why] of [
+    ['is not there', undefined, /ENOENT/],
+    ['is no text', Buffer.from([0xff, 0xfe, 0x41]), /not UTF-8/],
+    ['is too long', Buffer.alloc(256 * 1024 + 1, 0x23), /more than 262144 bytes/],
+  ] as const)
+    test(`whose envFile ${title} disables that server, and says so`, () => {
+      const name = `${title}.env`
+      if (bytes !== undefined) writeFileSync(join(folder, name), bytes)
+      const config = load(
+        'e.json',
+        JSON.stringify({ servers: { s: { command: 'x', envFile: name }, t: { command: 'x' } } }),
+      )
+      assert.match(stdio(config).unavailable ?? '', why)
+      assert.equal(stdio(config, 1).unavailable, undefined)
+      assert.match(warningsOf(config).join('\n'), /^servers\.s\|is disabled: envFile /)
+    })
+})
+
+describe('a project that is not known', () => {
+  for (const name of ['plain.json', 'home/.cursor/mcp.json'])
+    test(`disables what needs it: ${name}`, () => {
+      const config = load(name, '{"mcpServers":{"s":{"command":"x","args":["${workspaceFolder}/a"]}}}')
+      assert.match(
+        stdio(config).unavailable ?? '',
+        /workspaceFolder\} is known only in a file in \.vscode or \.cursor; write the folder itself/,
+      )
+    })
+
+  test('does not hide a variable of that name', () => {
+    const text = '{"mcpServers":{"s":{"command":"x","args":["${workspaceFolder}"]}}}'
+    assert.deepEqual(stdio(load('named.json', text, { workspaceFolder: '/w' })).args, ['/w'])
+  })
+})
+
+describe('other clients', () => {
+  const addresses: [string, unknown][] = [
+    ['Windsurf', { serverUrl: 'https://h/${env:PATH_OF}/mcp' }],
+    ['Gemini CLI', { httpUrl: 'https://h/${PATH_OF}/mcp' }],
+    ['Claude Code', { type: 'http', url: 'https://h/${PATH_OF:-none}/mcp' }],
+    ['Windsurf with a type', { type: 'streamable-http', serverUrl: 'https://h/${PATH_OF}/mcp' }],
+  ]
+  for (const [client, server] of addresses)
+    test(`${client} has its address`, () => {
+      const config = load('a.json', JSON.stringify({ mcpServers: { s: server } }), { PATH_OF: 'api' })
+      assert.deepEqual([remote(config).kind, remote(config).url], ['http', 'https://h/api/mcp'])
+      assert.deepEqual(config.warnings, [])
+    })
+
+  test('an address under two names is a mistake', () => {
+    assert.throws(
+      () => load('b.json', '{"mcpServers":{"s":{"url":"http://a","httpUrl":"http://b"}}}'),
+      /mcpServers\.s has "url" and "httpUrl", which mean the same; keep one of them/,
+    )
+  })
+
+  const hints: [string, unknown, RegExp][] = [
+    [
+      'includeTools',
+      { command: 'x', includeTools: ['a'] },
+      /s\.includeTools\|.*write "tools": \{ "allow": \[…\] \}/,
+    ],
+    ['excludeTools', { command: 'x', excludeTools: ['a'] }, /s\.excludeTools\|.*"deny"/],
+    ['trust', { command: 'x', trust: true }, /s\.trust\|.*take it out/],
+    ['$NAME', { command: 'x', env: { K: '$MY_KEY' } }, /s\.env\.K\|.*write \$\{NAME\} in place of \$NAME/],
+    [
+      '$NAME in a header',
+      { url: 'http://h', headers: { Authorization: 'Bearer $K' } },
+      /s\.headers\.Authorization\|/,
+    ],
+    [
+      'a command line',
+      { command: 'npx -y foo' },
+      /s\.command\|.*write "command": "npx", "args": \["-y", "foo"\]$/,
+    ],
+    [
+      'a command line with a secret',
+      { command: 'npx foo --key abc' },
+      /write "command": "npx", "args": \[…\]$/,
+    ],
+  ]
+  for (const [title, server, wanted] of hints)
+    test(`are told what to write: ${title}`, () => {
+      const warnings = warningsOf(load('h.json', JSON.stringify({ mcpServers: { s: server } })))
+      assert.equal(warnings.length, 1, warnings.join('\n'))
+      assert.match(warnings[0] ?? '', wanted)
+    })
+
+  for (const command of ['/opt/my tools/server', './a b', 'C:\\Program Files\\x.exe', 'npx'])
+    test(`a path may have spaces: ${command}`, () =>
+      assert.deepEqual(load('p.json', JSON.stringify({ mcpServers: { s: { command } } })).warnings, []))
+
+  for (const [value, wanted] of [
+    [
+      ['*'],
+      /inheritEnv\[0\] is "\*"; must be the name of a variable; for all of them write "inheritEnv": true/,
+    ],
+    [['AWS_*'], /inheritEnv\[0\] is "AWS_\*"; must be the name/],
+    ['*', /inheritEnv is a string; must be a list of strings/],
+    [false, /inheritEnv is a boolean; must be/],
+  ] as const)
+    test(`inheritEnv may not be ${JSON.stringify(value)}`, () =>
+      assert.throws(
+        () => load('i.json', JSON.stringify({ mcpServers: { s: { command: 'x', inheritEnv: value } } })),
+        wanted,
+      ))
+})
