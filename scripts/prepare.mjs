@@ -9,7 +9,12 @@ import process from 'node:process'
 
 /** `npm` that runs this says where it is; its own settings for a global installation are not meant for the checkout. */
 function npm(...args) {
-  const { npm_execpath: path, npm_config_global: _global, npm_config_location: _location, ...env } = process.env
+  const {
+    npm_execpath: path,
+    npm_config_global: _global,
+    npm_config_location: _location,
+    ...env
+  } = process.env
   const [command, first] = path === undefined ? ['npm', []] : [process.execPath, [path]]
   const { status, error } = spawnSync(command, [...first, ...args], { stdio: 'inherit', env })
   if (error !== undefined) throw error
