@@ -57,7 +57,9 @@ export class Member implements IdleProcess {
     this.#options = options
     this.#slots = new Slots(options.concurrency, options.queueMax)
     this.#withdraw = options.offer(this)
-    this.#askable = options.oneAskable ? new Slots(1, options.queueMax) : this.#slots
+    // With one slot in all, whoever can be asked waits for it like everybody else.
+    const isApart = options.oneAskable && options.concurrency > 1
+    this.#askable = isApart ? new Slots(1, options.queueMax) : this.#slots
   }
 
   /** How many more askable calls this process could start at once; negative when some wait. */
