@@ -18,6 +18,7 @@ const words = (line: string): string[] => (line === '' ? [] : line.split(' '))
 describe('the command line', () => {
   const http = {
     kind: 'http',
+    isNamed: false,
     port: undefined,
     host: undefined,
     allowUnauthenticated: false,
@@ -30,12 +31,12 @@ describe('the command line', () => {
   }
   const cases: [string, unknown][] = [
     ['', http],
-    ['--http', http],
-    ['http', http],
+    ['--http', { ...http, isNamed: true }],
+    ['http', { ...http, isNamed: true }],
     ['--no-kept-lists', { ...http, keepsLists: false }],
     ['--config f.json', { ...http, config: 'f.json' }],
-    ['http --mcp-config f.json -s', { ...http, config: 'f.json', silent: true }],
-    ['--http --port 8080 --host 127.0.0.1', { ...http, port: 8080, host: '127.0.0.1' }],
+    ['http --mcp-config f.json -s', { ...http, isNamed: true, config: 'f.json', silent: true }],
+    ['--http --port 8080 --host 127.0.0.1', { ...http, isNamed: true, port: 8080, host: '127.0.0.1' }],
     ['-p 0', { ...http, port: 0 }],
     ['--port=65535 --record r.jsonl', { ...http, port: 65_535, record: 'r.jsonl' }],
     ['--host 0.0.0.0 --allow-unauthenticated', { ...http, host: '0.0.0.0', allowUnauthenticated: true }],
@@ -214,4 +215,32 @@ describe('mcps-proxy on HTTP', { timeout: 60_000 }, () => {
     assert.match(client[0] ?? '', /"dir":"in".*"tools\/list"/)
     assert.match(client[1] ?? '', /"dir":"out".*"id":7.*Time__/)
   })
+})
+
+describe('a client that speaks on stdin', () => {
+  const hello = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
+  const cases: [string, readonly string[], string, boolean][] = [
+    ['is told at once that a mode is missing', [], hello, true],
+    [
+      'is told also when the address cannot be had',
+      ['--host', '192.0.2.1', '--allow-unauthenticated'],
+      hello,
+      true,
+    ],
+    ['is not told when HTTP was asked for', ['--http'], hello, false],
+    ['is none when it says something else', [], 'hello\n', false],
+  ]
+  for (const [title, args, said, isTold] of cases)
+    test(title, async (t) => {
+      const config = configFile(t, { time })
+      const child = spawn(process.execPath, [cli, ...args, '--port', '0', '--config', config], { cwd: root })
+      t.after(() => child.kill('SIGKILL'))
+      child.stdin.write(said)
+      let stderr = ''
+      for await (const chunk of child.stderr) {
+        stderr += String(chunk)
+        if (/without a mode/.test(stderr) || (!isTold && /JSON-RPC 2\.0 ready/.test(stderr))) break
+      }
+      assert.equal(/a client speaks on stdin.*add --stdio.*mcps-proxy --stdio/.test(stderr), isTold, stderr)
+    })
 })

@@ -101,6 +101,7 @@ describe('the command line', () => {
     ],
     ['--help', { kind: 'help' }],
     ['-h', { kind: 'help' }],
+    ['help', { kind: 'help' }],
     ['--stdio --http --help', { kind: 'help' }],
     ['replay --help', { kind: 'help' }],
     ['--version', { kind: 'version' }],
@@ -328,6 +329,7 @@ describe('the program', () => {
       const { code, stdout, stderr } = await run(args)
       assert.deepEqual([code, stdout], [2, ''])
       assert.match(stderr, want)
+      assert.match(stderr, /[Ff]or example: mcps-proxy .*\n$|^mcps-proxy: .*\.json:\n/)
     })
 
   test('--check tells every problem, exit 1', async () => {

@@ -24,6 +24,8 @@ export interface StdioCommand extends ServeOptions {
 /** Serve every enabled schema on HTTP; what is undefined is as the configuration says. */
 export interface HttpCommand extends ServeOptions {
   readonly kind: 'http'
+  /** Whether the mode was asked for, and is not only what no mode means. */
+  readonly isNamed: boolean
   readonly port: number | undefined
   readonly host: string | undefined
   readonly allowUnauthenticated: boolean
@@ -57,7 +59,7 @@ const PORT_MAX = 65_535
 export function parseArguments(argv: readonly string[]): Command {
   const tokens = readTokens(argv)
   if (tokens.kind === 'usage') return tokens
-  if (tokens.values.has('help')) return { kind: 'help' }
+  if (tokens.values.has('help') || tokens.words[0] === 'help') return { kind: 'help' }
   if (tokens.values.has('version')) return { kind: 'version' }
   return mistakeInModes(tokens) ?? mistakeInWords(tokens) ?? mistakeInValues(tokens) ?? commandOf(tokens)
 }
@@ -188,6 +190,7 @@ function httpOf(tokens: Tokens): HttpCommand {
   const { values } = tokens
   return {
     kind: 'http',
+    isNamed: asksFor(tokens, 'http'),
     port: portOf(values.get('port') ?? ''),
     host: values.get('host'),
     allowUnauthenticated: values.has('allow-unauthenticated'),

@@ -33,8 +33,19 @@ export function replyTo(
   return { exitCode: usageMistake, stream: 'stderr', text: usageText(command, program) }
 }
 
+/** Ends with one command that is right, unless the hint has it. */
 function usageText({ problem, hint }: Usage, program: string): string {
-  return `${program}: ${escapeText(hint === '' ? problem : `${problem}; ${hint}`)}\n`
+  const said = hint === '' ? problem : `${problem}; ${hint}`
+  const example = said.includes('for example: ') ? '' : `For example: ${exampleFor(said, program)}\n`
+  return `${program}: ${escapeText(said)}\n${example}`
+}
+
+function exampleFor(said: string, program: string): string {
+  if (said.includes('replay')) return `${program} replay session.jsonl`
+  if (said.includes('--check')) return `${program} --check ./mcp.json`
+  if (/--(?:url|auth|audience|impersonate)/.test(said)) return `${program} --url https://SERVICE.run.app/mcp`
+  if (/--(?:port|host|allow)/.test(said)) return `${program} --http --port 8080`
+  return `${program} --stdio --config ./mcp.json`
 }
 
 /** Why a start or a run failed. */

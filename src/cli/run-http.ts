@@ -5,6 +5,7 @@ import { enabledSchemas, loadConfig, refuseLoop } from '../config.js'
 import { realRuntime } from '../runtime.js'
 import type { HttpCommand } from './args.js'
 import { Children } from './children.js'
+import { tellClientOnStdin } from './client-on-stdin.js'
 import { Endings } from './endings.js'
 import { tuneEngineSoon } from './engine.js'
 import { Feedback } from './feedback.js'
@@ -18,6 +19,7 @@ import type { Invocation } from './surroundings.js'
  * @throws ConfigError when the configuration cannot be used, or the system's error when the address cannot be had.
  */
 export async function runHttp(command: HttpCommand, invocation: Invocation): Promise<number> {
+  if (!command.isNamed) tellClientOnStdin(invocation.program)
   const { config: path, timeoutMs } = command
   const config = loadConfig({ path, timeoutMs, nameDefault: invocation.program })
   refuseLoop(config, enabledSchemas(config), process.env)
