@@ -77,12 +77,18 @@ const started = ({ command, args, env }) => [
 
 /** How many tools each server has for this client, which starts them directly. */
 async function directly(client, folder, all) {
-  const lists = Object.entries(all).map(async ([name, server]) => {
-    const { tools, error } = await list(client, folder, started(server))
-    if (error !== undefined) throw new Error(`${client} with ${name}: ${error}`)
-    return [name, tools]
-  })
-  return Object.fromEntries(await Promise.all(lists))
+  const left = Object.entries(all)
+  const counts = {}
+  const listSome = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const [name, server] = next
+      const { tools, error } = await list(client, folder, started(server))
+      if (error !== undefined) throw new Error(`${client} with ${name}: ${error}`)
+      counts[name] = tools
+    }
+  }
+  await Promise.all([listSome(), listSome(), listSome()])
+  return counts
 }
 
 /** How long each server takes alone. */
