@@ -9,8 +9,10 @@ import { BriefMap } from './jsonrpc/brief-map.js'
 import type { ClientPort } from './mcp/call.js'
 import { Reach, type ReachParts, type ReachSource } from './reach.js'
 import { isSameServer } from './same-server.js'
+import { UpstreamError } from './upstream/errors.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 import type { ServerConfig } from './upstream/server-config.js'
+import { stoppedUpstream } from './upstream/unavailable.js'
 import type { Upstream } from './upstream/upstream.js'
 import { within } from './upstream/within.js'
 
@@ -51,6 +53,9 @@ export class Fleet implements ReachSource {
   /** Every one that is not closed. */
   readonly #open = new Set<Upstream>()
   #upstreams: readonly Upstream[]
+  /** How those end whose place is taken. */
+  readonly #retiring = new WeakMap<Upstream, Promise<void>>()
+  #changing: Promise<void> = Promise.resolve()
   #closed = false
 
   constructor(servers: readonly ServerConfig[], parts: FleetParts) {
@@ -82,9 +87,72 @@ export class Fleet implements ReachSource {
   }
 
   /** Exchanges the servers; waits up to `graceMs` for those that are new, so that no client finds a gap. */
-  async change(servers: readonly ServerConfig[], graceMs: number): Promise<ServerChanges> {
+  change(servers: readonly ServerConfig[], graceMs: number): Promise<ServerChanges> {
+    return this.#inTurn(async () => {
+      const before = this.#upstreams
+      const berths = inUse(servers).map((config) => this.#berth(config))
+      await this.#switch(berths, graceMs)
+      return summary(before, berths)
+    })
+  }
+
+  /** Starts a server anew. @throws UpstreamError when there is none of that name */
+  restart(service: string, graceMs: number): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#find(service)
+      await this.#switch(
+        this.#berthsWith(service, (config) => this.#add(config)),
+        graceMs,
+      )
+    })
+  }
+
+  /** Resolves when no process of it is left. @throws UpstreamError when there is none of that name */
+  async stop(service: string): Promise<void> {
+    const before = await this.#inTurn(async () => {
+      const there = this.#find(service)
+      const stopped = (config: ServerConfig): Upstream => {
+        const upstream = stoppedUpstream(config)
+        this.#open.add(upstream)
+        return upstream
+      }
+      await this.#switch(this.#berthsWith(service, stopped), 0)
+      return there
+    })
+    await this.#retiring.get(before)
+  }
+
+  /** Changes are made one after the other. */
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const made = this.#changing.then(change)
+    this.#changing = made.then(
+      () => undefined,
+      () => undefined,
+    )
+    return made
+  }
+
+  #find(service: string): Upstream {
+    const found = this.#upstreams.find(({ config }) => config.name === service)
+    if (this.#closed) throw new UpstreamError(service, 'shutting-down', 'the proxy is being closed')
+    if (found !== undefined) return found
+    const names = this.#upstreams.map(({ config }) => `'${config.name}'`).join(', ')
+    const there = names === '' ? 'there is none' : `there are ${names}`
+    throw new UpstreamError(service, 'unavailable', `there is no server '${service}': ${there}`)
+  }
+
+  /** What there is, with another one in the place of this. */
+  #berthsWith(service: string, open: (config: ServerConfig) => Upstream): Berth[] {
+    return this.#upstreams.map((upstream) => {
+      const { config } = upstream
+      return config.name === service
+        ? { config, kept: undefined, upstream: open(config) }
+        : { config, kept: upstream, upstream }
+    })
+  }
+
+  async #switch(berths: readonly Berth[], graceMs: number): Promise<void> {
     const before = this.#upstreams
-    const berths = inUse(servers).map((config) => this.#berth(config))
     const next = berths.map(({ upstream }) => upstream)
     const reaches = [...this.#reaches.values()]
     const listed = Promise.all(reaches.map((reach) => reach.prepare(next)))
@@ -95,8 +163,8 @@ export class Fleet implements ReachSource {
     if (!this.#closed) this.#exchange(berths, next)
     const newsWaitMs = Math.min(longestStartMs(berths), this.#parts.newsWaitMs)
     void this.#tell([...reaches, ...newcomers], within(listed, newsWaitMs, this.#parts.runtime))
-    for (const upstream of before) if (!next.includes(upstream)) void this.#retire(upstream)
-    return summary(before, berths)
+    for (const upstream of before)
+      if (!next.includes(upstream)) this.#retiring.set(upstream, this.#retire(upstream))
   }
 
   async close(): Promise<void> {

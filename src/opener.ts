@@ -10,7 +10,7 @@ import type { PoolSurroundings } from './upstream/pool-parts.js'
 import type { UpstreamNews } from './upstream/news.js'
 import type { ServerConfig } from './upstream/server-config.js'
 import type { StdioSurroundings } from './upstream/stdio.js'
-import { UnavailableUpstream } from './upstream/unavailable.js'
+import { unavailableUpstream } from './upstream/unavailable.js'
 import type { Upstream } from './upstream/upstream.js'
 import { visit } from './visitor.js'
 
@@ -47,7 +47,7 @@ export class Opener {
   /** Opens a server and starts what its first client will need. */
   open(config: ServerConfig): Upstream {
     // The configuration has warned of what it found itself.
-    if (config.unavailable !== undefined) return new UnavailableUpstream(config, config.unavailable)
+    if (config.unavailable !== undefined) return unavailableUpstream(config, config.unavailable)
     const upstream = openUpstream(config, this.#around())
     upstream.warm()
     if (this.#parts.eager) visit(upstream)

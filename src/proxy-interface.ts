@@ -7,6 +7,7 @@ import type { ServerChanges } from './fleet.js'
 import type { Connection } from './jsonrpc/connection.js'
 import type { Listener, Serving } from './listener.js'
 import type { ProxyEvents } from './proxy-events.js'
+import type { RunningProcess } from './upstream/running-process.js'
 import type { UpstreamStatus } from './upstream/upstream.js'
 
 /** Many MCP servers that look like one. */
@@ -23,9 +24,14 @@ export interface Proxy extends EventSource<ProxyEvents> {
   /**
    * Uses a server that was started elsewhere as the first process of a configured one.
    *
-   * Call it before the first client is attached; gives false when it is too late or there is no such server.
+   * A connection is all that the proxy knows of it, and closing it all that it does to end it. Of a `ChildProcess`, with
+   * pipes for stdin and stdout that nobody else uses, it reads stderr into the log, shows the pid, says how it exited,
+   * and ends it like its own processes: end of stdin, SIGTERM, SIGKILL. When it has ended, the next one is started as
+   * configured. Call it before the first client is attached; gives false when it is too late or there is no such server.
+   *
+   * @throws UpstreamError when the streams of the process cannot be used
    */
-  adopt(service: string, connection: Connection): boolean
+  adopt(service: string, server: Connection | RunningProcess): boolean
   /**
    * Changes to another configuration while clients use the proxy, in one step for all of them.
    *
@@ -42,6 +48,22 @@ export interface Proxy extends EventSource<ProxyEvents> {
    * @throws ConfigError with every problem of the configuration; nothing has changed then
    */
   reload(config: Configuration | Readonly<Record<string, unknown>>): Promise<ServerChanges | undefined>
+  /**
+   * Starts a server anew: a new process takes the calls that come as soon as its lists are read, or after
+   * `startupGraceMs`; calls on the old one may finish for the drain time and then get one error. A server that was
+   * stopped is there again. Resolves when the new one has taken over.
+   *
+   * @throws UpstreamError when there is no such server, or the proxy is being closed
+   */
+  restart(service: string): Promise<void>
+  /**
+   * Stops a server until `restart`, or until a reload changes it: what it has leaves the lists, and calls for it are
+   * refused with an error that says so. Calls that run may finish for the drain time and then get one error. Resolves
+   * when no process of it is left.
+   *
+   * @throws UpstreamError when there is no such server, or the proxy is being closed
+   */
+  stop(service: string): Promise<void>
   /** The state of every configured server, in configuration order. */
   status(): UpstreamStatus[]
   /** Lets calls finish for up to `graceMs`, answers the rest, and stops every server; again, with less patience. */

@@ -3,7 +3,7 @@
 import { ArgumentChecks } from './arguments.js'
 import { Attached, type AttachedSession } from './attached.js'
 import { type Common, newCommon } from './common.js'
-import { type Configuration, marksOf, resolveConfig, selectSchema } from './config.js'
+import { type Configuration, marksOf, selectSchema } from './config.js'
 import type { EventListener } from './emitter.js'
 import { Fleet, type ServerChanges, inWords } from './fleet.js'
 import { BriefMap } from './jsonrpc/brief-map.js'
@@ -23,10 +23,12 @@ import type { ProxyEvents } from './proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import type { Question } from './questions.js'
 import type { Reach } from './reach.js'
+import { resolved } from './resolved-config.js'
 import { type RealRuntime, realRuntime } from './runtime.js'
 import { Session } from './session.js'
 import type { SessionPort } from './session-port.js'
 import type { LogSink, Runtime } from './upstream/host.js'
+import type { RunningProcess } from './upstream/running-process.js'
 import type { ServerConfig } from './upstream/server-config.js'
 import type { UpstreamStatus } from './upstream/upstream.js'
 import { version } from './version.js'
@@ -59,16 +61,6 @@ export function openProxy(
   common: (runtime: Runtime) => Common,
 ): Proxy {
   return new PooledProxy(config, options, common)
-}
-
-/** A configuration that was loaded has its schemas in a map; one that was written is plain JSON. */
-function resolved(config: Configuration | Readonly<Record<string, unknown>>): Configuration {
-  if (isResolved(config)) return config
-  return resolveConfig(config, { source: 'createProxy', folder: process.cwd(), env: process.env })
-}
-
-function isResolved(config: Configuration | Readonly<Record<string, unknown>>): config is Configuration {
-  return config['schemas'] instanceof Map
 }
 
 class PooledProxy implements Proxy {
@@ -167,13 +159,21 @@ class PooledProxy implements Proxy {
     return serving
   }
 
-  adopt(service: string, connection: Connection): boolean {
+  adopt(service: string, server: Connection | RunningProcess): boolean {
     const upstream = this.#fleet.upstreams.find(({ config }) => config.name === service)
-    return upstream?.adopt(connection) ?? false
+    return upstream?.adopt(server) ?? false
   }
 
   on<Name extends keyof ProxyEvents>(name: Name, listener: EventListener<ProxyEvents[Name]>): () => void {
     return this.#common.events.on(name, listener)
+  }
+
+  async restart(service: string): Promise<void> {
+    await this.#fleet.restart(service, this.#config.startupGraceMs)
+  }
+
+  async stop(service: string): Promise<void> {
+    await this.#fleet.stop(service)
   }
 
   status(): UpstreamStatus[] {

@@ -5,7 +5,7 @@ import type { Call } from '../mcp/call.js'
 import type { ClientCapabilities } from '../mcp/capabilities.js'
 import type { ServerFacts, ServerLeg } from '../mcp/eras/leg.js'
 import type { Discretion } from '../transports/discretion.js'
-import type { Dial } from './dial.js'
+import type { Dial, Dialed } from './dial.js'
 import type { LogSink, Runtime } from './host.js'
 import type { KeptServer } from './kept.js'
 import type { Sharing } from './lane-parts.js'
@@ -13,6 +13,7 @@ import type { UpstreamLimits } from './limits.js'
 import type { Link } from './link.js'
 import type { UpstreamNews } from './news.js'
 import type { ProcessPlaces } from './places.js'
+import type { RunningProcess } from './running-process.js'
 import type { ServerConfig } from './server-config.js'
 
 /** What a pool gets from the proxy. */
@@ -43,6 +44,8 @@ export interface Pooling {
   /** For what the server says that people are shown. */
   readonly discretion: Discretion
   readonly dial: Dial
+  /** Takes one that runs already, where servers are processes. */
+  readonly adopt?: (running: RunningProcess) => Dialed
   readonly isolation: 'auto' | 'shared' | 'session'
   readonly concurrency: number
   readonly processes: number

@@ -11,7 +11,7 @@ import { Adopted } from './adopted.js'
 import { declaredFor } from './declared-for.js'
 import { DeferredLane } from './deferred-lane.js'
 import type { Dialed } from './dial.js'
-import { UpstreamError } from './errors.js'
+import { thatServer } from './errors.js'
 import { Link } from './link.js'
 import type { LinkOwner } from './link-parts.js'
 import { Listing } from './listing.js'
@@ -22,6 +22,7 @@ import { type LaneOpened, type LaneUse, type PoolSurroundings, type Pooling, sho
 import type { StopCause } from './news.js'
 import { Recollections } from './recollections.js'
 import type { ServerConfig } from './server-config.js'
+import type { RunningProcess } from './running-process.js'
 import { ServerReports } from './server-reports.js'
 import { Spare } from './spare.js'
 import { type Opening, Supervisor } from './supervisor.js'
@@ -53,8 +54,7 @@ export class Pool implements Upstream {
     this.#pooling = pooling
     this.#around = around
     this.#recollections = new Recollections(around.kept(config), (said) => around.leg().recall(said))
-    const { runtime, news, limits } = around
-    this.#reports = new ServerReports(() => this.#config, { runtime, news, lateMs: limits.lateMs })
+    this.#reports = new ServerReports(() => this.#config, { ...around, lateMs: around.limits.lateMs })
   }
 
   get config(): ServerConfig {
@@ -75,10 +75,11 @@ export class Pool implements Upstream {
     }
   }
 
-  adopt(connection: Connection): boolean {
+  adopt(server: Connection | RunningProcess): boolean {
     if (this.#lanes.size > 0 || this.#closed) return false
+    const adopted = 'stdin' in server ? this.#pooling.adopt?.(server) : new Adopted(this.config.name, server)
+    if (adopted === undefined) return false
     void this.#spare.there?.stop()
-    const adopted = new Adopted(this.config.name, connection)
     this.#reports.began(adopted, () => this.#stopping)
     this.#spare.keep(adopted)
     return true
@@ -259,8 +260,8 @@ export class Pool implements Upstream {
   #dial(): Dialed {
     const release = this.#around.places.take()
     if (release === undefined) {
-      const message = `'${this.config.name}' cannot be started: ${this.#around.limits.processesMax} processes run already`
-      throw new UpstreamError(this.config.name, 'overloaded', message)
+      const what = `cannot be started: ${this.#around.limits.processesMax} processes run already`
+      throw thatServer(this.config.name, 'overloaded', what)
     }
     const dialed = this.#pooling.dial()
     void dialed.ended.then(release)

@@ -53,10 +53,11 @@ export class ServerProcess implements Dialed {
   #gone = false
   #stopping: Promise<void> | undefined
 
-  constructor(config: StdioServerConfig, around: ProcessSurroundings) {
+  /** `adopted` is one that runs already. */
+  constructor(config: StdioServerConfig, around: ProcessSurroundings, adopted?: Child) {
     this.#service = config.name
     this.#around = around
-    this.#child = around.runtime.spawn(spawnSpec(config, around.runtime.env, around.marks))
+    this.#child = adopted ?? around.runtime.spawn(spawnSpec(config, around.runtime.env, around.marks))
     const { stdin, stdout, stderr } = this.#child
     new StderrLog({ ...around, service: config.name, limits: around.stderr }).drain(stderr)
     this.connection = new NdjsonConnection(stdout, stdin, around.ndjson, around.runtime)

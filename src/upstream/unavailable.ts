@@ -10,9 +10,28 @@ import type { Lane, Upstream, UpstreamState, UpstreamStatus } from './upstream.j
 
 const NOTHING: readonly ListItem[] = []
 
+/** One whose configuration cannot be used; `failure` says why. */
+export function unavailableUpstream(config: ServerConfig, failure: string): Upstream {
+  // The variables of a remote server hold its credentials, nearly always.
+  const refusal =
+    config.kind === 'stdio'
+      ? upstreamFailed(config.name, 'unavailable', failure)
+      : authenticationFailed(config.name, credentialsRefusal(config, undefined).message)
+  return new UnavailableUpstream(config, failure, refusal)
+}
+
+/** One that somebody has stopped. */
+export function stoppedUpstream(config: ServerConfig): Upstream {
+  const failure = `'${config.name}' was stopped; it can be restarted`
+  const refusal = upstreamFailed(config.name, 'unavailable', failure)
+  return new UnavailableUpstream(config, failure, refusal, 'disconnected')
+}
+
 /** Stands for it, says why, and refuses every call. */
-export class UnavailableUpstream implements Upstream, Lane {
+class UnavailableUpstream implements Upstream, Lane {
   #config: ServerConfig
+  /** Its state to whoever asks for the status. */
+  readonly #shown: UpstreamState
   readonly failure: string
   readonly refusal: ErrorBody
   readonly state: UpstreamState = 'error'
@@ -26,14 +45,11 @@ export class UnavailableUpstream implements Upstream, Lane {
   readonly known = false
   readonly retired = false
 
-  constructor(config: ServerConfig, failure: string) {
+  constructor(config: ServerConfig, failure: string, refusal: ErrorBody, shown: UpstreamState = 'error') {
     this.#config = config
     this.failure = failure
-    // The variables of a remote server hold its credentials, nearly always.
-    this.refusal =
-      config.kind === 'stdio'
-        ? upstreamFailed(config.name, 'unavailable', failure)
-        : authenticationFailed(config.name, credentialsRefusal(config, undefined).message)
+    this.refusal = refusal
+    this.#shown = shown
   }
 
   get config(): ServerConfig {
@@ -101,7 +117,7 @@ export class UnavailableUpstream implements Upstream, Lane {
     return {
       name,
       kind,
-      state: this.state,
+      state: this.#shown,
       error: this.failure,
       connectedAtMs: undefined,
       pids: [],

@@ -8,6 +8,7 @@ import type { Call, ClientPort } from '../mcp/call.js'
 import type { ServerCapabilities } from '../mcp/capabilities.js'
 import type { ListItem } from '../mcp/lists.js'
 import type { ListKind } from '../mcp/method-row.js'
+import type { RunningProcess } from './running-process.js'
 import type { ServerConfig } from './server-config.js'
 
 export type UpstreamState = 'connected' | 'starting' | 'disconnected' | 'error'
@@ -87,7 +88,7 @@ export interface Upstream {
   /** Starts what every client will need, before any client has said what it is. */
   warm(): void
   /** Uses a server that was started elsewhere as its first; false when it has one already. */
-  adopt(connection: Connection): boolean
+  adopt(server: Connection | RunningProcess): boolean
   /** The lane that this client uses from now on. */
   attach(client: ClientPort): Lane
   status(): UpstreamStatus
