@@ -7,6 +7,8 @@ import type { SelfDescription } from './kept.js'
 
 /** A server and its lists, as a lane shows them. */
 export interface Described {
+  /** Whether a process that this proxy has started said it, and not one of an earlier run. */
+  readonly isCurrent: boolean
   readonly facts: ServerFacts
   readonly lists: ReadonlyMap<ListKind, readonly ListItem[]>
 }
@@ -33,7 +35,7 @@ export class Descriptions {
         items.flatMap((item) => readListItem(item, kind) ?? []),
       ]),
     )
-    return this.#remember(description, { facts, lists })
+    return this.#remember(description, { isCurrent: false, facts, lists })
   }
 
   /** The words themselves, to be kept. */
@@ -41,7 +43,7 @@ export class Descriptions {
     const lists = new Map(listKinds.map((kind) => [kind, items(kind)]))
     const lines = new Map([...lists].map(([kind, each]) => [kind, each.map(({ line }) => line)]))
     const description = { handshake: facts.handshake, lists: lines }
-    this.#remember(description, { facts, lists })
+    this.#remember(description, { isCurrent: true, facts, lists })
     return description
   }
 

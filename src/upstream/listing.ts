@@ -90,6 +90,7 @@ export class Listing {
   /** Shows what it listed in an earlier start until it has been asked. */
   recall(kind: ListKind, items: readonly ListItem[]): void {
     if (items.length > 0) this.#lists.set(kind, items)
+    else this.#lists.delete(kind)
   }
 
   /** Shows nothing any more that the server has not said itself; gives the lists that had something. */

@@ -10,10 +10,10 @@ import type { ListKind } from '../mcp/method-row.js'
 import { shuttingDown } from '../mcp/error-codes.js'
 import { Audience } from './audience.js'
 import type { Described } from './described.js'
-import type { Timer } from './host.js'
 import type { LaneParts } from './lane-parts.js'
 import { LaneLinks } from './lane-links.js'
 import { LaneLists } from './lane-lists.js'
+import { LaneStart } from './lane-start.js'
 import type { Member } from './member.js'
 import { Members } from './members.js'
 import type { ServerConfig } from './server-config.js'
@@ -27,14 +27,7 @@ export class PoolLane implements Lane {
   readonly #lists: LaneLists
   readonly #links: LaneLinks
   readonly #watchers = new Set<(kinds: readonly ListKind[]) => void>()
-  #starting: Promise<void> = Promise.resolve()
-  /** Runs out when the server has not answered in time. */
-  #late: Timer | undefined
-  #settled: Promise<void> | undefined
-  #listed: Promise<void> | undefined
-  /** Whether a call waits for what `listed` follows. */
-  #isAwaited = false
-  #isAsleep = true
+  readonly #start: LaneStart
   #retired = false
   #isClosed = false
 
@@ -47,35 +40,38 @@ export class PoolLane implements Lane {
     })
     this.#links = new LaneLinks({ ...parts, audience: this.#audience, lists: this.#lists })
     this.#members = new Members(() => this.#newMember(), parts.membersMax)
-    if (parts.starts === 'at-once') this.#rise()
+    this.#start = new LaneStart({
+      ...parts,
+      members: this.#members,
+      links: this.#links,
+      lists: this.#lists,
+      settled: () => this.#settle(),
+    })
+    parts.recollection.changed = (kinds) => this.#announce(kinds)
+    if (parts.starts === 'at-once') this.#start.begin()
   }
 
   wake(): boolean {
-    return this.#parts.recollection.facts === undefined && this.#rise()
+    return this.#parts.recollection.facts === undefined && this.#start.begin()
   }
 
   hurry(): void {
     if (this.known) return
-    this.#isAwaited = true
-    if (this.#rise() || this.#listed !== undefined) return
-    // It is there, and could not list.
-    if (this.#members.firstLink !== undefined) return this.#follow(Promise.resolve())
     // Trying again without other credentials gets nowhere, and may lock them out.
-    const isRefused = this.#members.failure?.reason === 'unauthorized'
-    if (!isRefused || this.state === 'starting') void this.#start()
+    const isRefused = this.#members.failure?.reason === 'unauthorized' && this.state !== 'starting'
+    this.#start.hurry(isRefused)
   }
 
   get settled(): Promise<void> | undefined {
-    return this.#settled
+    return this.#start.settled
   }
 
   get listed(): Promise<void> | undefined {
-    return this.#listed
+    return this.#start.listed
   }
 
   pending(kind: ListKind): Promise<void> | undefined {
-    if (this.knows(kind) || this.remembered || this.#listed === undefined) return undefined
-    return this.#starting.then(() => this.#lists.reading(kind))
+    return this.knows(kind) || this.remembered ? undefined : this.#start.reading(kind)
   }
 
   get remembered(): boolean {
@@ -97,7 +93,8 @@ export class PoolLane implements Lane {
   get described(): Described | undefined {
     const facts = this.#facts
     if (facts === undefined) return undefined
-    return { facts, lists: new Map(listKinds.map((kind) => [kind, this.items(kind)])) }
+    const isCurrent = this.#links.facts !== undefined || this.#parts.recollection.isCurrent
+    return { isCurrent, facts, lists: new Map(listKinds.map((kind) => [kind, this.items(kind)])) }
   }
 
   /** Shows what another lane of this server knows until its own process has said it. */
@@ -114,7 +111,7 @@ export class PoolLane implements Lane {
   }
 
   get state(): UpstreamState {
-    if (this.#isAsleep) return 'disconnected'
+    if (this.#start.isAsleep) return 'disconnected'
     const state = this.#members.state(this.#links.facts !== undefined)
     // Nobody is to take a server for well that has not said yet what it has, or cannot.
     if (state !== 'connected' || this.known) return state
@@ -177,7 +174,7 @@ export class PoolLane implements Lane {
   }
 
   call(call: Call, edits: readonly Edit[]): void {
-    this.#rise()
+    this.#start.begin()
     const { subscribes } = call.row
     const sent =
       subscribes === undefined
@@ -203,7 +200,7 @@ export class PoolLane implements Lane {
 
   follow(client: ClientPort, uri: string): void {
     this.#links.standing.follow(client, uri, this.#members.firstLink)
-    this.#rise()
+    this.#start.begin()
   }
 
   surrender(client: ClientPort): string[] {
@@ -233,59 +230,27 @@ export class PoolLane implements Lane {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#late?.cancel()
+    this.#parts.recollection.over()
+    this.#start.close()
     this.#lists.close()
     await this.#members.close()
   }
 
-  /** Starts the first process, unless that was done; whether it was not. */
-  #rise(): boolean {
-    if (!this.#isAsleep) return false
-    this.#isAsleep = false
-    const { runtime, lateMs, recollection } = this.#parts
-    this.#late = runtime.setTimer(lateMs, () => {
-      if (this.#links.facts === undefined) recollection.late()
-    })
-    this.#settled = this.#start().then(() => {
-      this.#settled = undefined
-      this.#late?.cancel()
-      // It has its answer, unless the server could not be reached.
-      this.#parts.opening?.fail(this.refusal ?? shuttingDown())
-      if (this.#links.facts === undefined && !this.#isClosed) this.#failed()
-    })
-    return true
-  }
-
-  /** What an earlier process of the server listed is not what one lists that cannot be started. */
-  #failed(): void {
-    const { recollection } = this.#parts
-    // One for which there was no room may be well.
-    if (this.#members.failure?.reason !== 'overloaded') recollection.late()
-    this.#announce(recollection.forget())
-  }
-
-  /** Follows the start that is under way, or makes one. */
-  #start(): Promise<void> {
-    const started = this.#members.start()
-    this.#starting = started
-    this.#follow(started.then(() => this.#links.reading))
-    return started
+  /** The first attempt to start a process has ended. */
+  #settle(): void {
+    // It has its answer, unless the server could not be reached.
+    this.#parts.opening?.fail(this.refusal ?? shuttingDown())
+    // One for which there was no room is well, as far as anybody knows.
+    const isUnknown = this.#isClosed || this.#members.failure?.reason === 'overloaded'
+    if (this.#links.facts !== undefined || isUnknown) return
+    this.#parts.recollection.late()
+    this.#announce(this.#parts.recollection.forget())
   }
 
   /** What the server has said of itself is kept for the next start. */
   #read(): void {
     const { facts } = this.#links
     if (facts !== undefined && !this.#retired) this.#parts.recollection.confirmed(facts)
-  }
-
-  /** A server that cannot list is asked again as long as a call waits for what it has. */
-  #follow(read: Promise<void>): void {
-    this.#listed = read
-      .then(() => (this.#isAwaited ? this.#lists.hurry() : undefined))
-      .then(() => {
-        this.#listed = undefined
-        this.#isAwaited = false
-      })
   }
 
   /** Nobody is held back any more for the sake of one client. */

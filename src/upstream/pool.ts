@@ -112,7 +112,7 @@ export class Pool implements Upstream {
     return {
       name: this.config.name,
       kind: this.config.kind,
-      state: best?.state ?? (this.#closed || this.config.lazy ? 'disconnected' : 'starting'),
+      state: best?.state ?? (this.#closed || this.#startsWhenAsked ? 'disconnected' : 'starting'),
       error: best?.state === 'error' ? best.failure : undefined,
       connectedAtMs: this.#connectedAtMs,
       pids: lanes.flatMap((lane) => lane.pids),
@@ -138,6 +138,12 @@ export class Pool implements Upstream {
     this.#lanes.clear()
     this.#common.clear()
     await Promise.all([...lanes.map((lane) => lane.close()), this.#spare.there?.stop()])
+  }
+
+  /** Whether nothing runs before a client wants something of it. */
+  get #startsWhenAsked(): boolean {
+    const isOfSessions = this.#pooling.isolation === 'session' && this.#around.ownStart === 'with-call'
+    return this.config.lazy || isOfSessions
   }
 
   get #idle(): boolean {

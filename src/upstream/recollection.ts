@@ -4,7 +4,7 @@
 // two failures in a row only the failure is.
 
 import type { ServerFacts } from '../mcp/eras/leg.js'
-import type { ListItem } from '../mcp/lists.js'
+import { listKinds } from '../mcp/lists.js'
 import type { ListKind } from '../mcp/method-row.js'
 import type { Described, Descriptions } from './described.js'
 import type { KeptFacts, KeptServer } from './kept.js'
@@ -17,6 +17,8 @@ export interface RecollectionParts {
   /** Of the clients of the lane (`capabilitySet`). */
   readonly set: string
   readonly descriptions: Descriptions
+  /** Those of the same set that still show what was kept. */
+  readonly peers: Set<Recollection>
 }
 
 /** The facts of one lane that were kept. */
@@ -25,7 +27,10 @@ export class Recollection {
   /** What was kept when the lane was made; undefined once the server has answered or failed. */
   #before: KeptFacts | undefined
   #facts: ServerFacts | undefined
+  #isCurrent = false
   #isOver = false
+  /** Some lists show something else than before, though the lane's own server has said nothing. */
+  changed: (kinds: readonly ListKind[]) => void = () => {}
 
   constructor(parts: RecollectionParts) {
     this.#parts = parts
@@ -33,11 +38,17 @@ export class Recollection {
     const description = this.#before?.description
     const described = description === undefined ? undefined : parts.descriptions.read(description)
     if (described !== undefined) this.#show(described)
+    parts.peers.add(this)
   }
 
   /** What the server said of itself before it was started, where that is shown. */
   get facts(): ServerFacts | undefined {
     return this.#facts
+  }
+
+  /** Whether what is shown was said in this run, by another process. */
+  get isCurrent(): boolean {
+    return this.#isCurrent
   }
 
   /** Whether the server did not answer the last time, and has not answered since. */
@@ -52,11 +63,12 @@ export class Recollection {
 
   /** The server has said what it is and has; that is kept for the next start. */
   confirmed(facts: ServerFacts): void {
-    const { kept, set, listing, descriptions } = this.#parts
-    this.#over()
+    const { kept, set, listing, descriptions, peers } = this.#parts
+    this.over()
     if (kept === undefined) return
-    const items = (kind: ListKind): readonly ListItem[] => listing.items(kind)
-    kept.keep(set, { answered: true, description: descriptions.write(facts, items) })
+    const description = descriptions.write(facts, (kind) => listing.items(kind))
+    kept.keep(set, { answered: true, description })
+    for (const peer of peers) peer.#renew(facts, listing)
   }
 
   /** The server has not answered for so long that the next start is not to wait for it. */
@@ -67,20 +79,38 @@ export class Recollection {
     kept?.keep(set, { answered: false, description })
   }
 
-  /** The start has failed, and nothing is shown any more; gives the lists that had something. */
+  /**
+   * The start has failed: what an earlier run has kept is not shown any more; gives the lists that had something.
+   *
+   * What another process of this run has said stays, as after a crash.
+   */
   forget(): ListKind[] {
-    if (this.#isOver) return []
-    this.#over()
+    if (this.#isOver || this.#isCurrent) return []
+    this.over()
     return this.#parts.listing.forget()
   }
 
-  #over(): void {
+  /** From now on nothing is shown that was kept. */
+  over(): void {
+    this.#parts.peers.delete(this)
     this.#isOver = true
     this.#before = undefined
     this.#facts = undefined
   }
 
-  #show({ facts, lists }: Described): void {
+  /** The server has said something else to another client of this set. */
+  #renew(facts: ServerFacts, said: Listing): void {
+    const { listing } = this.#parts
+    const changed = listKinds.filter((kind) => listing.items(kind) !== said.items(kind))
+    if (this.#facts === undefined) return
+    this.#facts = facts
+    this.#isCurrent = true
+    for (const kind of changed) listing.recall(kind, said.items(kind))
+    if (changed.length > 0) this.changed(changed)
+  }
+
+  #show({ isCurrent, facts, lists }: Described): void {
+    this.#isCurrent = isCurrent
     this.#facts = facts
     for (const [kind, items] of lists) this.#parts.listing.recall(kind, items)
   }

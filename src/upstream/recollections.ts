@@ -11,6 +11,7 @@ import { Recollection } from './recollection.js'
 export class Recollections {
   readonly #kept: KeptServer | undefined
   readonly #descriptions: Descriptions
+  readonly #peers = new Map<string, Set<Recollection>>()
 
   /** `recall` reads the result of a handshake. */
   constructor(kept: KeptServer | undefined, recall: (handshake: Uint8Array) => ServerFacts | undefined) {
@@ -21,6 +22,8 @@ export class Recollections {
   /** Of a lane whose server is told that its clients can do this. */
   of(listing: Listing, declared: ClientCapabilities): Recollection {
     const set = capabilitySet(declared)
-    return new Recollection({ listing, kept: this.#kept, set, descriptions: this.#descriptions })
+    const peers = this.#peers.get(set) ?? new Set()
+    this.#peers.set(set, peers)
+    return new Recollection({ listing, kept: this.#kept, set, descriptions: this.#descriptions, peers })
   }
 }
