@@ -1,6 +1,7 @@
 // How a proxy and what it listens on find each other.
 
 import type { Connection } from './jsonrpc/connection.js'
+import type { SessionStatus } from './session-status.js'
 import type { HttpAttached } from './transports/http-front/endpoint.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 import type { UpstreamStatus } from './upstream/upstream.js'
@@ -9,6 +10,7 @@ import type { UpstreamStatus } from './upstream/upstream.js'
 export interface ServedProxy {
   attach(connection: Connection, version?: string): Promise<HttpAttached>
   status(): UpstreamStatus[]
+  sessions(): SessionStatus[]
 }
 
 /** What a front shares with the proxy it serves. */

@@ -7,6 +7,7 @@ import type { ServerChanges } from './fleet.js'
 import type { Connection } from './jsonrpc/connection.js'
 import type { Listener, Serving } from './listener.js'
 import type { ProxyEvents } from './proxy-events.js'
+import type { SessionStatus } from './session-status.js'
 import type { RunningProcess } from './upstream/running-process.js'
 import type { UpstreamStatus } from './upstream/upstream.js'
 
@@ -66,6 +67,8 @@ export interface Proxy extends EventSource<ProxyEvents> {
   stop(service: string): Promise<void>
   /** The state of every configured server, in configuration order. */
   status(): UpstreamStatus[]
+  /** Every client that is attached, the oldest first. */
+  sessions(): SessionStatus[]
   /** Lets calls finish for up to `graceMs`, answers the rest, and stops every server; again, with less patience. */
   close(graceMs?: number): Promise<void>
 }

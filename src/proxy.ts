@@ -27,6 +27,7 @@ import { resolved } from './resolved-config.js'
 import { type RealRuntime, realRuntime } from './runtime.js'
 import { Session } from './session.js'
 import type { SessionPort } from './session-port.js'
+import type { SessionStatus } from './session-status.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 import type { RunningProcess } from './upstream/running-process.js'
 import type { ServerConfig } from './upstream/server-config.js'
@@ -178,6 +179,10 @@ class PooledProxy implements Proxy {
 
   status(): UpstreamStatus[] {
     return this.#fleet.upstreams.map((upstream) => upstream.status())
+  }
+
+  sessions(): SessionStatus[] {
+    return [...this.#sessions.values()].map((session) => session.status())
   }
 
   async reload(

@@ -12,6 +12,7 @@ import { mergeCapabilities, presumedCapabilities } from './mcp/capabilities.js'
 import type { ServerDescription } from './mcp/eras/leg.js'
 import type { ListKind } from './mcp/method-row.js'
 import { Router } from './router.js'
+import type { SessionProcess } from './session-status.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 import type { Lane, Upstream } from './upstream/upstream.js'
 import { within } from './upstream/within.js'
@@ -98,6 +99,12 @@ export class Reach {
         parts.gave(kind)
       },
     })
+  }
+
+  /** Those that run for this client alone. */
+  get processes(): SessionProcess[] {
+    const own = this.#all.filter(({ shared }) => !shared)
+    return own.flatMap(({ config, pids }) => pids.map((pid) => ({ server: config.name, pid })))
   }
 
   /** What all servers are together; one that has not said yet is presumed to offer everything. */

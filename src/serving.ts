@@ -6,8 +6,9 @@ import { Front, type FrontOptions, type FrontRules } from './http-front.js'
 import { write } from './jsonrpc/text.js'
 import { listenFailure } from './listen-failure.js'
 import type { ServedProxy, Serving } from './listener.js'
+import { escapeJson } from './log/escape.js'
 import { Routes } from './routes.js'
-import { type SchemaStatus, gatewayStatus, schemaStatus } from './status.js'
+import { type GatewayStatus, type SchemaStatus, gatewayStatus, schemaStatus } from './status.js'
 import type { HttpEndpoint } from './transports/http-front/endpoint.js'
 import type { HttpAddress, HttpServer } from './transports/http-server.js'
 
@@ -58,6 +59,15 @@ export async function serveSchemas(served: Served, options: FrontOptions): Promi
   }
 }
 
+interface SchemaPage extends SchemaStatus {
+  readonly schema: string
+}
+
+/** A page holds words of servers and clients, and terminals show it. */
+function shown(page: SchemaPage | GatewayStatus): string {
+  return escapeJson(write(page))
+}
+
 async function listen(front: HttpServer, options: FrontOptions): Promise<HttpAddress> {
   try {
     return await front.listen()
@@ -87,7 +97,7 @@ class Endpoints {
   #of(name: string, proxy: ServedProxy): HttpEndpoint {
     const known = this.#byProxy.get(proxy)
     if (known !== undefined) return known
-    const status = (): string => write({ schema: name, ...schemaStatus(proxy.status()) })
+    const status = (): string => shown({ schema: name, ...schemaStatus(proxy) })
     const endpoint: HttpEndpoint = {
       name,
       attach: (connection, version) => proxy.attach(connection, version),
@@ -119,10 +129,9 @@ class Pages {
 
   status(): string {
     const schemas = new Map<string, SchemaStatus>()
-    for (const [name, proxy] of this.#endpoints.served.schemas)
-      schemas.set(name, schemaStatus(proxy?.status()))
+    for (const [name, proxy] of this.#endpoints.served.schemas) schemas.set(name, schemaStatus(proxy))
     const { port = 0, url = '' } = this.address ?? {}
-    return write(gatewayStatus({ port, url, uptimeMs: this.#uptimeMs }, schemas))
+    return shown(gatewayStatus({ port, url, uptimeMs: this.#uptimeMs }, schemas))
   }
 
   get #uptimeMs(): number {

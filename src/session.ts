@@ -27,6 +27,7 @@ import type { Question } from './questions.js'
 import type { Reach } from './reach.js'
 import type { SessionParts } from './session-parts.js'
 import { SessionPort } from './session-port.js'
+import type { SessionStatus } from './session-status.js'
 
 /** The session of one client. */
 export class Session implements PeerOwner<Question> {
@@ -38,6 +39,7 @@ export class Session implements PeerOwner<Question> {
   readonly #flow: Flow
   readonly #answers: Answers
   readonly #opening: Opening
+  readonly #connectedAtMs: number
   #reached: Reach | undefined
   #passed: PassedOpening | undefined
   readonly #settled = (call: Call, outcome: Outcome): void => {
@@ -49,6 +51,7 @@ export class Session implements PeerOwner<Question> {
 
   constructor(connection: Connection, parts: SessionParts) {
     this.#parts = parts
+    this.#connectedAtMs = parts.runtime.wallNow()
     this.draining = new Draining(parts.runtime, () => this.#giveUp())
     const { inflightMax, frame } = parts.limits
     this.#peer = new Peer(connection, this, { inflightMax, frame, ...parts.watch })
@@ -72,6 +75,15 @@ export class Session implements PeerOwner<Question> {
 
   get revision(): Revision {
     return this.#parts.leg.profile.revision
+  }
+
+  status(): SessionStatus {
+    return {
+      client: this.#parts.leg.profile.info,
+      revision: this.revision.version,
+      connectedAtMs: this.#connectedAtMs,
+      processes: this.#reached?.processes ?? [],
+    }
   }
 
   /** Lets calls finish for a while, answers the rest with an error, and closes. */

@@ -1,6 +1,11 @@
 // What the status pages show.
 
+import type { ServedProxy } from './listener.js'
+import type { SessionProcess, SessionStatus } from './session-status.js'
 import type { UpstreamState, UpstreamStatus } from './upstream/upstream.js'
+
+/** More would make the page long; their number is shown in any case. */
+const SESSIONS_SHOWN_MAX = 100
 
 /** One server of a schema. */
 export interface ServerStatus {
@@ -15,11 +20,26 @@ export interface ServerStatus {
   readonly pid?: number
 }
 
+/** One client of a schema; its session id is a secret and not shown. */
+export interface ShownSession {
+  /** As the client says of itself. */
+  readonly client?: { readonly name?: string; readonly version?: string }
+  /** The protocol version. */
+  readonly revision: string
+  /** As in RFC 3339. */
+  readonly connectedAt: string
+  /** Those that run for this client alone. */
+  readonly processes: readonly SessionProcess[]
+}
+
 export interface SchemaStatus {
   readonly status: 'active' | 'disabled' | 'error'
   readonly mcpServers: readonly ServerStatus[]
   readonly totalTools: number
   readonly connectedServers: number
+  readonly totalSessions: number
+  /** Those with processes of their own first, then the oldest; at most 100. */
+  readonly sessions: readonly ShownSession[]
 }
 
 export interface GatewayStatus {
@@ -63,18 +83,43 @@ function serverStatus({
   }
 }
 
-/** `servers` is undefined for a schema that is disabled. */
-export function schemaStatus(servers: readonly UpstreamStatus[] | undefined): SchemaStatus {
-  if (servers === undefined) return { status: 'disabled', mcpServers: [], totalTools: 0, connectedServers: 0 }
-  const mcpServers = servers.map(serverStatus)
-  const failed = mcpServers.filter(({ status }) => status === 'error').length
+function shownSession({ client, revision, connectedAtMs, processes }: SessionStatus): ShownSession {
+  const { name, version } = client ?? {}
   return {
-    // A schema whose every server has failed serves nothing.
-    status: failed > 0 && failed === mcpServers.length ? 'error' : 'active',
+    ...(client !== undefined && {
+      client: { ...(name !== undefined && { name }), ...(version !== undefined && { version }) },
+    }),
+    revision,
+    connectedAt: new Date(connectedAtMs).toISOString(),
+    processes,
+  }
+}
+
+/** Those that are shown of all sessions. */
+function shownSessions(sessions: readonly SessionStatus[]): ShownSession[] {
+  const withOwn = sessions.filter(({ processes }) => processes.length > 0)
+  const others = sessions.filter(({ processes }) => processes.length === 0)
+  return [...withOwn, ...others].slice(0, SESSIONS_SHOWN_MAX).map(shownSession)
+}
+
+/** `proxy` is undefined for a schema that is disabled. */
+export function schemaStatus(proxy: Pick<ServedProxy, 'status' | 'sessions'> | undefined): SchemaStatus {
+  const mcpServers = (proxy?.status() ?? []).map(serverStatus)
+  const sessions = proxy?.sessions() ?? []
+  return {
+    status: proxy === undefined ? 'disabled' : stateOf(mcpServers),
     mcpServers,
     totalTools: mcpServers.reduce((sum, { toolCount }) => sum + toolCount, 0),
     connectedServers: mcpServers.filter(({ status }) => status === 'connected').length,
+    totalSessions: sessions.length,
+    sessions: shownSessions(sessions),
   }
+}
+
+/** A schema whose every server has failed serves nothing. */
+function stateOf(servers: readonly ServerStatus[]): 'active' | 'error' {
+  const failed = servers.filter(({ status }) => status === 'error').length
+  return failed > 0 && failed === servers.length ? 'error' : 'active'
 }
 
 export interface GatewayFacts {

@@ -129,7 +129,16 @@ const layers: readonly Layer[] = [
   // Composition: everything but the command.
   {
     files: ['src/*'],
-    project: ['src/jsonrpc/', 'src/mcp/', 'src/transports/', 'src/upstream/', 'src/kept/', 'src/config.ts'],
+    project: [
+      'src/jsonrpc/',
+      'src/mcp/',
+      'src/transports/',
+      'src/upstream/',
+      'src/kept/',
+      'src/config.ts',
+      // For the status pages.
+      'src/log/escape.ts',
+    ],
     modules: ['eventemitter3'],
   },
 ]

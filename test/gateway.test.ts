@@ -229,6 +229,8 @@ describe('the pages of a gateway', () => {
           ],
           totalTools: 2,
           connectedServers: 1,
+          totalSessions: 0,
+          sessions: [],
         },
         'my.work': {
           status: 'active',
@@ -245,8 +247,17 @@ describe('the pages of a gateway', () => {
           ],
           totalTools: 2,
           connectedServers: 1,
+          totalSessions: 0,
+          sessions: [],
         },
-        off: { status: 'disabled', mcpServers: [], totalTools: 0, connectedServers: 0 },
+        off: {
+          status: 'disabled',
+          mcpServers: [],
+          totalTools: 0,
+          connectedServers: 0,
+          totalSessions: 0,
+          sessions: [],
+        },
       },
       summary: {
         totalSchemas: 3,

@@ -34,6 +34,10 @@ export class DeferredLane implements Lane {
     return this.#own.config
   }
 
+  get pids(): readonly number[] {
+    return this.#own.pids
+  }
+
   get state(): UpstreamState {
     return this.#seen.state
   }

@@ -42,6 +42,7 @@ class UnavailableUpstream implements Upstream, Lane {
   readonly remembered = false
   readonly expected = false
   readonly shared = true
+  readonly pids: readonly number[] = []
   readonly known = false
   readonly retired = false
 
@@ -120,7 +121,7 @@ class UnavailableUpstream implements Upstream, Lane {
       state: this.#shown,
       error: this.failure,
       connectedAtMs: undefined,
-      pids: [],
+      pids: this.pids,
       revision: undefined,
       tools: 0,
     }

@@ -32,6 +32,8 @@ export interface Lane {
   readonly config: ServerConfig
   /** Whether other clients may use it too. */
   readonly shared: boolean
+  /** Of its processes that run now. */
+  readonly pids: readonly number[]
   /** Whether the first attempt to reach it has ended, and well. */
   readonly state: UpstreamState
   /** Why it is not connected, in words. */

@@ -122,6 +122,7 @@ export class SimFront {
         return attached
       },
       status: () => proxy.status(),
+      sessions: () => proxy.sessions(),
     }
   }
 }
