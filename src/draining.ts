@@ -50,16 +50,16 @@ export class Draining {
     return this.#answer !== undefined
   }
 
-  /** The client will end the session, and is told by `answer` when nothing runs any more. */
+  /** The client will end the session, and is told by `answer` when nothing runs any more; see `wait`. */
   announce(graceMs: number, answer: () => void): void {
-    this.#wait(graceMs)
+    this.wait(graceMs)
     this.#on = true
     this.#answer = answer
   }
 
   /** The first call counts; a later one, or one after `announce`, only when it has less patience. */
   begin(exitCode: number, graceMs: number): void {
-    this.#wait(graceMs)
+    this.wait(graceMs)
     this.#on = true
     if (this.#isLast) return
     this.#isLast = true
@@ -90,7 +90,8 @@ export class Draining {
     this.#ended.come({ exitCode: this.#exitCode, cause })
   }
 
-  #wait(graceMs: number): void {
+  /** What runs has so much time from now; less than it had before. */
+  wait(graceMs: number): void {
     const endsAt = this.#runtime.now() + graceMs
     if (endsAt >= this.#endsAt) return
     this.#endsAt = endsAt

@@ -99,7 +99,7 @@ export class Session implements PeerOwner<Question> {
 
   notification(frame: NotificationFrame): void {
     const told = this.#parts.leg.told(frame)
-    if (told.kind === 'exit') return this.drain(told.exitCode)
+    if (told.kind === 'exit') return this.#leave(told.exitCode)
     if (told.kind === 'unknown') return this.#log('debug', `a notification '${frame.method}' was ignored`)
     switch (told.row.does) {
       case 'initialized':
@@ -152,7 +152,7 @@ export class Session implements PeerOwner<Question> {
   }
 
   ended(): void {
-    this.drain()
+    this.#leave(0)
   }
 
   closed(unanswered: readonly Question[], cause: TransportError | undefined): void {
@@ -216,12 +216,25 @@ export class Session implements PeerOwner<Question> {
 
   #opened(): void {
     this.#opening.end()
+    if (this.draining.on) this.draining.wait(this.#parts.drainMs)
     this.#rest()
+  }
+
+  /** The client leaves, behind the answer of the server that it opens: that has a time of its own. */
+  #leave(exitCode: number): void {
+    if (this.#isPassing) this.#opening.behind(0, () => this.drain(exitCode))
+    else this.drain(exitCode)
+  }
+
+  /** Whether the client's own `initialize` is on its way to the one server. */
+  get #isPassing(): boolean {
+    return this.#passed !== undefined && this.#opening.on
   }
 
   #shutDown(id: RequestId): void {
     if (this.draining.owesAnswer) return this.#answers.refuse(id, invalidRequest('a shutdown is under way'))
-    this.draining.announce(this.#parts.drainMs, () => this.#answers.reply(id, '{}'))
+    const graceMs = this.#isPassing ? Infinity : this.#parts.drainMs
+    this.draining.announce(graceMs, () => this.#answers.reply(id, '{}'))
     this.#rest()
   }
 

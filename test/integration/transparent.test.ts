@@ -2,9 +2,13 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
+import { createProxy, limits, memoryPair } from '../../src/index.js'
 import { Moment } from '../../src/moment.js'
+import { remoteConfig } from '../../src/remote.js'
 import { answerOf, json, scripted, type Handler, type Scripted } from '../transports/support/scripted.js'
 import { at, textAt } from './support/json.js'
+import { clientOf } from './support/library.js'
+import type { RawClient } from './support/client.js'
 import { cli } from './support/programs.js'
 import { type Scope, type Spawned, spawnProgram } from './support/spawned.js'
 
@@ -40,6 +44,23 @@ async function service(
 
 function proxyOf(t: Scope, { url }: Scripted, ...args: readonly string[]): Spawned {
   return spawnProgram(t, process.execPath, [cli, '--url', url.href, ...args])
+}
+
+const DRAIN_MS = 5
+
+/** The same within this process, with next to no drain time. */
+async function transparentProxy(
+  t: Scope,
+  { url }: Scripted,
+): Promise<{ readonly client: RawClient; readonly close: () => Promise<void> }> {
+  const remote = { url: url.href, google: false, audience: undefined, impersonate: undefined }
+  const config = remoteConfig(remote, undefined, 'mcps-proxy')
+  const own = { ownStart: 'with-client' as const, limits: { ...limits, drainMs: DRAIN_MS } }
+  const proxy = await createProxy(config, own)
+  t.after(() => proxy.close(0))
+  const [ours, theirs] = memoryPair()
+  await proxy.attach(theirs)
+  return { client: clientOf(ours), close: () => proxy.close() }
 }
 
 const initializes = ({ seen }: Scripted): string[] =>
@@ -172,6 +193,49 @@ describe("a client's own initialize", () => {
     assert.equal(at((await client.call('work')).value, 'error'), undefined)
     assert.deepEqual(initializes(remote), [sent(1), sent(1)])
     assert.equal(client.answersTo('a'), 1)
+  })
+
+  const exit = '{"jsonrpc":"2.0","method":"exit"}'
+  const ends: [string, readonly string[], readonly unknown[]][] = [
+    ['exit', [exit], ['a', 2]],
+    ['shutdown', ['{"jsonrpc":"2.0","id":3,"method":"shutdown"}'], ['a', 2, 3]],
+    ['shutdown and exit', ['{"jsonrpc":"2.0","id":3,"method":"shutdown"}', exit], ['a', 2, 3]],
+  ]
+  for (const [title, last, want] of ends)
+    test(`has its own time, and not the drain time, when the client has said everything: ${title}`, async (t) => {
+      // By then the drain time would be over.
+      const remote = await service(t, (seen, response) => {
+        if (seen.rpc !== 'initialize') return false
+        setTimeout(() => json(response, answerOf(seen.id, opened())), 50 * DRAIN_MS)
+        return true
+      })
+      const { client, close } = await transparentProxy(t, remote)
+      const answers = want.map((id) => client.answer(String(id) === 'a' ? 'a' : Number(id)))
+      client.send(initialize('"a"'))
+      client.send('{"jsonrpc":"2.0","id":2,"method":"tools/list"}')
+      for (const line of last) client.send(line)
+      const [first] = await Promise.all(answers)
+      assert.equal(textAt(first?.value, 'result', 'serverInfo', 'name'), 'the service')
+      assert.deepEqual(
+        client.heard.map(({ value }) => at(value, 'id')),
+        want,
+      )
+      await close()
+    })
+
+  test('is given up after the drain time when the proxy itself is closed', async (t) => {
+    const asked = new Moment<void>()
+    const remote = await service(t, ({ rpc }) => {
+      if (rpc === 'initialize') asked.come()
+      return rpc === 'initialize'
+    })
+    const { client, close } = await transparentProxy(t, remote)
+    const answer = client.answer('a')
+    client.send(initialize('"a"'))
+    client.send(exit)
+    await asked.promise
+    await close()
+    assert.equal(textAt((await answer).value, 'error', 'data', 'reason'), 'shutting-down')
   })
 
   test('that never comes is replaced by one of the proxy', async (t) => {
