@@ -14,6 +14,7 @@ import { Children } from './children.js'
 import { Endings } from './endings.js'
 import { tuneEngineSoon } from './engine.js'
 import { Feedback } from './feedback.js'
+import { keptBefore } from './kept-before.js'
 import { choosePaint, openLogger, openRecordIfAsked, openScreen, tellConfiguration } from './surroundings.js'
 import type { Invocation } from './surroundings.js'
 
@@ -44,7 +45,9 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
     const record = await openRecordIfAsked(command, invocation, logger)
     try {
       const marks = marksOf(config, schema.name, own.env)
-      const runtime = headStart(schema.servers, children.watch(own), marks)
+      // Servers whose lists are kept start behind the first answers, which would wait for the processor otherwise.
+      const isKept = command.keepsLists && keptBefore(own.env)
+      const runtime = headStart(isKept ? [] : schema.servers, children.watch(own), marks)
       const { serveStdio } = await import('./serve-stdio.js')
       const { program } = invocation
       const run = { program, command, config, schema, paint, logger, screen, feedback, endings, runtime }

@@ -48,6 +48,10 @@ class RememberedServer implements KeptServer {
     this.#file = file
   }
 
+  get isDescribed(): boolean {
+    return [...this.#loaded().values()].some(({ description }) => description !== undefined)
+  }
+
   recall(set: string): KeptFacts | undefined {
     return this.#loaded().get(set)
   }

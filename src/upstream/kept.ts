@@ -21,6 +21,8 @@ export interface KeptFacts {
 
 /** What is kept of one server, by sets of capabilities (`capabilitySet`). */
 export interface KeptServer {
+  /** Whether something can be shown of it, to clients of any set. */
+  readonly isDescribed: boolean
   recall(set: string): KeptFacts | undefined
   /** Takes the place of what was kept for this set; the buffers are not changed by anybody afterwards. */
   keep(set: string, facts: KeptFacts): void

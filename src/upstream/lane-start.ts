@@ -7,6 +7,13 @@ import type { LaneLists } from './lane-lists.js'
 import type { LaneParts } from './lane-parts.js'
 import type { Members } from './members.js'
 
+/**
+ * How long the first answers, which need no server, go before its start: `initialize` and a list of a client that asks at once.
+ *
+ * Many processes that start take the processor from everybody, for seconds where there are few.
+ */
+const ANSWERS_MS = 100
+
 export interface LaneStartParts extends Pick<LaneParts, 'runtime' | 'lateMs' | 'recollection'> {
   readonly members: Members
   readonly links: LaneLinks
@@ -24,6 +31,7 @@ export class LaneStart {
   #listed: Promise<void> | undefined
   /** Whether a call waits for what `listed` follows. */
   #isAwaited = false
+  #endDelay: () => void = () => {}
   /** Runs out when the server has not answered in time. */
   #late: Timer | undefined
 
@@ -51,15 +59,15 @@ export class LaneStart {
     return this.#listed && this.#starting.then(() => this.#parts.lists.reading(kind))
   }
 
-  /** Starts the first process, unless that was done; whether it was not. */
-  begin(): boolean {
+  /** Starts the first process, unless that was done; whether it was not. `isLater` lets what can be answered be answered first. */
+  begin(isLater = false): boolean {
     if (!this.#isAsleep) return false
     this.#isAsleep = false
     const { runtime, lateMs, recollection, links } = this.#parts
     this.#late = runtime.setTimer(lateMs, () => {
       if (links.facts === undefined) recollection.late()
     })
-    this.#settled = this.#start().then(() => {
+    this.#settled = this.#start(isLater).then(() => {
       this.#settled = undefined
       this.#late?.cancel()
       this.#parts.settled()
@@ -70,6 +78,7 @@ export class LaneStart {
   /** A call waits for what the server has: it starts, or is asked again. */
   hurry(isRefused: boolean): void {
     this.#isAwaited = true
+    this.#endDelay()
     if (this.begin() || this.#listed !== undefined) return
     // It is there, and could not list.
     if (this.#parts.members.firstLink !== undefined) this.#follow(Promise.resolve())
@@ -78,14 +87,25 @@ export class LaneStart {
 
   close(): void {
     this.#late?.cancel()
+    this.#endDelay()
   }
 
   /** Follows the start that is under way, or makes one. */
-  #start(): Promise<void> {
+  #start(isLater = false): Promise<void> {
     const { members, links } = this.#parts
-    this.#starting = members.start()
+    this.#starting = isLater ? this.#delayed().then(() => members.start()) : members.start()
     this.#follow(this.#starting.then(() => links.reading))
     return this.#starting
+  }
+
+  #delayed(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#parts.runtime.setTimer(ANSWERS_MS, resolve)
+      this.#endDelay = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
   }
 
   /** A server that cannot list is asked again as long as a call waits for what it has. */

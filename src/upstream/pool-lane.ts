@@ -48,7 +48,8 @@ export class PoolLane implements Lane {
       settled: () => this.#settle(),
     })
     parts.recollection.changed = (kinds) => this.#announce(kinds)
-    if (parts.starts === 'at-once') this.#start.begin()
+    // What can be answered at once is answered first.
+    if (parts.starts === 'at-once') this.#start.begin(parts.recollection.facts !== undefined)
   }
 
   wake(): boolean {

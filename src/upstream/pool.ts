@@ -66,7 +66,10 @@ export class Pool implements Upstream {
   }
 
   warm(): void {
-    if (this.config.lazy || this.#spare.there !== undefined || this.#lanes.size > 0 || this.#closed) return
+    const isThere = this.#spare.there !== undefined || this.#lanes.size > 0
+    if (this.config.lazy || isThere || this.#closed) return
+    // The first client is answered before its lane starts the process, which would take the time from the answer.
+    if (this.#recollections.isDescribed) return
     try {
       this.#spare.keep(this.#dial())
     } catch (error) {

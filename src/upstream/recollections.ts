@@ -19,6 +19,11 @@ export class Recollections {
     this.#descriptions = new Descriptions(recall)
   }
 
+  /** Whether something can be shown of the server before it has started. */
+  get isDescribed(): boolean {
+    return this.#kept?.isDescribed ?? false
+  }
+
   /** Of a lane whose server is told that its clients can do this. */
   of(listing: Listing, declared: ClientCapabilities): Recollection {
     const set = capabilitySet(declared)

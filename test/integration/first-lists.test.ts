@@ -3,6 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { type ProxyOptions, limits } from '../../src/index.js'
+import { MemoryFiles } from '../kept/support/memory-files.js'
 import { FakeRuntime, type Script } from '../upstream/support/fake-runtime.js'
 import type { Heard } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
@@ -35,8 +36,11 @@ async function world(
   delays: Readonly<Record<string, number>>,
   more = {},
   options: ProxyOptions = {},
+  files?: MemoryFiles,
 ): Promise<World> {
   const runtime = new FakeRuntime()
+  if (files !== undefined) runtime.files = () => files
+  const keep = files !== undefined
   const act: Script = (method, _params, child) => {
     const said = answerOf(method, child.command)
     const delayMs = method === 'initialize' ? (delays[child.command] ?? 0) : 0
@@ -48,7 +52,7 @@ async function world(
   }
   runtime.script = act
   const servers = Object.fromEntries(Object.keys(delays).map((name) => [name, { command: name }]))
-  return { ...(await libraryProxy(t, servers, { runtime, ...options }, more)), runtime }
+  return { ...(await libraryProxy(t, servers, { runtime, keep, ...options }, more)), runtime }
 }
 
 function answerOf(method: string, name: string): string {
@@ -150,6 +154,103 @@ describe('nothing is known of the servers', () => {
       party.client.count((value) => at(value, 'method') === changed),
       2,
     )
+  })
+})
+
+describe('an earlier start has left what the servers said', () => {
+  /** A start in which a client has listed, and which has ended since. */
+  async function earlier(t: Scope, delays: Readonly<Record<string, number>>): Promise<MemoryFiles> {
+    const files = new MemoryFiles()
+    const it = await world(t, delays, {}, {}, files)
+    const party = await it.attach()
+    await timed(it, opening(party))
+    await timed(it, party.client.request('tools/list'))
+    await it.runtime.pass(2000)
+    await it.proxy.close(0)
+    return files
+  }
+
+  test('all of it is there at once, and nothing is said of changes', async (t) => {
+    const files = await earlier(t, staggered)
+    const it = await world(t, staggered, {}, {}, files)
+    const party = await it.attach()
+    const opened = await timed(it, opening(party))
+    const said = textAt(opened.heard.value, 'result', 'instructions')
+    for (const name of 'abcdef') assert.match(said, new RegExp(`I am ${name}\\.`))
+    party.client.notify('notifications/initialized')
+    const { heard, ms } = await timed(it, party.client.request('tools/list'))
+    assert.equal(names(heard).length, 6 * TOOLS)
+    assert.ok(opened.ms + ms <= 100, `it took ${opened.ms} and ${ms} ms`)
+    await it.runtime.pass(30_000)
+    assert.equal(
+      party.client.count((value) => at(value, 'method') === changed),
+      0,
+    )
+    assert.equal(it.runtime.children.length, 7, 'each is started')
+  })
+
+  test('a call waits for its server, and is checked against what that lists now', async (t) => {
+    const files = await earlier(t, { a: 0, b: 0 })
+    const it = await world(t, { a: 3000, b: 0 }, {}, {}, files)
+    const act = it.runtime.script
+    it.runtime.script = (method, params, child) =>
+      method === 'tools/list' && child.command === 'a'
+        ? '{"tools":[{"name":"t0","inputSchema":{"type":"object","required":["x"]}}]}'
+        : act(method, params, child)
+    const party = await it.attach()
+    await timed(it, opening(party))
+    party.client.notify('notifications/initialized')
+    assert.equal(names((await timed(it, party.client.request('tools/list'))).heard).length, 2 * TOOLS)
+    const [stale, gone, well] = await Promise.all([
+      timed(it, party.client.call('a__t0')),
+      timed(it, party.client.call('a__t1')),
+      timed(it, party.client.call('b__t1')),
+    ])
+    assert.match(stale.heard.text, /Missing required parameter 'x'/)
+    assert.match(textAt(gone.heard.value, 'error', 'message'), /Tool 'a__t1' not found/)
+    assert.equal(textAt(well.heard.value, 'result', 'content', 0, 'text'), 'b')
+    assert.ok(stale.ms >= 3000 && well.ms < 1000)
+    await it.runtime.pass(5000)
+    assert.equal(
+      party.client.count((value) => at(value, 'method') === changed),
+      1,
+      'told once',
+    )
+  })
+
+  test('a server whose start fails shows nothing any more', async (t) => {
+    const files = await earlier(t, { a: 0, b: 0 })
+    const it = await world(t, { a: 0, b: 0 }, {}, {}, files)
+    const act = it.runtime.script
+    it.runtime.script = (method, params, child) => {
+      if (child.command === 'a') return act(method, params, child)
+      child.end(3)
+      return undefined
+    }
+    const party = await it.attach()
+    await timed(it, opening(party))
+    party.client.notify('notifications/initialized')
+    assert.equal(names((await timed(it, party.client.request('tools/list'))).heard).length, 2 * TOOLS)
+    await it.runtime.pass(2000)
+    assert.equal(
+      party.client.count((value) => at(value, 'method') === changed),
+      1,
+    )
+    assert.equal(names((await timed(it, party.client.request('tools/list'))).heard).length, TOOLS)
+    const { heard } = await timed(it, party.client.call('b__t0'))
+    assert.match(textAt(heard.value, 'error', 'message'), /'b'.*exited with code 3/)
+  })
+
+  test('a lazy server is listed without being started', async (t) => {
+    const files = await earlier(t, { a: 0 })
+    const lazy = new FakeRuntime()
+    lazy.files = () => files
+    const made = await libraryProxy(t, { a: { command: 'a', lazy: true } }, { runtime: lazy, keep: true })
+    const lazily = { ...made, runtime: lazy }
+    const party = await lazily.attach()
+    await timed(lazily, opening(party))
+    assert.equal(names((await timed(lazily, party.client.request('tools/list'))).heard).length, TOOLS)
+    assert.equal(lazy.children.length, 0)
   })
 })
 

@@ -1,7 +1,7 @@
 // A runtime whose time passes when a test says so, and whose children are scripts.
 
 import { PassThrough } from 'node:stream'
-import type { Child, ChildExit, Runtime, SpawnSpec, Timer } from '../../../src/upstream/host.js'
+import type { Child, ChildExit, KeptFiles, Runtime, SpawnSpec, Timer } from '../../../src/upstream/host.js'
 import { at, parsed } from '../../integration/support/json.js'
 import { FakeClock } from './fake-clock.js'
 
@@ -93,6 +93,7 @@ export class FakeRuntime implements Runtime {
   readonly children: FakeChild[] = []
   readonly env: Readonly<Record<string, string | undefined>> = {}
   script: Script = polite
+  files?: (folder: string) => KeptFiles
 
   now(): number {
     return this.clock.now()
