@@ -67,9 +67,8 @@ export class Pool implements Upstream {
 
   warm(): void {
     const isThere = this.#spare.there !== undefined || this.#lanes.size > 0
-    if (this.config.lazy || isThere || this.#closed) return
-    // The first client is answered before its lane starts the process, which would take the time from the answer.
-    if (this.#recollections.isDescribed) return
+    // Where something is kept, the first client is answered before its lane starts the process.
+    if (this.config.lazy || isThere || this.#closed || this.#recollections.isDescribed) return
     try {
       this.#spare.keep(this.#dial())
     } catch (error) {
@@ -236,8 +235,7 @@ export class Pool implements Upstream {
   }
 
   #tellRested(): void {
-    const message =
-      'the process of a client that is idle is stopped; it comes back with the next call of the client'
+    const message = "a client's process is stopped while the client is idle; its next call starts it again"
     this.#around.log({ level: 'info', service: this.config.name, message })
   }
 

@@ -1,7 +1,7 @@
 // The first list that a client asks for, while servers are still starting.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { type ProxyOptions, limits } from '../../src/index.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
 import { FakeRuntime, type Script } from '../upstream/support/fake-runtime.js'
@@ -97,6 +97,21 @@ const opening = ({ client }: Attached, capabilities = {}): Promise<Heard> =>
 const names = ({ value }: Heard): string[] =>
   listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
 
+/** A start in which a client has listed, and which has ended since. */
+async function earlier(t: Scope, delays: Readonly<Record<string, number>>): Promise<MemoryFiles> {
+  const files = new MemoryFiles()
+  const it = await world(t, delays, {}, {}, files)
+  const party = await it.attach()
+  await timed(it, opening(party))
+  await timed(it, party.client.request('tools/list'))
+  await it.runtime.pass(2000)
+  await it.proxy.close(0)
+  return files
+}
+
+// Loaded with the first call otherwise, while simulated time goes by.
+before(() => import('../../src/mcp/validate.js'))
+
 describe('nothing is known of the servers', () => {
   for (const [who, capabilities] of [
     ['a client that can be asked nothing', {}],
@@ -158,18 +173,6 @@ describe('nothing is known of the servers', () => {
 })
 
 describe('an earlier start has left what the servers said', () => {
-  /** A start in which a client has listed, and which has ended since. */
-  async function earlier(t: Scope, delays: Readonly<Record<string, number>>): Promise<MemoryFiles> {
-    const files = new MemoryFiles()
-    const it = await world(t, delays, {}, {}, files)
-    const party = await it.attach()
-    await timed(it, opening(party))
-    await timed(it, party.client.request('tools/list'))
-    await it.runtime.pass(2000)
-    await it.proxy.close(0)
-    return files
-  }
-
   test('all of it is there at once, and nothing is said of changes', async (t) => {
     const files = await earlier(t, staggered)
     const it = await world(t, staggered, {}, {}, files)
@@ -326,7 +329,7 @@ describe('a process that only one client uses', () => {
       await it.runtime.pass(10_000)
       assert.equal(own?.stdout.writableEnded, true)
     }
-    assert.ok(it.log.some(({ message }) => message.includes('comes back')))
+    assert.ok(it.log.some(({ message }) => message.includes('starts it again')))
   })
 
   test('makes room for another before anybody is refused', async (t) => {
