@@ -24,6 +24,14 @@ import { programFolder } from './folder.js'
 import { nearest } from './nearest.js'
 
 export type { Configuration, CorsConfig, Environment, SchemaConfig } from './config/configuration.js'
+export type {
+  ConfigurationJson,
+  HttpServerJson,
+  SchemaJson,
+  ServerJson,
+  SseServerJson,
+  StdioServerJson,
+} from './config/configuration-json.js'
 export { loopProblems, marksOf, refuseLoop } from './config/chain.js'
 export { ConfigError } from './config/problems.js'
 export type { ConfigProblem } from './config/problems.js'

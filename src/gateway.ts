@@ -27,7 +27,7 @@ export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
 }
 
 /** A running gateway. */
-export interface Gateway extends EventSource<ProxyEvents>, Pick<Serving, 'host' | 'port' | 'url'> {
+export interface Gateway extends EventSource<ProxyEvents>, Pick<Serving, 'host' | 'port' | 'origin'> {
   /**
    * Changes to another configuration while clients use the gateway, as `Proxy.reload` does for one schema.
    *
@@ -105,11 +105,11 @@ function gatewayOf(config: Configuration, { parts, proxies, serving, own }: Open
     serving.change(proxies.served(next), rulesOf(next, parts))
     await changed
   })
-  const { host, port, url } = serving
+  const { host, port, origin } = serving
   return {
     host,
     port,
-    url,
+    origin,
     on: (name, listener) => proxies.events.on(name, listener),
     reload: async (next) => {
       serving.check(rulesOf(next, parts))

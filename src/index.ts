@@ -4,6 +4,14 @@
  * @packageDocumentation
  */
 export { ConfigError, type ConfigProblem, type Configuration } from './config.js'
+export type {
+  ConfigurationJson,
+  HttpServerJson,
+  SchemaJson,
+  ServerJson,
+  SseServerJson,
+  StdioServerJson,
+} from './config.js'
 export type { ServerChanges } from './fleet.js'
 export type { EventListener, EventListeners, EventSource } from './emitter.js'
 export { FrameError, RpcError, TransportError } from './jsonrpc/errors.js'

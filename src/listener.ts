@@ -25,6 +25,9 @@ export interface ServingParts {
 export interface Serving {
   readonly host: string
   readonly port: number
+  /** Scheme, host and port. */
+  readonly origin: string
+  /** The address that a client needs: Streamable HTTP, of the schema `default` where there are several. */
   readonly url: string
   /** Takes no new connection; what is being answered goes on. */
   stop(): void

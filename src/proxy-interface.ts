@@ -1,7 +1,7 @@
 // A proxy, as whoever embeds it uses it.
 
 import type { AttachedSession } from './attached.js'
-import type { Configuration } from './config.js'
+import type { Configuration, ConfigurationJson } from './config.js'
 import type { EventSource } from './emitter.js'
 import type { ServerChanges } from './fleet.js'
 import type { Connection } from './jsonrpc/connection.js'
@@ -48,7 +48,7 @@ export interface Proxy extends EventSource<ProxyEvents> {
    * @returns what was done; undefined when the proxy is being closed, which is logged
    * @throws ConfigError with every problem of the configuration; nothing has changed then
    */
-  reload(config: Configuration | Readonly<Record<string, unknown>>): Promise<ServerChanges | undefined>
+  reload(config: Configuration | ConfigurationJson): Promise<ServerChanges | undefined>
   /**
    * Starts a server anew: a new process takes the calls that come as soon as its lists are read, or after
    * `startupGraceMs`; calls on the old one may finish for the drain time and then get one error. A server that was

@@ -3,7 +3,7 @@
 import { ArgumentChecks } from './arguments.js'
 import { Attached, type AttachedSession } from './attached.js'
 import { type Common, newCommon } from './common.js'
-import { type Configuration, marksOf, selectSchema } from './config.js'
+import { type Configuration, type ConfigurationJson, marksOf, selectSchema } from './config.js'
 import type { EventListener } from './emitter.js'
 import { Fleet, type ServerChanges, inWords } from './fleet.js'
 import { BriefMap } from './jsonrpc/brief-map.js'
@@ -42,7 +42,7 @@ import { version } from './version.js'
  * @throws ConfigError with every problem of the configuration, or when the schema does not exist
  */
 export async function createProxy(
-  config: Configuration | Readonly<Record<string, unknown>>,
+  config: Configuration | ConfigurationJson,
   options: ProxyOptions = {},
 ): Promise<Proxy> {
   const whole = resolved(config)
@@ -185,9 +185,7 @@ class PooledProxy implements Proxy {
     return [...this.#sessions.values()].map((session) => session.status())
   }
 
-  async reload(
-    config: Configuration | Readonly<Record<string, unknown>>,
-  ): Promise<ServerChanges | undefined> {
+  async reload(config: Configuration | ConfigurationJson): Promise<ServerChanges | undefined> {
     const wanted = resolved(config)
     this.#serversOf(wanted)
     return this.#changes.take(wanted)

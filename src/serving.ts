@@ -49,6 +49,7 @@ export async function serveSchemas(served: Served, options: FrontOptions): Promi
   pages.address = address
   return {
     ...address,
+    url: `${address.origin}/mcp`,
     check: (rules) => front.check(rules),
     change: (next, rules) => {
       front.change(rules)
@@ -130,7 +131,7 @@ class Pages {
   status(): string {
     const schemas = new Map<string, SchemaStatus>()
     for (const [name, proxy] of this.#endpoints.served.schemas) schemas.set(name, schemaStatus(proxy))
-    const { port = 0, url = '' } = this.address ?? {}
+    const { port = 0, origin: url = '' } = this.address ?? {}
     return shown(gatewayStatus({ port, url, uptimeMs: this.#uptimeMs }, schemas))
   }
 

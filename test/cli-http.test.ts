@@ -71,7 +71,7 @@ test('the banner says where everything is', () => {
     version: '1',
     config,
     host: '127.0.0.1',
-    url: 'http://127.0.0.1:1',
+    origin: 'http://127.0.0.1:1',
     needsToken: true,
   }
   assert.equal(

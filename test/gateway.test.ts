@@ -73,7 +73,9 @@ const transports = {
 describe('three clients that others wrote', () => {
   for (const [kind, transport] of Object.entries(transports))
     test(`are each asked what their own calls ask: ${kind}`, { timeout: 60_000 }, async (t) => {
-      const { url } = await gateway(t, { default: schema({ every: { ...everything, prefix: false } }) })
+      const { origin: url } = await gateway(t, {
+        default: schema({ every: { ...everything, prefix: false } }),
+      })
       const names = ['ann', 'bob', 'cyd']
       const clients = names.map((name) => ({ name, ...asked(name) }))
       await Promise.all(
@@ -111,7 +113,9 @@ describe('three clients that others wrote', () => {
     })
 
   test('end their sessions, and are told when one is gone', { timeout: 30_000 }, async (t) => {
-    const { url, port } = await gateway(t, { default: schema({ every: { ...everything, prefix: false } }) })
+    const { origin: url, port } = await gateway(t, {
+      default: schema({ every: { ...everything, prefix: false } }),
+    })
     const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`))
     const client = new Client({ name: 'dan', version: '1' })
     await client.connect(transport)
@@ -187,7 +191,7 @@ describe('the pages of a gateway', () => {
     off: schema({ Time: time }, { enabled: false }),
   }
   test('name every server and its state', async (t) => {
-    const { port, url } = await gateway(t, schemas)
+    const { port, origin: url } = await gateway(t, schemas)
     await send(port, { body: message('tools/list', 1) })
     const get = async (path: string): Promise<unknown> =>
       JSON.parse((await send(port, { path, method: 'GET', headers: { accept: '*/*' } })).body)
@@ -549,9 +553,15 @@ test('every session has an id of its own, of 192 bits', async (t) => {
 test('a library user serves a proxy on HTTP', async (t) => {
   const proxy = await createProxy({ mcpServers: { Time: time } })
   t.after(() => proxy.close())
-  const { url, port, host } = await proxy.serve(httpServer({ port: 0 }))
-  assert.equal(url, `http://127.0.0.1:${port}`)
-  assert.equal(host, '127.0.0.1')
+  const { origin, url, port, host } = await proxy.serve(httpServer({ port: 0 }))
+  assert.deepEqual(
+    [origin, url, host],
+    [`http://127.0.0.1:${port}`, `http://127.0.0.1:${port}/mcp`, '127.0.0.1'],
+  )
+  const client = new Client({ name: 'eve', version: '1' })
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+  assert.equal((await client.listTools()).tools.length, 2)
+  await client.close()
   assert.match((await send(port, { body: message('tools/list', 1) })).body, /Time__convert_time/)
   await proxy.close(0)
   await assert.rejects(send(port, { body: message('ping', 1) }))

@@ -8,6 +8,7 @@ import { PassThrough } from 'node:stream'
 import { describe, it } from 'node:test'
 import { createProxy } from '../src/index.js'
 import { openRecord } from '../src/record.js'
+import { asRead } from './integration/support/programs.js'
 import { type Verdict, compareFrames } from '../src/replay/compare.js'
 import { type Finding, Expectations } from '../src/replay/expectations.js'
 import { readTree } from '../src/replay/json-tree.js'
@@ -465,7 +466,7 @@ async function recordQuestions(
   args: readonly string[],
 ): Promise<void> {
   const record = await openRecord(file, { command: 'test', args })
-  const proxy = await createProxy(config, { tap: record.tap })
+  const proxy = await createProxy(asRead(config), { tap: record.tap })
   const [input, output] = [new PassThrough(), new PassThrough()]
   await proxy.attach(new NdjsonConnection(input, output))
   const say = (text: string): void => void input.write(`${text}\n`)

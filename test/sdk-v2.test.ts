@@ -103,7 +103,7 @@ describe('three clients of version 2 on one schema', { skip: isInstalled ? false
   for (const [transport, mode, server] of cases)
     test(`${transport}, negotiation ${mode}, in front of ${server}`, { timeout: 60_000 }, async (t) => {
       const library = await load()
-      const { url } = await gatewayTo(t, await references[server](t))
+      const { origin: url } = await gatewayTo(t, await references[server](t))
       const clients = ['ann', 'bob', 'cyd'].map((name) => ({ name, ...asked(library, name, mode) }))
       await Promise.all(
         clients.map(async ({ client }) => {

@@ -34,12 +34,12 @@ export interface HttpBannerFacts {
   readonly config: Configuration
   /** The address that is bound, and one that a client on this machine can use. */
   readonly host: string
-  readonly url: string
+  readonly origin: string
   readonly needsToken: boolean
 }
 
 export function httpBanner(
-  { name, version, config, host, url, needsToken }: HttpBannerFacts,
+  { name, version, config, host, origin, needsToken }: HttpBannerFacts,
   paint: Paint,
 ): string {
   const enabled = [...config.schemas.values()].filter((schema) => schema.enabled)
@@ -48,8 +48,8 @@ export function httpBanner(
     `  mode     http${everyAddress.includes(host) ? ' on every address of this machine' : ''}${needsToken ? ', with a bearer token' : ''}`,
     ...enabled.map((schema) => `  schema   ${escapeText(`${schemaLine(schema)} at ${pathOf(schema)}`)}`),
     `  config   ${escapeText(config.source)}`,
-    `${paint('info', 'JSON-RPC 2.0 ready')}: POST to ${url}${pathOf(enabled[0])}, Ctrl-C ends`,
-    `  status   ${url}/api/status`,
+    `${paint('info', 'JSON-RPC 2.0 ready')}: POST to ${origin}${pathOf(enabled[0])}, Ctrl-C ends`,
+    `  status   ${origin}/api/status`,
     '',
   ].join('\n')
 }

@@ -59,10 +59,10 @@ export async function serveHttp(run: HttpRun, tap: WireTap | undefined): Promise
   return 0
 }
 
-function announce({ command, config, paint, screen, logger }: HttpRun, { host, url }: Gateway): void {
+function announce({ command, config, paint, screen, logger }: HttpRun, { host, origin }: Gateway): void {
   if (!command.silent) {
     const { token, name } = config.server
-    screen.write(httpBanner({ name, version, config, host, url, needsToken: token !== undefined }, paint))
+    screen.write(httpBanner({ name, version, config, host, origin, needsToken: token !== undefined }, paint))
   }
   tellWarnings(logger, config.warnings, enabledSchemas(config))
 }

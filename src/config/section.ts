@@ -54,7 +54,8 @@ export class Section {
 
   has(key: string): boolean {
     this.#known.add(key)
-    return Object.hasOwn(this.#members, key)
+    // Of an object that no file was read from, a member may be there without a value.
+    return Object.hasOwn(this.#members, key) && this.#members[key] !== undefined
   }
 
   /** The value under a key as it stands, undefined when absent. */

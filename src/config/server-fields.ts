@@ -162,10 +162,12 @@ export const sseServerFields: FieldsOf<SseServerValues> = {
 }
 
 /** `type` as files write it -> the kind of server that it means. */
-export const serverTypes: ReadonlyMap<string, 'stdio' | 'http' | 'sse'> = new Map([
-  ['stdio', 'stdio'],
-  ['http', 'http'],
-  ['sse', 'sse'],
-  ['streamable-http', 'http'],
-  ['streamableHttp', 'http'],
-])
+export const kindByType = {
+  stdio: 'stdio',
+  http: 'http',
+  sse: 'sse',
+  'streamable-http': 'http',
+  streamableHttp: 'http',
+} as const
+
+export const serverTypes: ReadonlyMap<string, 'stdio' | 'http' | 'sse'> = new Map(Object.entries(kindByType))

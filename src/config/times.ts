@@ -7,7 +7,7 @@ import { type FieldsOf, Section, field, optional } from './section.js'
 
 type CallTimes = Pick<ServerTimes, 'timeoutMs' | 'totalTimeoutMs'>
 
-interface CallTimeValues {
+export interface CallTimeValues {
   timeout: number | undefined
   totalTimeout: number | undefined
 }

@@ -45,7 +45,8 @@ export interface HttpAddress {
   readonly host: string
   readonly port: number
   /** An address that a client on this machine can use. */
-  readonly url: string
+  /** As in `http://127.0.0.1:3095`. */
+  readonly origin: string
 }
 
 /** An HTTP front; it listens once and closes once. */
@@ -95,7 +96,7 @@ export class HttpServer {
     ]
     this.#port = port
     this.#guard = this.#guardAt(port)
-    return { host, port, url: `http://${reachable(host)}:${port}` }
+    return { host, port, origin: `http://${reachable(host)}:${port}` }
   }
 
   /** From now on other rules hold; where tokens are compared anew, those who are in may only finish. */

@@ -7,10 +7,17 @@
 import { strict as assert } from 'node:assert'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Limits, type Proxy, createProxy, limits } from '../../src/index.js'
+import {
+  type ConfigurationJson,
+  type Limits,
+  type Proxy,
+  type StdioServerJson,
+  createProxy,
+  limits,
+} from '../../src/index.js'
 import { at } from '../integration/support/json.js'
 import { program } from '../integration/support/programs.js'
-import { type Scope, type Servers, scratch } from '../integration/support/spawned.js'
+import { type Scope, scratch } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 import type { FaultName } from './faults.js'
 import type { PhaseName } from './phases.js'
@@ -56,7 +63,7 @@ class Cell {
   readonly #proxy: Proxy
   readonly #phase: PhaseName
   readonly #folder: string
-  readonly #servers: Servers
+  readonly #servers: Readonly<Record<string, StdioServerJson>>
   readonly #mark: string
   readonly #client: AttachedCaller
   readonly #other: AttachedCaller
@@ -69,7 +76,7 @@ class Cell {
     proxy: Proxy
     phase: PhaseName
     folder: string
-    servers: Servers
+    servers: Readonly<Record<string, StdioServerJson>>
     mark: string
     client: AttachedCaller
     other: AttachedCaller
@@ -88,7 +95,7 @@ class Cell {
     const mark = `cell-${process.pid}-${fault}-${phase}`
     writeServer(folder)
     const env = { CELL_FAULT: fault, CELL_PHASE: phase, CELL_FOLDER: folder, [markName]: mark }
-    const ailing = {
+    const ailing: StdioServerJson = {
       command: join(folder, 'server'),
       env,
       timeout: TIMEOUT_MS,
@@ -204,7 +211,7 @@ class Cell {
   }
 
   /** The same with one server more. */
-  #changed(): Readonly<Record<string, unknown>> {
+  #changed(): ConfigurationJson {
     const env = { [markName]: this.#mark }
     const extra = new SwiftServers(this.#folder).entry('extra', { env })
     return { startupGraceMs: 100, mcpServers: { ...this.#servers, extra } }

@@ -4,7 +4,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { type LogRecord, createProxy, limits } from '../../src/index.js'
+import { type ConfigurationJson, type LogRecord, createProxy, limits } from '../../src/index.js'
 import { at, textAt } from '../integration/support/json.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
@@ -82,7 +82,7 @@ describe(
 interface Opened {
   readonly proxy: Awaited<ReturnType<typeof createProxy>>
   readonly caller: Awaited<ReturnType<typeof attachCaller>>['caller']
-  readonly settings: Readonly<Record<string, unknown>>
+  readonly settings: ConfigurationJson
   /** How often the ailing server was left alone, since it failed too often. */
   readonly pauses: () => number
   /** Calls the server beside it. */

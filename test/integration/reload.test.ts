@@ -4,12 +4,12 @@ import { strict as assert } from 'node:assert'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { ConfigError, limits } from '../../src/index.js'
+import { ConfigError, type StdioServerJson, limits } from '../../src/index.js'
 import { type RawClient, failure, said } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
-import { type ServerEntry, itServer } from './support/programs.js'
-import { type Servers, scratch } from './support/spawned.js'
+import { asRead, itServer } from './support/programs.js'
+import { scratch } from './support/spawned.js'
 import { gone, until } from './support/waiting.js'
 
 const changed = {
@@ -59,11 +59,13 @@ const a = itServer({ IT_NAME: 'a' })
 const b = itServer({ IT_NAME: 'b' })
 const c = itServer({ IT_NAME: 'c' })
 
-const oneSlot = (name: string): Servers => ({ a: itServer({ IT_NAME: name }, { concurrency: 1 }) })
+type Programs = Readonly<Record<string, StdioServerJson>>
 
-const soon = (name: string): ServerEntry => itServer({ IT_NAME: name }, { restartDelay: 10 })
+const oneSlot = (name: string): Programs => ({ a: itServer({ IT_NAME: name }, { concurrency: 1 }) })
 
-const lazy = (env: Readonly<Record<string, string>>): Servers => ({
+const soon = (name: string): StdioServerJson => itServer({ IT_NAME: name }, { restartDelay: 10 })
+
+const lazy = (env: Readonly<Record<string, string>>): Programs => ({
   a,
   z: itServer({ IT_NAME: 'z', ...env }, { lazy: true }),
 })
@@ -305,7 +307,7 @@ describe('reload', () => {
     await party.client.open()
     const before = await pidOf(party.client, 'a__nonce')
     await assert.rejects(
-      proxy.reload({ mcpServers: { a: { command: 1 }, b: { url: 'no address' }, c } }),
+      proxy.reload(asRead({ mcpServers: { a: { command: 1 }, b: { url: 'no address' }, c } })),
       (error) => {
         assert(error instanceof ConfigError)
         assert.deepEqual(

@@ -1,5 +1,6 @@
 // The configuration and the limits that a plan means, as the proxy is given them.
 
+import type { ConfigurationJson, ServerJson } from '../../src/index.js'
 import { type Limits, limits as defaults } from '../../src/limits.js'
 import { type HttpLimits, defaultHttpLimits } from '../../src/transports/http-front/limits.js'
 import type { FrontPlan, LimitsPlan, ReloadKind, ServerPlan } from './plan.js'
@@ -11,7 +12,7 @@ export const GRACE_MS = 1000
 export function configurationOf(
   servers: readonly ServerPlan[],
   changes: ReadonlyMap<string, ReloadKind> = new Map(),
-): Record<string, unknown> {
+): ConfigurationJson {
   const kept = servers.filter(({ name }) => changes.get(name) !== 'removed')
   const mcpServers = Object.fromEntries(
     kept.map((server) => [server.name, withChange(serverOf(server), server, changes.get(server.name))]),
@@ -19,7 +20,7 @@ export function configurationOf(
   return { startupGraceMs: GRACE_MS, mcpServers }
 }
 
-function serverOf(plan: ServerPlan): Record<string, unknown> {
+function serverOf(plan: ServerPlan): ServerJson {
   if (plan.kind === 'http') {
     return {
       type: 'http',
@@ -44,11 +45,7 @@ function serverOf(plan: ServerPlan): Record<string, unknown> {
   }
 }
 
-function withChange(
-  server: Record<string, unknown>,
-  plan: ServerPlan,
-  change: ReloadKind | undefined,
-): Record<string, unknown> {
+function withChange(server: ServerJson, plan: ServerPlan, change: ReloadKind | undefined): ServerJson {
   if (change === 'retimed') return { ...server, timeout: plan.timeoutMs + 1 }
   return change === 'described' ? { ...server, describe: false } : server
 }

@@ -8,6 +8,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { StdioServerJson } from '../../../src/index.js'
 import type { ServerEntry } from '../../integration/support/programs.js'
 
 const ID = String.raw`^\{"jsonrpc":"2\.0","id":([0-9]+|"[^"]*"),`
@@ -41,7 +42,7 @@ export class SwiftServers {
   }
 
   /** One server with a tool `hit`, which takes a `nonce` and says it. */
-  entry(name: string, more: ServerEntry = {}): ServerEntry {
+  entry(name: string, more: ServerEntry = {}): StdioServerJson {
     const run = 'exec sed -nuEf "$0" 2>>"$1"'
     return { command: '/bin/sh', args: ['-c', run, this.#script, this.ledger(name)], ...more }
   }

@@ -12,7 +12,7 @@ import {
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { wireBytes } from '../../../src/jsonrpc/splice.js'
 import { RawClient } from './client.js'
-import type { ServerEntry } from './programs.js'
+import { type ServerEntry, asRead } from './programs.js'
 import type { Scope, Servers } from './spawned.js'
 
 /** A client, its connection, and the proxy's side of its session. */
@@ -51,7 +51,7 @@ export async function libraryProxy(
 ): Promise<TestProxy> {
   const log: LogRecord[] = []
   const sink = (record: LogRecord): void => void log.push(record)
-  const proxy = await createProxy({ ...more, mcpServers: servers }, { log: sink, ...options })
+  const proxy = await createProxy(asRead({ ...more, mcpServers: servers }), { log: sink, ...options })
   const clients: RawClient[] = []
   scope.after(async () => {
     await proxy.close(0)

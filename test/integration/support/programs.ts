@@ -1,6 +1,7 @@
 // Where the programs of the tests are, and how a configuration names them.
 
 import { resolve } from 'node:path'
+import type { ConfigurationJson, StdioServerJson } from '../../../src/index.js'
 import { leaveHome } from './home.js'
 
 leaveHome()
@@ -17,7 +18,12 @@ const packaged = (path: string): string => resolve(root, 'node_modules/@modelcon
 /** A server in a configuration file. */
 export type ServerEntry = Readonly<Record<string, unknown>>
 
-function node(...args: readonly string[]): ServerEntry {
+/** What a program has that reads a file: nobody has checked it. */
+export function asRead(value: object): ConfigurationJson {
+  return JSON.parse(JSON.stringify(value))
+}
+
+function node(...args: readonly string[]): StdioServerJson {
   return { command: process.execPath, args }
 }
 
@@ -26,28 +32,31 @@ export function nodeProgram(
   name: string,
   env: Readonly<Record<string, string>>,
   more: ServerEntry,
-): ServerEntry {
+): StdioServerJson {
   return { ...node(program(name)), env, ...more }
 }
 
 /** `it-server.mjs` with these variables and further settings. */
-export function itServer(env: Readonly<Record<string, string>> = {}, more: ServerEntry = {}): ServerEntry {
+export function itServer(
+  env: Readonly<Record<string, string>> = {},
+  more: ServerEntry = {},
+): StdioServerJson {
   return nodeProgram('it-server.mjs', env, more)
 }
 
-export function itEcho(env: Readonly<Record<string, string>> = {}, more: ServerEntry = {}): ServerEntry {
+export function itEcho(env: Readonly<Record<string, string>> = {}, more: ServerEntry = {}): StdioServerJson {
   return nodeProgram('it-echo.mjs', env, more)
 }
 
 export const everythingArgs: readonly string[] = [packaged('server-everything/dist/index.js'), 'stdio']
-export const everything: ServerEntry = node(...everythingArgs)
+export const everything: StdioServerJson = node(...everythingArgs)
 export const filesystemArgs = (folder: string): readonly string[] => [
   packaged('server-filesystem/dist/index.js'),
   folder,
 ]
-export const filesystem = (folder: string): ServerEntry => node(...filesystemArgs(folder))
+export const filesystem = (folder: string): StdioServerJson => node(...filesystemArgs(folder))
 export const memoryArgs: readonly string[] = [packaged('server-memory/dist/index.js')]
-export const memory = (file: string): ServerEntry => ({
+export const memory = (file: string): StdioServerJson => ({
   ...node(...memoryArgs),
   env: { MEMORY_FILE_PATH: file },
 })
@@ -56,4 +65,4 @@ export const timeArgs: readonly string[] = [
   '--local-timezone',
   'Europe/Berlin',
 ]
-export const time: ServerEntry = node(...timeArgs)
+export const time: StdioServerJson = node(...timeArgs)

@@ -1,0 +1,90 @@
+// A configuration as a file has it, for those who write one in their own program.
+//
+// The types are made from the tables of fields that the validator reads with, so that the two cannot part. A key that is
+// undefined counts as absent.
+
+import type { CorsConfig } from './configuration.js'
+import type { FrontValues, LoggingValues, RootValues, SchemaValues, StdioValues } from './fields.js'
+import type {
+  AuthValues,
+  HttpServerValues,
+  ServerValues,
+  SharedValues,
+  SseServerValues,
+  TlsValues,
+  ToolValues,
+  kindByType,
+} from './server-fields.js'
+import type { StdioServerValues } from './stdio-fields.js'
+import type { CallTimeValues } from './times.js'
+
+/** A value as JSON has it: a map is an object there. */
+type Written<T> = T extends ReadonlyMap<string, infer V> ? Readonly<Record<string, V>> : T
+
+/** The keys of a section, none of them required. */
+type Keys<Values> = { readonly [K in keyof Values]?: Written<Values[K]> | undefined } & {
+  readonly $comment?: unknown
+}
+
+/** The same, with these required. */
+type KeysWith<Values, Required extends keyof Values> = Keys<Omit<Values, Required>> & {
+  readonly [K in Required]: Written<Exclude<Values[K], undefined>>
+}
+
+/** How files write the type of a server of this kind. */
+type TypeOf<Kind> = {
+  [T in keyof typeof kindByType]: (typeof kindByType)[T] extends Kind ? T : never
+}[keyof typeof kindByType]
+
+type AnyServerKeys = Keys<ServerValues> &
+  Keys<SharedValues> & {
+    readonly tools?:
+      (Keys<ToolValues> & { readonly timeouts?: Readonly<Record<string, Keys<CallTimeValues>>> }) | undefined
+  }
+
+/** The address stands under one of three names. */
+type Address = Readonly<Record<'url', string> | Record<'serverUrl', string> | Record<'httpUrl', string>>
+
+type RemoteKeys = Address &
+  Keys<Omit<HttpServerValues, 'url' | 'serverUrl' | 'httpUrl'>> & {
+    readonly auth?: KeysWith<AuthValues, 'type'> | undefined
+    readonly tls?: Keys<TlsValues> | undefined
+  }
+
+/** A program that is started and spoken to on its stdin and stdout. */
+export type StdioServerJson = AnyServerKeys &
+  KeysWith<StdioServerValues, 'command'> & { readonly type?: TypeOf<'stdio'> | undefined }
+
+/** A server reached over Streamable HTTP. */
+export type HttpServerJson = AnyServerKeys & RemoteKeys & { readonly type?: TypeOf<'http'> | undefined }
+
+/** A server reached over the older HTTP+SSE transport. */
+export type SseServerJson = AnyServerKeys &
+  RemoteKeys &
+  Keys<SseServerValues> & { readonly type: TypeOf<'sse'> }
+
+export type ServerJson = StdioServerJson | HttpServerJson | SseServerJson
+
+type Servers = Readonly<Record<string, ServerJson>>
+
+/** One group of servers, which clients see as one. */
+export type SchemaJson = Keys<SchemaValues> & Keys<SharedValues> & { readonly mcpServers: Servers }
+
+/** The servers, in one of three shapes. */
+type Shape = Readonly<
+  | Record<'schemas', Readonly<Record<string, SchemaJson>>>
+  | Record<'mcpServers', Servers>
+  | Record<'servers', Servers>
+>
+
+/** What a configuration file says, in any of its formats. */
+export type ConfigurationJson = Shape &
+  Keys<RootValues> &
+  Keys<SharedValues> & {
+    readonly $schema?: string | undefined
+    readonly server?: (Keys<FrontValues> & { readonly cors?: Keys<CorsConfig> | undefined }) | undefined
+    readonly cli?: { readonly stdio?: Keys<StdioValues> | undefined } | undefined
+    /** A size may be text such as `10MB` too. */
+    readonly logging?:
+      (Keys<Omit<LoggingValues, 'maxSize'>> & { readonly maxSize?: number | string | undefined }) | undefined
+  }
