@@ -41,6 +41,8 @@ export class Members {
 
   /** `wasReady` says whether a process at rest has ever run. */
   state(wasReady: boolean): UpstreamState {
+    // The first process is made a moment after its lane.
+    if (this.#members.length === 0) return this.#closed ? 'disconnected' : 'starting'
     const states = this.#members.map((member) => member.supervisor.state)
     if (states.includes('ready')) return 'connected'
     if (states.includes('starting')) return 'starting'

@@ -70,6 +70,20 @@ describe('kept lists', () => {
     assert.equal(await proxy.finish(), 0)
   })
 
+  test('leave no server named as down that has not failed', async (t) => {
+    const machine = new Machine(t)
+    const said = async (): Promise<unknown> => {
+      const proxy = machine.start()
+      const opened = await proxy.client.open()
+      await toolsOf(proxy)
+      assert.equal(await proxy.finish(), 0)
+      return at(opened, 'instructions')
+    }
+    assert.equal(await said(), undefined)
+    assert.equal(machine.keptFiles.length, 1)
+    assert.equal(await said(), undefined)
+  })
+
   test('are neither written nor read with --no-kept-lists', async (t) => {
     const machine = new Machine(t)
     await live(machine, '--no-kept-lists')
