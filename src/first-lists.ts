@@ -30,21 +30,18 @@ export class FirstLists {
 
   /** Resolves when every server has listed these or could not, or the grace is over; undefined when that is so. */
   shown(kinds: readonly ListKind[]): Promise<void> | undefined {
-    this.#wake()
+    this.#wake(kinds)
     const pending = this.#parts.lanes().flatMap((lane) => kinds.flatMap((kind) => lane.pending(kind) ?? []))
     return this.#within(`shown ${kinds.join(' ')}`, pending)
   }
 
   /** The same, for a call that must not rely on what was kept of an earlier start. */
   said(kinds: readonly ListKind[]): Promise<void> | undefined {
-    this.#wake()
-    const lanes = this.#parts
-      .lanes()
-      .filter((lane) => lane.expected && !kinds.every((kind) => lane.knows(kind)))
-    return this.#within(
-      'said',
-      lanes.flatMap(({ listed }) => listed ?? []),
-    )
+    this.#wake(kinds)
+    const expected = this.#parts.lanes().filter((lane) => lane.expected)
+    const reading = (lane: Lane): Promise<void>[] =>
+      kinds.flatMap((kind) => (lane.knows(kind) ? [] : (lane.reading(kind) ?? [])))
+    return this.#within(`said ${kinds.join(' ')}`, expected.flatMap(reading))
   }
 
   /** Resolves when all that is on its way has come, or the grace is over; undefined when nothing is. */
@@ -57,8 +54,8 @@ export class FirstLists {
   }
 
   /** Servers that start when somebody wants to know what they have start now, and have the whole grace. */
-  #wake(): void {
-    const woken = this.#parts.lanes().filter((lane) => lane.wake())
+  #wake(kinds: readonly ListKind[]): void {
+    const woken = this.#parts.lanes().filter((lane) => lane.wake(kinds))
     if (woken.length > 0) this.#endsAt = this.#graceEnd()
   }
 

@@ -24,9 +24,9 @@ export class HeldChanges {
     return this.#holds > 0
   }
 
-  /** Whether the client has been given any list. */
-  get given(): boolean {
-    return this.#given.length > 0
+  /** The lists that the client has been given. */
+  get given(): readonly ListKind[] {
+    return this.#given
   }
 
   begin(): void {

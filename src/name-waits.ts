@@ -47,17 +47,17 @@ export class NameWaits {
   readonly #named = new Set<Wait>()
   readonly #unlisted = new Map<Promise<void>, Set<Wait>>()
   /** What lanes gave as `listed`, and whether that has come. */
-  readonly #listings = new WeakMap<Promise<void>, { isOver: boolean }>()
+  readonly #listings = new WeakMap<Promise<void>, Map<ListKind, { isOver: boolean }>>()
   #bytes = 0
 
   constructor(parts: NameWaitsParts) {
     this.#parts = parts
   }
 
-  /** Calls that came before may be this lane's and wait still: what comes now must not overtake them. */
-  has(lane: Lane): boolean {
-    if (this.#named.size === 0 || this.#isOver(lane)) return false
-    for (const { wanted } of this.#named) if (wanted !== undefined && concerns(wanted, lane)) return true
+  /** Calls of this kind that came before may be this lane's and wait still: what comes now must not overtake them. */
+  has(lane: Lane, kind: Wanted['kind']): boolean {
+    if (this.#named.size === 0 || this.#isOver(lane, kind)) return false
+    for (const { wanted } of this.#named) if (wanted?.kind === kind && concerns(wanted, lane)) return true
     return false
   }
 
@@ -149,20 +149,26 @@ export class NameWaits {
       hurried.add(lane)
       lane.hurry()
     }
-    return lanes.filter((lane) => !this.#isOver(lane))
+    return lanes.filter((lane) => !this.#isOver(lane, wanted.kind))
   }
 
-  /** Whether the lane has said what it has, or could not; what has not is looked at again when it has. */
-  #isOver({ listed }: Lane): boolean {
+  /** Whether the lane has said what it has of this, or could not; what has not is looked at again when it has. */
+  #isOver(lane: Lane, kind: ListKind): boolean {
+    const { listed } = lane
     if (listed === undefined) return true
-    const known = this.#listings.get(listed)
+    const kinds = this.#listings.get(listed) ?? new Map<ListKind, { isOver: boolean }>()
+    const known = kinds.get(kind)
     if (known !== undefined) return known.isOver
     const listing = { isOver: false }
-    this.#listings.set(listed, listing)
-    void listed.then(() => {
+    this.#listings.set(listed, kinds.set(kind, listing))
+    const end = (): void => {
+      if (listing.isOver) return
       listing.isOver = true
       this.look()
-    })
+    }
+    // What could not be read is asked for again, and what is there need not wait for lists of other kinds.
+    void lane.reading(kind)?.then(() => lane.knows(kind) && end())
+    void listed.then(end)
     return false
   }
 }

@@ -154,7 +154,7 @@ export class Reach {
       if (!this.#lanes.has(upstream)) this.#coming.set(upstream, this.#enter(upstream))
     }
     // Who has asked for lists has asked for those of a server that starts when it is asked.
-    if (this.#held.given) for (const lane of this.#coming.values()) lane.wake()
+    for (const lane of this.#coming.values()) lane.wake(this.#held.given)
     await Promise.all([...this.#coming.values()].flatMap((lane) => lane.listed ?? []))
   }
 

@@ -83,7 +83,7 @@ export class Router {
     if (name === undefined) return call.fail(missing('name'))
     const target = this.#parts.catalog().named(kind, name)
     // A name that is only known from an earlier start may be gone, or want other arguments.
-    const isThere = target?.lane.knows(kind) === true && this.#waiting?.has(target.lane) !== true
+    const isThere = target?.lane.knows(kind) === true && this.#waiting?.has(target.lane, kind) !== true
     if (target !== undefined && isThere) return this.#send(call, kind, target, name)
     const remembered = target?.lane.knows(kind) === false ? target.lane : undefined
     this.#waits.known(call, { kind, name, lane: remembered }, () => {

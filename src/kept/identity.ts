@@ -24,6 +24,7 @@ const ofNoAccount: ReadonlySet<string> = new Set([
   'totalTimeoutMs',
   'restart',
   'restartDelayMs',
+  'restartLimits',
   'concurrency',
   'processes',
   'idleTimeoutMs',

@@ -94,8 +94,12 @@ export class DeferredLane implements Lane {
     return this.#seen.items(kind)
   }
 
-  wake(): boolean {
-    return this.#seen.wake()
+  reading(kind: ListKind): Promise<void> | undefined {
+    return this.#seen.reading(kind)
+  }
+
+  wake(kinds: readonly ListKind[]): boolean {
+    return this.#seen.wake(kinds)
   }
 
   hurry(): void {

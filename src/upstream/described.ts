@@ -1,7 +1,7 @@
 // What kept words of a server mean, read once for all lanes that show them.
 
 import type { ServerFacts } from '../mcp/eras/leg.js'
-import { type ListItem, listKinds, readListItem } from '../mcp/lists.js'
+import { type ListItem, readListItem } from '../mcp/lists.js'
 import type { ListKind } from '../mcp/method-row.js'
 import type { SelfDescription } from './kept.js'
 
@@ -10,6 +10,7 @@ export interface Described {
   /** Whether a process that this proxy has started said it, and not one of an earlier run. */
   readonly isCurrent: boolean
   readonly facts: ServerFacts
+  /** Without those of which nothing is known. */
   readonly lists: ReadonlyMap<ListKind, readonly ListItem[]>
 }
 
@@ -39,8 +40,7 @@ export class Descriptions {
   }
 
   /** The words themselves, to be kept. */
-  write(facts: ServerFacts, items: (kind: ListKind) => readonly ListItem[]): SelfDescription {
-    const lists = new Map(listKinds.map((kind) => [kind, items(kind)]))
+  write(facts: ServerFacts, lists: Described['lists']): SelfDescription {
     const lines = new Map([...lists].map(([kind, each]) => [kind, each.map(({ line }) => line)]))
     const description = { handshake: facts.handshake, lists: lines }
     this.#remember(description, { isCurrent: true, facts, lists })

@@ -104,7 +104,7 @@ export class Member implements IdleProcess {
   /** A call has ended: its slot is free. */
   ended(call: Call): void {
     this.#slotsOf(call).free()
-    if (this.#options.idleTimeoutMs !== undefined) this.opened()
+    this.opened()
   }
 
   /** Gives a call to the next link. */

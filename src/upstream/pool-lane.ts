@@ -52,8 +52,8 @@ export class PoolLane implements Lane {
     if (parts.starts === 'at-once') this.#start.begin(parts.recollection.facts !== undefined)
   }
 
-  wake(): boolean {
-    return this.#parts.recollection.facts === undefined && this.#start.begin()
+  wake(kinds: readonly ListKind[]): boolean {
+    return !kinds.every((kind) => this.#parts.recollection.has(kind)) && this.#start.begin()
   }
 
   hurry(): void {
@@ -72,7 +72,13 @@ export class PoolLane implements Lane {
   }
 
   pending(kind: ListKind): Promise<void> | undefined {
-    return this.knows(kind) || this.remembered ? undefined : this.#start.reading(kind)
+    const { recollection } = this.#parts
+    const isThere = this.knows(kind) || recollection.has(kind) || recollection.isSilent
+    return isThere ? undefined : this.#start.reading(kind)
+  }
+
+  reading(kind: ListKind): Promise<void> | undefined {
+    return this.#start.reading(kind)
   }
 
   get remembered(): boolean {
@@ -95,7 +101,7 @@ export class PoolLane implements Lane {
     const facts = this.#facts
     if (facts === undefined) return undefined
     const isCurrent = this.#links.facts !== undefined || this.#parts.recollection.isCurrent
-    return { isCurrent, facts, lists: new Map(listKinds.map((kind) => [kind, this.items(kind)])) }
+    return { isCurrent, facts, lists: this.#known }
   }
 
   /** Shows what another lane of this server knows until its own process has said it. */
@@ -251,7 +257,17 @@ export class PoolLane implements Lane {
   /** What the server has said of itself is kept for the next start. */
   #read(): void {
     const { facts } = this.#links
-    if (facts !== undefined && !this.#retired) this.#parts.recollection.confirmed(facts)
+    if (facts !== undefined && !this.#retired)
+      this.#parts.recollection.confirmed({ facts, lists: this.#known })
+  }
+
+  /** The lists of which something is known; one that could not be read may stand as it was before. */
+  get #known(): Described['lists'] {
+    const { recollection } = this.#parts
+    const lists = listKinds.map((kind) => [kind, this.items(kind)] as const)
+    return new Map(
+      lists.filter(([kind, items]) => this.knows(kind) || recollection.has(kind) || items.length > 0),
+    )
   }
 
   /** Nobody is held back any more for the sake of one client. */

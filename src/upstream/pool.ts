@@ -204,15 +204,15 @@ export class Pool implements Upstream {
       restWaitMs: this.config.timeoutMs / REST_WAIT_SHARE,
     }
     let starts = 0
-    const begin = (): Opening => {
+    const open = (): Opening => {
       const { link, ready } = this.#open(use, owner, opened)
       const cause = (): StopCause => this.#causeFor(lane(), link)
       this.#reports.used(link, { client: use.client, restarts: starts++, cause }, ready)
       return { link, ready }
     }
-    const open = (): Opening | Promise<Opening> =>
-      this.#spare.there === undefined ? (places.free()?.then(begin) ?? begin()) : begin()
-    const supervisor = new Supervisor(this.config.name, open, policy, this.#around)
+    const room = (): Promise<void> | undefined =>
+      this.#spare.there === undefined ? places.free() : undefined
+    const supervisor = new Supervisor(this.config.name, open, policy, { ...this.#around, room })
     const yields = this.#yields(use.sharing)
     return new Member(supervisor, {
       runtime,

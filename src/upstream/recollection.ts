@@ -4,7 +4,6 @@
 // two failures in a row only the failure is.
 
 import type { ServerFacts } from '../mcp/eras/leg.js'
-import { listKinds } from '../mcp/lists.js'
 import type { ListKind } from '../mcp/method-row.js'
 import type { Described, Descriptions } from './described.js'
 import type { KeptFacts, KeptServer } from './kept.js'
@@ -27,7 +26,10 @@ export class Recollection {
   /** What was kept when the lane was made; undefined once the server has answered or failed. */
   #before: KeptFacts | undefined
   #facts: ServerFacts | undefined
+  /** The lists that are known. */
+  #kinds: ReadonlySet<ListKind> = new Set()
   #isCurrent = false
+  #isLate = false
   #isOver = false
   /** Some lists show something else than before, though the lane's own server has said nothing. */
   changed: (kinds: readonly ListKind[]) => void = () => {}
@@ -51,9 +53,14 @@ export class Recollection {
     return this.#isCurrent
   }
 
-  /** Whether the server did not answer the last time, and has not answered since. */
+  /** Whether the server did not answer the last time or takes long now, and has not answered since. */
   get isSilent(): boolean {
-    return this.#before?.answered === false
+    return this.#isLate || this.#before?.answered === false
+  }
+
+  /** Whether this list was kept: one that could not be read then is not known. */
+  has(kind: ListKind): boolean {
+    return this.#kinds.has(kind)
   }
 
   /** Shows what another lane of the same server knows, where nothing was kept for this one. */
@@ -62,18 +69,18 @@ export class Recollection {
   }
 
   /** The server has said what it is and has; that is kept for the next start. */
-  confirmed(facts: ServerFacts): void {
-    const { kept, set, listing, descriptions, peers } = this.#parts
+  confirmed(said: Pick<Described, 'facts' | 'lists'>): void {
+    const { kept, set, descriptions, peers } = this.#parts
     this.over()
     if (kept === undefined) return
-    const description = descriptions.write(facts, (kind) => listing.items(kind))
-    kept.keep(set, { answered: true, description })
-    for (const peer of peers) peer.#renew(facts, listing)
+    kept.keep(set, { answered: true, description: descriptions.write(said.facts, said.lists) })
+    for (const peer of peers) peer.#renew(said)
   }
 
-  /** The server has not answered for so long that the next start is not to wait for it. */
+  /** The server has not answered for so long that neither the next start nor the next client is to wait for it. */
   late(): void {
-    if (this.#isOver) return
+    if (this.#isOver || this.#isLate) return
+    this.#isLate = true
     const { kept, set } = this.#parts
     const description = this.#before?.answered === true ? this.#before.description : undefined
     kept?.keep(set, { answered: false, description })
@@ -94,24 +101,25 @@ export class Recollection {
   over(): void {
     this.#parts.peers.delete(this)
     this.#isOver = true
+    this.#isLate = false
     this.#before = undefined
     this.#facts = undefined
+    this.#kinds = new Set()
   }
 
   /** The server has said something else to another client of this set. */
-  #renew(facts: ServerFacts, said: Listing): void {
+  #renew({ facts, lists }: Pick<Described, 'facts' | 'lists'>): void {
     const { listing } = this.#parts
-    const changed = listKinds.filter((kind) => listing.items(kind) !== said.items(kind))
     if (this.#facts === undefined) return
-    this.#facts = facts
-    this.#isCurrent = true
-    for (const kind of changed) listing.recall(kind, said.items(kind))
-    if (changed.length > 0) this.changed(changed)
+    const changed = [...lists].filter(([kind, items]) => listing.items(kind) !== items)
+    this.#show({ isCurrent: true, facts, lists })
+    if (changed.length > 0) this.changed(changed.map(([kind]) => kind))
   }
 
   #show({ isCurrent, facts, lists }: Described): void {
     this.#isCurrent = isCurrent
     this.#facts = facts
+    this.#kinds = new Set([...this.#kinds, ...lists.keys()])
     for (const [kind, items] of lists) this.#parts.listing.recall(kind, items)
   }
 }

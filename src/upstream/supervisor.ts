@@ -22,10 +22,18 @@ export interface Opening {
   readonly ready: Promise<unknown>
 }
 
+export interface SupervisorSurroundings {
+  readonly runtime: Runtime
+  readonly log: LogSink
+  /** Makes room for one more link; undefined when there is some. */
+  room(): Promise<void> | undefined
+}
+
 /** Opens links, one at a time. */
 export class Supervisor {
   readonly service: string
-  readonly #open: () => Opening | Promise<Opening>
+  readonly #room: () => Promise<void> | undefined
+  readonly #open: () => Opening
   readonly #policy: RestartPolicy
   readonly #runtime: Runtime
   readonly #log: LogSink
@@ -41,17 +49,13 @@ export class Supervisor {
   /** The end of a process that was at rest: its successor may need what it still holds, a lock perhaps. */
   #resting: Promise<void> | undefined
 
-  constructor(
-    service: string,
-    open: () => Opening | Promise<Opening>,
-    policy: RestartPolicy,
-    around: { readonly runtime: Runtime; readonly log: LogSink },
-  ) {
+  constructor(service: string, open: () => Opening, policy: RestartPolicy, around: SupervisorSurroundings) {
     this.service = service
     this.#open = open
     this.#policy = policy
     this.#runtime = around.runtime
     this.#log = around.log
+    this.#room = () => around.room()
     this.#crashes = new Crashes(policy, around.runtime)
   }
 
@@ -154,9 +158,11 @@ export class Supervisor {
     let link: Link | undefined
     try {
       if (this.#resting !== undefined) await within(this.#resting, this.#policy.restWaitMs, this.#runtime)
+      // Who need not wait takes the place in the turn in which it was there.
+      const room = this.#room()
+      if (room !== undefined) await room
       if (this.#isClosed()) throw this.#down('shutting-down', 'is stopped')
-      const begun = this.#open()
-      const opening = begun instanceof Promise ? await begun : begun
+      const opening = this.#open()
       link = opening.link
       this.#opening = link
       await opening.ready

@@ -81,6 +81,10 @@ class UnavailableUpstream implements Upstream, Lane {
     return undefined
   }
 
+  reading(): undefined {
+    return undefined
+  }
+
   knows(): boolean {
     return false
   }

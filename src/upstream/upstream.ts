@@ -47,11 +47,13 @@ export interface Lane {
   readonly settled: Promise<void> | undefined
   /** Resolves when its lists have been read after that or a later start that was hurried, or could not be; undefined when nothing is under way. */
   readonly listed: Promise<void> | undefined
-  /** The same for one list; undefined too where what was kept of an earlier start is shown, and of a server that did not answer then. */
+  /** The same for one list, which others may still follow; whether it could be read the first time is another matter. */
+  reading(kind: ListKind): Promise<void> | undefined
+  /** The same; undefined too where what is known of the list is shown, and of a server that is not waited for. */
   pending(kind: ListKind): Promise<void> | undefined
   /** Whether something is known of it from an earlier start, and nothing yet from this one. */
   readonly remembered: boolean
-  /** Whether it is waited for: a server that did not answer the last time is not, until it has. */
+  /** Whether it is waited for: a server that did not answer the last time, or for long, is not until it has. */
   readonly expected: boolean
   /** Whether they have been read at least once. */
   readonly known: boolean
@@ -59,8 +61,8 @@ export interface Lane {
   knows(kind: ListKind): boolean
   /** Whether it takes no new calls, since its server has left the configuration. */
   readonly retired: boolean
-  /** Somebody wants to know what it has: one of which nothing is known starts now, which gives true. */
-  wake(): boolean
+  /** Somebody wants to know what it has of these: one of which that is not known starts now, which gives true. */
+  wake(kinds: readonly ListKind[]): boolean
   /** A call may be for it: while it has never said what it has, it starts or is asked now, whatever delay it had; `listed` follows. */
   hurry(): void
   items(kind: ListKind): readonly ListItem[]

@@ -1,0 +1,142 @@
+// What the first clients of a proxy wait for, and what they do not.
+
+import { strict as assert } from 'node:assert'
+import { before, describe, test } from 'node:test'
+import { limits } from '../../src/index.js'
+import { settled } from '../upstream/support/fake-runtime.js'
+import { textAt } from './support/json.js'
+import {
+  type Act,
+  closed,
+  enter,
+  handshake,
+  opening,
+  scripted,
+  simple,
+  timed,
+  toolChanges,
+  toolNames,
+} from './support/scripted.js'
+import { scratch } from './support/spawned.js'
+
+const withPrompts = '{"tools":{},"prompts":{}}'
+
+/** A server whose prompts are like that. */
+const act =
+  (said: ReturnType<Act>): Act =>
+  (method, child) => {
+    if (method === 'initialize') return { afterMs: 500, result: handshake(child.command, withPrompts) }
+    return method === 'prompts/list' ? said : simple(method, child)
+  }
+
+const room = (processesMax: number): typeof limits => ({
+  ...limits,
+  upstream: { ...limits.upstream, processesMax },
+})
+
+test('a server that does not answer is waited for by the first client alone', async (t) => {
+  const it = await scripted(t, { a: {}, g: {} }, (method, child) =>
+    child.command === 'g' ? undefined : simple(method, child),
+  )
+  const first = await enter(it)
+  assert.equal(first.openedMs + (await timed(it, first.client.request('tools/list'))).ms, 10_000)
+  for (const declared of [{}, { roots: {} }]) {
+    const later = await enter(it, declared)
+    const { heard, ms } = await timed(it, later.client.request('tools/list'))
+    assert.deepEqual([later.openedMs, ms, toolNames(heard)], [0, 0, ['a__t']])
+  }
+})
+
+describe('a call does not wait for lists of other kinds', () => {
+  // What checks arguments is loaded with the first call of all, in time that is not simulated.
+  before(() => import('../../src/mcp/validate.js'))
+
+  const prompts: Readonly<Record<string, ReturnType<Act>>> = {
+    'that never come': undefined,
+    'that the server refuses': { error: '{"code":-32601,"message":"no such method"}' },
+  }
+  for (const [what, said] of Object.entries(prompts)) {
+    test(`${what}; nothing is kept`, async (t) => {
+      const it = await scripted(t, { a: {} }, act(said))
+      const party = await it.attach()
+      void opening(party)
+      const { heard, ms } = await timed(it, party.client.call('a__t'))
+      assert.equal(textAt(heard.value, 'result', 'content', 0, 'text'), 'a')
+      assert.ok(ms < 2000, `the call took ${ms} ms`)
+    })
+
+    test(`${what}; its tools are kept`, async (t) => {
+      const folder = scratch(t)
+      const earlier = await scripted(t, { a: {} }, act('{"prompts":[]}'), { keep: { folder } })
+      await enter(earlier)
+      await closed(earlier)
+      const it = await scripted(t, { a: {} }, act(said), { keep: { folder } })
+      const party = await enter(it)
+      const { heard, ms } = await timed(it, party.client.call('a__t'))
+      assert.equal(textAt(heard.value, 'result', 'content', 0, 'text'), 'a')
+      assert.ok(ms < 2000, `the call took ${ms} ms`)
+    })
+  }
+})
+
+test('a list that could not be read is not kept as an empty one', async (t) => {
+  const folder = scratch(t)
+  const earlier = await scripted(
+    t,
+    { a: {}, b: {} },
+    (method, child) =>
+      method === 'tools/list' && child.command === 'a'
+        ? { error: '{"code":-32603,"message":"not yet"}' }
+        : simple(method, child),
+    { keep: { folder } },
+  )
+  await enter(earlier)
+  await closed(earlier)
+  const it = await scripted(
+    t,
+    { a: {}, b: {} },
+    (method, child) =>
+      method === 'initialize' ? { afterMs: 500, result: handshake(child.command) } : simple(method, child),
+    { keep: { folder } },
+  )
+  const party = await enter(it)
+  assert.equal(party.openedMs, 0)
+  const { heard } = await timed(it, party.client.request('tools/list'))
+  assert.deepEqual(toolNames(heard), ['a__t', 'b__t'])
+  await it.runtime.pass(5000)
+  assert.equal(toolChanges(party), 0)
+})
+
+describe('processes that make room for others', () => {
+  for (const who of ['client', 'proxy'] as const)
+    test(`nothing is started where the ${who} is gone before there is room`, async (t) => {
+      const it = await scripted(t, { a: {} }, simple, { limits: room(2) })
+      const [one, other] = [await enter(it, { roots: {} }), await enter(it, { roots: {} })]
+      await timed(it, one.client.call('a__t'))
+      for (const child of it.runtime.children) child.lingers = true
+      other.client.send('{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"a__t"}}')
+      await settled()
+      if (who === 'client') await other.connection.close()
+      else void it.proxy.close(0)
+      await it.runtime.pass(10_000)
+      assert.equal(it.runtime.children.length, 2)
+      for (const child of it.runtime.children) child.lingers = false
+    })
+
+  test('are those that were not used for longest, also where they never end by themselves', async (t) => {
+    const more = { sessionProcessIdleMs: 0 }
+    const it = await scripted(t, { a: {} }, simple, { limits: room(3) }, more)
+    const call = async (client: Parameters<typeof timed>[1]): Promise<void> => {
+      await timed(it, client)
+      await it.runtime.pass(1000)
+    }
+    const [one, other, third] = [
+      await enter(it, { roots: {} }),
+      await enter(it, { roots: {} }),
+      await enter(it, { roots: {} }),
+    ]
+    for (const { client } of [one, other, one, third]) await call(client.call('a__t'))
+    const gone = it.runtime.children.map(({ stdout }) => stdout.writableEnded)
+    assert.deepEqual(gone, [false, false, true, false], 'shared, one, other, third')
+  })
+})
