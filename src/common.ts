@@ -1,9 +1,10 @@
 // What all schemas of one gateway have in common: the limits that protect a machine
 // hold for all of them together.
 
+import type { Configuration } from './config.js'
+import { ConfiguredLimits } from './configured-limits.js'
 import { Emitter } from './emitter.js'
 import type { KeptStore } from './kept/store.js'
-import { limits as defaultLimits } from './limits.js'
 import { ProcessRoom } from './process-room.js'
 import type { ProxyEvents } from './proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
@@ -14,6 +15,7 @@ import type { KeptServers } from './upstream/kept.js'
 
 /** What a proxy may share with others. */
 export interface Common {
+  readonly limits: ConfiguredLimits
   readonly taps: Taps
   readonly room: ProcessRoom
   readonly unread: Unread
@@ -25,16 +27,20 @@ export interface Common {
 
 /** For one proxy, or for the first of several. */
 export function newCommon(
-  { tap, schema = 'default', limits = defaultLimits, log = () => {}, on = {} }: ProxyOptions,
+  config: Configuration,
+  { tap, schema = 'default', limits: defaults, log = () => {}, on = {} }: ProxyOptions,
   runtime: Runtime,
   kept: KeptStore,
 ): Common {
   const events = new Emitter<ProxyEvents>(log)
   events.add(on)
+  const limits = new ConfiguredLimits(config, defaults, log)
+  const { session, upstream } = limits.inForce
   return {
+    limits,
     taps: new Taps(tap, runtime, schema),
-    room: new ProcessRoom(limits.upstream.processesMax),
-    unread: new Unread(limits.session.unreadBytesMax),
+    room: new ProcessRoom(upstream.processesMax),
+    unread: new Unread(session.unreadBytesMax),
     events,
     kept,
     close: () => kept.close(),

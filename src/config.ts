@@ -135,6 +135,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     startupGraceMs: root.read(rootFields, 'startupGraceMs'),
     nameUnavailable: root.read(rootFields, 'nameUnavailable'),
     sessionProcessIdleMs: root.read(rootFields, 'sessionProcessIdleMs'),
+    processesMax: root.read(rootFields, 'processesMax'),
     schemas: readSchemas(root, {
       ...context,
       folder: projectOf(context.folder, context.home) ?? context.folder,

@@ -73,7 +73,7 @@ export async function openGateway(config: Configuration, options: GatewayOptions
   const keeping = await openKeeping(config, options)
   const own = realRuntime(options.log)
   const parts = { ...options, log: options.log ?? noLog, runtime: options.runtime ?? own }
-  const proxies = new SchemaProxies(parts, keeping)
+  const proxies = new SchemaProxies(config, parts, keeping)
   try {
     // No server is started for a front that cannot be had. Nobody can ask before the proxies are there, since they are
     // made in the same turn of the event loop.
@@ -159,9 +159,9 @@ class SchemaProxies {
   /** Of schemas that are gone; their calls may still run. */
   readonly #going = new Set<Proxy>()
 
-  constructor(parts: GatewayParts, keeping: Keeping) {
+  constructor(config: Configuration, parts: GatewayParts, keeping: Keeping) {
     this.#parts = parts
-    this.#common = newCommon(parts, parts.runtime, keeping(parts.runtime))
+    this.#common = newCommon(config, parts, parts.runtime, keeping(parts.runtime))
   }
 
   /** Of all of them. */

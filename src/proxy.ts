@@ -11,7 +11,7 @@ import type { Connection } from './jsonrpc/connection.js'
 import type { Peer } from './jsonrpc/peer.js'
 import { openKeeping } from './keeping.js'
 import { LastWins } from './last-wins.js'
-import { type Limits, limits as defaultLimits } from './limits.js'
+import type { Limits } from './limits.js'
 import type { Listener, Serving } from './listener.js'
 import { ClientReports } from './client-reports.js'
 import { LegacyClientLeg, type ServerIdentity } from './mcp/eras/legacy-client.js'
@@ -47,7 +47,7 @@ export async function createProxy(
 ): Promise<Proxy> {
   const whole = resolved(config)
   const keeping = await openKeeping(whole, options)
-  return openProxy(whole, options, (runtime) => newCommon(options, runtime, keeping(runtime)))
+  return openProxy(whole, options, (runtime) => newCommon(whole, options, runtime, keeping(runtime)))
 }
 
 /**
@@ -85,12 +85,12 @@ class PooledProxy implements Proxy {
   constructor(config: Configuration, options: ProxyOptions, common: (runtime: Runtime) => Common) {
     this.#config = config
     this.#options = options
-    this.#limits = options.limits ?? defaultLimits
     this.#log = options.log ?? (() => {})
     this.#ownRuntime = realRuntime(this.#log)
     this.#runtime = options.runtime ?? this.#ownRuntime
     this.#checks = new ArgumentChecks(this.#log)
     this.#common = common(this.#runtime)
+    this.#limits = this.#common.limits.inForce
     const { events } = this.#common
     const opener = new Opener({
       runtime: this.#runtime,
@@ -247,6 +247,7 @@ class PooledProxy implements Proxy {
       return undefined
     }
     this.#config = config
+    this.#common.limits.changed(config)
     const changes = await this.#fleet.change(this.#serversOf(config), config.startupGraceMs)
     const schema = this.#schema
     this.#common.events.emit('reload', { schema, ...changes })

@@ -69,6 +69,7 @@ const full = {
     name: 'gate',
     allowedHosts: ['mcp.example.com', '[::1]:8080'],
     keepAliveTimeout: 75_000,
+    drainTimeout: 9000,
     token: 'the-token',
     cors: {
       enabled: false,
@@ -85,6 +86,7 @@ const full = {
   },
   logging: { level: 'debug', file: '~/logs/p.log', maxSize: '2.5 MB', maxFiles: 3, console: false },
   startupGraceMs: 50,
+  processesMax: 7,
   describe: true,
 }
 
@@ -92,8 +94,8 @@ describe('a configuration', () => {
   test('of every key is read whole and without a warning', () => {
     const config = read(full)
     assert.deepEqual(config.warnings, [])
-    const { keepAliveTimeout: keepAliveTimeoutMs, ...server } = full.server
-    assert.deepEqual(config.server, { ...server, keepAliveTimeoutMs })
+    const { keepAliveTimeout: keepAliveTimeoutMs, drainTimeout: drainTimeoutMs, ...server } = full.server
+    assert.deepEqual(config.server, { ...server, keepAliveTimeoutMs, drainTimeoutMs })
     assert.deepEqual(config.stdio, { timeoutMs: 5000, encoding: 'utf8', delimiter: '\n' })
     assert.deepEqual(config.logging, {
       level: 'debug',
@@ -102,7 +104,7 @@ describe('a configuration', () => {
       maxFiles: 3,
       console: false,
     })
-    assert.equal(config.startupGraceMs, 50)
+    assert.deepEqual([config.startupGraceMs, config.processesMax], [50, 7])
     assert.deepEqual([...config.schemas.keys()], ['default', 'workspace'])
     assert.deepEqual(
       [...config.schemas.values()].map(({ enabled, servers }) => [enabled, servers.map(({ name }) => name)]),
@@ -135,6 +137,7 @@ describe('a configuration', () => {
     assert.equal(config.server.host, '127.0.0.1')
     assert.equal(config.server.name, 'mcps-proxy')
     assert.equal(config.server.keepAliveTimeoutMs, 620_000)
+    assert.deepEqual([config.server.drainTimeoutMs, config.processesMax], [undefined, undefined])
     assert.equal(config.startupGraceMs, 10_000)
     assert.deepEqual(config.stdio, { timeoutMs: 30_000, encoding: 'utf8', delimiter: '\n' })
     assert.deepEqual(config.logging, {

@@ -181,7 +181,11 @@ test('the limit of processes holds for all schemas together', async (t) => {
     (await send(port, { path, body: message('tools/call', 1, { name, arguments: { n: 'x' } }) })).body
   assert.match(await call('/mcp', 's__nonce'), /"result"/)
   assert.match(await call('/api/other/mcp', 'o__nonce'), /"reason":"overloaded"/)
-  assert.ok(messages.some((text) => text.includes("'o' cannot be started: 1 processes run already")))
+  assert.ok(
+    messages.some((text) =>
+      text.includes("'o' cannot be started: 1 processes run already, which is processesMax"),
+    ),
+  )
 })
 
 describe('the pages of a gateway', () => {

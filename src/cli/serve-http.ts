@@ -53,7 +53,7 @@ export async function serveHttp(run: HttpRun, tap: WireTap | undefined): Promise
     await endings.ended
   } finally {
     reloading.stop()
-    endings.endWithin(limits.drainMs + lastWordsMsMax)
+    endings.endWithin((run.config.server.drainTimeoutMs ?? limits.drainMs) + lastWordsMsMax)
     await (endings.isFaulty ? gateway.close(faultGraceMs) : gateway.close())
   }
   return 0

@@ -55,7 +55,7 @@ export async function serveStdio(run: StdioRun, tap: WireTap | undefined): Promi
     left = session.ended
   } finally {
     reloading?.stop()
-    endings.endWithin(limits.drainMs + lastWordsMsMax)
+    endings.endWithin((run.config.server.drainTimeoutMs ?? limits.drainMs) + lastWordsMsMax)
     await (endings.isFaulty ? proxy.close(faultGraceMs) : proxy.close())
   }
   return (await left).exitCode

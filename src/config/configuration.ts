@@ -31,6 +31,8 @@ export interface FrontConfig {
   readonly cors: CorsConfig
   /** How long a connection of a client may lie idle between two requests, while there is room. */
   readonly keepAliveTimeoutMs: number
+  /** How long calls may finish once the proxy is asked to stop; undefined leaves it to the limits. */
+  readonly drainTimeoutMs: number | undefined
   /** What clients of the HTTP front must present; never to be logged. */
   readonly token: string | undefined
 }
@@ -60,6 +62,8 @@ export interface Configuration {
   readonly nameUnavailable: boolean
   /** How long a process that only one client uses outlives the client's last word; 0 is as long as the client. */
   readonly sessionProcessIdleMs: number
+  /** Processes of servers at once; undefined leaves it to the limits. */
+  readonly processesMax: number | undefined
   readonly warnings: readonly ConfigWarning[]
 }
 

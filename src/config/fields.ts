@@ -26,6 +26,7 @@ export interface FrontValues {
   name: string
   allowedHosts: readonly string[]
   keepAliveTimeout: number
+  drainTimeout: number | undefined
   token: string | undefined
 }
 
@@ -48,6 +49,10 @@ export const frontFields: FieldsOf<FrontValues> = {
     integer(1, delayMsMax),
     620_000,
     'How long a connection to the HTTP front may lie idle between two requests, in milliseconds, while there is room.',
+  ),
+  drainTimeout: optional(
+    integer(0, 3_600_000),
+    'How long calls may finish once the proxy is asked to stop, in milliseconds. Absent: 5000.',
   ),
   token: optional(
     text({ secret: true }),
@@ -107,6 +112,7 @@ export interface RootValues {
   startupGraceMs: number
   nameUnavailable: boolean
   sessionProcessIdleMs: number
+  processesMax: number | undefined
 }
 
 export const rootFields: FieldsOf<RootValues> = {
@@ -124,6 +130,10 @@ export const rootFields: FieldsOf<RootValues> = {
     integer(0, 86_400_000),
     120_000,
     'How long, in milliseconds, the processes of one client outlive its last call, response or stream. 0: as long as the client.',
+  ),
+  processesMax: optional(
+    integer(1, 65_536),
+    'Most processes of servers at once, of all schemas together. Absent: 256.',
   ),
 }
 

@@ -14,6 +14,7 @@ export function readFront(section: Section, env: Environment, nameDefault: strin
     allowedHosts: section.read(frontFields, 'allowedHosts'),
     cors: readCors(section.section('cors'), env),
     keepAliveTimeoutMs: section.read(frontFields, 'keepAliveTimeout'),
+    drainTimeoutMs: section.read(frontFields, 'drainTimeout'),
     token: readToken(section, env),
   }
   section.warnOfUnknownKeys()

@@ -267,7 +267,7 @@ export class Pool implements Upstream {
   #dial(): Dialed {
     const release = this.#around.places.take()
     if (release === undefined) {
-      const what = `cannot be started: ${this.#around.limits.processesMax} processes run already`
+      const what = `cannot be started: ${this.#around.limits.processesMax} processes run already, which is processesMax`
       throw thatServer(this.config.name, 'overloaded', what)
     }
     const dialed = this.#pooling.dial()

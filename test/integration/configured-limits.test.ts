@@ -1,0 +1,157 @@
+// Limits that the configuration sets, as a user sees them hold.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import type { Configuration, LogRecord } from '../../src/index.js'
+import { openGateway } from '../../src/gateway.js'
+import { resolveConfig } from '../../src/config.js'
+import { FakeRuntime } from '../upstream/support/fake-runtime.js'
+import { failure, said } from './support/client.js'
+import { listAt, numberAt, textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { asRead, itServer, root } from './support/programs.js'
+import { spawnProxy } from './support/spawned.js'
+
+const a = itServer({ IT_NAME: 'a' })
+const b = itServer({ IT_NAME: 'b' })
+
+describe('server.drainTimeout', { timeout: 60_000 }, () => {
+  test('is what a call has that is in flight at SIGTERM', async (t) => {
+    const more = { server: { drainTimeout: 30_000 } }
+    const proxy = spawnProxy(t, { s: a }, { more })
+    await proxy.client.open()
+    // Longer than the 5 seconds that it has without the key.
+    const running = proxy.client.call('s__slow', { steps: 12, everyMs: 500 })
+    await proxy.client.request('ping')
+    proxy.child.kill('SIGTERM')
+    assert.equal(numberAt(said(await running), 'at'), 13)
+    assert.equal(await proxy.exited, 0)
+  })
+
+  test('is over for a call that takes longer', async (t) => {
+    const proxy = spawnProxy(t, { s: a }, { more: { server: { drainTimeout: 0 } } })
+    await proxy.client.open()
+    const running = proxy.client.call('s__never')
+    await proxy.client.request('ping')
+    proxy.child.kill('SIGTERM')
+    assert.match((await running).text, /shutting down/)
+    assert.equal(await proxy.exited, 0)
+  })
+})
+
+describe('processesMax', () => {
+  test('refuses the server for which there is no process left, and says so', async (t) => {
+    const { attach } = await libraryProxy(t, { a, b }, {}, { processesMax: 1 })
+    const [{ client }, other] = [await attach(), await attach()]
+    await client.open()
+    await other.client.open()
+    await client.call('a__nonce', { n: 'x' })
+    assert.equal(textAt(said(await other.client.call('a__nonce', { n: 'x' })), 'n'), 'x')
+    const refused = await client.call('b__nonce', { n: 'x' })
+    assert.equal(failure(refused)[2], 'overloaded')
+    assert.match(
+      textAt(refused.value, 'error', 'message'),
+      /'b' cannot be started: 1 processes run already, which is processesMax/,
+    )
+  })
+})
+
+function twoSchemas(more: object): Configuration {
+  const value = { ...more, schemas: { default: { mcpServers: { a } }, other: { mcpServers: { b } } } }
+  return resolveConfig(value, { source: 'test', folder: root, env: process.env })
+}
+
+const needingRestart = (log: readonly LogRecord[]): string[] =>
+  log.flatMap(({ level, message }) =>
+    level === 'warn' && message.includes('needs a restart') ? message : [],
+  )
+
+const raised = { server: { drainTimeout: 1 }, processesMax: 2 }
+const told = [
+  'server.drainTimeout is 1 now, which needs a restart; until then it is 5000',
+  'processesMax is 2 now, which needs a restart; until then it is 256',
+]
+
+describe('a reload that changes them', () => {
+  test('says that they need a restart, once for each value', async (t) => {
+    const { proxy, log } = await libraryProxy(t, { a })
+    await proxy.reload(asRead({ ...raised, mcpServers: { a } }))
+    await proxy.reload(asRead({ ...raised, mcpServers: { a, b } }))
+    assert.deepEqual(needingRestart(log), told)
+    await proxy.reload(asRead({ mcpServers: { a } }))
+    assert.deepEqual(needingRestart(log), told, 'what is as it was needs none')
+  })
+
+  test('says it once for all schemas of a gateway', async (t) => {
+    const log: LogRecord[] = []
+    const gateway = await openGateway(twoSchemas({}), { port: 0, log: (record) => void log.push(record) })
+    t.after(() => gateway.close(0))
+    await gateway.reload(twoSchemas(raised))
+    assert.deepEqual(needingRestart(log), told)
+  })
+})
+
+/** Between the first starts of a program that ends before it has said anything, to 10 ms. */
+async function pauses(runtime: FakeRuntime, count: number): Promise<number[]> {
+  while (runtime.children.length <= count) await runtime.pass(10, 10)
+  const starts = runtime.children.map(({ startedAt }) => startedAt)
+  return starts.slice(1, count + 1).map((start, n) => Math.floor((start - (starts[n] ?? 0)) / 50) * 50)
+}
+
+describe('the restart keys of a server', { timeout: 60_000 }, () => {
+  const keys = {
+    restartDelay: 100,
+    restartDelayMax: 250,
+    crashesMax: 4,
+    crashWindow: 10_000,
+    crashHold: 3000,
+  }
+  const cases = [
+    [
+      'restartDelayMax bounds the pause, crashesMax crashes lead to crashHold',
+      {},
+      [100, 200, 250, 3000, 3000],
+    ],
+    ['a larger restartDelayMax', { restartDelayMax: 1000 }, [100, 200, 400, 3000, 3000]],
+    ['fewer crashes', { crashesMax: 2 }, [100, 3000, 3000]],
+    ['a shorter crashHold', { crashHold: 1500 }, [100, 200, 250, 1500, 1500]],
+    ['crashes that are further apart than crashWindow', { crashWindow: 150 }, [100, 200, 250, 250, 250, 250]],
+  ] as const
+  for (const [title, more, want] of cases)
+    test(title, async (t) => {
+      const runtime = new FakeRuntime()
+      runtime.script = (_method, _params, child) => {
+        child.end(1)
+        return undefined
+      }
+      const { attach } = await libraryProxy(t, { s: { command: 's', ...keys, ...more } }, { runtime })
+      const { client } = await attach()
+      void client.request('initialize', { protocolVersion: '2025-06-18', capabilities: {} })
+      assert.deepEqual(await pauses(runtime, want.length), want)
+    })
+})
+
+test('concurrency 1 and isolation shared: calls of two clients run one at a time, in their order', async (t) => {
+  const s = itServer({}, { concurrency: 1, isolation: 'shared' })
+  const { attach } = await libraryProxy(t, { s })
+  const clients = [await attach(), await attach()]
+  const capabilities = { sampling: {}, elicitation: {}, roots: {} }
+  for (const { client } of clients) await client.open(capabilities)
+  const [one, two] = clients
+  assert(one !== undefined && two !== undefined)
+  const calls = Array.from({ length: 20 }, (_, n) => {
+    const { client } = n % 2 === 0 ? one : two
+    return client.call('s__turn', { n: `${n}`, ticks: 3 })
+  })
+  const answers = await Promise.all(calls)
+  for (const [n, heard] of answers.entries()) assert.equal(textAt(said(heard), 'n'), `${n}`)
+  assert.equal(new Set(answers.map((heard) => numberAt(said(heard), 'pid'))).size, 1)
+  const turns = said(await one.client.call('s__turns'))
+  assert.equal(numberAt(turns, 'activeMax'), 1)
+  const order = listAt(turns, 'order').map(Number)
+  for (const parity of [0, 1])
+    assert.deepEqual(
+      order.filter((n) => n % 2 === parity),
+      Array.from({ length: 10 }, (_, n) => 2 * n + parity),
+    )
+})
