@@ -6,6 +6,8 @@ import { isAnswer } from './jsonrpc/peek.js'
 import { type RequestId, numericId } from './jsonrpc/request-id.js'
 import { write } from './jsonrpc/text.js'
 import { latestHandshake } from './mcp/revisions.js'
+import { Moment } from './moment.js'
+import type { ProxyListeners } from './proxy-events.js'
 import { createProxy } from './proxy.js'
 import { memoryPair } from './transports/memory.js'
 import type { LogSink, Runtime } from './upstream/host.js'
@@ -46,13 +48,20 @@ export async function tryServer(
   const log: LogSink = ({ message, details }) => {
     if (details?.['stream'] === 'stderr') lastWords.splice(0, lastWords.push(message) - lastWordsMax)
   }
-  const proxy = await createProxy(alone, { schema: schema.name, runtime, log })
+  const settled = new Moment<void>()
+  const on: ProxyListeners = {
+    server: ({ state }) => {
+      if (state !== 'starting' && state !== 'late') settled.come()
+    },
+  }
+  const proxy = await createProxy(alone, { schema: schema.name, runtime, log, on })
+  // Its tools may be there before its other lists.
+  const tried = async (): Promise<void> => {
+    await listed((connection) => proxy.attach(connection))
+    if (proxy.status()[0]?.state === 'starting') await settled.promise
+  }
   try {
-    await within(
-      listed((connection) => proxy.attach(connection)),
-      waitMs,
-      runtime,
-    )
+    await within(tried(), waitMs, runtime)
     const [status] = proxy.status()
     return { ...resultOf(status), ms: Math.round(runtime.now() - startedAt), lastWords }
   } finally {

@@ -101,6 +101,7 @@ const layers: readonly Layer[] = [
       'src/head-start.ts',
       // For --check.
       'src/kept-report.ts',
+      'src/way-troubles.ts',
       'src/log.ts',
       'src/nearest.ts',
       // One server in place of a configuration.

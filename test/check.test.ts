@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { cli, everything, itEcho } from './integration/support/programs.js'
+import { type ServerEntry, cli, everything, itEcho } from './integration/support/programs.js'
 import { type Scope, configFile, scratch } from './integration/support/spawned.js'
 
 const node = process.execPath
@@ -41,6 +41,68 @@ describe('--check', () => {
     const { code, stdout } = run('--check', path, '--stdio')
     assert.deepEqual([code, /schema "default" does not exist/.test(stdout)], [1, true])
   })
+
+  const url = 'https://service.example/mcp'
+  const proxy = 'http://127.0.0.1:3128'
+  const ways: [string, ServerEntry, Record<string, string>, number, RegExp][] = [
+    ['a proxy of the environment', { url }, { HTTPS_PROXY: proxy }, 0, /, 0 warnings$/m],
+    [
+      'an HTTPS_PROXY that is none',
+      { url },
+      { HTTPS_PROXY: 'socks5://ann:CANARY@127.0.0.1:1080' },
+      1,
+      /server "s" of schema "default" cannot be reached: HTTPS_PROXY is not the address of a proxy; it must be like http/,
+    ],
+    ['an HTTPS_PROXY that is not asked', { url, proxy: false }, { HTTPS_PROXY: 'socks5://x' }, 0, /, 0 warn/],
+    [
+      'a proxy that is none',
+      { url, proxy: '${P}' },
+      { P: 'ftp://CANARY' },
+      1,
+      /reached: proxy is not the addr/,
+    ],
+    [
+      'a proxy that is written and none',
+      { url, proxy: 'ftp://x' },
+      {},
+      1,
+      /s\.proxy is a string; must be the http:/,
+    ],
+    [
+      'a file that is not there',
+      { url, tls: { ca: 'no.pem' } },
+      {},
+      1,
+      /tls\.ca cannot be read: .*no\.pem \(ENOENT\)/,
+    ],
+    [
+      'a file that is no certificate',
+      { url, tls: { ca: 'config.json' } },
+      {},
+      1,
+      /tls\.ca .* holds no certificate/,
+    ],
+    [
+      'a proxy that a server of this machine is not asked through',
+      { url: 'http://127.0.0.1:1/mcp', proxy },
+      {},
+      0,
+      /warning: server "s" of schema "default" has a proxy, which is not used: 127\.0\.0\.1 is on this machine/,
+    ],
+    ['a way of a server that is off', { url, tls: { ca: 'no.pem' }, disabled: true }, {}, 0, /, 1 warning$/m],
+  ]
+  for (const [title, entry, env, code, wanted] of ways)
+    test(`looks at the way to a remote server: ${title}`, (t) => {
+      const path = configFile(t, { s: entry })
+      const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_proxy$/i.test(name)))
+      const { status, stdout } = spawnSync(node, [cli, '--check', path], {
+        encoding: 'utf8',
+        env: { ...clean, ...env },
+      })
+      assert.match(stdout, wanted)
+      assert.equal(status, code)
+      assert.ok(!stdout.includes('CANARY'), stdout)
+    })
 
   const programs: [string, unknown, RegExp | undefined][] = [
     ['a program of PATH', { command: 'sh' }, undefined],

@@ -13,6 +13,7 @@ import {
 import { keptReport } from '../kept-report.js'
 import { escapeText } from '../log.js'
 import type { CheckCommand } from './args.js'
+import { wayTroubles } from '../way-troubles.js'
 import { programTrouble } from './programs.js'
 import { SelfStarts } from './self-starts.js'
 
@@ -31,6 +32,12 @@ export interface CheckedConfig {
 
 type Server = SchemaConfig['servers'][number]
 type ConfigWarning = Configuration['warnings'][number]
+type ConfigProblem = ConfigError['problems'][number]
+
+interface Ways {
+  readonly problems: readonly ConfigProblem[]
+  readonly warnings: readonly ConfigWarning[]
+}
 
 /** `program` is the file that runs as this program. */
 export async function checkConfig(
@@ -41,7 +48,10 @@ export async function checkConfig(
   try {
     const config = loadConfig({ path: command.config, env })
     const checked = { config, schemas: await servedBy(command, config) }
-    const warnings = [...config.warnings, ...warningsOf(checked, env, program)]
+    const ways = waysOf(checked, env)
+    const warnings = [...config.warnings, ...warningsOf(checked, env, program), ...ways.warnings]
+    if (ways.problems.length > 0)
+      throw new ConfigError('CONFIG_INVALID', config.source, ways.problems, warnings)
     return { text: validText(config, warnings, keptReport(config, env)), exitCode: 0, checked }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -79,6 +89,23 @@ function warningsOf({ config, schemas }: CheckedConfig, env: Environment, progra
         ),
     ),
   ]
+}
+
+/** Proxies and certificates, which a connection would find to be of no use. */
+function waysOf({ schemas }: CheckedConfig, env: Environment): Ways {
+  const problems: ConfigProblem[] = []
+  const warnings: ConfigWarning[] = []
+  for (const schema of schemas)
+    for (const server of schema.servers.filter(isStarted)) {
+      if (server.kind === 'stdio') continue
+      const path = placeOf(server, schema)
+      const found = wayTroubles(server, env)
+      problems.push(
+        ...found.problems.map((what) => ({ path, problem: `cannot be reached: ${what}`, hint: '' })),
+      )
+      warnings.push(...found.warnings.map((message) => ({ path, message })))
+    }
+  return { problems, warnings }
 }
 
 const leadsBack =

@@ -17,7 +17,7 @@ import {
 } from '../transports/http-client/options.js'
 import { ListRefusals } from '../transports/http-client/list-refusals.js'
 import { HttpPause } from '../transports/http-client/pause.js'
-import { proxyFor } from '../transports/http-client/proxy-choice.js'
+import { isNearby, proxyFor } from '../transports/http-client/proxy-choice.js'
 import { HttpSession } from '../transports/http-client/session.js'
 import { SseClientConnection } from '../transports/http-sse.js'
 import { credentialsRefusal, isAboutCredentials } from './credentials-leg.js'
@@ -48,6 +48,12 @@ export class HttpDialer {
     const { env, connect: given } = around.runtime
     const proxy = proxyFor(url, { own: config.proxy, env })
     for (const secret of proxy === undefined ? [] : loginSecrets(proxy)) discretion.learn(secret)
+    if (typeof config.proxy === 'string' && isNearby(url.hostname))
+      around.log({
+        level: 'warn',
+        service: config.name,
+        message: `its proxy is not used: ${url.hostname} is reached directly`,
+      })
     const tls = config.tls && tlsMeans(config.tls)
     const connect = await connectorFor(url, { proxy, tls, connect: given })
     return new HttpDialer(config, around, discretion, { connect, via: proxy?.origin })

@@ -280,5 +280,11 @@ describe('a server with certificates of its own', () => {
       const port = await secure(t)
       const { value } = await called(t, { url: `https://127.0.0.1:${port}/mcp`, tls: tls(t) })
       assert.match(textAt(value, 'error', 'message'), wanted)
+      // The proxy on the way has no part in it.
+      const { port: by } = await connectProxy(t, { to: port })
+      const entry = { url: `https://${NAME}/mcp`, proxy: `http://127.0.0.1:${by}`, tls: tls(t) }
+      const message = textAt((await called(t, entry)).value, 'error', 'message')
+      assert.match(message, wanted)
+      assert.doesNotMatch(message, /the proxy answers/)
     })
 })

@@ -108,12 +108,18 @@ class Tunnel {
   }
 
   readonly #take = (chunk: Buffer): void => {
+    const answer = this.#read(chunk)
+    if (answer !== undefined) this.#answered(answer.head, answer.rest)
+  }
+
+  #read(chunk: Buffer): { readonly head: ResponseHead; readonly rest: Buffer } | undefined {
     try {
-      const head = this.#head.take(chunk)
-      if (head !== undefined)
-        this.#answered(new ResponseHead(head.bytes.toString('latin1', 0, head.length)), head.rest)
+      const read = this.#head.take(chunk)
+      if (read === undefined) return undefined
+      return { head: new ResponseHead(read.bytes.toString('latin1', 0, read.length)), rest: read.rest }
     } catch (error) {
       this.#refuse(`the proxy answers something that is no HTTP: ${asError(error).message}`, true)
+      return undefined
     }
   }
 
@@ -123,9 +129,18 @@ class Tunnel {
     // The server says nothing unasked, so these are not its words.
     if (rest.length > 0) return this.#refuse('the proxy sends more than its answer', true)
     this.#inner.off('data', this.#take)
-    if (this.#means.secure === undefined) return this.#opens('connect')
+    if (this.#means.secure === undefined) this.#opens('connect')
+    else this.#secure(this.#means.secure)
+  }
+
+  #secure(secure: Secure): void {
     const over = this.#inner
-    this.#inner = this.#means.secure(this.#to, over)
+    try {
+      this.#inner = secure(this.#to, over)
+    } catch (error) {
+      // The files that TLS needs are ours, and no business of the proxy.
+      return void this.socket.destroy(asError(error))
+    }
     this.#follow(this.#inner)
     this.#inner.once('secureConnect', () => this.#opens('secureConnect'))
   }
