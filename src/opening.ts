@@ -38,6 +38,11 @@ export class Opening {
     return this.#answer !== undefined
   }
 
+  /** Whether `initialize` or anything that came behind it is still to be answered. */
+  get owes(): boolean {
+    return this.on || this.#held.size > 0
+  }
+
   /** `initialize` has come; `answer` is called once, by `end`. */
   begin(answer: () => void): void {
     this.#answer = answer

@@ -266,7 +266,7 @@ export class Session implements PeerOwner<Question> {
 
   /** The session ends, or its `shutdown` is answered, when nothing runs any more. */
   #rest(): void {
-    if (!this.draining.on || this.#calls.size > 0 || this.#opening.on) return
+    if (!this.draining.on || this.#calls.size > 0 || this.#opening.owes) return
     if (this.draining.rest()) void this.#peer.close()
   }
 

@@ -348,4 +348,23 @@ describe('a process that only one client uses', () => {
     const there = it.runtime.children.filter(({ stdout }) => !stdout.writableEnded).length
     assert.ok(there <= 8 && there > 1, `${there} processes`)
   })
+
+  test('is not started for who has left while another made room', async (t) => {
+    const few = { ...limits, drainMs: 100, upstream: { ...limits.upstream, processesMax: 2 } }
+    const it = await world(t, { a: 0 }, {}, { limits: few })
+    const [one, other] = [await it.attach(), await it.attach()]
+    for (const party of [one, other]) await timed(it, opening(party, declared))
+    await timed(it, one.client.call('a__t0'))
+    const [shared, own, ...more] = it.runtime.children
+    assert.ok(shared !== undefined && own !== undefined && more.length === 0)
+    own.lingers = true
+    void other.client.call('a__t0').catch(() => {})
+    await it.runtime.pass(50, 50)
+    assert.equal(own.stdin.writableEnded, true, 'it makes room')
+    await other.connection.close()
+    await it.runtime.pass(500, 50)
+    own.end(0)
+    await it.runtime.pass(10_000)
+    assert.equal(it.runtime.children.length, 2)
+  })
 })

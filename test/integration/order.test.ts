@@ -102,12 +102,27 @@ describe('while initialize waits for servers', () => {
       assert.deepEqual(order(client), want)
     })
 
+  test('a client that ends its session meanwhile is answered everything that it has asked', async (t) => {
+    const { attach } = await libraryProxy(
+      t,
+      { s: itServer({ IT_START: 'hang' }) },
+      {},
+      { startupGraceMs: 500 },
+    )
+    const { client } = await attach()
+    const last = client.answer(2)
+    const lines = [initialize(), request(1, 'prompts/get'), request(2, 'invalid/method'), exit]
+    for (const line of lines) client.send(line)
+    await last
+    assert.deepEqual(order(client), ['init', 1, 2])
+  })
+
   test('a server asks the client nothing before it is answered', async (t) => {
     const servers = {
       asks: nodeProgram('asks.mjs', { ASKS_AT_ONCE: '1' }, {}),
       s: itServer({ IT_START: 'hang' }),
     }
-    const { attach } = await libraryProxy(t, servers, {}, { startupGraceMs: 500 })
+    const { attach } = await libraryProxy(t, servers, { ownStart: 'with-client' }, { startupGraceMs: 500 })
     const { client } = await attach()
     client.onRequest = () => '{"roots":[]}'
     const asked = client.notification('roots/list')
