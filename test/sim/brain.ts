@@ -2,11 +2,16 @@
 // business of whoever has it.
 
 import type { Body } from './body.js'
-import { at, parse, rawId, textAt } from './json.js'
+import { at, noncesIn, parse, rawId, textAt } from './json.js'
 import type { Ledger } from './ledger.js'
 import type { ServerFacts } from './server-facts.js'
 import { Speech, type Spoilt } from './speech.js'
 import { Workshop } from './workshop.js'
+
+/** One text for all who can be asked the same. */
+export function setOf(capabilities: readonly string[]): string {
+  return capabilities.toSorted().join(' ')
+}
 
 /** One instance of a scripted server. */
 export class Brain {
@@ -16,6 +21,7 @@ export class Brain {
   readonly #speech: Speech
   readonly #workshop: Workshop
   readonly #followed = new Set<string>()
+  readonly #clients = new Set<string>()
   #declared: unknown
   #initialized = false
   /** Says nothing to `initialize` until it is told to go on. */
@@ -27,6 +33,22 @@ export class Brain {
     this.#ledger = ledger
     this.#speech = new Speech(body, facts.lineBytesMax)
     this.#workshop = new Workshop({ body, facts, ledger, speech: this.#speech })
+  }
+
+  /** It runs, and the proxy has opened it. */
+  get isUp(): boolean {
+    return this.#initialized && this.#body.stays
+  }
+
+  /** What it was told that its clients can do, as one text. */
+  get declared(): string {
+    const said = this.#declared
+    return setOf(typeof said === 'object' && said !== null ? Object.keys(said) : [])
+  }
+
+  /** Whether it has worked for this client. */
+  serves(client: string): boolean {
+    return this.#clients.has(client)
   }
 
   /** Ends what it is at with an answer that is spoilt; the next answer, when it is at nothing. */
@@ -82,6 +104,7 @@ export class Brain {
   }
 
   #request(method: string, id: string, message: unknown, text: string): void {
+    for (const nonce of noncesIn(text)) this.#clients.add(nonce.split('-')[0] ?? '')
     if (this.#workshop.has(id)) {
       this.#ledger.fail('id-reused', `${this.#body.name} is still at ${id} and is asked ${text}`)
     }

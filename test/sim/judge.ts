@@ -1,6 +1,7 @@
 // The end of a run: nothing is broken any more, so everything must come to rest,
 // work again, and leave nothing behind once it is closed.
 
+import type { UpstreamState } from '../../src/upstream/upstream.js'
 import { lastNews } from './last-news.js'
 import { call } from './perform.js'
 import type { SimClient } from './client.js'
@@ -73,17 +74,19 @@ function recover(world: World): void {
   world.pass(RECOVERY_MS - (clock.now - from))
   for (const { what, isWell } of tried) if (!isWell()) ledger.fail('not-recovered', what())
   for (const { name, state, error } of world.proxy.status()) {
-    if (state !== 'connected' && !isUnused(world, name))
+    if (state !== 'connected' && !isUnused(world, name, state))
       ledger.fail('not-ready', `${name} is ${state} after a minute: ${error}`)
   }
   for (const client of seats) if (client.speaks) sees(world, client)
   lastNews(world)
 }
 
-/** It has a process for every client, and there is nobody. */
-function isUnused({ plan, host }: World, name: string): boolean {
-  const own = plan.servers.find((server) => server.name === name)
-  return own?.isolation === 'session' && host.audience.present.size === 0
+/** It has a process for every client that calls it, and none is there or has called. */
+function isUnused({ host }: World, name: string, state: UpstreamState): boolean {
+  const server = host.servers.find(({ facts }) => facts.plan.name === name)
+  if (server?.facts.plan.isolation !== 'session') return false
+  const isAtRest = state === 'disconnected' && !server.brains.some(({ isUp }) => isUp)
+  return isAtRest || host.audience.present.size === 0
 }
 
 /** It lost the connection with its `initialize` on it, and will never have an answer. */

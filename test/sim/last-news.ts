@@ -3,6 +3,7 @@
 
 import type { SimClient } from './client.js'
 import { grow } from './happen.js'
+import { mustHear } from './news-reach.js'
 import type { SimServer } from './server.js'
 import type { World } from './world.js'
 
@@ -16,7 +17,7 @@ export function lastNews(world: World): void {
   const servers = world.host.servers.filter(speaksUp)
   const waits = world.clients
     .filter(({ speaks, hears }) => speaks && hears)
-    .flatMap((client) => [...listWaits(client, servers), ...updateWaits(world, client, servers)])
+    .flatMap((client) => [...listWaits(world, client, servers), ...updateWaits(world, client, servers)])
   for (const server of servers) {
     grow(world, server)
     for (const brain of server.brains) brain.updated()
@@ -37,9 +38,11 @@ function speaksUp({ facts: { plan } }: SimServer): boolean {
   return plan.standalone && !plan.faulty
 }
 
-function listWaits({ name, ears, plan }: SimClient, servers: readonly SimServer[]): Wait[] {
+function listWaits(world: World, client: SimClient, servers: readonly SimServer[]): Wait[] {
+  const { name, ears, plan } = client
   // Who never says that it is ready hears of no changes.
-  if (plan.manners === 'bare' || servers.length === 0 || !ears.lists.has('tools/list')) return []
+  if (plan.manners === 'bare' || !ears.lists.has('tools/list')) return []
+  if (!servers.some((server) => mustHear(world, client, server))) return []
   const before = ears.lists.told(LIST_CHANGED)
   return [
     {

@@ -120,6 +120,8 @@ export interface Plan {
   readonly limits: LimitsPlan
   readonly servers: readonly ServerPlan[]
   readonly clients: readonly ClientPlan[]
+  /** When a process starts that only one client uses: with its first call, unless given. */
+  readonly ownStart?: 'with-call' | 'with-client'
   /** Without one, nobody comes over HTTP. */
   readonly front?: FrontPlan
   readonly ops: readonly Op[]

@@ -109,14 +109,13 @@ export class World {
   #open(): void {
     const { plan, host } = this
     const { runtime, log } = host
-    createProxy(configurationOf(plan.servers), { runtime, log, limits: limitsOf(plan.limits) }).then(
-      (proxy) => {
-        this.#proxy = proxy
-        if (plan.front !== undefined)
-          host.front.serve(proxy, frontLimitsOf(plan.front, plan.limits)).catch(this.#thrown)
-      },
-      this.#thrown,
-    )
+    const { ownStart = 'with-call' } = plan
+    const options = { runtime, log, ownStart, limits: limitsOf(plan.limits) }
+    createProxy(configurationOf(plan.servers), options).then((proxy) => {
+      this.#proxy = proxy
+      if (plan.front !== undefined)
+        host.front.serve(proxy, frontLimitsOf(plan.front, plan.limits)).catch(this.#thrown)
+    }, this.#thrown)
     this.settle()
   }
 
