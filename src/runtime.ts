@@ -1,5 +1,6 @@
 // The real world: its clock, its dice and its processes.
 
+import { DataLimit } from './upstream/data-limit.js'
 import { GroupMemory } from './upstream/group-memory.js'
 import { Guardian } from './upstream/guardian.js'
 import { startGuardianShell } from './upstream/guardian-shell.js'
@@ -31,12 +32,13 @@ export function realRuntime(log: LogSink = () => undefined): RealRuntime {
     isEmpty: isGroupEmpty,
   })
   const memory = new GroupMemory(now)
+  const data = new DataLimit(log)
   return {
     now,
     wallNow: () => Date.now(),
     setTimer: (delayMs, fire) => startTimer(delayMs, fire, { isWaitedFor: true }),
     random: () => Math.random(),
-    spawn: (spec) => spawnChild(spec, guardian),
+    spawn: (spec) => spawnChild(spec, guardian, data),
     memoryOf: (group, exactBytes) => memory.of(group, exactBytes),
     env: process.env,
     close: () => guardian.close(),

@@ -151,7 +151,12 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   eventemitter3: ['src/emitter.ts'],
   mri: ['src/cli/tokens.ts'],
   // Servers, the shell that ends them when nobody else can, and who tells of their memory.
-  'node:child_process': ['src/upstream/spawn.ts', 'src/upstream/guardian-shell.ts', 'src/upstream/ps.ts'],
+  'node:child_process': [
+    'src/upstream/spawn.ts',
+    'src/upstream/guardian-shell.ts',
+    'src/upstream/ps.ts',
+    'src/upstream/data-limit.ts',
+  ],
   'p-queue': ['src/upstream/slots.ts'],
   'google-auth-library': ['src/upstream/google-id-token.ts'],
   // Loaded when a body is compressed.

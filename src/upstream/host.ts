@@ -18,6 +18,8 @@ export interface SpawnSpec {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
+  /** Bytes of data that the system may give to each of its processes, where the system can be told; undefined for no limit. */
+  readonly dataBytesMax?: number
 }
 
 /** Why a child ended: an exit code, a signal, or a spawn error's `code` (`ENOENT`). */

@@ -6,6 +6,7 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { Readable, Writable } from 'node:stream'
+import type { DataLimit } from './data-limit.js'
 import { hasDescriptors } from './descriptors.js'
 import type { Child, ChildExit, SpawnSpec } from './host.js'
 import { serverMark } from './server-mark.js'
@@ -26,7 +27,7 @@ export interface GroupWatch {
 }
 
 /** Starts a child in a process group of its own. */
-export function spawnChild(spec: SpawnSpec, groups: GroupWatch): Child {
+export function spawnChild(spec: SpawnSpec, groups: GroupWatch, data?: DataLimit): Child {
   if (hasGroups && !hasDescriptors()) return failed('EMFILE')
   const mark = groups.expect()
   try {
@@ -38,6 +39,7 @@ export function spawnChild(spec: SpawnSpec, groups: GroupWatch): Child {
       shell: false,
       windowsHide: true,
     })
+    if (child.pid !== undefined && spec.dataBytesMax !== undefined) data?.set(child.pid, spec.dataBytesMax)
     return started(child, groups)
   } catch (error) {
     groups.none()

@@ -1,6 +1,7 @@
 // Servers that take more memory than they may.
 
 import { strict as assert } from 'node:assert'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
@@ -54,6 +55,33 @@ describe('a server with memoryLimitMB', { skip }, () => {
       /memoryLimitMB and was ended/,
     )
   })
+})
+
+const missing =
+  process.platform !== 'linux'
+    ? 'only Linux limits the data of a running process'
+    : spawnSync('prlimit', ['--version']).status === 0
+      ? false
+      : 'prlimit is not installed'
+
+describe('a burst that the watch is too slow for', { skip: missing }, () => {
+  // Nobody looks before the test is over.
+  const blind = { ...limits, upstream: { ...limits.upstream, memoryWatchMs: 600_000 } }
+  for (const who of ['take', 'child'])
+    test(`${who}: twice memoryLimitMB is not passed, and the server goes on`, async (t) => {
+      const servers = { s: nodeProgram('hog.mjs', {}, { memoryLimitMB: 150, restartDelay: 1 }) }
+      const { attach } = await libraryProxy(t, servers, { limits: blind })
+      const { client } = await attach()
+      await client.open()
+      const pid = Number(said(await client.call('s__pid')))
+      await until(() => /Max data size\s+314572800 /.test(readFileSync(`/proc/${pid}/limits`, 'latin1')))
+      assert.equal(said(await client.call(`s__${who}`, { mb: 400 })), 'refused')
+      assert.equal(
+        Number(said(await client.call(`s__${who}`, { mb: 20 }))),
+        pid,
+        'it has room for what is less',
+      )
+    })
 })
 
 const group = process.platform === 'linux' ? Number(ownStat()[2]) : process.pid

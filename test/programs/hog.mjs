@@ -1,4 +1,4 @@
-// A server that takes memory: itself, or through a child.
+// A server that takes memory: itself, or through a child. Says `refused` where the system gives none.
 
 import { spawn } from 'node:child_process'
 import { serve, text, tool } from './serve.mjs'
@@ -8,13 +8,21 @@ const script =
   'const kept=[];process.on("message",(mb)=>{kept.push(Buffer.alloc(mb*2**20,1));process.send("taken")})'
 
 function take(mb) {
-  kept.push(Buffer.alloc(mb * 2 ** 20, 1))
+  try {
+    kept.push(Buffer.alloc(mb * 2 ** 20, 1))
+    return true
+  } catch {
+    return false
+  }
 }
 
 function letChildTake(mb) {
   const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
   child.send(mb)
-  return new Promise((resolve) => child.once('message', resolve))
+  return new Promise((resolve) => {
+    child.once('message', () => resolve(true))
+    child.once('exit', () => resolve(false))
+  })
 }
 
 serve({
@@ -24,9 +32,8 @@ serve({
     'tools/list': () => ({ tools: ['take', 'child', 'never', 'pid'].map((name) => tool(name, 'Takes')) }),
     'tools/call': async ({ name, arguments: args }) => {
       if (name === 'never') return undefined
-      if (name === 'take') take(args.mb)
-      if (name === 'child') await letChildTake(args.mb)
-      return text(String(process.pid))
+      const isTaken = name === 'take' ? take(args.mb) : name !== 'child' || (await letChildTake(args.mb))
+      return text(isTaken ? String(process.pid) : '"refused"')
     },
   },
 })
