@@ -36,8 +36,17 @@ export class Screen implements LogStream {
   }
 
   write(text: string, written?: () => void): boolean {
-    const whole = this.#line === '' || text === '' ? text : `${erase}${text}${this.#line}`
-    return this.#terminal.write(whole, written)
+    if (text === '') return this.#terminal.write(text, written)
+    const above = this.#line === '' ? '' : erase
+    this.#line = this.#text()
+    return this.#terminal.write(`${above}${text}${this.#line}`, written)
+  }
+
+  /** Somebody else is about to write whole lines to the same terminal: the line is gone until the next write. */
+  makeWay(): void {
+    if (this.#line === '') return
+    this.#line = ''
+    this.#terminal.write(erase)
   }
 
   await(name: string): void {
@@ -56,14 +65,15 @@ export class Screen implements LogStream {
   }
 
   #draw(): void {
-    const line = this.#awaited.size === 0 ? '' : this.#text()
-    if (!this.#isShown || line === this.#line) return
+    const line = this.#text()
+    if (line === this.#line) return
     this.#line = line
     this.#terminal.write(`${erase}${line}`)
   }
 
-  /** One line that is not wrapped, since only one line is erased. */
+  /** One line that is not wrapped, since only one line is erased; empty when nothing is shown. */
   #text(): string {
+    if (!this.#isShown || this.#awaited.size === 0) return ''
     const names = [...this.#awaited].map((name) => escapeText(name)).join(', ')
     const text = `waiting for ${names}`
     // A terminal that does not know its width says 0.

@@ -32,7 +32,7 @@ export interface StdioRun {
 
 /** Serves until the client leaves, says `exit`, or a signal comes; gives the exit code. */
 export async function serveStdio(run: StdioRun, tap: WireTap | undefined): Promise<number> {
-  const { config, schema, logger, feedback, endings, runtime } = run
+  const { config, schema, logger, screen, feedback, endings, runtime } = run
   const proxy = await createProxy(config, {
     schema: schema.name,
     log: logger.sink,
@@ -47,7 +47,7 @@ export async function serveStdio(run: StdioRun, tap: WireTap | undefined): Promi
   let reloading: Reloading | undefined
   let left: AttachedSession['ended']
   try {
-    const session = await proxy.attach(stdio(limits.session.ndjson))
+    const session = await proxy.attach(stdio({ ...limits.session.ndjson, writes: () => screen.makeWay() }))
     announce(run)
     const follower = { schemasOf: () => [schema.name], reload: (next: Configuration) => proxy.reload(next) }
     reloading = followConfig(run, follower, run.command.remote === undefined)

@@ -20,13 +20,12 @@ export interface NdjsonOptions {
   readonly backlogBytesHigh: number
   /** How long `close` waits for the other end to take what is queued. */
   readonly closeWaitMs: number
+  /** Called before something is written to the output. */
+  readonly writes?: (() => void) | undefined
 }
 
-const defaultNdjsonOptions: NdjsonOptions = {
-  lineBytesMax: 64 * 1024 * 1024,
-  backlogBytesHigh: 1024 * 1024,
-  closeWaitMs: 2000,
-}
+const MiB = 1024 * 1024
+const defaultOptions: NdjsonOptions = { lineBytesMax: 64 * MiB, backlogBytesHigh: MiB, closeWaitMs: 2000 }
 
 /** Newline-delimited messages over a readable and a writable stream; both are destroyed when it closes. */
 export class NdjsonConnection implements Connection {
@@ -65,7 +64,7 @@ export class NdjsonConnection implements Connection {
   constructor(
     input: Readable,
     output: Writable,
-    options: NdjsonOptions = defaultNdjsonOptions,
+    options: NdjsonOptions = defaultOptions,
     timers: LastWaits = realLastWaits,
   ) {
     this.#input = input
@@ -192,6 +191,7 @@ export class NdjsonConnection implements Connection {
     this.#traffic.departed = this.#traffic.given
     this.#isWriting = true
     if (buffers.length > 1) this.#output.cork()
+    this.#options.writes?.()
     const last = buffers.at(-1)
     for (const buffer of buffers) {
       if (!this.#watch('out', buffer)) return

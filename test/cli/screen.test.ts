@@ -35,6 +35,16 @@ test('names what is awaited, stays below what is written, and goes when all is t
   assert.deepEqual(lines(), ['a line', 'more', ''])
 })
 
+test('makes way for lines of others, and is back with the next line', () => {
+  const { screen, lines } = shown(80)
+  screen.await('a')
+  screen.makeWay()
+  assert.deepEqual(lines(), [''])
+  screen.makeWay()
+  screen.write('a line\n')
+  assert.deepEqual(lines(), ['a line', 'waiting for a'])
+})
+
 test('is not wider than the terminal, and no name gets raw to it', () => {
   const { screen, lines, raw } = shown(20)
   screen.await('\u001b[31mred')
