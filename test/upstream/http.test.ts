@@ -77,6 +77,8 @@ for (const mode of ['streamableHttp', 'sse'] as const) {
         const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
         return tools.some((tool) => at(tool, 'name') === 'e__get-roots-list')
       }
+      // The client's own session with the server begins with its first call, and offers more.
+      await client.call('e__echo', { message: name })
       while (!(await has())) await new Promise((done) => setTimeout(done, 50))
       return client
     }
