@@ -62,7 +62,11 @@ export const frontFields: FieldsOf<FrontValues> = {
 
 export const corsFields: FieldsOf<CorsConfig> = {
   enabled: field(boolean(), true, 'Whether the HTTP front answers cross-origin requests.'),
-  origins: field(names, ['*'], 'Origins that may call; "*" is any.'),
+  origins: field(
+    names,
+    ['*'],
+    'Origins of pages that may call; "*" is any where a token is asked for, and none without one.',
+  ),
   methods: field(
     httpNames,
     ['GET', 'POST', 'DELETE', 'OPTIONS'],
@@ -119,7 +123,7 @@ export const rootFields: FieldsOf<RootValues> = {
   startupGraceMs: field(
     integer(0, 600_000),
     10_000,
-    'How long, in milliseconds, the first answers wait for servers that are still starting.',
+    'How long, in milliseconds, the first lists wait for servers that are still starting.',
   ),
   nameUnavailable: field(
     boolean(),

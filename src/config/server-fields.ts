@@ -158,7 +158,7 @@ export const sseServerFields: FieldsOf<SseServerValues> = {
     1000,
     'Milliseconds before a lost event stream is opened again.',
   ),
-  maxRetries: field(integer(0, 100), 5, 'How often a lost event stream is opened again.'),
+  maxRetries: field(integer(0, 100), 5, 'What retries is for http; it stands above retries.'),
 }
 
 /** `type` as files write it -> the kind of server that it means. */
