@@ -17,6 +17,7 @@ import type { HttpRoutes, HttpSurroundings } from './transports/http-front/endpo
 import type { GuardRemedies } from './transports/http-front/guard.js'
 import { isLoopback } from './transports/http-front/host.js'
 import type { RefusalKind, Wording } from './transports/http-front/refusal.js'
+import type { SessionWatch } from './transports/http-front/session-watch.js'
 import { type HttpRules, HttpServer } from './transports/http-server.js'
 import { descriptorRoom } from './upstream/descriptor-room.js'
 import type { LogSink, Runtime } from './upstream/host.js'
@@ -35,6 +36,7 @@ export interface FrontOptions extends FrontRules {
   readonly limits: HttpLimits
   readonly log: LogSink
   readonly runtime: Runtime
+  readonly watch: SessionWatch
   /** What a message calls the configuration, and what it tells a person to do. */
   readonly source: string
   readonly remedies: FrontRemedies
@@ -110,6 +112,7 @@ function serverOf(options: FrontOptions, rules: HttpRules, routes: HttpRoutes): 
     setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
     room: descriptorRoom(),
     ...(runtime.listen && { listen: runtime.listen }),
+    watch: options.watch,
     warn: (message) => log({ level: 'warn', message }),
     failed: (error) => complain(log, error),
   }

@@ -3,7 +3,10 @@
 import type { FrontOptions } from './http-front.js'
 
 /** The system's error with its `code`, and a message for the person who started the front. */
-export function listenFailure(error: unknown, { host, port, remedies }: FrontOptions): unknown {
+export function listenFailure(
+  error: unknown,
+  { host, port, remedies }: Pick<FrontOptions, 'host' | 'port' | 'remedies'>,
+): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const what = words.get(code)
   if (what === undefined) return error

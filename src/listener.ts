@@ -1,7 +1,9 @@
 // How a proxy and what it listens on find each other.
 
+import type { EventSource } from './emitter.js'
 import type { Connection } from './jsonrpc/connection.js'
 import type { SessionStatus } from './session-status.js'
+import type { ServingEvents } from './serving-events.js'
 import type { HttpAttached } from './transports/http-front/endpoint.js'
 import type { LogSink, Runtime } from './upstream/host.js'
 import type { UpstreamStatus } from './upstream/upstream.js'
@@ -21,8 +23,8 @@ export interface ServingParts {
   readonly runtime: Runtime
 }
 
-/** A front that listens. */
-export interface Serving {
+/** A front that listens; `on('session', …)` tells of the sessions of its clients. */
+export interface Serving extends EventSource<ServingEvents> {
   readonly host: string
   readonly port: number
   /** Scheme, host and port. */

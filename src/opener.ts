@@ -47,11 +47,18 @@ export class Opener {
   /** Opens a server and starts what its first client will need. */
   open(config: ServerConfig): Upstream {
     // The configuration has warned of what it found itself.
-    if (config.unavailable !== undefined) return unavailableUpstream(config, config.unavailable)
+    if (config.unavailable !== undefined) return this.#unavailable(config, config.unavailable)
     const upstream = openUpstream(config, this.#around())
     upstream.warm()
     if (this.#parts.eager) visit(upstream)
     return upstream
+  }
+
+  #unavailable(config: ServerConfig, message: string): Upstream {
+    const { name: server, kind } = config
+    const process = { server, kind, pid: undefined, client: undefined, ms: 0 }
+    this.#parts.news.server({ ...process, state: 'failed', reason: 'unavailable', message })
+    return unavailableUpstream(config, message)
   }
 
   #around(): StdioSurroundings {

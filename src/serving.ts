@@ -2,12 +2,14 @@
 //
 // Loaded only when something is served over HTTP.
 
+import { Emitter } from './emitter.js'
 import { Front, type FrontOptions, type FrontRules } from './http-front.js'
 import { write } from './jsonrpc/text.js'
 import { listenFailure } from './listen-failure.js'
 import type { ServedProxy, Serving } from './listener.js'
 import { escapeJson } from './log/escape.js'
 import { Routes } from './routes.js'
+import { type ServingEvents, SessionReports } from './serving-events.js'
 import { type GatewayStatus, type SchemaStatus, gatewayStatus, schemaStatus } from './status.js'
 import type { HttpEndpoint } from './transports/http-front/endpoint.js'
 import type { HttpAddress, HttpServer } from './transports/http-server.js'
@@ -29,12 +31,15 @@ export interface SchemasServing extends Serving {
   change(served: Served, rules: FrontRules): void
 }
 
+/** How the front is served; who is told of its sessions is its own affair. */
+type ServeOptions = Omit<FrontOptions, 'watch'>
+
 /**
  * Listens, and serves each schema at its own endpoint.
  *
  * @throws ConfigError when the front would be open to the network, or the system's error when it cannot listen
  */
-export async function serveSchemas(served: Served, options: FrontOptions): Promise<SchemasServing> {
+export async function serveSchemas(served: Served, options: ServeOptions): Promise<SchemasServing> {
   const endpoints = new Endpoints(served)
   const pages = new Pages(endpoints, () => options.runtime.now())
   const routes = new Routes({
@@ -43,7 +48,8 @@ export async function serveSchemas(served: Served, options: FrontOptions): Promi
     health: () => pages.health(),
     status: () => pages.status(),
   })
-  const front = new Front(options, routes)
+  const events = new Emitter<ServingEvents>(options.log)
+  const front = new Front({ ...options, watch: new SessionReports(events) }, routes)
   const { server } = front
   const address = await listen(server, options)
   pages.address = address
@@ -55,6 +61,7 @@ export async function serveSchemas(served: Served, options: FrontOptions): Promi
       front.change(rules)
       endpoints.serve(next)
     },
+    on: (name, listener) => events.on(name, listener),
     stop: () => server.stop(),
     close: () => server.close(),
   }
@@ -69,7 +76,7 @@ function shown(page: SchemaPage | GatewayStatus): string {
   return escapeJson(write(page))
 }
 
-async function listen(front: HttpServer, options: FrontOptions): Promise<HttpAddress> {
+async function listen(front: HttpServer, options: ServeOptions): Promise<HttpAddress> {
   try {
     return await front.listen()
   } catch (error) {

@@ -43,7 +43,7 @@ export type ServerNews = ServerProcessNews &
       }
     /** It should be ready by now; it is waited for all the same. */
     | { readonly state: 'late' }
-    /** It could not be started, or has ended by itself. */
+    /** It could not be started, for want of a variable perhaps, or has ended by itself. */
     | { readonly state: 'failed'; readonly reason: FailureReason; readonly message: string }
     /** The proxy has ended it. */
     | { readonly state: 'stopped'; readonly cause: StopCause; readonly message: string }

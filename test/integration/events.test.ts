@@ -2,11 +2,13 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
+import { type SessionEvent, httpServer } from '../../src/index.js'
 import type { CallEvent, ClientEvent, ListsEvent, ServerEvent } from '../../src/index.js'
 import { said } from './support/client.js'
 import { numberAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { itServer, nodeProgram } from './support/programs.js'
+import { handshake, open, read, send } from '../transports/support/http.js'
 import { until } from './support/waiting.js'
 
 const a = itServer({ IT_NAME: 'a' }, { restartDelay: 10 })
@@ -93,6 +95,31 @@ describe('server events', () => {
     const stopped = servers.find(({ state }) => state === 'stopped')
     assert(stopped?.state === 'stopped')
     assert.deepEqual([stopped.cause, stopped.client], ['client-gone', first?.client])
+  })
+})
+
+describe('server events of what does not start', () => {
+  test('a server that is not ready in time is late, and waited for', async (t) => {
+    const { servers, on } = listening()
+    const slow = { command: process.execPath, args: ['-e', 'process.stdin.resume()'] }
+    const { proxy } = await libraryProxy(t, { slow, b }, { on }, { startupGraceMs: 1 })
+    await until(() => states(servers, 'slow').includes('late'))
+    await proxy.close()
+    assert.deepEqual(states(servers, 'slow'), ['starting', 'late', 'stopped'])
+    const late = servers.find(({ state }) => state === 'late')
+    assert((late?.ms ?? 0) >= 1 && late?.pid !== undefined)
+  })
+
+  test('one whose variable is not set has failed without a start, once, and says which', async (t) => {
+    const { servers, on } = listening()
+    const keyless = { command: 'node', args: ['${SURELY_NOT_SET}'] }
+    const { proxy, attach } = await libraryProxy(t, { keyless, b }, { on })
+    for (const { client } of [await attach(), await attach()]) await client.request('tools/list')
+    await proxy.close()
+    const [failed, ...more] = servers.filter(({ server }) => server === 'keyless')
+    assert(failed?.state === 'failed')
+    assert.deepEqual([failed.reason, failed.kind, failed.pid, more], ['unavailable', 'stdio', undefined, []])
+    assert.match(failed.message, /SURELY_NOT_SET is not set/)
   })
 })
 
@@ -221,5 +248,53 @@ describe('events of the proxy', () => {
     assert.deepEqual(heard, ['a__nonce'])
     const failed = log.filter(({ message }) => message === "a listener of 'call' events failed")
     assert.equal(failed.length, 4)
+  })
+})
+
+describe('session events of what serves', () => {
+  test('tell of both transports, of two clients each, and never the id', async (t) => {
+    const { proxy } = await libraryProxy(t, { b })
+    const serving = await proxy.serve(httpServer({ port: 0 }))
+    const told: SessionEvent[] = []
+    const off = serving.on('session', (event) => told.push(event))
+    serving.on('session', () => {
+      throw new Error('no such luck')
+    })
+    const { port } = serving
+    const first = await handshake(port)
+    const second = await handshake(port)
+    // Whoever calls without a session has none.
+    await send(port, { body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' })
+    await send(port, { method: 'DELETE', headers: first })
+    const streams = [
+      await open(port, { method: 'GET', path: '/sse' }),
+      await open(port, { method: 'GET', path: '/sse' }),
+    ]
+    const ended = (count: number): boolean => told.filter(({ state }) => state === 'ended').length === count
+    await until(() => told.length === 5)
+    streams[0]?.destroy()
+    await until(() => ended(2))
+    await Promise.all([proxy.close(), streams[1] && read(streams[1])])
+    assert.deepEqual(
+      told
+        .slice(0, 6)
+        .map(({ endpoint, session, transport, state }) => [endpoint, session, transport, state]),
+      [
+        ['default', 1, 'streamable-http', 'opened'],
+        ['default', 2, 'streamable-http', 'opened'],
+        ['default', 1, 'streamable-http', 'ended'],
+        ['default', 3, 'http+sse', 'opened'],
+        ['default', 4, 'http+sse', 'opened'],
+        ['default', 3, 'http+sse', 'ended'],
+      ],
+    )
+    const last = told.slice(6).map(({ session, state }) => `${session} ${state}`)
+    assert.deepEqual(new Set(last), new Set(['2 ended', '4 ended']))
+    assert.equal(told.length, 8)
+    assert(told.every((event) => event.state === 'opened' || event.ms >= 0))
+    const text = JSON.stringify(told)
+    for (const id of [first, second].map((fields) => fields['mcp-session-id'] ?? ''))
+      assert(!text.includes(id))
+    off()
   })
 })

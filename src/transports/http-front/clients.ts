@@ -62,7 +62,7 @@ export class Clients {
   constructor(limits: HttpLimits, around: HttpSurroundings) {
     this.#limits = limits
     this.#around = around
-    this.#sessions = new HttpSessions(limits, around.now)
+    this.#sessions = new HttpSessions(limits, { ...around, transport: 'streamable-http' })
     this.#waits = new Waits(limits.answerWaitMs, around)
     this.#budget = new EventBudget(limits.events.totalBytesMax)
   }

@@ -4,6 +4,7 @@ import type { Server } from 'node:net'
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { SetTimer } from './clock.js'
 import type { Refusal } from './refusal.js'
+import type { SessionWatch } from './session-watch.js'
 
 /** What the transport must know of the revision that a client speaks. */
 export interface HttpRevision {
@@ -65,6 +66,8 @@ export interface HttpSurroundings {
   readonly listen?: (server: Server, host: string, port: number) => Promise<number>
   /** How many more the system has room for: sessions and connections, connections only, or neither. */
   readonly room: () => 'enough' | 'little' | 'none'
+  /** Is told of sessions. */
+  readonly watch: SessionWatch
   /** An operator should know. */
   readonly warn: (message: string) => void
   /** Something went wrong that is our own fault. */

@@ -147,7 +147,7 @@ export class EventPair {
   constructor(parts: PairParts) {
     this.#parts = parts
     this.#reading = { ...parts, reader: new MessageReader(parts.limits.frame) }
-    this.#sessions = new HttpSessions(parts.limits, parts.around.now)
+    this.#sessions = new HttpSessions(parts.limits, { ...parts.around, transport: 'http+sse' })
   }
 
   /** Opens a session and its stream of events. */

@@ -5,6 +5,7 @@
 
 import { BriefMap } from '../../jsonrpc/brief-map.js'
 import type { HttpEndpoint } from './endpoint.js'
+import type { SessionTransport, SessionWatch } from './session-watch.js'
 
 /** Whose a session is. */
 export interface Owner {
@@ -25,7 +26,15 @@ export interface Kept {
 
 interface Entry<S> extends Owner {
   readonly session: S
+  readonly number: number
+  readonly openedMs: number
   usedMs: number
+}
+
+export interface SessionsParts {
+  readonly transport: SessionTransport
+  readonly now: () => number
+  readonly watch: SessionWatch
 }
 
 export interface SessionsLimits {
@@ -37,11 +46,11 @@ export interface SessionsLimits {
 export class HttpSessions<S extends Kept> {
   readonly #entries = new BriefMap<string, Entry<S>>()
   readonly #limits: SessionsLimits
-  readonly #now: () => number
+  readonly #parts: SessionsParts
 
-  constructor(limits: SessionsLimits, now: () => number) {
+  constructor(limits: SessionsLimits, parts: SessionsParts) {
     this.#limits = limits
-    this.#now = now
+    this.#parts = parts
   }
 
   get size(): number {
@@ -59,24 +68,30 @@ export class HttpSessions<S extends Kept> {
   }
 
   add(id: string, { endpoint, principal }: Owner, session: S): void {
-    this.#entries.set(id, { endpoint, principal, session, usedMs: this.#now() })
+    const { transport, now, watch } = this.#parts
+    const openedMs = now()
+    const number = watch.opened(endpoint.name, transport)
+    this.#entries.set(id, { endpoint, principal, session, number, openedMs, usedMs: openedMs })
   }
 
   /** The session of that id, if it is this owner's; it counts as used. */
   find(id: string, owner: Owner): S | undefined {
     const entry = this.#entries.get(id)
     if (entry?.endpoint !== owner.endpoint || entry.principal !== owner.principal) return undefined
-    entry.usedMs = this.#now()
+    entry.usedMs = this.#parts.now()
     return entry.session
   }
 
   delete(id: string): void {
-    this.#entries.take(id)
+    const entry = this.#entries.take(id)
+    if (entry === undefined) return
+    const { transport, now, watch } = this.#parts
+    watch.ended(entry.endpoint.name, transport, entry.number, now() - entry.openedMs)
   }
 
   /** Ends the sessions that nobody has used for long. */
   sweep(): void {
-    const nowMs = this.#now()
+    const nowMs = this.#parts.now()
     for (const entry of this.#entries.values()) {
       entry.session.sweep()
       if (entry.session.busy) entry.usedMs = nowMs

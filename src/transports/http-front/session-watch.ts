@@ -1,0 +1,11 @@
+// Who is told of the sessions of a front.
+
+/** How a session is spoken. */
+export type SessionTransport = 'streamable-http' | 'http+sse'
+
+/** Is told of every session, at its beginning and at its end. */
+export interface SessionWatch {
+  /** Gives the number by which its end is told. */
+  opened(endpoint: string, transport: SessionTransport): number
+  ended(endpoint: string, transport: SessionTransport, session: number, ms: number): void
+}
