@@ -1,4 +1,4 @@
-// What a client has still to be told of its lists while servers are exchanged.
+// What a client has still to be told of its lists.
 //
 // Servers that come and go would each announce their part. The client is told
 // once, when all of it has happened, and of nothing that looks as it did before.
@@ -6,12 +6,11 @@
 import type { Target } from './catalog.js'
 import type { ListKind } from './mcp/method-row.js'
 
-/** Remembers what a client was shown last, for as long as changes are held back. */
+/** Remembers what a client knows of its lists, and whether it is told of changes now. */
 export class HeldChanges {
   readonly #shown: (kind: ListKind) => readonly Target[]
-  readonly #given: ListKind[] = []
-  /** Only while changes are held back. */
-  #seen: Map<ListKind, readonly Target[]> | undefined
+  /** Each list as it was when the client was given it, or was told last that it has changed. */
+  readonly #known = new Map<ListKind, readonly Target[]>()
   #holds = 0
 
   /** `shown` gives a list as it is now, in an array that stays as it is. */
@@ -26,27 +25,35 @@ export class HeldChanges {
 
   /** The lists that the client has been given. */
   get given(): readonly ListKind[] {
-    return this.#given
+    return [...this.#known.keys()]
   }
 
   begin(): void {
-    this.#seen ??= new Map(this.#given.map((kind) => [kind, this.#shown(kind)]))
     this.#holds++
   }
 
   /** The client has just been given this list. */
   gave(kind: ListKind): void {
-    if (!this.#given.includes(kind)) this.#given.push(kind)
-    this.#seen?.set(kind, this.#shown(kind))
+    this.#known.set(kind, this.#shown(kind))
   }
 
-  /** Ends one `begin`; the last one gives the lists that differ from what the client has. */
+  /** Ends one `begin`; the last one gives the lists that differ from what the client knows. */
   end(): ListKind[] {
     this.#holds--
+    return this.on ? [] : this.given.filter((kind) => this.#differs(kind))
+  }
+
+  /** The client is told of changes now: of these lists, those that differ from what it knows. */
+  tell(kinds: readonly ListKind[]): ListKind[] {
     if (this.on) return []
-    const changed = [...(this.#seen ?? [])].filter(([kind, seen]) => !looksSame(seen, this.#shown(kind)))
-    this.#seen = undefined
-    return changed.map(([kind]) => kind)
+    const told = kinds.filter((kind) => this.#differs(kind))
+    for (const kind of told) this.gave(kind)
+    return told
+  }
+
+  #differs(kind: ListKind): boolean {
+    const known = this.#known.get(kind)
+    return known !== undefined && !looksSame(known, this.#shown(kind))
   }
 }
 

@@ -125,6 +125,11 @@ export class Reach {
     return !this.#held.on
   }
 
+  /** The client is told of changes now: of these lists, those that it has to read again. */
+  tell(kinds: readonly ListKind[]): ListKind[] {
+    return this.#held.tell(kinds)
+  }
+
   level(level: string): void {
     this.#level = level
     for (const lane of this.#all) lane.level(this.#client, level)

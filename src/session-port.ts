@@ -25,6 +25,8 @@ export interface PortParts {
 export interface PortOwner {
   /** The lists of some server have changed; false when the client is to be told later. */
   changed(kinds: readonly ListKind[]): boolean
+  /** The client is told of changes now: of these lists, those that look different to it. */
+  tell(kinds: readonly ListKind[]): readonly ListKind[]
   /** Something was said to the client that is no answer. */
   said(): void
   /** Whether the client has a stream open, where its transport can tell. */
@@ -46,7 +48,7 @@ export class SessionPort implements ClientPort {
   readonly #parts: PortParts
   readonly #owner: PortOwner
   readonly #given: ListKind[] = []
-  readonly #untold: string[] = []
+  readonly #untold = new Set<ListKind>()
   readonly #early: Early[] = []
   #opening: Call | undefined
   #announces = false
@@ -153,7 +155,7 @@ export class SessionPort implements ClientPort {
   listsChanged(kinds: readonly ListKind[]): void {
     if (!this.#owner.changed(kinds)) return
     // Who never asked for a list has nothing to read again.
-    for (const kind of kinds) if (this.#given.includes(kind)) this.#toTell(listShapes[kind].changed)
+    for (const kind of kinds) if (this.#given.includes(kind)) this.#untold.add(kind)
     this.#tellChanges()
   }
 
@@ -176,16 +178,15 @@ export class SessionPort implements ClientPort {
     this.#early.splice(0, this.#early.length, ...kept)
   }
 
-  #toTell(method: string): void {
-    if (!this.#untold.includes(method)) this.#untold.push(method)
-  }
-
   #tellChanges(): void {
-    if (!this.#announces || this.#isTelling || this.#untold.length === 0) return
+    if (!this.#announces || this.#isTelling || this.#untold.size === 0) return
     this.#isTelling = true
     this.#parts.runtime.setTimer(this.#parts.limits.changeDelayMs, () => {
       this.#isTelling = false
-      for (const method of this.#untold.splice(0)) this.#peer.notify(method)
+      const told = this.#owner.tell([...this.#untold])
+      this.#untold.clear()
+      // Two lists have one notification.
+      for (const method of new Set(told.map((kind) => listShapes[kind].changed))) this.#peer.notify(method)
     })
   }
 }

@@ -57,6 +57,7 @@ export class Session implements PeerOwner<Question> {
     this.#peer = new Peer(connection, this, { inflightMax, frame, ...parts.watch })
     this.#port = new SessionPort(this.#peer, parts, {
       changed: (kinds) => this.#reached?.changed(kinds) ?? false,
+      tell: (kinds) => this.#reached?.tell(kinds) ?? [],
       said: () => this.#flow.sent(),
       listens: () => connection.busy ?? false,
       flows: (yes) => (yes ? this.#flow.resume() : this.#flow.slowDown()),

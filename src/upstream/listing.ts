@@ -87,10 +87,12 @@ export class Listing {
     return kinds.filter((kind) => this.items(kind) !== before.get(kind))
   }
 
-  /** Shows what it listed in an earlier start until it has been asked. */
-  recall(kind: ListKind, items: readonly ListItem[]): void {
+  /** Shows what it listed in an earlier start, or to others, until it has been asked; whether that is something else than before. */
+  recall(kind: ListKind, items: readonly ListItem[]): boolean {
+    if (isSameList(this.items(kind), items)) return false
     if (items.length > 0) this.#lists.set(kind, items)
     else this.#lists.delete(kind)
+    return true
   }
 
   /** Shows nothing any more that the server has not said itself; gives the lists that had something. */
@@ -227,4 +229,13 @@ function isNotFound(error: unknown): boolean {
 
 function offers(capabilities: ServerCapabilities, kind: ListKind): boolean {
   return kind === 'templates' ? capabilities.resources : capabilities[kind]
+}
+
+function isSameList(one: readonly ListItem[], other: readonly ListItem[]): boolean {
+  if (one === other) return true
+  return one.length === other.length && one.every((item, at) => isSameItem(item, other[at]))
+}
+
+function isSameItem(one: ListItem, other: ListItem | undefined): boolean {
+  return one === other || other?.line.equals(one.line) === true
 }

@@ -109,17 +109,16 @@ export class Recollection {
 
   /** The server has said something else to another client of this set. */
   #renew({ facts, lists }: Pick<Described, 'facts' | 'lists'>): void {
-    const { listing } = this.#parts
     if (this.#facts === undefined) return
-    const changed = [...lists].filter(([kind, items]) => listing.items(kind) !== items)
-    this.#show({ isCurrent: true, facts, lists })
-    if (changed.length > 0) this.changed(changed.map(([kind]) => kind))
+    const changed = this.#show({ isCurrent: true, facts, lists })
+    if (changed.length > 0) this.changed(changed)
   }
 
-  #show({ isCurrent, facts, lists }: Described): void {
+  /** Gives the lists that are others than before. */
+  #show({ isCurrent, facts, lists }: Described): ListKind[] {
     this.#isCurrent = isCurrent
     this.#facts = facts
     this.#kinds = new Set([...this.#kinds, ...lists.keys()])
-    for (const [kind, items] of lists) this.#parts.listing.recall(kind, items)
+    return [...lists].flatMap(([kind, items]) => (this.#parts.listing.recall(kind, items) ? [kind] : []))
   }
 }
