@@ -120,8 +120,8 @@ function schemaHint(name: string, enabled: readonly string[]): string {
   const [first] = enabled
   if (first === undefined) return 'no schema is enabled'
   const [near] = nearest(name, enabled)
-  const meant = near === undefined ? '' : `; did you mean "${near}"?`
-  return `there is ${enabled.join(', ')}${meant} For example: mcps-proxy --stdio --schema=${near ?? first}`
+  const meant = near === undefined ? '; for example' : `; did you mean "${near}"? For example`
+  return `there is ${enabled.join(', ')}${meant}: mcps-proxy --stdio --schema=${near ?? first}`
 }
 
 function readRoot(root: Section, context: ResolveContext & { readonly home: string }): Configuration {
