@@ -88,8 +88,10 @@ export class Router {
     const remembered = target?.lane.knows(kind) === false ? target.lane : undefined
     this.#waits.known(call, { kind, name, lane: remembered }, () => {
       const late = this.#parts.catalog().named(kind, name)
-      if (late === undefined) this.#unknownName(call, kind, name)
-      else this.#send(call, kind, late, name)
+      if (late === undefined) return this.#unknownName(call, kind, name)
+      // Another server has taken the place of the one that it waited for, and is only known from an earlier start too.
+      if (late.lane !== remembered && !late.lane.knows(kind)) return this.#byName(call, kind)
+      this.#send(call, kind, late, name)
     })
   }
 
