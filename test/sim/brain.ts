@@ -112,6 +112,7 @@ export class Brain {
       case 'initialize':
         return this.#initialize(id, message)
       case 'tools/call':
+        if (textAt(message, 'params', 'name') !== 'work') return this.#notThere(id, text)
         return this.#workshop.take(id, message, text, this.#declared)
       case 'resources/subscribe':
       case 'resources/unsubscribe':
@@ -127,6 +128,12 @@ export class Brain {
           return this.#speech.respond(id, '"error":{"code":-32603,"message":"not now"}')
         return this.#result(id, this.#facts.listed(method, message))
     }
+  }
+
+  /** Nothing but `work` is ever called of what it has. One that could not list may be asked what it had once. */
+  #notThere(id: string, text: string): void {
+    if (!this.#facts.struck) this.#ledger.fail('gone-tool', `${this.#body.name} was asked ${text}`)
+    this.#speech.respond(id, '"error":{"code":-32602,"message":"no such tool"}')
   }
 
   #follow(id: string, uri: string, on: boolean): void {

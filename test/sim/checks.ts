@@ -35,6 +35,8 @@ export const checks = {
   'too-many-changes': 'a client was told more often that a list has changed than it has',
   'shrunk-list': 'tools were taken from a list though no server has fewer',
   'stale-list': 'the last list that a client was given is not what there is',
+  'foreign-list': 'a client was shown what was kept of another server, or what is damaged',
+  'gone-tool': 'a server was given a call to a tool that it does not have',
   'missing-list': 'a server that is connected is shown without its tools',
   'bad-line': 'something that is no message',
   'bad-batch': 'an answer to a batch that cannot be taken apart',

@@ -2,6 +2,7 @@
 
 import type { SimClient, Waiting } from './client.js'
 import { at, noncesIn, numberAt, parse, rawId, rawToken, stampIn, textAt } from './json.js'
+import { ALIEN } from './kept-plan.js'
 import type { Entry, Ledger } from './ledger.js'
 import { ListWatch, type Servers } from './list-watch.js'
 
@@ -107,6 +108,7 @@ export class ClientEars {
   told(text: string, from: Source): void {
     const message = parse(text)
     this.#ledger.owned(this.#client.name, noncesIn(text), text)
+    if (text.includes(ALIEN)) this.#ledger.fail('foreign-list', `${this.#client.name} was told ${text}`)
     if (Array.isArray(message)) return this.#batch(text, message, from)
     this.#inOrder(text, from)
     this.#message(text, message, from)

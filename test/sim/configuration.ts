@@ -1,8 +1,10 @@
 // The configuration and the limits that a plan means, as the proxy is given them.
 
 import type { ConfigurationJson, ServerJson } from '../../src/index.js'
+import { type Configuration, resolveConfig } from '../../src/config.js'
 import { type Limits, limits as defaults } from '../../src/limits.js'
 import { type HttpLimits, defaultHttpLimits } from '../../src/transports/http-front/limits.js'
+import type { ServerConfig } from '../../src/upstream/server-config.js'
 import type { FrontPlan, LimitsPlan, ReloadKind, ServerPlan } from './plan.js'
 
 /** How long lists wait for servers that are starting; short, so that an answer that is late is found. */
@@ -18,6 +20,33 @@ export function configurationOf(
     kept.map((server) => [server.name, withChange(serverOf(server), server, changes.get(server.name))]),
   )
   return { startupGraceMs: GRACE_MS, mcpServers }
+}
+
+/** Where the configuration is, and where another one is. */
+export const sources = { own: '/sim/config.json', other: '/sim/other.json' } as const
+
+/** As the proxy has read it from there. */
+export function readConfiguration(
+  configuration: Readonly<Record<string, unknown>>,
+  source: string = sources.own,
+): Configuration {
+  return resolveConfig(configuration, { source, folder: '/sim', env: {}, home: '/sim' })
+}
+
+/** The servers of a configuration at that place; `value` makes others of the same names of them. */
+export function serversOf(
+  plans: readonly ServerPlan[],
+  source: string,
+  value?: string,
+): readonly ServerConfig[] {
+  const own = plans.map((plan) => [plan.name, { ...serverOf(plan), ...otherwise(plan, value) }])
+  const { schemas } = readConfiguration({ mcpServers: Object.fromEntries(own) }, source)
+  return schemas.get('default')?.servers ?? []
+}
+
+function otherwise({ kind, name }: ServerPlan, value: string | undefined): Record<string, unknown> {
+  if (value === undefined) return {}
+  return kind === 'http' ? { url: `http://${name}.sim/${value}` } : { args: [name, value] }
 }
 
 function serverOf(plan: ServerPlan): ServerJson {

@@ -67,6 +67,8 @@ export function drawOp(random: Random, swarm: Swarm, servers: readonly ServerPla
       return { gapMs, kind, client, server, on: random.chance(0.7) }
     case 'cancel':
       return { gapMs, kind, client, back: random.int(0, 3) }
+    case 'gone':
+      return { gapMs, kind, client, server }
     case 'changed':
     case 'updated':
     case 'log':

@@ -3,6 +3,7 @@
 // then who takes part, then what happens.
 
 import { faults } from '../faults/faults.js'
+import { withKept } from './draw-kept.js'
 import { type Swarm, drawOp } from './draw-op.js'
 import type { FlowShape } from './byte-flow.js'
 import type { PipeShape } from './pipes.js'
@@ -21,14 +22,14 @@ export function drawPlan(seed: number, opsCount: number): Plan {
   const clients = Array.from({ length: swarm.clients }, (_, at) => drawClient(random, swarm, at))
   const arrivals: Op[] = clients.map((_, client) => ({ gapMs: random.int(0, 20), kind: 'attach', client }))
   const ops = Array.from({ length: opsCount }, () => drawOp(random, swarm, servers))
-  return {
+  return withKept({
     seed,
     logs: random.chance(0.1),
     limits: drawLimits(random),
     servers,
     clients,
     ops: [...arrivals, ...ops],
-  }
+  })
 }
 
 function drawSwarm(random: Random): Swarm {

@@ -2,10 +2,12 @@
 
 import type { Child, LogSink, Runtime, SpawnSpec } from '../../src/upstream/host.js'
 import { type LogStream, createLogger } from '../../src/log.js'
+import { MemoryFiles } from '../kept/support/memory-files.js'
 import type { Around } from './byte-flow.js'
 import { SimFront } from './front.js'
 import { Clock } from './clock.js'
 import { HttpServer } from './http-server.js'
+import { isShown } from './kept-plan.js'
 import { Ledger } from './ledger.js'
 import type { ClientPlan, Plan } from './plan.js'
 import { Random } from './random.js'
@@ -42,8 +44,8 @@ export class Host implements Around {
   onSpawn: (server: string) => void = () => {}
   /** How often the proxy has left a server alone for a while. */
   breakers = 0
-  /** The disk that the log is written to is full. */
-  diskFull = false
+  /** The disk, as far as lists are kept there. */
+  readonly files: MemoryFiles = new MemoryFiles(() => this.runtime.wallNow())
   readonly #seed: number
   readonly #stdio = new Map<string, StdioServer>()
   readonly #http = new Map<string, HttpServer>()
@@ -52,8 +54,10 @@ export class Host implements Around {
 
   constructor(plan: Plan) {
     this.#seed = plan.seed
-    this.servers = plan.servers.map((server) => {
+    this.servers = plan.servers.map((server, at) => {
       const facts = new ServerFacts(server, plan.limits.lineBytesMax)
+      const isStale = plan.kept?.left[at] === 'stale' || server.faulty
+      facts.isRecalled = isStale && plan.kept !== undefined && isShown(plan.kept, at)
       if (server.kind === 'http')
         return put(this.#http, server.name, new HttpServer(this, facts, this.ledger))
       const parts = { nextPid: () => this.#pid++, audience: this.audience }
@@ -61,6 +65,15 @@ export class Host implements Around {
     })
     this.runtime = this.#newRuntime()
     this.log = this.#newLog(plan.logs)
+  }
+
+  /** The disk that the log and the lists are written to is full. */
+  get diskFull(): boolean {
+    return this.files.troubles.writes !== undefined
+  }
+
+  set diskFull(isFull: boolean) {
+    this.files.troubles.writes = isFull ? 'ENOSPC: no space left on device' : undefined
   }
 
   readonly dice = (name: string): Random => Random.of(this.#seed, name)
@@ -105,6 +118,7 @@ export class Host implements Around {
       },
       listen: (server) => this.front.listen(server),
       secret: (bytes) => Buffer.from(Array.from({ length: bytes }, () => secrets.below(256))),
+      files: () => this.files,
       memoryOf: () => Promise.resolve(undefined),
       env: {},
     }

@@ -92,6 +92,21 @@ export const listRegressions: readonly Regression[] = [
       ],
     }),
   },
+  {
+    what: 'a call that waited for a server which was replaced went by what was kept of the next one',
+    plan: plainPlan({
+      seed: 525,
+      servers: [plainServer('s0', { isolation: 'session', stdin: { ...slow, capacity: 4096 } })],
+      ownStart: 'with-call',
+      kept: { left: ['stale'], disk: 'well', isKeyTorn: false },
+      ops: [
+        { gapMs: 2, kind: 'attach', client: 0 },
+        { gapMs: 4, kind: 'reload', server: 0, how: 'retimed' },
+        { gapMs: 10, kind: 'gone', client: 0, server: 0 },
+        { gapMs: 2, kind: 'reload', server: 0, how: 'nothing' },
+      ],
+    }),
+  },
 ]
 
 /** The second client calls. */

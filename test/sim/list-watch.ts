@@ -77,7 +77,8 @@ export class ListWatch {
       this.#firstAt = Math.min(this.#firstAt, this.#ledger.now)
     }
     if (result === undefined) return
-    if (isSame) for (const [server, count] of counts) this.#notFewer(method, server, count)
+    if (isSame)
+      for (const { facts } of this.#servers) this.#notFewer(method, facts, counts.get(facts.plan.name) ?? 0)
     this.#last.set(method, counts)
   }
 
@@ -94,9 +95,9 @@ export class ListWatch {
       this.#ledger.fail('too-many-changes', `${this.#client} heard ${told} times of ${most}: ${notification}`)
   }
 
-  /** Servers only ever get more; what changed configurations took away comes back. */
-  #notFewer(list: ListName, server: string, count: number): void {
-    if (this.#ledger.replaced.has(server) || count >= this.shown(list, server)) return
+  /** Servers only ever get more; what changed configurations took away comes back, and what was kept may be over. */
+  #notFewer(list: ListName, { plan: { name: server }, isRecalled }: ServerFacts, count: number): void {
+    if (isRecalled || this.#ledger.replaced.has(server) || count >= this.shown(list, server)) return
     const what = `${this.#client} sees ${count} of ${server} in ${list}, not ${this.shown(list, server)}`
     this.#ledger.fail('shrunk-list', what)
   }
@@ -104,7 +105,11 @@ export class ListWatch {
   /** How often a list can have changed since the client saw it first. */
   #changesOf(list: ListName): number {
     const first = this.#first.get(list)
-    const items = this.#servers.map(({ facts }) => hasOf(list, facts) - (first?.get(facts.plan.name) ?? 0))
+    const items = this.#servers.map(({ facts }) => {
+      const more = Math.max(0, hasOf(list, facts) - (first?.get(facts.plan.name) ?? 0))
+      // What was kept is taken back where the server cannot start, and is then other than it was.
+      return more + (facts.isRecalled ? 2 : 0)
+    })
     // A new server that does not come up in time goes missing first, and is then there again.
     // One that came just before the first look may be told of just behind it.
     const fresh = this.#servers.reduce(

@@ -24,7 +24,7 @@ export class MutantFarm {
 
   constructor() {
     this.#folder = mkdtempSync(join(tmpdir(), 'mcps-proxy-mutants-'))
-    for (const part of ['src', 'test/sim', 'test/faults'])
+    for (const part of ['src', 'test/sim', 'test/faults', 'test/kept/support'])
       cpSync(join(compiled, part), join(this.#folder, 'build', part), { recursive: true })
     writeFileSync(join(this.#folder, 'package.json'), '{"type":"module"}')
     symlinkSync(join(compiled, '../node_modules'), join(this.#folder, 'node_modules'))

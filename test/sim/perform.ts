@@ -3,6 +3,7 @@
 import type { SimClient } from './client.js'
 import { GRACE_MS } from './configuration.js'
 import { happen } from './happen.js'
+import { GONE } from './kept-plan.js'
 import type { Entry } from './ledger.js'
 import type { Op, ServerPlan } from './plan.js'
 import { ODDITIES, type Work, answeredDeeds } from './work.js'
@@ -41,6 +42,8 @@ function act(world: World, client: SimClient, op: Exclude<ClientOp, { readonly k
       return read(world, client, op)
     case 'list':
       return list(world, client, op.method)
+    case 'gone':
+      return gone(world, client, op.server)
     case 'subscribe':
       return subscribe(world, client, op)
     case 'level':
@@ -133,6 +136,17 @@ function isSure(plan: ServerPlan, { deed, ms }: Work): boolean {
     deed !== 'refuse' &&
     answeredDeeds.has(deed) &&
     plan.initMs + ms < plan.timeoutMs / 4
+  )
+}
+
+/** Calls a tool that no server has, though some may have had it once. */
+function gone(world: World, client: SimClient, at: number): void {
+  const plan = world.plan.servers[at]
+  if (plan === undefined) return
+  const asking = { ...toServer(world, plan), method: 'tools/call', spelling: 'number', token: false } as const
+  client.request(
+    { ...asking, mustSucceed: false },
+    (nonce) => `"name":"${plan.name}__${GONE}","arguments":{"nonce":"n:${nonce};"}`,
   )
 }
 

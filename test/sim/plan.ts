@@ -4,6 +4,7 @@
 import type { FlowShape } from './byte-flow.js'
 import type { FaultName } from '../faults/faults.js'
 import type { HttpPlan } from './http-request.js'
+import type { KeptPlan } from './kept-plan.js'
 import type { PipeShape } from './pipes.js'
 import type { Work } from './work.js'
 
@@ -72,6 +73,7 @@ export type Op = { readonly gapMs: number } & (
     }
   | { readonly kind: 'read'; readonly client: number; readonly server: number; readonly method: ReadMethod }
   | { readonly kind: 'list'; readonly client: number; readonly method: ListMethod }
+  | { readonly kind: 'gone'; readonly client: number; readonly server: number }
   | { readonly kind: 'subscribe'; readonly client: number; readonly server: number; readonly on: boolean }
   | { readonly kind: 'level' | 'ping' | 'roots' | 'garbage' | 'twin' | 'unknown'; readonly client: number }
   | { readonly kind: 'cancel'; readonly client: number; readonly back: number }
@@ -122,6 +124,8 @@ export interface Plan {
   readonly clients: readonly ClientPlan[]
   /** When a process starts that only one client uses: with its first call, unless given. */
   readonly ownStart?: 'with-call' | 'with-client'
+  /** What is on the disk; lists are kept in memory only without it. */
+  readonly kept?: KeptPlan
   /** Without one, nobody comes over HTTP. */
   readonly front?: FrontPlan
   readonly ops: readonly Op[]

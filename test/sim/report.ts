@@ -22,6 +22,7 @@ export function shrunkText(plan: Plan, trace: Iterable<string>, failures: readon
   return [
     `what is left of it: ${plan.ops.length} operations`,
     `  limits ${JSON.stringify(plan.limits)}`,
+    `  processes of one client start ${plan.ownStart ?? 'with-call'}; kept ${JSON.stringify(plan.kept ?? 'nothing')}`,
     ...plan.servers.map((server) => `  server ${JSON.stringify(server)}`),
     ...plan.clients.map((client) => `  client ${JSON.stringify(client)}`),
     ...plan.ops.map((op) => `  ${JSON.stringify(op)}`),

@@ -19,6 +19,8 @@ export class ServerFacts {
   struck = false
   /** Faults are over: no call ends it, or spoils an answer, any more. */
   calm = false
+  /** An earlier run has kept lists that may be taken back: they are other ones, or it may not start. */
+  isRecalled = false
   /** When its processes were started. */
   readonly starts: number[] = []
   readonly #grownAt: number[] = []

@@ -46,6 +46,7 @@ function withoutGap(plan: Plan, at: number): Plan {
 const whole = { chunkMax: 65_536, delayMsMax: 0, capacity: 65_536 } as const
 
 const simplerShapes: readonly ((plan: Plan) => Plan)[] = [
+  ({ kept: _kept, ...plan }) => plan,
   (plan) => ({
     ...plan,
     clients: plan.clients.map((client) => ({ ...client, input: whole, output: whole })),

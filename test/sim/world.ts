@@ -5,7 +5,8 @@ import type { Proxy } from '../../src/proxy-interface.js'
 import type { Check } from './checks.js'
 import { SimClient } from './client.js'
 import type { ClientWire } from './client-wire.js'
-import { configurationOf, frontLimitsOf, limitsOf } from './configuration.js'
+import { configurationOf, frontLimitsOf, limitsOf, readConfiguration } from './configuration.js'
+import { liveBefore } from './earlier-life.js'
 import { Host } from './host.js'
 import { HttpWire } from './http-wire.js'
 import { PairWire } from './pair-wire.js'
@@ -77,7 +78,8 @@ export class World {
   /** Applies a configuration in which one server has changed. */
   reload(name: string, how: ReloadKind): void {
     this.#changes.set(name, how)
-    this.proxy.reload(configurationOf(this.plan.servers, this.#changes)).catch(this.#thrown)
+    const changed = readConfiguration(configurationOf(this.plan.servers, this.#changes))
+    this.proxy.reload(changed).catch(this.#thrown)
   }
 
   /** Lets time pass. */
@@ -110,8 +112,13 @@ export class World {
     const { plan, host } = this
     const { runtime, log } = host
     const { ownStart = 'with-call' } = plan
-    const options = { runtime, log, ownStart, limits: limitsOf(plan.limits) }
-    createProxy(configurationOf(plan.servers), options).then((proxy) => {
+    const keep = plan.kept !== undefined
+    const options = { runtime, log, ownStart, keep, limits: limitsOf(plan.limits) }
+    if (plan.kept !== undefined) {
+      liveBefore({ plan, kept: plan.kept, files: host.files, runtime }).catch(this.#thrown)
+      this.settle()
+    }
+    createProxy(readConfiguration(configurationOf(plan.servers)), options).then((proxy) => {
       this.#proxy = proxy
       if (plan.front !== undefined)
         host.front.serve(proxy, frontLimitsOf(plan.front, plan.limits)).catch(this.#thrown)

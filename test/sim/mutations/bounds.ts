@@ -20,8 +20,8 @@ export const bounds: readonly Mutation[] = [
   ]),
   mutation('any number of processes', 'processes', [
     'process-room',
-    'if (this.#processes >= this.#processesMax)',
-    'if (false)',
+    'return this.#processes >= this.#processesMax;',
+    'return false;',
   ]),
   mutation('every call that waits starts a process', 'needless-process', [
     'upstream/supervisor',

@@ -28,4 +28,29 @@ export const lists: readonly Mutation[] = [
     "return this.#lists.failure === undefined ? 'starting' : 'error';",
     'return state;',
   ]),
+  mutation('what is kept of a server is named without its values', 'foreign-list', [
+    'kept/names',
+    "this.#digits('values', [this.#source, identityOf(config)], VALUES_DIGITS)",
+    "this.#digits('values', [this.#source], VALUES_DIGITS)",
+  ]),
+  mutation(
+    'what is kept of a server is named without its configuration',
+    'foreign-list',
+    ['kept/names', 'this.#source = source;', "this.#source = '';"],
+    [
+      'kept/names',
+      "this.#digits('owner', [source], OWNER_DIGITS)",
+      "this.#digits('owner', [], OWNER_DIGITS)",
+    ],
+  ),
+  mutation('kept files are believed without their seal', 'foreign-list', [
+    'kept/format',
+    '=== seal(content) ? content : undefined',
+    '!== undefined ? content : undefined',
+  ]),
+  mutation('a tool that was kept is called before its server has listed it', 'gone-tool', [
+    'router',
+    'target?.lane.knows(kind) === true && ',
+    '',
+  ]),
 ]
