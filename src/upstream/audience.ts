@@ -63,6 +63,11 @@ export class Audience {
     return this.#followers.keys()
   }
 
+  /** Who follows exactly this. */
+  followersAt(uri: string): Iterable<ClientPort> {
+    return this.#followers.get(uri) ?? []
+  }
+
   isFollowedAt(uri: string): boolean {
     return this.#followers.has(uri)
   }

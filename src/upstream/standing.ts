@@ -43,10 +43,18 @@ export class Standing {
     if (level !== undefined) void this.#tell(link, 'logging/setLevel', `{"level":${quote(level)}}`)
   }
 
+  /** What a call is about to ask for is left to that. */
   resubscribe(link: Link): void {
-    void inTurns([...this.#audience.followed], async (uri) => {
+    const granted = [...this.#audience.followed].filter((uri) => !this.#isOnlyAsked(uri))
+    void inTurns(granted, async (uri) => {
       if (this.#audience.isFollowedAt(uri)) await this.#subscribe(link, uri)
     })
+  }
+
+  #isOnlyAsked(uri: string): boolean {
+    for (const client of this.#audience.followersAt(uri))
+      if (this.#asking.get(client)?.get(uri)?.isGranted !== false) return false
+    return true
   }
 
   /** Keeps who follows what; gives the call that the server gets, unless it must not be told. */
