@@ -11,6 +11,7 @@ import type { Serving } from './listener.js'
 import { openProxy } from './proxy.js'
 import type { Proxy } from './proxy-interface.js'
 import type { EventSource } from './emitter.js'
+import { refuseOwnAddress } from './own-address.js'
 import type { ProxyEvents } from './proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import { type RealRuntime, realRuntime } from './runtime.js'
@@ -43,10 +44,13 @@ export interface Gateway extends EventSource<ProxyEvents>, Pick<Serving, 'host' 
 }
 
 /** @throws ConfigError when a gateway with these options would refuse to start, as far as that can be known before */
-export function refuseOpenGateway(
-  { server, source }: Configuration,
-  { host = server.host, allowUnauthenticated = false }: Pick<GatewayOptions, 'host' | 'allowUnauthenticated'>,
+export function refuseGateway(
+  config: Configuration,
+  options: Pick<GatewayOptions, 'host' | 'port' | 'allowUnauthenticated'>,
 ): void {
+  const { server, source } = config
+  const { host = server.host, port = server.port, allowUnauthenticated = false } = options
+  refuseOwnAddress(config, { host, port })
   refuseOpenFront({ token: server.token, host, allowUnauthenticated, source, remedies })
 }
 
@@ -77,6 +81,10 @@ export async function openGateway(config: Configuration, options: GatewayOptions
   try {
     // No server is started for a front that cannot be had. Nobody can ask before the proxies are there, since they are
     // made in the same turn of the event loop.
+    refuseOwnAddress(config, {
+      host: parts.host ?? config.server.host,
+      port: parts.port ?? config.server.port,
+    })
     const serving = await listen(config, parts, proxies.served(config))
     const opened = proxies.change(config)
     serving.change(proxies.served(config), rulesOf(config, parts))
@@ -113,6 +121,7 @@ function gatewayOf(config: Configuration, { parts, proxies, serving, own }: Open
     on: (name, listener) => proxies.events.on(name, listener),
     reload: async (next) => {
       serving.check(rulesOf(next, parts))
+      refuseOwnAddress(next, { host, port })
       await changes.take(next)
     },
     // The servers are stopped before the front, so that whoever waits for an answer still gets one.

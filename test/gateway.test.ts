@@ -12,8 +12,8 @@ import {
   ElicitRequestSchema,
   ListRootsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
-import { ConfigError, resolveConfig } from '../src/config.js'
-import { type Gateway, type GatewayOptions, openGateway } from '../src/gateway.js'
+import { ConfigError, type Configuration, resolveConfig } from '../src/config.js'
+import { type Gateway, type GatewayOptions, openGateway, refuseGateway } from '../src/gateway.js'
 import { createProxy, httpServer, limits } from '../src/index.js'
 import { clockTime } from '../src/status.js'
 import { everything, itEcho, itServer, root, time } from './integration/support/programs.js'
@@ -35,6 +35,51 @@ async function gateway(
   scope.after(() => opened.close(0))
   return opened
 }
+
+const at = (url: string): object => ({ self: { url } })
+
+function alone(mcpServers: object): Configuration {
+  const value = { server: { port: 0 }, mcpServers }
+  return resolveConfig(value, { source: 'test', folder: root, env: process.env })
+}
+
+describe('a server that is the front itself', () => {
+  const port = 39_518
+  const here = `http://127.0.0.1:${port}`
+  const cases: [string, Record<string, object>, RegExp | undefined][] = [
+    [
+      'its own schema',
+      { default: at(`${here}/mcp`) },
+      /server "self" of schema "default" is this program's own/,
+    ],
+    ['the older transport, by name', { default: at(`http://localhost:${port}/sse`) }, /"default" is this/],
+    ['a named schema', { a: at(`${here}/api/a/mcp/`) }, /server "self" of schema "a" is this/],
+    ['a circle of two', { a: at(`${here}/api/b/mcp`), b: at(`${here}/api/a/mcp`) }, /"a" is .*\n.*"b" is/],
+    ['another schema, which leads nowhere', { a: at(`${here}/api/b/mcp`), b: {} }, undefined],
+    ['another port', { default: at(`http://127.0.0.1:${port + 1}/mcp`) }, undefined],
+    ['another path', { default: at(`${here}/other`) }, undefined],
+  ]
+  for (const [title, schemas, wanted] of cases)
+    test(`${title}: ${wanted === undefined ? 'is served' : 'is refused before anything starts, and by --check'}`, () => {
+      const value = {
+        server: { port },
+        schemas: Object.fromEntries(
+          Object.entries(schemas).map(([name, mcpServers]) => [name, { mcpServers }]),
+        ),
+      }
+      const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
+      const check = (): void => refuseGateway(config, {})
+      if (wanted === undefined) check()
+      else assert.throws(check, (error) => error instanceof ConfigError && wanted.test(error.message))
+    })
+
+  test('a start and a reload refuse it; what is served goes on', async (t) => {
+    await assert.rejects(openGateway(alone(at(`${here}/mcp`)), { port }), /own address/)
+    const opened = await gateway(t, { default: schema({ echo: itEcho() }) })
+    await assert.rejects(opened.reload(alone(at(`http://localhost:${opened.port}/mcp`))), /own address/)
+    assert.equal((await send(opened.port, { body: message('ping', 1) })).status, 200)
+  })
+})
 
 const schema = (servers: Readonly<Record<string, unknown>>, more: object = {}): object => ({
   mcpServers: servers,

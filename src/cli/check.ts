@@ -63,8 +63,8 @@ export async function checkConfig(
 /** @throws ConfigError when a start would refuse */
 async function servedBy(command: CheckCommand, config: Configuration): Promise<SchemaConfig[]> {
   if (command.schema !== undefined) return [selectSchema(config, command.schema)]
-  const { refuseOpenGateway } = await import('../gateway.js')
-  refuseOpenGateway(config, command)
+  const { refuseGateway } = await import('../gateway.js')
+  refuseGateway(config, command)
   return enabledSchemas(config).map((name) => selectSchema(config, name))
 }
 
