@@ -1,8 +1,9 @@
-// What the servers of a lane are told that clients can do.
+// Who shares a process with whom, and what it is told that clients can do.
 
 import type { ClientPort } from '../mcp/call.js'
-import { type ClientCapabilities, everyCapability, noCapabilities } from '../mcp/capabilities.js'
+import { type ClientCapabilities, everyCapability, isAskable, noCapabilities } from '../mcp/capabilities.js'
 import type { Sharing } from './lane-parts.js'
+import type { Isolation } from './server-config.js'
 
 /** `client` is the first of the lane, and the only one where it is its own. */
 export function declaredFor(sharing: Sharing, client: ClientPort): ClientCapabilities {
@@ -13,5 +14,18 @@ export function declaredFor(sharing: Sharing, client: ClientPort): ClientCapabil
       return client.profile.capabilities
     case 'shared':
       return everyCapability
+  }
+}
+
+/** Clients that can be asked something have a process of their own, unless the configuration says otherwise. */
+export function sharingFor(isolation: Isolation, client: ClientPort): Sharing {
+  if (client.opening !== undefined) return 'own'
+  switch (isolation) {
+    case 'session':
+      return 'own'
+    case 'shared':
+      return 'shared'
+    case 'auto':
+      return isAskable(client.profile.capabilities) ? 'own' : 'plain'
   }
 }

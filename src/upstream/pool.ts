@@ -6,9 +6,10 @@
 
 import type { Connection } from '../jsonrpc/connection.js'
 import type { ClientPort } from '../mcp/call.js'
-import { type ClientCapabilities, isAskable, noCapabilities } from '../mcp/capabilities.js'
+import { type ClientCapabilities, noCapabilities } from '../mcp/capabilities.js'
 import { Adopted } from './adopted.js'
-import { declaredFor } from './declared-for.js'
+import { declaredFor, sharingFor } from './declared-for.js'
+import type { Timer } from './host.js'
 import { DeferredLane } from './deferred-lane.js'
 import type { Dialed } from './dial.js'
 import { thatServer } from './errors.js'
@@ -32,6 +33,9 @@ import { within } from './within.js'
 /** Of the time of a call, so much may go by for a process that ends; the rest is for the start and the call. */
 const REST_WAIT_SHARE = 12
 
+/** How long a server whose lists are kept waits for a client that speaks. */
+const SILENCE_MS = 300
+
 /** How often a pool that is being left looks whether its calls have ended. */
 const IDLE_CHECK_MS = 20
 
@@ -43,6 +47,7 @@ export class Pool implements Upstream {
   readonly #lanes = new Set<PoolLane>()
   readonly #common = new Map<Sharing, PoolLane>()
   readonly #spare = new Spare()
+  #warming: Timer | undefined
   readonly #reports: ServerReports
   readonly #recollections: Recollections
   #connectedAtMs: number | undefined
@@ -66,9 +71,14 @@ export class Pool implements Upstream {
   }
 
   warm(): void {
-    const isThere = this.#spare.there !== undefined || this.#lanes.size > 0
-    // Where something is kept, the first client is answered before its lane starts the process.
-    if (this.config.lazy || isThere || this.#closed || this.#recollections.isDescribed) return
+    if (this.config.lazy || this.#closed) return
+    // Where something is kept, a client that speaks at once is answered before its lane starts the process.
+    if (!this.#recollections.isDescribed) return this.#startSpare()
+    this.#warming = this.#around.runtime.setTimer(SILENCE_MS, () => this.#startSpare())
+  }
+
+  #startSpare(): void {
+    if (this.#spare.there !== undefined || this.#lanes.size > 0 || this.#closed) return
     try {
       this.#spare.keep(this.#dial())
     } catch (error) {
@@ -88,7 +98,7 @@ export class Pool implements Upstream {
   }
 
   attach(client: ClientPort): Lane {
-    const sharing = this.#sharingFor(client)
+    const sharing = sharingFor(this.#pooling.isolation, client)
     const declared = declaredFor(sharing, client)
     if (sharing !== 'own') return this.#commonLane(sharing, declared, client).join(client)
     const own = this.#newLane({ sharing, declared, opening: client.opening, client: client.serial }).join(
@@ -136,6 +146,7 @@ export class Pool implements Upstream {
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#warming?.cancel()
     const lanes = [...this.#lanes]
     this.#lanes.clear()
     this.#common.clear()
@@ -150,18 +161,6 @@ export class Pool implements Upstream {
 
   get #idle(): boolean {
     return [...this.#lanes].every((lane) => lane.idle)
-  }
-
-  #sharingFor(client: ClientPort): Sharing {
-    if (client.opening !== undefined) return 'own'
-    switch (this.#pooling.isolation) {
-      case 'session':
-        return 'own'
-      case 'shared':
-        return 'shared'
-      case 'auto':
-        return isAskable(client.profile.capabilities) ? 'own' : 'plain'
-    }
   }
 
   #newLane(use: LaneUse): PoolLane {

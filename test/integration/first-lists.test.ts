@@ -192,6 +192,18 @@ describe('an earlier start has left what the servers said', () => {
     assert.equal(it.runtime.children.length, 7, 'each is started')
   })
 
+  test('a server starts also for a client that says nothing', async (t) => {
+    const files = await earlier(t, { a: 0 })
+    const it = await world(t, { a: 0 }, {}, {}, files)
+    await it.runtime.pass(200, 50)
+    assert.equal(it.runtime.children.length, 0)
+    await it.runtime.pass(1000)
+    assert.equal(it.runtime.children.length, 1)
+    await timed(it, opening(await it.attach()))
+    await it.runtime.pass(1000)
+    assert.equal(it.runtime.children.length, 1, 'the client uses the one that is there')
+  })
+
   test('a call waits for its server, and is checked against what that lists now', async (t) => {
     const files = await earlier(t, { a: 0, b: 0 })
     const it = await world(t, { a: 3000, b: 0 }, {}, {}, files)

@@ -104,9 +104,13 @@ describe('guarded patterns', () => {
     fc.assert(
       fc.property(pattern, fc.constantFrom(10, 30, 300, 3000), (source, length) => {
         for (const text of ['a'.repeat(length), `${'ab'.repeat(length / 2)}!`]) {
-          const start = performance.now()
+          const wall = performance.now()
+          const before = process.cpuUsage()
           guarded(source, text)
-          assert.ok(performance.now() - start < 50, `${source} on ${length}`)
+          const { user, system } = process.cpuUsage(before)
+          // On a busy machine time passes without us, and other threads of ours use the processor too.
+          const usedMs = Math.min(performance.now() - wall, (user + system) / 1000)
+          assert.ok(usedMs < 50, `${source} on ${length}: ${usedMs} ms`)
         }
       }),
       { numRuns: 300 },
