@@ -214,7 +214,7 @@ export class Router {
 }
 
 function cannotList(lane: Lane, kind: ListKind): boolean {
-  if (lane.knows(kind) || lane.items(kind).length > 0 || lane.pending(kind) !== undefined) return false
+  if (lane.knows(kind) || lane.items(kind).length > 0) return false
   return lane.refusal !== undefined || lane.failure !== undefined
 }
 

@@ -285,6 +285,24 @@ describe('every server has failed', () => {
     assert.match(textAt(heard.value, 'error', 'message'), /a: exited with code 3.*b: exited with code 3/)
   })
 
+  test('a list that is not answered is an error, also while a call has it asked for again', async (t) => {
+    const it = await world(t, { a: 0 })
+    const act = it.runtime.script
+    it.runtime.script = (method, params, child) =>
+      method === 'tools/list' ? undefined : act(method, params, child)
+    const { client } = await it.attach()
+    await timed(it, client.request('initialize', { protocolVersion: '2025-06-18', capabilities: {} }))
+    const call = client.call('a__t0')
+    const { heard } = await timed(it, client.request('tools/list'))
+    assert.match(heard.text, /tools\/list|"tools":\[\]/)
+    await it.runtime.pass(60_000)
+    const again = client.call('a__t0')
+    const later = await timed(it, client.request('tools/list'))
+    assert.match(textAt(later.heard.value, 'error', 'message'), /tools\/list/)
+    await it.runtime.pass(120_000)
+    for (const each of [call, again]) assert.equal(at((await each).value, 'error', 'code'), -32603)
+  })
+
   test('no server at all is an empty list', async (t) => {
     const it = await world(t, {})
     const party = await it.attach()
