@@ -81,12 +81,14 @@ async function oneChange(around: Around, before: Servers, next: Servers, way: Wa
   const since = watched.changes
   await config.write(next, way, hangUp)
   hangUp()
-  const isUsed = await watched.uses(next, since)
-  if (!isUsed) tally.wrong.push(`after ${way}: not used within ${APPLIED_MS_MAX} ms`)
+  const isTaken = await watched.takes(since)
   const wanted = looks(before).join() === looks(next).join() ? 0 : 1
   // A burst is three changes, each of which may have been used, and told when the next one is under way.
   const most = watched.owed + (way === 'in a burst' ? 3 : wanted)
   await watched.hears(wanted)
+  // Whoever lists is told of nothing that the list has shown, so it is looked at last.
+  const isUsed = isTaken && (await watched.uses(next))
+  if (!isUsed) tally.wrong.push(`after ${way}: not used within ${APPLIED_MS_MAX} ms`)
   if (watched.told < wanted || watched.told > most)
     tally.wrong.push(`after ${way}: ${watched.told} list_changed, wanted ${wanted}`)
   watched.owed = way === 'in a burst' ? most - watched.told : 0
@@ -134,11 +136,18 @@ class Watched {
     await pause(QUIET_MS)
   }
 
+  /** Whether the log tells of a change in time. */
+  async takes(since: number): Promise<boolean> {
+    const endsAt = performance.now() + APPLIED_MS_MAX
+    while (this.changes <= since && performance.now() < endsAt) await pause(5)
+    return this.changes > since
+  }
+
   /** Whether these servers are used in time. */
-  async uses(servers: Servers, since: number): Promise<boolean> {
+  async uses(servers: Servers): Promise<boolean> {
     const endsAt = performance.now() + APPLIED_MS_MAX
     while (performance.now() < endsAt) {
-      if (this.changes > since && (await this.shows(servers))) return true
+      if (await this.shows(servers)) return true
       await pause(5)
     }
     return false
