@@ -4,7 +4,8 @@
 // began would soon want a server, which takes three. A limit that the system does
 // not tell is only noticed when it is reached.
 
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
+import { descriptorLimit } from './descriptors.js'
 
 /** From here on nobody new gets a session. */
 const SESSIONS_SHARE = 0.9
@@ -22,7 +23,7 @@ export type DescriptorRoom = 'enough' | 'little' | 'none'
 
 /** Tells how much room there is; the system is asked each time, or now and then while there is plenty. */
 export function descriptorRoom(): () => DescriptorRoom {
-  const max = limit()
+  const max = descriptorLimit()
   let again = 0
   return () => {
     if (again-- > 0) return 'enough'
@@ -41,14 +42,5 @@ function lowestFree(): number | undefined {
     return descriptor
   } catch {
     return undefined
-  }
-}
-
-function limit(): number {
-  try {
-    const [, max = ''] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? []
-    return Number.parseInt(max, 10) || Infinity
-  } catch {
-    return Infinity
   }
 }

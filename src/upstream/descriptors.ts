@@ -3,24 +3,38 @@
 // A server takes three of them. When servers have taken the last one, the proxy
 // cannot load what it needs next, accept a client, or write its log.
 
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 
-/** What a start needs at once, and what must be left after it. */
-const SPARE = 8 + 16
+/** What a start takes for a moment. */
+const START = 8
 
-/** A new descriptor gets the lowest free number: below this one, no limit that a system has is near. */
-const NEAR = 64
+/** What must be left after it: this many, of a small limit this share. */
+const LEFT_MAX = 16
+const LEFT_SHARE = 1 / 8
 
-/** Whether another server may be started. */
+/**
+ * Whether another server may be started. As many as must be free are taken for a
+ * moment: the lowest free number does not tell what is taken above it.
+ */
 export function hasDescriptors(): boolean {
+  const spare = START + Math.min(LEFT_MAX, descriptorLimit() * LEFT_SHARE)
   const opened: number[] = []
   try {
-    do opened.push(openSync('/dev/null', 'r'))
-    while ((opened[0] ?? 0) >= NEAR && opened.length < SPARE)
+    while (opened.length < spare) opened.push(openSync('/dev/null', 'r'))
     return true
   } catch {
     return false
   } finally {
     for (const descriptor of opened) closeSync(descriptor)
+  }
+}
+
+/** How many this process may have; no end where the system does not tell. */
+export function descriptorLimit(): number {
+  try {
+    const [, max = ''] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? []
+    return Number.parseInt(max, 10) || Infinity
+  } catch {
+    return Infinity
   }
 }

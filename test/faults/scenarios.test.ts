@@ -32,9 +32,7 @@ const counts: readonly [name: string, count: number, command?: string][] = [
 // How a process fares is read from where Linux tells it.
 describe('load runs under faults', { skip: process.platform !== 'linux' }, () => {
   for (const [name, count, command = cli] of counts) {
-    // Known to be broken in some runs: calls of who was in before the crowd are not answered. It runs, and is to be mended.
-    const todo = name === 'emfile'
-    test(`${name} ${count}: ${scenarios.get(name)?.promise}`, { todo }, async () => {
+    test(`${name} ${count}: ${scenarios.get(name)?.promise}`, async () => {
       const figure = await scenarios.get(name)?.run({ count, cli: command, progress: () => undefined })
       assert(figure?.holds, figure?.line)
     })
