@@ -6,10 +6,8 @@ import type { SchemaConfig } from './configuration.js'
 import { schemaFields } from './fields.js'
 import { memberPath } from './problems.js'
 import { Section } from './section.js'
-import { readServer } from './server.js'
+import { readServer, readShared } from './server.js'
 import type { ServerContext } from './server.js'
-import { sharedFields } from './server-fields.js'
-import type { SharedValues } from './server-fields.js'
 
 const shapes = ['schemas', 'mcpServers', 'servers'] as const
 
@@ -57,19 +55,6 @@ function readNamedSchema(name: string, section: Section, context: ServerContext)
   const schema = readSchema(name, enabled, 'mcpServers', section, { ...context, shared })
   section.warnOfUnknownKeys()
   return schema
-}
-
-function readShared(section: Section, outer: SharedValues): SharedValues {
-  return {
-    prefix: section.has('prefix') ? section.read(sharedFields, 'prefix') : outer.prefix,
-    describe: section.has('describe') ? section.read(sharedFields, 'describe') : outer.describe,
-    argumentErrors: section.has('argumentErrors')
-      ? section.read(sharedFields, 'argumentErrors')
-      : outer.argumentErrors,
-    argumentChecks: section.has('argumentChecks')
-      ? section.read(sharedFields, 'argumentChecks')
-      : outer.argumentChecks,
-  }
 }
 
 function readSchema(

@@ -121,12 +121,13 @@ const headerName = {
   value: text({ pattern: '^[^\\u0000\\r\\n]*$', mayBeEmpty: true, secret: true, wanted: 'one line of text' }),
 }
 
-const address = text({
+const addressRules = {
   pattern: '^([Hh][Tt][Tt][Pp][Ss]?://[^\\u0000-\\u0020]+|[^\\u0000]*\\$\\{[^\\u0000]*)$',
-  wanted: 'an http:// or https:// address',
   // It may hold a password or a key, wherever in it those stand.
   secret: true,
-})
+}
+
+const address = text({ ...addressRules, wanted: 'an http:// or https:// address' })
 
 export const httpServerFields: FieldsOf<HttpServerValues> = {
   url: field(address, '', 'Address of the MCP endpoint. ${VAR} is expanded.'),
@@ -136,13 +137,7 @@ export const httpServerFields: FieldsOf<HttpServerValues> = {
   retries: field(integer(0, 100), 3, 'How often a failed request is tried again.'),
   retryDelay: field(integer(0, pauseMsMax), 1000, 'Milliseconds before the first retry.'),
   proxy: optional(
-    orFalse(
-      text({
-        pattern: '^([Hh][Tt][Tt][Pp][Ss]?://[^\\u0000-\\u0020]+|[^\\u0000]*\\$\\{[^\\u0000]*)$',
-        wanted: 'the http:// or https:// address of a proxy, or false',
-        secret: true,
-      }),
-    ),
+    orFalse(text({ ...addressRules, wanted: 'the http:// or https:// address of a proxy, or false' })),
     'The proxy on the way to the server; false for none. Absent: HTTPS_PROXY or HTTP_PROXY. ${VAR} is expanded.',
   ),
 }

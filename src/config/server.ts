@@ -67,7 +67,7 @@ function kindOf(section: Section): 'stdio' | 'http' | 'sse' | undefined {
 
 function guessKind(section: Section): 'stdio' | 'http' | undefined {
   const hasCommand = section.has('command')
-  const hasUrl = urlKeys.filter((key) => section.has(key)).length > 0
+  const hasUrl = urlKeys.some((key) => section.has(key))
   if (hasCommand && !hasUrl) return 'stdio'
   if (hasUrl && !hasCommand) return 'http'
   const problem = hasUrl ? 'has both "command" and "url"' : 'has neither "command" nor "url"'
@@ -79,7 +79,6 @@ function guessKind(section: Section): 'stdio' | 'http' | undefined {
 }
 
 function readCommon(name: string, section: Section, context: ServerContext): ServerCommon {
-  const { shared } = context
   const tools = section.section('tools')
   const times = readTimes(section, context)
   return {
@@ -91,16 +90,23 @@ function readCommon(name: string, section: Section, context: ServerContext): Ser
     ...times,
     toolTimes: readToolTimes(tools, times, context.timeoutMsForAll),
     tools: readTools(tools),
-    prefix: section.has('prefix') ? section.read(sharedFields, 'prefix') : shared.prefix,
-    describe: section.has('describe') ? section.read(sharedFields, 'describe') : shared.describe,
-    argumentErrors: section.has('argumentErrors')
-      ? section.read(sharedFields, 'argumentErrors')
-      : shared.argumentErrors,
-    argumentChecks: section.has('argumentChecks')
-      ? section.read(sharedFields, 'argumentChecks')
-      : shared.argumentChecks,
+    ...readShared(section, context.shared),
     variables: [],
     secrets: [],
+  }
+}
+
+/** What a section says of all the servers in it; `outer` is what stands around it. */
+export function readShared(section: Section, outer: SharedValues): SharedValues {
+  return {
+    prefix: section.has('prefix') ? section.read(sharedFields, 'prefix') : outer.prefix,
+    describe: section.has('describe') ? section.read(sharedFields, 'describe') : outer.describe,
+    argumentErrors: section.has('argumentErrors')
+      ? section.read(sharedFields, 'argumentErrors')
+      : outer.argumentErrors,
+    argumentChecks: section.has('argumentChecks')
+      ? section.read(sharedFields, 'argumentChecks')
+      : outer.argumentChecks,
   }
 }
 
