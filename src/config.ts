@@ -33,6 +33,7 @@ export type {
   StdioServerJson,
 } from './config/configuration-json.js'
 export { loopProblems, marksOf, refuseLoop } from './config/chain.js'
+export { realPath } from './config/paths.js'
 export { ConfigError } from './config/problems.js'
 export type { ConfigProblem } from './config/problems.js'
 

@@ -3,9 +3,8 @@
 // What a start would refuse is found here without starting anything, as far as a command line can be read: a program
 // that starts this one by other means is refused when it does.
 
-import { realpathSync } from 'node:fs'
 import { basename } from 'node:path'
-import { ConfigError, enabledSchemas, loadConfig, loopProblems, marksOf } from '../config.js'
+import { ConfigError, enabledSchemas, loadConfig, loopProblems, marksOf, realPath } from '../config.js'
 import type { Configuration, Environment, SchemaConfig } from '../config.js'
 import { parseArguments } from './args.js'
 
@@ -74,13 +73,5 @@ function loaded(path: string | undefined, env: Environment, cwd: string): Config
     // A start would say so; it starts nothing then.
     if (error instanceof ConfigError) return undefined
     throw error
-  }
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
   }
 }

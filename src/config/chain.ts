@@ -4,10 +4,10 @@
 // and that would go on without end. So every server gets a variable that names the files and schemas above it, and
 // what it starts inherits it. It holds paths and names of schemas, and no secret.
 
-import { realpathSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Configuration, Environment } from './configuration.js'
+import { realPath } from './paths.js'
 import { ConfigError, type ConfigProblem } from './problems.js'
 
 /** Its value is a list with spaces: `file:///path/config.json#schema`, the outermost first. */
@@ -71,12 +71,4 @@ function chainAbove(env: Environment): string[] {
 /** A file is the same under all of its names; what is no file can only be counted. */
 function linkOf(source: string, schema: string): string {
   return isAbsolute(source) ? `${pathToFileURL(realPath(source)).href}#${schema}` : 'mcps-proxy:no-file'
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
 }

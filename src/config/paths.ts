@@ -1,5 +1,6 @@
 // Paths of a configuration file; there is no shell between the file and us.
 
+import { realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 
 /** `~` as shells read it. */
@@ -11,6 +12,15 @@ export function fromHome(path: string, home: string): string {
 export function absolute(path: string, folder: string, home: string): string {
   const whole = fromHome(path, home)
   return isAbsolute(whole) ? whole : resolve(folder, whole)
+}
+
+/** Where a path leads through all links; the path itself where nothing is. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
 }
 
 const editorFolders: readonly string[] = ['.vscode', '.cursor']
