@@ -7,6 +7,7 @@ import {
   request as plainRequest,
 } from 'node:http'
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
+import { hostAndPort } from '../transports/http-client/address.js'
 import type { Runtime } from '../upstream/host.js'
 import { EventReader, type StreamEvent } from './event-reader.js'
 import { type Mail, Mailbox } from './mailbox.js'
@@ -49,7 +50,7 @@ export class HttpExchange {
     const isTls = url.protocol === 'https:'
     const agent = isTls ? new TlsAgent({ keepAlive: true }) : new PlainAgent({ keepAlive: true })
     const options = { method, agent, path: url.pathname + url.search, headers: [...headers] }
-    this.#request = (isTls ? tlsRequest : plainRequest)({ ...addressOf(url), ...options })
+    this.#request = (isTls ? tlsRequest : plainRequest)({ ...hostAndPort(url), ...options })
     this.#request.on('response', (response) => this.#responded(response))
     this.#request.on('error', (error) => this.#broken(error.message))
     this.#request.on('close', () => agent.destroy())
@@ -110,12 +111,6 @@ export class HttpExchange {
     this.#put({ kind: 'broken', why })
     this.cut()
   }
-}
-
-function addressOf({ hostname, port, protocol }: URL): { readonly host: string; readonly port: number } {
-  // Brackets belong to the URL, not to the address.
-  const host = hostname.replace(/^\[|\]$/g, '')
-  return { host, port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) }
 }
 
 function headOf({ statusCode = 0, rawHeaders }: IncomingMessage, body: Buffer | undefined): Part {

@@ -10,6 +10,15 @@ export function hasDoubtfulAuthority(address: string): boolean {
   return /["\\]/.test(authority) || /^\s*(?:[a-z][a-z\d+.-]*:)?(?:\\|\/\\)/i.test(address)
 }
 
+/** Where connections to an address go; brackets belong to the URL, not to the host. */
+export function hostAndPort({ hostname, port, protocol }: URL): {
+  readonly host: string
+  readonly port: number
+} {
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+  return { host, port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) }
+}
+
 /** Where an address that a server names leads; undefined when it is none, or may be read in two ways. */
 export function resolved(address: string, base: URL): URL | undefined {
   if (hasDoubtfulAuthority(address) || !URL.canParse(address, base.href)) return undefined

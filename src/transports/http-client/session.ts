@@ -6,7 +6,7 @@ import { TransportError } from '../../jsonrpc/errors.js'
 import { LongLines } from '../long-lines.js'
 import type { HttpAgent } from './agent.js'
 import type { HttpAnswer } from './answer.js'
-import { resolved } from './address.js'
+import { hostAndPort, resolved } from './address.js'
 import { CookieJar } from './cookie-jar.js'
 import { type ExchangeHandler, HttpExchange } from './exchange.js'
 import { basicLogin } from './login.js'
@@ -184,14 +184,7 @@ interface Place {
 }
 
 function placeOf(url: URL): Place {
-  const { hostname, port, protocol, pathname, search } = url
-  return {
-    url,
-    // Brackets belong to the URL, not to the address.
-    host: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
-    port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
-    path: pathname + search,
-  }
+  return { url, ...hostAndPort(url), path: url.pathname + url.search }
 }
 
 function fixedHeaders({ url, headers }: HttpTarget): string[] {

@@ -7,6 +7,7 @@
 import type { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
 import { HeadReader } from '../http-wire/head-reader.js'
+import { hostAndPort } from './address.js'
 import type { Connect, SocketPlace } from './agent.js'
 import { asError } from './as-error.js'
 import type { HttpSocket } from './channel.js'
@@ -22,13 +23,11 @@ export type Secure = (to: SocketPlace, over: Duplex) => HttpSocket
 
 /** Makes sockets to where a proxy leads; `secure` is for places that speak TLS. */
 export function tunnelConnector(proxy: URL, dial: Connect, secure: Secure | undefined): Connect {
-  return (to) => new Tunnel(to, dial(placeOfProxy(proxy)), { proxy, secure }).socket
+  return (to) => new Tunnel(to, dial(placeOf(proxy)), { proxy, secure }).socket
 }
 
-function placeOfProxy({ hostname, port, protocol }: URL): SocketPlace {
-  const isTls = protocol === 'https:'
-  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-  return { host, port: port === '' ? (isTls ? 443 : 80) : Number(port), isTls }
+function placeOf(proxy: URL): SocketPlace {
+  return { ...hostAndPort(proxy), isTls: proxy.protocol === 'https:' }
 }
 
 interface Means {
