@@ -3,6 +3,7 @@
 import type { Configuration, SchemaConfig } from '../config.js'
 import { escapeText } from '../log.js'
 import type { Paint } from '../log.js'
+import { counted } from './counted.js'
 
 export interface BannerFacts {
   readonly name: string
@@ -63,8 +64,7 @@ function pathOf(schema: SchemaConfig | undefined): string {
 
 function schemaLine({ name, servers }: SchemaConfig): string {
   const enabled = servers.filter(({ disabled }) => !disabled).map((server) => server.name)
-  const count = `${enabled.length} ${enabled.length === 1 ? 'server' : 'servers'}`
-  return `${name} (${count}${enabled.length === 0 ? '' : `: ${namesShown(enabled)}`})`
+  return `${name} (${counted(enabled.length, 'server')}${enabled.length === 0 ? '' : `: ${namesShown(enabled)}`})`
 }
 
 const namesShownMax = 8

@@ -10,10 +10,12 @@ import {
   loopProblems,
   selectSchema,
 } from '../config.js'
+import { warningLine } from '../config/problems.js'
 import { keptReport } from '../kept-report.js'
 import { escapeText } from '../log.js'
-import type { CheckCommand } from './args.js'
 import { wayTroubles } from '../way-troubles.js'
+import type { CheckCommand } from './args.js'
+import { counted } from './counted.js'
 import { programTrouble } from './programs.js'
 import { SelfStarts } from './self-starts.js'
 
@@ -55,8 +57,7 @@ export async function checkConfig(
     return { text: validText(config, warnings, keptReport(config, env)), exitCode: 0, checked }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const count = error.problems.length
-    return { text: `${error.message}\n${count} ${count === 1 ? 'problem' : 'problems'}\n`, exitCode: 1 }
+    return { text: `${error.message}\n${counted(error.problems.length, 'problem')}\n`, exitCode: 1 }
   }
 }
 
@@ -72,10 +73,11 @@ async function servedBy(command: CheckCommand, config: Configuration): Promise<S
 function warningsOf({ config, schemas }: CheckedConfig, env: Environment, program: string): ConfigWarning[] {
   const names = schemas.map(({ name }) => name)
   const selfStarts = new SelfStarts(program)
-  const ofServer = (server: Server, schema: SchemaConfig): string[] => [
-    ...(selfStarts.leadsBack(server, schema.name, config, env) ? [leadsBack] : []),
-    ...(server.kind === 'stdio' ? [programTrouble(server, env) ?? []].flat() : []),
-  ]
+  const ofServer = (server: Server, schema: SchemaConfig): string[] =>
+    [
+      selfStarts.leadsBack(server, schema.name, config, env) ? leadsBack : undefined,
+      server.kind === 'stdio' ? programTrouble(server, env) : undefined,
+    ].filter((message) => message !== undefined)
   return [
     ...loopProblems(config, names, env).map(({ problem, hint }) => ({
       path: '',
@@ -125,13 +127,7 @@ function validText(
   kept: readonly string[],
 ): string {
   const servers = [...config.schemas.values()].flatMap((schema) => schema.servers)
-  const lines = warnings.map(({ path, message }) =>
-    escapeText(`  warning: ${path}${path === '' ? '' : ' '}${message}`),
-  )
+  const lines = warnings.map(warningLine)
   const summary = `valid: ${counted(config.schemas.size, 'schema')}, ${counted(servers.length, 'server')}, ${counted(warnings.length, 'warning')}`
   return `${[`${escapeText(config.source)}:`, ...lines, ...kept.map((line) => `  ${escapeText(line)}`), `  ${summary}`].join('\n')}\n`
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
 }

@@ -1,8 +1,16 @@
 // What the command logs of its work: it listens to the events of what it serves.
 
-import type { CallEvent, ClientEvent, ProxyEvents, ProxyListeners, Runtime, ServerEvent } from '../index.js'
-import type { EventSource } from '../index.js'
-import type { LogRecord, Logger } from '../log.js'
+import type {
+  CallEvent,
+  ClientEvent,
+  EventSource,
+  ProxyEvents,
+  ProxyListeners,
+  Runtime,
+  ServerEvent,
+} from '../index.js'
+import type { LogLevel, LogRecord, Logger } from '../log.js'
+import { counted } from './counted.js'
 import { LimitedLog } from './limited-log.js'
 import type { Screen } from './screen.js'
 
@@ -84,11 +92,11 @@ export class Feedback {
   #failure(event: CallEvent): void {
     const { schema, server, outcome, reason, code } = event
     const kind = [schema, server, outcome, reason ?? code].join(' ')
-    this.#limited.take(kind, { ...recordOf(event), level: 'warn' })
+    this.#limited.take(kind, recordOf('warn', event))
   }
 
   #call(event: CallEvent): void {
-    this.#logger.sink({ ...recordOf(event), level: 'debug' })
+    this.#logger.sink(recordOf('debug', event))
   }
 
   #log(service: string, message: string, details: Details): void {
@@ -107,9 +115,8 @@ function wordsOf(event: ServerEvent): string | undefined {
     case 'starting':
       return 'starting'
     case 'ready': {
-      const tools = `${event.tools} ${event.tools === 1 ? 'tool' : 'tools'}`
       const again = event.restarts === 0 ? '' : 'again '
-      return `ready ${again}after ${inTime(event.ms)}: protocol version ${event.revision}, ${tools}`
+      return `ready ${again}after ${inTime(event.ms)}: protocol version ${event.revision}, ${counted(event.tools, 'tool')}`
     }
     case 'late':
       return `not ready after ${inTime(event.ms)}; it is waited for`
@@ -120,13 +127,13 @@ function wordsOf(event: ServerEvent): string | undefined {
   }
 }
 
-function recordOf(event: CallEvent): LogRecord {
+function recordOf(level: LogLevel, event: CallEvent): LogRecord {
   const { server, method, name, outcome, ms, message, client, reason, code, status } = event
   const what = name === undefined ? method : `${method} '${name}'`
   const why = message === undefined ? '' : `: ${message}`
   const details = Object.entries({ client, reason, code, status }).filter(([, value]) => value !== undefined)
   return {
-    level: 'debug',
+    level,
     message: `${what} ${outcome} after ${inTime(ms)}${why}`,
     ...(server !== undefined && { service: server }),
     details: Object.fromEntries(details),

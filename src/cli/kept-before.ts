@@ -1,10 +1,10 @@
 // Whether an earlier run has kept what servers listed.
 
 import { readdirSync } from 'node:fs'
-import { keptFolder } from '../config.js'
+import { type Environment, keptFolder } from '../config.js'
 
 /** Looks only whether there is any file: which server it is of is found out later. */
-export function keptBefore(env: Readonly<Record<string, string | undefined>>): boolean {
+export function keptBefore(env: Environment): boolean {
   try {
     return readdirSync(keptFolder(env)).some((name) => name.endsWith('.kept'))
   } catch {

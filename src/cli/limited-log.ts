@@ -2,8 +2,9 @@
 //
 // What is left out is counted, and the count is logged when the time is over or the log ends.
 
-import type { LogRecord, LogSink } from '../log.js'
 import type { Runtime } from '../index.js'
+import type { LogRecord, LogSink } from '../log.js'
+import { counted } from './counted.js'
 
 /** Lines of one kind within one window. */
 const linesMax = 5
@@ -13,6 +14,7 @@ const kindsMax = 200
 
 interface Window {
   readonly first: LogRecord
+  readonly timer: { cancel(): void }
   lines: number
 }
 
@@ -21,7 +23,6 @@ export class LimitedLog {
   readonly #log: LogSink
   readonly #runtime: Pick<Runtime, 'setTimer'>
   readonly #windows = new Map<string, Window>()
-  readonly #timers = new Map<string, { cancel(): void }>()
 
   constructor(log: LogSink, runtime: Pick<Runtime, 'setTimer'>) {
     this.#log = log
@@ -41,25 +42,20 @@ export class LimitedLog {
   }
 
   #begin(kind: string, first: LogRecord): Window {
-    const window = { first, lines: 0 }
+    const window = { first, timer: this.#runtime.setTimer(windowMs, () => this.#end(kind)), lines: 0 }
     this.#windows.set(kind, window)
-    this.#timers.set(
-      kind,
-      this.#runtime.setTimer(windowMs, () => this.#end(kind)),
-    )
     return window
   }
 
   #end(kind: string): void {
     const window = this.#windows.get(kind)
+    if (window === undefined) return
     this.#windows.delete(kind)
-    this.#timers.get(kind)?.cancel()
-    this.#timers.delete(kind)
-    const more = (window?.lines ?? 0) - linesMax
-    if (window === undefined || more <= 0) return
+    window.timer.cancel()
+    const more = window.lines - linesMax
+    if (more <= 0) return
     const { level, service, message } = window.first
-    const lines = more === 1 ? 'line' : 'lines'
-    const text = `left out: ${more} more ${lines} like "${message}"`
+    const text = `left out: ${counted(more, 'more line')} like "${message}"`
     this.#log({ level, message: text, ...(service !== undefined && { service }) })
   }
 }

@@ -9,6 +9,7 @@ import { ConfigError } from '../config.js'
 import type { Configuration } from '../config.js'
 import type { Logger } from '../log.js'
 import { ConfigWatch } from './config-watch.js'
+import { counted } from './counted.js'
 
 export interface ReloadingParts {
   /** What is used now. */
@@ -104,7 +105,7 @@ export class Reloading {
         details: { error },
       })
     const { source, problems } = error
-    const count = `${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`
+    const count = counted(problems.length, 'problem')
     sink({ level: 'error', message: `${source} cannot be used and nothing is changed: ${count}` })
     for (const { path, problem, hint } of problems) {
       const message = `configuration: ${path}${path === '' ? '' : ' '}${problem}${hint === '' ? '' : `; ${hint}`}`

@@ -8,6 +8,7 @@ import { type Trial, tryServer } from '../trial.js'
 import type { CheckCommand } from './args.js'
 import { type CheckedConfig, checkConfig } from './check.js'
 import { Children } from './children.js'
+import { counted } from './counted.js'
 import { Endings } from './endings.js'
 import { say } from './say.js'
 import { addSecrets } from './surroundings.js'
@@ -87,7 +88,7 @@ function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
 /** Why a server failed is often only on its stderr. */
 function inWords({ failure, revision, tools, ms, lastWords }: Trial): string[] {
   if (failure !== undefined) return [`failed after ${ms} ms: ${failure}`, ...lastWords]
-  return [`ready in ${ms} ms: ${tools} ${tools === 1 ? 'tool' : 'tools'}, revision ${revision ?? 'unknown'}`]
+  return [`ready in ${ms} ms: ${counted(tools, 'tool')}, revision ${revision ?? 'unknown'}`]
 }
 
 /** What has been tried, and on a terminal also what is being waited for. */

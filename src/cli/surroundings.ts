@@ -4,6 +4,7 @@ import process from 'node:process'
 import type { Configuration } from '../config.js'
 import { createLogger, loadPaint, noPaint, wantsColors } from '../log.js'
 import type { LogLevel, Logger, Paint } from '../log.js'
+import { counted } from './counted.js'
 import { logNodeWarnings } from './node-warnings.js'
 import { Screen, canErase } from './screen.js'
 
@@ -85,7 +86,7 @@ export function tellConfiguration(logger: Logger, config: Configuration, schemas
 function inWords({ source, schemas }: Configuration, names: readonly string[]): string {
   const counts = names.map((name) => {
     const count = schemas.get(name)?.servers.filter(({ disabled }) => !disabled).length ?? 0
-    return `schema '${name}' with ${count} ${count === 1 ? 'server' : 'servers'}`
+    return `schema '${name}' with ${counted(count, 'server')}`
   })
   return [source, ...counts].join(', ')
 }

@@ -56,7 +56,8 @@ function problemLine({ path, problem, hint }: ConfigProblem): string {
   return escapeText(`  ${where}${problem}${hint === '' ? '' : `; ${hint}`}`)
 }
 
-function warningLine({ path, message }: ConfigWarning): string {
+/** One warning as one line of text, safe for a terminal. */
+export function warningLine({ path, message }: ConfigWarning): string {
   return escapeText(`  warning: ${path}${path === '' ? '' : ' '}${message}`)
 }
 
