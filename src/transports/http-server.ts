@@ -44,8 +44,7 @@ export interface HttpServerOptions extends HttpRules {
 export interface HttpAddress {
   readonly host: string
   readonly port: number
-  /** An address that a client on this machine can use. */
-  /** As in `http://127.0.0.1:3095`. */
+  /** What a client on this machine can use, as in `http://127.0.0.1:3095`. */
   readonly origin: string
 }
 

@@ -124,12 +124,11 @@ function unevaluatedProperties(subject: Subject, wanted: unknown): Errors {
 }
 
 function propertyNames(subject: Subject, wanted: unknown, judge: Judge): Errors {
-  const { value, path } = subject
+  const { path } = subject
   for (const name of keptNames(subject, judge)) {
     const { errors, doubt } = judge.inner(wanted, name, path)
     subject.doubt ||= doubt
-    if (errors.length > 0 && isJsonObject(value))
-      return [...errors, ...wrong(path, 'propertyNames', { propertyName: name })]
+    if (errors.length > 0) return [...errors, ...wrong(path, 'propertyNames', { propertyName: name })]
   }
   return NO_ERRORS
 }
