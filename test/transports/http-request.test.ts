@@ -6,21 +6,12 @@ import { type IncomingMessage, createServer } from 'node:http'
 import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import {
-  array,
-  assert as check,
-  asyncProperty,
-  constantFrom,
-  nat,
-  oneof,
-  property,
-  record,
-  uniqueArray,
-} from 'fast-check'
+import { array, assert as check, asyncProperty, constantFrom, nat, property, uniqueArray } from 'fast-check'
 import type { RequestHead } from '../../src/transports/http-front/request-head.js'
 import { RequestReader } from '../../src/transports/http-front/request-reader.js'
 import { numRuns } from '../properties/runs.js'
 import { HttpSyntaxError } from '../../src/transports/http-wire/syntax-error.js'
+import { httpScraps, spoil, spoilingsWith } from './support/spoil.js'
 
 /** What is read: a line for each request that came whole, and `refused` where nothing more is. */
 interface Case {
@@ -205,52 +196,19 @@ const requests = array(
   { minLength: 1, maxLength: 3 },
 )
 
-const scraps = [
-  ...'\r\n\0\t :;,"05fx+-/.\x0b\x0c\x7f\x80\xff'.split(''),
-  '\r\n',
-  '\r\n\r\n',
-  '\n\n',
-  'chunked',
-  'identity',
-  'Content-Length: 5\r\n',
-  'content-length: 0\r\n',
-  'Transfer-Encoding: chunked\r\n',
-  'Transfer-Encoding: gzip\r\n',
-  'Upgrade: h2c\r\nConnection: upgrade\r\n',
+const spoilings = spoilingsWith([
+  ...httpScraps,
   'Expect: 100-continue\r\n',
-  'HTTP/1.0',
-  '\\',
   '@',
   '[',
   'http://',
   ';a=b',
   ';"',
-  'Connection: close\r\n',
   'Host: i\r\n',
   'Trailer: Content-Length\r\n',
   'Connection: keep-alive\r\n',
-  '0\r\n\r\n',
   'GET ',
-]
-
-/** Bytes that are left out, and what stands there instead. */
-const spoilings = array(
-  record({ at: nat(), away: oneof(constantFrom(0, 0, 1), nat(4)), scrap: constantFrom('', ...scraps) }),
-  { maxLength: 3 },
-)
-
-interface Spoiling {
-  readonly at: number
-  readonly away: number
-  readonly scrap: string
-}
-
-function spoil(raw: string, spoilt: readonly Spoiling[]): string {
-  return spoilt.reduce((text, { at, away, scrap }) => {
-    const place = at % (text.length + 1)
-    return text.slice(0, place) + scrap + text.slice(place + away)
-  }, raw)
-}
+])
 
 /** Reads what comes in these pieces, as a connection does. */
 function readByUs(raw: string, cuts: readonly number[]): string[] {

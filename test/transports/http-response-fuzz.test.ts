@@ -12,7 +12,7 @@ import { numRuns } from '../properties/runs.js'
 import type { ResponseHead } from '../../src/transports/http-client/response-head.js'
 import { ResponseReader } from '../../src/transports/http-client/response-reader.js'
 import { HttpSyntaxError } from '../../src/transports/http-wire/syntax-error.js'
-import { spoil, spoilingsWith } from './support/spoil.js'
+import { httpScraps, spoil, spoilingsWith } from './support/spoil.js'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
 const chunked = `${OK}Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n`
@@ -34,24 +34,11 @@ const responses = constantFrom(
 )
 
 const scraps = [
-  ...'\r\n\0\t :;,"\\05fx+-/.\x0b\x0c\x7f\x80\xff'.split(''),
-  '\r\n',
-  '\r\n\r\n',
-  '\n\n',
-  'chunked',
-  'identity',
-  'Content-Length: 5\r\n',
-  'content-length: 0\r\n',
-  'Transfer-Encoding: chunked\r\n',
-  'Transfer-Encoding: gzip\r\n',
-  'Upgrade: h2c\r\nConnection: upgrade\r\n',
-  'Connection: close\r\n',
+  ...httpScraps,
   'Trailer: x\r\n',
-  'HTTP/1.0',
   'HTTP/1.1 200 OK\r\n',
   'HTTP/1.1 101 x\r\n\r\n',
   'HTTP/1.1 100 x\r\n\r\n',
-  '0\r\n\r\n',
 ]
 
 /** What is compared: status, fields and body of a response that came whole. */

@@ -2,6 +2,25 @@
 
 import { type Arbitrary, array, constantFrom, nat, oneof, record } from 'fast-check'
 
+/** What stands in messages of HTTP, whole and in pieces. */
+export const httpScraps: readonly string[] = [
+  ...'\r\n\0\t :;,"05fx+-/.\x0b\x0c\x7f\x80\xff'.split(''),
+  '\r\n',
+  '\r\n\r\n',
+  '\n\n',
+  'chunked',
+  'identity',
+  'Content-Length: 5\r\n',
+  'content-length: 0\r\n',
+  'Transfer-Encoding: chunked\r\n',
+  'Transfer-Encoding: gzip\r\n',
+  'Upgrade: h2c\r\nConnection: upgrade\r\n',
+  'Connection: close\r\n',
+  'HTTP/1.0',
+  '\\',
+  '0\r\n\r\n',
+]
+
 export interface Spoiling {
   readonly at: number
   /** Characters that are left out. */
