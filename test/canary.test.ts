@@ -11,11 +11,8 @@ import { cli, root } from './integration/support/programs.js'
 import { scratch } from './integration/support/spawned.js'
 import { until } from './integration/support/waiting.js'
 import { message, open, send } from './transports/support/http.js'
+import { INIT, TOOLS } from './transports/support/one-tool.js'
 import { type Seen, answerOf, json, scripted } from './transports/support/scripted.js'
-
-const INIT =
-  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
-const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
 
 /** Where there are secrets; each has a value that is found nowhere else. */
 const places = [

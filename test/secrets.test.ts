@@ -10,10 +10,9 @@ import { cli } from './integration/support/programs.js'
 import { libraryProxy } from './integration/support/library.js'
 import { scratch, spawnProgram } from './integration/support/spawned.js'
 import { until } from './integration/support/waiting.js'
+import { INIT } from './transports/support/one-tool.js'
 import { answerOf, events, json, scripted } from './transports/support/scripted.js'
 
-const INIT =
-  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
 const env = { PATH: process.env['PATH'], HOME: '/nonexistent' }
 
 test('a recording does not hold the password and the key of --url', async (t) => {

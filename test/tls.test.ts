@@ -1,63 +1,27 @@
 // Remote servers over https, with an authority of our own: what is trusted, and what is said when it is not.
 
 import assert from 'node:assert/strict'
-import type { RequestListener } from 'node:http'
 import { createSecureServer } from 'node:http2'
-import { type Server, createServer } from 'node:https'
 import { createServer as createTcpServer } from 'node:net'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { at, parsed, textAt } from './integration/support/json.js'
+import { at, textAt } from './integration/support/json.js'
 import { cli } from './integration/support/programs.js'
 import { type Scope, type Spawned, scratch, spawnProgram } from './integration/support/spawned.js'
 import { Authority, type Certificate, certificate } from './transports/support/certificates.js'
-import { answerOf, events, json, scripted } from './transports/support/scripted.js'
-
-const INIT =
-  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
-const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
+import { oneTool } from './transports/support/one-tool.js'
+import { json, scripted } from './transports/support/scripted.js'
 
 const authority = new Authority('An authority of these tests')
 
-interface Secure {
-  readonly port: number
-  /** The headers of every request that came. */
-  readonly seen: string[]
-}
-
 /** An MCP server over TLS. */
-async function secure(scope: Scope, { cert, key }: Certificate): Promise<Secure> {
-  const seen: string[] = []
-  const handle: RequestListener = (request, response) => {
-    seen.push(request.rawHeaders.join(' '))
-    const parts: Buffer[] = []
-    request.on('data', (chunk: Buffer) => parts.push(chunk))
-    request.on('end', () => {
-      if (request.method === 'GET') return void response.writeHead(405).end()
-      const value = parsed(Buffer.concat(parts).toString())
-      const [rpc, id] = [at(value, 'method'), at(value, 'id')]
-      if (rpc === 'initialize') json(response, answerOf(id, INIT))
-      else if (rpc === 'tools/list') json(response, answerOf(id, TOOLS))
-      else if (rpc === 'tools/call') {
-        events(response, `data: ${answerOf(id, '{"content":[]}')}\n\n`)
-        response.end()
-      } else response.writeHead(202).end()
-    })
-  }
-  const server = createServer({ cert, key }, handle)
-  return { port: await listening(scope, server), seen }
-}
-
-async function listening(scope: Scope, server: Server): Promise<number> {
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  scope.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return Number(at(server.address(), 'port'))
+async function secure(
+  scope: Scope,
+  { cert, key }: Certificate,
+): Promise<{ readonly port: string; readonly heads: readonly string[] }> {
+  const { url, heads } = await scripted(scope, oneTool('{"content":[]}'), { tls: { cert, key } })
+  return { port: url.port, heads }
 }
 
 /** The proxy in front of an address, in an environment that trusts our authority, or does not. */
@@ -75,11 +39,11 @@ function proxyTo(scope: Scope, url: string, trusts = true, args: readonly string
 describe('a remote server over https', () => {
   for (const host of ['localhost', '127.0.0.1'])
     test(`is reached by a name that it has, signed by who is trusted: ${host}`, async (t) => {
-      const { port, seen } = await secure(t, certificate({ names: [host], by: authority }))
+      const { port, heads } = await secure(t, certificate({ names: [host], by: authority }))
       const { client } = proxyTo(t, `https://${host}:${port}/mcp`)
       await client.open()
       assert.notEqual(at((await client.call('work')).value, 'result'), undefined)
-      assert.ok(seen.length >= 4)
+      assert.ok(heads.length >= 4)
     })
 
   const refusals: [string, Certificate, boolean, RegExp][] = [
@@ -116,7 +80,7 @@ describe('a remote server over https', () => {
   ]
   for (const [title, given, trusts, wanted] of refusals)
     test(`with a certificate ${title} is sent nothing`, async (t) => {
-      const { port, seen } = await secure(t, given)
+      const { port, heads } = await secure(t, given)
       const proxy = proxyTo(t, `https://localhost:${port}/mcp?key=CANARY-in-the-query`, trusts)
       const { client } = proxy
       await client.open()
@@ -125,7 +89,7 @@ describe('a remote server over https', () => {
       assert.match(textAt(value, 'error', 'message'), wanted)
       assert.equal(at(value, 'error', 'data', 'reason'), 'unavailable')
       assert.ok(textAt(value, 'error', 'data', 'remedy').length > 0)
-      assert.deepEqual(seen, [])
+      assert.deepEqual(heads, [])
       assert.equal(`${text}${proxy.stderr}`.includes('CANARY'), false)
     })
 

@@ -5,11 +5,8 @@ import { describe, test } from 'node:test'
 import type { Heard } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
+import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import { type Handler, type Scope, answerOf, events, json, scripted } from '../transports/support/scripted.js'
-
-const INIT =
-  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
-const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
 
 /** A proxy before a server with one tool; what is no handshake and no list is left to `other`. */
 async function before(scope: Scope, other: Handler) {

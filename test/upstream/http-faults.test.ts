@@ -10,6 +10,7 @@ import { libraryProxy } from '../integration/support/library.js'
 import { until } from '../integration/support/waiting.js'
 import { limits } from '../../src/limits.js'
 import { defaultHttpLimits } from '../../src/transports/http-client/options.js'
+import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import {
   type Handler,
   type Scope,
@@ -18,10 +19,6 @@ import {
   json,
   scripted,
 } from '../transports/support/scripted.js'
-
-const INIT =
-  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
-const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
 
 /** A server with one tool; what is no handshake and no list is left to `other`. */
 function server(other: Handler): Handler {

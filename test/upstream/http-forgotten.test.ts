@@ -4,11 +4,8 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { at } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
+import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import { answerOf, json, scripted } from '../transports/support/scripted.js'
-
-const INIT =
-  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
-const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
 
 const rpc = (id: unknown, code: number, message: string): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":${code},"message":"${message}"}}`

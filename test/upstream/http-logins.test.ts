@@ -4,11 +4,8 @@ import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { at, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
+import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import { answerOf, events, json, scripted } from '../transports/support/scripted.js'
-
-const INIT =
-  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
-const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
 
 for (const [title, login, sent] of [
   ['with an escape', 'ann:pass%3Aword-1234', 'ann:pass:word-1234'],

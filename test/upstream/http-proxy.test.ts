@@ -1,57 +1,33 @@
 // Remote servers behind a proxy that makes tunnels, and servers that want certificates.
 
 import assert from 'node:assert/strict'
-import { type Server, createServer } from 'node:https'
-import { type RequestListener, createServer as createPlain } from 'node:http'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { TlsOptions } from 'node:tls'
-import { at, parsed, textAt } from '../integration/support/json.js'
+import { at, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { cli } from '../integration/support/programs.js'
 import { scratch, spawnProgram } from '../integration/support/spawned.js'
 import { Authority, certificate } from '../transports/support/certificates.js'
 import { connectProxy } from '../transports/support/connect-proxy.js'
-import { type Scope, answerOf, events, json } from '../transports/support/scripted.js'
-
-const INIT =
-  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
-const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
+import { oneTool } from '../transports/support/one-tool.js'
+import { type Scope, scripted } from '../transports/support/scripted.js'
 
 const authority = new Authority('An authority of these tests')
 const NAME = 'service.example'
 
-/** Answers as an MCP server does: lists as JSON, calls as events. */
-const handle: RequestListener = (request, response) => {
-  const parts: Buffer[] = []
-  request.on('data', (chunk: Buffer) => parts.push(chunk))
-  request.on('end', () => {
-    if (request.method === 'GET') return void response.writeHead(405).end()
-    const value = parsed(Buffer.concat(parts).toString())
-    const [rpc, id] = [at(value, 'method'), at(value, 'id')]
-    if (rpc === 'initialize') json(response, answerOf(id, INIT))
-    else if (rpc === 'tools/list') json(response, answerOf(id, TOOLS))
-    else if (rpc === 'tools/call') {
-      events(response, `data: ${answerOf(id, `{"content":[],"x":"${'y'.repeat(200_000)}"}`)}\n\n`)
-      response.end()
-    } else response.writeHead(202).end()
-  })
-}
+const work = oneTool(`{"content":[],"x":"${'y'.repeat(200_000)}"}`)
 
 async function secure(scope: Scope, options: TlsOptions = {}): Promise<number> {
-  const server: Server = createServer(
-    { ...certificate({ names: [NAME], by: authority }), ...options },
-    handle,
-  )
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  scope.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return Number(at(server.address(), 'port'))
+  const tls = { ...certificate({ names: [NAME], by: authority }), ...options }
+  const { url } = await scripted(scope, work, { tls })
+  return Number(url.port)
+}
+
+async function plain(scope: Scope): Promise<number> {
+  const { url } = await scripted(scope, work)
+  return Number(url.port)
 }
 
 /** A file with this text. */
@@ -78,8 +54,7 @@ async function called(
 describe('a server that is reached through a proxy', () => {
   for (const pieces of [1, 7])
     test(`over http, its answer in ${pieces} pieces`, async (t) => {
-      const plain = await plainServer(t)
-      const proxy = await connectProxy(t, { to: plain, pieces })
+      const proxy = await connectProxy(t, { to: await plain(t), pieces })
       const { value } = await called(t, {
         url: `http://${NAME}:8080/mcp`,
         proxy: `http://127.0.0.1:${proxy.port}`,
@@ -192,7 +167,7 @@ describe('a server that is reached through a proxy', () => {
   })
 
   test('is reached without one where it is on this machine', async (t) => {
-    const port = await plainServer(t)
+    const port = await plain(t)
     const proxy = await connectProxy(t, { to: port })
     const { value } = await called(t, {
       url: `http://127.0.0.1:${port}/mcp`,
@@ -202,18 +177,6 @@ describe('a server that is reached through a proxy', () => {
     assert.deepEqual(proxy.heads, [])
   })
 })
-
-async function plainServer(scope: Scope): Promise<number> {
-  const server = createPlain(handle)
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  scope.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return Number(at(server.address(), 'port'))
-}
 
 describe('a server with certificates of its own', () => {
   const mutual: TlsOptions = { requestCert: true, rejectUnauthorized: true, ca: [authority.cert] }

@@ -6,11 +6,8 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { at, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
+import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import { type Handler, answerOf, events, json, scripted } from '../transports/support/scripted.js'
-
-const INIT =
-  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
-const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
 
 /** A server of HTTP+SSE below `/sse/`, to which `/sse` leads with this status. */
 function older(status: number, location: string): Handler {

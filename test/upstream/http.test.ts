@@ -10,11 +10,8 @@ import { at, listAt, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { root } from '../integration/support/programs.js'
 import { until } from '../integration/support/waiting.js'
+import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import { type Handler, type Scope, answerOf, events, json, scripted } from '../transports/support/scripted.js'
-
-const INIT =
-  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
-const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
 
 /** A server with one tool; calls of it are left to `call`. */
 function server(call: Handler): Handler {

@@ -1,7 +1,15 @@
 // An HTTP server on the loopback that does what a test says, and a sink that remembers.
 
-import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+  createServer,
+} from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import type { TlsOptions } from 'node:tls'
 import type { Sink } from '../../../src/jsonrpc/connection.js'
 import type { TransportError } from '../../../src/jsonrpc/errors.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
@@ -37,6 +45,8 @@ export interface Seen {
 export interface Scripted {
   readonly url: URL
   readonly seen: readonly Seen[]
+  /** The headers of every request, from when they came. */
+  readonly heads: readonly string[]
   readonly sockets: Set<Socket>
   close(): Promise<void>
 }
@@ -46,11 +56,13 @@ export type Handler = (seen: Seen, response: ServerResponse, request: IncomingMe
 export async function scripted(
   scope: Scope,
   handler: Handler,
-  { raw = false }: { readonly raw?: boolean } = {},
+  { raw = false, tls }: { readonly raw?: boolean; readonly tls?: TlsOptions } = {},
 ): Promise<Scripted> {
   const seen: Seen[] = []
+  const heads: string[] = []
   const sockets = new Set<Socket>()
-  const server = createServer((request, response) => {
+  const listener: RequestListener = (request, response) => {
+    heads.push(request.rawHeaders.join(' '))
     const parts: Buffer[] = []
     request.on('data', (chunk: Buffer) => parts.push(chunk))
     request.on('end', () => {
@@ -61,7 +73,8 @@ export async function scripted(
       seen.push(one)
       handler(one, response, request)
     })
-  })
+  }
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
   server.on('connection', (socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
@@ -73,10 +86,11 @@ export async function scripted(
   const close = (): Promise<void> =>
     new Promise((resolve) => {
       server.close(() => resolve())
-      server.closeAllConnections()
+      for (const socket of sockets) socket.destroy()
     })
   scope.after(close)
-  return { url: new URL(`http://127.0.0.1:${String(port)}/mcp`), seen, sockets, close }
+  const scheme = tls === undefined ? 'http' : 'https'
+  return { url: new URL(`${scheme}://127.0.0.1:${String(port)}/mcp`), seen, heads, sockets, close }
 }
 
 /** Everything that a connection told, and waiting for more of it. */
