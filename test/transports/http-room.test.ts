@@ -210,3 +210,21 @@ test('an answer says that its connection ends where room gets short', async (t) 
   await until(() => last.isClosed)
   assert.ok(kept.every(({ isClosed }) => !isClosed))
 })
+
+test('where descriptors are short, who asks again at once keeps its connection, and who rests does not', async (t) => {
+  let nowMs = 0
+  let room: 'enough' | 'little' = 'little'
+  const served = await front(t, { roomOf: () => room, now: () => nowMs, limits: { lateCheckMs: 5 } })
+  const one = await dial(t, served)
+  for (let turn = 0; turn < 3; turn++) {
+    assert.equal(await one.asks(post(served.port)), 200)
+    assert.match(one.heard, /\r\nconnection: keep-alive\r\n/)
+    nowMs += 900
+  }
+  room = 'enough'
+  nowMs += 200
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.equal(one.isClosed, false)
+  room = 'little'
+  await until(() => one.isClosed)
+})

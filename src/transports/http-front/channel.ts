@@ -92,14 +92,14 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
     return this.isIdle && !this.#isFirst && !this.#isLast && !this.#isGone ? this.#sinceMs : Infinity
   }
 
-  /** Looks whether the client has had its time. */
-  sweep(nowMs: number): 'late' | 'idle' | undefined {
-    const { headersTimeoutMs, requestTimeoutMs, idleConnectionMs } = this.#owner.limits
+  /** Looks whether the client has had its time; between two requests that is `idleMs`. */
+  sweep(nowMs: number, idleMs: number): 'late' | 'idle' | undefined {
+    const { headersTimeoutMs, requestTimeoutMs } = this.#owner.limits
     const forMs = nowMs - this.#sinceMs
     if (this.#isGone || this.#lingering !== undefined) return undefined
     if (this.#response !== undefined)
       return this.#intake.isLeft && forMs > requestTimeoutMs ? 'late' : undefined
-    if (this.isIdle && !this.#isFirst) return forMs > idleConnectionMs ? 'idle' : undefined
+    if (this.isIdle && !this.#isFirst) return forMs > idleMs ? 'idle' : undefined
     return forMs > headersTimeoutMs ? 'late' : undefined
   }
 

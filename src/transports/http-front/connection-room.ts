@@ -11,6 +11,7 @@ import { Strangers, type StrangersLimits } from './strangers.js'
 
 export interface ConnectionRoomLimits extends StrangersLimits {
   readonly connectionsMax: number
+  readonly idleConnectionMs: number
 }
 
 export interface ConnectionRoomParts {
@@ -25,6 +26,9 @@ export interface ConnectionRoomParts {
 
 /** From this share of the connections on, none is kept for a request that may come later. */
 const SHORT_SHARE = 0.75
+
+/** Where descriptors are short: whoever asks again at once keeps its connection, which a newcomer could take. */
+const SCARCE_IDLE_MS = 1000
 
 export class ConnectionRoom {
   readonly #parts: ConnectionRoomParts
@@ -45,7 +49,13 @@ export class ConnectionRoom {
   /** Whether room gets short: those that have shown nothing do not count, since they go first. */
   get isShort(): boolean {
     const known = this.#channels.size - this.#strangers.size
-    return known > this.#parts.limits.connectionsMax * SHORT_SHARE || this.#parts.room() !== 'enough'
+    return known > this.#parts.limits.connectionsMax * SHORT_SHARE
+  }
+
+  /** How long a connection may rest between two requests. */
+  get idleMs(): number {
+    const { idleConnectionMs } = this.#parts.limits
+    return this.#parts.room() === 'enough' ? idleConnectionMs : Math.min(idleConnectionMs, SCARCE_IDLE_MS)
   }
 
   /** Whether a new connection may stay; another one may have to go for it. */

@@ -156,10 +156,12 @@ export class Listening implements ChannelOwner {
 
   #sweep(): void {
     const nowMs = this.now()
+    const { idleMs } = this.#room
     for (const channel of this.#channels) {
-      const why = channel.sweep(nowMs)
+      const why = channel.sweep(nowMs, idleMs)
       // What is late may still come before its turn.
-      if (why === 'late') this.#late.add(() => channel.sweep(this.now()) === 'late' && channel.refuse(408))
+      if (why === 'late')
+        this.#late.add(() => channel.sweep(this.now(), idleMs) === 'late' && channel.refuse(408))
       else if (why === 'idle') channel.close()
     }
   }
