@@ -2,7 +2,6 @@
 
 import type { HttpTls } from '../upstream/server-config.js'
 import type { Expansion } from './expand.js'
-import { isObject } from './kinds.js'
 import { absolute } from './paths.js'
 import type { Section } from './section.js'
 import { httpServerFields, tlsFields } from './server-fields.js'
@@ -47,7 +46,7 @@ export function readTls(server: Section, { expansion, folder, home }: WayContext
     servername: section.read(tlsFields, 'servername'),
   }
   section.warnOfUnknownKeys()
-  if (isObject(server.raw('tls'))) checkPair(section)
+  checkPair(section)
   return tls
 }
 
