@@ -23,6 +23,7 @@ import { sharedFields } from './config/server-fields.js'
 import { programFolder } from './folder.js'
 import { nearest } from './nearest.js'
 
+export type { ServerConfig, StdioServerConfig } from './upstream/server-config.js'
 export type { Configuration, CorsConfig, Environment, SchemaConfig } from './config/configuration.js'
 export type {
   ConfigurationJson,

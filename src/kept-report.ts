@@ -1,12 +1,10 @@
 // What is kept of the servers of a configuration, for `--check`.
 
-import { type Configuration, type Environment, type SchemaConfig, keptFolder } from './config.js'
+import { type Configuration, type Environment, type ServerConfig, keptFolder } from './config.js'
 import { FolderFiles } from './kept/folder-files.js'
 import { readNames } from './kept/key.js'
 import { type KeptPlace, keptInWords } from './kept/summary.js'
 import { limits } from './limits.js'
-
-type Server = SchemaConfig['servers'][number]
 
 /** The folder, and what is kept of each server; the folder alone where that is nothing. */
 export function keptReport(config: Configuration, env: Environment): string[] {
@@ -26,6 +24,6 @@ export function keptReport(config: Configuration, env: Environment): string[] {
     : [`kept lists in ${files.folder}: none of these servers`]
 }
 
-function wordsOf(server: Server, place: KeptPlace): string | undefined {
+function wordsOf(server: ServerConfig, place: KeptPlace): string | undefined {
   return server.keep ? keptInWords(server, place) : 'nothing, since "keep" is false'
 }

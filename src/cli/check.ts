@@ -5,6 +5,7 @@ import {
   ConfigError,
   type Environment,
   type SchemaConfig,
+  type ServerConfig,
   enabledSchemas,
   loadConfig,
   loopProblems,
@@ -32,9 +33,15 @@ export interface CheckedConfig {
   readonly schemas: readonly SchemaConfig[]
 }
 
-type Server = SchemaConfig['servers'][number]
 type ConfigWarning = Configuration['warnings'][number]
 type ConfigProblem = ConfigError['problems'][number]
+
+interface Started {
+  readonly server: ServerConfig
+  readonly schema: string
+  /** What messages call it. */
+  readonly path: string
+}
 
 interface Ways {
   readonly problems: readonly ConfigProblem[]
@@ -70,12 +77,13 @@ async function servedBy(command: CheckCommand, config: Configuration): Promise<S
 }
 
 /** What a start would not stop at, though something of it would fail. */
-function warningsOf({ config, schemas }: CheckedConfig, env: Environment, program: string): ConfigWarning[] {
+function warningsOf(checked: CheckedConfig, env: Environment, program: string): ConfigWarning[] {
+  const { config, schemas } = checked
   const names = schemas.map(({ name }) => name)
   const selfStarts = new SelfStarts(program)
-  const ofServer = (server: Server, schema: SchemaConfig): string[] =>
+  const ofServer = ({ server, schema }: Started): string[] =>
     [
-      selfStarts.leadsBack(server, schema.name, config, env) ? leadsBack : undefined,
+      selfStarts.leadsBack(server, schema, config, env) ? leadsBack : undefined,
       server.kind === 'stdio' ? programTrouble(server, env) : undefined,
     ].filter((message) => message !== undefined)
   return [
@@ -83,42 +91,37 @@ function warningsOf({ config, schemas }: CheckedConfig, env: Environment, progra
       path: '',
       message: `${problem}; ${hint}`,
     })),
-    ...schemas.flatMap((schema) =>
-      schema.servers
-        .filter(isStarted)
-        .flatMap((server) =>
-          ofServer(server, schema).map((message) => ({ path: placeOf(server, schema), message })),
-        ),
+    ...startedIn(checked).flatMap((started) =>
+      ofServer(started).map((message) => ({ path: started.path, message })),
     ),
   ]
 }
 
 /** Proxies and certificates, which a connection would find to be of no use. */
-function waysOf({ schemas }: CheckedConfig, env: Environment): Ways {
+function waysOf(checked: CheckedConfig, env: Environment): Ways {
   const problems: ConfigProblem[] = []
   const warnings: ConfigWarning[] = []
-  for (const schema of schemas)
-    for (const server of schema.servers.filter(isStarted)) {
-      if (server.kind === 'stdio') continue
-      const path = placeOf(server, schema)
-      const found = wayTroubles(server, env)
-      problems.push(
-        ...found.problems.map((what) => ({ path, problem: `cannot be reached: ${what}`, hint: '' })),
-      )
-      warnings.push(...found.warnings.map((message) => ({ path, message })))
-    }
+  for (const { server, path } of startedIn(checked)) {
+    if (server.kind === 'stdio') continue
+    const found = wayTroubles(server, env)
+    problems.push(
+      ...found.problems.map((what) => ({ path, problem: `cannot be reached: ${what}`, hint: '' })),
+    )
+    warnings.push(...found.warnings.map((message) => ({ path, message })))
+  }
   return { problems, warnings }
 }
 
 const leadsBack =
   'starts this program again with a configuration that leads back here, which is refused; take it out of the file, or name another --config or --schema for it'
 
-function isStarted({ disabled, unavailable }: Server): boolean {
-  return !disabled && unavailable === undefined
-}
-
-function placeOf({ name }: Server, schema: SchemaConfig): string {
-  return `server "${name}" of schema "${schema.name}"`
+/** Every server that would be started. */
+function startedIn({ schemas }: CheckedConfig): Started[] {
+  return schemas.flatMap(({ name: schema, servers }) =>
+    servers
+      .filter(({ disabled, unavailable }) => !disabled && unavailable === undefined)
+      .map((server) => ({ server, schema, path: `server "${server.name}" of schema "${schema}"` })),
+  )
 }
 
 function validText(

@@ -2,12 +2,13 @@
 
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
-import type { Environment, SchemaConfig } from '../config.js'
-
-type StdioServer = SchemaConfig['servers'][number] & { readonly kind: 'stdio' }
+import type { Environment, StdioServerConfig } from '../config.js'
 
 /** Why a start would not find the program or its folder, and what to write; undefined when it would. */
-export function programTrouble({ command, cwd, env }: StdioServer, own: Environment): string | undefined {
+export function programTrouble(
+  { command, cwd, env }: StdioServerConfig,
+  own: Environment,
+): string | undefined {
   if (!isFolder(cwd)) return `has the working folder ${cwd}, which is not there; make it, or change "cwd"`
   if (/[/\\]/.test(command)) return isProgram(resolve(cwd, command)) ? undefined : notThere(command, cwd)
   const path = env['PATH'] ?? own['PATH']

@@ -1,7 +1,7 @@
 // `--check`, and with `--start` what comes of starting every server.
 
 import process from 'node:process'
-import type { SchemaConfig } from '../config.js'
+import type { SchemaConfig, ServerConfig } from '../config.js'
 import { createLogger, escapeText, noPaint } from '../log.js'
 import { realRuntime } from '../runtime.js'
 import { type Trial, tryServer } from '../trial.js'
@@ -16,12 +16,10 @@ import { addSecrets } from './surroundings.js'
 /** Servers that are tried at once: more would only slow each other down. */
 const atOnceMax = 4
 
-type Server = SchemaConfig['servers'][number]
-
 /** One server that is to be tried. */
 interface Candidate {
   readonly schema: SchemaConfig
-  readonly server: Server
+  readonly server: ServerConfig
   /** What the result calls it. */
   readonly label: string
 }

@@ -5,10 +5,8 @@
 
 import { basename } from 'node:path'
 import { ConfigError, enabledSchemas, loadConfig, loopProblems, marksOf, realPath } from '../config.js'
-import type { Configuration, Environment, SchemaConfig } from '../config.js'
+import type { Configuration, Environment, ServerConfig, StdioServerConfig } from '../config.js'
 import { parseArguments } from './args.js'
-
-type Server = SchemaConfig['servers'][number]
 
 /** Configurations that are looked at in all; nobody's leads to more. */
 const looksMax = 64
@@ -30,7 +28,7 @@ export class SelfStarts {
   }
 
   /** Whether this server of a schema is this program, and is refused or starts one that is. */
-  leadsBack(server: Server, schema: string, config: Configuration, env: Environment): boolean {
+  leadsBack(server: ServerConfig, schema: string, config: Configuration, env: Environment): boolean {
     if (server.kind !== 'stdio' || server.disabled || ++this.#looks > looksMax) return false
     const below = { ...env, ...server.env, ...marksOf(config, schema, env) }
     const served = this.#servedBy(server, below)
@@ -43,7 +41,7 @@ export class SelfStarts {
   }
 
   /** What the server serves when it is this program. */
-  #servedBy(server: Server & { readonly kind: 'stdio' }, env: Environment): Served | undefined {
+  #servedBy(server: StdioServerConfig, env: Environment): Served | undefined {
     const words = [server.command, ...server.args.flatMap(wordsOf)]
     const at = words.findIndex((word) => this.#isProgram(word))
     if (at === -1) return undefined
