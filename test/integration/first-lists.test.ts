@@ -55,6 +55,16 @@ async function world(
   return { ...(await libraryProxy(t, servers, { runtime, keep, ...options }, more)), runtime }
 }
 
+/** From now on these servers end instead of answering. */
+function letFail({ runtime }: World, ...names: readonly string[]): void {
+  const act = runtime.script
+  runtime.script = (method, params, child) => {
+    if (!names.includes(child.command)) return act(method, params, child)
+    child.end(3)
+    return undefined
+  }
+}
+
 function answerOf(method: string, name: string): string {
   switch (method) {
     case 'initialize':
@@ -236,12 +246,7 @@ describe('an earlier start has left what the servers said', () => {
   test('a server whose start fails shows nothing any more', async (t) => {
     const files = await earlier(t, { a: 0, b: 0 })
     const it = await world(t, { a: 0, b: 0 }, {}, {}, files)
-    const act = it.runtime.script
-    it.runtime.script = (method, params, child) => {
-      if (child.command === 'a') return act(method, params, child)
-      child.end(3)
-      return undefined
-    }
+    letFail(it, 'b')
     const party = await it.attach()
     await timed(it, opening(party))
     party.client.notify('notifications/initialized')
@@ -272,10 +277,7 @@ describe('an earlier start has left what the servers said', () => {
 describe('every server has failed', () => {
   test('a list is the error that says why', async (t) => {
     const it = await world(t, { a: 0, b: 0 })
-    it.runtime.script = (_method, _params, child) => {
-      child.end(3)
-      return undefined
-    }
+    letFail(it, 'a', 'b')
     const party = await it.attach()
     const opened = await timed(it, opening(party))
     const instructions = textAt(opened.heard.value, 'result', 'instructions')
@@ -312,12 +314,7 @@ describe('every server has failed', () => {
 
   test('one that is left is enough, and the instructions name the other', async (t) => {
     const it = await world(t, { a: 0, b: 0 })
-    const act = it.runtime.script
-    it.runtime.script = (method, params, child) => {
-      if (child.command === 'a') return act(method, params, child)
-      child.end(3)
-      return undefined
-    }
+    letFail(it, 'b')
     const party = await it.attach()
     const opened = await timed(it, opening(party))
     const said = textAt(opened.heard.value, 'result', 'instructions')
@@ -327,10 +324,7 @@ describe('every server has failed', () => {
 
   test('the line can be turned off', async (t) => {
     const it = await world(t, { a: 0, b: 0 }, { nameUnavailable: false })
-    it.runtime.script = (_method, _params, child) => {
-      child.end(3)
-      return undefined
-    }
+    letFail(it, 'a', 'b')
     const party = await it.attach()
     const opened = await timed(it, opening(party))
     assert.equal(at(opened.heard.value, 'result', 'instructions'), undefined)
