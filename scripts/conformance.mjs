@@ -146,7 +146,15 @@ async function proxied(folder, server) {
   const config = `${folder}.json`
   const entry = { ...server, prefix: false, describe: false }
   await writeFile(config, JSON.stringify({ mcpServers: { reference: entry } }))
-  const { url, stop: end } = await listening([cli, '--http', '--port', '0', '--config', config])
+  const { url, stop: end } = await listening([
+    cli,
+    '--http',
+    '--port',
+    '0',
+    '--no-kept-lists',
+    '--config',
+    config,
+  ])
   try {
     return await serverChecks(folder, url)
   } finally {
