@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { createProxy, limits, memoryPair } from '../../src/index.js'
 import { Moment } from '../../src/moment.js'
 import { remoteConfig } from '../../src/remote.js'
+import { TOOLS } from '../transports/support/one-tool.js'
 import { answerOf, json, scripted, type Handler, type Scripted } from '../transports/support/scripted.js'
 import { at, textAt } from './support/json.js'
 import { clientOf } from './support/library.js'
@@ -12,7 +13,6 @@ import type { RawClient } from './support/client.js'
 import { cli } from './support/programs.js'
 import { type Scope, type Spawned, spawnProgram } from './support/spawned.js'
 
-const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
 const opened = (version = '2025-03-26'): string =>
   `{"protocolVersion":"${version}", "capabilities":{"tools":{}, "tasks":{"list":{}},"x":{"n":1.0}},` +
   '"serverInfo":{"name":"the service","version":"9"},"odd":[1E400,9007199254740993]}'
