@@ -1,16 +1,9 @@
 // Whether a server of one configuration can go on as that of another.
 
+import { shownOnly } from './kept/identity.js'
 import type { ServerConfig } from './upstream/server-config.js'
 
-/** What is read anew whenever a list is shown or a call is checked. */
-const shownOnly: ReadonlySet<string> = new Set([
-  'tools',
-  'toolTimes',
-  'prefix',
-  'describe',
-  'argumentErrors',
-  'argumentChecks',
-] satisfies (keyof ServerConfig)[])
+const shown: ReadonlySet<string> = new Set(shownOnly)
 
 /** Whether both mean the same process or session, however its tools are shown. */
 export function isSameServer(one: ServerConfig, other: ServerConfig): boolean {
@@ -18,7 +11,7 @@ export function isSameServer(one: ServerConfig, other: ServerConfig): boolean {
 }
 
 function withoutShown(config: ServerConfig): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(config).filter(([key]) => !shownOnly.has(key)))
+  return Object.fromEntries(Object.entries(config).filter(([key]) => !shown.has(key)))
 }
 
 /** Plain values, lists and objects; the order of an object's keys means nothing. */

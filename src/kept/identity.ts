@@ -3,18 +3,23 @@
 import { write } from '../jsonrpc/text.js'
 import type { HttpServerConfig, ServerConfig, StdioServerConfig } from '../upstream/server-config.js'
 
-/** How it is shown, called and kept alive; a key that is not named here makes another server. */
-const ofNoAccount: ReadonlySet<string> = new Set([
-  'disabled',
-  'lazy',
-  'keep',
-  'unavailable',
+/** What is read anew whenever a list is shown or a call is checked. */
+export const shownOnly: readonly (keyof ServerConfig)[] = [
   'tools',
   'toolTimes',
   'prefix',
   'describe',
   'argumentErrors',
   'argumentChecks',
+]
+
+/** How it is shown, called and kept alive; a key that is not named here makes another server. */
+const ofNoAccount: ReadonlySet<string> = new Set([
+  ...shownOnly,
+  'disabled',
+  'lazy',
+  'keep',
+  'unavailable',
   // What the other values were made with; they have it in them.
   'variables',
   'secrets',
