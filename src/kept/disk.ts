@@ -10,8 +10,8 @@ import type { KeptFiles, LogSink, Runtime, Timer } from '../upstream/host.js'
 import type { ServerConfig } from '../upstream/server-config.js'
 import { type KeptFolder, KeptFile } from './kept-file.js'
 import { KEY_BYTES, KEY_FILE, readNames } from './key.js'
-import { type KeptName, KeptNames } from './names.js'
-import { untidy } from './tidy.js'
+import { KeptNames } from './names.js'
+import { type TidyRules, untidy } from './tidy.js'
 
 export interface KeptDiskParts {
   readonly files: KeptFiles
@@ -127,8 +127,8 @@ export class KeptDisk implements KeptFolder {
     this.#tidyNotBefore = this.runtime.now() + TIDY_NEXT_MS
     try {
       const { limits } = this
-      const isOrphan = (name: KeptName): boolean => this.#isOrphan(name)
-      const gone = untidy(await this.files.list(), { limits, now: this.runtime.wallNow(), isOrphan })
+      const entries = await this.files.list()
+      const gone = untidy(entries, { limits, now: this.runtime.wallNow(), isOrphan: this.#orphans() })
       await Promise.all(gone.map((name) => this.files.remove(name)))
     } catch (error) {
       this.#fail('debug', error instanceof Error ? error.message : String(error))
@@ -136,11 +136,12 @@ export class KeptDisk implements KeptFolder {
   }
 
   /** Programs that give their configuration by themselves may all call it the same. */
-  #isOrphan({ owner, server }: KeptName): boolean {
+  #orphans(): TidyRules['isOrphan'] {
     const { names } = this
-    if (names === undefined || owner !== names.owner) return false
-    if (!isAbsolute(this.#source) && this.#source !== 'embedded') return false
-    return ![...this.#servers].some((name) => names.server(name) === server)
+    const isNamedAlone = isAbsolute(this.#source) || this.#source === 'embedded'
+    if (names === undefined || !isNamedAlone) return () => false
+    const there = new Set([...this.#servers].map((name) => names.server(name)))
+    return ({ owner, server }) => owner === names.owner && !there.has(server)
   }
 
   /** Once: what was wrong with one file is wrong with all of them. */

@@ -97,7 +97,7 @@ export class KeptFile {
     const there = files.read(name, limits.fileBytesMax)?.bytes
     const others = [...((there && decodeKept(there, seal)) ?? [])].filter(([set]) => !sets.has(set))
     const bytes = encodeKept(new Map([...others, ...sets].slice(-limits.setsMax)), seal, limits.fileBytesMax)
-    if (bytes === undefined) return this.#debug(`its lists are too long to be kept on disk`)
+    if (bytes === undefined) return this.#debug('its lists are too long to be kept on disk')
     if (there?.equals(bytes) === true) return
     await files.write(name, bytes)
     this.#folder.wrote()

@@ -10,18 +10,16 @@ export function isSameFacts(one: KeptFacts, other: KeptFacts): boolean {
 }
 
 function isSameDescription(one: SelfDescription, other: SelfDescription): boolean {
-  const isSameList = ([kind, items]: readonly [string, readonly Uint8Array[]]): boolean =>
-    [...other.lists].some(([name, others]) => name === kind && isSameItems(items, others))
   return (
     Buffer.compare(one.handshake, other.handshake) === 0 &&
     one.lists.size === other.lists.size &&
-    [...one.lists].every(isSameList)
+    [...one.lists].every(([kind, items]) => isSameItems(items, other.lists.get(kind)))
   )
 }
 
-function isSameItems(one: readonly Uint8Array[], other: readonly Uint8Array[]): boolean {
+function isSameItems(one: readonly Uint8Array[], other: readonly Uint8Array[] | undefined): boolean {
   return (
-    one.length === other.length &&
+    one.length === other?.length &&
     one.every((item, at) => Buffer.compare(item, other[at] ?? Buffer.alloc(0)) === 0)
   )
 }
