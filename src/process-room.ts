@@ -35,15 +35,21 @@ export class ProcessRoom implements ProcessPlaces {
 
   /** Somebody else may take what has become free. */
   async #free(): Promise<void> {
-    for (let next = this.#idlest(); this.#isFull && next !== undefined; next = this.#idlest())
+    while (this.#isFull) {
+      const next = this.#idlest()
+      if (next === undefined) return
       await next.yield()
+    }
   }
 
   #idlest(): IdleProcess | undefined {
     let idlest: IdleProcess | undefined
+    let leastSince = Infinity
     for (const process of this.#idle) {
       const since = process.idleSince
-      if (since !== undefined && since < (idlest?.idleSince ?? Infinity)) idlest = process
+      if (since === undefined || since >= leastSince) continue
+      idlest = process
+      leastSince = since
     }
     return idlest
   }
