@@ -4,7 +4,7 @@ import type { Edit } from '../jsonrpc/splice.js'
 import type { Call, CallTimes, ClientPort } from '../mcp/call.js'
 import { setDeadline } from '../transports/deadline.js'
 import { callTimeout } from './call-timeout.js'
-import { UpstreamError, asUpstreamError } from './errors.js'
+import { type UpstreamError, asUpstreamError, thatServer } from './errors.js'
 import type { Runtime, Timer } from './host.js'
 import { Holdup } from './holdup.js'
 import type { Link } from './link.js'
@@ -197,8 +197,7 @@ export class Member implements IdleProcess {
   }
 
   #overloaded(what: string): UpstreamError['body'] {
-    const { service } = this.supervisor
-    return new UpstreamError(service, 'overloaded', `'${service}' ${what}`).body
+    return thatServer(this.supervisor.service, 'overloaded', what).body
   }
 
   #watchIdle(delayMs = this.#options.idleTimeoutMs): void {

@@ -104,7 +104,7 @@ export class Pool implements Upstream {
     const own = this.#newLane({ sharing, declared, opening: client.opening, client: client.serial }).join(
       client,
     )
-    const isDeferred = this.#around.ownStart === 'with-call' && this.#pooling.isolation !== 'session'
+    const isDeferred = this.#yields(sharing) && this.#pooling.isolation !== 'session'
     // What was kept for clients like this one says more than what others see.
     if (!isDeferred || own.described !== undefined) return own
     return new DeferredLane(own, this.#commonLane('plain', noCapabilities), client)
@@ -164,9 +164,9 @@ export class Pool implements Upstream {
   }
 
   #newLane(use: LaneUse): PoolLane {
-    const { limits, log, runtime, lateMs, ownStart } = this.#around
+    const { limits, log, runtime, lateMs } = this.#around
     const { sharing, declared, opening, client } = use
-    const isAsked = this.config.lazy || (sharing === 'own' && ownStart === 'with-call')
+    const yields = this.#yields(sharing)
     const listing = new Listing(this.config.name, this.#pooling.discretion, limits.lists, log)
     const lane: PoolLane = new PoolLane({
       config: () => this.#config,
@@ -176,8 +176,8 @@ export class Pool implements Upstream {
       listing,
       log,
       runtime,
-      starts: isAsked ? 'when-asked' : 'at-once',
-      yields: this.#yields(sharing),
+      starts: this.config.lazy || yields ? 'when-asked' : 'at-once',
+      yields,
       recollection: this.#recollections.of(listing, declared),
       lateMs,
       subscriptionsMax: limits.subscriptionsMax,
@@ -228,7 +228,7 @@ export class Pool implements Upstream {
     })
   }
 
-  /** Whether processes of one client end while the client is idle, and make room for others. */
+  /** Whether processes of one client start with its first call, end while it is idle, and make room for others. */
   #yields(sharing: Sharing): boolean {
     return sharing === 'own' && this.#around.ownStart === 'with-call'
   }

@@ -1,7 +1,7 @@
 // A child process that was started elsewhere, as the pool needs it.
 
 import { Readable, type Writable } from 'node:stream'
-import { UpstreamError } from './errors.js'
+import { thatServer } from './errors.js'
 import type { Child, ChildExit } from './host.js'
 
 /** What the proxy needs of Node's `ChildProcess`. */
@@ -25,7 +25,7 @@ export function childOf(service: string, running: RunningProcess): Child {
   const { pid, stdin, stdout, stderr } = running
   const why = unusableFor(running)
   if (why !== undefined || stdin === null || stdout === null)
-    throw new UpstreamError(service, 'spawn-failed', `'${service}' cannot be adopted: ${why}`)
+    throw thatServer(service, 'spawn-failed', `cannot be adopted: ${why}`)
   let isOver = false
   const exited = exitOf(running).finally(() => {
     isOver = true

@@ -9,7 +9,7 @@
 
 import type { FailureReason } from '../mcp/error-codes.js'
 import { Crashes, type RestartPolicy } from './crashes.js'
-import { type UpstreamError as Failure, UpstreamError, asUpstreamError } from './errors.js'
+import { type UpstreamError as Failure, asUpstreamError, thatServer } from './errors.js'
 import type { LogSink, Runtime, Timer } from './host.js'
 import type { Link } from './link.js'
 import { within } from './within.js'
@@ -230,6 +230,6 @@ export class Supervisor {
   #down(reason: FailureReason, what: string): Failure {
     if (this.#failure?.reason === 'unauthorized') return this.#failure
     const why = this.#failure === undefined ? '' : `: ${this.#failure.message}`
-    return new UpstreamError(this.service, reason, `'${this.service}' ${what}${why}`)
+    return thatServer(this.service, reason, `${what}${why}`)
   }
 }
