@@ -31,9 +31,13 @@ export class ConfiguredLimits {
 
   #warn(key: string, now: number, told: number, before: number): void {
     if (now === before || now === told) return
-    const message = `${key} is ${now} now, which needs a restart; until then it is ${before}`
-    this.#log({ level: 'warn', message })
+    this.#log({ level: 'warn', message: needsRestart(key, now, before) })
   }
+}
+
+/** Tells that a changed value holds from the next start on. */
+export function needsRestart(key: string, now: unknown, before: unknown): string {
+  return `${key} is ${String(now)} now, which needs a restart; until then it is ${String(before)}`
 }
 
 /** The limits with what the configuration says in their places. */

@@ -4,6 +4,7 @@
 
 import { type Common, newCommon } from './common.js'
 import { type Configuration, enabledSchemas } from './config.js'
+import { needsRestart } from './configured-limits.js'
 import { type FrontRemedies, type FrontRules, refuseOpenFront } from './http-front.js'
 import { type Keeping, openKeeping } from './keeping.js'
 import { LastWins } from './last-wins.js'
@@ -11,7 +12,7 @@ import type { Serving } from './listener.js'
 import { openProxy } from './proxy.js'
 import type { Proxy } from './proxy-interface.js'
 import type { EventSource } from './emitter.js'
-import { refuseOwnAddress } from './own-address.js'
+import { type FrontAddress, refuseOwnAddress } from './own-address.js'
 import type { ProxyEvents } from './proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import { type RealRuntime, realRuntime } from './runtime.js'
@@ -49,9 +50,10 @@ export function refuseGateway(
   options: Pick<GatewayOptions, 'host' | 'port' | 'allowUnauthenticated'>,
 ): void {
   const { server, source } = config
-  const { host = server.host, port = server.port, allowUnauthenticated = false } = options
-  refuseOwnAddress(config, { host, port })
-  refuseOpenFront({ token: server.token, host, allowUnauthenticated, source, remedies })
+  const { allowUnauthenticated = false } = options
+  const address = addressOf(config, options)
+  refuseOwnAddress(config, address)
+  refuseOpenFront({ token: server.token, host: address.host, allowUnauthenticated, source, remedies })
 }
 
 const remedies: FrontRemedies = {
@@ -81,10 +83,7 @@ export async function openGateway(config: Configuration, options: GatewayOptions
   try {
     // No server is started for a front that cannot be had. Nobody can ask before the proxies are there, since they are
     // made in the same turn of the event loop.
-    refuseOwnAddress(config, {
-      host: parts.host ?? config.server.host,
-      port: parts.port ?? config.server.port,
-    })
+    refuseOwnAddress(config, addressOf(config, parts))
     const serving = await listen(config, parts, proxies.served(config))
     const opened = proxies.change(config)
     serving.change(proxies.served(config), rulesOf(config, parts))
@@ -140,6 +139,14 @@ const nothing = (): Promise<void> => Promise.resolve()
 
 const noLog: LogSink = () => undefined
 
+/** What is given by the command line, or by the configuration. */
+function addressOf(
+  { server: { host, port } }: Configuration,
+  options: Pick<GatewayOptions, 'host' | 'port'>,
+): FrontAddress {
+  return { host: options.host ?? host, port: options.port ?? port }
+}
+
 function rulesOf({ server }: Configuration, options: GatewayOptions): FrontRules {
   const { token, cors } = server
   return { token, cors, allowedHosts: options.allowedHosts ?? server.allowedHosts }
@@ -155,8 +162,7 @@ function warnOfFixed(started: Configuration, next: Configuration, parts: Gateway
   ] as const
   for (const [key, now, before] of rows) {
     if (now === before) continue
-    const message = `server.${key} is ${now} now, which needs a restart; until then it is ${before}`
-    parts.log({ level: 'warn', message })
+    parts.log({ level: 'warn', message: needsRestart(`server.${key}`, now, before) })
   }
 }
 
@@ -221,8 +227,7 @@ function listen(config: Configuration, parts: GatewayParts, served: Served): Pro
   const session = parts.limits?.session
   return serveSchemas(served, {
     ...rulesOf(config, parts),
-    host: parts.host ?? server.host,
-    port: parts.port ?? server.port,
+    ...addressOf(config, parts),
     allowUnauthenticated: parts.allowUnauthenticated ?? false,
     limits: {
       ...defaultHttpLimits,

@@ -4,6 +4,7 @@
 // once, when all of it has happened, and of nothing that looks as it did before.
 
 import type { Target } from './catalog.js'
+import { isSameItem } from './mcp/lists.js'
 import type { ListKind } from './mcp/method-row.js'
 
 /** Remembers what a client knows of its lists, and whether it is told of changes now. */
@@ -63,5 +64,5 @@ function looksSame(before: readonly Target[], now: readonly Target[]): boolean {
 
 function isSame(target: Target, other: Target | undefined): boolean {
   if (target.publicName !== other?.publicName || target.mark !== other.mark) return false
-  return target.item === other.item || target.item.line.equals(other.item.line)
+  return isSameItem(target.item, other.item)
 }

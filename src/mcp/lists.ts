@@ -111,6 +111,11 @@ function cursorOf(line: Line, span: Span | undefined): string | undefined {
   return rawAt(line, span)
 }
 
+/** Whether both are written the same. */
+export function isSameItem(one: ListItem, other: ListItem | undefined): boolean {
+  return one === other || other?.line.equals(one.line) === true
+}
+
 /** What an item's public form changes: its name where that differs, and the mark before its description. */
 export function itemEdits(item: ListItem, publicName: string, mark: string | undefined): Edit[] {
   const edits: Edit[] = []

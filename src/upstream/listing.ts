@@ -1,6 +1,6 @@
 // One server's lists, read through every page and kept until they change.
 
-import { type ListItem, type Page, listKinds, listShapes, readPage } from '../mcp/lists.js'
+import { type ListItem, type Page, isSameItem, listKinds, listShapes, readPage } from '../mcp/lists.js'
 import type { ListKind } from '../mcp/method-row.js'
 import type { ServerCapabilities } from '../mcp/capabilities.js'
 import type { Discretion } from '../transports/discretion.js'
@@ -200,7 +200,7 @@ export class Listing {
     const byKey = new Map(old.map((item) => [item.key, item]))
     const merged = items.map((item) => {
       const known = byKey.get(item.key)
-      return known !== undefined && known.line.equals(item.line) ? known : item
+      return known !== undefined && isSameItem(known, item) ? known : item
     })
     const same = merged.length === old.length && merged.every((item, index) => item === old[index])
     if (same) return
@@ -234,8 +234,4 @@ function offers(capabilities: ServerCapabilities, kind: ListKind): boolean {
 function isSameList(one: readonly ListItem[], other: readonly ListItem[]): boolean {
   if (one === other) return true
   return one.length === other.length && one.every((item, at) => isSameItem(item, other[at]))
-}
-
-function isSameItem(one: ListItem, other: ListItem | undefined): boolean {
-  return one === other || other?.line.equals(one.line) === true
 }
