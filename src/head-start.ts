@@ -20,8 +20,8 @@ export function headStart(
     if (server.kind !== 'stdio' || server.disabled || server.lazy || server.unavailable !== undefined)
       continue
     const spec = spawnSpec(server, runtime.env, marks)
-    const same = started.get(write(spec)) ?? []
-    started.set(write(spec), [...same, runtime.spawn(spec)])
+    const key = write(spec)
+    started.set(key, [...(started.get(key) ?? []), runtime.spawn(spec)])
   }
   return { ...runtime, spawn: (spec) => started.get(write(spec))?.shift() ?? runtime.spawn(spec) }
 }

@@ -65,8 +65,9 @@ function transparent(config: Configuration, graceMs: number): Configuration {
 /** @throws TransportError when a server needs credentials, and there are none or they must not be sent to it */
 export async function checkCredentials({ servers }: SchemaConfig): Promise<void> {
   for (const server of servers) {
-    const auth = server.kind === 'stdio' ? undefined : googleAuthOf(server)
-    if (auth === undefined || server.kind === 'stdio') continue
+    if (server.kind === 'stdio') continue
+    const auth = googleAuthOf(server)
+    if (auth === undefined) continue
     const why = whyNoTokens(server)
     if (why !== undefined)
       throw new TransportError(

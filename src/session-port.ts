@@ -173,7 +173,7 @@ export class SessionPort implements ClientPort {
   }
 
   /** Questions that nobody wants answered any more, before they were asked. */
-  #dropEarly(isOver: (early: { readonly frame: RequestFrame; readonly asker: Asker }) => boolean): void {
+  #dropEarly(isOver: (early: Early) => boolean): void {
     const kept = this.#early.filter((early) => !isOver(early))
     this.#early.splice(0, this.#early.length, ...kept)
   }

@@ -29,7 +29,7 @@ export interface ProcessUse {
 
 interface Start {
   readonly startedAt: number
-  late: Timer | undefined
+  readonly late: Timer
   use: ProcessUse | undefined
   isOver: boolean
 }
@@ -70,7 +70,7 @@ export class ServerReports {
   ready(dialed: Dialed, revision: string, tools: number): void {
     const start = this.#starts.get(dialed)
     if (start === undefined) return
-    start.late?.cancel()
+    start.late.cancel()
     this.#tell(dialed, { state: 'ready', revision, tools, restarts: start.use?.restarts ?? 0 })
   }
 
@@ -104,7 +104,7 @@ export class ServerReports {
   #over(dialed: Dialed, news: News): void {
     const start = this.#starts.get(dialed)
     if (start === undefined || start.isOver) return
-    start.late?.cancel()
+    start.late.cancel()
     this.#tell(dialed, news)
     start.isOver = true
   }
