@@ -12,7 +12,7 @@
 import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { createProxy, editReasons, memoryPair } from 'mcps-proxy'
-import type { Connection, Edit, ForwardEvent, Proxy, WireEvent } from 'mcps-proxy'
+import type { Connection, Edit, ForwardEvent, McpProxy, WireEvent } from 'mcps-proxy'
 import { readFrame, splice, toLine } from 'mcps-proxy/jsonrpc'
 import type { Frame, Line, Span } from 'mcps-proxy/jsonrpc'
 
@@ -167,7 +167,7 @@ class Client {
 
 function nothing(): void {}
 
-async function openClient(proxy: Proxy): Promise<Client> {
+async function openClient(proxy: McpProxy): Promise<Client> {
   const [ours, theirs] = memoryPair()
   await proxy.attach(theirs)
   const client = new Client(ours)

@@ -1,8 +1,8 @@
 // Every limit of the proxy, with its reason. Nothing that holds data is without one.
 
 import { type FrameLimits, defaultFrameLimits } from './jsonrpc/frame-limits.js'
-import type { NdjsonOptions } from './transports/ndjson.js'
-import type { UpstreamLimits } from './upstream/limits.js'
+import type { NdjsonOptions } from './transports/stdio/ndjson.js'
+import type { UpstreamLimits } from './upstream/pool/limits.js'
 
 const MiB = 1024 * 1024
 

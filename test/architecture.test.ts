@@ -5,7 +5,7 @@
 
 import assert from 'node:assert'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { editReasons } from '../src/index.js'
 import { readSource, readSources, root, topLevel } from './source-text.js'
@@ -14,7 +14,7 @@ import type { SourceFile } from './source-text.js'
 const sources = readSources('src')
 
 interface Layer {
-  /** A folder (`src/jsonrpc/`), a file, or `src/*` for the files directly in src. The first that fits counts. */
+  /** Folders (`src/jsonrpc/`), the files directly in one (`src/proxy/*`), or a file. The first layer that fits counts. */
   readonly files: readonly string[]
   readonly project: readonly string[]
   /** May be named by `import type` alone. */
@@ -22,50 +22,203 @@ interface Layer {
   readonly modules: readonly string[]
 }
 
-/** Who may import what, besides its own files. */
+/** Who may import what, besides its own files; from the bottom to the top. */
 const layers: readonly Layer[] = [
   { files: ['src/jsonrpc/'], project: [], modules: ['node:buffer'] },
+  { files: ['src/runtime/'], project: [], modules: ['node:net', 'node:stream'] },
+  { files: ['src/text/'], project: ['src/jsonrpc/text.ts'], modules: [] },
   { files: ['src/mcp/'], project: ['src/jsonrpc/'], modules: ['ajv'] },
+  { files: ['src/transports/*'], project: ['src/jsonrpc/', 'src/runtime/'], modules: ['node:buffer'] },
   {
-    files: ['src/transports/'],
-    project: ['src/jsonrpc/', 'src/secret-forms.ts'],
+    files: ['src/transports/stdio/', 'src/transports/sse/', 'src/transports/http1/'],
+    project: ['src/jsonrpc/', 'src/runtime/', 'src/transports/*'],
+    modules: ['node:buffer', 'node:stream'],
+  },
+  {
+    files: ['src/transports/http-client/'],
+    project: [
+      'src/jsonrpc/',
+      'src/runtime/',
+      'src/text/',
+      'src/transports/*',
+      'src/transports/http1/',
+      'src/transports/sse/',
+    ],
     modules: ['node:buffer', 'node:net', 'node:stream', 'node:tls', 'node:zlib'],
   },
   {
-    files: ['src/upstream/'],
-    project: ['src/jsonrpc/', 'src/mcp/', 'src/transports/'],
-    modules: [
-      'google-auth-library',
-      'node:child_process',
-      'node:fs',
-      'node:fs/promises',
-      'node:net',
-      'node:stream',
-      'p-queue',
+    files: ['src/transports/http-server/'],
+    project: ['src/jsonrpc/', 'src/runtime/', 'src/transports/*', 'src/transports/http1/'],
+    modules: ['node:buffer', 'node:net', 'node:stream'],
+  },
+  {
+    files: ['src/upstream/contracts/'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/transports/http-client/'],
+    modules: ['node:stream'],
+  },
+  {
+    files: ['src/upstream/process/'],
+    project: ['src/jsonrpc/', 'src/runtime/', 'src/transports/stdio/', 'src/upstream/contracts/'],
+    types: ['src/transports/http-client/'],
+    modules: ['node:child_process', 'node:fs', 'node:fs/promises', 'node:net', 'node:stream'],
+  },
+  {
+    files: ['src/upstream/auth/'],
+    project: [
+      'src/jsonrpc/',
+      'src/mcp/',
+      'src/runtime/',
+      'src/transports/http-client/',
+      'src/upstream/contracts/',
     ],
+    modules: ['google-auth-library'],
+  },
+  {
+    files: ['src/upstream/pool/'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/upstream/contracts/'],
+    types: ['src/transports/', 'src/upstream/process/'],
+    modules: ['p-queue'],
+  },
+  {
+    files: ['src/upstream/http/'],
+    project: [
+      'src/jsonrpc/',
+      'src/mcp/',
+      'src/runtime/',
+      'src/transports/http-client/',
+      'src/upstream/auth/',
+      'src/upstream/contracts/',
+    ],
+    types: ['src/upstream/pool/'],
+    modules: ['node:fs', 'node:net'],
+  },
+  {
+    files: ['src/upstream/kinds/'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/transports/', 'src/upstream/'],
+    modules: [],
   },
   // A program of its own, which happens to be shipped with the proxy.
   { files: ['src/servers/'], project: [], modules: ['node:events', 'node:fs'] },
   // Where the program lies, bundled or not: beside it are the bundled servers.
   { files: ['src/folder.ts'], project: [], modules: ['node:path', 'node:url'] },
-  // What a secret looks like, for the log and for what servers said.
-  { files: ['src/secret-forms.ts'], project: ['src/jsonrpc/text.ts'], modules: [] },
+  { files: ['src/version.ts'], project: [], modules: [] },
   {
-    files: ['src/config.ts', 'src/config/'],
-    project: ['src/nearest.ts', 'src/log/escape.ts', 'src/folder.ts'],
-    types: ['src/upstream/host.ts', 'src/upstream/server-config.ts'],
+    files: ['src/limits.ts'],
+    project: ['src/jsonrpc/'],
+    types: ['src/transports/', 'src/upstream/'],
+    modules: [],
+  },
+  {
+    files: ['src/real-runtime.ts'],
+    project: ['src/upstream/process/'],
+    types: ['src/runtime/'],
+    modules: [],
+  },
+  {
+    files: ['src/config/'],
+    project: ['src/folder.ts', 'src/text/'],
+    types: ['src/runtime/', 'src/upstream/contracts/'],
     modules: ['node:buffer', 'node:fs', 'node:os', 'node:path', 'node:process', 'node:url'],
   },
   {
-    files: ['src/log.ts', 'src/log/'],
-    project: ['src/secret-forms.ts'],
-    types: ['src/upstream/host.ts'],
+    files: ['src/log/'],
+    project: ['src/text/'],
+    types: ['src/runtime/'],
     modules: ['chalk', 'node:fs', 'node:fs/promises', 'node:path'],
   },
   {
-    files: ['src/record.ts', 'src/record/'],
+    files: ['src/record/'],
     project: ['src/jsonrpc/', 'src/config/problems.ts'],
     modules: ['node:buffer', 'node:fs', 'node:fs/promises', 'node:process'],
+  },
+  {
+    files: ['src/kept/'],
+    project: ['src/jsonrpc/', 'src/mcp/lists.ts', 'src/limits.ts'],
+    types: ['src/mcp/methods/', 'src/runtime/', 'src/upstream/contracts/'],
+    modules: ['node:buffer', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:process'],
+  },
+  {
+    files: ['src/events/'],
+    project: [],
+    types: ['src/runtime/', 'src/transports/', 'src/upstream/'],
+    modules: ['eventemitter3'],
+  },
+  {
+    files: ['src/proxy/routing/'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/text/'],
+    types: ['src/upstream/contracts/'],
+    modules: [],
+  },
+  {
+    files: ['src/proxy/session/'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/'],
+    types: ['src/events/', 'src/limits.ts', 'src/proxy/routing/'],
+    modules: [],
+  },
+  {
+    files: ['src/proxy/'],
+    project: [
+      'src/config/config.ts',
+      'src/events/',
+      'src/jsonrpc/',
+      'src/kept/',
+      'src/limits.ts',
+      'src/mcp/',
+      'src/real-runtime.ts',
+      'src/runtime/',
+      'src/transports/',
+      'src/upstream/',
+      'src/version.ts',
+    ],
+    modules: [],
+  },
+  // The one place where the HTTP front gets ids and compares secrets.
+  {
+    files: ['src/gateway/http-front.ts'],
+    project: [
+      'src/config/config.ts',
+      'src/jsonrpc/',
+      'src/mcp/',
+      'src/runtime/',
+      'src/transports/',
+      'src/upstream/process/descriptor-room.ts',
+    ],
+    modules: ['node:crypto'],
+  },
+  {
+    files: ['src/gateway/'],
+    project: [
+      'src/config/config.ts',
+      'src/events/',
+      'src/jsonrpc/',
+      'src/mcp/',
+      'src/proxy/',
+      'src/real-runtime.ts',
+      'src/runtime/',
+      'src/text/',
+      'src/transports/http-server/',
+      'src/upstream/',
+      'src/version.ts',
+    ],
+    modules: [],
+  },
+  // The public surface.
+  {
+    files: ['src/index.ts'],
+    project: [
+      'src/config/config.ts',
+      'src/events/',
+      'src/gateway/http.ts',
+      'src/jsonrpc/',
+      'src/limits.ts',
+      'src/proxy/',
+      'src/real-runtime.ts',
+      'src/runtime/',
+      'src/transports/',
+      'src/upstream/contracts/',
+      'src/version.ts',
+    ],
+    modules: [],
   },
   {
     files: ['src/replay/'],
@@ -73,11 +226,11 @@ const layers: readonly Layer[] = [
       'src/jsonrpc/',
       'src/transports/',
       'src/folder.ts',
-      'src/log.ts',
-      'src/runtime.ts',
+      'src/log/log.ts',
+      'src/real-runtime.ts',
       'src/cli/say.ts',
     ],
-    types: ['src/upstream/host.ts'],
+    types: ['src/runtime/'],
     modules: [
       'node:fs/promises',
       'node:http',
@@ -92,55 +245,27 @@ const layers: readonly Layer[] = [
     files: ['src/cli.ts', 'src/cli/'],
     project: [
       'src/index.ts',
-      'src/config.ts',
+      'src/config/config.ts',
       // How a place in the file is written, for warnings that concern one schema.
       'src/config/problems.ts',
       // Every schema on HTTP; no part of the library.
-      'src/gateway.ts',
+      'src/gateway/gateway.ts',
       // Starts children while the rest is loaded.
-      'src/head-start.ts',
+      'src/upstream/process/head-start.ts',
       // For --check.
-      'src/kept-report.ts',
-      'src/way-troubles.ts',
-      'src/log.ts',
-      'src/nearest.ts',
-      // One server in place of a configuration.
-      'src/remote.ts',
-      // Made before the proxy is loaded, and closed after it.
-      'src/runtime.ts',
+      'src/proxy/kept-report.ts',
+      'src/upstream/http/way-troubles.ts',
       // One server, started to see whether it works.
-      'src/trial.ts',
+      'src/proxy/trial.ts',
+      // One server in place of a configuration.
+      'src/proxy/remote.ts',
+      'src/log/log.ts',
+      // Made before the proxy is loaded, and closed after it.
+      'src/real-runtime.ts',
+      'src/text/nearest.ts',
       'src/version.ts',
     ],
     modules: ['mri', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process', 'node:v8'],
-  },
-  // What servers said of themselves, in memory and on disk.
-  {
-    files: ['src/kept/'],
-    project: ['src/jsonrpc/', 'src/mcp/lists.ts', 'src/limits.ts'],
-    types: ['src/mcp/method-row.ts', 'src/upstream/'],
-    modules: ['node:buffer', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:process'],
-  },
-  // The one place where the HTTP front gets ids and compares secrets.
-  {
-    files: ['src/http-front.ts'],
-    project: ['src/config.ts', 'src/jsonrpc/', 'src/mcp/', 'src/transports/', 'src/upstream/'],
-    modules: ['node:crypto'],
-  },
-  // Composition: everything but the command.
-  {
-    files: ['src/*'],
-    project: [
-      'src/jsonrpc/',
-      'src/mcp/',
-      'src/transports/',
-      'src/upstream/',
-      'src/kept/',
-      'src/config.ts',
-      // For the status pages.
-      'src/log/escape.ts',
-    ],
-    modules: ['eventemitter3'],
   },
 ]
 
@@ -148,23 +273,23 @@ const layers: readonly Layer[] = [
 const homes: Readonly<Record<string, readonly string[]>> = {
   ajv: ['src/mcp/validate/'],
   chalk: ['src/log/paint.ts'],
-  eventemitter3: ['src/emitter.ts'],
+  eventemitter3: ['src/events/emitter.ts'],
   mri: ['src/cli/tokens.ts'],
   // Servers, the shell that ends them when nobody else can, and who tells of their memory.
   'node:child_process': [
-    'src/upstream/spawn.ts',
-    'src/upstream/guardian-shell.ts',
-    'src/upstream/ps.ts',
-    'src/upstream/data-limit.ts',
+    'src/upstream/process/spawn.ts',
+    'src/upstream/process/guardian-shell.ts',
+    'src/upstream/process/ps.ts',
+    'src/upstream/process/data-limit.ts',
   ],
-  'p-queue': ['src/upstream/slots.ts'],
-  'google-auth-library': ['src/upstream/google-id-token.ts'],
+  'p-queue': ['src/upstream/pool/slots.ts'],
+  'google-auth-library': ['src/upstream/auth/google-id-token.ts'],
   // Loaded when a body is compressed.
   'node:zlib': ['src/transports/http-client/decoding.ts'],
 }
 
 function fits(path: string, pattern: string): boolean {
-  if (pattern === 'src/*') return /^src\/[^/]+$/.test(path)
+  if (pattern.endsWith('/*')) return dirname(path) === pattern.slice(0, -2)
   return pattern.endsWith('/') ? path.startsWith(pattern) : path === pattern
 }
 
@@ -189,6 +314,19 @@ describe('imports', () => {
       )
     })
   }
+
+  test('every file has its layer', () => {
+    const lost = sources.filter(({ path }) => !layers.some(({ files }) => fitsAny(path, files)))
+    assert.deepEqual(
+      lost.map(({ path }) => path),
+      [],
+    )
+  })
+
+  test('few files stand outside of a folder', () => {
+    const loose = sources.filter(({ path }) => dirname(path) === 'src').map(({ path }) => basename(path))
+    assert.deepEqual(loose, ['cli.ts', 'folder.ts', 'index.ts', 'limits.ts', 'real-runtime.ts', 'version.ts'])
+  })
 
   test('a module that does something is imported in one place', () => {
     const strays = sources.flatMap(({ path, imports }) =>
@@ -233,7 +371,9 @@ function forbiddenImports({ path, imports }: SourceFile, layer: Layer): string[]
         : fitsAny(file, [...layer.files, ...layer.project]) ||
           (kind === 'type' && fitsAny(file, layer.types ?? [])) ||
           // The command loads these when they are asked for.
-          (kind !== 'static' && path.startsWith('src/cli') && fitsAny(file, ['src/replay/', 'src/record.ts']))
+          (kind !== 'static' &&
+            path.startsWith('src/cli') &&
+            fitsAny(file, ['src/replay/', 'src/record/record.ts']))
     return allowed ? [] : [`${path}: ${specifier}${kind === 'type' ? ' (type)' : ''}`]
   })
 }
@@ -254,9 +394,9 @@ function staticallyLoaded(entries: readonly string[]): string[] {
 /** Nothing is loaded in a circle by these. */
 const typeCycles = [
   // An error names the id that it is about, and the reader of ids throws that error.
-  'src/jsonrpc/request-id.ts -> src/jsonrpc/errors.ts -> src/jsonrpc/request-id.ts',
+  'src/jsonrpc/errors.ts -> src/jsonrpc/request-id.ts -> src/jsonrpc/errors.ts',
   // What a link tells its owner says which link it was.
-  'src/upstream/link.ts -> src/upstream/link-parts.ts -> src/upstream/link.ts',
+  'src/upstream/pool/link.ts -> src/upstream/pool/link-parts.ts -> src/upstream/pool/link.ts',
 ]
 
 function cycles(kinds: readonly string[]): string[] {
@@ -297,7 +437,7 @@ const confined: readonly Confined[] = [
     what: 'only the legs know the words legacy and modern',
     among: 'bare',
     pattern: /legacy|modern/i,
-    places: { 'src/mcp/eras/': 'the legs', 'src/proxy.ts': 'chooses the leg of each connection' },
+    places: { 'src/mcp/eras/': 'the legs', 'src/proxy/proxy.ts': 'chooses the leg of each connection' },
   },
   {
     what: 'JSON.parse and JSON.stringify',
@@ -310,7 +450,7 @@ const confined: readonly Confined[] = [
       'src/mcp/validate/schema-plan.ts': 'the schema of a tool, for the compiler',
       'src/config/json-syntax.ts': 'the configuration file',
       'src/log/lines.ts': 'log records are lines of JSON',
-      'src/record.ts': 'the header of a recording; frames are written as their own bytes',
+      'src/record/record.ts': 'the header of a recording; frames are written as their own bytes',
       'src/record/line.ts': 'the envelope of a recorded line; frames are written as their own bytes',
       'src/replay/json-tree.ts': 'the name of a member in a report',
       'src/replay/launch.ts': 'the configuration that a transcript brings',
@@ -340,24 +480,27 @@ const confined: readonly Confined[] = [
     pattern: /\bconnection\.send(?:Parts)?\(/,
     places: {
       'src/jsonrpc/peer.ts': 'the one sender',
-      'src/replay/remote-server.ts': 'a client of its own, which is no part of a proxy',
+      'src/replay/replay-remote.ts': 'a client of its own, which is no part of a proxy',
     },
   },
   {
     what: 'every connection has one peer, made by its one owner',
     among: 'bare',
     pattern: /\bnew Peer\b/,
-    places: { 'src/session.ts': 'towards a client', 'src/upstream/link.ts': 'towards a server' },
+    places: {
+      'src/proxy/session/session.ts': 'towards a client',
+      'src/upstream/pool/link.ts': 'towards a server',
+    },
   },
   {
     what: 'the wire tap is fed below every edit, where bytes are read and written',
     among: 'bare',
     pattern: /#sink\?\.wire\?\.\(/,
     places: {
-      'src/transports/ndjson.ts': 'streams',
+      'src/transports/stdio/ndjson.ts': 'streams',
       'src/transports/memory.ts': 'memory',
-      'src/transports/http-front/inbox.ts': 'bodies and events',
-      'src/transports/http-client/arrivals.ts': 'bodies and events',
+      'src/transports/http-server/inbox.ts': 'bodies and events',
+      'src/transports/http-client/incoming-messages.ts': 'bodies and events',
     },
   },
   {
@@ -365,7 +508,7 @@ const confined: readonly Confined[] = [
     among: 'bare',
     pattern: /\bprocess\s*(\.\s*stdout\b|\[)|\bconsole\s*\./,
     places: {
-      'src/transports/stdio.ts': 'the protocol',
+      'src/transports/stdio/stdio.ts': 'the protocol',
       'src/cli/say.ts': 'help, version, findings and reports; never while serving',
       'src/servers/time.ts': ownProgram,
     },
@@ -375,9 +518,9 @@ const confined: readonly Confined[] = [
     among: 'bare',
     pattern: /\bset(Timeout|Interval)\s*\(/,
     places: {
-      'src/runtime.ts': 'the real clock',
-      'src/transports/last-waits.ts': 'the last wait of a connection that closes; nothing is decided by it',
-      'src/log.ts': 'the last wait for stderr',
+      'src/real-runtime.ts': 'the real clock',
+      'src/runtime/last-waits.ts': 'the last wait of a connection that closes; nothing is decided by it',
+      'src/log/log.ts': 'the last wait for stderr',
       'src/cli/endings.ts': 'the last resort of a process that cannot end',
       'src/cli/config-watch.ts': 'looks at the configuration file from time to time',
       'src/cli/reloading.ts': 'watches it a little after the start',
@@ -389,10 +532,10 @@ const confined: readonly Confined[] = [
     among: 'bare',
     pattern: /\bDate\.now\b|\bnew Date\(\)|\bperformance\b|\bhrtime\b/,
     places: {
-      'src/runtime.ts': 'the real clock',
-      'src/log.ts': 'the time of a log record; a test gives its own',
-      'src/record.ts': 'the date in the header of a recording',
-      'src/serving.ts': 'the time of day on the page of health',
+      'src/real-runtime.ts': 'the real clock',
+      'src/log/log.ts': 'the time of a log record; a test gives its own',
+      'src/record/record.ts': 'the date in the header of a recording',
+      'src/gateway/serving.ts': 'the time of day on the page of health',
       'src/cli/reloading.ts': 'whether the file is younger than this process',
       'src/servers/time.ts': 'what it is for',
     },
@@ -401,7 +544,7 @@ const confined: readonly Confined[] = [
     what: 'chance',
     among: 'bare',
     pattern: /\bMath\.random\b|\bcrypto\b|\brandomUUID\b/,
-    places: { 'src/runtime.ts': 'the real dice' },
+    places: { 'src/real-runtime.ts': 'the real dice' },
   },
   {
     what: 'code out of text, and shells',
@@ -417,8 +560,8 @@ const confined: readonly Confined[] = [
       'src/index.ts': 'the public entry',
       'src/jsonrpc/index.ts': 'the public entry of the core',
       'src/jsonrpc/peer.ts': 'what its owner must do is part of what it is',
-      'src/config.ts': 'its folder is its own; nobody else looks inside',
-      'src/log.ts': 'its folder is its own; nobody else looks inside',
+      'src/config/config.ts': 'its folder is its own; nobody else looks inside',
+      'src/log/log.ts': 'its folder is its own; nobody else looks inside',
       'src/mcp/validate.ts': 'its folder is its own; nobody else looks inside',
     },
   },
@@ -463,6 +606,34 @@ describe('jsonrpc', () => {
       pure.filter(({ bare }) => reach.test(bare)).map(({ path }) => path),
       [],
     )
+  })
+})
+
+/** One word of the same meaning in each file of a folder. */
+const tableNames: ReadonlySet<string> = new Set([
+  'requests',
+  'serverRequests',
+  'clientNotifications',
+  'serverNotifications',
+  'revision',
+  'open',
+])
+
+describe('exported names', () => {
+  test('mean one thing each', () => {
+    const exported = sources
+      .filter(({ path }) => !path.startsWith('src/servers/'))
+      .flatMap(({ path, bare }) =>
+        [
+          ...bare.matchAll(/^export (?:abstract |async )?(?:class|interface|type|function\*?|const) (\w+)/gm),
+        ].map(([, name = '']) => ({ name, path })),
+      )
+      .filter(({ name }) => !tableNames.has(name))
+    const twins = exported.filter(({ name, path }) =>
+      exported.some((other) => other.name === name && other.path !== path),
+    )
+    assert.notEqual(exported.length, 0)
+    assert.deepEqual(twins, [])
   })
 })
 

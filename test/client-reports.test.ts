@@ -2,11 +2,11 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { ClientReports } from '../src/client-reports.js'
-import { Emitter } from '../src/emitter.js'
+import { ClientReports } from '../src/proxy/session/client-reports.js'
+import { Emitter } from '../src/events/emitter.js'
 import type { Outcome } from '../src/mcp/call.js'
 import { tooManyCalls, toolNotFound, upstreamFailed } from '../src/mcp/error-codes.js'
-import type { CallEvent, ProxyEvents } from '../src/proxy-events.js'
+import type { CallEvent, ProxyEvents } from '../src/events/proxy-events.js'
 import { callOf } from './upstream/support/calls.js'
 
 const answered: Outcome = { kind: 'result', result: '{}' }

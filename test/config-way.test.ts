@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ConfigError, resolveConfig } from '../src/config.js'
-import type { HttpServerConfig } from '../src/upstream/server-config.js'
-import { hasDoubtfulAuthority, resolved } from '../src/transports/http-client/address.js'
+import { ConfigError, resolveConfig } from '../src/config/config.js'
+import type { HttpServerConfig } from '../src/upstream/contracts/server-config.js'
+import { hasDoubtfulAuthority, resolvedAddress } from '../src/transports/http-client/address.js'
 
 const env = { SECRET_PROXY: 'http://ann:CANARY-word@proxy.example:3128', CERTS: '/certs' }
 
@@ -112,7 +112,7 @@ const addresses: readonly [address: string, to: string | undefined][] = [
 describe('an address that a server names', () => {
   for (const [address, to] of addresses)
     test(address, () => {
-      assert.equal(resolved(address, base)?.href, to)
+      assert.equal(resolvedAddress(address, base)?.href, to)
       if (to !== undefined) assert.equal(hasDoubtfulAuthority(address), false)
     })
 })

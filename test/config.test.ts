@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { ConfigError, loadConfig, resolveConfig, selectSchema } from '../src/config.js'
-import type { Configuration, Environment } from '../src/config.js'
+import { ConfigError, loadConfig, resolveConfig, selectSchema } from '../src/config/config.js'
+import type { Configuration, Environment } from '../src/config/config.js'
 import { configJsonSchema } from '../src/config/json-schema.js'
 import { readJson } from '../src/config/json-syntax.js'
-import type { ServerConfig } from '../src/upstream/server-config.js'
+import type { ServerConfig } from '../src/upstream/contracts/server-config.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-config-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

@@ -12,10 +12,10 @@ import {
   ElicitRequestSchema,
   ListRootsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
-import { ConfigError, type Configuration, resolveConfig } from '../src/config.js'
-import { type Gateway, type GatewayOptions, openGateway, refuseGateway } from '../src/gateway.js'
+import { ConfigError, type Configuration, resolveConfig } from '../src/config/config.js'
+import { type Gateway, type GatewayOptions, openGateway, refuseGateway } from '../src/gateway/gateway.js'
 import { createProxy, httpServer, limits } from '../src/index.js'
-import { clockTime } from '../src/status.js'
+import { clockTime } from '../src/gateway/status.js'
 import { everything, itEcho, itServer, root, time } from './integration/support/programs.js'
 import { events, handshake, message, open, read, send } from './transports/support/http.js'
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { ConfigError } from '../src/config/problems.js'
 import { TransportError } from '../src/jsonrpc/errors.js'
 import type { WireEvent } from '../src/jsonrpc/wire-tap.js'
-import { type OpenRecord, openRecord } from '../src/record.js'
+import { type OpenRecord, openRecord } from '../src/record/record.js'
 import { RecordStream } from '../src/record/stream.js'
 import { RecordWriter } from '../src/record/writer.js'
 
@@ -229,7 +229,7 @@ describe('the file of a recording', () => {
 
   it('takes a message of 64 MiB with one copy of it in memory', () => {
     const file = newFile()
-    const module = fileURLToPath(new URL('../src/record.js', import.meta.url))
+    const module = fileURLToPath(new URL('../src/record/record.js', import.meta.url))
     const script = `import { openRecord } from ${JSON.stringify(module)}
       const size = 64 * 1024 * 1024
       const { tap, close } = await openRecord(${JSON.stringify(file)}, { command: 'test' })
@@ -258,7 +258,7 @@ describe('the file of a recording', () => {
 
   it('has its tail when the process just ends', () => {
     const file = newFile()
-    const module = fileURLToPath(new URL('../src/record.js', import.meta.url))
+    const module = fileURLToPath(new URL('../src/record/record.js', import.meta.url))
     const script = `import { openRecord } from ${JSON.stringify(module)}
       const { tap } = await openRecord(${JSON.stringify(file)}, { command: 'test' })
       tap.wire({ hop: 'client', schema: 'default', connection: 1, direction: 'in', whole: false, at: 0, bytes: Buffer.from('{}\\n') })

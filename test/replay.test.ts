@@ -7,24 +7,24 @@ import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { describe, it } from 'node:test'
 import { createProxy } from '../src/index.js'
-import { openRecord } from '../src/record.js'
+import { openRecord } from '../src/record/record.js'
 import { asRead } from './integration/support/programs.js'
-import { type Verdict, compareFrames } from '../src/replay/compare.js'
+import { type MessageVerdict, compareFrames } from '../src/replay/compare.js'
 import { type Finding, Expectations } from '../src/replay/expectations.js'
 import { readTree } from '../src/replay/json-tree.js'
 import { TranscriptError } from '../src/replay/line.js'
-import { exactPattern, readPattern } from '../src/replay/pattern.js'
+import { exactPattern, readMessagePattern } from '../src/replay/pattern.js'
 import { differingTimes } from '../src/replay/times.js'
 import { type Transcript, parseTranscripts } from '../src/replay/transcript.js'
-import { NdjsonConnection } from '../src/transports/ndjson.js'
+import { NdjsonConnection } from '../src/transports/stdio/ndjson.js'
 import { cli, fileOf, fixtures, folder, programs, run, talk } from './replay/support.js'
 
 const server = (name: string): string => JSON.stringify(['$node', join(programs, name)])
 
-function compare(expected: string, came: string, mode: 'bytes' | 'json' = 'bytes'): Verdict {
+function compare(expected: string, came: string, mode: 'bytes' | 'json' = 'bytes'): MessageVerdict {
   const received = { bytes: Buffer.from(came), tree: readTree(Buffer.from(came)) }
   const known = { values: new Map([['known', '7']]), timesVary: false }
-  return compareFrames(readPattern(Buffer.from(expected), new Set(['known'])), received, mode, known)
+  return compareFrames(readMessagePattern(Buffer.from(expected), new Set(['known'])), received, mode, known)
 }
 
 function long(letter: string): string {
@@ -144,7 +144,7 @@ describe('times that differ', () => {
     assert(before !== undefined && now !== undefined)
     const pattern = exactPattern(before)
     const received = { bytes: now, tree: readTree(now) }
-    const verdict = (timesVary: boolean): Verdict =>
+    const verdict = (timesVary: boolean): MessageVerdict =>
       compareFrames(pattern, received, 'bytes', { values: new Map(), timesVary })
     assert.deepEqual(verdict(true), { kind: 'equal', bound: new Map(), times: 1 })
     assert.equal(verdict(false).kind, 'different')

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createProxy, httpServer } from '../src/index.js'
-import { type SchemaStatus, schemaStatus } from '../src/status.js'
+import { type SchemaStatus, schemaStatus } from '../src/gateway/status.js'
 import { gone, until } from './integration/support/waiting.js'
 import { at, listAt, numberAt, textAt } from './integration/support/json.js'
 import { itServer } from './integration/support/programs.js'

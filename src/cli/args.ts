@@ -1,11 +1,11 @@
 // The command line -> what to do. Pure: nothing is read or started here.
 
-import type { LogLevel } from '../log.js'
-import { nearest } from '../nearest.js'
-import type { RemoteServer } from '../remote.js'
+import type { LogLevel } from '../log/log.js'
+import { nearest } from '../text/nearest.js'
+import type { RemoteServer } from '../proxy/remote.js'
 import { millisecondsOf, timeoutMsMax } from './milliseconds.js'
 import { options, spelled } from './options.js'
-import type { Mode } from './options.js'
+import type { CommandMode } from './options.js'
 import { mistakeInRemote, remoteOf } from './remote-options.js'
 import { mistakeInReplay, replayOf } from './replay-options.js'
 import type { ReplayCommand } from './replay-options.js'
@@ -74,7 +74,7 @@ function asksFor(tokens: Tokens, mode: 'stdio' | 'http'): boolean {
   return tokens.values.has(mode) || subCommandOf(tokens) === mode
 }
 
-function modeOf(tokens: Tokens): Mode | undefined {
+function modeOf(tokens: Tokens): CommandMode | undefined {
   if (tokens.values.has('check')) return 'check'
   if (subCommandOf(tokens) === 'replay') return 'replay'
   if (asksFor(tokens, 'stdio')) return 'stdio'
@@ -96,7 +96,7 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
   return usage(`${name} cannot be used with ${nameOf(mode)}`)
 }
 
-function nameOf(mode: Mode): string {
+function nameOf(mode: CommandMode): string {
   return mode === 'replay' ? 'replay' : spelled(mode)
 }
 

@@ -1,8 +1,8 @@
 // What a person sees on stderr when a serving mode is ready.
 
-import type { Configuration, SchemaConfig } from '../config.js'
-import { escapeText } from '../log.js'
-import type { Paint } from '../log.js'
+import type { Configuration, SchemaConfig } from '../config/config.js'
+import { escapeText } from '../log/log.js'
+import type { Paint } from '../log/log.js'
 import { counted } from './counted.js'
 
 export interface BannerFacts {

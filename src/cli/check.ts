@@ -10,11 +10,11 @@ import {
   loadConfig,
   loopProblems,
   selectSchema,
-} from '../config.js'
+} from '../config/config.js'
 import { warningLine } from '../config/problems.js'
-import { keptReport } from '../kept-report.js'
-import { escapeText } from '../log.js'
-import { wayTroubles } from '../way-troubles.js'
+import { keptReport } from '../proxy/kept-report.js'
+import { escapeText } from '../log/log.js'
+import { wayTroubles } from '../upstream/http/way-troubles.js'
 import type { CheckCommand } from './args.js'
 import { counted } from './counted.js'
 import { programTrouble } from './programs.js'
@@ -71,7 +71,7 @@ export async function checkConfig(
 /** @throws ConfigError when a start would refuse */
 async function servedBy(command: CheckCommand, config: Configuration): Promise<SchemaConfig[]> {
   if (command.schema !== undefined) return [selectSchema(config, command.schema)]
-  const { refuseGateway } = await import('../gateway.js')
+  const { refuseGateway } = await import('../gateway/gateway.js')
   refuseGateway(config, command)
   return enabledSchemas(config).map((name) => selectSchema(config, name))
 }

@@ -9,7 +9,7 @@ import type {
   Runtime,
   ServerEvent,
 } from '../index.js'
-import type { LogLevel, LogRecord, Logger } from '../log.js'
+import type { LogLevel, LogRecord, Logger } from '../log/log.js'
 import { counted } from './counted.js'
 import { LimitedLog } from './limited-log.js'
 import type { Screen } from './screen.js'

@@ -1,9 +1,9 @@
 // What a change of the configuration means to this process, besides to what it serves.
 
 import process from 'node:process'
-import type { Configuration } from '../config.js'
-import { loadConfig, refuseLoop } from '../config.js'
-import type { Logger } from '../log.js'
+import type { Configuration } from '../config/config.js'
+import { loadConfig, refuseLoop } from '../config/config.js'
+import type { Logger } from '../log/log.js'
 import type { Endings } from './endings.js'
 import type { Feedback } from './feedback.js'
 import { Reloading } from './reloading.js'

@@ -4,7 +4,7 @@
 // through what takes secrets out of it. One that was silenced (--no-warnings) stays so.
 
 import process from 'node:process'
-import type { LogSink } from '../log.js'
+import type { LogSink } from '../log/log.js'
 
 /** A look for Google's metadata server that finds none; what follows from that is said by whoever needed it. */
 const EXPECTED = 'MetadataLookupWarning'

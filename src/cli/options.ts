@@ -1,7 +1,7 @@
 // Every option of the command line: one table for the parser, the suggestions and the help.
 
 /** What the program can be asked to do. */
-export type Mode = 'stdio' | 'http' | 'url' | 'replay' | 'check'
+export type CommandMode = 'stdio' | 'http' | 'url' | 'replay' | 'check'
 
 export interface Option {
   readonly name: string
@@ -9,7 +9,7 @@ export interface Option {
   readonly aliases: readonly string[]
   /** A switch takes nothing; an optional value may be left out; a list may be given more than once. */
   readonly kind: 'switch' | 'value' | 'optional-value' | 'list'
-  readonly modes: readonly Mode[]
+  readonly modes: readonly CommandMode[]
   /** What the help calls its value. */
   readonly value: string
   /** Empty for what this version recognises only to say that it cannot do it. */
@@ -17,7 +17,7 @@ export interface Option {
 }
 
 function option(name: string, about: string, more: Partial<Option> = {}): Option {
-  const modes: readonly Mode[] = ['stdio', 'http', 'url', 'replay', 'check']
+  const modes: readonly CommandMode[] = ['stdio', 'http', 'url', 'replay', 'check']
   return { name, about, aliases: [], kind: 'switch', modes, value: '', ...more }
 }
 

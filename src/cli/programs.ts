@@ -2,7 +2,7 @@
 
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
-import type { Environment, StdioServerConfig } from '../config.js'
+import type { Environment, StdioServerConfig } from '../config/config.js'
 
 /** Why a start would not find the program or its folder, and what to write; undefined when it would. */
 export function programTrouble(

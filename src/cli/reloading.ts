@@ -5,9 +5,9 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import { ConfigError } from '../config.js'
-import type { Configuration } from '../config.js'
-import type { Logger } from '../log.js'
+import { ConfigError } from '../config/config.js'
+import type { Configuration } from '../config/config.js'
+import type { Logger } from '../log/log.js'
 import { ConfigWatch } from './config-watch.js'
 import { counted } from './counted.js'
 

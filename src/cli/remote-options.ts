@@ -1,6 +1,6 @@
 // What the command line says about one remote server (--url).
 
-import type { RemoteServer } from '../remote.js'
+import type { RemoteServer } from '../proxy/remote.js'
 import { usage } from './tokens.js'
 import type { Tokens, Usage } from './tokens.js'
 

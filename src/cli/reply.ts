@@ -1,6 +1,6 @@
 // What the program answers when it does not start: help, version, findings, mistakes.
 
-import { escapeText } from '../log.js'
+import { escapeText } from '../log/log.js'
 import type { Command } from './args.js'
 import type { Usage } from './tokens.js'
 import { internalErrorCode } from './endings.js'

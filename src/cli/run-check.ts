@@ -1,10 +1,10 @@
 // `--check`, and with `--start` what comes of starting every server.
 
 import process from 'node:process'
-import type { SchemaConfig, ServerConfig } from '../config.js'
-import { createLogger, escapeText, noPaint } from '../log.js'
-import { realRuntime } from '../runtime.js'
-import { type Trial, tryServer } from '../trial.js'
+import type { SchemaConfig, ServerConfig } from '../config/config.js'
+import { createLogger, escapeText, noPaint } from '../log/log.js'
+import { realRuntime } from '../real-runtime.js'
+import { type Trial, tryServer } from '../proxy/trial.js'
 import type { CheckCommand } from './args.js'
 import { type CheckedConfig, checkConfig } from './check.js'
 import { Children } from './children.js'

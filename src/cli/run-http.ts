@@ -1,8 +1,8 @@
 // The HTTP mode: every enabled schema, and as many clients as come.
 
 import process from 'node:process'
-import { enabledSchemas, loadConfig, refuseLoop } from '../config.js'
-import { realRuntime } from '../runtime.js'
+import { enabledSchemas, loadConfig, refuseLoop } from '../config/config.js'
+import { realRuntime } from '../real-runtime.js'
 import type { HttpCommand } from './args.js'
 import { Children } from './children.js'
 import { tellClientOnStdin } from './client-on-stdin.js'

@@ -5,10 +5,10 @@
 // before the proxy is even loaded.
 
 import process from 'node:process'
-import { loadConfig, marksOf, refuseLoop, selectSchema } from '../config.js'
-import type { Configuration, SchemaConfig } from '../config.js'
-import { headStart } from '../head-start.js'
-import { realRuntime } from '../runtime.js'
+import { loadConfig, marksOf, refuseLoop, selectSchema } from '../config/config.js'
+import type { Configuration, SchemaConfig } from '../config/config.js'
+import { headStart } from '../upstream/process/head-start.js'
+import { realRuntime } from '../real-runtime.js'
 import type { StdioCommand } from './args.js'
 import { Children } from './children.js'
 import { Endings } from './endings.js'
@@ -69,13 +69,13 @@ async function configOf(
   { program }: Invocation,
 ): Promise<Configuration> {
   if (remote === undefined) return loadConfig({ path, timeoutMs, nameDefault: program })
-  const { remoteConfig } = await import('../remote.js')
+  const { remoteConfig } = await import('../proxy/remote.js')
   return remoteConfig(remote, timeoutMs, program)
 }
 
 /** Without the credentials of the one remote server nothing is read from stdin. */
 async function findCredentials({ remote }: StdioCommand, schema: SchemaConfig): Promise<void> {
   if (remote === undefined) return
-  const { checkCredentials } = await import('../remote.js')
+  const { checkCredentials } = await import('../proxy/remote.js')
   await checkCredentials(schema)
 }

@@ -1,7 +1,7 @@
 // stderr as a person sees it: lines, and below them one that changes and is gone in the end.
 
-import { escapeText } from '../log.js'
-import type { LogStream } from '../log.js'
+import { escapeText } from '../log/log.js'
+import type { LogStream } from '../log/log.js'
 
 /** What the screen needs of stderr. */
 export interface Terminal extends LogStream {

@@ -4,8 +4,8 @@
 // that starts this one by other means is refused when it does.
 
 import { basename } from 'node:path'
-import { ConfigError, enabledSchemas, loadConfig, loopProblems, marksOf, realPath } from '../config.js'
-import type { Configuration, Environment, ServerConfig, StdioServerConfig } from '../config.js'
+import { ConfigError, enabledSchemas, loadConfig, loopProblems, marksOf, realPath } from '../config/config.js'
+import type { Configuration, Environment, ServerConfig, StdioServerConfig } from '../config/config.js'
 import { parseArguments } from './args.js'
 
 /** Configurations that are looked at in all; nobody's leads to more. */

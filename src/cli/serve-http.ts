@@ -1,10 +1,10 @@
 // Every enabled schema on one port, until somebody ends the process.
 
-import { type Configuration, enabledSchemas } from '../config.js'
-import { type Gateway, openGateway } from '../gateway.js'
+import { type Configuration, enabledSchemas } from '../config/config.js'
+import { type Gateway, openGateway } from '../gateway/gateway.js'
 import { limits } from '../index.js'
 import type { Runtime, WireTap } from '../index.js'
-import type { Logger, Paint } from '../log.js'
+import type { Logger, Paint } from '../log/log.js'
 import { version } from '../version.js'
 import type { HttpCommand } from './args.js'
 import { httpBanner } from './banner.js'

@@ -1,10 +1,10 @@
 // One client on stdin and stdout, until it leaves or somebody ends the process.
 
 import process from 'node:process'
-import type { Configuration, SchemaConfig } from '../config.js'
+import type { Configuration, SchemaConfig } from '../config/config.js'
 import { createProxy, limits, stdio } from '../index.js'
 import type { AttachedSession, Runtime, WireTap } from '../index.js'
-import type { Logger, Paint } from '../log.js'
+import type { Logger, Paint } from '../log/log.js'
 import { version } from '../version.js'
 import type { StdioCommand } from './args.js'
 import { stdioBanner } from './banner.js'

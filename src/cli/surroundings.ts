@@ -1,9 +1,9 @@
 // What every serving mode is surrounded by: its log, its recording, and what must not be left behind.
 
 import process from 'node:process'
-import type { Configuration } from '../config.js'
-import { createLogger, loadPaint, noPaint, wantsColors } from '../log.js'
-import type { LogLevel, Logger, Paint } from '../log.js'
+import type { Configuration } from '../config/config.js'
+import { createLogger, loadPaint, noPaint, wantsColors } from '../log/log.js'
+import type { LogLevel, Logger, Paint } from '../log/log.js'
 import { counted } from './counted.js'
 import { logNodeWarnings } from './node-warnings.js'
 import { Screen, canErase } from './screen.js'
@@ -26,7 +26,7 @@ export interface ServeOptions {
   readonly keepsLists: boolean
 }
 
-type OpenRecord = Awaited<ReturnType<typeof import('../record.js').openRecord>>
+type OpenRecord = Awaited<ReturnType<typeof import('../record/record.js').openRecord>>
 
 export async function openRecordIfAsked(
   { record }: ServeOptions,
@@ -34,7 +34,7 @@ export async function openRecordIfAsked(
   logger: Logger,
 ): Promise<OpenRecord | undefined> {
   if (record === undefined) return undefined
-  const { openRecord } = await import('../record.js')
+  const { openRecord } = await import('../record/record.js')
   // An address may hold a password or a key.
   const args = argv.map((arg) => logger.clean(arg))
   return openRecord(record, { command: [program, ...args].join(' '), args }, ({ message }) =>

@@ -5,7 +5,7 @@
 // twice, a switch with a value.
 
 import mri from 'mri'
-import { nearest } from '../nearest.js'
+import { nearest } from '../text/nearest.js'
 import { options, spelled, spellingsOf } from './options.js'
 import type { Option } from './options.js'
 

@@ -1,8 +1,8 @@
 // What a configuration warns of, as log lines.
 
-import type { Configuration } from '../config.js'
+import type { Configuration } from '../config/config.js'
 import { memberPath } from '../config/problems.js'
-import type { Logger } from '../log.js'
+import type { Logger } from '../log/log.js'
 
 /** Warnings about schemas that are not served would only be noise here; `--check` tells them. */
 export function tellWarnings(

@@ -1,6 +1,6 @@
 // How a remote server is told who asks, where headers are not enough.
 
-import type { HttpAuth } from '../upstream/server-config.js'
+import type { HttpAuth } from '../upstream/contracts/server-config.js'
 import { isObject } from './kinds.js'
 import type { Section } from './section.js'
 import { authFields } from './server-fields.js'

@@ -1,7 +1,7 @@
 // What a configuration is once it is read: every default applied, every variable expanded.
 
-import type { LogLevel } from '../upstream/host.js'
-import type { ServerConfig } from '../upstream/server-config.js'
+import type { LogLevel } from '../runtime/runtime.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { ConfigWarning } from './problems.js'
 
 /** A named group of servers that clients see as one server. */

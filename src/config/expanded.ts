@@ -1,6 +1,6 @@
 // What the variables in a server's fields make of them.
 
-import type { ServerCommon } from '../upstream/server-config.js'
+import type { ServerCommon } from '../upstream/contracts/server-config.js'
 import type { Expansion } from './expand.js'
 import type { Section } from './section.js'
 

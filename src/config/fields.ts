@@ -4,7 +4,7 @@
 // the start-up validator reads with them, and `config.schema.json` is printed
 // from them.
 
-import type { LogLevel } from '../upstream/host.js'
+import type { LogLevel } from '../runtime/runtime.js'
 import type { CorsConfig } from './configuration.js'
 import { boolean, choice, delayMsMax, integer, list, size, text } from './kinds.js'
 import { field, optional } from './section.js'

@@ -1,6 +1,6 @@
 // What is wrong with a configuration, all of it at once.
 
-import { escapeText } from '../log/escape.js'
+import { escapeText } from '../text/escape.js'
 
 /** What kind of mistake stopped the start. */
 export type ConfigErrorCode =

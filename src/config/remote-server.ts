@@ -1,6 +1,6 @@
 // A server of the file that is reached over the network.
 
-import type { HttpServerConfig, ServerCommon } from '../upstream/server-config.js'
+import type { HttpServerConfig, ServerCommon } from '../upstream/contracts/server-config.js'
 import { readAuth } from './auth.js'
 import type { Expansion } from './expand.js'
 import { expandMap, expanded } from './expanded.js'

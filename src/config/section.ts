@@ -1,6 +1,6 @@
 // Reads one JSON object of a configuration, field by field.
 
-import { nearest } from '../nearest.js'
+import { nearest } from '../text/nearest.js'
 import type { Kind } from './kinds.js'
 import { isObject } from './kinds.js'
 import { memberPath, whatItIs } from './problems.js'

@@ -1,6 +1,6 @@
 // Every key of a server: its kind, its default, what it is for.
 
-import type { ArgumentErrors, ArgumentStrictness, HttpAuth } from '../upstream/server-config.js'
+import type { ArgumentErrors, ArgumentStrictness, HttpAuth } from '../upstream/contracts/server-config.js'
 import { boolean, choice, integer, list, map, orFalse, text } from './kinds.js'
 import { field, optional } from './section.js'
 import type { FieldsOf } from './section.js'

@@ -1,6 +1,6 @@
 // One server of the file -> one `ServerConfig`.
 
-import type { ServerCommon, ServerConfig, ToolFilter } from '../upstream/server-config.js'
+import type { ServerCommon, ServerConfig, ToolFilter } from '../upstream/contracts/server-config.js'
 import type { Environment } from './configuration.js'
 import { Expansion } from './expand.js'
 import { hintOfForeign, isShellVariable, serverKeyHints } from './foreign.js'

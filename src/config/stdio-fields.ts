@@ -1,6 +1,6 @@
 // Every key of a server that is started as a program: its kind, its default, what it is for.
 
-import type { Isolation } from '../upstream/server-config.js'
+import type { Isolation } from '../upstream/contracts/server-config.js'
 import { boolean, choice, delayMsMax, integer, list, map, orTrue, text } from './kinds.js'
 import { field, optional } from './section.js'
 import type { FieldsOf } from './section.js'

@@ -1,6 +1,6 @@
 // A server of the file that is started as a program.
 
-import type { RestartLimits, ServerCommon, StdioServerConfig } from '../upstream/server-config.js'
+import type { RestartLimits, ServerCommon, StdioServerConfig } from '../upstream/contracts/server-config.js'
 import { readEnvFile } from './env-file.js'
 import type { Expansion } from './expand.js'
 import { expandMap, expanded, requireKey } from './expanded.js'

@@ -1,6 +1,6 @@
 // How long a server may take, as the file says it: for the server, and for single tools.
 
-import type { ServerTimes } from '../upstream/server-config.js'
+import type { ServerTimes } from '../upstream/contracts/server-config.js'
 import { delayMsMax, integer } from './kinds.js'
 import { memberPath } from './problems.js'
 import { type FieldsOf, Section, field, optional } from './section.js'

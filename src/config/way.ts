@@ -1,6 +1,6 @@
 // How a remote server is reached, where its address alone does not say it: through a proxy, with certificates.
 
-import type { HttpTls } from '../upstream/server-config.js'
+import type { HttpTls } from '../upstream/contracts/server-config.js'
 import type { Expansion } from './expand.js'
 import { absolute } from './paths.js'
 import type { Section } from './section.js'

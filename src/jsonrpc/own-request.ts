@@ -40,7 +40,7 @@ export function endOwn<E extends object>(
 export function askOwn(
   inflight: { mintOwn(entry: OwnRequest): MintedId | undefined },
   send: (id: MintedId) => void,
-): Asked | undefined {
+): PendingAnswer | undefined {
   const asked = new OwnRequest()
   const id = inflight.mintOwn(asked)
   if (id === undefined) return undefined
@@ -49,7 +49,7 @@ export function askOwn(
 }
 
 /** A request of the proxy's own: its id, and the answer to come. */
-export interface Asked {
+export interface PendingAnswer {
   readonly id: MintedId
   /** Rejects with TransportError when the connection ends first. */
   readonly answer: Promise<ResponseFrame>

@@ -15,14 +15,14 @@ import { Inflight } from './inflight.js'
 import type { Line } from './line.js'
 import { readLongFrame } from './long-frame.js'
 import type { LongLine } from './long-line.js'
-import { type Asked, OwnRequest, askOwn, endOwn } from './own-request.js'
+import { type PendingAnswer, OwnRequest, askOwn, endOwn } from './own-request.js'
 import { isAnswer } from './peek.js'
 import type { PeerOptions, PeerOwner } from './peer-owner.js'
 import type { MintedId, RequestId } from './request-id.js'
 import { type Wire, WireParts, joinedWire } from './splice-parts.js'
 import type { Edit } from './splice.js'
 
-export type { Asked } from './own-request.js'
+export type { PendingAnswer } from './own-request.js'
 export type { PeerOptions, PeerOwner } from './peer-owner.js'
 
 /** Reads, writes and matches the messages of one connection; `E` is what a forwarded request leaves behind. */
@@ -112,12 +112,12 @@ export class Peer<E extends object> {
   }
 
   /** Asks something of the proxy's own; `params` is raw JSON. Undefined when too many requests are out. */
-  ask(method: string, params?: string): Asked | undefined {
+  ask(method: string, params?: string): PendingAnswer | undefined {
     return this.#ask((id) => buildRequest(id, method, params))
   }
 
   /** The same in the bytes of a request that came, with the owner's edits; the answer is the proxy's to read. */
-  askFor(frame: RequestFrame, edits: readonly Edit[]): Asked | undefined {
+  askFor(frame: RequestFrame, edits: readonly Edit[]): PendingAnswer | undefined {
     return this.#ask((id) => this.#forwarder.message(frame, withId(edits, frame.idSpan, id)))
   }
 
@@ -162,7 +162,7 @@ export class Peer<E extends object> {
     return this.#connection.close(atOnce).finally(() => this.#close(undefined))
   }
 
-  #ask(message: (id: MintedId) => Wire): Asked | undefined {
+  #ask(message: (id: MintedId) => Wire): PendingAnswer | undefined {
     return this.#closed ? undefined : askOwn(this.#inflight, (id) => this.send(message(id)))
   }
 

@@ -8,7 +8,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type St
 import { lstat, mkdir, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import type { KeptFileContent, KeptFileEntry, KeptFiles } from '../upstream/host.js'
+import type { KeptFileContent, KeptFileEntry, KeptFiles } from '../runtime/runtime.js'
 import { temporaryEnding } from './tidy.js'
 
 /** So many names of temporary files may be taken, by another process with the same number in another container. */

@@ -8,8 +8,8 @@ import { FrameError } from '../jsonrpc/errors.js'
 import { defaultFrameLimits } from '../jsonrpc/frame-limits.js'
 import { Scanner } from '../jsonrpc/scan.js'
 import { listKinds } from '../mcp/lists.js'
-import type { ListKind } from '../mcp/method-row.js'
-import type { KeptFacts, SelfDescription } from '../upstream/kept.js'
+import type { ListKind } from '../mcp/methods/method-row.js'
+import type { KeptFacts, SelfDescription } from '../upstream/contracts/kept.js'
 import { KeptReader } from './kept-reader.js'
 
 /** What is kept of one server, by sets of capabilities; the set that was kept last is the last. */

@@ -1,7 +1,11 @@
 // What makes a configured server the one that it is: everything that decides what it says of itself.
 
 import { write } from '../jsonrpc/text.js'
-import type { HttpServerConfig, ServerConfig, StdioServerConfig } from '../upstream/server-config.js'
+import type {
+  HttpServerConfig,
+  ServerConfig,
+  StdioServerConfig,
+} from '../upstream/contracts/server-config.js'
 
 /** What is read anew whenever a list is shown or a call is checked. */
 export const shownOnly: readonly (keyof ServerConfig)[] = [

@@ -1,9 +1,9 @@
 // What is kept of one server, on disk.
 
 import type { KeptLimits } from '../limits.js'
-import type { KeptFiles, LogSink, Runtime, Timer } from '../upstream/host.js'
-import type { KeptFacts } from '../upstream/kept.js'
-import type { ServerConfig } from '../upstream/server-config.js'
+import type { KeptFiles, LogSink, Runtime, Timer } from '../runtime/runtime.js'
+import type { KeptFacts } from '../upstream/contracts/kept.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { type KeptSets, decodeKept, encodeKept } from './format.js'
 import type { KeptNames } from './names.js'
 

@@ -1,6 +1,6 @@
 // The key that names kept files: without it nothing in the folder can be found, and nothing is believed.
 
-import type { KeptFiles } from '../upstream/host.js'
+import type { KeptFiles } from '../runtime/runtime.js'
 import { KeptNames } from './names.js'
 
 export const KEY_FILE = 'key'

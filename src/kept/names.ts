@@ -5,7 +5,7 @@
 
 import { createHmac } from 'node:crypto'
 import { write } from '../jsonrpc/text.js'
-import type { ServerConfig } from '../upstream/server-config.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { Seal } from './format.js'
 import { identityOf } from './identity.js'
 

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { KeptFacts, SelfDescription } from '../upstream/kept.js'
+import type { KeptFacts, SelfDescription } from '../upstream/contracts/kept.js'
 
 /** Whether both are the same, byte by byte. */
 export function isSameFacts(one: KeptFacts, other: KeptFacts): boolean {

@@ -1,8 +1,8 @@
 // What servers said of themselves, in memory, and on a disk where there is one.
 
 import { type KeptLimits, limits as defaultLimits } from '../limits.js'
-import type { KeptFacts, KeptServer, KeptServers } from '../upstream/kept.js'
-import type { ServerConfig } from '../upstream/server-config.js'
+import type { KeptFacts, KeptServer, KeptServers } from '../upstream/contracts/kept.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { KeptDisk } from './disk.js'
 import { identityOf } from './identity.js'
 import type { KeptFile } from './kept-file.js'

@@ -2,8 +2,8 @@
 
 import type { KeptLimits } from '../limits.js'
 import { listKinds } from '../mcp/lists.js'
-import type { KeptFiles } from '../upstream/host.js'
-import type { ServerConfig } from '../upstream/server-config.js'
+import type { KeptFiles } from '../runtime/runtime.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { type KeptSets, decodeKept } from './format.js'
 import type { KeptNames } from './names.js'
 

@@ -1,7 +1,7 @@
 // Which files of the folder have to go.
 
 import type { KeptLimits } from '../limits.js'
-import type { KeptFileEntry } from '../upstream/host.js'
+import type { KeptFileEntry } from '../runtime/runtime.js'
 import { type KeptName, readKeptName } from './names.js'
 
 /** How the name of a file ends before all of it is written. */

@@ -1,7 +1,7 @@
 // A log record -> one line: for a person, or as JSON for a program.
 
-import type { LogLevel, LogRecord } from '../upstream/host.js'
-import { escapeJson, escapeText } from './escape.js'
+import type { LogLevel, LogRecord } from '../runtime/runtime.js'
+import { escapeJson, escapeText } from '../text/escape.js'
 import type { Paint } from './paint.js'
 import { plain, plainText } from './plain.js'
 import type { Plain } from './plain.js'

@@ -1,6 +1,6 @@
 // Colours, only where they are wanted: chalk is loaded when stderr is a terminal and `NO_COLOR` is not set.
 
-import type { LogLevel } from '../upstream/host.js'
+import type { LogLevel } from '../runtime/runtime.js'
 
 /** What a piece of a line is. */
 export type PaintRole = LogLevel | 'time' | 'service' | 'title'

@@ -1,6 +1,6 @@
 // Takes secrets out of text before it is cut, escaped or written.
 
-import { REDACTED, secretForms } from '../secret-forms.js'
+import { REDACTED, secretForms } from '../text/secret-forms.js'
 
 /**
  * Forms that are looked for. Those of configurations that were read before stay, since what was started with

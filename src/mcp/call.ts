@@ -13,8 +13,8 @@ import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { ClientCapabilities } from './capabilities.js'
 import type { ClientInfo } from './client-info.js'
-import type { ListKind, RequestRow } from './method-row.js'
-import type { Revision } from './revision.js'
+import type { ListKind, RequestRow } from './methods/method-row.js'
+import type { Revision } from './revisions/revision.js'
 
 /** Who a client is, for as long as its session lasts. */
 export interface ClientProfile {

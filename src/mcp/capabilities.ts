@@ -4,7 +4,7 @@ import { type Members, membersAt } from '../jsonrpc/members.js'
 import { Scanner, type Span } from '../jsonrpc/scan.js'
 import { quote, rawAt } from '../jsonrpc/text.js'
 import { listKinds } from './lists.js'
-import type { ListKind } from './method-row.js'
+import type { ListKind } from './methods/method-row.js'
 
 /** What a client declared, as it will be declared to a server that only it uses. */
 export interface ClientCapabilities {

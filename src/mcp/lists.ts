@@ -9,7 +9,7 @@ import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import { Scanner, type Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
-import type { ListKind } from './method-row.js'
+import type { ListKind } from './methods/method-row.js'
 
 /** How one kind of list is written (MCP, Server features). */
 interface ListShape {

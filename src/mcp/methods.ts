@@ -6,7 +6,7 @@ import type {
   RequestRow,
   ServerNotificationRow,
   ServerRequestRow,
-} from './method-row.js'
+} from './methods/method-row.js'
 import * as completion from './methods/completion.js'
 import * as lifecycle from './methods/lifecycle.js'
 import * as logging from './methods/logging.js'

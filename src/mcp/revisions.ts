@@ -1,6 +1,6 @@
 // The revisions that are negotiated by handshake, oldest first.
 
-import type { Revision } from './revision.js'
+import type { Revision } from './revisions/revision.js'
 import { revision as first } from './revisions/2024-11-05.js'
 import { revision as second } from './revisions/2025-03-26.js'
 import { revision as third } from './revisions/2025-06-18.js'

@@ -4,7 +4,7 @@ import type { Carrier, Header } from './header.js'
 import type { Transcript } from './transcript.js'
 
 /** What the command line says about it. */
-export interface Asked {
+export interface CarrierChoice {
   /** Empty leaves the choice to the transcript. */
   readonly command: readonly string[]
   readonly url: string | undefined
@@ -14,7 +14,7 @@ export interface Asked {
 
 const names: Readonly<Record<Carrier, string>> = { stdio: 'stdio', http: 'HTTP' }
 
-export function carrierOf(transcript: Transcript, { command, url, http }: Asked): Carrier {
+export function carrierOf(transcript: Transcript, { command, url, http }: CarrierChoice): Carrier {
   if (url !== undefined || http) return 'http'
   if (command.length > 0) return 'stdio'
   const { header, needs } = transcript

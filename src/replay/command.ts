@@ -2,9 +2,9 @@
 
 import process from 'node:process'
 import { say } from '../cli/say.js'
-import { type RealRuntime, realRuntime } from '../runtime.js'
+import { type RealRuntime, realRuntime } from '../real-runtime.js'
 import { isReserved } from '../transports/http-client/session.js'
-import type { Runtime } from '../upstream/host.js'
+import type { Runtime } from '../runtime/runtime.js'
 import { TranscriptError } from './line.js'
 import { Replayer, type Result } from './replayer.js'
 import { type Tally, skipReport, summary, transcriptReport } from './report.js'

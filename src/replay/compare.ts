@@ -24,7 +24,7 @@ export interface Difference {
   readonly expectedOffset: number
 }
 
-export interface Received {
+export interface ReceivedMessage {
   readonly bytes: Buffer
   readonly tree: JsonNode
 }
@@ -37,7 +37,7 @@ export interface Knowledge {
   readonly timesVary: boolean
 }
 
-export type Verdict =
+export type MessageVerdict =
   | {
       readonly kind: 'equal'
       /** Names that got a value, as raw JSON. */
@@ -47,21 +47,26 @@ export type Verdict =
     }
   | { readonly kind: 'different'; readonly difference: Difference }
 
-export function compareFrames(pattern: Pattern, received: Received, mode: Mode, known: Knowledge): Verdict {
+export function compareFrames(
+  pattern: Pattern,
+  received: ReceivedMessage,
+  mode: Mode,
+  known: Knowledge,
+): MessageVerdict {
   return new Comparison(pattern, received, mode, known).verdict()
 }
 
 /** Compares one frame; lives for one call. */
 class Comparison {
   readonly #pattern: Pattern
-  readonly #received: Received
+  readonly #received: ReceivedMessage
   readonly #mode: Mode
   readonly #known: Knowledge
   readonly #accepted: Accepted
   readonly #bound = new Map<string, string>()
   #times = 0
 
-  constructor(pattern: Pattern, received: Received, mode: Mode, known: Knowledge) {
+  constructor(pattern: Pattern, received: ReceivedMessage, mode: Mode, known: Knowledge) {
     this.#pattern = pattern
     this.#received = received
     this.#mode = mode
@@ -69,7 +74,7 @@ class Comparison {
     this.#accepted = new Accepted(pattern.bytes, received.bytes)
   }
 
-  verdict(): Verdict {
+  verdict(): MessageVerdict {
     const { tree } = this.#pattern
     const came = this.#received.tree
     const difference =

@@ -5,7 +5,7 @@
 // messages of one method keep their order: with several servers behind a proxy
 // nothing else is certain.
 
-import { type Difference, type Knowledge, type Received, compareFrames } from './compare.js'
+import { type Difference, type Knowledge, type ReceivedMessage, compareFrames } from './compare.js'
 import type { JsonNode } from './json-tree.js'
 import { type Address, addressOf, sameAddress } from './message.js'
 import type { Expected } from './transcript.js'
@@ -114,7 +114,7 @@ export class Expectations {
 function findingOf({ step }: Pending, came: Came, known: Knowledge, early: boolean): Finding {
   const { pattern } = step
   if (pattern === undefined || came.tree === undefined) return findingOfBytes(step, came, early)
-  const received: Received = { bytes: came.bytes, tree: came.tree }
+  const received: ReceivedMessage = { bytes: came.bytes, tree: came.tree }
   const verdict = compareFrames(pattern, received, step.mode, known)
   return verdict.kind === 'equal'
     ? { ...verdict, kind: 'expected', step, early }

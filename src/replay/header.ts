@@ -1,6 +1,6 @@
 // The first line of a transcript: what it was made with, and what to replay it against.
 
-import { type Field, type Filled, fieldsOf } from './http-line.js'
+import { type HeaderField, type Filled, fieldsOf } from './http-line.js'
 import { type JsonNode, type ObjectNode, child, textOf } from './json-tree.js'
 import { refuseUnknown } from './line.js'
 import { PatternError } from './pattern.js'
@@ -22,7 +22,7 @@ export interface Header {
   /** The proxy's configuration, as JSON. */
   readonly config: string | undefined
   /** Header fields of every request, where the transcript is one of HTTP itself. */
-  readonly headers: readonly Field<Filled>[]
+  readonly headers: readonly HeaderField<Filled>[]
   /** A service on the network that the configuration needs: what is started for it, listening on `$beside`. */
   readonly beside: readonly string[] | undefined
   /** Environment variables on top of our own. */

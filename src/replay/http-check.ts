@@ -3,7 +3,7 @@
 import { quote } from '../jsonrpc/text.js'
 import { type Difference, type Knowledge, compareFrames } from './compare.js'
 import type { Part } from './http-exchange.js'
-import type { EventStep, ExpectedStep, Field, Payload, ResponseStep } from './http-line.js'
+import type { EventStep, ExpectedStep, HeaderField, Payload, ResponseStep } from './http-line.js'
 import { readTree } from './json-tree.js'
 import type { Pattern } from './pattern.js'
 
@@ -68,7 +68,7 @@ class Findings {
   }
 
   /** What is wrong with a field. */
-  field({ name, values }: Field<Pattern>, came: string | undefined): string | undefined {
+  field({ name, values }: HeaderField<Pattern>, came: string | undefined): string | undefined {
     if (values === null) return came === undefined ? undefined : `${name} is there: ${came}`
     if (came === undefined) return `${name} is missing`
     const isOne = values.some((pattern) => this.#text(pattern, came))

@@ -8,7 +8,7 @@ import {
 } from 'node:http'
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
 import { hostAndPort } from '../transports/http-client/address.js'
-import type { Runtime } from '../upstream/host.js'
+import type { Runtime } from '../runtime/runtime.js'
 import { EventReader, type StreamEvent } from './event-reader.js'
 import { type Mail, Mailbox } from './mailbox.js'
 
@@ -29,7 +29,7 @@ export type Part =
   | { readonly kind: 'end' }
   | { readonly kind: 'broken'; readonly why: string }
 
-export interface Asked {
+export interface ReplayHttpRequest {
   readonly method: string
   readonly url: URL
   /** Names and values in turn, and nothing besides. */
@@ -37,14 +37,14 @@ export interface Asked {
   readonly body: Buffer | undefined
 }
 
-export class HttpExchange {
+export class ReplayHttpExchange {
   readonly method: string
   readonly #parts: Mailbox<Part>
   readonly #request: ClientRequest
   #over = false
 
   /** Sends the request. */
-  constructor({ method, url, headers, body }: Asked, runtime: Runtime) {
+  constructor({ method, url, headers, body }: ReplayHttpRequest, runtime: Runtime) {
     this.method = method
     this.#parts = new Mailbox(runtime)
     const isTls = url.protocol === 'https:'

@@ -1,15 +1,15 @@
 // The header fields of a request as they are sent: what the transcript says, and what no request is without.
 
-import type { Field, Filled } from './http-line.js'
+import type { HeaderField, Filled } from './http-line.js'
 
 export interface FieldOptions {
   readonly url: URL
   /** Of every request of the transcript, as far as values are known and there is a body to describe. */
-  readonly common: readonly Field<Filled>[]
+  readonly common: readonly HeaderField<Filled>[]
   /** From the command line. */
   readonly given: Readonly<Record<string, string>>
   /** Of this request; they stand above the others. */
-  readonly fields: readonly Field<Filled>[]
+  readonly fields: readonly HeaderField<Filled>[]
   readonly body: Buffer | undefined
 }
 
@@ -18,7 +18,7 @@ export function requestFields(
   { url, common, given, fields, body }: FieldOptions,
   textOf: (filled: Filled) => string | undefined,
 ): string[] {
-  const isNeeded = ({ name }: Field<Filled>): boolean =>
+  const isNeeded = ({ name }: HeaderField<Filled>): boolean =>
     !names(fields, name) && (body !== undefined || name.toLowerCase() !== 'content-type')
   const own = [...common.filter(isNeeded), ...fields]
   const written = own.flatMap(({ name, values }) =>
@@ -32,6 +32,6 @@ export function requestFields(
   return [...others.filter(([name]) => !names(own, name)).flat(), ...written]
 }
 
-function names(fields: readonly Field<Filled>[], name: string): boolean {
+function names(fields: readonly HeaderField<Filled>[], name: string): boolean {
   return fields.some((field) => field.name.toLowerCase() === name.toLowerCase())
 }

@@ -1,10 +1,10 @@
 // A server over HTTP that is started for a transcript, and stopped after it.
 
-import type { Runtime } from '../upstream/host.js'
+import type { Runtime } from '../runtime/runtime.js'
 import type { Launch } from './launch.js'
 import { isListening } from './port.js'
 import type { Processes } from './processes.js'
-import type { ServerProcess } from './server-process.js'
+import type { ReplayProcess } from './replay-process.js'
 
 /** A port that was free may be taken before the server has it. */
 const ATTEMPTS_MAX = 3
@@ -32,7 +32,7 @@ export interface HostParts {
 /** A running server, with its address. */
 export class HttpHost {
   readonly url: URL
-  readonly #process: ServerProcess
+  readonly #process: ReplayProcess
   readonly #launch: Launch
 
   /** @throws HostError when it does not listen in time, or ends */
@@ -48,7 +48,7 @@ export class HttpHost {
     }
   }
 
-  private constructor(url: URL, process: ServerProcess, launch: Launch) {
+  private constructor(url: URL, process: ReplayProcess, launch: Launch) {
     this.url = url
     this.#process = process
     this.#launch = launch

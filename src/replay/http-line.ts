@@ -3,13 +3,13 @@
 import type { Mode } from './compare.js'
 import { type JsonNode, type ObjectNode, child, textOf } from './json-tree.js'
 import { flag, modeOf, refuseUnknown } from './line.js'
-import { type Fill, type Pattern, PatternError, readFills, readPattern } from './pattern.js'
+import { type Fill, type Pattern, PatternError, readFills, readMessagePattern } from './pattern.js'
 
 /** A text that we send, or the name of the value that it has by then. */
 export type Filled = { readonly text: string } | { readonly name: string }
 
 /** What is said of one header field; a null says that there is none. */
-export interface Field<T> {
+export interface HeaderField<T> {
   readonly name: string
   readonly values: readonly T[] | null
 }
@@ -33,14 +33,14 @@ export interface RequestStep extends Line {
   readonly kind: 'request'
   readonly method: string
   readonly target: Filled
-  readonly fields: readonly Field<Filled>[]
+  readonly fields: readonly HeaderField<Filled>[]
   readonly body: { readonly bytes: Buffer; readonly fills: readonly Fill[] } | undefined
 }
 
 export interface ResponseStep extends Line {
   readonly kind: 'response'
   readonly status: number
-  readonly fields: readonly Field<Pattern>[]
+  readonly fields: readonly HeaderField<Pattern>[]
   /** Undefined where there is none, or where events follow. */
   readonly payload: Payload | undefined
 }
@@ -177,7 +177,12 @@ class HttpLineReader {
     const [frame, text] = [this.#child('frame'), this.#child('text')]
     if (frame !== undefined) {
       const bytes = this.#bytes.subarray(frame.start, frame.end)
-      return { kind: 'frame', bytes, pattern: readPattern(bytes, this.#names), mode: modeOf(this.#tree) }
+      return {
+        kind: 'frame',
+        bytes,
+        pattern: readMessagePattern(bytes, this.#names),
+        mode: modeOf(this.#tree),
+      }
     }
     if (text !== undefined)
       return { kind: 'text', bytes: Buffer.from(textOf(text) ?? ''), pattern: this.#pattern(text) }
@@ -189,7 +194,7 @@ class HttpLineReader {
     return { kind: 'any', bytes: Buffer.from('(any body)') }
   }
 
-  #fields<T>(read: (node: JsonNode) => T): Field<T>[] {
+  #fields<T>(read: (node: JsonNode) => T): HeaderField<T>[] {
     return fieldsOf(this.#child('headers'), read)
   }
 
@@ -202,7 +207,7 @@ class HttpLineReader {
   #pattern(node: JsonNode): Pattern {
     if (node.kind !== 'string')
       throw new PatternError('a header field, an id, a retry and a text are strings')
-    return readPattern(this.#bytes.subarray(node.start, node.end), this.#names)
+    return readMessagePattern(this.#bytes.subarray(node.start, node.end), this.#names)
   }
 
   #filled(node: JsonNode): Filled {
@@ -220,7 +225,7 @@ class HttpLineReader {
 }
 
 /** What an object says of header fields. */
-export function fieldsOf<T>(node: JsonNode | undefined, read: (node: JsonNode) => T): Field<T>[] {
+export function fieldsOf<T>(node: JsonNode | undefined, read: (node: JsonNode) => T): HeaderField<T>[] {
   if (node === undefined) return []
   if (node.kind !== 'object') throw new PatternError('"headers" must be an object')
   return node.members.map(({ name, value }) => ({

@@ -4,12 +4,12 @@
 // waited for on the request it belongs to. What comes on other requests meanwhile waits.
 // A difference does not stop the replay; what does not come, does.
 
-import type { Runtime } from '../upstream/host.js'
+import type { Runtime } from '../runtime/runtime.js'
 import { type HttpCheck, check, partBytes, stepBytes, stepTitle } from './http-check.js'
-import { HttpExchange, type Part } from './http-exchange.js'
+import { ReplayHttpExchange, type Part } from './http-exchange.js'
 import { requestFields } from './http-fields.js'
 import type { EventStep, ExpectedStep, HttpStep, RequestStep, ResponseStep } from './http-line.js'
-import { type Event, type Outcome, type Place, isFailure } from './outcome.js'
+import { type Event, type ReplayOutcome, type Place, isFailure } from './outcome.js'
 import type { Transcript } from './transcript.js'
 import { Values } from './values.js'
 
@@ -27,7 +27,10 @@ export interface HttpReplayOptions {
 /** How long a response that nothing more is expected of may still say something. */
 const END_WAIT_MS = 5000
 
-export async function replayExchanges(transcript: Transcript, options: HttpReplayOptions): Promise<Outcome> {
+export async function replayExchanges(
+  transcript: Transcript,
+  options: HttpReplayOptions,
+): Promise<ReplayOutcome> {
   return new HttpReplay(transcript, options).run()
 }
 
@@ -35,10 +38,10 @@ export async function replayExchanges(transcript: Transcript, options: HttpRepla
 class HttpReplay {
   readonly #transcript: Transcript
   readonly #options: HttpReplayOptions
-  readonly #exchanges = new Map<string, HttpExchange>()
+  readonly #exchanges = new Map<string, ReplayHttpExchange>()
   /** Every one of them, also those whose name another one has now. */
-  readonly #all = new Set<HttpExchange>()
-  readonly #optional = new Map<HttpExchange, EventStep[]>()
+  readonly #all = new Set<ReplayHttpExchange>()
+  readonly #optional = new Map<ReplayHttpExchange, EventStep[]>()
   readonly #values = new Values()
   readonly #events: Event[] = []
 
@@ -47,7 +50,7 @@ class HttpReplay {
     this.#options = options
   }
 
-  async run(): Promise<Outcome> {
+  async run(): Promise<ReplayOutcome> {
     try {
       if (await this.#talk()) await this.#listen()
     } finally {
@@ -80,7 +83,7 @@ class HttpReplay {
   }
 
   /** What was on its way is of no interest any more. */
-  #cut(exchange: HttpExchange): true {
+  #cut(exchange: ReplayHttpExchange): true {
     exchange.cut()
     this.#all.delete(exchange)
     return true
@@ -105,7 +108,10 @@ class HttpReplay {
     const common = this.#transcript.header.headers
     const options = { url, common, given: headers, fields, body: sent }
     const written = requestFields(options, (field) => this.#values.text(field))
-    const exchange = new HttpExchange({ method, url: this.#urlOf(to), headers: written, body: sent }, runtime)
+    const exchange = new ReplayHttpExchange(
+      { method, url: this.#urlOf(to), headers: written, body: sent },
+      runtime,
+    )
     this.#exchanges.set(on, exchange)
     this.#all.add(exchange)
     const bytes = Buffer.concat([Buffer.from(`${method} ${to} `), sent ?? Buffer.alloc(0)])
@@ -121,7 +127,7 @@ class HttpReplay {
     return new URL(to.pathname + to.search, url)
   }
 
-  async #expect(step: ExpectedStep, exchange: HttpExchange): Promise<boolean> {
+  async #expect(step: ExpectedStep, exchange: ReplayHttpExchange): Promise<boolean> {
     const { runtime, timeoutMs } = this.#options
     const title = stepTitle(step, exchange.method)
     const place = { line: step.line, bytes: stepBytes(step), title }
@@ -136,7 +142,7 @@ class HttpReplay {
   }
 
   /** The next part that has to be there; a text says why there is none. */
-  async #next(step: ExpectedStep, exchange: HttpExchange, deadline: number): Promise<Part | string> {
+  async #next(step: ExpectedStep, exchange: ReplayHttpExchange, deadline: number): Promise<Part | string> {
     for (;;) {
       const part = await this.#take(exchange, deadline)
       if (typeof part === 'string') return part
@@ -149,7 +155,7 @@ class HttpReplay {
   /** The first message of the stream in place of a body. */
   async #asBody(
     head: Extract<Part, { kind: 'response' }>,
-    exchange: HttpExchange,
+    exchange: ReplayHttpExchange,
     deadline: number,
   ): Promise<Part | string> {
     for (;;) {
@@ -160,7 +166,7 @@ class HttpReplay {
     }
   }
 
-  async #take(exchange: HttpExchange, deadline: number): Promise<Part | string> {
+  async #take(exchange: ReplayHttpExchange, deadline: number): Promise<Part | string> {
     const mail = await exchange.next(deadline)
     if (mail.kind === 'too-late') return `nothing came within ${this.#options.timeoutMs} ms`
     if (mail.kind === 'ended') return 'the response is over'
@@ -184,7 +190,7 @@ class HttpReplay {
   }
 
   /** Whether a part is one that need not have come. */
-  #isOptional(part: Part, exchange: HttpExchange): boolean {
+  #isOptional(part: Part, exchange: ReplayHttpExchange): boolean {
     if (part.kind !== 'event') return false
     const steps = this.#optional.get(exchange) ?? []
     const at = steps.findIndex((step) => check(step, part, this.#values.known(false)).kind === 'equal')

@@ -55,8 +55,8 @@ export function readEntry(tree: JsonNode, bytes: Buffer, line: number): Entry | 
   const hop = textOf(child(tree, 'hop')) ?? 'client'
   if (hop !== 'client' && hop !== 'upstream') throw new PatternError(`"hop" must be "client" or "upstream"`)
   if (hop === 'upstream' || tree.members.every(({ name }) => name === 'comment')) return undefined
-  const connection = integer(tree, 'conn') ?? 1
-  const code = integer(tree, 'exit')
+  const connection = wholeNumber(tree, 'conn') ?? 1
+  const code = wholeNumber(tree, 'exit')
   if (code !== undefined) return { kind: 'exit', line, connection, code }
   return framed(tree, bytes, { line, connection, schema: textOf(child(tree, 'schema')) })
 }
@@ -116,9 +116,9 @@ export function flag(tree: ObjectNode, name: string): boolean {
   throw new PatternError(`"${name}" must be true or false`)
 }
 
-export function integer(tree: ObjectNode, name: string): number | undefined {
+export function wholeNumber(tree: ObjectNode, name: string): number | undefined {
   const node = child(tree, name)
   if (node === undefined) return undefined
   if (node.kind === 'number' && Number.isSafeInteger(Number(node.text))) return Number(node.text)
-  throw new PatternError(`"${name}" must be an integer`)
+  throw new PatternError(`"${name}" must be an wholeNumber`)
 }

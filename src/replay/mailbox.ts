@@ -1,6 +1,6 @@
 // What comes from the other end, in its order, for one reader that waits for it.
 
-import type { Runtime } from '../upstream/host.js'
+import type { Runtime } from '../runtime/runtime.js'
 
 /** A transcript is far shorter; whoever says more than that without being read is not listened to any more. */
 const ITEMS_MAX = 100_000

@@ -36,7 +36,7 @@ export type Event =
     }
 
 /** How a replay went. */
-export interface Outcome {
+export interface ReplayOutcome {
   readonly kind: 'replayed'
   readonly events: readonly Event[]
   readonly passed: boolean

@@ -55,7 +55,7 @@ export function exactPattern(bytes: Buffer): Pattern {
  *
  * @throws PatternError for a string with `$` in front that is no placeholder
  */
-export function readPattern(bytes: Buffer, bound: Set<string>): Pattern {
+export function readMessagePattern(bytes: Buffer, bound: Set<string>): Pattern {
   const tree = readTree(bytes)
   const holes = new Map<number, Hole>()
   const open = new Set<number>()

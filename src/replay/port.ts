@@ -1,7 +1,7 @@
 // Ports of this machine: one that is free, and one on which somebody begins to listen.
 
 import { connect, createServer } from 'node:net'
-import type { Runtime } from '../upstream/host.js'
+import type { Runtime } from '../runtime/runtime.js'
 
 /** How often a port is tried. */
 const TRY_MS = 25

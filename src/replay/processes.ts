@@ -1,13 +1,13 @@
 // The processes that a replay has started, none of which outlives it.
 
 import process from 'node:process'
-import type { Runtime, SpawnSpec } from '../upstream/host.js'
-import { ServerProcess } from './server-process.js'
+import type { Runtime, SpawnSpec } from '../runtime/runtime.js'
+import { ReplayProcess } from './replay-process.js'
 
 /** Starts servers; each has a process group of its own, which no Ctrl-C reaches. */
 export class Processes {
   readonly #runtime: Runtime
-  readonly #running = new Set<ServerProcess>()
+  readonly #running = new Set<ReplayProcess>()
   readonly #kill = (): void => {
     for (const server of this.#running) server.kill()
   }
@@ -19,8 +19,8 @@ export class Processes {
     process.on('SIGTERM', interrupted)
   }
 
-  start(spec: SpawnSpec): ServerProcess {
-    const server = new ServerProcess(spec, this.#runtime)
+  start(spec: SpawnSpec): ReplayProcess {
+    const server = new ReplayProcess(spec, this.#runtime)
     this.#running.add(server)
     void server.exited.then(() => this.#running.delete(server))
     return server

@@ -2,19 +2,19 @@
 
 import { connectorFor } from '../transports/http-client/connect.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
-import type { Runtime } from '../upstream/host.js'
-import { type Asked, carrierOf, unfit } from './carrier.js'
+import type { Runtime } from '../runtime/runtime.js'
+import { type CarrierChoice, carrierOf, unfit } from './carrier.js'
 import { HostError, HttpHost } from './http-host.js'
 import { type LaunchOptions, prepareBeside, prepareHttpLaunch, prepareLaunch } from './launch.js'
 import { Processes } from './processes.js'
-import { RemoteServer } from './remote-server.js'
+import { ReplayRemote } from './replay-remote.js'
 import { replayExchanges } from './http-replay.js'
-import type { Outcome } from './outcome.js'
+import type { ReplayOutcome } from './outcome.js'
 import { replayTranscript } from './run.js'
 import type { Server } from './server.js'
 import type { Transcript } from './transcript.js'
 
-export interface ReplayerOptions extends Asked {
+export interface ReplayerOptions extends CarrierChoice {
   readonly launch: Omit<LaunchOptions, 'command'>
   /** Of every request over HTTP. */
   readonly headers: Readonly<Record<string, string>>
@@ -24,7 +24,7 @@ export interface ReplayerOptions extends Asked {
 }
 
 /** How a replay went, or why there was none. */
-export type Result = Outcome | { readonly kind: 'skipped'; readonly why: string }
+export type Result = ReplayOutcome | { readonly kind: 'skipped'; readonly why: string }
 
 /** Replays transcripts, one after the other. */
 export class Replayer {
@@ -73,7 +73,7 @@ export class Replayer {
     this.#processes.close()
   }
 
-  async #overStdio(transcript: Transcript): Promise<Outcome> {
+  async #overStdio(transcript: Transcript): Promise<ReplayOutcome> {
     const launch = await prepareLaunch(transcript, this.#launchOptions())
     const server = this.#processes.start(launch.spec)
     try {
@@ -84,20 +84,20 @@ export class Replayer {
     }
   }
 
-  async #overHttp(transcript: Transcript): Promise<Outcome> {
+  async #overHttp(transcript: Transcript): Promise<ReplayOutcome> {
     const { url } = this.#options
     if (url !== undefined) return this.#at(new URL(url), transcript, () => '')
     const host = await this.#hostFor(transcript)
     return this.#at(urlFor(transcript, host.url), transcript, () => host.stderr)
   }
 
-  async #at(url: URL, transcript: Transcript, stderr: () => string): Promise<Outcome> {
+  async #at(url: URL, transcript: Transcript, stderr: () => string): Promise<ReplayOutcome> {
     const { headers, runtime, timeoutMs } = this.#options
     if (transcript.exchanges.length > 0)
       return replayExchanges(transcript, { url, headers, runtime, timeoutMs, stderr })
     const proxy = proxyFor(url, { own: undefined, env: runtime.env })
     const connect = await connectorFor(url, { proxy })
-    const server = new RemoteServer({ url, headers, runtime, connect, timeoutMs, stderr })
+    const server = new ReplayRemote({ url, headers, runtime, connect, timeoutMs, stderr })
     try {
       return await this.#against(server, transcript)
     } finally {
@@ -105,7 +105,7 @@ export class Replayer {
     }
   }
 
-  #against(server: Server, transcript: Transcript): Promise<Outcome> {
+  #against(server: Server, transcript: Transcript): Promise<ReplayOutcome> {
     const { runtime, timeoutMs } = this.#options
     return replayTranscript(transcript, server, { runtime, timeoutMs })
   }

@@ -1,10 +1,10 @@
 // What a person reads about a replay: where it differs, and how to find the place.
 
-import { escapeText } from '../log.js'
+import { escapeText } from '../log/log.js'
 import type { Difference } from './compare.js'
 import { readTree } from './json-tree.js'
 import { describe } from './message.js'
-import { type Event, type Outcome, type Place, isFailure } from './outcome.js'
+import { type Event, type ReplayOutcome, type Place, isFailure } from './outcome.js'
 import type { Transcript } from './transcript.js'
 
 /** Bytes shown on each side of a difference. */
@@ -23,7 +23,11 @@ export interface Tally {
 }
 
 /** The report on one transcript; empty when nothing failed, unless every frame is wanted. */
-export function transcriptReport({ file, name }: Transcript, outcome: Outcome, verbose: boolean): string {
+export function transcriptReport(
+  { file, name }: Transcript,
+  outcome: ReplayOutcome,
+  verbose: boolean,
+): string {
   const events = verbose ? outcome.events : outcome.events.filter(isFailure)
   if (events.length === 0 && outcome.passed && !verbose) return ''
   const lines = events.flatMap((event) => eventLines(file, event))

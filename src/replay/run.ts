@@ -4,11 +4,11 @@
 // expected before it has come. A difference does not stop the replay, a frame that
 // does not come does: what follows would only repeat that.
 
-import type { Runtime } from '../upstream/host.js'
+import type { Runtime } from '../runtime/runtime.js'
 import { type Came, Expectations } from './expectations.js'
 import { readTree } from './json-tree.js'
 import { idText } from './message.js'
-import { type Event, type Outcome, isFailure } from './outcome.js'
+import { type Event, type ReplayOutcome, isFailure } from './outcome.js'
 import type { Server } from './server.js'
 import type { Exit, Expected, Sent, Transcript } from './transcript.js'
 import { Values } from './values.js'
@@ -23,7 +23,7 @@ export async function replayTranscript(
   transcript: Transcript,
   server: Server,
   options: ReplayOptions,
-): Promise<Outcome> {
+): Promise<ReplayOutcome> {
   return new Replay(transcript, server, options).run()
 }
 
@@ -45,7 +45,7 @@ class Replay {
     this.#expectations = new Expectations(steps, transcript.header.recorded)
   }
 
-  async run(): Promise<Outcome> {
+  async run(): Promise<ReplayOutcome> {
     if (await this.#talk()) {
       this.#server.closeInput()
       await this.#listen(Math.min(this.#options.timeoutMs, END_WAIT_MS))

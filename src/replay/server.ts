@@ -1,6 +1,6 @@
 // What a transcript of messages is replayed against, whatever carries them.
 
-import type { ChildExit } from '../upstream/host.js'
+import type { ChildExit } from '../runtime/runtime.js'
 
 /** What comes next from a server. */
 export type Next =

@@ -10,8 +10,15 @@ import type { Mode } from './compare.js'
 import { type Carrier, type Header, readHeader } from './header.js'
 import { type HttpStep, isHttpLine, readHttpStep } from './http-line.js'
 import { type ObjectNode, child, readTree } from './json-tree.js'
-import { type Entry, TranscriptError, integer, readEntry } from './line.js'
-import { type Fill, type Pattern, PatternError, exactPattern, readFills, readPattern } from './pattern.js'
+import { type Entry, TranscriptError, wholeNumber, readEntry } from './line.js'
+import {
+  type Fill,
+  type Pattern,
+  PatternError,
+  exactPattern,
+  readFills,
+  readMessagePattern,
+} from './pattern.js'
 
 export interface Sent {
   readonly kind: 'send'
@@ -141,7 +148,7 @@ class Part {
   }
 
   addHttp(tree: ObjectNode, bytes: Buffer, line: number): void {
-    this.#client(integer(tree, 'conn') ?? 1).addHttp(tree, bytes, line)
+    this.#client(wholeNumber(tree, 'conn') ?? 1).addHttp(tree, bytes, line)
   }
 
   #client(connection: number): Client {
@@ -217,7 +224,7 @@ class Client {
   }
 
   #pattern(bytes: Buffer): Pattern {
-    if (!this.#recorded) return readPattern(bytes, this.#names)
+    if (!this.#recorded) return readMessagePattern(bytes, this.#names)
     return new ChosenValues(bytes, this.#names).expected(exactPattern(bytes))
   }
 

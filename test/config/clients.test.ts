@@ -5,9 +5,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { loadConfig } from '../../src/config.js'
-import type { Configuration, Environment } from '../../src/config.js'
-import type { ServerConfig } from '../../src/upstream/server-config.js'
+import { loadConfig } from '../../src/config/config.js'
+import type { Configuration, Environment } from '../../src/config/config.js'
+import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-clients-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

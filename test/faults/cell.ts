@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import {
   type ConfigurationJson,
   type Limits,
-  type Proxy,
+  type McpProxy,
   type StdioServerJson,
   createProxy,
   limits,
@@ -60,7 +60,7 @@ export async function runCell(scope: Scope, fault: FaultName, phase: PhaseName):
 }
 
 class Cell {
-  readonly #proxy: Proxy
+  readonly #proxy: McpProxy
   readonly #phase: PhaseName
   readonly #folder: string
   readonly #servers: Readonly<Record<string, StdioServerJson>>
@@ -73,7 +73,7 @@ class Cell {
   #beside: Promise<number> = Promise.resolve(0)
 
   constructor(parts: {
-    proxy: Proxy
+    proxy: McpProxy
     phase: PhaseName
     folder: string
     servers: Readonly<Record<string, StdioServerJson>>

@@ -1,7 +1,7 @@
 // Many clients use the same ids, the same progress tokens, and cancel the same ids.
 // Nobody gets anything of anybody else, and no progress comes after its answer.
 
-import { type Proxy, createProxy } from '../../src/index.js'
+import { type McpProxy, createProxy } from '../../src/index.js'
 import { at, numberAt, textAt } from '../integration/support/json.js'
 import { program } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
@@ -53,7 +53,7 @@ async function run(scope: Scope, { count, seed, say }: Run): Promise<Findings> {
   )
 }
 
-async function join(proxy: Proxy, at: number, seed: number, tally: Tally): Promise<Client> {
+async function join(proxy: McpProxy, at: number, seed: number, tally: Tally): Promise<Client> {
   const { caller } = await attachCaller(proxy)
   await caller.open()
   return new Client(caller, `c${at}-`, seed * CLIENTS + at, tally)

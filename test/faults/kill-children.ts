@@ -2,7 +2,7 @@
 // call them. Every call is answered once, by its own server and to its own client,
 // and the ledgers of the children show that none was executed twice.
 
-import { type Proxy, createProxy, limits } from '../../src/index.js'
+import { type McpProxy, createProxy, limits } from '../../src/index.js'
 import { at, textAt } from '../integration/support/json.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 import type { Scenario } from './scenario.js'
@@ -87,7 +87,12 @@ function calls(caller: Caller, client: number, tally: Tally, seed: number): Prom
 }
 
 /** Kills so many children, each once. */
-async function kill(proxy: Proxy, count: number, seed: number, say: (kills: number) => void): Promise<void> {
+async function kill(
+  proxy: McpProxy,
+  count: number,
+  seed: number,
+  say: (kills: number) => void,
+): Promise<void> {
   const random = new Random(seed)
   const killed = new Set<number>()
   while (killed.size < count) {

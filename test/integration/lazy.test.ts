@@ -2,8 +2,8 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { resolveConfig } from '../../src/config.js'
-import { openGateway } from '../../src/gateway.js'
+import { resolveConfig } from '../../src/config/config.js'
+import { openGateway } from '../../src/gateway/gateway.js'
 import { failure, said } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'

@@ -7,10 +7,10 @@ import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
 import type { Limits } from '../../src/limits.js'
-import type { LogRecord } from '../../src/upstream/host.js'
-import { Discretion } from '../../src/transports/discretion.js'
-import { StackTraces } from '../../src/upstream/stack-traces.js'
-import { StderrLog } from '../../src/upstream/stderr-log.js'
+import type { LogRecord } from '../../src/runtime/runtime.js'
+import { ServerRedactor } from '../../src/transports/http-client/redactor.js'
+import { StackTraces } from '../../src/upstream/process/stack-traces.js'
+import { StderrLog } from '../../src/upstream/process/stderr-log.js'
 import { type RawClient, failure, said } from './support/client.js'
 import { at, listAt, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
@@ -198,7 +198,7 @@ describe('limits of a server', () => {
     const clock = { now: () => 5000 }
     const sink = (record: LogRecord): void => void log.push(record)
     const stderr = { lineBytesMax: 4, linesPerSecondMax: 2 }
-    const discretion = new Discretion([])
+    const discretion = new ServerRedactor([])
     new StderrLog({
       service: 's',
       discretion,

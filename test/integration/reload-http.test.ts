@@ -2,8 +2,8 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { ConfigError, type Configuration, resolveConfig } from '../../src/config.js'
-import { type Gateway, type GatewayOptions, openGateway } from '../../src/gateway.js'
+import { ConfigError, type Configuration, resolveConfig } from '../../src/config/config.js'
+import { type Gateway, type GatewayOptions, openGateway } from '../../src/gateway/gateway.js'
 import { limits } from '../../src/limits.js'
 import type { LogRecord } from '../../src/index.js'
 import {

@@ -3,8 +3,8 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { createProxy, limits, memoryPair } from '../../src/index.js'
-import { Moment } from '../../src/moment.js'
-import { remoteConfig } from '../../src/remote.js'
+import { LazyPromise } from '../../src/runtime/lazy-promise.js'
+import { remoteConfig } from '../../src/proxy/remote.js'
 import { TOOLS } from '../transports/support/one-tool.js'
 import { answerOf, json, scripted, type Handler, type Scripted } from '../transports/support/scripted.js'
 import { at, textAt } from './support/json.js'
@@ -141,7 +141,7 @@ describe("a client's own initialize", () => {
     })
 
   test('is waited for by lists, however long the service takes to start', async (t) => {
-    const started = new Moment<void>()
+    const started = new LazyPromise<void>()
     const remote = await service(t, (seen, response) => {
       if (seen.rpc !== 'initialize') return false
       void started.promise.then(() => json(response, answerOf(seen.id, opened())))
@@ -224,7 +224,7 @@ describe("a client's own initialize", () => {
     })
 
   test('is given up after the drain time when the proxy itself is closed', async (t) => {
-    const asked = new Moment<void>()
+    const asked = new LazyPromise<void>()
     const remote = await service(t, ({ rpc }) => {
       if (rpc === 'initialize') asked.come()
       return rpc === 'initialize'

@@ -11,7 +11,7 @@ import {
   readFrame,
 } from '../../src/jsonrpc/frame.js'
 import { type Line, toLine } from '../../src/jsonrpc/line.js'
-import { type Asked, Peer, type PeerOptions, type PeerOwner } from '../../src/jsonrpc/peer.js'
+import { type PendingAnswer, Peer, type PeerOptions, type PeerOwner } from '../../src/jsonrpc/peer.js'
 import { type RequestId, numericId, readId } from '../../src/jsonrpc/request-id.js'
 import { readLongFrame } from '../../src/jsonrpc/long-frame.js'
 import { LongLine } from '../../src/jsonrpc/long-line.js'
@@ -155,7 +155,7 @@ function id(text: string): RequestId {
   return readId(toLine(text), 0, text.length)
 }
 
-function asked(peer: Peer<Entry>, method: string): Asked {
+function asked(peer: Peer<Entry>, method: string): PendingAnswer {
   return peer.ask(method) ?? assert.fail('nothing was asked')
 }
 

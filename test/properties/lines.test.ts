@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { lineAt, toLine } from '../../src/jsonrpc/line.js'
 import { type Edit, type WireBytes, splice } from '../../src/jsonrpc/splice.js'
-import { LineSplitter } from '../../src/transports/line-splitter.js'
-import { Outbox } from '../../src/transports/outbox.js'
+import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
+import { Outbox } from '../../src/transports/stdio/outbox.js'
 import { numRuns } from './runs.js'
 
 const LIMIT = 64

@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type ReplayRequest, type Surroundings, replay } from '../../src/replay/command.js'
-import { realRuntime } from '../../src/runtime.js'
+import { realRuntime } from '../../src/real-runtime.js'
 
 /** The compiled program: what `MCPS_PROXY_CLI` names, else the build beside these tests. */
 export const cli: string =

@@ -1,6 +1,6 @@
 // Time that passes when nothing else is left to do.
 
-import type { Timer } from '../../src/upstream/host.js'
+import type { Timer } from '../../src/runtime/runtime.js'
 
 /** Whose timer it is: once the proxy has closed, none of its own may be left. */
 export type TimerOwner = 'proxy' | 'world'

@@ -1,10 +1,10 @@
 // The configuration and the limits that a plan means, as the proxy is given them.
 
 import type { ConfigurationJson, ServerJson } from '../../src/index.js'
-import { type Configuration, resolveConfig } from '../../src/config.js'
+import { type Configuration, resolveConfig } from '../../src/config/config.js'
 import { type Limits, limits as defaults } from '../../src/limits.js'
-import { type HttpLimits, defaultHttpLimits } from '../../src/transports/http-front/limits.js'
-import type { ServerConfig } from '../../src/upstream/server-config.js'
+import { type HttpServerLimits, defaultHttpServerLimits } from '../../src/transports/http-server/limits.js'
+import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
 import type { FrontPlan, LimitsPlan, ReloadKind, ServerPlan } from './plan.js'
 
 /** How long lists wait for servers that are starting; short, so that an answer that is late is found. */
@@ -113,13 +113,13 @@ const SMALL_BYTES = 180
 export function frontLimitsOf(
   { answerWaitMs, eventsMax, bodiesBytesMax }: FrontPlan,
   { lineBytesMax, backlogBytesHigh, backlogBytesMax }: LimitsPlan,
-): Partial<HttpLimits> {
+): Partial<HttpServerLimits> {
   return {
     answerWaitMs,
     bodyBytesMax: lineBytesMax,
     backlogBytesHigh,
     backlogBytesMax,
-    events: { ...defaultHttpLimits.events, eventsMax },
+    events: { ...defaultHttpServerLimits.events, eventsMax },
     sessionIdleMs: SESSION_IDLE_MS,
     sweepMs: 10_000,
     lateCheckMs: 2000,

@@ -1,10 +1,10 @@
 // The HTTP front of a simulated proxy: connections come to it without a port.
 
 import type { Server as NetServer } from 'node:net'
-import { httpServer } from '../../src/http.js'
-import type { Listener, ServedProxy } from '../../src/listener.js'
-import type { Proxy } from '../../src/proxy-interface.js'
-import type { HttpLimits } from '../../src/transports/http-front/limits.js'
+import { httpServer } from '../../src/gateway/http.js'
+import type { Listener, ServedProxy } from '../../src/proxy/listener.js'
+import type { McpProxy } from '../../src/proxy/proxy-interface.js'
+import type { HttpServerLimits } from '../../src/transports/http-server/limits.js'
 import type { Around } from './byte-flow.js'
 import { PORT } from './http-request.js'
 import { plainClient } from './plain-plan.js'
@@ -67,7 +67,7 @@ export class SimFront {
     return ++this.#arrived
   }
 
-  async serve(proxy: Proxy, limits: Partial<HttpLimits>): Promise<void> {
+  async serve(proxy: McpProxy, limits: Partial<HttpServerLimits>): Promise<void> {
     this.#forgets = (limits.events?.eventsMax ?? Infinity) < EVENTS_ENOUGH
     this.#crowds = limits.bodiesBytesMax !== undefined
     const listener: Listener = {
@@ -105,7 +105,7 @@ export class SimFront {
     server.emit('connection', socket)
   }
 
-  #counted(proxy: Proxy): ServedProxy {
+  #counted(proxy: McpProxy): ServedProxy {
     return {
       attach: (connection, version) => {
         const attached = proxy.attach(connection, version)

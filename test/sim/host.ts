@@ -1,7 +1,7 @@
 // The world that a simulated proxy runs in: its clock, its dice, its processes and its network.
 
-import type { Child, LogSink, Runtime, SpawnSpec } from '../../src/upstream/host.js'
-import { type LogStream, createLogger } from '../../src/log.js'
+import type { Child, LogSink, Runtime, SpawnSpec } from '../../src/runtime/runtime.js'
+import { type LogStream, createLogger } from '../../src/log/log.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
 import type { Around } from './byte-flow.js'
 import { SimFront } from './front.js'

@@ -1,7 +1,7 @@
 // The end of a run: nothing is broken any more, so everything must come to rest,
 // work again, and leave nothing behind once it is closed.
 
-import type { UpstreamState } from '../../src/upstream/upstream.js'
+import type { UpstreamState } from '../../src/upstream/contracts/upstream.js'
 import { lastNews } from './last-news.js'
 import { call } from './perform.js'
 import type { SimClient } from './client.js'

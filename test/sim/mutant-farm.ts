@@ -36,7 +36,7 @@ export class MutantFarm {
     for (const replacement of mutation.replacements) this.#replace(replacement)
     try {
       // Only clients over HTTP find what is wrong about them.
-      const isFront = mutation.replacements.some(({ file }) => file.includes('http-front'))
+      const isFront = mutation.replacements.some(({ file }) => file.includes('http-server'))
       return await this.#run([String(seeds), isFront ? 'http' : 'plain', ...mutation.finds])
     } finally {
       for (const file of files) cpSync(sourceOf(compiled, file), this.#sourceOf(file))

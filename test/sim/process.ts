@@ -1,7 +1,7 @@
 // A child process that never was: its streams, its signals, its exit.
 
 import { Readable, Writable } from 'node:stream'
-import type { Child, ChildExit } from '../../src/upstream/host.js'
+import type { Child, ChildExit } from '../../src/runtime/runtime.js'
 import type { Around, FlowSink } from './byte-flow.js'
 import { type PipeShape, ReadableEnd, WritableEnd } from './pipes.js'
 

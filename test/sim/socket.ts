@@ -1,7 +1,7 @@
 // A TCP connection that never was, as Node's HTTP holds it: its client, or its server.
 
 import { Duplex } from 'node:stream'
-import type { Timer } from '../../src/upstream/host.js'
+import type { Timer } from '../../src/runtime/runtime.js'
 import { type Around, ByteFlow, type FlowShape, type FlowSink } from './byte-flow.js'
 import { systemError } from './pipes.js'
 

@@ -1,6 +1,6 @@
 // A scripted server that runs as child processes.
 
-import type { Child } from '../../src/upstream/host.js'
+import type { Child } from '../../src/runtime/runtime.js'
 import type { FaultName } from '../faults/faults.js'
 import type { Body, Milestone } from './body.js'
 import { Brain } from './brain.js'

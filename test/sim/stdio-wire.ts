@@ -1,8 +1,8 @@
 // A client at the proxy's stdin and stdout.
 
 import type { Connection } from '../../src/jsonrpc/connection.js'
-import type { LastWaits } from '../../src/transports/last-waits.js'
-import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/ndjson.js'
+import type { LastWaits } from '../../src/runtime/last-waits.js'
+import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/stdio/ndjson.js'
 import type { Around } from './byte-flow.js'
 import type { ClientEars } from './client-ears.js'
 import type { ClientWire, Said } from './client-wire.js'

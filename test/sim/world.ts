@@ -1,7 +1,7 @@
 // One run: a proxy, its clients and its servers, and what is done to them.
 
-import { createProxy } from '../../src/proxy.js'
-import type { Proxy } from '../../src/proxy-interface.js'
+import { createProxy } from '../../src/proxy/proxy.js'
+import type { McpProxy } from '../../src/proxy/proxy-interface.js'
 import type { Check } from './checks.js'
 import { SimClient } from './client.js'
 import type { ClientWire } from './client-wire.js'
@@ -28,7 +28,7 @@ export class World {
   readonly #turns: Turns
   readonly #changes = new Map<string, ReloadKind>()
   readonly #thrown: (error: unknown) => void
-  #proxy: Proxy | undefined
+  #proxy: McpProxy | undefined
   #steps = 0
 
   constructor(plan: Plan) {
@@ -55,7 +55,7 @@ export class World {
     }
   }
 
-  get proxy(): Proxy {
+  get proxy(): McpProxy {
     if (this.#proxy === undefined) throw new Error('the proxy did not come up')
     return this.#proxy
   }

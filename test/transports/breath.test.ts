@@ -3,14 +3,14 @@
 import { strict as assert } from 'node:assert'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { Breath } from '../../src/transports/breath.js'
+import { ReadThrottle } from '../../src/runtime/read-throttle.js'
 
 const FULL = 64 * 1024
 
-function stream(): { input: Readable; breath: Breath } {
+function stream(): { input: Readable; breath: ReadThrottle } {
   const input = new Readable({ read: () => undefined })
   input.on('data', () => undefined)
-  return { input, breath: new Breath(input) }
+  return { input, breath: new ReadThrottle(input) }
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -7,7 +7,7 @@ import { TransportError } from '../../src/jsonrpc/errors.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { LongLine } from '../../src/jsonrpc/long-line.js'
 import { wireBytes } from '../../src/jsonrpc/splice.js'
-import { AutoHttpConnection } from '../../src/transports/http-auto.js'
+import { AutoHttpConnection } from '../../src/transports/http-client/http-auto.js'
 
 /** A connection whose other end is the test. */
 class Scripted implements Connection {

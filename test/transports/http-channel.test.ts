@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
-import { HttpClientConnection } from '../../src/transports/http-client.js'
+import { HttpClientConnection } from '../../src/transports/http-client/http-client.js'
 import { HttpAgent } from '../../src/transports/http-client/agent.js'
 import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
 import { connectPlain } from '../../src/transports/http-client/connect.js'

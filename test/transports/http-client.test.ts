@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { defaultHttpLimits } from '../../src/transports/http-client/options.js'
+import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
 import { type Handler, answerOf, connect, events, json, scripted } from './support/scripted.js'
 
 const INIT = '{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}'
@@ -226,9 +226,9 @@ describe('one answer', () => {
 
   test('over the limit, said or not', async (t) => {
     const limits = {
-      ...defaultHttpLimits,
+      ...defaultHttpClientLimits,
       answerBytesMax: 1000,
-      sse: { ...defaultHttpLimits.sse, dataBytesMax: 1000 },
+      sse: { ...defaultHttpClientLimits.sse, dataBytesMax: 1000 },
     }
     const big = answerOf(1, `"${'x'.repeat(2000)}"`)
     const bodies: readonly Handler[] = [
@@ -527,7 +527,7 @@ describe('a session', () => {
         dropped = true
       })
     })
-    const limits = { ...defaultHttpLimits, lingerMs: 20 }
+    const limits = { ...defaultHttpClientLimits, lingerMs: 20 }
     const { heard, request, send } = connect(t, server.url, { limits })
     request(1, 'work')
     await heard.until(() => server.seen.length === 1)

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { defaultHttpLimits } from '../../src/transports/http-client/options.js'
+import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
 import { answerOf, connect, events, scripted } from './support/scripted.js'
 
 const told = (step: number): string =>
@@ -40,7 +40,7 @@ test('each event comes once, or the call has one error', { timeout: 60_000 }, as
     else response.write(part, () => response.destroy())
   })
   const { heard, request } = connect(t, server.url, {
-    limits: { ...defaultHttpLimits, sse: { ...defaultHttpLimits.sse, retryMsMin: 1 } },
+    limits: { ...defaultHttpClientLimits, sse: { ...defaultHttpClientLimits.sse, retryMsMin: 1 } },
   })
   // Ids of one length, so that every cut is at the same place of its stream.
   const firstId = 1000

@@ -5,9 +5,9 @@ import { Buffer } from 'node:buffer'
 import { Server, type Socket, connect } from 'node:net'
 import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
-import { defaultHttpLimits } from '../../src/transports/http-front/limits.js'
-import { Listening, type ListeningParts } from '../../src/transports/http-front/listening.js'
-import { WholeBody } from '../../src/transports/http-wire/whole-body.js'
+import { defaultHttpServerLimits } from '../../src/transports/http-server/limits.js'
+import { FrontListener, type ListeningParts } from '../../src/transports/http-server/front-listener.js'
+import { WholeBody } from '../../src/transports/http1/whole-body.js'
 import { type Scope, front, handshake, message, raw, send } from './support/http.js'
 
 /** A connection of a client that reads nothing until it is told to. */
@@ -67,7 +67,7 @@ describe('a connection is not kept for a client', () => {
 
 /** A front for connections that tests make, and time that goes by when they say so. */
 class Bench {
-  readonly listening: Listening
+  readonly listening: FrontListener
   readonly failures: unknown[] = []
   readonly server: Promise<Server>
   served = 0
@@ -77,8 +77,8 @@ class Bench {
   constructor(listen?: ListeningParts['listen']) {
     let found: (server: Server) => void
     this.server = new Promise((resolve) => (found = resolve))
-    this.listening = new Listening({
-      limits: defaultHttpLimits,
+    this.listening = new FrontListener({
+      limits: defaultHttpServerLimits,
       setTimer: (delayMs, fire) => {
         const timer = { atMs: this.nowMs + delayMs, fire }
         this.#timers.add(timer)
@@ -175,7 +175,7 @@ test('a request whose end comes in its last moment is served, however many other
   const wires = await Promise.all(Array.from({ length: 40 }, () => bench.come()))
   for (const wire of wires) wire.push('GET / HTTP/1.1\r\n')
   await turn()
-  bench.pass(defaultHttpLimits.headersTimeoutMs + 1)
+  bench.pass(defaultHttpServerLimits.headersTimeoutMs + 1)
   const last = wires.at(-1)
   last?.push('\r\n')
   for (let turns = 0; turns < 10; turns++) await turn()
@@ -257,6 +257,6 @@ describe('a front', () => {
       headers: { connection: 'keep-alive' },
     })
     const [, seconds] = /timeout=(\d+)/.exec(String(headers['keep-alive'])) ?? []
-    assert.ok(Number(seconds) * 1000 < defaultHttpLimits.idleConnectionMs, seconds)
+    assert.ok(Number(seconds) * 1000 < defaultHttpServerLimits.idleConnectionMs, seconds)
   })
 })

@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import { type Socket, createServer, connect as netConnect } from 'node:net'
 import { test } from 'node:test'
 import { at, parsed } from '../integration/support/json.js'
-import { Discretion } from '../../src/transports/discretion.js'
-import { HttpClientConnection } from '../../src/transports/http-client.js'
+import { ServerRedactor } from '../../src/transports/http-client/redactor.js'
+import { HttpClientConnection } from '../../src/transports/http-client/http-client.js'
 import { HttpAgent } from '../../src/transports/http-client/agent.js'
 import { retryAfterMs } from '../../src/transports/http-client/pause.js'
 import { Heard, answerOf, bytesOf, connect, json, scripted, target, testLimits } from './support/scripted.js'
@@ -67,7 +67,7 @@ test('an answer that is compressed is told without what only the server and we k
       .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'hunter-22-x' })
       .end('{}')
   })
-  const { heard, request } = connect(t, server.url, { discretion: new Discretion(['hunter-22-x']) })
+  const { heard, request } = connect(t, server.url, { discretion: new ServerRedactor(['hunter-22-x']) })
   request(1, 'work')
   await heard.until(() => heard.failures.length === 1)
   assert.match(String(heard.failures[0]?.error.message), /compressed \(\[redacted\]\)/)

@@ -7,10 +7,10 @@ import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { array, assert as check, asyncProperty, constantFrom, nat, property, uniqueArray } from 'fast-check'
-import type { RequestHead } from '../../src/transports/http-front/request-head.js'
-import { RequestReader } from '../../src/transports/http-front/request-reader.js'
+import type { RequestHead } from '../../src/transports/http-server/request-head.js'
+import { RequestReader } from '../../src/transports/http-server/request-reader.js'
 import { numRuns } from '../properties/runs.js'
-import { HttpSyntaxError } from '../../src/transports/http-wire/syntax-error.js'
+import { HttpSyntaxError } from '../../src/transports/http1/syntax-error.js'
 import { httpScraps, spoil, spoilingsWith } from './support/spoil.js'
 
 /** What is read: a line for each request that came whole, and `refused` where nothing more is. */

@@ -6,9 +6,9 @@ import { toLine } from '../../src/jsonrpc/line.js'
 import { WireParts } from '../../src/jsonrpc/splice-parts.js'
 import { wireBytes } from '../../src/jsonrpc/splice.js'
 import { quote } from '../../src/jsonrpc/text.js'
-import { EventBudget, EventStore } from '../../src/transports/http-front/event-store.js'
-import { readEventId } from '../../src/transports/http-front/event-stream.js'
-import { outgoing } from '../../src/transports/http-front/outgoing.js'
+import { EventBudget, EventStore } from '../../src/transports/http-server/event-store.js'
+import { readEventId } from '../../src/transports/http-server/event-stream.js'
+import { outgoing } from '../../src/transports/http-server/outgoing.js'
 import {
   EventReader,
   type Play,

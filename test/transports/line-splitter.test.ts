@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
-import { LineSplitter } from '../../src/transports/line-splitter.js'
+import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
 
 /** What a splitter says of `text` in chunks of `size`. */
 function split(text: string | Buffer, size: number, lineBytesMax = 1000): string[] {

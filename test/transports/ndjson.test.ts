@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { PassThrough, Writable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
-import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/ndjson.js'
+import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/stdio/ndjson.js'
 import { Recorder, holdsConnectionContract, message } from '../contracts/connection.js'
 
 const options: NdjsonOptions = {

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import { lineAt, toLine } from '../../src/jsonrpc/line.js'
 import { splice } from '../../src/jsonrpc/splice.js'
-import { Outbox } from '../../src/transports/outbox.js'
+import { Outbox } from '../../src/transports/stdio/outbox.js'
 
 test('neighbours in one chunk leave as one slice of it, without a copy', () => {
   const chunk = Buffer.from('{"a":1}\n{"b":2}\n{"c":3}\n')

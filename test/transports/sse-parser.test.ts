@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, it, test } from 'node:test'
 import * as fc from 'fast-check'
-import { SseParser } from '../../src/transports/sse-parser.js'
+import { SseParser } from '../../src/transports/sse/parser.js'
 
 const limits = { dataBytesMax: 64, fieldBytesMax: 32, retryMsMin: 100, retryMsMax: 60_000 }
 

@@ -3,23 +3,23 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { realRuntime } from '../../src/runtime.js'
-import { setDeadline } from '../../src/transports/deadline.js'
-import { Deadlines, type Flight } from '../../src/upstream/flight.js'
-import { within } from '../../src/upstream/within.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import { setDeadline } from '../../src/runtime/deadline.js'
+import { Deadlines, type InflightCall } from '../../src/upstream/pool/inflight-call.js'
+import { within } from '../../src/runtime/within.js'
 import { callOf } from './support/calls.js'
 import { FakeClock } from './support/fake-clock.js'
 
 interface Run {
   readonly clock: FakeClock
   readonly deadlines: Deadlines
-  readonly start: (budget?: { timeoutMs: number; totalTimeoutMs: number }) => Flight
+  readonly start: (budget?: { timeoutMs: number; totalTimeoutMs: number }) => InflightCall
   readonly expired: string[]
 }
 
 function run(times: { timeoutMs: number; totalTimeoutMs: number }): Run {
   const clock = new FakeClock()
-  const flights = new Set<Flight>()
+  const flights = new Set<InflightCall>()
   const expired: string[] = []
   const runtime = { ...realRuntime(), now: () => clock.now(), setTimer: clock.setTimer.bind(clock) }
   const deadlines = new Deadlines(
@@ -31,7 +31,7 @@ function run(times: { timeoutMs: number; totalTimeoutMs: number }): Run {
     },
   )
   let last = 0
-  const start = (own?: { timeoutMs: number; totalTimeoutMs: number }): Flight => {
+  const start = (own?: { timeoutMs: number; totalTimeoutMs: number }): InflightCall => {
     const call = callOf(`${++last}`, clock.now())
     call.times = own
     const flight = deadlines.start(call, [])

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { TransportError } from '../../src/jsonrpc/errors.js'
-import { findGoogleCredentials } from '../../src/upstream/google-id-token.js'
+import { findGoogleCredentials } from '../../src/upstream/auth/google-id-token.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 import { type Seen, json, scripted } from '../transports/support/scripted.js'
 

@@ -1,8 +1,8 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import type { LogRecord } from '../../src/upstream/host.js'
-import { Guardian } from '../../src/upstream/guardian.js'
-import type { GuardianShell } from '../../src/upstream/guardian-shell.js'
+import type { LogRecord } from '../../src/runtime/runtime.js'
+import { Guardian } from '../../src/upstream/process/guardian.js'
+import type { GuardianShell } from '../../src/upstream/process/guardian-shell.js'
 
 /** A shell that only remembers what it was told. */
 class FakeShell implements GuardianShell {

@@ -9,7 +9,7 @@ import { at, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { until } from '../integration/support/waiting.js'
 import { limits } from '../../src/limits.js'
-import { defaultHttpLimits } from '../../src/transports/http-client/options.js'
+import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
 import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import {
   type Handler,
@@ -230,7 +230,7 @@ describe('a server that takes its time', () => {
     const { heard, request } = connect(t, url, {
       retries: 1,
       retryDelayMs: 1,
-      limits: { ...defaultHttpLimits, connectMs: 100 },
+      limits: { ...defaultHttpClientLimits, connectMs: 100 },
     })
     request(1, 'work')
     await heard.until(() => heard.failures.length === 1)

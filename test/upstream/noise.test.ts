@@ -3,9 +3,9 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { FrameError } from '../../src/jsonrpc/errors.js'
-import type { LogRecord } from '../../src/upstream/host.js'
-import { Discretion } from '../../src/transports/discretion.js'
-import { Noise } from '../../src/upstream/noise.js'
+import type { LogRecord } from '../../src/runtime/runtime.js'
+import { ServerRedactor } from '../../src/transports/http-client/redactor.js'
+import { Noise } from '../../src/upstream/pool/noise.js'
 
 const secret = 'sk-live-Q7ZpQ7ZpQ7Zp'
 
@@ -17,7 +17,7 @@ function listener(): { noise: Noise; log: LogRecord[]; ends: string[]; clock: { 
   const clock = { now: 10 }
   const runtime = { now: () => clock.now }
   const tooMuch = (what: string): void => void ends.push(what)
-  const discretion = new Discretion([secret])
+  const discretion = new ServerRedactor([secret])
   const sink = (record: LogRecord): void => void log.push(record)
   const noise = new Noise({ service: 's', discretion, limits, runtime, log: sink, tooMuch })
   return { noise, log, ends, clock }

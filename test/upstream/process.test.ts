@@ -6,16 +6,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { after, describe, test } from 'node:test'
-import { resolveConfig, selectSchema } from '../../src/config.js'
+import { resolveConfig, selectSchema } from '../../src/config/config.js'
 import { buildNotification } from '../../src/jsonrpc/build.js'
 import { limits } from '../../src/limits.js'
-import { realRuntime } from '../../src/runtime.js'
-import type { DialEnd } from '../../src/upstream/dial.js'
-import type { Child, ChildExit, LogRecord } from '../../src/upstream/host.js'
-import { Discretion } from '../../src/transports/discretion.js'
-import { StackTraces } from '../../src/upstream/stack-traces.js'
-import { ServerProcess } from '../../src/upstream/process.js'
-import type { StdioServerConfig } from '../../src/upstream/server-config.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import type { DialEnd } from '../../src/upstream/contracts/dial.js'
+import type { Child, ChildExit, LogRecord } from '../../src/runtime/runtime.js'
+import { ServerRedactor } from '../../src/transports/http-client/redactor.js'
+import { StackTraces } from '../../src/upstream/process/stack-traces.js'
+import { ServerProcess } from '../../src/upstream/process/process.js'
+import type { StdioServerConfig } from '../../src/upstream/contracts/server-config.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
 import { until } from '../integration/support/waiting.js'
 import { numRuns } from '../properties/runs.js'
@@ -66,7 +66,7 @@ function started(
   const server = new ServerProcess(configOf(overrides), {
     runtime: spawn === undefined ? runtime : { ...runtime, spawn },
     log: (record) => log.push(record),
-    discretion: new Discretion([]),
+    discretion: new ServerRedactor([]),
     marks: {},
     traces: new StackTraces(),
     memoryWatchMs: 50,

@@ -3,9 +3,9 @@
 import { strict as assert } from 'node:assert'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { Discretion } from '../../src/transports/discretion.js'
-import { StackTraces } from '../../src/upstream/stack-traces.js'
-import { StderrLog } from '../../src/upstream/stderr-log.js'
+import { ServerRedactor } from '../../src/transports/http-client/redactor.js'
+import { StackTraces } from '../../src/upstream/process/stack-traces.js'
+import { StderrLog } from '../../src/upstream/process/stderr-log.js'
 
 /** What is logged of each of several processes that say these. */
 async function logged(...processes: readonly string[]): Promise<string[][]> {
@@ -16,7 +16,7 @@ async function logged(...processes: readonly string[]): Promise<string[][]> {
     const stream = new PassThrough()
     new StderrLog({
       service: 's',
-      discretion: new Discretion([]),
+      discretion: new ServerRedactor([]),
       runtime: { now: () => 0 },
       log: ({ message }) => void lines.push(message),
       limits: { lineBytesMax: 1000, linesPerSecondMax: 100 },

@@ -5,17 +5,17 @@ import { describe, test } from 'node:test'
 import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import type { Call } from '../../src/mcp/call.js'
-import { Audience } from '../../src/upstream/audience.js'
-import { Standing } from '../../src/upstream/standing.js'
+import { LaneClients } from '../../src/upstream/pool/lane-clients.js'
+import { Resubscriptions } from '../../src/upstream/pool/resubscriptions.js'
 import { callOf, nobody } from './support/calls.js'
 
 const uri = 'it://r'
 const refusal = { code: -32_603, message: 'exited' }
 
 function run() {
-  const audience = new Audience()
+  const audience = new LaneClients()
   const parts = { service: 's', audience, subscriptionsMax: 10, failed: () => undefined }
-  const standing = new Standing(parts)
+  const standing = new Resubscriptions(parts)
   let last = 0
   const asks = (subscribes: boolean): Call => {
     const method = subscribes ? 'resources/subscribe' : 'resources/unsubscribe'

@@ -3,7 +3,7 @@
 import type { ResultFrame } from '../../jsonrpc/frame.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
 import { Scanner } from '../../jsonrpc/scan.js'
-import type { Revision } from '../revision.js'
+import type { Revision } from '../revisions/revision.js'
 import { handshakeRevision } from '../revisions.js'
 
 /** The members of the result; undefined when it is no object. */

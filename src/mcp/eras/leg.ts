@@ -6,8 +6,8 @@ import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonr
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientProfile, Outcome } from '../call.js'
 import type { ClientCapabilities, ServerCapabilities } from '../capabilities.js'
-import type { ClientNotificationRow, RequestRow } from '../method-row.js'
-import type { Revision } from '../revision.js'
+import type { ClientNotificationRow, RequestRow } from '../methods/method-row.js'
+import type { Revision } from '../revisions/revision.js'
 
 /** What the proxy tells a client about itself. */
 export interface ServerDescription {

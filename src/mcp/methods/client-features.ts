@@ -1,6 +1,6 @@
 // What clients offer to servers (MCP, Client features: roots, sampling, elicitation).
 
-import type { ClientNotificationRow, ServerNotificationRow, ServerRequestRow } from '../method-row.js'
+import type { ClientNotificationRow, ServerNotificationRow, ServerRequestRow } from './method-row.js'
 
 export const serverRequests: readonly ServerRequestRow[] = [
   { method: 'roots/list', capability: 'roots' },

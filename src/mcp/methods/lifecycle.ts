@@ -5,7 +5,7 @@ import type {
   RequestRow,
   ServerNotificationRow,
   ServerRequestRow,
-} from '../method-row.js'
+} from './method-row.js'
 
 export const requests: readonly RequestRow[] = [
   { method: 'initialize', route: { to: 'proxy' }, askable: false, reads: true },

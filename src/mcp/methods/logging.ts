@@ -1,6 +1,6 @@
 // Log messages of servers (MCP, Server utilities: logging).
 
-import type { RequestRow, ServerNotificationRow } from '../method-row.js'
+import type { RequestRow, ServerNotificationRow } from './method-row.js'
 
 export const requests: readonly RequestRow[] = [
   { method: 'logging/setLevel', route: { to: 'proxy' }, askable: false },

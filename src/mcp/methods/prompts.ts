@@ -1,6 +1,6 @@
 // Prompts (MCP, Server features: prompts).
 
-import type { RequestRow, ServerNotificationRow } from '../method-row.js'
+import type { RequestRow, ServerNotificationRow } from './method-row.js'
 
 export const requests: readonly RequestRow[] = [
   { method: 'prompts/list', route: { to: 'merge', list: 'prompts' }, askable: false, reads: true },

@@ -1,6 +1,6 @@
 // Resources, their templates and their subscriptions (MCP, Server features: resources).
 
-import type { RequestRow, ServerNotificationRow } from '../method-row.js'
+import type { RequestRow, ServerNotificationRow } from './method-row.js'
 
 export const requests: readonly RequestRow[] = [
   { method: 'resources/list', route: { to: 'merge', list: 'resources' }, askable: false, reads: true },

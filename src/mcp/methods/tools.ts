@@ -1,6 +1,6 @@
 // Tools (MCP, Server features: tools).
 
-import type { RequestRow, ServerNotificationRow } from '../method-row.js'
+import type { RequestRow, ServerNotificationRow } from './method-row.js'
 
 export const requests: readonly RequestRow[] = [
   { method: 'tools/list', route: { to: 'merge', list: 'tools' }, askable: false, reads: true },

@@ -1,4 +1,4 @@
-import type { Revision } from '../revision.js'
+import type { Revision } from './revision.js'
 
 /** The first published revision. */
 export const revision: Revision = {

@@ -1,4 +1,4 @@
-import type { Revision } from '../revision.js'
+import type { Revision } from './revision.js'
 
 /** Adds batches, audio, tool annotations and the completions capability. */
 export const revision: Revision = {

@@ -1,4 +1,4 @@
-import type { Revision } from '../revision.js'
+import type { Revision } from './revision.js'
 
 /** Removes batches; adds elicitation, structured results and titles. */
 export const revision: Revision = {

@@ -1,4 +1,4 @@
-import type { Revision } from '../revision.js'
+import type { Revision } from './revision.js'
 
 /** Tells failed arguments to the model; adds icons, URL elicitation and sampling with tools. */
 export const revision: Revision = {

@@ -20,7 +20,7 @@ export function hostAndPort({ hostname, port, protocol }: URL): {
 }
 
 /** Where an address that a server names leads; undefined when it is none, or may be read in two ways. */
-export function resolved(address: string, base: URL): URL | undefined {
+export function resolvedAddress(address: string, base: URL): URL | undefined {
   if (hasDoubtfulAuthority(address) || !URL.canParse(address, base.href)) return undefined
   return new URL(address, base)
 }

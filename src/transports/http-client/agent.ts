@@ -4,22 +4,12 @@
 // two sets of credentials. The one that rested last is used first: of those that
 // are not needed any more the others close by themselves.
 
-import type { Duplex } from 'node:stream'
+import type { Connect } from '../../runtime/runtime.js'
 import { asError } from './as-error.js'
-import { Channel, type ChannelOwner, type ChannelUser, type HttpSocket } from './channel.js'
-import { fieldLine } from '../http-wire/field-syntax.js'
-import type { HttpLimits } from './options.js'
+import { Channel, type ClientChannelOwner, type ChannelUser, type HttpSocket } from './channel.js'
+import { fieldLine } from '../http1/field-syntax.js'
+import type { HttpClientLimits } from './options.js'
 import { RestTime } from './rest-time.js'
-
-/** Where a connection goes. */
-export interface SocketPlace {
-  readonly host: string
-  readonly port: number
-  readonly isTls: boolean
-}
-
-/** Makes a socket; one for TLS says `secureConnect` when it is ready, any other `connect` if it is `connecting`. */
-export type Connect = (to: SocketPlace) => Duplex
 
 /** Where a request goes, and what it says there. */
 export interface RequestPlace {
@@ -45,10 +35,10 @@ interface Waiting {
 }
 
 /** Sends requests to one origin. */
-export class HttpAgent implements ChannelOwner {
+export class HttpAgent implements ClientChannelOwner {
   readonly isTls: boolean
   readonly #connect: Connect
-  readonly #limits: Pick<HttpLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>
+  readonly #limits: Pick<HttpClientLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>
   readonly #restTime: RestTime | undefined
   readonly #channels = new Set<Channel>()
   readonly #resting: Channel[] = []
@@ -59,7 +49,7 @@ export class HttpAgent implements ChannelOwner {
   /** With a clock it learns how long its server keeps connections that rest. */
   constructor(
     url: URL,
-    limits: Pick<HttpLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>,
+    limits: Pick<HttpClientLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>,
     connect: Connect,
     now?: () => number,
   ) {
@@ -93,7 +83,7 @@ export class HttpAgent implements ChannelOwner {
     for (const user of users) user.failed(closed())
   }
 
-  // ChannelOwner
+  // ClientChannelOwner
 
   rests(channel: Channel): void {
     const [next] = this.#waiting

@@ -4,7 +4,7 @@ import type { Buffer } from 'node:buffer'
 import type { ResponseHead } from './response-head.js'
 
 /** Who reads a body. `end` or `cut` comes once, unless the answer is dropped before. */
-export interface BodyReader {
+export interface BodyConsumer {
   data(chunk: Buffer): void
   /** The body was whole. */
   end(): void
@@ -31,7 +31,7 @@ export class HttpAnswer {
   readonly #head: ResponseHead
   /** Undefined when the connection may be another's. */
   #source: AnswerSource | undefined
-  #reader: BodyReader | undefined
+  #reader: BodyConsumer | undefined
   #closed: (() => void) | undefined
   #bytes = 0
   #isWanted = true
@@ -59,7 +59,7 @@ export class HttpAnswer {
   }
 
   /** From now on the body is this reader's; told at once when the head is, it gets all of it. */
-  readBy(reader: BodyReader): void {
+  readBy(reader: BodyConsumer): void {
     this.#reader = reader
     if (!this.#isWanted) reader.paused?.(true)
   }

@@ -1,10 +1,10 @@
 // The bodies of responses: messages, event streams, and the beginnings of what is neither.
 
 import type { Line } from '../../jsonrpc/line.js'
-import { WholeBody } from '../http-wire/whole-body.js'
-import type { SseSink } from '../sse-data.js'
-import { type SseLimits, SseParser } from '../sse-parser.js'
-import { HttpSyntaxError } from '../http-wire/syntax-error.js'
+import { WholeBody } from '../http1/whole-body.js'
+import type { SseSink } from '../sse/data.js'
+import { type SseLimits, SseParser } from '../sse/parser.js'
+import { HttpSyntaxError } from '../http1/syntax-error.js'
 import type { HttpAnswer } from './answer.js'
 import { type Coding, DecodedStream, codingNamed, decodeWhole } from './decoding.js'
 

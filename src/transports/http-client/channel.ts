@@ -6,7 +6,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
-import { behind, writeAll } from '../http-wire/write.js'
+import { behind, writeAll } from '../http1/write.js'
 import { asError } from './as-error.js'
 import { HttpAnswer, type AnswerSource } from './answer.js'
 import type { ResponseHead } from './response-head.js'
@@ -38,7 +38,7 @@ interface End {
 }
 
 /** Whoever has the connection between exchanges. */
-export interface ChannelOwner {
+export interface ClientChannelOwner {
   rests(channel: Channel): void
   /** The server has ended it while it rested, or before the first byte of an answer. */
   lost(channel: Channel): void
@@ -54,7 +54,7 @@ export class Channel implements AnswerSource {
   /** When it began to rest before this exchange; its owner's alone. */
   restedSince: number | undefined
   readonly #socket: HttpSocket
-  readonly #owner: ChannelOwner
+  readonly #owner: ClientChannelOwner
   readonly #reader: ResponseReader
   readonly #state: { paused: boolean } & ResponseSink
   #user: ChannelUser | undefined
@@ -73,7 +73,7 @@ export class Channel implements AnswerSource {
   #end: End | undefined
   #gone = false
 
-  constructor(socket: HttpSocket, isTls: boolean, restMs: number, owner: ChannelOwner) {
+  constructor(socket: HttpSocket, isTls: boolean, restMs: number, owner: ClientChannelOwner) {
     this.#socket = socket
     this.#owner = owner
     this.#restMs = restMs

@@ -1,8 +1,8 @@
 // Real sockets for the requests to a server.
 
 import { type Socket, connect } from 'node:net'
-import { TCP_KEEP_ALIVE_MS } from '../http-wire/tcp-keep-alive.js'
-import type { Connect, SocketPlace } from './agent.js'
+import { TCP_KEEP_ALIVE_MS } from '../http1/tcp-keep-alive.js'
+import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import type { TlsMeans } from './connect-tls.js'
 
 /** How a server is reached. */

@@ -7,8 +7,8 @@
 
 import { Buffer } from 'node:buffer'
 import type { Transform } from 'node:stream'
-import { HttpSyntaxError } from '../http-wire/syntax-error.js'
-import type { BodyReader, HttpAnswer } from './answer.js'
+import { HttpSyntaxError } from '../http1/syntax-error.js'
+import type { BodyConsumer, HttpAnswer } from './answer.js'
 import { asError } from './as-error.js'
 
 type Zlib = typeof import('node:zlib')
@@ -43,15 +43,15 @@ export function decodeWhole(coding: Coding, parts: readonly Buffer[], bytesMax: 
 }
 
 /** Reads a compressed stream for a reader of what is in it, which is told of each piece as soon as it is there. */
-export class DecodedStream implements BodyReader {
+export class DecodedStream implements BodyConsumer {
   readonly #coding: Coding
   readonly #answer: HttpAnswer
-  readonly #reader: BodyReader
+  readonly #reader: BodyConsumer
   #decoder: Transform | undefined
   #isPaused = false
   #isOver = false
 
-  constructor(coding: Coding, answer: HttpAnswer, reader: BodyReader) {
+  constructor(coding: Coding, answer: HttpAnswer, reader: BodyConsumer) {
     this.#coding = coding
     this.#answer = answer
     this.#reader = reader

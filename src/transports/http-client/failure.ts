@@ -6,13 +6,13 @@ import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { Scanner } from '../../jsonrpc/scan.js'
-import { HttpSyntaxError } from '../http-wire/syntax-error.js'
-import { resolved } from './address.js'
+import { HttpSyntaxError } from '../http1/syntax-error.js'
+import { resolvedAddress } from './address.js'
 import type { HttpTrouble } from './exchange.js'
 import type { HttpTarget } from './options.js'
 
 /** The head of a response that is no answer, and the beginning of its body. */
-export interface Refusal {
+export interface RefusedResponse {
   readonly status: number
   readonly body: string
 }
@@ -33,7 +33,7 @@ const remedies: ReadonlyMap<number, string> = new Map([
 ])
 
 /** A response whose status is no success. */
-export function refused(target: HttpTarget, { status, body }: Refusal): TransportError {
+export function refused(target: HttpTarget, { status, body }: RefusedResponse): TransportError {
   const unauthorized = status === 401 || status === 403 ? credentialsRefused(target, status, body) : undefined
   if (unauthorized !== undefined) return unauthorized
   const said = rpcMessage(body)
@@ -46,7 +46,11 @@ export function refused(target: HttpTarget, { status, body }: Refusal): Transpor
 }
 
 /** A body of a success that is no message; some gateways hide a refusal in it. */
-export function notAMessage(target: HttpTarget, type: string, { status, body }: Refusal): TransportError {
+export function notAMessage(
+  target: HttpTarget,
+  type: string,
+  { status, body }: RefusedResponse,
+): TransportError {
   const unauthorized = saysUnauthorized.test(body) ? credentialsRefused(target, status, body) : undefined
   if (unauthorized !== undefined) return unauthorized
   const shown = excerpt(target, body)
@@ -96,7 +100,7 @@ export function incomplete(what: string, error: Error | undefined): TransportErr
 }
 
 export function redirected(target: HttpTarget, status: number, location: string | undefined): TransportError {
-  const to = location === undefined ? undefined : resolved(location, target.url)
+  const to = location === undefined ? undefined : resolvedAddress(location, target.url)
   const where =
     to === undefined || to.origin === 'null'
       ? 'nowhere'

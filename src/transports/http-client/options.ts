@@ -1,7 +1,7 @@
 // What the HTTP transports are given: where to go, as whom, and within which limits.
 
-import type { Discretion } from '../discretion.js'
-import type { SseLimits } from '../sse-parser.js'
+import type { ServerRedactor } from './redactor.js'
+import type { SseLimits } from '../sse/parser.js'
 import type { ListRefusals } from './list-refusals.js'
 import type { HttpPause } from './pause.js'
 
@@ -37,7 +37,7 @@ export interface HttpCredentials {
   refused(header: CredentialHeader): boolean
 }
 
-export interface HttpLimits {
+export interface HttpClientLimits {
   readonly sse: SseLimits
   /** A JSON answer, or a batch of them. */
   readonly answerBytesMax: number
@@ -84,7 +84,7 @@ export interface HttpTarget {
   readonly headers: Readonly<Record<string, string>>
   readonly credentials: HttpCredentials | undefined
   /** Knows what must not be repeated, though the server may say it: values of headers, keys in the address, cookies. */
-  readonly discretion: Discretion
+  readonly discretion: ServerRedactor
   /** How often a message is sent again that provably was not taken, or may safely be taken twice. */
   readonly retries: number
   readonly retryDelayMs: number
@@ -108,12 +108,12 @@ export interface HttpTarget {
   /** How long whoever sends a message waits for its answer. */
   readonly patienceMs: number
   readonly timers: HttpTimers
-  readonly limits: HttpLimits
+  readonly limits: HttpClientLimits
 }
 
 const MiB = 1024 * 1024
 
-export const defaultHttpLimits: HttpLimits = {
+export const defaultHttpClientLimits: HttpClientLimits = {
   sse: { dataBytesMax: 64 * MiB, fieldBytesMax: 1024, retryMsMin: 100, retryMsMax: 60_000 },
   // Servers send files, over HTTP as over stdio.
   answerBytesMax: 64 * MiB,

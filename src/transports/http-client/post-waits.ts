@@ -1,7 +1,7 @@
 // How long the messages of one session may be on their way.
 
-import { Waits } from '../waits.js'
-import type { HttpLimits, HttpTimers } from './options.js'
+import { Waits } from '../../runtime/waits.js'
+import type { HttpClientLimits, HttpTimers } from './options.js'
 
 /** One line of waits for each length. */
 export class PostWaits {
@@ -12,7 +12,7 @@ export class PostWaits {
   /** For an exchange of which nobody wants more. */
   readonly linger: Waits
 
-  constructor(limits: Pick<HttpLimits, 'answerMs' | 'acceptMs' | 'lingerMs'>, timers: HttpTimers) {
+  constructor(limits: Pick<HttpClientLimits, 'answerMs' | 'acceptMs' | 'lingerMs'>, timers: HttpTimers) {
     this.answer = new Waits(limits.answerMs, timers)
     this.accept = new Waits(limits.acceptMs, timers)
     this.linger = new Waits(limits.lingerMs, timers)

@@ -10,7 +10,7 @@ import type { Line } from '../../jsonrpc/line.js'
 import { LongLine, lineOf } from '../../jsonrpc/long-line.js'
 import { isAnswer } from '../../jsonrpc/peek.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { WholeBody } from '../http-wire/whole-body.js'
+import type { WholeBody } from '../http1/whole-body.js'
 import { LONG_BYTES_MIN } from '../long-lines.js'
 import type { HttpAnswer } from './answer.js'
 import type { Attempts } from './attempts.js'
@@ -26,7 +26,7 @@ import {
 import type { HttpExchange } from './exchange.js'
 import { failure, incomplete, notAMessage } from './failure.js'
 import type { HttpSession } from './session.js'
-import type { SseParser } from '../sse-parser.js'
+import type { SseParser } from '../sse/parser.js'
 
 /** What a reply tells. */
 export interface ReplyHandler {

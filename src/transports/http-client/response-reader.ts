@@ -4,9 +4,9 @@
 // of a chunk; what was not taken then is given back.
 
 import type { Buffer } from 'node:buffer'
-import { BodyReader } from '../http-wire/body-reader.js'
-import { HeadReader } from '../http-wire/head-reader.js'
-import { HttpSyntaxError } from '../http-wire/syntax-error.js'
+import { BodyReader } from '../http1/body-reader.js'
+import { HeadReader } from '../http1/head-reader.js'
+import { HttpSyntaxError } from '../http1/syntax-error.js'
 import { BARE_LF, ResponseHead } from './response-head.js'
 
 /** What a response tells, in this order. */

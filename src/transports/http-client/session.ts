@@ -6,7 +6,7 @@ import { TransportError } from '../../jsonrpc/errors.js'
 import { LongLines } from '../long-lines.js'
 import type { HttpAgent } from './agent.js'
 import type { HttpAnswer } from './answer.js'
-import { hostAndPort, resolved } from './address.js'
+import { hostAndPort, resolvedAddress } from './address.js'
 import { CookieJar } from './cookie-jar.js'
 import { type ExchangeHandler, HttpExchange } from './exchange.js'
 import { basicLogin } from './login.js'
@@ -130,7 +130,7 @@ export class HttpSession {
     const location = answer.get('location')
     const keepsMethod = method === 'GET' ? [301, 302, 303, 307, 308] : [307, 308]
     if (!keepsMethod.includes(status) || location === undefined) return undefined
-    const to = resolved(location, this.url)
+    const to = resolvedAddress(location, this.url)
     return to?.origin === this.target.url.origin ? to : undefined
   }
 

@@ -5,7 +5,7 @@
 
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { SseParser } from '../sse-parser.js'
+import type { SseParser } from '../sse/parser.js'
 import type { HttpAnswer } from './answer.js'
 import { discard, isUnreadable, mediaType, readEvents } from './body.js'
 import type { HttpExchange } from './exchange.js'

@@ -1,6 +1,6 @@
 // Why there was no response, in words, with what a person can do about it.
 
-import { HttpSyntaxError } from '../http-wire/syntax-error.js'
+import { HttpSyntaxError } from '../http1/syntax-error.js'
 
 /** What went wrong with a socket. */
 export interface SocketTrouble {

@@ -6,9 +6,9 @@
 
 import type { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
-import { HeadReader } from '../http-wire/head-reader.js'
+import { HeadReader } from '../http1/head-reader.js'
 import { hostAndPort } from './address.js'
-import type { Connect, SocketPlace } from './agent.js'
+import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import { asError } from './as-error.js'
 import type { HttpSocket } from './channel.js'
 import { basicLogin } from './login.js'

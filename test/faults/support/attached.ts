@@ -1,6 +1,6 @@
 // Clients inside this process, and the proxy between them and real children.
 
-import { type Proxy, memoryPair } from '../../../src/index.js'
+import { type McpProxy, memoryPair } from '../../../src/index.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { wireBytes } from '../../../src/jsonrpc/splice.js'
 import { Caller } from './caller.js'
@@ -12,7 +12,7 @@ export interface AttachedCaller {
   readonly leave: () => Promise<void>
 }
 
-export async function attachCaller(proxy: Proxy): Promise<AttachedCaller> {
+export async function attachCaller(proxy: McpProxy): Promise<AttachedCaller> {
   const [ours, theirs] = memoryPair()
   const session = await proxy.attach(theirs)
   const caller = new Caller((line) => void ours.send(wireBytes(toLine(line))))

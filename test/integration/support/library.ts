@@ -4,7 +4,7 @@ import {
   type AttachedSession,
   type Connection,
   type LogRecord,
-  type Proxy,
+  type McpProxy,
   type ProxyOptions,
   createProxy,
   memoryPair,
@@ -25,7 +25,7 @@ export interface Attached {
 }
 
 export interface TestProxy {
-  readonly proxy: Proxy
+  readonly proxy: McpProxy
   readonly log: readonly LogRecord[]
   readonly attach: () => Promise<Attached>
 }

@@ -1,9 +1,9 @@
 // Facts of servers, to be kept.
 
-import type { ListKind } from '../../../src/mcp/method-row.js'
-import type { KeptFacts } from '../../../src/upstream/kept.js'
-import { resolveConfig } from '../../../src/config.js'
-import type { ServerConfig } from '../../../src/upstream/server-config.js'
+import type { ListKind } from '../../../src/mcp/methods/method-row.js'
+import type { KeptFacts } from '../../../src/upstream/contracts/kept.js'
+import { resolveConfig } from '../../../src/config/config.js'
+import type { ServerConfig } from '../../../src/upstream/contracts/server-config.js'
 
 /** A server that has said what it is, with these tools and nothing else. */
 export function factsOf(...tools: string[]): KeptFacts {

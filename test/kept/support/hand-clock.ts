@@ -1,6 +1,6 @@
 // Time that passes only when it is told to.
 
-import type { Timer } from '../../../src/upstream/host.js'
+import type { Timer } from '../../../src/runtime/runtime.js'
 
 interface Pending {
   readonly at: number

@@ -1,6 +1,6 @@
 // A folder of kept files in memory, whose disk may be full or broken.
 
-import type { KeptFileContent, KeptFileEntry, KeptFiles } from '../../../src/upstream/host.js'
+import type { KeptFileContent, KeptFileEntry, KeptFiles } from '../../../src/runtime/runtime.js'
 
 /** What is wrong with the disk. */
 export interface DiskTroubles {

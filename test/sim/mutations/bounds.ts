@@ -4,32 +4,32 @@ import { type Mutation, mutation } from './mutation.js'
 
 export const bounds: readonly Mutation[] = [
   mutation('a message has no end', 'bad-line', [
-    'transports/outbox',
+    'transports/stdio/outbox',
     'this.#add(message, message.length + 1);',
     'this.#add(message, message.length);',
   ]),
   mutation('what servers log is not escaped', 'bad-log', [
-    'log/escape',
+    'text/escape',
     'return json.replaceAll(unsafe, unicodeEscape);',
     'return json;',
   ]),
   mutation('a client that reads nothing is kept for ever', 'backlog', [
-    'flow',
+    'proxy/session/flow',
     'if (!this.#connection.congested)',
     'if (true)',
   ]),
   mutation('any number of processes', 'processes', [
-    'process-room',
+    'proxy/process-room',
     'return this.#processes >= this.#processesMax;',
     'return false;',
   ]),
   mutation('every call that waits starts a process', 'needless-process', [
-    'upstream/supervisor',
+    'upstream/pool/supervisor',
     'if (this.#starting !== undefined)',
     'if (false)',
   ]),
   mutation('no delay and no breaker', 'start-storm', [
-    'upstream/supervisor',
+    'upstream/pool/supervisor',
     'const opens = this.#crashes.add();',
     'const opens = false;',
   ]),

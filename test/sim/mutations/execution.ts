@@ -4,7 +4,7 @@ import { type Mutation, mutation } from './mutation.js'
 
 export const execution: readonly Mutation[] = [
   mutation('a call is sent again when its server ends', 'executed-twice', [
-    'upstream/flights',
+    'upstream/pool/inflight-calls',
     'return call.row.reads === true && call.repeats === 0;',
     'return call.repeats === 0;',
   ]),
@@ -16,9 +16,9 @@ export const execution: readonly Mutation[] = [
   mutation(
     'a call that waits is begun though it was cancelled',
     'begun-in-vain',
-    ['upstream/held-calls', 'call.onCancel = () => this.#leave(wait);', ''],
+    ['upstream/pool/held-calls', 'call.onCancel = () => this.#leave(wait);', ''],
     [
-      'upstream/member',
+      'upstream/pool/server-instance',
       `        if (call.settled)
             return false;
         const link = this.supervisor.link;`,
@@ -38,15 +38,15 @@ export const execution: readonly Mutation[] = [
   mutation(
     'a cancel is not passed on',
     ['not-cancelled', 'not-reached'],
-    ['upstream/flights', "peer.pass(frame, writing(frame.line, span, flight.id, 'id'));", ';'],
+    ['upstream/pool/inflight-calls', "peer.pass(frame, writing(frame.line, span, flight.id, 'id'));", ';'],
   ),
   mutation('a server is not told of a deadline', 'not-cancelled', [
-    'upstream/flights',
+    'upstream/pool/inflight-calls',
     "this.#cancelUpstream(flight, 'the request timed out');",
     '',
   ]),
   mutation('a cancel is passed on twice', 'cancelled-twice', [
-    'upstream/flights',
+    'upstream/pool/inflight-calls',
     "peer.pass(frame, writing(frame.line, span, flight.id, 'id'));",
     "{ peer.pass(frame, writing(frame.line, span, flight.id, 'id')); peer.pass(frame, writing(frame.line, span, flight.id, 'id')); }",
   ]),
@@ -58,10 +58,10 @@ export const execution: readonly Mutation[] = [
       'return !this.#entries.has(id) && !this.#retired.has(id) && !this.#minted.has(id);',
       'return true;',
     ],
-    ['upstream/lane-links', 'return this.#parts.audience.only !== undefined;', 'return true;'],
+    ['upstream/pool/lane-links', 'return this.#parts.audience.only !== undefined;', 'return true;'],
   ),
   mutation('who waits longest starts last', 'call-order', [
-    'upstream/slots',
+    'upstream/pool/slots',
     'queue.add(() => this.#turn(place), { signal: place.removal.signal })',
     'queue.add(() => this.#turn(place), { priority: (this.nth = (this.nth ?? 0) + 1) })',
   ]),

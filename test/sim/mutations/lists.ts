@@ -4,27 +4,27 @@ import { type Mutation, mutation } from './mutation.js'
 
 export const lists: readonly Mutation[] = [
   mutation('who never asked for a list hears of its changes', 'needless-change', [
-    'session-port',
+    'proxy/session/session-port',
     'if (this.#given.includes(kind))',
     'if (true)',
   ]),
   mutation('every read of a list is a change', 'too-many-changes', [
-    'upstream/listing',
+    'upstream/pool/listing',
     'return kinds.filter((kind) => this.items(kind) !== before.get(kind));',
     'return [...kinds];',
   ]),
   mutation('a list that cannot be read is empty', 'shrunk-list', [
-    'upstream/listing',
+    'upstream/pool/listing',
     'this.#failures.set(kind, why);',
     'this.#failures.set(kind, why); this.#lists.set(kind, []);',
   ]),
   mutation('changes of lists are not heard', 'stale-list', [
-    'upstream/notices',
+    'upstream/pool/notices',
     'return this.#parts.refresh(link, row.lists);',
     'return;',
   ]),
   mutation('a server is shown as well before its tools are known', 'missing-list', [
-    'upstream/pool-lane',
+    'upstream/pool/lane',
     "return this.#lists.failure === undefined ? 'starting' : 'error';",
     'return state;',
   ]),
@@ -49,7 +49,7 @@ export const lists: readonly Mutation[] = [
     '!== undefined ? content : undefined',
   ]),
   mutation('a tool that was kept is called before its server has listed it', 'gone-tool', [
-    'router',
+    'proxy/routing/router',
     'target?.lane.knows(kind) === true && ',
     '',
   ]),

@@ -6,15 +6,15 @@ export const recovery: readonly Mutation[] = [
   mutation(
     'an open breaker stays open',
     ['not-recovered', 'not-ready'],
-    ['upstream/supervisor', 'this.#after(holdMs, () => {', 'this.#after(2 ** 30, () => {'],
+    ['upstream/pool/supervisor', 'this.#after(holdMs, () => {', 'this.#after(2 ** 30, () => {'],
   ),
   mutation('closing waits for ever', 'not-closed', [
-    'proxy',
+    'proxy/proxy',
     'await this.#ownRuntime.close();',
     'await new Promise(() => { });',
   ]),
   mutation('a process that does not heed the end of its input is left', 'left-child', [
-    'upstream/process',
+    'upstream/process/process',
     'if (await this.#goneWithin(stdinWaitMs))',
     'if (true)',
   ]),
@@ -25,28 +25,32 @@ export const recovery: readonly Mutation[] = [
     ['transports/http-client/channel', 'this.#socket.setTimeout?.(ms);', ';'],
   ),
   mutation('deadlines of a connection that has ended go on', 'left-timer', [
-    'upstream/supervisor',
+    'upstream/pool/supervisor',
     "this.#state = 'closed';\n        this.#restart?.cancel();",
     "this.#state = 'closed';\n        this.#runtime.setTimer(3600000, () => { });",
   ]),
   mutation('a client that has gone is not let go', 'left-client', [
-    'session',
+    'proxy/session/session',
     'this.draining.end(cause)',
     'undefined',
   ]),
-  mutation('a stream is not given back', 'left-stream', ['transports/ndjson', 'this.#input.destroy();', '']),
+  mutation('a stream is not given back', 'left-stream', [
+    'transports/stdio/ndjson',
+    'this.#input.destroy();',
+    '',
+  ]),
   mutation('a message cannot be handled', 'fault', [
-    'upstream/flights',
+    'upstream/pool/inflight-calls',
     'this.#deadlines.extend(flight);',
     "throw new Error('mutation');",
   ]),
   mutation('an error in a timer', 'thrown', [
-    'session-port',
+    'proxy/session/session-port',
     'this.#isTelling = false;',
     "throw new Error('mutation');",
   ]),
   mutation('a timer of the real clock', 'real-time', [
-    'upstream/within',
+    'runtime/within',
     'let timer;',
     'let timer; setTimeout(() => { }, 1);',
   ]),

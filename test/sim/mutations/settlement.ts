@@ -4,22 +4,22 @@ import { type Mutation, mutation } from './mutation.js'
 
 export const settlement: readonly Mutation[] = [
   mutation('every answer leaves twice', 'answered-twice', [
-    'answers',
+    'proxy/session/answers',
     'this.#peer.send(answer, id);',
     'this.#peer.send(answer, id); this.#peer.send(answer, id);',
   ]),
   mutation('errors are not said', 'lost', [
-    'session',
+    'proxy/session/session',
     'this.#answers.settle(call.frame.id, outcome);',
     "if (outcome.kind !== 'failed') this.#answers.settle(call.frame.id, outcome);",
   ]),
   mutation('calls of a server that ends are forgotten', 'late', [
-    'upstream/flights',
+    'upstream/pool/inflight-calls',
     'flight.call.fail(failure().body);',
     ';',
   ]),
   mutation('deadlines are a second late', 'late', [
-    'upstream/flight',
+    'upstream/pool/inflight-call',
     'call.arrivedAt + Math.min(timeoutMs, totalTimeoutMs);',
     'call.arrivedAt + Math.min(timeoutMs, totalTimeoutMs) + 1000;',
   ]),
@@ -31,11 +31,11 @@ export const settlement: readonly Mutation[] = [
   mutation(
     'progress of a cancelled call goes on',
     'after-cancel',
-    ['upstream/flights', 'this.#tokens.retire(token);', ''],
-    ['upstream/flights', 'this.#tokens.release(flight.token);', ''],
+    ['upstream/pool/inflight-calls', 'this.#tokens.retire(token);', ''],
+    ['upstream/pool/inflight-calls', 'this.#tokens.release(flight.token);', ''],
   ),
   mutation('answers have an id of their own', 'unasked', [
-    'answers',
+    'proxy/session/answers',
     'this.#peer.answerBytes(outcome.frame, outcome.edits, id)',
     'this.#peer.answerBytes(outcome.frame, outcome.edits, `"x"`)',
   ]),
@@ -43,33 +43,33 @@ export const settlement: readonly Mutation[] = [
     'a call is given the answer of the one before',
     ['foreign', 'wrong-answer'],
     [
-      'upstream/flights',
+      'upstream/pool/inflight-calls',
       'flight.call.settle(this.#parts.outcome(flight.call, frame));',
       'const kept = this.kept ?? frame; this.kept = frame; flight.call.settle(this.#parts.outcome(flight.call, kept));',
     ],
   ),
   mutation('a result is made up', 'made-up', [
-    'upstream/member',
+    'upstream/pool/server-instance',
     'link.call(call, edits);',
     "call.settle({ kind: 'result', result: '{}' });",
   ]),
   mutation('one request at a time', 'needless-error', [
-    'session',
+    'proxy/session/session',
     'this.#calls.size >= this.#parts.limits.callsMax',
     'this.#calls.size >= 1',
   ]),
   mutation('the error of a deadline does not say which', 'bad-timeout', [
-    'upstream/call-timeout',
+    'upstream/pool/call-timeout',
     'budget, ms };',
     'ms };',
   ]),
   mutation('deadlines are early', 'bad-timeout', [
-    'upstream/flight',
+    'upstream/pool/inflight-call',
     'call.arrivedAt + Math.min(timeoutMs, totalTimeoutMs);',
     'call.arrivedAt + Math.min(timeoutMs, totalTimeoutMs) / 2;',
   ]),
   mutation('answers of a batch are not parted', 'bad-batch', [
-    'batch-reply',
+    'proxy/session/batch-reply',
     'buildBatch(this.#answers)',
     'buildBatch(this.#answers.map((answer) => Buffer.from(answer.toString().replace(\'{"jsonrpc":"2.0",\', \'{ "jsonrpc":"2.0",\'))))',
   ]),

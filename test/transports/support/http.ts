@@ -21,11 +21,11 @@ import {
   transportRefused,
 } from '../../../src/mcp/error-codes.js'
 import { assumedRevision, handshakeRevision, handshakeRevisions } from '../../../src/mcp/revisions.js'
-import type { Revision } from '../../../src/mcp/revision.js'
-import { realRuntime } from '../../../src/runtime.js'
-import type { HttpAttached, HttpEndpoint, HttpTarget } from '../../../src/transports/http-front/endpoint.js'
-import { type HttpLimits, defaultHttpLimits } from '../../../src/transports/http-front/limits.js'
-import { HttpServer, type HttpServerOptions } from '../../../src/transports/http-server.js'
+import type { Revision } from '../../../src/mcp/revisions/revision.js'
+import { realRuntime } from '../../../src/real-runtime.js'
+import type { HttpAttached, HttpEndpoint, HttpRoute } from '../../../src/transports/http-server/endpoint.js'
+import { type HttpServerLimits, defaultHttpServerLimits } from '../../../src/transports/http-server/limits.js'
+import { HttpServer, type HttpFrontParts } from '../../../src/transports/http-server/http-server.js'
 
 export interface Scope {
   after(run: () => void | Promise<void>): void
@@ -124,8 +124,8 @@ export interface Front {
   readonly warnings: string[]
 }
 
-export interface FrontOptions extends Partial<Omit<HttpServerOptions, 'limits'>> {
-  readonly limits?: Partial<HttpLimits>
+export interface FrontOptions extends Partial<Omit<HttpFrontParts, 'limits'>> {
+  readonly limits?: Partial<HttpServerLimits>
   readonly play?: Play
   /** Takes the connections in place of scripted sessions, and must start them. */
   readonly take?: (connection: Connection) => HttpAttached
@@ -148,7 +148,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
     },
     status: () => `{"schema":${quote(name)}}`,
   })
-  const targets = new Map<string, HttpTarget>([
+  const targets = new Map<string, HttpRoute>([
     ['/mcp', { kind: 'mcp', endpoint: endpoint('one') }],
     ['/other', { kind: 'mcp', endpoint: endpoint('other') }],
     ['/page', { kind: 'page', open: false, body: () => '{"page":true}' }],
@@ -184,7 +184,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
         failed: (error) => failures.push(error),
       },
       ...options,
-      limits: { ...defaultHttpLimits, closeWaitMs: 200, ...options.limits },
+      limits: { ...defaultHttpServerLimits, closeWaitMs: 200, ...options.limits },
     },
     {
       revisions: handshakeRevisions,

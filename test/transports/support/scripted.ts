@@ -14,16 +14,16 @@ import type { Sink } from '../../../src/jsonrpc/connection.js'
 import type { TransportError } from '../../../src/jsonrpc/errors.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { type WireBytes, wireBytes } from '../../../src/jsonrpc/splice.js'
-import { Discretion } from '../../../src/transports/discretion.js'
-import { HttpClientConnection } from '../../../src/transports/http-client.js'
+import { ServerRedactor } from '../../../src/transports/http-client/redactor.js'
+import { HttpClientConnection } from '../../../src/transports/http-client/http-client.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
 import { connectPlain } from '../../../src/transports/http-client/connect.js'
 import { ListRefusals } from '../../../src/transports/http-client/list-refusals.js'
 import { HttpPause } from '../../../src/transports/http-client/pause.js'
 import {
-  type HttpLimits,
+  type HttpClientLimits,
   type HttpTarget,
-  defaultHttpLimits,
+  defaultHttpClientLimits,
 } from '../../../src/transports/http-client/options.js'
 import { at, parsed } from '../../integration/support/json.js'
 
@@ -164,14 +164,14 @@ export const testTimers = {
   random: (): number => 0.5,
 }
 
-export const testLimits: HttpLimits = { ...defaultHttpLimits, reconnectMsMin: 1 }
+export const testLimits: HttpClientLimits = { ...defaultHttpClientLimits, reconnectMsMin: 1 }
 
 export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
   return {
     url,
     headers: {},
     credentials: undefined,
-    discretion: new Discretion([]),
+    discretion: new ServerRedactor([]),
     retries: 2,
     retryDelayMs: 5,
     reconnectMs: 5,

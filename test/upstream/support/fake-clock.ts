@@ -1,6 +1,6 @@
 // Time that passes when a test says so.
 
-import type { Clock } from '../../../src/transports/deadline.js'
+import type { Clock } from '../../../src/runtime/deadline.js'
 
 interface Pending {
   readonly at: number

@@ -1,7 +1,7 @@
 // A runtime whose time passes when a test says so, and whose children are scripts.
 
 import { PassThrough } from 'node:stream'
-import type { Child, ChildExit, KeptFiles, Runtime, SpawnSpec, Timer } from '../../../src/upstream/host.js'
+import type { Child, ChildExit, KeptFiles, Runtime, SpawnSpec, Timer } from '../../../src/runtime/runtime.js'
 import { at, parsed } from '../../integration/support/json.js'
 import { FakeClock } from './fake-clock.js'
 

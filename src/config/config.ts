@@ -1,0 +1,213 @@
+// Configuration: search, read, check, default, expand.
+//
+// Nothing is started from a configuration with a mistake in it, and all
+// mistakes are told at once. Two things are forgiven: an unset variable
+// disables the one server that uses it, and `cli.stdio` falls back to its
+// defaults. Everything here is synchronous and table-driven, since a client
+// waits for the start.
+
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import type { Configuration, Environment, LoggingConfig, SchemaConfig } from './configuration.js'
+import { literal } from './expand.js'
+import { loggingFields, rootFields, stdioFields } from './fields.js'
+import { findConfigFile } from './file.js'
+import { rootKeyHints } from './foreign.js'
+import { readSchemas } from './formats.js'
+import { readFront } from './front.js'
+import { ConfigError, Findings } from './problems.js'
+import { Section } from './section.js'
+import { absolute, editorVariables, projectOf } from './paths.js'
+import { sharedFields } from './server-fields.js'
+import { programFolder } from '../folder.js'
+import { nearest } from '../text/nearest.js'
+
+export type { ServerConfig, StdioServerConfig } from '../upstream/contracts/server-config.js'
+export type { Configuration, CorsConfig, Environment, SchemaConfig } from './configuration.js'
+export type {
+  ConfigurationJson,
+  HttpServerJson,
+  SchemaJson,
+  ServerJson,
+  SseServerJson,
+  StdioServerJson,
+} from './configuration-json.js'
+export { loopProblems, marksOf, refuseLoop } from './chain.js'
+export { realPath } from './paths.js'
+export { ConfigError } from './problems.js'
+export type { ConfigProblem } from './problems.js'
+
+/** Where a configuration is looked for, and what the command line says about it. */
+export interface LoadOptions extends ConfigOverrides {
+  /** The file that was named; undefined searches. */
+  readonly path?: string | undefined
+  readonly env?: Environment
+  readonly home?: string
+  /** Where a relative path begins. */
+  readonly cwd?: string
+}
+
+/** What stands above or below the file. */
+export interface ConfigOverrides {
+  /** `server.name` when the file has none. */
+  readonly nameDefault?: string | undefined
+  /** The time-out of every call, whatever the file says. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** What a configuration that is no file is resolved against. */
+export interface ResolveContext extends ConfigOverrides {
+  /** What messages call it. */
+  readonly source: string
+  /** Where its relative paths begin; absolute. */
+  readonly folder: string
+  readonly env: Environment
+  readonly home?: string
+}
+
+/**
+ * Finds and reads the configuration: the path, `$MCPS_PROXY_CONFIG`, `~/.mcps-proxy/config.json`, or the
+ * bundled Time server.
+ *
+ * @throws ConfigError with every problem of the file.
+ */
+export function loadConfig(options: LoadOptions = {}): Configuration {
+  const { path, env = process.env, cwd = process.cwd(), home = homeOf(env) } = options
+  const file = findConfigFile({ path, env, home, cwd })
+  if (file === undefined)
+    return resolveConfig(embeddedConfig(), { ...options, source: 'embedded', folder: cwd, env, home })
+  const folder = dirname(file.path)
+  const config = resolveConfig(file.value, { ...options, source: file.path, folder, env, home })
+  return file.writableByOthers && startsCommands(config) ? withWriteWarning(config) : config
+}
+
+/**
+ * Checks a configuration that is already in memory, applies defaults and expands variables. Reads no file but an
+ * `envFile` that it names.
+ *
+ * @throws ConfigError with every problem of it.
+ */
+export function resolveConfig(value: unknown, context: ResolveContext): Configuration {
+  const findings = new Findings()
+  const home = context.home ?? homeOf(context.env)
+  const root = Section.of(value, '', findings)
+  const config = root && readRoot(root, { ...context, home })
+  if (config === undefined || findings.problems.length > 0)
+    throw new ConfigError('CONFIG_INVALID', context.source, findings.problems, findings.warnings)
+  return config
+}
+
+/**
+ * The schema of that name.
+ *
+ * @throws ConfigError (`CONFIG_SCHEMA`) that names the schemas there are when it is missing or disabled.
+ */
+export function selectSchema(config: Configuration, name: string): SchemaConfig {
+  const schema = config.schemas.get(name)
+  if (schema?.enabled === true) return schema
+  const enabled = enabledSchemas(config)
+  const problem = `schema "${name}" ${schema === undefined ? 'does not exist' : 'is disabled'}`
+  throw new ConfigError('CONFIG_SCHEMA', config.source, [
+    { path: '', problem, hint: schemaHint(name, enabled) },
+  ])
+}
+
+/** The names of the schemas that are served where all of them are. */
+export function enabledSchemas({ schemas }: Configuration): string[] {
+  return [...schemas.values()].filter(({ enabled }) => enabled).map(({ name }) => name)
+}
+
+function schemaHint(name: string, enabled: readonly string[]): string {
+  const [first] = enabled
+  if (first === undefined) return 'no schema is enabled'
+  const [near] = nearest(name, enabled)
+  const meant = near === undefined ? '; for example' : `; did you mean "${near}"? For example`
+  return `there is ${enabled.join(', ')}${meant}: mcps-proxy --stdio --schema=${near ?? first}`
+}
+
+function readRoot(root: Section, context: ResolveContext & { readonly home: string }): Configuration {
+  root.has('$schema')
+  const stdio = readStdio(root)
+  const config = {
+    source: context.source,
+    server: readFront(root.section('server'), context.env, context.nameDefault),
+    stdio: { ...stdio, timeoutMs: context.timeoutMs ?? stdio.timeoutMs },
+    logging: readLogging(root.section('logging'), context.folder, context.home),
+    startupGraceMs: root.read(rootFields, 'startupGraceMs'),
+    nameUnavailable: root.read(rootFields, 'nameUnavailable'),
+    sessionProcessIdleMs: root.read(rootFields, 'sessionProcessIdleMs'),
+    processesMax: root.read(rootFields, 'processesMax'),
+    schemas: readSchemas(root, {
+      ...context,
+      folder: projectOf(context.folder, context.home) ?? context.folder,
+      known: editorVariables(context.folder, context.home),
+      shared: {
+        prefix: sharedFields.prefix.fallback,
+        describe: sharedFields.describe.fallback,
+        argumentErrors: sharedFields.argumentErrors.fallback,
+        argumentChecks: sharedFields.argumentChecks.fallback,
+      },
+      timeoutMs: stdio.timeoutMs,
+      timeoutMsForAll: context.timeoutMs,
+    }),
+    warnings: root.findings.warnings,
+  }
+  root.warnOfUnknownKeys(rootKeyHints)
+  return config
+}
+
+/** The one part whose mistakes are forgiven: its values can only be what they are by default. */
+function readStdio(root: Section): Configuration['stdio'] {
+  const forgiven = new Findings()
+  const given = root.raw('cli')
+  const cli = given === undefined ? undefined : Section.of(given, root.pathOf('cli'), forgiven)
+  const section = cli?.section('stdio') ?? Section.empty('cli.stdio', forgiven)
+  section.read(stdioFields, 'encoding')
+  const delimiter = section.read(stdioFields, 'delimiter')
+  const timeoutMs = section.read(stdioFields, 'timeout')
+  section.warnOfUnknownKeys()
+  cli?.warnOfUnknownKeys()
+  for (const { path, problem, hint } of forgiven.problems)
+    root.findings.warn(path, `${problem}; ${hint}; the default is used`)
+  for (const { path, message } of forgiven.warnings) root.findings.warn(path, message)
+  return { timeoutMs, encoding: 'utf8', delimiter }
+}
+
+function readLogging(section: Section, folder: string, home: string): LoggingConfig {
+  const file = section.read(loggingFields, 'file')
+  const logging = {
+    level: section.read(loggingFields, 'level'),
+    file: file === undefined ? undefined : absolute(file, folder, home),
+    maxSizeBytes: section.read(loggingFields, 'maxSize'),
+    maxFiles: section.read(loggingFields, 'maxFiles'),
+    console: section.read(loggingFields, 'console'),
+  }
+  section.warnOfUnknownKeys()
+  return logging
+}
+
+/** The Time server as a real child process, so that a machine with nothing installed has something to serve. */
+function embeddedConfig(): unknown {
+  const program = join(programFolder, 'servers', 'time.js')
+  return { mcpServers: { Time: { command: literal(process.execPath), args: [literal(program)] } } }
+}
+
+function startsCommands({ schemas }: Configuration): boolean {
+  return [...schemas.values()].some(({ servers }) => servers.some(({ kind }) => kind === 'stdio'))
+}
+
+function withWriteWarning(config: Configuration): Configuration {
+  const message = 'the file starts commands and others than its owner can write it; run chmod go-w on it'
+  return { ...config, warnings: [{ path: '', message }, ...config.warnings] }
+}
+
+/** Where the lists of servers are kept from one run to the next. */
+export function keptFolder(env: Environment): string {
+  return join(homeOf(env), '.mcps-proxy', 'kept')
+}
+
+function homeOf(env: Environment): string {
+  const { HOME } = env
+  return HOME === undefined || HOME === '' ? homedir() : HOME
+}

@@ -1,0 +1,93 @@
+// What a proxy tells whoever embeds it.
+
+import type { EventListeners } from './emitter.js'
+import type { ListsNews, ServerNews } from '../upstream/pool/news.js'
+
+/** Every event names the schema that it is of. */
+interface OfSchema {
+  readonly schema: string
+}
+
+/** What a change did, by the names of servers. */
+export interface ServerChanges {
+  readonly added: readonly string[]
+  /** Started anew, since something else than what is shown of them differs. */
+  readonly replaced: readonly string[]
+  readonly removed: readonly string[]
+  /** The same processes as before. */
+  readonly kept: readonly string[]
+}
+
+/** What has become of one process of a server, or of one session with a remote one. */
+export type ServerEvent = OfSchema & ServerNews
+
+/** The lists of a server have changed, or were read for the first time. */
+export type ListsEvent = OfSchema & ListsNews
+
+/** One call of one client has ended. */
+export interface CallEvent extends OfSchema {
+  /** Tells the client from all others of the schema, as in `client` events. */
+  readonly client: number
+  readonly method: string
+  /** The tool, prompt or URI as the client named it; undefined where the method names none. */
+  readonly name: string | undefined
+  /** Undefined where no server was chosen. */
+  readonly server: string | undefined
+  /**
+   * - `answered`: by a result, which may be that of a tool which failed.
+   * - `error`: by the server's own error, passed as it came.
+   * - `failed`: the server could not answer, and `reason` says why (`timeout`, `exited`, …).
+   * - `refused`: the proxy did not pass it on.
+   * - `cancelled`: the client gave it up.
+   */
+  readonly outcome: 'answered' | 'error' | 'failed' | 'refused' | 'cancelled'
+  /** Milliseconds from the request to its end. */
+  readonly ms: number
+  /** Of the error that the client was given. */
+  readonly code?: number | undefined
+  readonly message?: string | undefined
+  /** Stands in `data.reason` of the error too. */
+  readonly reason?: string | undefined
+  /** Of the HTTP response that failed the call. */
+  readonly status?: number | undefined
+}
+
+/** A client comes or goes. */
+export type ClientEvent = OfSchema & {
+  readonly client: number
+  /** As the client says of itself, cut to 200 characters; undefined for one that calls without `initialize`. */
+  readonly name: string | undefined
+} & (
+    | {
+        readonly state: 'attached'
+        readonly version: string | undefined
+        /** The protocol version that was negotiated, or is assumed. */
+        readonly revision: string
+      }
+    | {
+        readonly state: 'gone'
+        /** Milliseconds since it was attached. */
+        readonly ms: number
+      }
+  )
+
+/** Another configuration is in force. */
+export type ReloadEvent = OfSchema & ServerChanges
+
+/** The proxy is closed: nothing of it runs any more. */
+export type CloseEvent = OfSchema
+
+/** The events of a proxy, by their names. */
+export interface ProxyEvents {
+  readonly server: ServerEvent
+  readonly lists: ListsEvent
+  readonly call: CallEvent
+  /** The same for calls that ended as `error`, `failed` or `refused`, for who wants no others. */
+  readonly failure: CallEvent
+  readonly client: ClientEvent
+  readonly reload: ReloadEvent
+  readonly close: CloseEvent
+}
+
+/** Listeners by the names of their events. */
+export type ProxyListeners = EventListeners<ProxyEvents>

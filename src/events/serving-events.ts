@@ -1,0 +1,49 @@
+// What a front tells whoever embeds it.
+
+import type { Emitter } from './emitter.js'
+import type { SessionTransport, SessionWatch } from '../transports/http-server/session-watch.js'
+
+/** A session over HTTP is opened or has ended. Its id is never told: whoever knows it may use the session. */
+export type SessionEvent = {
+  /** The schema that is served there, by the name of its path. */
+  readonly endpoint: string
+  /** Tells the session from all others of the front. */
+  readonly session: number
+  /** Streamable HTTP, or the older HTTP+SSE. */
+  readonly transport: SessionTransport
+} & (
+  | { readonly state: 'opened' }
+  | {
+      /** By its client, for want of use, or with the front. */
+      readonly state: 'ended'
+      /** Milliseconds since it was opened. */
+      readonly ms: number
+    }
+)
+
+/** The events of a front, by their names. */
+export interface ServingEvents {
+  readonly session: SessionEvent
+}
+
+/** Numbers sessions, and tells of them while somebody listens. */
+export class SessionReports implements SessionWatch {
+  readonly #events: Emitter<ServingEvents>
+  #opened = 0
+
+  constructor(events: Emitter<ServingEvents>) {
+    this.#events = events
+  }
+
+  opened(endpoint: string, transport: SessionTransport): number {
+    const session = ++this.#opened
+    if (this.#events.heard('session'))
+      this.#events.emit('session', { endpoint, session, transport, state: 'opened' })
+    return session
+  }
+
+  ended(endpoint: string, transport: SessionTransport, session: number, ms: number): void {
+    if (this.#events.heard('session'))
+      this.#events.emit('session', { endpoint, session, transport, state: 'ended', ms })
+  }
+}

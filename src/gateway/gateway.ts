@@ -1,0 +1,242 @@
+// Every schema of a configuration behind one HTTP front: one proxy for each.
+//
+// Loaded only when something is served over HTTP.
+
+import { type Common, newCommon } from '../proxy/common.js'
+import { type Configuration, enabledSchemas } from '../config/config.js'
+import { needsRestart } from '../proxy/configured-limits.js'
+import { type FrontRemedies, type FrontRules, refuseOpenFront } from './http-front.js'
+import { type Keeping, openKeeping } from '../proxy/keeping.js'
+import { CoalescedChanges } from '../runtime/coalesced-changes.js'
+import type { Serving } from '../proxy/listener.js'
+import { openProxy } from '../proxy/proxy.js'
+import type { McpProxy } from '../proxy/proxy-interface.js'
+import type { EventSource } from '../events/emitter.js'
+import { type FrontAddress, refuseOwnAddress } from './own-address.js'
+import type { ProxyEvents } from '../events/proxy-events.js'
+import type { ProxyOptions } from '../proxy/proxy-options.js'
+import { type RealRuntime, realRuntime } from '../real-runtime.js'
+import { type SchemasServing, type ServedGateway, serveSchemas } from './serving.js'
+import { defaultHttpServerLimits } from '../transports/http-server/limits.js'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+
+export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
+  /** What stands above the configuration. */
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  readonly allowUnauthenticated?: boolean
+  readonly allowedHosts?: readonly string[]
+}
+
+/** A running gateway. */
+export interface Gateway extends EventSource<ProxyEvents>, Pick<Serving, 'host' | 'port' | 'origin'> {
+  /**
+   * Changes to another configuration while clients use the gateway, as `McpProxy.reload` does for one schema.
+   *
+   * A schema that appears is served, one that is gone or disabled answers 404 at once, and calls that run there may
+   * finish. Token, CORS and allowed hosts are changed too; sessions of another token end. Host and port are not,
+   * which the log says.
+   *
+   * @throws ConfigError when the front would be open to the network without a token; nothing has changed then
+   */
+  reload(config: Configuration): Promise<void>
+  /** Takes no new request, lets calls finish for up to `graceMs`, answers the rest, and stops every server. */
+  close(graceMs?: number): Promise<void>
+}
+
+/** @throws ConfigError when a gateway with these options would refuse to start, as far as that can be known before */
+export function refuseGateway(
+  config: Configuration,
+  options: Pick<GatewayOptions, 'host' | 'port' | 'allowUnauthenticated'>,
+): void {
+  const { server, source } = config
+  const { allowUnauthenticated = false } = options
+  const address = addressOf(config, options)
+  refuseOwnAddress(config, address)
+  refuseOpenFront({ token: server.token, host: address.host, allowUnauthenticated, source, remedies })
+}
+
+const remedies: FrontRemedies = {
+  token: 'set server.token or MCPS_PROXY_TOKEN, or start with --allow-unauthenticated',
+  port: 'choose another one with --port or server.port; 0 takes a free one',
+  host: 'check --host and server.host',
+  page: (origin) => `add it to server.cors.origins, "origins": ["${origin}"]`,
+  name: (host) => `add it to server.allowedHosts, "allowedHosts": ["${host}"]`,
+}
+
+interface GatewayParts extends GatewayOptions {
+  readonly log: LogSink
+  readonly runtime: Runtime
+}
+
+/**
+ * Starts every enabled schema and listens.
+ *
+ * @throws ConfigError when the front would be open to the network without a token, or the system's error when the
+ * address cannot be had; nothing is left running then
+ */
+export async function openGateway(config: Configuration, options: GatewayOptions = {}): Promise<Gateway> {
+  const keeping = await openKeeping(config, options)
+  const own = realRuntime(options.log)
+  const parts = { ...options, log: options.log ?? noLog, runtime: options.runtime ?? own }
+  const proxies = new SchemaProxies(config, parts, keeping)
+  try {
+    // No server is started for a front that cannot be had. Nobody can ask before the proxies are there, since they are
+    // made in the same turn of the event loop.
+    refuseOwnAddress(config, addressOf(config, parts))
+    const serving = await listen(config, parts, proxies.served(config))
+    const opened = proxies.change(config)
+    serving.change(proxies.served(config), rulesOf(config, parts))
+    await opened
+    return gatewayOf(config, { parts, proxies, serving, own })
+  } catch (error) {
+    await own.close()
+    throw error
+  }
+}
+
+interface Opened {
+  readonly parts: GatewayParts
+  readonly proxies: SchemaProxies
+  readonly serving: SchemasServing
+  /** Of the gateway itself; without processes when it was given another one. */
+  readonly own: RealRuntime
+}
+
+function gatewayOf(config: Configuration, { parts, proxies, serving, own }: Opened): Gateway {
+  let isClosing = false
+  const changes = new CoalescedChanges(async (next: Configuration) => {
+    if (isClosing) return parts.log({ level: 'warn', message: 'a changed configuration is ignored: closing' })
+    warnOfFixed(config, next, parts)
+    const changed = proxies.change(next)
+    serving.change(proxies.served(next), rulesOf(next, parts))
+    await changed
+  })
+  const { host, port, origin } = serving
+  return {
+    host,
+    port,
+    origin,
+    on: (name, listener) => proxies.events.on(name, listener),
+    reload: async (next) => {
+      serving.check(rulesOf(next, parts))
+      refuseOwnAddress(next, { host, port })
+      await changes.take(next)
+    },
+    // The servers are stopped before the front, so that whoever waits for an answer still gets one.
+    close: async (graceMs) => {
+      isClosing = true
+      serving.stop()
+      await proxies.close(graceMs)
+      await serving.close()
+      await own.close()
+    },
+  }
+}
+
+/** One schema may be gone before the others, and the common parts are theirs too. */
+const nothing = (): Promise<void> => Promise.resolve()
+
+const noLog: LogSink = () => undefined
+
+/** What is given by the command line, or by the configuration. */
+function addressOf(
+  { server: { host, port } }: Configuration,
+  options: Pick<GatewayOptions, 'host' | 'port'>,
+): FrontAddress {
+  return { host: options.host ?? host, port: options.port ?? port }
+}
+
+function rulesOf({ server }: Configuration, options: GatewayOptions): FrontRules {
+  const { token, cors } = server
+  return { token, cors, allowedHosts: options.allowedHosts ?? server.allowedHosts }
+}
+
+/** What is given by the command line, or by the configuration that the front was started with. */
+function warnOfFixed(started: Configuration, next: Configuration, parts: GatewayParts): void {
+  const [was, is] = [started.server, next.server]
+  const rows = [
+    ['host', parts.host ?? is.host, parts.host ?? was.host],
+    ['port', parts.port ?? is.port, parts.port ?? was.port],
+    ['keepAliveTimeout', is.keepAliveTimeoutMs, was.keepAliveTimeoutMs],
+  ] as const
+  for (const [key, now, before] of rows) {
+    if (now === before) continue
+    parts.log({ level: 'warn', message: needsRestart(`server.${key}`, now, before) })
+  }
+}
+
+/** The proxies of the enabled schemas. */
+class SchemaProxies {
+  readonly #parts: GatewayParts
+  readonly #common: Common
+  readonly #proxies = new Map<string, McpProxy>()
+  /** Of schemas that are gone; their calls may still run. */
+  readonly #going = new Set<McpProxy>()
+
+  constructor(config: Configuration, parts: GatewayParts, keeping: Keeping) {
+    this.#parts = parts
+    this.#common = newCommon(config, parts, parts.runtime, keeping(parts.runtime))
+  }
+
+  /** Of all of them. */
+  get events(): EventSource<ProxyEvents> {
+    return this.#common.events
+  }
+
+  /** Every schema of the configuration that the proxies were changed to. */
+  served({ schemas, server }: Configuration): ServedGateway {
+    const name = this.#parts.name ?? server.name
+    return {
+      name,
+      schemas: new Map([...schemas.keys()].map((schema) => [schema, this.#proxies.get(schema)])),
+    }
+  }
+
+  /** Schemas come and go in this turn of the event loop; resolves when those that stay have changed too. */
+  async change(config: Configuration): Promise<void> {
+    const enabled = enabledSchemas(config)
+    const staying = [...this.#proxies].filter(([schema]) => enabled.includes(schema))
+    for (const [schema, proxy] of this.#proxies) if (!enabled.includes(schema)) this.#drop(schema, proxy)
+    for (const schema of enabled) if (!this.#proxies.has(schema)) this.#open(schema, config)
+    await Promise.all(staying.map(([, proxy]) => proxy.reload(config)))
+  }
+
+  async close(graceMs: number | undefined): Promise<void> {
+    await Promise.all([...this.#proxies.values(), ...this.#going].map((proxy) => proxy.close(graceMs)))
+    await this.#common.close()
+  }
+
+  #open(schema: string, config: Configuration): void {
+    const common = { ...this.#common, taps: this.#common.taps.of(schema), close: nothing }
+    this.#proxies.set(
+      schema,
+      openProxy(config, { eager: true, ...this.#parts, schema }, () => common),
+    )
+  }
+
+  #drop(schema: string, proxy: McpProxy): void {
+    this.#proxies.delete(schema)
+    this.#going.add(proxy)
+    void proxy.close().then(() => this.#going.delete(proxy))
+  }
+}
+
+function listen(config: Configuration, parts: GatewayParts, served: ServedGateway): Promise<SchemasServing> {
+  const { server, source } = config
+  const session = parts.limits?.session
+  return serveSchemas(served, {
+    ...rulesOf(config, parts),
+    ...addressOf(config, parts),
+    allowUnauthenticated: parts.allowUnauthenticated ?? false,
+    limits: {
+      ...defaultHttpServerLimits,
+      idleConnectionMs: server.keepAliveTimeoutMs,
+      ...(session && { frame: session.frame, bodyBytesMax: session.ndjson.lineBytesMax }),
+    },
+    log: parts.log,
+    runtime: parts.runtime,
+    source,
+    remedies,
+  })
+}

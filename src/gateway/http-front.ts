@@ -1,0 +1,174 @@
+// The HTTP front with everything it must not make by itself: randomness, secrets, words.
+//
+// Loaded only when something is served over HTTP.
+
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { ConfigError } from '../config/config.js'
+import type { CorsConfig } from '../config/config.js'
+import type { HttpServerLimits } from '../transports/http-server/limits.js'
+import {
+  internalError,
+  invalidRequest,
+  malformed,
+  sessionNotFound,
+  transportRefused,
+} from '../mcp/error-codes.js'
+import type { HttpRoutes, HttpSurroundings } from '../transports/http-server/endpoint.js'
+import type { GuardRemedies } from '../transports/http-server/guard.js'
+import { isLoopback } from '../transports/http-server/host.js'
+import type { RefusalKind, Wording } from '../transports/http-server/refusal.js'
+import type { SessionWatch } from '../transports/http-server/session-watch.js'
+import { type HttpRules, HttpServer } from '../transports/http-server/http-server.js'
+import { descriptorRoom } from '../upstream/process/descriptor-room.js'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+
+/** Who gets in; may change while the front runs. */
+export interface FrontRules {
+  readonly allowedHosts: readonly string[]
+  readonly cors: CorsConfig
+  readonly token: string | undefined
+}
+
+export interface FrontOptions extends FrontRules {
+  readonly host: string
+  readonly port: number
+  readonly allowUnauthenticated: boolean
+  readonly limits: HttpServerLimits
+  readonly log: LogSink
+  readonly runtime: Runtime
+  readonly watch: SessionWatch
+  /** What a message calls the configuration, and what it tells a person to do. */
+  readonly source: string
+  readonly remedies: FrontRemedies
+}
+
+/** What whoever started the front can change, in the words of how it was started. */
+export interface FrontRemedies extends GuardRemedies {
+  readonly token: string
+  readonly port: string
+  readonly host: string
+}
+
+/** A front and its rules. */
+export class Front {
+  readonly server: HttpServer
+  readonly #options: FrontOptions
+  #token: string | undefined
+  /** How many there were: whoever shows another one is somebody else. */
+  #tokens = 0
+  #principalOf: HttpRules['principalOf']
+
+  /**
+   * It does not listen yet.
+   *
+   * @throws ConfigError when it would be open to the network without a token
+   */
+  constructor(options: FrontOptions, routes: HttpRoutes) {
+    this.#options = options
+    this.check(options)
+    const rules = this.#rulesOf(options)
+    this.server = serverOf(options, rules, routes)
+  }
+
+  /** @throws ConfigError when the front would be open to the network without a token */
+  check({ token }: FrontRules): void {
+    const { host, log } = this.#options
+    refuseOpenFront({ ...this.#options, token })
+    if (token !== undefined || isLoopback(host)) return
+    log({ level: 'warn', message: `no token: everybody who can reach ${host} can call every tool` })
+  }
+
+  /** The rules must have been checked. */
+  change(rules: FrontRules): void {
+    this.server.change(this.#rulesOf(rules))
+  }
+
+  /** The same token is compared by the same function, by which the server sees that it has not changed. */
+  #rulesOf({ token, allowedHosts, cors }: FrontRules): HttpRules {
+    if (token !== this.#token)
+      this.#principalOf = token === undefined ? undefined : bearerOf(token, ++this.#tokens)
+    this.#token = token
+    return { allowedHosts, cors, principalOf: this.#principalOf }
+  }
+}
+
+/** @throws ConfigError when a front with these options would be open to the network without a token */
+export function refuseOpenFront(
+  options: Pick<FrontOptions, 'token' | 'host' | 'allowUnauthenticated' | 'source' | 'remedies'>,
+): void {
+  const { token, host, allowUnauthenticated, source, remedies } = options
+  if (token !== undefined || isLoopback(host) || allowUnauthenticated) return
+  const problem = `the HTTP front has no token, and ${host} can be reached from other machines`
+  throw new ConfigError('CONFIG_INVALID', source, [{ path: '', problem, hint: remedies.token }])
+}
+
+function serverOf(options: FrontOptions, rules: HttpRules, routes: HttpRoutes): HttpServer {
+  const { host, port, limits, log, runtime } = options
+  const ids = new SessionIds(runtime.secret ?? randomBytes)
+  const around: HttpSurroundings = {
+    newId: () => ids.next(),
+    now: () => runtime.now(),
+    wallNow: () => runtime.wallNow(),
+    setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
+    room: descriptorRoom(),
+    ...(runtime.listen && { listen: runtime.listen }),
+    watch: options.watch,
+    warn: (message) => log({ level: 'warn', message }),
+    failed: (error) => complain(log, error),
+  }
+  const { remedies } = options
+  return new HttpServer({ ...rules, host, port, limits, wording, remedies, around }, routes)
+}
+
+/** Compares hashes, since those have one length and differ anywhere. */
+function bearerOf(token: string, nth: number): (given: string) => string | undefined {
+  const wanted = hash(token)
+  const bearer = `bearer ${nth}`
+  return (given) => (timingSafeEqual(hash(given), wanted) ? bearer : undefined)
+}
+
+function hash(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+const ID_BYTES = 24
+
+/** Chance is asked for as many at a time, since each time costs as much as all of them. */
+const IDS_AT_ONCE = 64
+
+/** Ids of 192 bits that nobody guesses, in visible ASCII. */
+class SessionIds {
+  readonly #secret: (bytes: number) => Buffer
+  #chance: Buffer = Buffer.alloc(0)
+  #used = 0
+
+  constructor(secret: (bytes: number) => Buffer) {
+    this.#secret = secret
+  }
+
+  next(): string {
+    if (this.#used === this.#chance.length) {
+      this.#chance = this.#secret(ID_BYTES * IDS_AT_ONCE)
+      this.#used = 0
+    }
+    const from = this.#used
+    this.#used += ID_BYTES
+    return this.#chance.toString('base64url', from, this.#used)
+  }
+}
+
+function complain(log: LogSink, error: unknown): void {
+  log({ level: 'error', message: 'an HTTP request failed inside the proxy', details: { error } })
+}
+
+const wording: Wording = {
+  malformed,
+  refused: (kind, why) => words[kind](why),
+}
+
+const words: Readonly<Record<RefusalKind, (why: string) => { code: number; message: string }>> = {
+  invalid: invalidRequest,
+  transport: transportRefused,
+  session: sessionNotFound,
+  internal: internalError,
+}

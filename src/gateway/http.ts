@@ -1,0 +1,72 @@
+// A place on HTTP where many clients find a proxy.
+//
+// This file is small on purpose: what it describes is loaded when it is used,
+// so that a proxy on stdio never loads it.
+
+import type { CorsConfig } from '../config/config.js'
+import type { Listener } from '../proxy/listener.js'
+import type { HttpServerLimits } from '../transports/http-server/limits.js'
+
+/** Where and for whom an HTTP front listens. */
+export interface HttpServerOptions {
+  /** 3095 unless given; 0 takes a free one. */
+  readonly port?: number
+  /** `127.0.0.1` unless given; any other than a loopback address needs a token. */
+  readonly host?: string
+  /** What every client must present as a bearer token. */
+  readonly token?: string
+  /** Lets anybody in who can reach the address, without a token. */
+  readonly allowUnauthenticated?: boolean
+  /** Host names under which clients reach the front besides its own, with or without a port. */
+  readonly allowedHosts?: readonly string[]
+  /** Which web pages may call; none unless given. Where a token is asked for, pages of this machine may. */
+  readonly cors?: Partial<CorsConfig>
+  readonly limits?: Partial<HttpServerLimits>
+}
+
+/**
+ * An HTTP front for `proxy.serve`: Streamable HTTP at `/mcp`, the older HTTP+SSE at `/sse`, status pages.
+ *
+ * It answers to loopback names only, and to no web page, unless told otherwise. `serve` rejects with ConfigError when it
+ * would be open to the network without a token, and with the system's error when the address is taken.
+ */
+export function httpServer(options: HttpServerOptions = {}): Listener {
+  return {
+    serve: async (proxy, { name, log, runtime }) => {
+      const [{ serveSchemas }, { defaultHttpServerLimits }] = await Promise.all([
+        import('./serving.js'),
+        import('../transports/http-server/limits.js'),
+      ])
+      return serveSchemas(
+        { name, schemas: new Map([['default', proxy]]) },
+        {
+          host: options.host ?? '127.0.0.1',
+          port: options.port ?? 3095,
+          token: options.token,
+          allowUnauthenticated: options.allowUnauthenticated ?? false,
+          allowedHosts: options.allowedHosts ?? [],
+          cors: { ...noPages, ...options.cors },
+          limits: { ...defaultHttpServerLimits, ...options.limits },
+          log,
+          runtime,
+          source: 'httpServer',
+          remedies: {
+            token: 'give it a `token`, or `allowUnauthenticated: true`',
+            port: 'give it another `port`; 0 takes a free one',
+            host: 'check `host`',
+            page: (origin) => `give it \`cors: { origins: ['${origin}'] }\``,
+            name: (host) => `give it \`allowedHosts: ['${host}']\``,
+          },
+        },
+      )
+    },
+  }
+}
+
+const noPages: CorsConfig = {
+  enabled: true,
+  origins: [],
+  methods: ['GET', 'POST', 'DELETE', 'OPTIONS'],
+  credentials: false,
+  allowedHeaders: ['Content-Type', 'Authorization'],
+}

@@ -1,0 +1,137 @@
+// The paths of the HTTP front, and what stands at each.
+
+import { quote, write } from '../jsonrpc/text.js'
+import { schemaNotFound, transportRefused } from '../mcp/error-codes.js'
+import { handshakeRevisions } from '../mcp/revisions.js'
+import { version } from '../version.js'
+import type { HttpEndpoint, HttpRevision, HttpRoutes, HttpRoute } from '../transports/http-server/endpoint.js'
+
+/** The schema that has the short paths. */
+const DEFAULT = 'default'
+
+export interface RouteParts {
+  /** Served under their names; `default` also without. Schemas may come and go. */
+  readonly endpoints: ReadonlyMap<string, HttpEndpoint>
+  /** `serverInfo.name`. */
+  readonly name: () => string
+  /** The pages, as JSON text. */
+  readonly health: () => string
+  readonly status: () => string
+}
+
+/** Finds what stands at a path. */
+export class Routes implements HttpRoutes {
+  readonly revisions: readonly HttpRevision[] = handshakeRevisions
+  readonly #parts: RouteParts
+  /** Nearly all requests have the same path. */
+  #last: McpPath | undefined
+
+  constructor(parts: RouteParts) {
+    this.#parts = parts
+  }
+
+  find(sent: string): HttpRoute {
+    const { health, status } = this.#parts
+    const path = withoutSlash(sent)
+    switch (path) {
+      case '/':
+        return { kind: 'page', open: false, body: () => this.#index() }
+      case '/health':
+        // For machines that have no token; it says nothing but that the process answers.
+        return { kind: 'page', open: true, body: health }
+      case '/api/status':
+        return { kind: 'page', open: false, body: status }
+      default:
+        return this.#mcp(path)
+    }
+  }
+
+  #mcp(path: string): HttpRoute {
+    const known = this.#last?.path === path ? this.#last : readPath(path)
+    if (known === undefined) return LOGIN.test(path) ? noLogin : this.#nothing(path)
+    this.#last = known
+    const { name, written, last } = known
+    const endpoint = name === undefined ? undefined : this.#parts.endpoints.get(name)
+    if (endpoint === undefined) return this.#noSchema(name ?? written)
+    if (last === 'mcp') return { kind: 'mcp', endpoint }
+    if (last === 'message') return { kind: 'messages', endpoint }
+    return { kind: 'events', endpoint, messagePath: path.replace(/sse$/, 'message') }
+  }
+
+  #noSchema(name: string): HttpRoute {
+    const error = schemaNotFound(name.slice(0, NAME_LENGTH_MAX), [...this.#parts.endpoints.keys()])
+    return { kind: 'nothing', refusal: { status: 404, error } }
+  }
+
+  #nothing(path: string): HttpRoute {
+    const message = `There is nothing at ${path.slice(0, NAME_LENGTH_MAX)}`
+    const body = write({ error: 'Not Found', message, availableEndpoints: this.#list() })
+    return { kind: 'nothing', refusal: { status: 404, error: transportRefused(message), body } }
+  }
+
+  #index(): string {
+    return `{"name":${quote(this.#parts.name())},"version":${quote(version)},"endpoints":${write(this.#list())}}`
+  }
+
+  #list(): string[] {
+    const names = [...this.#parts.endpoints.keys()]
+    const short = names.includes(DEFAULT) ? ['POST /mcp', 'GET /sse'] : []
+    const long = names
+      .map(encodeURIComponent)
+      .flatMap((name) => [`POST /api/${name}/mcp`, `GET /api/${name}/sse`])
+    return [...short, ...long, 'GET /health', 'GET /api/status', 'GET /']
+  }
+}
+
+/** A path at which a schema stands, if there is one of that name. */
+interface McpPath {
+  readonly path: string
+  /** Undefined where its escapes are none. */
+  readonly name: string | undefined
+  /** The name as it was written. */
+  readonly written: string
+  readonly last: string
+}
+
+function readPath(path: string): McpPath | undefined {
+  const [, short, escaped, long] =
+    /^(?:\/(mcp|sse|message)|\/api\/([^/]+)\/(mcp|sse|message))$/.exec(path) ?? []
+  const last = short ?? long
+  if (last === undefined) return undefined
+  const name = escaped === undefined ? DEFAULT : unescaped(escaped)
+  return { path, name, written: escaped ?? '', last }
+}
+
+/** `/mcp/` is `/mcp`. */
+function withoutSlash(path: string): string {
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+}
+
+/**
+ * Where clients look for a login (MCP 2025-03-26 to 2025-11-25, Authorization): metadata, below the endpoint too, and what
+ * they assume without it.
+ */
+const LOGIN = /\/\.well-known(?:\/|$)|^\/(?:register|authorize|token)$/
+
+/** A client that is told 401 there would go on with a login that leads nowhere; it names no schema, since it needs no token. */
+const noLogin: HttpRoute = {
+  kind: 'nothing',
+  isForAll: true,
+  refusal: {
+    status: 404,
+    error: transportRefused(
+      'There is no login here; a token, where one is needed, is configured by the operator',
+    ),
+  },
+}
+
+/** What a stranger sent is repeated up to here. */
+const NAME_LENGTH_MAX = 100
+
+function unescaped(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,156 @@
+// What the status pages show.
+
+import type { ServedProxy } from '../proxy/listener.js'
+import type { SessionProcess, SessionStatus } from '../proxy/routing/session-status.js'
+import type { UpstreamState, UpstreamStatus } from '../upstream/contracts/upstream.js'
+
+/** More would make the page long; their number is shown in any case. */
+const SESSIONS_SHOWN_MAX = 100
+
+/** One server of a schema. */
+export interface ServerStatus {
+  readonly id: string
+  readonly name: string
+  readonly type: string
+  readonly status: UpstreamState
+  readonly toolCount: number
+  readonly error?: string
+  /** When it was last ready to be called, as in RFC 3339. */
+  readonly lastConnected?: string
+  readonly pid?: number
+}
+
+/** One client of a schema; its session id is a secret and not shown. */
+export interface ShownSession {
+  /** As the client says of itself. */
+  readonly client?: { readonly name?: string; readonly version?: string }
+  /** The protocol version. */
+  readonly revision: string
+  /** As in RFC 3339. */
+  readonly connectedAt: string
+  /** Those that run for this client alone. */
+  readonly processes: readonly SessionProcess[]
+}
+
+export interface SchemaStatus {
+  readonly status: 'active' | 'disabled' | 'error'
+  readonly mcpServers: readonly ServerStatus[]
+  readonly totalTools: number
+  readonly connectedServers: number
+  readonly totalSessions: number
+  /** Those with processes of their own first, then the oldest; at most 100. */
+  readonly sessions: readonly ShownSession[]
+}
+
+export interface GatewayStatus {
+  readonly server: {
+    readonly status: 'running'
+    readonly port: number
+    readonly url: string
+    /** `HH:MM:SS`. */
+    readonly uptime: string
+  }
+  readonly schemas: Readonly<Record<string, SchemaStatus>>
+  readonly summary: {
+    readonly totalSchemas: number
+    readonly activeSchemas: number
+    readonly totalServers: number
+    readonly connectedServers: number
+    readonly failedServers: number
+    readonly totalTools: number
+  }
+}
+
+function serverStatus({
+  name,
+  kind,
+  state,
+  error,
+  connectedAtMs,
+  pids,
+  tools,
+}: UpstreamStatus): ServerStatus {
+  const [pid] = pids
+  return {
+    id: name,
+    name,
+    type: kind,
+    status: state,
+    toolCount: tools,
+    ...(error !== undefined && { error }),
+    ...(connectedAtMs !== undefined && { lastConnected: new Date(connectedAtMs).toISOString() }),
+    ...(pid !== undefined && { pid }),
+  }
+}
+
+function shownSession({ client, revision, connectedAtMs, processes }: SessionStatus): ShownSession {
+  const { name, version } = client ?? {}
+  return {
+    ...(client !== undefined && {
+      client: { ...(name !== undefined && { name }), ...(version !== undefined && { version }) },
+    }),
+    revision,
+    connectedAt: new Date(connectedAtMs).toISOString(),
+    processes,
+  }
+}
+
+/** Those that are shown of all sessions. */
+function shownSessions(sessions: readonly SessionStatus[]): ShownSession[] {
+  const withOwn = sessions.filter(({ processes }) => processes.length > 0)
+  const others = sessions.filter(({ processes }) => processes.length === 0)
+  return [...withOwn, ...others].slice(0, SESSIONS_SHOWN_MAX).map(shownSession)
+}
+
+/** `proxy` is undefined for a schema that is disabled. */
+export function schemaStatus(proxy: Pick<ServedProxy, 'status' | 'sessions'> | undefined): SchemaStatus {
+  const mcpServers = (proxy?.status() ?? []).map(serverStatus)
+  const sessions = proxy?.sessions() ?? []
+  return {
+    status: proxy === undefined ? 'disabled' : stateOf(mcpServers),
+    mcpServers,
+    totalTools: mcpServers.reduce((sum, { toolCount }) => sum + toolCount, 0),
+    connectedServers: mcpServers.filter(({ status }) => status === 'connected').length,
+    totalSessions: sessions.length,
+    sessions: shownSessions(sessions),
+  }
+}
+
+/** A schema whose every server has failed serves nothing. */
+function stateOf(servers: readonly ServerStatus[]): 'active' | 'error' {
+  const failed = servers.filter(({ status }) => status === 'error').length
+  return failed > 0 && failed === servers.length ? 'error' : 'active'
+}
+
+export interface GatewayFacts {
+  readonly port: number
+  readonly url: string
+  readonly uptimeMs: number
+}
+
+export function gatewayStatus(
+  { port, url, uptimeMs }: GatewayFacts,
+  schemas: ReadonlyMap<string, SchemaStatus>,
+): GatewayStatus {
+  const all = [...schemas.values()]
+  const servers = all.flatMap(({ mcpServers }) => mcpServers)
+  return {
+    server: { status: 'running', port, url, uptime: clockTime(uptimeMs) },
+    schemas: Object.fromEntries(schemas),
+    summary: {
+      totalSchemas: all.length,
+      activeSchemas: all.filter(({ status }) => status === 'active').length,
+      totalServers: servers.length,
+      connectedServers: servers.filter(({ status }) => status === 'connected').length,
+      failedServers: servers.filter(({ status }) => status === 'error').length,
+      totalTools: all.reduce((sum, { totalTools }) => sum + totalTools, 0),
+    },
+  }
+}
+
+/** `HH:MM:SS`; the hours go on after 99. */
+export function clockTime(ms: number): string {
+  const seconds = Math.floor(ms / 1000)
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
+  return parts.map((part) => String(part).padStart(2, '0')).join(':')
+}

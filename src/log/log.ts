@@ -1,0 +1,162 @@
+// The log: one record in, one line out on stderr and one in the file.
+//
+// What is logged comes from children, clients and errors, so nothing of it
+// reaches a terminal raw and no secret reaches either place. Logging never
+// throws and never waits: a reader of stderr that is too slow loses lines, not
+// the proxy its memory.
+
+import { jsonLine, plainRecord, readableLine } from './lines.js'
+import { noPaint } from './paint.js'
+import type { Paint } from './paint.js'
+import { Redactor } from './redact.js'
+import { RotatingFile } from './rotating-file.js'
+import type { LogLevel, LogRecord, LogSink } from '../runtime/runtime.js'
+
+export { escapeText } from '../text/escape.js'
+export { loadPaint, noPaint, wantsColors } from './paint.js'
+export type { Paint } from './paint.js'
+export type { LogLevel, LogRecord, LogSink } from '../runtime/runtime.js'
+
+/** Bytes that wait for a slow reader of stderr; lines on top of it are dropped and counted. */
+const consoleBytesMax = 1024 * 1024
+
+/** How long `close` waits for a reader of stderr that may never come back. */
+const consoleFlushMsMax = 1000
+
+/** What the log needs of a stream: `process.stderr` is one. */
+export interface LogStream {
+  readonly writableLength: number
+  write(text: string, written?: () => void): boolean
+}
+
+export interface ConsoleOptions {
+  readonly stream: LogStream
+  readonly format: 'readable' | 'json'
+  /** Where the console shows less than the file. */
+  readonly level?: LogLevel
+}
+
+export interface LoggerOptions {
+  /** The least severe level that is logged. */
+  readonly level: LogLevel
+  /** Undefined logs to no console. */
+  readonly console: ConsoleOptions | undefined
+  readonly paint?: Paint
+  /** JSON lines, rotated; undefined writes no file. */
+  readonly file?:
+    { readonly path: string; readonly maxSizeBytes: number; readonly maxFiles: number } | undefined
+  readonly now?: () => Date
+}
+
+const severity: Readonly<Record<LogLevel, number>> = { error: 0, warn: 1, info: 2, debug: 3 }
+
+/** Makes a logger; it is closed by its owner. */
+export function createLogger(options: LoggerOptions): Logger {
+  return new Logger(options)
+}
+
+export class Logger {
+  /** Takes a record; never throws. */
+  readonly sink: LogSink
+  /** The least severe level that is logged from now on. */
+  level: LogLevel
+  readonly #options: LoggerOptions
+  readonly #redactor = new Redactor()
+  readonly #file: RotatingFile | undefined
+  #dropped = 0
+
+  constructor(options: LoggerOptions) {
+    this.#options = options
+    this.level = options.level
+    const onTrouble = (message: string): void =>
+      this.#safely(() => this.#toConsole({ level: 'warn', message }))
+    const lossLine = (lines: number): string =>
+      jsonLine(this.#plain({ level: 'warn', message: `${lines} lines are missing here` }))
+    const now = (): number => this.#now().getTime()
+    this.#file = options.file && new RotatingFile({ ...options.file, onTrouble, lossLine, now })
+    this.#file?.begin()
+    this.sink = (record) => this.#log(record)
+  }
+
+  /** Whether everything is logged. */
+  get isVerbose(): boolean {
+    return this.level === 'debug'
+  }
+
+  /** Values that are replaced wherever they would be logged. */
+  addSecrets(values: Iterable<string>): void {
+    this.#redactor.add(values)
+  }
+
+  /** The text without them. */
+  clean(text: string): string {
+    return this.#redactor.clean(text)
+  }
+
+  /** Resolves when the file has what was logged so far. */
+  async flush(): Promise<void> {
+    await this.#file?.flush()
+  }
+
+  /** Writes out what is pending; a stuck reader of stderr is not waited for longer than a second. */
+  async close(): Promise<void> {
+    await this.#file?.close()
+    const stream = this.#options.console?.stream
+    if (stream !== undefined && stream.writableLength > 0) await flushed(stream)
+  }
+
+  #log(record: LogRecord): void {
+    if (severity[record.level] > severity[this.level]) return
+    this.#safely(() => this.#toConsole(record))
+    this.#safely(() => this.#file?.write(jsonLine(this.#plain(record))))
+  }
+
+  /** A record that cannot be written is lost; what was being logged goes on. */
+  #safely(write: () => void): void {
+    try {
+      write()
+    } catch {
+      // There is nowhere left to say so.
+    }
+  }
+
+  #toConsole(record: LogRecord): void {
+    const target = this.#options.console
+    if (target === undefined || severity[record.level] > severity[target.level ?? 'debug']) return
+    if (target.stream.writableLength > consoleBytesMax) {
+      this.#dropped += 1
+      return
+    }
+    if (this.#dropped > 0) target.stream.write(this.#line(this.#droppedRecord(), target.format))
+    target.stream.write(this.#line(record, target.format))
+  }
+
+  #droppedRecord(): LogRecord {
+    const message = `${this.#dropped} log lines were dropped, since nobody reads stderr fast enough`
+    this.#dropped = 0
+    return { level: 'warn', message }
+  }
+
+  #line(record: LogRecord, format: 'readable' | 'json'): string {
+    const safe = this.#plain(record)
+    return format === 'json' ? jsonLine(safe) : readableLine(safe, this.#options.paint ?? noPaint)
+  }
+
+  #plain(record: LogRecord): ReturnType<typeof plainRecord> {
+    return plainRecord(record, this.#now(), this.#redactor)
+  }
+
+  #now(): Date {
+    return this.#options.now?.() ?? new Date()
+  }
+}
+
+async function flushed(stream: LogStream): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, consoleFlushMsMax)
+    stream.write('', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

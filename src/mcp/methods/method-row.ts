@@ -1,0 +1,47 @@
+// What the proxy knows of a method: who sends it, and where it goes.
+
+import type { NamedRow } from '../../jsonrpc/method-table.js'
+
+/** The lists that the proxy puts together out of its upstreams' own. */
+export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates'
+
+/** Where a client's request goes. */
+export type RequestRoute =
+  /** Answered by the proxy. */
+  | { readonly to: 'proxy' }
+  /** Put together from every upstream. */
+  | { readonly to: 'merge'; readonly list: ListKind }
+  /** To the upstream that listed `params.name`. */
+  | { readonly to: 'name'; readonly list: 'tools' | 'prompts' }
+  /** To the upstream whose resource or template `params.uri` is. */
+  | { readonly to: 'uri' }
+  /** To the upstream that listed what `params.ref` names. */
+  | { readonly to: 'reference' }
+
+/** A request that clients send. */
+export interface RequestRow extends NamedRow {
+  readonly route: RequestRoute
+  /** Whether a server may ask the client something while it handles this. */
+  readonly askable: boolean
+  /** Whether it only reads, so that a server that ended before its answer may be asked again. */
+  readonly reads?: boolean
+  /** Whether the client begins or ends to hear of changes of `params.uri`. */
+  readonly subscribes?: boolean
+}
+
+/** What becomes of a notification that clients send. */
+export interface ClientNotificationRow extends NamedRow {
+  readonly does: 'initialized' | 'cancel' | 'progress' | 'roots-changed' | 'exit'
+}
+
+/** A request that servers send. */
+export interface ServerRequestRow extends NamedRow {
+  /** Answered by the proxy, or asked of the client that declared the capability. */
+  readonly capability: 'roots' | 'sampling' | 'elicitation' | undefined
+}
+
+/** What becomes of a notification that servers send. */
+export interface ServerNotificationRow extends NamedRow {
+  readonly does: 'cancel' | 'progress' | 'log' | 'list-changed' | 'updated' | 'owner'
+  readonly lists: readonly ListKind[]
+}

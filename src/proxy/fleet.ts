@@ -1,0 +1,225 @@
+// The servers of one schema, and how they change while clients use them.
+//
+// A change is made in one step for all clients. Before it, what is new is
+// started while everybody goes on with what there is; after it, what is gone
+// may finish its calls.
+
+import type { ServerChanges } from '../events/proxy-events.js'
+import { Catalogs } from './routing/catalogs.js'
+import { BriefMap } from '../jsonrpc/brief-map.js'
+import type { ClientPort } from '../mcp/call.js'
+import { ClientRoutes, type ReachParts, type ReachSource } from './routing/client-routes.js'
+import { isSameServer } from './same-server.js'
+import { UpstreamError } from '../upstream/contracts/errors.js'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
+import { stoppedUpstream } from '../upstream/kinds/unavailable.js'
+import type { Upstream } from '../upstream/contracts/upstream.js'
+import { within } from '../runtime/within.js'
+
+export interface FleetParts {
+  readonly runtime: Runtime
+  readonly log: LogSink
+  /** Opens a server and starts what its first client will need. */
+  open(config: ServerConfig): Upstream
+  /** How long calls may still finish on a server that is gone. */
+  readonly retireMs: number
+  /** How long the news of a change waits for a server that is new; a shorter time of its own counts. */
+  readonly newsWaitMs: number
+}
+
+interface Berth {
+  readonly config: ServerConfig
+  /** The one that can go on. */
+  readonly kept: Upstream | undefined
+  readonly upstream: Upstream
+}
+
+/** The servers there are now, and those that come or go. */
+export class Fleet implements ReachSource {
+  readonly catalogs: Catalogs
+  readonly #parts: FleetParts
+  /** By the serials of their clients. */
+  readonly #reaches = new BriefMap<number, ClientRoutes>()
+  /** Every one that is not closed. */
+  readonly #open = new Set<Upstream>()
+  #upstreams: readonly Upstream[]
+  /** How those end whose place is taken. */
+  readonly #retiring = new WeakMap<Upstream, Promise<void>>()
+  #changing: Promise<void> = Promise.resolve()
+  #closed = false
+
+  constructor(servers: readonly ServerConfig[], parts: FleetParts) {
+    this.#parts = parts
+    this.catalogs = new Catalogs(parts.log)
+    this.#upstreams = inUse(servers).map((config) => this.#add(config))
+  }
+
+  /** Whether there is one server, which its client is to see as if nothing stood between them. */
+  get isTransparent(): boolean {
+    const [only, ...others] = this.upstreams
+    return others.length === 0 && only?.config.kind !== 'stdio' && only?.config.isTransparent === true
+  }
+
+  /** In configuration order. */
+  get upstreams(): readonly Upstream[] {
+    return this.#upstreams
+  }
+
+  /** What a client reaches; it follows every change until it leaves. */
+  reach(client: ClientPort, parts: ReachParts): ClientRoutes {
+    const reach = new ClientRoutes(client, parts, this)
+    this.#reaches.set(client.serial, reach)
+    return reach
+  }
+
+  left({ serial }: ClientPort): void {
+    this.#reaches.take(serial)
+  }
+
+  /** Exchanges the servers; waits up to `graceMs` for those that are new, so that no client finds a gap. */
+  change(servers: readonly ServerConfig[], graceMs: number): Promise<ServerChanges> {
+    return this.#inTurn(async () => {
+      const before = this.#upstreams
+      const berths = inUse(servers).map((config) => this.#berth(config))
+      await this.#switch(berths, graceMs)
+      return summary(before, berths)
+    })
+  }
+
+  /** Starts a server anew. @throws UpstreamError when there is none of that name */
+  restart(service: string, graceMs: number): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#find(service)
+      await this.#switch(
+        this.#berthsWith(service, (config) => this.#add(config)),
+        graceMs,
+      )
+    })
+  }
+
+  /** Resolves when no process of it is left. @throws UpstreamError when there is none of that name */
+  async stop(service: string): Promise<void> {
+    const before = await this.#inTurn(async () => {
+      const there = this.#find(service)
+      const stopped = (config: ServerConfig): Upstream => {
+        const upstream = stoppedUpstream(config)
+        this.#open.add(upstream)
+        return upstream
+      }
+      await this.#switch(this.#berthsWith(service, stopped), 0)
+      return there
+    })
+    await this.#retiring.get(before)
+  }
+
+  /** Changes are made one after the other. */
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const made = this.#changing.then(change)
+    this.#changing = made.then(
+      () => undefined,
+      () => undefined,
+    )
+    return made
+  }
+
+  #find(service: string): Upstream {
+    const found = this.#upstreams.find(({ config }) => config.name === service)
+    if (this.#closed) throw new UpstreamError(service, 'shutting-down', 'the proxy is being closed')
+    if (found !== undefined) return found
+    const names = this.#upstreams.map(({ config }) => `'${config.name}'`).join(', ')
+    const there = names === '' ? 'there is none' : `there are ${names}`
+    throw new UpstreamError(service, 'unavailable', `there is no server '${service}': ${there}`)
+  }
+
+  /** What there is, with another one in the place of this. */
+  #berthsWith(service: string, open: (config: ServerConfig) => Upstream): Berth[] {
+    return this.#upstreams.map((upstream) => {
+      const { config } = upstream
+      return config.name === service
+        ? { config, kept: undefined, upstream: open(config) }
+        : { config, kept: upstream, upstream }
+    })
+  }
+
+  async #switch(berths: readonly Berth[], graceMs: number): Promise<void> {
+    const before = this.#upstreams
+    const next = berths.map(({ upstream }) => upstream)
+    const reaches = [...this.#reaches.values()]
+    const listed = Promise.all(reaches.map((reach) => reach.prepare(next)))
+    await within(listed, graceMs, this.#parts.runtime)
+    const newcomers = [...this.#reaches.values()].filter((reach) => !reaches.includes(reach))
+    // Who came meanwhile knows the servers that there were.
+    for (const reach of newcomers) void reach.prepare(next)
+    if (!this.#closed) this.#exchange(berths, next)
+    const newsWaitMs = Math.min(longestStartMs(berths), this.#parts.newsWaitMs)
+    void this.#tell([...reaches, ...newcomers], within(listed, newsWaitMs, this.#parts.runtime))
+    for (const upstream of before)
+      if (!next.includes(upstream)) this.#retiring.set(upstream, this.#retire(upstream))
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all([...this.#open].map((upstream) => upstream.close()))
+  }
+
+  #add(config: ServerConfig): Upstream {
+    const upstream = this.#parts.open(config)
+    this.#open.add(upstream)
+    return upstream
+  }
+
+  #berth(config: ServerConfig): Berth {
+    const there = this.#upstreams.find((upstream) => upstream.config.name === config.name)
+    const kept = there !== undefined && isSameServer(there.config, config) ? there : undefined
+    return { config, kept, upstream: kept ?? this.#add(config) }
+  }
+
+  /** In one turn, so that no client sees a part of it. */
+  #exchange(berths: readonly Berth[], next: readonly Upstream[]): void {
+    for (const { kept, config } of berths) kept?.adjust(config)
+    this.#upstreams = next
+    this.catalogs.renew()
+    for (const reach of this.#reaches.values()) reach.exchange(next)
+  }
+
+  async #tell(reaches: readonly ClientRoutes[], listed: Promise<unknown>): Promise<void> {
+    await listed
+    for (const reach of reaches) reach.tellChanges()
+  }
+
+  async #retire(upstream: Upstream): Promise<void> {
+    await upstream.retire(this.#parts.retireMs)
+    this.#open.delete(upstream)
+    for (const reach of this.#reaches.values()) reach.forget(upstream)
+  }
+}
+
+function longestStartMs(berths: readonly Berth[]): number {
+  return Math.max(0, ...berths.map(({ config }) => config.startTimeoutMs + config.listTimeoutMs))
+}
+
+function inUse(servers: readonly ServerConfig[]): ServerConfig[] {
+  return servers.filter(({ disabled }) => !disabled)
+}
+
+function summary(before: readonly Upstream[], berths: readonly Berth[]): ServerChanges {
+  const had = new Set(before.map(({ config }) => config.name))
+  const has = new Set(berths.map(({ config }) => config.name))
+  const names = (which: (berth: Berth) => boolean): string[] =>
+    berths.filter(which).map(({ config }) => config.name)
+  return {
+    added: names(({ config }) => !had.has(config.name)),
+    replaced: names(({ config, kept }) => had.has(config.name) && kept === undefined),
+    removed: [...had].filter((name) => !has.has(name)),
+    kept: names(({ kept }) => kept !== undefined),
+  }
+}
+
+export function inWords(changes: ServerChanges): string {
+  const { added, replaced, removed, kept } = changes
+  const named = Object.entries({ added, replaced, removed }).flatMap(([what, names]) =>
+    names.length === 0 ? [] : [`${what} ${names.join(', ')}`],
+  )
+  return [...named, `${kept.length} kept`].join('; ')
+}

@@ -1,0 +1,29 @@
+// What is kept of the servers of a configuration, for `--check`.
+
+import { type Configuration, type Environment, type ServerConfig, keptFolder } from '../config/config.js'
+import { FolderFiles } from '../kept/folder-files.js'
+import { readNames } from '../kept/key.js'
+import { type KeptPlace, keptInWords } from '../kept/summary.js'
+import { limits } from '../limits.js'
+
+/** The folder, and what is kept of each server; the folder alone where that is nothing. */
+export function keptReport(config: Configuration, env: Environment): string[] {
+  const files = new FolderFiles(keptFolder(env))
+  const place = { files, limits: limits.kept, names: readNames(files, config.source) }
+  const isOne = config.schemas.size === 1
+  const rows = [...config.schemas.values()].flatMap((schema) =>
+    schema.servers.map((server) => ({
+      label: isOne ? server.name : `${schema.name}: ${server.name}`,
+      words: wordsOf(server, place),
+    })),
+  )
+  const isKept = rows.some(({ words }) => words !== undefined)
+  const lines = rows.map(({ label, words = 'nothing yet' }) => `  ${label}: ${words}`)
+  return isKept
+    ? [`kept lists in ${files.folder}:`, ...lines]
+    : [`kept lists in ${files.folder}: none of these servers`]
+}
+
+function wordsOf(server: ServerConfig, place: KeptPlace): string | undefined {
+  return server.keep ? keptInWords(server, place) : 'nothing, since "keep" is false'
+}

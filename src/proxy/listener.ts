@@ -1,0 +1,43 @@
+// How a proxy and what it listens on find each other.
+
+import type { EventSource } from '../events/emitter.js'
+import type { Connection } from '../jsonrpc/connection.js'
+import type { SessionStatus } from './routing/session-status.js'
+import type { ServingEvents } from '../events/serving-events.js'
+import type { HttpAttached } from '../transports/http-server/endpoint.js'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
+
+/** What a front needs of a proxy. */
+export interface ServedProxy {
+  attach(connection: Connection, version?: string): Promise<HttpAttached>
+  status(): UpstreamStatus[]
+  sessions(): SessionStatus[]
+}
+
+/** What a front shares with the proxy it serves. */
+export interface ServingParts {
+  /** What the proxy is called towards clients. */
+  readonly name: string
+  readonly log: LogSink
+  readonly runtime: Runtime
+}
+
+/** A front that listens; `on('session', …)` tells of the sessions of its clients. */
+export interface Serving extends EventSource<ServingEvents> {
+  readonly host: string
+  readonly port: number
+  /** Scheme, host and port. */
+  readonly origin: string
+  /** The address that a client needs: Streamable HTTP, of the schema `default` where there are several. */
+  readonly url: string
+  /** Takes no new connection; what is being answered goes on. */
+  stop(): void
+  /** Ends every session and every connection. */
+  close(): Promise<void>
+}
+
+/** Serves a proxy to many clients; `httpServer` makes one. */
+export interface Listener {
+  serve(proxy: ServedProxy, around: ServingParts): Promise<Serving>
+}

@@ -1,0 +1,35 @@
+// What a proxy is made with, besides its configuration.
+
+import type { WireTap } from '../jsonrpc/wire-tap.js'
+import type { Limits } from '../limits.js'
+import type { ProxyListeners } from '../events/proxy-events.js'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+
+export interface ProxyOptions {
+  /** Which schema of the configuration is served; `default` unless given. */
+  readonly schema?: string
+  /** `serverInfo.name` towards clients; the configuration's unless given. */
+  readonly name?: string
+  readonly log?: LogSink
+  /** Listeners that hear what happens from the start on; `proxy.on` comes later than the start of the first servers. */
+  readonly on?: ProxyListeners
+  /** Logs every HTTP request to a server, and every token that is fetched, at level `debug`. */
+  readonly verbose?: boolean
+  readonly tap?: WireTap
+  /** Time, randomness and processes; the real ones, which end with the proxy, unless given. */
+  readonly runtime?: Runtime
+  readonly limits?: Limits
+  /**
+   * Keeps what servers list on disk, so that it can be shown the next time before they have started: in
+   * `~/.mcps-proxy/kept`, or in a folder of your own, whose parent is there. Without it nothing is read or written;
+   * it is remembered as long as the proxy lives.
+   */
+  readonly keep?: boolean | { readonly folder: string }
+  /**
+   * When a process starts that only one client uses, since that client can be asked something: with its first call, which
+   * is the default, or as soon as it comes, which is right where there is one client.
+   */
+  readonly ownStart?: 'with-call' | 'with-client'
+  /** Opens every server before the first client comes, so that the status tells at once what works. */
+  readonly eager?: boolean
+}

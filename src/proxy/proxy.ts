@@ -1,0 +1,258 @@
+// The proxy: what a configuration becomes, and who gets what.
+
+import { ArgumentChecks } from './routing/arguments.js'
+import { Attached, type AttachedSession } from './session/attached.js'
+import { type Common, newCommon } from './common.js'
+import { type Configuration, type ConfigurationJson, marksOf, selectSchema } from '../config/config.js'
+import type { EventListener } from '../events/emitter.js'
+import type { ServerChanges } from '../events/proxy-events.js'
+import { Fleet, inWords } from './fleet.js'
+import { BriefMap } from '../jsonrpc/brief-map.js'
+import type { Connection } from '../jsonrpc/connection.js'
+import type { Peer } from '../jsonrpc/peer.js'
+import { openKeeping } from './keeping.js'
+import { CoalescedChanges } from '../runtime/coalesced-changes.js'
+import type { Limits } from '../limits.js'
+import type { Listener, Serving } from './listener.js'
+import { ClientReports } from './session/client-reports.js'
+import { LegacyClientLeg, type ServerIdentity } from '../mcp/eras/legacy-client.js'
+import { LegacyServerLeg } from '../mcp/eras/legacy-server.js'
+import { handshakeRevision } from '../mcp/revisions.js'
+import { UpstreamFactory } from './upstream-factory.js'
+import type { McpProxy } from './proxy-interface.js'
+import type { ProxyEvents } from '../events/proxy-events.js'
+import type { ProxyOptions } from './proxy-options.js'
+import type { Question } from './session/questions.js'
+import type { ClientRoutes } from './routing/client-routes.js'
+import { resolvedConfig } from './resolved-config.js'
+import { type RealRuntime, realRuntime } from '../real-runtime.js'
+import { Session } from './session/session.js'
+import type { SessionPort } from './session/session-port.js'
+import type { SessionStatus } from './routing/session-status.js'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+import type { RunningProcess } from '../upstream/contracts/running-process.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
+import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
+import { version } from '../version.js'
+
+/**
+ * Makes a proxy out of a configuration, or of an object in one of the configuration file's formats.
+ *
+ * Servers start at once; the first client does not wait for those that are slow.
+ *
+ * @throws ConfigError with every problem of the configuration, or when the schema does not exist
+ */
+export async function createProxy(
+  config: Configuration | ConfigurationJson,
+  options: ProxyOptions = {},
+): Promise<McpProxy> {
+  const whole = resolvedConfig(config)
+  const keeping = await openKeeping(whole, options)
+  return openProxy(whole, options, (runtime) => newCommon(whole, options, runtime, keeping(runtime)))
+}
+
+/**
+ * The same for those who run several proxies: their connections have different numbers, and limits of the process hold
+ * for all of them together.
+ *
+ * @throws ConfigError when the schema does not exist
+ */
+export function openProxy(
+  config: Configuration,
+  options: ProxyOptions,
+  common: (runtime: Runtime) => Common,
+): McpProxy {
+  return new PooledProxy(config, options, common)
+}
+
+class PooledProxy implements McpProxy {
+  #config: Configuration
+  readonly #options: ProxyOptions
+  readonly #limits: Limits
+  readonly #runtime: Runtime
+  readonly #ownRuntime: RealRuntime
+  readonly #log: LogSink
+  readonly #checks: ArgumentChecks
+  readonly #common: Common
+  readonly #fleet: Fleet
+  /** By their serials. */
+  readonly #sessions = new BriefMap<number, Session>()
+  #attached = 0
+  readonly #serving = new Set<Serving>()
+  readonly #changes = new CoalescedChanges((config: Configuration) => this.#change(config))
+  #isClosing = false
+  #closed: Promise<void> | undefined
+
+  constructor(config: Configuration, options: ProxyOptions, common: (runtime: Runtime) => Common) {
+    this.#config = config
+    this.#options = options
+    this.#log = options.log ?? (() => {})
+    this.#ownRuntime = realRuntime(this.#log)
+    this.#runtime = options.runtime ?? this.#ownRuntime
+    this.#checks = new ArgumentChecks(this.#log)
+    this.#common = common(this.#runtime)
+    this.#limits = this.#common.limits.inForce
+    const { events } = this.#common
+    const opener = new UpstreamFactory({
+      runtime: this.#runtime,
+      log: this.#log,
+      news: {
+        server: (news) => events.emit('server', { schema: this.#schema, ...news }),
+        lists: (news) => events.emit('lists', { schema: this.#schema, ...news }),
+      },
+      verbose: options.verbose ?? false,
+      limits: this.#limits.upstream,
+      common: this.#common,
+      marks: marksOf(config, this.#schema, this.#runtime.env),
+      eager: options.eager ?? false,
+      kept: this.#common.kept,
+      ownStart: options.ownStart ?? 'with-call',
+      lateMs: () => this.#config.startupGraceMs,
+      sessionIdleMs: () => this.#config.sessionProcessIdleMs || undefined,
+      leg: () => new LegacyServerLeg(this.#identity),
+    })
+    this.#fleet = new Fleet(this.#serversOf(config), {
+      runtime: this.#runtime,
+      log: this.#log,
+      open: (server) => opener.open(server),
+      retireMs: this.#limits.drainMs,
+      newsWaitMs: this.#limits.newsWaitMs,
+    })
+  }
+
+  attach(connection: Connection, version?: string): Promise<AttachedSession> {
+    const serial = ++this.#attached
+    const { events } = this.#common
+    const reports = new ClientReports({
+      events,
+      schema: this.#schema,
+      client: serial,
+      runtime: this.#runtime,
+    })
+    const session = new Session(connection, {
+      serial,
+      leg: new LegacyClientLeg(this.#identity, handshakeRevision(version), this.#fleet.isTransparent),
+      limits: this.#limits.session,
+      drainMs: this.#limits.drainMs,
+      runtime: this.#runtime,
+      unread: this.#common.unread,
+      log: this.#log,
+      reports,
+      watch: this.#common.taps.watch('client', undefined),
+      reach: (port, peer) => {
+        reports.attached(port.profile)
+        return this.#reach(port, peer)
+      },
+      ended: () => {
+        this.#sessions.take(serial)
+        reports.gone()
+      },
+    })
+    this.#sessions.set(serial, session)
+    if (this.#isClosing) session.drain()
+    return Promise.resolve(new Attached(session))
+  }
+
+  async serve(listener: Listener): Promise<Serving> {
+    const { name } = this.#identity
+    const serving = await listener.serve(this, { name, log: this.#log, runtime: this.#runtime })
+    this.#serving.add(serving)
+    if (this.#isClosing) await serving.close()
+    return serving
+  }
+
+  adopt(service: string, server: Connection | RunningProcess): boolean {
+    const upstream = this.#fleet.upstreams.find(({ config }) => config.name === service)
+    return upstream?.adopt(server) ?? false
+  }
+
+  on<Name extends keyof ProxyEvents>(name: Name, listener: EventListener<ProxyEvents[Name]>): () => void {
+    return this.#common.events.on(name, listener)
+  }
+
+  async restart(service: string): Promise<void> {
+    await this.#fleet.restart(service, this.#config.startupGraceMs)
+  }
+
+  async stop(service: string): Promise<void> {
+    await this.#fleet.stop(service)
+  }
+
+  status(): UpstreamStatus[] {
+    return this.#fleet.upstreams.map((upstream) => upstream.status())
+  }
+
+  sessions(): SessionStatus[] {
+    return [...this.#sessions.values()].map((session) => session.status())
+  }
+
+  async reload(config: Configuration | ConfigurationJson): Promise<ServerChanges | undefined> {
+    const wanted = resolvedConfig(config)
+    this.#serversOf(wanted)
+    return this.#changes.take(wanted)
+  }
+
+  close(graceMs: number = this.#limits.drainMs): Promise<void> {
+    this.#isClosing = true
+    for (const serving of this.#serving) serving.stop()
+    const sessions = [...this.#sessions.values()]
+    for (const session of sessions) session.drain(0, graceMs)
+    this.#closed ??= this.#finish(sessions)
+    return this.#closed
+  }
+
+  async #finish(sessions: readonly Session[]): Promise<void> {
+    await Promise.all(sessions.map(({ draining }) => draining.answered))
+    // Nobody needs the servers any more while the clients read their last answers.
+    await Promise.all([this.#fleet.close(), ...sessions.map(({ draining }) => draining.ended)])
+    await Promise.all([...this.#serving].map((serving) => serving.close()))
+    await this.#common.close()
+    await this.#ownRuntime.close()
+    this.#common.events.emit('close', { schema: this.#schema })
+  }
+
+  get #schema(): string {
+    return this.#options.schema ?? 'default'
+  }
+
+  /** What later clients are told; those that are there have been told already. */
+  get #identity(): ServerIdentity {
+    return { name: this.#options.name ?? this.#config.server.name, version }
+  }
+
+  /** @throws ConfigError when there is no such schema */
+  #serversOf(config: Configuration): readonly ServerConfig[] {
+    return selectSchema(config, this.#schema).servers
+  }
+
+  #reach(port: SessionPort, peer: Peer<Question>): ClientRoutes {
+    return this.#fleet.reach(port, {
+      checks: this.#checks,
+      splice: (line, edits) => peer.item(line, edits),
+      runtime: this.#runtime,
+      log: this.#log,
+      startupGraceMs: this.#config.startupGraceMs,
+      initializeGraceMs: this.#limits.initializeGraceMs,
+      namesDown: this.#config.nameUnavailable,
+      progress: (call, params) => port.progress(call, params),
+      listPageBytesMax: this.#limits.session.listPageBytesMax,
+      waitingBytesMax: this.#limits.session.waitingBytesMax,
+      instructionsLengthMax: this.#limits.session.instructionsLengthMax,
+      gave: (kind) => port.gave(kind),
+    })
+  }
+
+  async #change(config: Configuration): Promise<ServerChanges | undefined> {
+    if (this.#isClosing) {
+      this.#log({ level: 'warn', message: 'a changed configuration is ignored: the proxy is closing' })
+      return undefined
+    }
+    this.#config = config
+    this.#common.limits.changed(config)
+    const changes = await this.#fleet.change(this.#serversOf(config), config.startupGraceMs)
+    const schema = this.#schema
+    this.#common.events.emit('reload', { schema, ...changes })
+    this.#log({ level: 'info', message: `configuration changed: ${inWords(changes)}`, details: { schema } })
+    return changes
+  }
+}

@@ -1,0 +1,80 @@
+// One remote server in place of a configuration (--url).
+
+import { resolveConfig } from '../config/config.js'
+import type { Configuration, SchemaConfig } from '../config/config.js'
+import { TransportError } from '../jsonrpc/errors.js'
+import { googleAuthOf, whyNoTokens } from '../upstream/auth/google-auth.js'
+
+/** One server on the network, to be served on stdin and stdout. */
+export interface RemoteServer {
+  readonly url: string
+  /** Whether ID tokens of Google's are sent. */
+  readonly google: boolean
+  readonly audience: string | undefined
+  readonly impersonate: string | undefined
+}
+
+/** A service that has to be started first takes longer than a program on this machine. */
+const timeoutMsDefault = 120_000
+
+/** Names and descriptions pass through: a client sees the server as it is. */
+export function remoteConfig(
+  { url, google, audience, impersonate }: RemoteServer,
+  timeoutMs: number | undefined,
+  name: string,
+): Configuration {
+  const ownTimeoutMs = timeoutMs ?? timeoutMsDefault
+  const auth = {
+    type: 'google',
+    ...(audience !== undefined && { audience }),
+    ...(impersonate !== undefined && { impersonateServiceAccount: impersonate }),
+  }
+  // What looks like a variable is none: nobody writes a configuration here.
+  const server = {
+    url: url.replaceAll('${', '$%7B'),
+    prefix: false,
+    describe: false,
+    startTimeout: ownTimeoutMs,
+    listTimeout: ownTimeoutMs,
+    ...(google && { auth }),
+  }
+  const config = resolveConfig(
+    { mcpServers: { [new URL(url).hostname]: server } },
+    {
+      source: 'the command line',
+      folder: process.cwd(),
+      env: process.env,
+      nameDefault: name,
+      timeoutMs: ownTimeoutMs,
+    },
+  )
+  return transparent(config, 2 * ownTimeoutMs)
+}
+
+/** The server is opened by its client, and nobody is told anything before it has answered, or has not in its time. */
+function transparent(config: Configuration, graceMs: number): Configuration {
+  const schemas = [...config.schemas].map(([name, schema]) => {
+    const servers = schema.servers.map((server) =>
+      server.kind === 'stdio' ? server : { ...server, isTransparent: true as const },
+    )
+    return [name, { ...schema, servers }] as const
+  })
+  return { ...config, startupGraceMs: graceMs, schemas: new Map(schemas) }
+}
+
+/** @throws TransportError when a server needs credentials, and there are none or they must not be sent to it */
+export async function checkCredentials({ servers }: SchemaConfig): Promise<void> {
+  for (const server of servers) {
+    if (server.kind === 'stdio') continue
+    const auth = googleAuthOf(server)
+    if (auth === undefined) continue
+    const why = whyNoTokens(server)
+    if (why !== undefined)
+      throw new TransportError(
+        'TRANSPORT_AUTH',
+        `${why}, and ${new URL(server.url).origin} is not; use https, or --auth none`,
+      )
+    const { findGoogleCredentials } = await import('../upstream/auth/google-id-token.js')
+    await findGoogleCredentials(auth)
+  }
+}

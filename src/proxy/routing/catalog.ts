@@ -1,0 +1,242 @@
+// What clients of the same lanes can call, by public name: which lane has it, and what it is called there.
+//
+// A public name maps back through these tables and never by splitting it.
+
+import { quote } from '../../jsonrpc/text.js'
+import { type ListItem, itemEdits, listResult } from '../../mcp/lists.js'
+import type { CallTimes } from '../../mcp/call.js'
+import type { ListKind } from '../../mcp/methods/method-row.js'
+import { type NameCollision, resolveNames } from '../../mcp/names.js'
+import { literalPrefixLength, matchesUriTemplate, readUriTemplate } from '../../mcp/uri-template.js'
+import type { LogSink } from '../../runtime/runtime.js'
+import type { ServerConfig, ToolFilter } from '../../upstream/contracts/server-config.js'
+import type { Lane } from '../../upstream/contracts/upstream.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import type { Line } from '../../jsonrpc/line.js'
+
+/** One listed item and where it is. */
+export interface Target {
+  readonly lane: Lane
+  readonly item: ListItem
+  readonly publicName: string
+  /** What its description begins with. */
+  readonly mark: string | undefined
+  /** The own name as the server wrote it, quotes included. */
+  readonly ownKey: Uint8Array
+  /** Undefined where the times of the server hold. */
+  readonly times: CallTimes | undefined
+}
+
+/** Splices one item for the client that asked; the forward tap sees it. */
+export type SpliceItem = (line: Line, edits: readonly Edit[]) => Uint8Array
+
+interface Index {
+  /** What the lanes listed when it was made. */
+  readonly sources: readonly (readonly ListItem[])[]
+  /** Those that are listed, in configuration order, then the server's own. */
+  readonly targets: readonly Target[]
+  readonly byPublicName: ReadonlyMap<string, Target>
+  /** By the server's own name; undefined where several have it. */
+  readonly byOwnName: ReadonlyMap<string, Target | undefined>
+}
+
+/** The lists and names of some lanes. */
+export class Catalog {
+  readonly #lanes: readonly Lane[]
+  readonly #log: LogSink
+  readonly #indexes = new Map<ListKind, Index>()
+  readonly #next: () => number
+  #generation: number
+
+  /** `next` numbers its states. */
+  constructor(lanes: readonly Lane[], log: LogSink, next: () => number) {
+    this.#lanes = lanes
+    this.#log = log
+    this.#next = next
+    this.#generation = next()
+  }
+
+  /** What servers list has changed. */
+  invalidate(kinds: readonly ListKind[]): void {
+    this.#generation = this.#next()
+    for (const kind of kinds) this.#indexes.delete(kind)
+  }
+
+  /** While no client was there, nobody was told of changes. */
+  catchUp(): void {
+    for (const [kind, { sources }] of this.#indexes) {
+      const isFresh = this.#lanes.every((lane, at) => lane.items(kind) === sources[at])
+      if (!isFresh) this.invalidate([kind])
+    }
+  }
+
+  /** What the client is shown now, as it stays when the lists change. */
+  shown(kind: ListKind): readonly Target[] {
+    return this.#index(kind).targets
+  }
+
+  /** The item with this public name, or with this own name where only one server has it; listed or not. */
+  named(kind: 'tools' | 'prompts', name: string): Target | undefined {
+    const index = this.#index(kind)
+    return index.byPublicName.get(name) ?? index.byOwnName.get(name)
+  }
+
+  /** Of what is listed. */
+  names(kind: ListKind): Iterable<string> {
+    return this.#index(kind).targets.map(({ publicName }) => publicName)
+  }
+
+  /** The lane that lists this resource, else the one whose template fits it best. */
+  resource(uri: string): Lane | undefined {
+    return this.#index('resources').byOwnName.get(uri)?.lane ?? this.#byTemplate(uri)
+  }
+
+  /** The lane that lists this template, or the resource of this URI. */
+  reference(uri: string): Lane | undefined {
+    return this.#index('templates').byPublicName.get(uri)?.lane ?? this.resource(uri)
+  }
+
+  /**
+   * One page of a list as raw JSON, from the cursor of the page before.
+   *
+   * Undefined for a cursor that is not ours or is older than the list.
+   */
+  page(
+    kind: ListKind,
+    cursor: string | undefined,
+    pageBytesMax: number,
+    splice: SpliceItem,
+  ): Uint8Array | undefined {
+    const { targets } = this.#index(kind)
+    const from = cursor === undefined ? 0 : this.#offsetOf(cursor, targets.length)
+    if (from === undefined) return undefined
+    const items: Uint8Array[] = []
+    let bytes = 0
+    for (let at = from; at < targets.length && (bytes < pageBytesMax || items.length === 0); at++) {
+      const target = targets[at]
+      if (target === undefined) break
+      const item = splice(target.item.line, itemEdits(target.item, target.publicName, target.mark))
+      items.push(item)
+      bytes += item.length
+    }
+    const next = from + items.length
+    return listResult(kind, items, next < targets.length ? `${this.#generation}.${next}` : undefined)
+  }
+
+  #offsetOf(cursor: string, length: number): number | undefined {
+    const [generation, offset] = cursor.split('.')
+    const at = Number(offset)
+    const isOurs = generation === String(this.#generation) && Number.isInteger(at) && at > 0 && at < length
+    return isOurs ? at : undefined
+  }
+
+  #byTemplate(uri: string): Lane | undefined {
+    let best: Target | undefined
+    let bestLength = -1
+    for (const target of this.#index('templates').targets) {
+      const length = literalPrefixLength(target.item.key)
+      if (length > bestLength && matchesText(target.item.key, uri)) {
+        best = target
+        bestLength = length
+      }
+    }
+    return best?.lane
+  }
+
+  #index(kind: ListKind): Index {
+    let index = this.#indexes.get(kind)
+    if (index === undefined) {
+      index = this.#build(kind)
+      this.#indexes.set(kind, index)
+    }
+    return index
+  }
+
+  #build(kind: ListKind): Index {
+    const isNamed = kind === 'tools' || kind === 'prompts'
+    const all = isNamed ? this.#namedTargets(kind) : this.#plainTargets(kind)
+    const targets = all.filter(({ item }) => !item.needsTask)
+    const byPublicName = new Map<string, Target>()
+    const byOwnName = new Map<string, Target | undefined>()
+    // What is not listed is known by its name, to say why; it takes none from what is.
+    for (const target of [...targets, ...all.filter(({ item }) => item.needsTask)]) {
+      const { publicName, item } = target
+      if (!byPublicName.has(publicName)) byPublicName.set(publicName, target)
+      // The first server in configuration order has a resource; a bare tool name must be the only one.
+      if (!byOwnName.has(item.key)) byOwnName.set(item.key, target)
+      else if (isNamed && !item.needsTask) byOwnName.set(item.key, undefined)
+    }
+    return { sources: this.#lanes.map((lane) => lane.items(kind)), targets, byPublicName, byOwnName }
+  }
+
+  #namedTargets(kind: 'tools' | 'prompts'): Target[] {
+    const shown = this.#lanes.map((lane) => ({ lane, items: shownItems(lane, kind) }))
+    const resolved = resolveNames(
+      shown.map(({ lane: { config }, items }) => ({
+        service: config.name,
+        prefix: config.prefix,
+        rename: kind === 'tools' ? config.tools.rename : new Map(),
+        names: items.map((item) => item.key),
+      })),
+    )
+    for (const collision of resolved.collisions) this.#logCollision(collision)
+    return shown.flatMap(({ lane, items }, at) => {
+      const mark = kind === 'tools' ? markOf(lane.config) : undefined
+      return items.map((item) =>
+        target(lane, item, resolved.publicNames[at]?.get(item.key) ?? item.key, mark),
+      )
+    })
+  }
+
+  #logCollision({ kind, name, earlier, later }: NameCollision): void {
+    const what = kind === 'same' ? 'the name' : 'but for case, the name'
+    const message = `'${later.own}' has ${what} of '${earlier.own}' of '${earlier.service}' (${name})`
+    this.#log({ level: 'warn', service: later.service, message })
+  }
+
+  /** Resources keep their URIs; of two servers that list one, the first in configuration order has it. */
+  #plainTargets(kind: ListKind): Target[] {
+    const targets = new Map<string, Target>()
+    for (const lane of this.#lanes) {
+      for (const item of lane.items(kind)) {
+        if (!targets.has(item.key)) targets.set(item.key, target(lane, item, item.key))
+        else
+          this.#log({
+            level: 'warn',
+            service: lane.config.name,
+            message: `${quote(item.key)} is listed before by another server`,
+          })
+      }
+    }
+    return [...targets.values()]
+  }
+}
+
+function target(lane: Lane, item: ListItem, publicName: string, mark?: string): Target {
+  const ownKey = item.line.subarray(item.keySpan.start, item.keySpan.end)
+  return { lane, item, publicName, mark, ownKey, times: lane.config.toolTimes.get(item.key) }
+}
+
+/** A template that cannot be read matches nothing. */
+function matchesText(text: string, uri: string): boolean {
+  const template = readUriTemplate(text)
+  return template !== undefined && matchesUriTemplate(template, uri)
+}
+
+/** Without what the configuration hides, and each name once. */
+function shownItems(lane: Lane, kind: 'tools' | 'prompts'): ListItem[] {
+  const met = new Set<string>()
+  return lane.items(kind).filter((item) => {
+    if (met.has(item.key) || (kind === 'tools' && !isShown(lane.config.tools, item.key))) return false
+    met.add(item.key)
+    return true
+  })
+}
+
+function isShown(filter: ToolFilter, name: string): boolean {
+  return (filter.allow === undefined || filter.allow.includes(name)) && !filter.deny.includes(name)
+}
+
+function markOf(config: ServerConfig): string | undefined {
+  return config.describe ? `[${config.name}] ` : undefined
+}

@@ -1,0 +1,99 @@
+// How a client is answered: once for each request, alone or in its batch.
+
+import { BatchReply, Batches } from './batch-reply.js'
+import type { Flow } from './flow.js'
+import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
+import type { Peer } from '../../jsonrpc/peer.js'
+import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import type { Wire } from '../../jsonrpc/splice-parts.js'
+import type { WireBytes } from '../../jsonrpc/splice.js'
+import type { Outcome } from '../../mcp/call.js'
+import type { ClientLeg } from '../../mcp/eras/leg.js'
+import { idInUse } from '../../mcp/error-codes.js'
+import type { Opening } from './opening.js'
+import type { Question } from './questions.js'
+
+/** Says the answers of one session. */
+export class Answers {
+  readonly #peer: Peer<Question>
+  readonly #leg: ClientLeg
+  readonly #flow: Flow
+  readonly #opening: Opening
+  readonly #batches = new Batches()
+
+  constructor(peer: Peer<Question>, leg: ClientLeg, flow: Flow, opening: Opening) {
+    this.#peer = peer
+    this.#leg = leg
+    this.#flow = flow
+    this.#opening = opening
+  }
+
+  /** A batch whose answers leave together. */
+  newBatch(): BatchReply {
+    return new BatchReply((bytes) => this.#inTurn(undefined, bytes))
+  }
+
+  /** The request belongs to the batch; false when its id is in use, which the batch then says. */
+  expect(id: RequestId, batch: BatchReply, calls: { has(key: RequestId): boolean }): boolean {
+    const key = canonical(id)
+    if (!calls.has(key) && this.#batches.expect(key, batch)) return true
+    batch.add(this.refusal(id, idInUse(id)))
+    return false
+  }
+
+  /** The id is in use; whoever has it is answered later, alone or in its batch. */
+  refuseTwin(id: RequestId): void {
+    this.#inTurn(undefined, this.refusal(id, idInUse(id)))
+  }
+
+  /** `result` is raw JSON. */
+  reply(id: RequestId, result: string): void {
+    const answer = buildResult(id, result)
+    if (!this.#batches.takes(id, answer)) this.#inTurn(id, answer)
+  }
+
+  pong(id: RequestId): void {
+    const answer = buildResult(id, '{}')
+    if (!this.#batches.takes(id, answer)) this.#opening.ping(answer.length, () => this.#send(id, answer))
+  }
+
+  refuse(id: RequestId | undefined, error: ErrorBody): void {
+    const answer = this.refusal(id, error)
+    if (!this.#batches.takes(id, answer)) this.#inTurn(id, answer)
+  }
+
+  refusal(id: RequestId | undefined, error: ErrorBody): WireBytes {
+    return buildError(id, error, this.#leg.profile.revision.orphanId)
+  }
+
+  /** A call has ended: one that came before `initialize`, or behind its answer. */
+  settle(id: RequestId, outcome: Outcome): void {
+    const answer = this.#answerTo(id, outcome)
+    if (!this.#batches.takes(id, answer) && answer !== undefined) this.#send(id, answer)
+  }
+
+  /** Undefined for who does not want one any more. */
+  #answerTo(id: RequestId, outcome: Outcome): Wire | undefined {
+    switch (outcome.kind) {
+      case 'answered':
+        return this.#peer.answerBytes(outcome.frame, outcome.edits, id)
+      case 'result':
+        return buildResult(id, outcome.result)
+      case 'failed':
+        return this.refusal(id, outcome.error)
+      case 'cancelled':
+        return undefined
+    }
+  }
+
+  /** What the proxy answers by itself leaves behind the answer to an `initialize` that came before. */
+  #inTurn(id: RequestId | undefined, answer: WireBytes): void {
+    this.#opening.behind(answer.length, () => this.#send(id, answer))
+  }
+
+  /** The one place from which answers leave. */
+  #send(id: RequestId | undefined, answer: Wire): void {
+    this.#peer.send(answer, id)
+    this.#flow.sent()
+  }
+}

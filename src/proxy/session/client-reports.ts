@@ -1,0 +1,137 @@
+// What is told of one client and its calls.
+//
+// Nothing is made of a call that nobody wants to hear of.
+
+import type { Emitter } from '../../events/emitter.js'
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import { membersAt } from '../../jsonrpc/members.js'
+import { Scanner } from '../../jsonrpc/scan.js'
+import { parse, rawAt } from '../../jsonrpc/text.js'
+import type { Call, ClientProfile, Outcome } from '../../mcp/call.js'
+import type { CallEvent, ProxyEvents } from '../../events/proxy-events.js'
+import type { Runtime } from '../../runtime/runtime.js'
+
+/** Messages of servers may be whole pages. */
+const MESSAGE_LENGTH_MAX = 500
+
+export interface ClientReportsParts {
+  readonly events: Emitter<ProxyEvents>
+  readonly schema: string
+  /** Tells the client from all others of the proxy. */
+  readonly client: number
+  readonly runtime: Pick<Runtime, 'now'>
+}
+
+/** How a call has ended, besides what it was. */
+type End = Pick<CallEvent, 'outcome' | 'code' | 'message' | 'reason' | 'status'>
+
+/** Tells of one client. */
+export class ClientReports {
+  readonly #parts: ClientReportsParts
+  #attachedAt: number | undefined
+  #name: string | undefined
+
+  constructor(parts: ClientReportsParts) {
+    this.#parts = parts
+  }
+
+  /** The client has said who it is, or calls without saying it. */
+  attached({ info, revision }: ClientProfile): void {
+    const { events, schema, client, runtime } = this.#parts
+    // One that was refused by its server may try again.
+    if (this.#attachedAt !== undefined) return
+    this.#attachedAt = runtime.now()
+    this.#name = info?.name
+    if (!events.heard('client')) return
+    const { name, version } = info ?? { name: undefined, version: undefined }
+    events.emit('client', { schema, client, name, state: 'attached', version, revision: revision.version })
+  }
+
+  gone(): void {
+    const { events, schema, client, runtime } = this.#parts
+    if (this.#attachedAt === undefined || !events.heard('client')) return
+    const ms = runtime.now() - this.#attachedAt
+    events.emit('client', { schema, client, name: this.#name, state: 'gone', ms })
+  }
+
+  settled(call: Call, outcome: Outcome): void {
+    if (!this.#isHeard(hasFailed(outcome))) return
+    const { frame, service } = call
+    this.#tell(frame, service, this.#parts.runtime.now() - call.arrivedAt, endOf(outcome))
+  }
+
+  /** A request was refused before it became a call; gives the error that says so. */
+  refused(frame: RequestFrame, error: ErrorBody): ErrorBody {
+    if (this.#isHeard(true)) this.#tell(frame, undefined, 0, endByError(error))
+    return error
+  }
+
+  #isHeard(isFailure: boolean): boolean {
+    const { events } = this.#parts
+    return events.heard('call') || (isFailure && events.heard('failure'))
+  }
+
+  #tell(frame: RequestFrame, server: string | undefined, ms: number, end: End): void {
+    const { events, schema, client } = this.#parts
+    const { method, params } = frame
+    const name = params.members.string('name') ?? params.members.string('uri')
+    const event: CallEvent = { schema, client, method, name, server, ms, ...end }
+    events.emit('call', event)
+    if (end.outcome !== 'answered' && end.outcome !== 'cancelled') events.emit('failure', event)
+  }
+}
+
+function hasFailed(outcome: Outcome): boolean {
+  switch (outcome.kind) {
+    case 'answered':
+      return outcome.frame.kind === 'error'
+    case 'result':
+      return outcome.refusal !== undefined
+    case 'failed':
+      return true
+    case 'cancelled':
+      return false
+  }
+}
+
+function endOf(outcome: Outcome): End {
+  switch (outcome.kind) {
+    case 'answered':
+      return endByServer(outcome.frame)
+    case 'result':
+      return outcome.refusal === undefined
+        ? { outcome: 'answered' }
+        : { outcome: 'refused', message: outcome.refusal }
+    case 'failed':
+      return endByError(outcome.error)
+    case 'cancelled':
+      return { outcome: 'cancelled' }
+  }
+}
+
+function endByServer(frame: ResponseFrame): End {
+  if (frame.kind === 'result') return { outcome: 'answered' }
+  const { line, error } = frame
+  const members = membersAt(new Scanner(line, Number.MAX_SAFE_INTEGER), error)
+  const span = members?.span('code')
+  const code = span === undefined ? undefined : Number(parse(rawAt(line, span)))
+  return { outcome: 'error', code, message: members?.string('message')?.slice(0, MESSAGE_LENGTH_MAX) }
+}
+
+/** The proxy's own error; one that names a server is about what the server did. */
+function endByError({ code, message, data }: ErrorBody): End {
+  const said: unknown = data === undefined ? {} : parse(data)
+  const details = typeof said === 'object' && said !== null ? said : {}
+  const isOfServer = 'service' in details
+  const reason = 'reason' in details && typeof details.reason === 'string' ? details.reason : undefined
+  const status = 'status' in details && typeof details.status === 'number' ? details.status : undefined
+  return {
+    outcome: isOfServer ? 'failed' : 'refused',
+    code,
+    message,
+    // An error about credentials has no reason on the wire.
+    reason: reason ?? (isOfServer ? 'unauthorized' : undefined),
+    status,
+  }
+}

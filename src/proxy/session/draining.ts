@@ -1,0 +1,101 @@
+// The end of a session, from the moment it is certain until the client is gone.
+
+import type { TransportError } from '../../jsonrpc/errors.js'
+import { LazyPromise } from '../../runtime/lazy-promise.js'
+import type { SessionEnd } from './session-parts.js'
+import type { Runtime, Timer } from '../../runtime/runtime.js'
+
+/** Whether a session ends, since when, and how. */
+export class Draining {
+  readonly #begun = new LazyPromise<void>()
+  readonly #answered = new LazyPromise<void>()
+  readonly #ended = new LazyPromise<SessionEnd>()
+  readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
+  readonly #giveUp: () => void
+  #timer: Timer | undefined
+  #endsAt = Infinity
+  #exitCode = 0
+  #on = false
+  #isLast = false
+  #answer: (() => void) | undefined
+
+  /** `giveUp` answers what still runs when patience is over. */
+  constructor(runtime: Pick<Runtime, 'now' | 'setTimer'>, giveUp: () => void) {
+    this.#runtime = runtime
+    this.#giveUp = giveUp
+  }
+
+  /** Resolves when the session begins to end. */
+  get begun(): Promise<void> {
+    return this.#begun.promise
+  }
+
+  /** Resolves when everything is answered, though the client may not have read it yet. */
+  get answered(): Promise<void> {
+    return this.#answered.promise
+  }
+
+  /** Resolves when the connection is closed and the client's servers are left. */
+  get ended(): Promise<SessionEnd> {
+    return this.#ended.promise
+  }
+
+  /** Nothing new is taken: the session ends, or will. */
+  get on(): boolean {
+    return this.#on
+  }
+
+  /** Whether a `shutdown` waits for its answer. */
+  get owesAnswer(): boolean {
+    return this.#answer !== undefined
+  }
+
+  /** The client will end the session, and is told by `answer` when nothing runs any more; see `wait`. */
+  announce(graceMs: number, answer: () => void): void {
+    this.wait(graceMs)
+    this.#on = true
+    this.#answer = answer
+  }
+
+  /** The first call counts; a later one, or one after `announce`, only when it has less patience. */
+  begin(exitCode: number, graceMs: number): void {
+    this.wait(graceMs)
+    this.#on = true
+    if (this.#isLast) return
+    this.#isLast = true
+    this.#exitCode = exitCode
+    this.#begun.come()
+  }
+
+  /** Nothing runs any more; true when the session ends with that. */
+  rest(): boolean {
+    this.#answer?.()
+    this.#answer = undefined
+    if (this.#isLast) this.finish()
+    return this.#isLast
+  }
+
+  /** Nothing is left to be answered. */
+  finish(): void {
+    this.#on = true
+    this.#isLast = true
+    this.#endsAt = -Infinity
+    this.#timer?.cancel()
+    this.#begun.come()
+    this.#answered.come()
+  }
+
+  /** Nobody is there any more. */
+  end(cause: TransportError | undefined): void {
+    this.#ended.come({ exitCode: this.#exitCode, cause })
+  }
+
+  /** What runs has so much time from now; less than it had before. */
+  wait(graceMs: number): void {
+    const endsAt = this.#runtime.now() + graceMs
+    if (endsAt >= this.#endsAt) return
+    this.#endsAt = endsAt
+    this.#timer?.cancel()
+    this.#timer = this.#runtime.setTimer(graceMs, this.#giveUp)
+  }
+}

@@ -1,0 +1,81 @@
+// Back-pressure between one client and its servers.
+//
+// A client that reads too slowly holds its servers back. A server that takes
+// nothing slows its client down, but never stops it: there are other servers.
+
+import type { Connection } from '../../jsonrpc/connection.js'
+import type { SessionLimits } from '../../limits.js'
+import type { SlowReader, Unread } from './unread.js'
+import type { Runtime, Timer } from '../../runtime/runtime.js'
+
+export interface FlowParts {
+  readonly limits: Pick<SessionLimits, 'backlogBytesMax' | 'slowDownMs'>
+  readonly runtime: Runtime
+  /** What this client and all others have not read. */
+  readonly unread: Unread
+}
+
+/** What a flow steers. */
+export interface FlowOwner {
+  /** Stops or resumes reading what servers say to this client alone. */
+  readServers(on: boolean): void
+  /** The client leaves more unread than anyone should keep. */
+  tooSlow(bytes: number): void
+}
+
+/** What flows between one client and its servers, and how fast. */
+export class Flow implements SlowReader {
+  readonly #connection: Connection
+  readonly #parts: FlowParts
+  readonly #owner: FlowOwner
+  #slowedDown: Timer | undefined
+
+  constructor(connection: Connection, parts: FlowParts, owner: FlowOwner) {
+    this.#connection = connection
+    this.#parts = parts
+    this.#owner = owner
+  }
+
+  /** Something was sent to the client. */
+  sent(): void {
+    if (!this.#connection.congested) return
+    const { limits } = this.#parts
+    this.#owner.readServers(false)
+    if (this.backlogBytes > limits.backlogBytesMax) this.tooSlow(this.backlogBytes)
+    else this.#parts.unread.add(this)
+  }
+
+  get backlogBytes(): number {
+    return this.#connection.backlogBytes
+  }
+
+  tooSlow(bytes: number): void {
+    this.#owner.tooSlow(bytes)
+  }
+
+  /** The client is gone. */
+  ended(): void {
+    this.#parts.unread.remove(this)
+  }
+
+  /** The client takes bytes again. */
+  drained(): void {
+    this.#parts.unread.remove(this)
+    this.#owner.readServers(true)
+  }
+
+  /** A server takes nothing. */
+  slowDown(): void {
+    if (this.#slowedDown !== undefined) return
+    const { limits, runtime } = this.#parts
+    this.#connection.read(false)
+    this.#slowedDown = runtime.setTimer(limits.slowDownMs, () => this.resume())
+  }
+
+  resume(): void {
+    if (this.#slowedDown === undefined) return
+    this.#slowedDown.cancel()
+    this.#slowedDown = undefined
+    this.#connection.read(true)
+  }
+}

@@ -1,0 +1,124 @@
+// What servers ask one client: sampling, elicitation, roots.
+//
+// Several servers ask over one connection, so their ids and progress tokens may
+// clash here as clients' do there, and are lent in the same way.
+
+import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import { writing } from '../../jsonrpc/id-edit.js'
+import type { Peer } from '../../jsonrpc/peer.js'
+import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import type { Span } from '../../jsonrpc/scan.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import { rawAt } from '../../jsonrpc/text.js'
+import type { Asker, Call, ClientProfile } from '../../mcp/call.js'
+import { clientUnreachable } from '../../mcp/error-codes.js'
+import { ProgressTokens } from '../../mcp/progress-tokens.js'
+
+/** One question on its way to the client and back. */
+export class Question {
+  readonly asker: Asker
+  /** The server's own id. */
+  readonly id: RequestId
+  /** Raw JSON of the server's own progress token. */
+  readonly ownToken: string | undefined
+  /** What the client knows that token as. */
+  token: string | undefined
+  /** What the client knows the question as. */
+  lentId: RequestId | undefined
+
+  constructor(asker: Asker, frame: RequestFrame) {
+    this.asker = asker
+    this.id = frame.id
+    this.ownToken = textAt(frame, frame.params.meta.span('progressToken'))
+  }
+}
+
+/** The questions that wait for one client. */
+export class Questions {
+  readonly #peer: Peer<Question>
+  readonly #tokens = new ProgressTokens<Question>()
+
+  constructor(peer: Peer<Question>) {
+    this.#peer = peer
+  }
+
+  /** Asks; false when this client's revision has no such question, or too many wait. */
+  ask(frame: RequestFrame, asker: Asker, profile: ClientProfile, during: Call | undefined): boolean {
+    if (!profile.revision.serverRequests.some((method) => method === frame.method)) return false
+    const question = new Question(asker, frame)
+    const edits = this.#withToken(frame, question)
+    question.lentId = this.#peer.forward(frame, edits, question, true, during?.frame.id)
+    if (question.lentId === undefined) this.#tokens.release(question.token)
+    return question.lentId !== undefined
+  }
+
+  /** The client has answered. */
+  answered(frame: ResponseFrame, question: Question): void {
+    this.#tokens.release(question.token)
+    question.asker.answered(frame, question.id)
+  }
+
+  /** The question did not reach the client. */
+  failed(question: Question): void {
+    this.#tokens.release(question.token)
+    question.asker.refused(question.id, clientUnreachable())
+  }
+
+  /** The client is at work on a question. */
+  progressed(frame: NotificationFrame): void {
+    const span = frame.params.members.span('progressToken')
+    const question = this.#tokens.find(textAt(frame, span) ?? '')
+    if (question?.ownToken === undefined || span === undefined) return
+    const edits = writing(frame.line, span, question.ownToken, 'progress-token')
+    question.asker.progressed(frame, edits)
+  }
+
+  /** A server takes a question back. */
+  withdraw(frame: NotificationFrame, asker: Asker): void {
+    const span = frame.params.members.span('requestId')
+    const id = textAt(frame, span)
+    for (const question of this.#of(asker)) {
+      if (span === undefined || !isSameId(question.id, id) || question.lentId === undefined) continue
+      this.#drop(question)
+      return this.#peer.pass(frame, writing(frame.line, span, question.lentId, 'id'))
+    }
+  }
+
+  /** Whether this server waits for an answer. */
+  isOpen(asker: Asker): boolean {
+    return this.#of(asker).length > 0
+  }
+
+  /** A server is gone: nobody will read the answers to what it asked. */
+  forget(asker: Asker): void {
+    for (const question of this.#of(asker)) {
+      this.#drop(question)
+      const reason = '"the server that asked is gone"'
+      this.#peer.notify('notifications/cancelled', `{"requestId":${question.lentId},"reason":${reason}}`)
+    }
+  }
+
+  #of(asker: Asker): Question[] {
+    return [...this.#peer.waiting()].filter((question) => question.asker === asker)
+  }
+
+  #drop(question: Question): void {
+    this.#tokens.retire(question.token)
+    if (question.lentId !== undefined) this.#peer.retire(question.lentId)
+  }
+
+  #withToken(frame: RequestFrame, question: Question): readonly Edit[] {
+    const span = frame.params.meta.span('progressToken')
+    if (span === undefined || question.ownToken === undefined) return []
+    question.token = this.#tokens.lend(question.ownToken, question, true)
+    return writing(frame.line, span, question.token, 'progress-token')
+  }
+}
+
+function textAt(frame: { readonly line: Buffer }, span: Span | undefined): string | undefined {
+  return span === undefined ? undefined : rawAt(frame.line, span)
+}
+
+function isSameId(id: RequestId, text: string | undefined): boolean {
+  return text !== undefined && (id === text || canonical(id) === text)
+}

@@ -1,0 +1,109 @@
+// One server of a configuration, started to see whether it works, and stopped again.
+
+import type { Configuration, SchemaConfig } from '../config/config.js'
+import { buildNotification, buildRequest } from '../jsonrpc/build.js'
+import { isAnswer } from '../jsonrpc/peek.js'
+import { type RequestId, numericId } from '../jsonrpc/request-id.js'
+import { write } from '../jsonrpc/text.js'
+import { latestHandshake } from '../mcp/revisions.js'
+import { LazyPromise } from '../runtime/lazy-promise.js'
+import type { ProxyListeners } from '../events/proxy-events.js'
+import { createProxy } from './proxy.js'
+import { memoryPair } from '../transports/memory.js'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
+import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
+import { within } from '../runtime/within.js'
+import { version } from '../version.js'
+
+/** What came of a start. */
+export interface Trial {
+  /** Undefined when it works. */
+  readonly failure: string | undefined
+  /** Undefined where it was never agreed on. */
+  readonly revision: string | undefined
+  readonly tools: number
+  readonly ms: number
+  /** What it said on stderr last. */
+  readonly lastWords: readonly string[]
+}
+
+const lastWordsMax = 3
+
+/** What a list may take besides the server's own times. */
+const MARGIN_MS = 1000
+
+/** Starts a server of a schema as a client without capabilities would, reads its lists, and stops it. */
+export async function tryServer(
+  config: Configuration,
+  schema: SchemaConfig,
+  server: ServerConfig,
+  runtime: Runtime,
+): Promise<Trial> {
+  const startedAt = runtime.now()
+  const waitMs = server.startTimeoutMs + server.listTimeoutMs + MARGIN_MS
+  const schemas = new Map([[schema.name, { ...schema, servers: [oneAttempt(server)] }]])
+  const alone = { ...config, startupGraceMs: waitMs, schemas }
+  const lastWords: string[] = []
+  const log: LogSink = ({ message, details }) => {
+    if (details?.['stream'] === 'stderr') lastWords.splice(0, lastWords.push(message) - lastWordsMax)
+  }
+  const settled = new LazyPromise<void>()
+  const on: ProxyListeners = {
+    server: ({ state }) => {
+      if (state !== 'starting' && state !== 'late') settled.come()
+    },
+  }
+  const proxy = await createProxy(alone, { schema: schema.name, runtime, log, on })
+  // Its tools may be there before its other lists.
+  const tried = async (): Promise<void> => {
+    await listed((connection) => proxy.attach(connection))
+    if (proxy.status()[0]?.state === 'starting') await settled.promise
+  }
+  try {
+    await within(tried(), waitMs, runtime)
+    const [status] = proxy.status()
+    return { ...resultOf(status), ms: Math.round(runtime.now() - startedAt), lastWords }
+  } finally {
+    await proxy.close(0)
+  }
+}
+
+function oneAttempt(server: ServerConfig): ServerConfig {
+  return server.kind === 'stdio' ? { ...server, lazy: false, restart: false } : { ...server, lazy: false }
+}
+
+function resultOf(status: UpstreamStatus | undefined): Omit<Trial, 'ms' | 'lastWords'> {
+  const { state, error, revision, tools = 0 } = status ?? {}
+  const failure = state === 'connected' ? undefined : (error ?? 'it did not answer in time')
+  return { failure, revision, tools }
+}
+
+/** Resolves when a client has its list, or has been told that there is none. */
+function listed(attach: (connection: ReturnType<typeof memoryPair>[1]) => unknown): Promise<void> {
+  const [ours, theirs] = memoryPair()
+  const list = numericId(2)
+  return new Promise((resolve) => {
+    ours.start({
+      message: (line) => {
+        if (isAnswer(line, list)) resolve()
+      },
+      oversize: () => resolve(),
+      drained: () => undefined,
+      ended: () => resolve(),
+      closed: () => resolve(),
+    })
+    attach(theirs)
+    for (const message of handshake(list)) void ours.send(message)
+  })
+}
+
+function handshake(list: RequestId): ReturnType<typeof buildRequest>[] {
+  const clientInfo = { name: 'mcps-proxy --check --start', version }
+  const params = { protocolVersion: latestHandshake.version, capabilities: {}, clientInfo }
+  return [
+    buildRequest(numericId(1), 'initialize', write(params)),
+    buildNotification('notifications/initialized'),
+    buildRequest(list, 'tools/list'),
+  ]
+}

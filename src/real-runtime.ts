@@ -1,0 +1,61 @@
+// The real world: its clock, its dice and its processes.
+
+import { DataLimit } from './upstream/process/data-limit.js'
+import { GroupMemory } from './upstream/process/group-memory.js'
+import { Guardian } from './upstream/process/guardian.js'
+import { startGuardianShell } from './upstream/process/guardian-shell.js'
+import type { LogSink, Runtime, Timer } from './runtime/runtime.js'
+import { isGroupEmpty, spawnChild } from './upstream/process/spawn.js'
+
+/** Longer delays than this would fire at once. */
+const DELAY_MAX_MS = 2 ** 31 - 1
+
+/** A runtime that has something to give back. */
+export interface RealRuntime extends Runtime {
+  /** Ends the guardian of the processes that were started here; whoever of them is still there ends with it. */
+  close(): Promise<void>
+}
+
+/**
+ * Makes a real runtime: it belongs to who made it, who closes it when its processes are stopped.
+ *
+ * Where there is a `/bin/sh`, the process groups of its children end with this process, however that ends.
+ */
+export function realRuntime(log: LogSink = () => undefined): RealRuntime {
+  const guardian = new Guardian({
+    now,
+    setTimer: (delayMs, fire) => startTimer(delayMs, fire, { isWaitedFor: false }),
+    log,
+    // A process may have several runtimes, and each ends its own servers alone.
+    name: () => `${process.pid}-${Math.floor(Math.random() * 2 ** 48)}`,
+    start: () => startGuardianShell(process.env),
+    isEmpty: isGroupEmpty,
+  })
+  const memory = new GroupMemory(now)
+  const data = new DataLimit(log)
+  return {
+    now,
+    wallNow: () => Date.now(),
+    setTimer: (delayMs, fire) => startTimer(delayMs, fire, { isWaitedFor: true }),
+    random: () => Math.random(),
+    spawn: (spec) => spawnChild(spec, guardian, data),
+    memoryOf: (group, exactBytes) => memory.of(group, exactBytes),
+    env: process.env,
+    close: () => guardian.close(),
+  }
+}
+
+function now(): number {
+  return performance.now()
+}
+
+/** A timer that is not waited for keeps no process alive. */
+function startTimer(
+  delayMs: number,
+  fire: () => void,
+  { isWaitedFor }: { readonly isWaitedFor: boolean },
+): Timer {
+  const timer = setTimeout(fire, Math.min(delayMs, DELAY_MAX_MS))
+  if (!isWaitedFor) timer.unref()
+  return { cancel: () => clearTimeout(timer) }
+}

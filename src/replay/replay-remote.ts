@@ -1,0 +1,158 @@
+// A server that a transcript of messages is replayed against over HTTP.
+//
+// The transports of the proxy carry what they can read: they keep the session, open
+// the stream of the server's own messages, and find out which of the two HTTP
+// transports the server speaks. What they would not send, a batch or what is no
+// message at all, is posted as it is.
+
+import { isBatch } from '../jsonrpc/batch.js'
+import type { Connection } from '../jsonrpc/connection.js'
+import type { TransportError } from '../jsonrpc/errors.js'
+import { readFrame } from '../jsonrpc/frame.js'
+import { type Line, toLine } from '../jsonrpc/line.js'
+import { splice } from '../jsonrpc/splice.js'
+import { ServerRedactor } from '../transports/http-client/redactor.js'
+import { AutoHttpConnection } from '../transports/http-client/http-auto.js'
+import { HttpClientConnection } from '../transports/http-client/http-client.js'
+import { HttpAgent } from '../transports/http-client/agent.js'
+import type { Connect } from '../runtime/runtime.js'
+import { sentFrameLimits } from '../transports/http-client/envelope.js'
+import { type HttpTarget, defaultHttpClientLimits } from '../transports/http-client/options.js'
+import { ListRefusals } from '../transports/http-client/list-refusals.js'
+import { HttpPause } from '../transports/http-client/pause.js'
+import { HttpSession } from '../transports/http-client/session.js'
+import { SseClientConnection } from '../transports/http-client/http-sse.js'
+import type { ChildExit, Runtime } from '../runtime/runtime.js'
+import { Mailbox } from './mailbox.js'
+import { postRaw } from './raw-post.js'
+import type { Next, Said, Server } from './server.js'
+
+/** Longer answers are not kept; no message of a transcript comes near. */
+const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
+
+export interface RemoteOptions {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly runtime: Runtime
+  readonly connect: Connect
+  /** How long one answer may take. */
+  readonly timeoutMs: number
+  /** Of the process behind the address, where it is ours. */
+  stderr(): string
+}
+
+export class ReplayRemote implements Server {
+  readonly #options: RemoteOptions
+  readonly #mail: Mailbox<Next>
+  readonly #agent: HttpAgent
+  readonly #connection: Connection
+  #session: HttpSession
+  #why = 'the connection was closed'
+
+  constructor(options: RemoteOptions) {
+    const target = targetOf(options)
+    this.#options = options
+    this.#mail = new Mailbox(options.runtime)
+    this.#agent = new HttpAgent(target.url, target.limits, options.connect)
+    this.#session = new HttpSession(target, this.#agent)
+    const newer = new HttpClientConnection(target, this.#agent, this.#session)
+    const older = (): Connection => {
+      this.#session = new HttpSession(target, this.#agent)
+      return new SseClientConnection(target, this.#agent, this.#session)
+    }
+    this.#connection = new AutoHttpConnection(newer, older, () => {})
+    this.#start()
+  }
+
+  get stderr(): string {
+    return this.#options.stderr()
+  }
+
+  send({ bytes }: Said): void {
+    const line = toLine(bytes)
+    if (isMessage(line)) return void this.#connection.send(splice(line, []))
+    postRaw(line, isBatch(line), this.#session, (next) => this.#mail.put(next))
+  }
+
+  closeInput(): void {
+    void this.#connection.close()
+  }
+
+  async next(deadline: number): Promise<Next> {
+    const mail = await this.#mail.next(deadline)
+    return mail.kind === 'item' ? mail.item : mail
+  }
+
+  exit(): Promise<ChildExit | undefined> {
+    return Promise.resolve(undefined)
+  }
+
+  endedWhy(): Promise<string> {
+    return Promise.resolve(this.#why)
+  }
+
+  async stop(): Promise<void> {
+    await this.#connection.close()
+    this.#agent.destroy()
+  }
+
+  kill(): void {
+    this.#agent.destroy()
+  }
+
+  #start(): void {
+    this.#connection.start({
+      message: (line) => this.#mail.put({ kind: 'message', bytes: line }),
+      failed: (id, error) => this.#mail.put({ kind: 'failed', id, why: error.message }),
+      oversize: (_id, bytes) =>
+        this.#mail.put({ kind: 'message', bytes: Buffer.from(`(a message of ${bytes} bytes)`) }),
+      drained: () => {},
+      ended: () => {},
+      closed: (cause) => this.#closed(cause),
+    })
+  }
+
+  #closed(cause: TransportError | undefined): void {
+    if (cause !== undefined) this.#why = cause.message
+    this.#mail.end()
+  }
+}
+
+/** What is sent twice would be answered twice, so nothing is. */
+function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarget {
+  const { sse } = defaultHttpClientLimits
+  return {
+    url,
+    headers,
+    credentials: undefined,
+    // Whoever replays a transcript wrote what it sends.
+    discretion: new ServerRedactor([]),
+    retries: 0,
+    retryDelayMs: 0,
+    reconnectMs: 1000,
+    isRead: () => false,
+    refusal: (status) => ({ message: `it refuses us (HTTP ${status})`, remedy: REMEDY }),
+    log: () => {},
+    trace: undefined,
+    listRefusals: new ListRefusals(() => false),
+    pause: new HttpPause(runtime, defaultHttpClientLimits.retryAfterMsMax),
+    patienceMs: timeoutMs,
+    timers: runtime,
+    limits: {
+      ...defaultHttpClientLimits,
+      answerBytesMax: MESSAGE_BYTES_MAX,
+      sse: { ...sse, dataBytesMax: MESSAGE_BYTES_MAX },
+    },
+  }
+}
+
+const REMEDY = "name credentials: --header 'Authorization: Bearer …'"
+
+function isMessage(line: Line): boolean {
+  try {
+    readFrame(line, sentFrameLimits)
+    return true
+  } catch {
+    return false
+  }
+}

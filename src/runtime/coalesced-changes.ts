@@ -1,0 +1,37 @@
+// Changes that come faster than they can be made.
+
+/** Makes one change after the other; of those that are asked for meanwhile, only the last. */
+export class CoalescedChanges<T, R> {
+  readonly #make: (value: T) => Promise<R>
+  #next: { readonly value: T } | undefined
+  #making: Promise<R> | undefined
+
+  constructor(make: (value: T) => Promise<R>) {
+    this.#make = make
+  }
+
+  /** Resolves with what the last change did that this one has become. */
+  take(value: T): Promise<R> {
+    this.#next = { value }
+    this.#making ??= this.#makeAll(value)
+    return this.#making
+  }
+
+  async #makeAll(first: T): Promise<R> {
+    // Whatever else is asked for in this turn of the event loop is one change.
+    await Promise.resolve()
+    try {
+      let made = await this.#makeNext(first)
+      while (this.#next !== undefined) made = await this.#makeNext(this.#next.value)
+      return made
+    } finally {
+      this.#making = undefined
+    }
+  }
+
+  #makeNext(fallback: T): Promise<R> {
+    const { value } = this.#next ?? { value: fallback }
+    this.#next = undefined
+    return this.#make(value)
+  }
+}

@@ -1,0 +1,54 @@
+// A pause in a stream that has more to say than one turn of the event loop should hear.
+//
+// Node reads a stream up to 32 times in one turn as long as every read fills its
+// buffer, and two megabytes of small messages keep everybody else waiting. So after
+// some work the stream is not read for the rest of the turn. A read that does not
+// fill the buffer ends the turn by itself, and costs nothing here.
+
+import type { Readable } from 'node:stream'
+
+/** What Node reads at once. */
+const READ_BYTES = 64 * 1024
+
+/** Work of one turn, in reads; large messages cost little for each byte. */
+const READS_MAX = 4
+
+/** So many messages are as much work as a read. */
+const MESSAGES_A_READ = 128
+
+/** Lets others have their turn. */
+export class ReadThrottle {
+  readonly #input: Readable
+  #wanted = true
+  #work = 0
+  #isHeld = false
+
+  constructor(input: Readable) {
+    this.#input = input
+  }
+
+  /** Whether the stream is to be read at all. */
+  want(on: boolean): void {
+    this.#wanted = on
+    if (!on) this.#input.pause()
+    else if (!this.#isHeld) this.#input.resume()
+  }
+
+  /** A read has been worked off; `messages` came out of it. */
+  worked(bytes: number, messages: number): void {
+    if (bytes < READ_BYTES) this.#work = 0
+    else this.#add(1 + messages / MESSAGES_A_READ)
+  }
+
+  #add(work: number): void {
+    this.#work += work
+    if (this.#work < READS_MAX || this.#isHeld) return
+    this.#isHeld = true
+    this.#input.pause()
+    setImmediate(() => {
+      this.#work = 0
+      this.#isHeld = false
+      if (this.#wanted) this.#input.resume()
+    })
+  }
+}

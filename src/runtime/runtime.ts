@@ -1,0 +1,127 @@
+// What the upstream layer gets from outside: time, processes, limits, logs.
+//
+// Nothing below reads a clock, draws a random number, spawns or dials by itself, so
+// that a whole proxy can run inside a simulation that owns it all.
+
+import type { Server } from 'node:net'
+import type { Duplex, Readable, Writable } from 'node:stream'
+
+/** Where a connection goes. */
+export interface SocketPlace {
+  readonly host: string
+  readonly port: number
+  readonly isTls: boolean
+}
+
+/** Makes a socket; one for TLS says `secureConnect` when it is ready, any other `connect` if it is `connecting`. */
+export type Connect = (to: SocketPlace) => Duplex
+
+/** A pending timer; `cancel` is idempotent. */
+export interface Timer {
+  cancel(): void
+}
+
+/** What to start. Never a shell; `env` is the whole environment of the child. */
+export interface SpawnSpec {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  /** Bytes of data that the system may give to each of its processes, where the system can be told; undefined for no limit. */
+  readonly dataBytesMax?: number
+}
+
+/** Why a child ended: an exit code, a signal, or a spawn error's `code` (`ENOENT`). */
+export interface ChildExit {
+  readonly code: number | undefined
+  readonly signal: string | undefined
+  readonly spawnError: string | undefined
+}
+
+/** A running child, or one that failed to start and says so through `exited`. */
+export interface Child {
+  /** Undefined when the spawn failed. */
+  readonly pid: number | undefined
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+  readonly exited: Promise<ChildExit>
+  /** Signals the whole process group; false once the child has ended. */
+  signal(name: 'SIGTERM' | 'SIGKILL'): boolean
+  /** Finds out who has left the group, so that signals reach them too; absent where there is nobody to find. */
+  survey?(): Promise<void>
+  /** The same before it returns, where there will be no later. @throws when the system does not say */
+  surveyNow?(): void
+}
+
+/** A file that was kept, as the folder lists it. */
+export interface KeptFileEntry {
+  readonly name: string
+  readonly bytes: number
+  /** When it was written or touched last, in milliseconds since 1970. */
+  readonly modifiedMs: number
+}
+
+/** Files in one folder that outlive the process; several processes may use it at once. */
+export interface KeptFiles {
+  readonly folder: string
+  /** Makes the folder where there is none; gives why there can be none. */
+  prepare(): Promise<string | undefined>
+  /** Undefined when it is not there, cannot be read, or is longer. Never throws. */
+  read(name: string, bytesMax: number): KeptFileContent | undefined
+  /** Takes the place of the whole file, or rejects and leaves the one that is there. */
+  write(name: string, bytes: Uint8Array): Promise<void>
+  /** Writes a file that is not there yet; rejects when it is. */
+  create(name: string, bytes: Uint8Array): Promise<void>
+  /** Sets when it was changed last, in milliseconds since 1970. */
+  touch(name: string, modifiedMs: number): Promise<void>
+  remove(name: string): Promise<void>
+  list(): Promise<KeptFileEntry[]>
+}
+
+export interface KeptFileContent {
+  readonly bytes: Buffer
+  readonly modifiedMs: number
+}
+
+/** Time, randomness, processes and connections; the real one is `src/real-runtime.ts`. */
+export interface Runtime {
+  /** Monotonic, in milliseconds. */
+  now(): number
+  /** Milliseconds since 1970, as other machines count; may jump. */
+  wallNow(): number
+  setTimer(delayMs: number, fire: () => void): Timer
+  /** In [0, 1). */
+  random(): number
+  spawn(spec: SpawnSpec): Child
+  /**
+   * Bytes of memory that all processes of a group use together; the group has the number of its first child.
+   *
+   * What several share may count in each of them below `exactBytes`, and counts once from there on, where the system
+   * tells that. Undefined where it tells nothing.
+   */
+  memoryOf(group: number, exactBytes: number): Promise<number | undefined>
+  /** A socket that behaves as those of Node do; the real one is Node's own, which needs no function here. */
+  readonly connect?: Connect
+  /** Lets connections come to a server and gives the port; the real one is the server's own `listen`. */
+  readonly listen?: (server: Server, host: string, port: number) => Promise<number>
+  /** Bytes that nobody can guess; the real ones are Node's own. */
+  readonly secret?: (bytes: number) => Buffer
+  /** The files that are kept in a folder; the real ones are `src/kept/folder-files.ts`, which need no function here. */
+  readonly files?: (folder: string) => KeptFiles
+  /** The proxy's own environment, from which children get an allow-list. */
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export type LogLevel = 'error' | 'warn' | 'info' | 'debug'
+
+/** One structured log record; `service` names the server that it is about. */
+export interface LogRecord {
+  readonly level: LogLevel
+  readonly message: string
+  readonly service?: string
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+/** Takes a record and never throws. */
+export type LogSink = (record: LogRecord) => void

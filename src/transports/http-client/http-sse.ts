@@ -1,0 +1,242 @@
+// A connection over the older HTTP+SSE pair: one event stream in, POSTs out.
+//
+// MCP 2024-11-05, Transports, HTTP with SSE. The first event names the address for
+// the POSTs; the end of the stream is the end of the session.
+
+import type { Connection, Sink } from '../../jsonrpc/connection.js'
+import type { TransportError } from '../../jsonrpc/errors.js'
+import { readFrame } from '../../jsonrpc/frame.js'
+import type { Line } from '../../jsonrpc/line.js'
+import type { LongLine } from '../../jsonrpc/long-line.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { WireBytes } from '../../jsonrpc/splice.js'
+import { resolvedAddress } from './address.js'
+import type { HttpAgent } from './agent.js'
+import type { HttpAnswer } from './answer.js'
+import { IncomingMessages } from './incoming-messages.js'
+import { Attempts } from './attempts.js'
+import { discard, isUnreadable, mediaType, readEvents, readExcerpt } from './body.js'
+import { OutgoingMessages } from './outgoing-messages.js'
+import { cancelledId, sentFrameLimits } from './envelope.js'
+import type { HttpExchange, HttpTrouble } from './exchange.js'
+import { failure, incomplete, notAMessage, redirected, refused, unreachable } from './failure.js'
+import type { HttpTarget } from './options.js'
+import { HttpPost, type PostOwner } from './post.js'
+import { HttpSession } from './session.js'
+
+/** One session with one server. */
+export class SseClientConnection implements Connection, PostOwner {
+  readonly #target: HttpTarget
+  readonly #session: HttpSession
+  readonly #departures: OutgoingMessages
+  readonly #arrivals = new IncomingMessages((cause) => this.#end(cause))
+  readonly #attempts: Attempts
+  #exchange: HttpExchange | undefined
+  /** Where the stream is; a redirect within the origin moves it. */
+  #url: URL
+  #redirects = 0
+  #answer: HttpAnswer | undefined
+  #opening: { cancel(): void } | undefined
+  /** What waits for the address. */
+  #held: HttpPost[] | undefined = []
+  #reading = true
+  #closing: Promise<void> | undefined
+  readonly #refused: () => void
+
+  /** `refused` is told when the server answers something else than an event stream. */
+  constructor(
+    target: HttpTarget,
+    agent: HttpAgent,
+    session: HttpSession = new HttpSession(target, agent),
+    refused: () => void = () => {},
+  ) {
+    this.#target = target
+    this.#url = target.url
+    this.#session = session
+    this.#refused = refused
+    this.#departures = new OutgoingMessages(target.limits.backlogBytesHigh, () => this.#arrivals.drained())
+    // To listen is to read.
+    this.#attempts = new Attempts({ ...target, retryDelayMs: target.reconnectMs, isRead: () => true }, '')
+  }
+
+  get congested(): boolean {
+    return this.#departures.congested
+  }
+
+  get backlogBytes(): number {
+    return this.#departures.bytes
+  }
+
+  start(sink: Sink): void {
+    this.#arrivals.start(sink)
+    this.#listen()
+  }
+
+  send(bytes: WireBytes): Promise<void> {
+    if (this.#arrivals.closed || this.#closing !== undefined) return Promise.resolve()
+    const post = new HttpPost(readFrame(bytes, sentFrameLimits), bytes, this.#session, this, true)
+    this.#departures.add(post)
+    if (this.#held === undefined) this.#post(post)
+    else this.#held.push(post)
+    return this.#departures.relieved
+  }
+
+  read(on: boolean): void {
+    this.#reading = on
+    this.#answer?.read(on)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish()
+    return this.#closing
+  }
+
+  // PostOwner: what becomes of the messages.
+
+  isReading(): boolean {
+    return this.#reading
+  }
+
+  message(message: Line | LongLine, post: HttpPost): void {
+    this.#arrivals.message(message, post.id)
+  }
+
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
+    this.#arrivals.oversize(id, bytes, isCall)
+  }
+
+  sent(post: HttpPost): void {
+    this.#departures.sent(post)
+  }
+
+  failed(post: HttpPost, error: TransportError): void {
+    this.#arrivals.failed(post.id, error)
+  }
+
+  forgotten(post: HttpPost, status: number): void {
+    const error = failure('TRANSPORT_SESSION', 'the server has forgotten the session', { status })
+    this.#arrivals.failed(post.id, error)
+    this.#end(error)
+  }
+
+  ended(post: HttpPost): void {
+    this.#departures.ended(post)
+  }
+
+  #listen(): void {
+    if (this.#arrivals.closed) return
+    const { timers, limits } = this.#target
+    this.#opening?.cancel()
+    this.#opening = timers.setTimer(limits.acceptMs, () =>
+      this.#end(failure('TRANSPORT_TIMEOUT', `no event stream within ${limits.acceptMs} ms`)),
+    )
+    this.#exchange = this.#session.ask(
+      { method: 'GET', url: this.#url, accept: 'text/event-stream' },
+      {
+        responded: (answer) => this.#responded(answer),
+        troubled: (trouble) => this.#troubled(trouble),
+      },
+    )
+  }
+
+  #troubled(trouble: HttpTrouble): void {
+    this.#opening?.cancel()
+    if (this.#attempts.afterTrouble(trouble, () => this.#listen())) return
+    this.#end(trouble.error ?? unreachable(this.#target, trouble))
+  }
+
+  #responded(answer: HttpAnswer): void {
+    const { status } = answer
+    const type = mediaType(answer)
+    this.#session.learn(answer, false)
+    if (status === 200 && type === 'text/event-stream' && !isUnreadable(answer)) return this.#read(answer)
+    if (status >= 300 && status < 400) return this.#redirected(answer)
+    readExcerpt(answer, this.#target.limits.excerptBytesMax, (text) => {
+      const body = this.#session.public(text)
+      this.#opening?.cancel()
+      if (this.#attempts.afterRefusal(answer, this.#exchange?.credential, () => this.#listen())) return
+      this.#refused()
+      const isSuccess = status >= 200 && status < 300
+      this.#end(
+        isSuccess
+          ? notAMessage(this.#target, type, { status, body })
+          : refused(this.#target, { status, body }),
+      )
+    })
+  }
+
+  #redirected(answer: HttpAnswer): void {
+    const to = this.#session.redirect(answer, 'GET')
+    const { redirectsMax, excerptBytesMax } = this.#target.limits
+    discard(answer, excerptBytesMax)
+    if (to === undefined || ++this.#redirects > redirectsMax) {
+      this.#refused()
+      return this.#end(redirected(this.#target, answer.status, answer.get('location')))
+    }
+    this.#url = to
+    // What it names for messages may be relative.
+    this.#session.url = to
+    this.#listen()
+  }
+
+  #read(answer: HttpAnswer): void {
+    this.#answer = answer
+    if (!this.#reading) answer.read(false)
+    const sink = {
+      event: (type: string, data: Line) => this.#event(type, data),
+      long: (type: string, parts: readonly Buffer[]) => {
+        if (type === 'message') this.#arrivals.message(this.#session.longLines.end(parts), undefined)
+      },
+      oversize: (id: RequestId | undefined, bytes: number, isCall: boolean) =>
+        this.#arrivals.oversize(id, bytes, isCall),
+    }
+    readEvents(answer, this.#target.limits.sse, sink, (error) => {
+      this.#end(incomplete('the event stream has ended, and the session with it', error))
+    })
+  }
+
+  #event(type: string, data: Line): void {
+    if (type === 'message') return this.#arrivals.message(data, undefined)
+    if (type === 'endpoint' && this.#held !== undefined) this.#open(data.toString('utf8').trim())
+  }
+
+  /** An address elsewhere would get our credentials. */
+  #open(address: string): void {
+    const base = this.#session.url
+    const url = resolvedAddress(address, base)
+    if (url?.origin !== base.origin) {
+      const where = url === undefined ? 'an address that is none' : `an address at ${url.origin}`
+      return this.#end(failure('TRANSPORT_ANSWER', `it names ${where} for messages, which is refused`))
+    }
+    this.#opening?.cancel()
+    this.#session.url = url
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const post of held) this.#post(post)
+  }
+
+  #post(post: HttpPost): void {
+    if (!this.#arrivals.watch('out', post.bytes)) return
+    post.send()
+    const cancelled = cancelledId(readFrame(post.bytes, sentFrameLimits))
+    if (cancelled !== undefined) this.#departures.request(cancelled)?.abandon()
+  }
+
+  /** What was said last, a cancel perhaps, gets a moment to arrive. */
+  async #finish(): Promise<void> {
+    const { timers, limits } = this.#target
+    // What waits for an address that may never be named is not worth waiting for.
+    if (this.#held === undefined) await this.#departures.quiet(timers, limits.closeMs)
+    this.#end(undefined)
+  }
+
+  #end(cause: TransportError | undefined): void {
+    if (this.#arrivals.closed) return
+    this.#opening?.cancel()
+    this.#attempts.stop()
+    this.#arrivals.close(cause)
+    this.#exchange?.cancel()
+    this.#departures.cancel()
+    this.#session.end()
+  }
+}

@@ -1,0 +1,75 @@
+// What the HTTP front serves, as the layers above make it.
+
+import type { Server } from 'node:net'
+import type { Connection } from '../../jsonrpc/connection.js'
+import type { SetTimer } from './clock.js'
+import type { Refusal } from './refusal.js'
+import type { SessionWatch } from './session-watch.js'
+
+/** What the transport must know of the revision that a client speaks. */
+export interface HttpRevision {
+  readonly version: string
+  readonly batching: boolean
+  /** What stands for the id of an error whose request had no readable one. */
+  readonly orphanId: 'null' | 'omit'
+  /** Whether a client says its revision with every request. */
+  readonly versionHeader: boolean
+  /** Whether an event stream begins with an event without data. */
+  readonly primesStreams: boolean
+}
+
+/** A client that has been attached. */
+export interface HttpAttached {
+  /** The one that was negotiated, or that is assumed until then. */
+  readonly revision: HttpRevision
+}
+
+/** One MCP endpoint: its clients share nothing with those of another. */
+export interface HttpEndpoint {
+  readonly name: string
+  /** Starts the connection, at once; `version` is what a client without a session says that it speaks. */
+  attach(connection: Connection, version?: string): Promise<HttpAttached>
+  /** Raw JSON, for people and for machines that watch. */
+  status(): string
+}
+
+/** What stands at a path. */
+export type HttpRoute =
+  /** Streamable HTTP. */
+  | { readonly kind: 'mcp'; readonly endpoint: HttpEndpoint }
+  /** The older pair: events here, messages to `messagePath`. */
+  | { readonly kind: 'events'; readonly endpoint: HttpEndpoint; readonly messagePath: string }
+  | { readonly kind: 'messages'; readonly endpoint: HttpEndpoint }
+  /** A page of JSON; `open` to everybody, or only with the token. */
+  | { readonly kind: 'page'; readonly open: boolean; body(): string }
+  /** Nothing; for all, or only for those who have the token that is asked for. */
+  | { readonly kind: 'nothing'; readonly refusal: Refusal; readonly isForAll?: boolean }
+
+/** Where everything stands. */
+export interface HttpRoutes {
+  /** `path` as it was sent, without the query. */
+  find(path: string): HttpRoute
+  /** The revisions that a client may name in a header. */
+  readonly revisions: readonly HttpRevision[]
+}
+
+/** What the transport gets from outside. */
+export interface HttpSurroundings {
+  /** A session id that nobody can guess, of visible ASCII characters. */
+  readonly newId: () => string
+  /** Monotonic, in milliseconds. */
+  readonly now: () => number
+  /** The time of day, in milliseconds since 1970. */
+  readonly wallNow: () => number
+  readonly setTimer: SetTimer
+  /** Lets connections come to a server and gives the port; absent where that is the server's own business. */
+  readonly listen?: (server: Server, host: string, port: number) => Promise<number>
+  /** How many more the system has room for: sessions and connections, connections only, or neither. */
+  readonly room: () => 'enough' | 'little' | 'none'
+  /** Is told of sessions. */
+  readonly watch: SessionWatch
+  /** An operator should know. */
+  readonly warn: (message: string) => void
+  /** Something went wrong that is our own fault. */
+  readonly failed: (error: unknown) => void
+}

@@ -1,0 +1,207 @@
+// The older HTTP transport: events on one response, messages to another path.
+//
+// MCP 2024-11-05, Transports, HTTP with SSE. The first event names the path for
+// messages; the session lasts as long as the stream of events.
+
+import type { Connection, Sink } from '../../jsonrpc/connection.js'
+import type { TransportError } from '../../jsonrpc/errors.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { Wire, WireParts } from '../../jsonrpc/splice-parts.js'
+import type { WireBytes } from '../../jsonrpc/splice.js'
+import { Congestion } from '../congestion.js'
+import { MessageReader } from '../message-reader.js'
+import type { Bodies } from './body.js'
+import type { HttpAttached, HttpEndpoint, HttpSurroundings } from './endpoint.js'
+import { Holds } from './holds.js'
+import { Inbox } from './inbox.js'
+import { type Incoming, type ReadingParts, isRefusal, readIncoming } from './incoming.js'
+import type { HttpServerLimits } from './limits.js'
+import type { Posted } from './message.js'
+import type { Refusal, Refusals } from './refusal.js'
+import { HttpSessions, type Kept } from './sessions.js'
+import { SseWriter, messageEvent, textEvent } from './sse-writer.js'
+
+/** One client of the pair. */
+class PairConnection implements Connection, Kept {
+  readonly #limits: HttpServerLimits
+  readonly #ended: () => void
+  readonly #writer: SseWriter
+  readonly #congestion = new Congestion()
+  /** What large requests have of the memory for all, until they are answered. */
+  readonly #holds = new Holds()
+  readonly #inbox = new Inbox((cause) => this.#end(cause))
+
+  constructor(incoming: Incoming, { limits, around }: PairParts, ended: () => void) {
+    this.#limits = limits
+    this.#ended = ended
+    this.#writer = new SseWriter(
+      incoming.response,
+      [],
+      { ...limits, setTimer: around.setTimer },
+      {
+        drained: () => this.#measure(),
+        gone: () => this.#end(undefined),
+      },
+    )
+  }
+
+  /** As long as it is kept, its client listens. */
+  get busy(): boolean {
+    return true
+  }
+
+  get open(): boolean {
+    return this.#inbox.open
+  }
+
+  get paused(): Promise<void> | undefined {
+    return this.#inbox.paused
+  }
+
+  get congested(): boolean {
+    return this.#congestion.on
+  }
+
+  get backlogBytes(): number {
+    return this.#writer.backlogBytes
+  }
+
+  /** Says where messages go. */
+  invite(path: string): void {
+    this.#writer.write([textEvent('endpoint', path)])
+  }
+
+  start(sink: Sink): void {
+    this.#inbox.start(sink)
+  }
+
+  take(posted: Posted): void {
+    this.#holds.took(posted)
+    this.#inbox.deliver(() => void this.#inbox.message(posted.line))
+  }
+
+  send(message: WireBytes, about?: RequestId): Promise<void> {
+    return this.#send(message, about)
+  }
+
+  sendParts(parts: WireParts, about?: RequestId): Promise<void> {
+    return this.#send(parts, about)
+  }
+
+  read(on: boolean): void {
+    this.#inbox.read(on)
+  }
+
+  close(): Promise<void> {
+    this.#end(undefined)
+    return Promise.resolve()
+  }
+
+  leave(): void {
+    this.#inbox.ended()
+  }
+
+  sweep(): void {
+    // Nothing is kept that could grow old.
+  }
+
+  end(): void {
+    this.#end(undefined)
+  }
+
+  #send(wire: Wire, about: RequestId | undefined): Promise<void> {
+    this.#holds.said(wire, about)
+    if (this.#inbox.passesOut(wire)) this.#writer.write(messageEvent(wire, undefined))
+    this.#measure()
+    return this.#congestion.relieved
+  }
+
+  #measure(): void {
+    if (this.backlogBytes > this.#limits.backlogBytesHigh) this.#congestion.begin()
+    else if (this.#congestion.end()) this.#inbox.drained()
+  }
+
+  #end(cause: TransportError | undefined): void {
+    this.#inbox.close(cause, () => {
+      this.#writer.end()
+      this.#congestion.end()
+      this.#holds.clear()
+      this.#ended()
+    })
+  }
+}
+
+export interface PairParts {
+  readonly limits: HttpServerLimits
+  readonly refusals: Refusals
+  readonly bodies: Bodies
+  readonly around: HttpSurroundings
+}
+
+/** Serves the clients of all endpoints that speak the older transport. */
+export class EventPair {
+  readonly #parts: PairParts
+  readonly #reading: ReadingParts
+  readonly #sessions: HttpSessions<PairConnection>
+
+  constructor(parts: PairParts) {
+    this.#parts = parts
+    this.#reading = { ...parts, reader: new MessageReader(parts.limits.frame) }
+    this.#sessions = new HttpSessions(parts.limits, { ...parts.around, transport: 'http+sse' })
+  }
+
+  /** Opens a session and its stream of events. */
+  async events(
+    incoming: Incoming,
+    endpoint: HttpEndpoint,
+    messagePath: string,
+  ): Promise<Refusal | undefined> {
+    const { refusals, around } = this.#parts
+    if (incoming.request.method !== 'GET')
+      return refusals.plain(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
+    if (around.room() !== 'enough' || !this.#sessions.makeRoom()) return refusals.crowded()
+    const id = around.newId()
+    const connection = new PairConnection(incoming, this.#parts, () => this.#sessions.delete(id))
+    this.#sessions.add(id, { endpoint, principal: incoming.principal }, connection)
+    await attach(endpoint, connection)
+    connection.invite(`${messagePath}?sessionId=${id}`)
+    return undefined
+  }
+
+  /** Takes a message, whose answer will be an event. */
+  async messages(incoming: Incoming, endpoint: HttpEndpoint): Promise<Refusal | undefined> {
+    const { refusals } = this.#parts
+    const { request, response, query, principal } = incoming
+    if (request.method !== 'POST')
+      return refusals.plain(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
+    const id = new URLSearchParams(query).get('sessionId')
+    if (id === null) return refusals.plain(400, 'The query must name a sessionId')
+    const find = (): PairConnection | undefined => this.#sessions.find(id, { endpoint, principal })
+    await find()?.paused
+    if (find() === undefined) return refusals.noSession()
+    const posted = await readIncoming(incoming, this.#reading)
+    if (posted === undefined || isRefusal(posted)) return posted
+    const connection = find()
+    if (connection === undefined) return refusals.noSession()
+    connection.take(posted)
+    response.send(202, [])
+    return undefined
+  }
+
+  leaveAll(): void {
+    this.#sessions.leaveAll()
+  }
+
+  endAll(): void {
+    this.#sessions.endAll()
+  }
+}
+
+async function attach(endpoint: HttpEndpoint, connection: PairConnection): Promise<HttpAttached> {
+  try {
+    return await endpoint.attach(connection)
+  } catch (error) {
+    connection.end()
+    throw error
+  }
+}

@@ -1,0 +1,131 @@
+// One POST that holds requests, and its one response.
+//
+// When the answers are the first thing to say and come soon, they are the body,
+// unless the client prefers events. Anything else, or a wait, turns the response into an event stream; until then
+// no header is sent, so that an early refusal keeps its status code. A client
+// that disconnects has not cancelled (MCP 2025-03-26, Transports): what it can
+// resume is kept, and the rest is said to nobody.
+
+import { buildBatch } from '../../jsonrpc/build.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import { type Wire, joinedWire } from '../../jsonrpc/splice-parts.js'
+import type { Accepts } from './accept.js'
+import type { EventStream } from './event-stream.js'
+import type { BodyReservation } from './body-reservation.js'
+import { sendJson } from './reply.js'
+import type { HttpResponse } from './response.js'
+import type { Fields } from './status-line.js'
+import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
+
+/** What is left of a body that a client did not take at once. */
+const LARGE_BYTES = 64 * 1024
+
+/** What a POST brings. */
+export interface Post {
+  readonly response: HttpResponse
+  /** The requests, by their keys. */
+  readonly keys: readonly RequestId[]
+  readonly isBatch: boolean
+  readonly accepts: Accepts
+  /** What it has of the memory for all. */
+  readonly hold: BodyReservation | undefined
+}
+
+/** What every exchange of a connection needs of it. */
+export interface ExchangeOwner {
+  /** For how long nothing is said while there is no answer. */
+  readonly waits: Waits
+  /** Fields that the response has either way. */
+  headers(): Fields
+  /** Opens an event stream on the response. */
+  openStream(response: HttpResponse): EventStream
+  /** A body larger than the client may take at once is being sent. */
+  sending(response: HttpResponse): void
+  /** Every request has its answer, or will have none. */
+  done(exchange: Exchange): void
+}
+
+/** What is being answered on one response. */
+export class Exchange implements Waiting {
+  readonly post: Post
+  readonly #owner: ExchangeOwner
+  /** Requests that have no answer yet. */
+  #pending: number
+  readonly #answers: Wire[] = []
+  readonly #wait: Wait | undefined
+  #stream: EventStream | undefined
+  /** What is said where no request has an answer: they were cancelled, unless the session ended. */
+  #statusOfNothing = 202
+
+  constructor(post: Post, owner: ExchangeOwner) {
+    this.post = post
+    this.#owner = owner
+    this.#pending = post.keys.length
+    if (post.accepts.stream) this.#wait = owner.waits.begin(this)
+  }
+
+  /** The answer to one of its requests, for each once. */
+  answer(message: Wire): void {
+    this.#pending--
+    if (this.#stream === undefined) this.#answers.push(message)
+    else this.#stream.send(message)
+    this.#finishIfDone()
+  }
+
+  /** There will be no answer to one of its requests. */
+  unanswered(): void {
+    this.#pending--
+    this.#finishIfDone()
+  }
+
+  /** Says something before the answers; false when this client takes nothing but them. */
+  during(message: Wire): boolean {
+    if (!this.post.accepts.stream) return false
+    this.#open()?.send(message)
+    return true
+  }
+
+  /** The session ends: nothing more will be said here. */
+  end(): void {
+    this.#pending = 0
+    this.#statusOfNothing = 503
+    this.#finishIfDone()
+  }
+
+  waited(): void {
+    this.#open()
+  }
+
+  #open(): EventStream | undefined {
+    this.#stopWaiting()
+    if (this.#stream !== undefined) return this.#stream
+    this.#stream = this.#owner.openStream(this.post.response)
+    for (const message of this.#answers.splice(0)) this.#stream.send(message)
+    return this.#stream
+  }
+
+  #finishIfDone(): void {
+    if (this.#pending > 0) return
+    this.#stopWaiting()
+    if (this.#stream !== undefined) this.#stream.end()
+    else if (!this.post.response.isClosed) this.#sendBody()
+    this.#owner.done(this)
+  }
+
+  #sendBody(): void {
+    const { response, isBatch, accepts } = this.post
+    const [first] = this.#answers
+    if (first === undefined) return response.send(this.#statusOfNothing, this.#owner.headers())
+    if (accepts.prefersStream) {
+      this.#open()?.end()
+      return
+    }
+    const body = isBatch ? buildBatch(this.#answers.map(joinedWire)) : first
+    sendJson(response, 200, body, this.#owner.headers())
+    if (response.unsentBytes > LARGE_BYTES) this.#owner.sending(response)
+  }
+
+  #stopWaiting(): void {
+    if (this.#wait !== undefined) this.#owner.waits.cancel(this.#wait)
+  }
+}

@@ -1,0 +1,183 @@
+// Who gets in. Decided from the request line and the header fields alone, before a byte of the body is read.
+
+import { type CorsRules, names } from './cors.js'
+import {
+  type HostRule,
+  type Authority,
+  answersTo,
+  isLoopback,
+  originAuthority,
+  readAuthority,
+} from './host.js'
+import type { RareWarnings } from './rare-warnings.js'
+import type { Refusal, Refusals } from './refusal.js'
+import type { RequestHead } from './request-head.js'
+
+export interface GuardRules {
+  readonly hosts: HostRule
+  readonly cors: CorsRules
+  /** Whether a bearer token is asked for. */
+  readonly hasToken: boolean
+  /** Whether what stands at this path is open to everybody. */
+  isOpen(path: string): boolean
+  readonly remedies: GuardRemedies
+  /** Who presents this token; undefined when nobody does. Takes the same time for every wrong one. */
+  principalOf(token: string): string | undefined
+}
+
+/** What an operator can do for those that are refused, in the words of how the front was started. */
+export interface GuardRemedies {
+  readonly page: (origin: string) => string
+  readonly name: (host: string) => string
+}
+
+/** All that a client may ask to be told first (RFC 9110, section 10.1.1). */
+const CONTINUE = '100-continue'
+
+/** Whoever needs no token. */
+const ANYBODY = 'anybody'
+
+const challenge = { 'www-authenticate': 'Bearer realm="mcps-proxy"' } as const
+
+/** Where a request goes: its path, still escaped, without the query. */
+export interface RequestTarget {
+  readonly path: string
+  readonly query: string
+}
+
+/** Checks requests by one set of rules. */
+export class Guard {
+  readonly #rules: GuardRules
+  readonly #refusals: Refusals
+  readonly #notices: RareWarnings<'page' | 'name'>
+  /** Heads that were let in, and whose they are: a head that comes again on its connection is the same one. */
+  readonly #letIn = new WeakSet<RequestHead>()
+  readonly #principals = new WeakMap<RequestHead, string>()
+
+  constructor(rules: GuardRules, refusals: Refusals, notices: RareWarnings<'page' | 'name'>) {
+    this.#rules = rules
+    this.#refusals = refusals
+    this.#notices = notices
+  }
+
+  /** Why this request may not come in, whoever sends it. */
+  refuses(head: RequestHead): Refusal | undefined {
+    if (this.#letIn.has(head)) return undefined
+    const refusal = this.#refusesHead(head)
+    if (refusal === undefined) this.#letIn.add(head)
+    return refusal
+  }
+
+  /** Who sends the request; undefined when a token is asked for and this is none. */
+  principal(head: RequestHead): string | undefined {
+    if (!this.#rules.hasToken) return ANYBODY
+    const known = this.#principals.get(head)
+    if (known !== undefined) return known
+    const [, token] = /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '') ?? []
+    const principal = token === undefined ? undefined : this.#rules.principalOf(token)
+    if (principal !== undefined) this.#principals.set(head, principal)
+    return principal
+  }
+
+  unauthorized(): Refusal {
+    return this.#refusals.plain(401, 'A bearer token is required', challenge)
+  }
+
+  #refusesHead(head: RequestHead): Refusal | undefined {
+    const { repeated } = head
+    if (repeated !== undefined) return this.#refusals.plain(400, `'${repeated}' was sent more than once`)
+    return this.#refusesHost(head) ?? this.#refusesPage(head) ?? this.#refusesUnread(head)
+  }
+
+  #refusesHost(head: RequestHead): Refusal | undefined {
+    const url = head.target
+    const host = head.get('host')
+    if (host === undefined && head.version === '1.0') return this.#refusesNameless(head)
+    const own = readAuthority(host ?? '')
+    if (own === undefined) return this.#refusals.plain(400, "'Host' is missing or malformed")
+    const named = absoluteAuthority(url)
+    if (named !== undefined && !isSame(named, own))
+      return this.#refusals.plain(400, "'Host' and the request line name different hosts")
+    if (answersTo(this.#rules.hosts, own)) return undefined
+    const name = (host ?? '').toLowerCase()
+    return this.#refuse('name', `Host '${name}' is not served here: ${this.#rules.remedies.name(name)}`)
+  }
+
+  /** Without `Host` nothing tells a rebound page from a client, so it is told what anybody may know. */
+  #refusesNameless({ method, target }: RequestHead): Refusal | undefined {
+    if (method === 'OPTIONS' || this.#rules.isOpen(targetOf(target).path)) return undefined
+    return this.#refusals.plain(400, "'Host' is missing; without it only /health is served")
+  }
+
+  /** `Origin` comes from browsers, and a browser runs what strangers wrote. */
+  #refusesPage(head: RequestHead): Refusal | undefined {
+    const origin = head.get('origin')
+    if (origin !== undefined) return this.#lets(origin, head) ? undefined : this.#refusesOrigin(origin)
+    const site = head.get('sec-fetch-site') ?? 'none'
+    if (site === 'none' || site === 'same-origin') return undefined
+    return this.#refusals.plain(403, 'Requests from other sites are not allowed')
+  }
+
+  /**
+   * Pages that are named in the configuration, and those of the front itself.
+   *
+   * Where a token is asked for, a page needs it too: then `*` lets in any, and those of this machine come in unnamed.
+   */
+  #lets(origin: string, head: RequestHead): boolean {
+    const { cors, hasToken } = this.#rules
+    if (cors.enabled && names(cors.origins, origin)) return true
+    const host = head.get('host')?.toLowerCase()
+    if (origin === `http://${host}` || origin === `https://${host}`) return true
+    const page = originAuthority(origin)
+    if (page === undefined || !hasToken) return false
+    return isLoopback(page.host) || (cors.enabled && cors.origins.includes('*'))
+  }
+
+  #refusesOrigin(origin: string): Refusal {
+    // What is no origin of a page is not repeated.
+    if (originAuthority(origin) === undefined) return this.#refuse('page', 'This origin is not allowed')
+    const { cors, remedies } = this.#rules
+    const remedy = cors.enabled ? remedies.page(origin) : 'CORS is not enabled'
+    return this.#refuse('page', `Pages of '${origin}' are not allowed: ${remedy}`)
+  }
+
+  #refuse(kind: 'page' | 'name', why: string): Refusal {
+    this.#notices.note(kind, `a request is refused: ${why}`)
+    return this.#refusals.plain(403, why)
+  }
+
+  #refusesUnread(head: RequestHead): Refusal | undefined {
+    const expected = head.expectation?.toLowerCase() ?? CONTINUE
+    if (expected !== CONTINUE) return this.#refusals.plain(417, `'${expected}' cannot be expected here`)
+    const coding = head.get('content-encoding')?.toLowerCase() ?? 'identity'
+    return coding === 'identity'
+      ? undefined
+      : this.#refusals.plain(415, `Content-Encoding '${coding}' is not read`)
+  }
+}
+
+/** The authority of an absolute-form request target (RFC 9112 section 3.2.2); one that cannot be read is `''`. */
+function absoluteAuthority(url: string): Authority | undefined {
+  if (url.startsWith('/') || url === '*') return undefined
+  const [, text = ''] = /^https?:\/\/([^/?#]*)/i.exec(url) ?? []
+  return readAuthority(text) ?? { host: '', port: undefined }
+}
+
+function isSame(a: Authority, b: Authority): boolean {
+  return a.host === b.host && (a.port ?? 80) === (b.port ?? 80)
+}
+
+/** The target of a request that was let in. */
+export function targetOf(url: string): RequestTarget {
+  const local = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '')
+  const mark = local.indexOf('?')
+  if (mark < 0) return { path: local === '' ? '/' : local, query: '' }
+  return { path: mark === 0 ? '/' : local.slice(0, mark), query: local.slice(mark + 1) }
+}
+
+/** Whether a `Content-Type` is JSON; browsers send anything else across sites without asking first. */
+export function isJson(contentType: string | undefined): boolean {
+  return (
+    contentType === 'application/json' || /^application\/json[ \t]*(?:;|$)/i.test(contentType?.trim() ?? '')
+  )
+}

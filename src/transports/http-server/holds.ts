@@ -1,0 +1,59 @@
+// What the large requests of one session have of the memory for all, where answers do not come on the response to them.
+
+import { isBatch } from '../../jsonrpc/batch.js'
+import type { Frame } from '../../jsonrpc/frame.js'
+import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import { type Wire, WireParts } from '../../jsonrpc/splice-parts.js'
+import type { BodyReservation } from './body-reservation.js'
+import { type Posted, cancelledBy } from './message.js'
+import { outgoing } from './outgoing.js'
+
+/** Gives it back as requests are answered; there are no more of them than calls of a session. */
+export class Holds {
+  readonly #holds = new Map<RequestId, BodyReservation>()
+  /** Those of batches, by the first request of each: the answers to a batch leave together, and name none. */
+  readonly #batches = new Set<RequestId>()
+
+  /** A message comes. */
+  took({ frames: [first], hold, isBatch: isOfBatch }: Posted): void {
+    if (hold !== undefined && first?.kind === 'request') this.#begin(canonical(first.id), hold, isOfBatch)
+    else if (first !== undefined && this.#holds.size > 0) this.#cancelled(first)
+  }
+
+  /** A message leaves, which may be about a request. */
+  said(wire: Wire, about: RequestId | undefined): void {
+    if (this.#holds.size === 0) return
+    if (about === undefined) return this.#answeredBatch(wire)
+    const key = canonical(about)
+    if (this.#holds.has(key) && outgoing(wire) !== 'call') this.#end(key)
+  }
+
+  /** The session has ended. */
+  clear(): void {
+    for (const key of this.#holds.keys()) this.#end(key)
+  }
+
+  #begin(key: RequestId, hold: BodyReservation, isOfBatch: boolean): void {
+    this.#end(key)
+    hold.begin()
+    this.#holds.set(key, hold)
+    if (isOfBatch) this.#batches.add(key)
+  }
+
+  /** It cannot be told which batch has its answers now; those of others are soon to come. */
+  #answeredBatch(wire: Wire): void {
+    if (this.#batches.size === 0 || wire instanceof WireParts || !isBatch(wire)) return
+    for (const key of this.#batches) this.#end(key)
+  }
+
+  #cancelled(frame: Frame): void {
+    const key = cancelledBy(frame)
+    if (key !== undefined) this.#end(key)
+  }
+
+  #end(key: RequestId): void {
+    this.#holds.get(key)?.end()
+    this.#holds.delete(key)
+    this.#batches.delete(key)
+  }
+}

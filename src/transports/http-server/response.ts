@@ -1,0 +1,152 @@
+// One response, as bytes on its connection (RFC 9112, sections 4 to 7).
+
+import { Buffer } from 'node:buffer'
+import { lengthOf } from '../../jsonrpc/line.js'
+import { WireParts } from '../../jsonrpc/splice-parts.js'
+import { fieldLine } from '../http1/field-syntax.js'
+import { behind } from '../http1/write.js'
+import { type Fields, statusLine } from './status-line.js'
+
+const LINE_END = Buffer.from('\r\n')
+const LAST_CHUNK = Buffer.from('0\r\n\r\n')
+
+/** What a response needs of its connection. */
+export interface ResponseWire {
+  /** Bytes that the system has not taken. */
+  readonly unsentBytes: number
+  /** The fields that say what becomes of the connection, each with its line end; `closes` when it must end. */
+  begin(closes: boolean): string
+  write(pieces: readonly Uint8Array[]): void
+  /** Everything has been written. */
+  ended(): void
+  cut(): void
+  /** Cuts the connection when the client takes nothing for so long, or for up to twice as long. */
+  cutWhenStalled(): void
+}
+
+/** What a response must know of its request. */
+export interface RequestLine {
+  /** `HEAD` asks for the head only. */
+  readonly method: string
+  readonly version: '1.0' | '1.1'
+}
+
+/** Answers one request, once: with a whole body, or with a stream. */
+export class HttpResponse {
+  /** Called when the client has taken everything of a stream that it had left unread. */
+  onDrain: () => void = nothing
+  readonly #wire: ResponseWire
+  readonly #asked: RequestLine
+  #more: Fields = []
+  #state: 'none' | 'stream' | 'ended' = 'none'
+  #isClosed = false
+  #closers: (() => void)[] | undefined
+
+  constructor(wire: ResponseWire, asked: RequestLine) {
+    this.#wire = wire
+    this.#asked = asked
+  }
+
+  get hasBegun(): boolean {
+    return this.#state !== 'none'
+  }
+
+  get hasEnded(): boolean {
+    return this.#state === 'ended'
+  }
+
+  /** The system has taken all of it, or the client is gone. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  get unsentBytes(): number {
+    return this.#isClosed ? 0 : this.#wire.unsentBytes
+  }
+
+  /** Fields that the response has besides, whatever is sent. */
+  add(fields: Fields): void {
+    this.#more = [...this.#more, ...fields]
+  }
+
+  /** Sends it whole. @throws TypeError when a field cannot be sent */
+  send(status: number, fields: Fields, body?: Uint8Array | WireParts): void {
+    const length = body?.length ?? 0
+    // RFC 9110, section 8.6.
+    const about = status === 204 ? '' : `content-length: ${length}\r\n`
+    const head = this.#head(status, fields, about)
+    this.#state = 'ended'
+    if (this.#isClosed) return
+    const pieces = body === undefined || this.#asked.method === 'HEAD' ? [] : partsIn(body)
+    this.#wire.write(behind(head, pieces))
+    this.#wire.ended()
+  }
+
+  /** Begins a stream, whose head leaves at once; a client that takes nothing of it is cut off. @throws TypeError when a field cannot be sent */
+  stream(status: number, fields: Fields): void {
+    const head = this.#head(status, fields, this.#isChunked ? 'transfer-encoding: chunked\r\n' : '')
+    this.#state = 'stream'
+    if (this.#isClosed) return
+    this.#wire.write(behind(head, []))
+    this.#wire.cutWhenStalled()
+  }
+
+  /** Writes what belongs together to a stream. */
+  write(pieces: readonly Uint8Array[]): void {
+    if (this.#state !== 'stream' || this.#isClosed) return
+    if (!this.#isChunked) return this.#wire.write(pieces)
+    const size = `${lengthOf(pieces).toString(16)}\r\n`
+    this.#wire.write(behind(size, [...pieces, LINE_END]))
+  }
+
+  /** Ends a stream. */
+  end(): void {
+    if (this.#state !== 'stream') return
+    this.#state = 'ended'
+    if (this.#isClosed) return
+    if (this.#isChunked) this.#wire.write([LAST_CHUNK])
+    this.#wire.ended()
+  }
+
+  /** Drops what was not taken, and the connection. */
+  cut(): void {
+    if (!this.#isClosed) this.#wire.cut()
+  }
+
+  /** Calls `closed` once, when the system has taken all of it or the client is gone. */
+  whenClosed(closed: () => void): void {
+    if (this.#closers === undefined) this.#closers = [closed]
+    else this.#closers.push(closed)
+  }
+
+  /** For its connection alone to call. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const closed of this.#closers ?? []) closed()
+  }
+
+  /** A stream in HTTP/1.0 goes on to the end of its connection (RFC 9112, section 6.3). */
+  get #isChunked(): boolean {
+    return this.#asked.version === '1.1'
+  }
+
+  #head(status: number, fields: Fields, about: string): string {
+    let text = statusLine(status) + about
+    let closes = false
+    for (const list of [fields, this.#more])
+      for (let at = 0; at + 1 < list.length; at += 2) {
+        const name = list[at] ?? ''
+        const value = list[at + 1] ?? ''
+        if (name === 'connection') closes = value === 'close'
+        else text += fieldLine(name, value)
+      }
+    return `${text}${this.#wire.begin(closes)}\r\n`
+  }
+}
+
+function nothing(): void {}
+
+function partsIn(body: Uint8Array | WireParts): readonly Uint8Array[] {
+  return body instanceof WireParts ? body.parts : [body]
+}

@@ -1,0 +1,103 @@
+// Connections of which nobody knows yet whose they are.
+//
+// Where a token is asked for, a connection that has not shown one may come from
+// anybody; elsewhere that holds for one on which no request has come whole. Where
+// a token is asked for, each network has only so many of them, so that whoever
+// holds many open hurts nobody but itself. Whoever has many networks may still
+// take every connection there is: then the oldest of all makes room.
+
+import type { FrontSocket } from './request.js'
+
+export interface UnauthenticatedLimits {
+  /** Connections of one network. */
+  readonly strangersMax: number
+  /** For so long a connection may be above that: what it says may be on its way. */
+  readonly strangerMs: number
+}
+
+/** Where a connection comes from, and since when it is there. */
+interface Stranger {
+  readonly network: string
+  readonly sinceMs: number
+}
+
+/** Keeps connections until they have shown what is asked for. */
+export class UnauthenticatedConnections {
+  readonly #limits: UnauthenticatedLimits
+  readonly #now: () => number
+  /** The oldest first, as in every set below. */
+  readonly #strangers = new Map<FrontSocket, Stranger>()
+  readonly #byNetwork = new Map<string, Set<FrontSocket>>()
+
+  constructor(limits: UnauthenticatedLimits, now: () => number) {
+    this.#limits = limits
+    this.#now = now
+  }
+
+  get size(): number {
+    return this.#strangers.size
+  }
+
+  /** A new connection. Gives the network whose oldest one had to make room for it, if one had. */
+  admit(socket: FrontSocket, isLimited: boolean): string | undefined {
+    const network = networkOf(socket.remoteAddress ?? '')
+    const isCrowded = isLimited && this.#makesRoomIn(network)
+    const sockets = this.#byNetwork.get(network) ?? new Set()
+    this.#byNetwork.set(network, sockets.add(socket))
+    this.#strangers.set(socket, { network, sinceMs: this.#now() })
+    socket.once('close', () => this.know(socket))
+    return isCrowded ? network : undefined
+  }
+
+  /** It has shown what is asked for, or is gone. */
+  know(socket: FrontSocket): void {
+    const stranger = this.#strangers.get(socket)
+    if (stranger === undefined) return
+    this.#strangers.delete(socket)
+    const sockets = this.#byNetwork.get(stranger.network)
+    sockets?.delete(socket)
+    if (sockets?.size === 0) this.#byNetwork.delete(stranger.network)
+  }
+
+  /** Closes the oldest: of a network that has too many, otherwise of all. Gives its network; undefined when there is none. */
+  makeRoom(): string | undefined {
+    for (const [network, sockets] of this.#byNetwork)
+      if (sockets.size > this.#limits.strangersMax) return this.#close(sockets, network)
+    const [oldest] = this.#strangers
+    return oldest === undefined ? undefined : this.#close([oldest[0]], oldest[1].network)
+  }
+
+  #makesRoomIn(network: string): boolean {
+    const { strangersMax, strangerMs } = this.#limits
+    const untilMs = this.#now() - strangerMs
+    const sockets = this.#byNetwork.get(network) ?? new Set()
+    let isCrowded = false
+    for (const socket of sockets) {
+      const { sinceMs } = this.#strangers.get(socket) ?? { sinceMs: 0 }
+      if (sockets.size < strangersMax || sinceMs > untilMs) break
+      this.#close([socket], network)
+      isCrowded = true
+    }
+    return isCrowded
+  }
+
+  #close([oldest]: Iterable<FrontSocket>, network: string): string {
+    if (oldest !== undefined) {
+      this.know(oldest)
+      oldest.destroy()
+    }
+    return network
+  }
+}
+
+/** Who has one address of IPv6 has all of its network, which is the first half of it. */
+export function networkOf(address: string): string {
+  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
+  if (mapped !== undefined || !address.includes(':')) return mapped ?? address
+  const [head = '', tail] = address.split('::')
+  const groups = head === '' ? [] : head.split(':')
+  if (tail === undefined) return groups.slice(0, 4).join(':')
+  const last = tail === '' ? [] : tail.split(':')
+  const zeros = Array.from({ length: Math.max(0, 8 - groups.length - last.length) }, () => '0')
+  return [...groups, ...zeros, ...last].slice(0, 4).join(':')
+}

@@ -1,0 +1,136 @@
+// Newline-delimited messages out of chunks of any size.
+//
+// Splits on the byte 0x0A and on nothing else; a CR directly before it belongs
+// to the line end. A line inside one chunk is a view on it; a line over several
+// is joined once, when its end has come, so that the work is linear however the
+// bytes are cut. A line over the limit is dropped as it arrives, and only its id
+// is looked for.
+
+import { Buffer } from 'node:buffer'
+import { CR, LF } from '../../jsonrpc/ascii.js'
+import { IdFinder } from '../../jsonrpc/id-finder.js'
+import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
+import type { LongLine } from '../../jsonrpc/long-line.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
+import { UnfinishedLine } from '../unfinished-line.js'
+
+export interface LineSink {
+  line(line: Line): void
+  /** A long line, which may be in parts; who does not take it so is given it as `line`. */
+  readonly long?: ((long: LongLine) => void) | undefined
+  /** `isCall`: the line has a `method`, and so the id is its sender's own. */
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
+}
+
+const EMPTY = Buffer.alloc(0)
+
+/** From here on the id of a line is looked for while it arrives. */
+const FOLLOW_BYTES_MIN = 1024 * 1024
+
+/** Cuts one stream into lines. */
+export class LineSplitter {
+  readonly #sink: LineSink
+  readonly #lineBytesMax: number
+  readonly #unfinished = new UnfinishedLine()
+  readonly #longLines = new LongLines()
+  /** Of a line that may come to be dropped. */
+  #finder: IdFinder | undefined
+  #dropping: IdFinder | undefined
+  #droppedBytes = 0
+
+  constructor(sink: LineSink, lineBytesMax: number) {
+    this.#sink = sink
+    this.#lineBytesMax = lineBytesMax
+  }
+
+  /** Bytes of the line that has not ended yet. */
+  get pendingBytes(): number {
+    return this.#unfinished.bytes + this.#droppedBytes
+  }
+
+  push(chunk: Buffer): void {
+    let start = 0
+    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
+      if (this.pendingBytes === 0 && end - start <= this.#lineBytesMax) this.#view(chunk, start, end)
+      else this.#endLine(chunk.subarray(start, end))
+      start = end + 1
+    }
+    if (start < chunk.length) this.#keep(start === 0 ? chunk : chunk.subarray(start))
+  }
+
+  /** The stream has ended: a last line without a line feed counts. */
+  end(): void {
+    if (this.pendingBytes > 0) this.#endLine(EMPTY)
+  }
+
+  #view(chunk: Buffer, start: number, end: number): void {
+    if (end === start) return
+    if (chunk[end - 1] !== CR) this.#whole(lineAt(chunk, start, end))
+    else if (end - start > 1) this.#whole(toLine(chunk.subarray(start, end - 1)))
+  }
+
+  #whole(line: Line): void {
+    if (line.length < LONG_BYTES_MIN || this.#sink.long === undefined) this.#sink.line(line)
+    else this.#sink.long(this.#longLines.whole(line))
+  }
+
+  #keep(part: Buffer): void {
+    if (this.#dropping === undefined && this.#unfinished.bytes + part.length > this.#lineBytesMax)
+      this.#drop()
+    if (this.#dropping === undefined) return this.#add(part)
+    this.#dropping.push(part)
+    this.#droppedBytes += part.length
+  }
+
+  #add(part: Buffer): void {
+    this.#unfinished.add(part)
+    if (this.#sink.long !== undefined) this.#longLines.follow(this.#unfinished.settled)
+    if (this.#unfinished.bytes > FOLLOW_BYTES_MIN) this.#follow(part)
+  }
+
+  /** A line that is dropped was walked by then, so that no turn has to walk all of it. */
+  #follow(part: Buffer): void {
+    if (this.#finder !== undefined) return this.#finder.push(part)
+    this.#finder = new IdFinder()
+    for (const each of this.#unfinished.parts()) this.#finder.push(each)
+  }
+
+  #drop(): void {
+    this.#longLines.drop()
+    this.#dropping = this.#finder ?? new IdFinder()
+    if (this.#finder === undefined) for (const part of this.#unfinished.parts()) this.#dropping.push(part)
+    this.#finder = undefined
+    this.#droppedBytes = this.#unfinished.bytes
+    this.#unfinished.give()
+  }
+
+  #endLine(rest: Buffer): void {
+    this.#keep(rest)
+    if (this.#dropping === undefined) return this.#endUnfinished()
+    const { id, isCall } = this.#dropping
+    const bytes = this.#droppedBytes
+    this.#dropping = undefined
+    this.#droppedBytes = 0
+    this.#sink.oversize(id, bytes, isCall)
+  }
+
+  #endUnfinished(): void {
+    this.#finder = undefined
+    if (this.#unfinished.bytes < LONG_BYTES_MIN || this.#sink.long === undefined) {
+      this.#longLines.drop()
+      const line = withoutCr(this.#unfinished.take())
+      if (line.length > 0) this.#sink.line(line)
+      return
+    }
+    this.#sink.long(this.#longLines.end(this.#unfinished.give()))
+  }
+}
+
+/** The line feed behind a line in memory of its own may move up. */
+function withoutCr(line: Line): Line {
+  const end = line.length - 1
+  if (line[end] !== CR) return line
+  line[end] = LF
+  return lineAt(line, 0, end)
+}

@@ -1,0 +1,250 @@
+// A connection over two byte streams, one message a line.
+//
+// MCP, Transports, stdio: UTF-8, delimited by line feeds, no embedded newline.
+
+import type { Readable, Writable } from 'node:stream'
+import type { Connection, Sink, Traffic } from '../../jsonrpc/connection.js'
+import { TransportError } from '../../jsonrpc/errors.js'
+import type { WireParts } from '../../jsonrpc/splice-parts.js'
+import type { WireBytes } from '../../jsonrpc/splice.js'
+import { ReadThrottle } from '../../runtime/read-throttle.js'
+import { Congestion } from '../congestion.js'
+import { type LineSink, LineSplitter } from './line-splitter.js'
+import { type LastWaits, realLastWaits } from '../../runtime/last-waits.js'
+import { Outbox } from './outbox.js'
+import { streamFailure } from '../stream-failure.js'
+
+export interface NdjsonOptions {
+  readonly lineBytesMax: number
+  /** Above this many queued bytes the connection is congested. */
+  readonly backlogBytesHigh: number
+  /** How long `close` waits for the other end to take what is queued. */
+  readonly closeWaitMs: number
+  /** Called before something is written to the output. */
+  readonly writes?: (() => void) | undefined
+}
+
+const MiB = 1024 * 1024
+const defaultOptions: NdjsonOptions = { lineBytesMax: 64 * MiB, backlogBytesHigh: MiB, closeWaitMs: 2000 }
+
+/** Newline-delimited messages over a readable and a writable stream; both are destroyed when it closes. */
+export class NdjsonConnection implements Connection {
+  readonly #input: Readable
+  readonly #output: Writable
+  readonly #options: NdjsonOptions
+  readonly #timers: LastWaits
+  readonly #outbox = new Outbox()
+  readonly #congestion = new Congestion()
+  readonly #breath: ReadThrottle
+  #sink: Sink | undefined
+  #flushScheduled = false
+  /** In the chunk that is being worked off. */
+  #messages = 0
+  /** The system has not taken all of the last write. */
+  #isWriting = false
+  readonly #written = (error?: Error | null): void => {
+    // Before the stream says so: what waits must not seem to have left.
+    if (error) return this.#loseOutput(streamFailure(error))
+    this.#isWriting = false
+    if (!this.#flushScheduled) this.#flush()
+    if (this.#outbox.bytes === 0) this.#flushed()
+    if (!this.#isWriting && this.#outbox.bytes === 0) this.#drained()
+  }
+  /** What follows when nothing waits here. */
+  #flushed = (): void => {}
+  readonly #traffic = { given: 0, departed: 0 }
+  #inputEnded = false
+  #outputGone = false
+  /** Why the connection ends, or has ended. */
+  #cause: TransportError | undefined
+  #lastWords: { cancel(): void } | undefined
+  #closing: Promise<void> | undefined
+  #closed = false
+
+  constructor(
+    input: Readable,
+    output: Writable,
+    options: NdjsonOptions = defaultOptions,
+    timers: LastWaits = realLastWaits,
+  ) {
+    this.#input = input
+    this.#output = output
+    this.#options = options
+    this.#breath = new ReadThrottle(input)
+    this.#timers = timers
+    // From the first moment: an 'error' that nobody hears would end the process.
+    input.on('error', (error) => this.#end(streamFailure(error)))
+    input.on('close', () => this.#inputEnded || this.#end(undefined))
+    output.on('error', (error) => this.#loseOutput(streamFailure(error)))
+    output.on('close', () => this.#loseOutput(undefined))
+  }
+
+  get backlogBytes(): number {
+    return this.#outbox.bytes + this.#output.writableLength
+  }
+
+  get congested(): boolean {
+    return this.#congestion.on
+  }
+
+  get traffic(): Traffic {
+    return this.#traffic
+  }
+
+  start(sink: Sink): void {
+    this.#sink = sink
+    if (this.#closed) return void setImmediate(() => sink.closed(this.#cause))
+    const splitter = new LineSplitter(this.#whileOpen(sink), this.#options.lineBytesMax)
+    this.#input.on('data', (chunk: Buffer) => {
+      if (this.#closed || !this.#watch('in', chunk)) return
+      this.#messages = 0
+      splitter.push(chunk)
+      this.#breath.worked(chunk.length, this.#messages)
+    })
+    this.#input.on('end', () => {
+      splitter.end()
+      this.#endInput()
+    })
+  }
+
+  /** One message of a chunk may close the connection; nothing comes after that. */
+  #whileOpen(sink: Sink): LineSink {
+    return {
+      line: (line) => {
+        this.#messages++
+        if (!this.#closed) sink.message(line)
+      },
+      long: sink.long && ((long) => this.#closed || sink.long?.(long)),
+      oversize: (id, bytes, isCall) => this.#closed || sink.oversize(id, bytes, isCall),
+    }
+  }
+
+  send(bytes: WireBytes): Promise<void> {
+    if (this.#closed || this.#closing !== undefined) return Promise.resolve()
+    this.#traffic.given++
+    if (this.#outputGone) return Promise.resolve()
+    this.#outbox.add(bytes)
+    return this.#scheduled()
+  }
+
+  sendParts(parts: WireParts): Promise<void> {
+    if (this.#closed || this.#closing !== undefined) return Promise.resolve()
+    this.#traffic.given++
+    if (this.#outputGone) return Promise.resolve()
+    this.#outbox.addParts(parts)
+    return this.#scheduled()
+  }
+
+  #scheduled(): Promise<void> {
+    if (this.#isWriting) this.#watchBacklog()
+    else if (!this.#flushScheduled) {
+      this.#flushScheduled = true
+      setImmediate(() => this.#flush())
+    }
+    return this.#congestion.relieved
+  }
+
+  read(on: boolean): void {
+    this.#breath.want(on)
+  }
+
+  close(atOnce = false): Promise<void> {
+    if (atOnce) this.#end(undefined)
+    this.#closing ??= this.#finish()
+    return this.#closing
+  }
+
+  /** Sends what is queued, and that nothing follows; what the other end says is still heard. */
+  endOutput(): void {
+    this.#flush()
+    this.#output.end()
+  }
+
+  async #finish(): Promise<void> {
+    this.#flush()
+    await this.#endOutput()
+    this.#end(undefined)
+  }
+
+  /** Ends our side and waits, but not for ever, until the other end has taken everything. */
+  #endOutput(): Promise<void> {
+    const output = this.#output
+    if (output.destroyed || output.writableFinished) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = this.#timers.setTimer(this.#options.closeWaitMs, resolve)
+      const done = (): void => {
+        timer.cancel()
+        resolve()
+      }
+      output.once('close', done)
+      if (this.#outbox.bytes === 0) output.end(done)
+      else this.#flushed = () => output.end(done)
+    })
+  }
+
+  /** One write at a time: what waits here has not left, whatever becomes of the other end. */
+  #flush(): void {
+    this.#flushScheduled = false
+    if (this.#isWriting) return
+    const buffers = this.#outbox.take()
+    if (buffers.length === 0 || this.#outputGone || !this.#output.writable) return
+    this.#traffic.departed = this.#traffic.given
+    this.#isWriting = true
+    if (buffers.length > 1) this.#output.cork()
+    this.#options.writes?.()
+    const last = buffers.at(-1)
+    for (const buffer of buffers) {
+      if (!this.#watch('out', buffer)) return
+      if (buffer === last) this.#output.write(buffer, this.#written)
+      else this.#output.write(buffer)
+    }
+    if (buffers.length > 1) this.#output.uncork()
+    this.#watchBacklog()
+  }
+
+  #watchBacklog(): void {
+    if (this.backlogBytes > this.#options.backlogBytesHigh) this.#congestion.begin()
+  }
+
+  #drained(): void {
+    if (this.#congestion.end() && !this.#closed) this.#sink?.drained()
+  }
+
+  #endInput(): void {
+    this.#inputEnded = true
+    if (this.#outputGone) this.#end(this.#cause)
+    else if (!this.#closed) this.#sink?.ended()
+  }
+
+  /** What the other end wrote before it stopped reading, its last answer perhaps, is on the way; after our own end it has time. */
+  #loseOutput(cause: TransportError | undefined): void {
+    if (this.#outputGone || this.#closed) return
+    this.#outputGone = true
+    this.#cause = cause
+    if (this.#inputEnded) this.#end(cause)
+    else if (!this.#output.writableEnded)
+      this.#lastWords = this.#timers.setTimer(this.#options.closeWaitMs, () => this.#end(cause))
+  }
+
+  /** Whether the bytes may pass. */
+  #watch(direction: 'in' | 'out', bytes: Uint8Array): boolean {
+    try {
+      this.#sink?.wire?.(direction, bytes, false)
+      return true
+    } catch (error) {
+      this.#end(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))
+      return false
+    }
+  }
+
+  #end(cause: TransportError | undefined): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#cause = cause
+    this.#lastWords?.cancel()
+    this.#congestion.end()
+    this.#input.destroy()
+    this.#output.destroy()
+    this.#sink?.closed(cause)
+  }
+}

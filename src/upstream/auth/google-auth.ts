@@ -1,0 +1,23 @@
+// What the configuration says about Google credentials; nothing is loaded for that.
+
+import type { HttpServerConfig } from '../contracts/server-config.js'
+
+export interface GoogleAuth {
+  /** The service that the tokens are for; nobody else accepts them. */
+  readonly audience: string
+  /** The service account to ask as; undefined asks as whoever the credentials are. */
+  readonly impersonate: string | undefined
+}
+
+/** How the proxy authenticates at a server: undefined where its headers are all there is. */
+export function googleAuthOf({ auth, url }: HttpServerConfig): GoogleAuth | undefined {
+  if (auth?.type !== 'google') return undefined
+  return { audience: auth.audience ?? new URL(url).origin, impersonate: auth.impersonateServiceAccount }
+}
+
+/** Why tokens cannot be sent there; undefined when they can. */
+export function whyNoTokens(config: HttpServerConfig): string | undefined {
+  const { protocol, hostname } = new URL(config.url)
+  const isLoopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
+  return protocol === 'https:' || isLoopback ? undefined : 'tokens are only sent over https'
+}

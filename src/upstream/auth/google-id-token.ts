@@ -1,0 +1,135 @@
+// ID tokens for services behind Google's IAM, from Application Default Credentials.
+//
+// The one file that knows `google-auth-library`, which is optional and large, and
+// is loaded when a server needs it. What it finds decides how a token is got:
+// service accounts, users, impersonation and the metadata server have a way of
+// their own; external accounts have none in that library, so their federated
+// token is exchanged at the service account that their file names.
+
+import type { AuthClient, GoogleAuth as Library } from 'google-auth-library'
+import { TransportError } from '../../jsonrpc/errors.js'
+import type { GoogleAuth } from './google-auth.js'
+import { tokenFailure } from './google-failure.js'
+
+const CLOUD_SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
+
+/** Gets a new token each time it is asked. Rejects with TransportError, whose message holds nothing secret. */
+export type FetchIdToken = () => Promise<string>
+
+export interface GoogleSurroundings {
+  /** Takes the place of the network, for tests. */
+  readonly fetch?: typeof fetch | undefined
+}
+
+/** Finds credentials by Google's rules. @throws TransportError when there are none */
+export async function findGoogleCredentials(
+  auth: GoogleAuth,
+  around: GoogleSurroundings = {},
+): Promise<FetchIdToken> {
+  const library = await load()
+  const { fetch } = around
+  // The metadata server is asked by the library's own instance, and only that knows the defaults.
+  library.gaxios.instance.defaults.noProxy = withoutProxy
+  const google = new library.GoogleAuth({
+    // Nobody needs the project; without a name the library would look for it over the network.
+    projectId: 'unused',
+    ...(auth.impersonate !== undefined && { scopes: CLOUD_SCOPE }),
+    clientOptions: {
+      transporterOptions: {
+        noProxy: withoutProxy,
+        ...(fetch !== undefined && { fetchImplementation: fetch }),
+      },
+    },
+  })
+  const client = await said(google, () => google.getClient())
+  const fetchToken = await said(google, () => fetcher(library, google, client, auth))
+  return async () => {
+    const given = await said(google, fetchToken)
+    const token = typeof given === 'string' ? given.trim() : ''
+    if (bearer.test(token)) return token
+    throw authError(
+      token === ''
+        ? `The credentials give no ID token; ${WITHOUT_ID_TOKEN}`
+        : 'Authentication failed: what was given as an ID token is none',
+    )
+  }
+}
+
+/**
+ * What is never asked for through a proxy, which the library finds in the environment by itself: metadata servers, of Google
+ * wherever they are and of others on their link, and what is on this machine.
+ */
+const withoutProxy = [
+  /\/computeMetadata\/v1\b/,
+  /^https?:\/\/(?:[^/@]*@)?(?:localhost|127(?:\.\d+){3}|169\.254(?:\.\d+){2}|\[(?:::1|fe[89ab][\da-f]:[^\]]*|fd00:ec2::254)\]|metadata\.google\.internal\.?)(?:[:/]|$)/,
+]
+
+/** What may stand behind `Bearer` (RFC 6750, section 2.1). */
+const bearer = /^[\w.~+/-]+=*$/
+
+const WITHOUT_ID_TOKEN =
+  'use a service account, or --impersonate-service-account (auth.impersonateServiceAccount) with an account that may be impersonated'
+
+type Module = typeof import('google-auth-library')
+
+async function load(): Promise<Module> {
+  try {
+    return await import('google-auth-library')
+  } catch {
+    throw authError(
+      'Google credentials need the optional package google-auth-library, which is not installed',
+    )
+  }
+}
+
+async function fetcher(
+  library: Module,
+  google: Library,
+  client: AuthClient,
+  { audience, impersonate }: GoogleAuth,
+): Promise<() => Promise<unknown>> {
+  if (impersonate !== undefined) {
+    const options = { sourceClient: client, targetPrincipal: impersonate, targetScopes: [CLOUD_SCOPE] }
+    const impersonated = new library.Impersonated(options)
+    return () => impersonated.fetchIdToken(audience)
+  }
+  if (hasIdTokens(client)) return () => client.fetchIdToken(audience)
+  return federated(google, audience)
+}
+
+function hasIdTokens(client: object): client is { fetchIdToken(audience: string): Promise<unknown> } {
+  return 'fetchIdToken' in client && typeof client.fetchIdToken === 'function'
+}
+
+/** An external account asks for the token as the service account that it impersonates. */
+function federated(google: Library, audience: string): () => Promise<unknown> {
+  const json = google.jsonContent
+  if (json === null || json.type !== 'external_account' || !('subject_token_type' in json))
+    throw authError(`This kind of credentials gives no ID tokens; ${WITHOUT_ID_TOKEN}`)
+  const { service_account_impersonation_url: impersonation, ...own } = json
+  if (impersonation === undefined)
+    throw authError(`Credentials without a service account give no ID tokens; ${WITHOUT_ID_TOKEN}`)
+  const client = google.fromJSON(own)
+  const url = impersonation.replace(/:generateAccessToken$/, ':generateIdToken')
+  return async () => {
+    const { data } = await client.request<{ token?: unknown }>({
+      url,
+      method: 'POST',
+      data: { audience, includeEmail: true },
+    })
+    return data.token
+  }
+}
+
+/** Errors of the library hold requests, and those hold secrets. */
+async function said<T>(google: Library, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw error instanceof TransportError ? error : tokenFailure(error, google.jsonContent)
+  }
+}
+
+function authError(message: string): TransportError {
+  return new TransportError('TRANSPORT_AUTH', message)
+}

@@ -1,0 +1,133 @@
+// One ID token for all calls to a server: fetched once however many wait for it,
+// renewed before it expires, and again when the server refuses it.
+
+import { TransportError } from '../../jsonrpc/errors.js'
+import { parse } from '../../jsonrpc/text.js'
+import type { CredentialHeader, HttpCredentials } from '../../transports/http-client/options.js'
+import { within } from '../../runtime/within.js'
+
+export interface TokenClocks {
+  /** Monotonic, in milliseconds. */
+  now(): number
+  /** Milliseconds since 1970: what tokens count by. */
+  wallNow(): number
+  setTimer(delayMs: number, fire: () => void): { cancel(): void }
+}
+
+/** A token is renewed this long before its end, or in the last fifth of its life where that is shorter. */
+const RENEW_MS = 5 * 60_000
+
+/** A token is not used any more this long before its end, or in its last tenth. */
+const MARGIN_MS = 30_000
+
+/** A renewal that failed is not tried again for so long, while the token is good. */
+const RENEW_AGAIN_MS = 5000
+
+/** Who gives no token in that time gives none: the calls that wait are told, and the next one asks anew. */
+const FETCH_MS = 20_000
+
+/** Of a token that does not say, or has ended by our clock when it comes, so that our clock must be wrong. */
+const LIFE_MS = 5 * 60_000
+
+interface Held {
+  readonly header: CredentialHeader
+  readonly renewAt: number
+  readonly endsAt: number
+}
+
+/** Holds the current token. */
+export class IdTokenCredentials implements HttpCredentials {
+  readonly #name: string
+  readonly #fetch: () => Promise<string>
+  readonly #clocks: TokenClocks
+  readonly #tell: (level: 'debug' | 'warn', message: string) => void
+  #held: Held | undefined
+  #fetching: Promise<CredentialHeader> | undefined
+  #failedAt = Number.NEGATIVE_INFINITY
+
+  /** `name` is the header's; `fetch` rejects with TransportError; `tell` hears of tokens, and never their text. */
+  constructor(
+    name: string,
+    fetch: () => Promise<string>,
+    clocks: TokenClocks,
+    tell: (level: 'debug' | 'warn', message: string) => void = () => {},
+  ) {
+    this.#name = name
+    this.#fetch = fetch
+    this.#clocks = clocks
+    this.#tell = tell
+  }
+
+  header(): CredentialHeader | Promise<CredentialHeader> {
+    const held = this.#held
+    const now = this.#clocks.now()
+    if (held === undefined || now >= held.endsAt) return this.#renew()
+    // A renewal that fails now may succeed later; the token is good for a while.
+    if (now >= held.renewAt && now >= this.#failedAt + RENEW_AGAIN_MS)
+      this.#renew().catch((error: unknown) => this.#notRenewed(error, held))
+    return held.header
+  }
+
+  /** Another token is always worth one try: clocks differ, and keys are rotated. */
+  refused({ value }: CredentialHeader): boolean {
+    if (this.#held?.header.value === value) this.#held = undefined
+    return true
+  }
+
+  #renew(): Promise<CredentialHeader> {
+    this.#fetching ??= this.#inTime().finally(() => {
+      this.#fetching = undefined
+    })
+    return this.#fetching
+  }
+
+  async #inTime(): Promise<CredentialHeader> {
+    const startedAt = this.#clocks.now()
+    const token = await within(this.#fetch(), FETCH_MS, this.#clocks)
+    if (token === undefined)
+      throw new TransportError('TRANSPORT_TOKEN', `no ID token within ${FETCH_MS / 1000} s`)
+    return this.#hold(token, startedAt)
+  }
+
+  #hold(token: string, startedAt: number): CredentialHeader {
+    const isFirst = this.#held === undefined
+    const header = { name: this.#name, value: `Bearer ${token}` }
+    const now = this.#clocks.now()
+    const expiry = expiryOf(token)
+    const left = expiry === undefined ? 0 : expiry - this.#clocks.wallNow()
+    const life = left > 0 ? left : LIFE_MS
+    this.#held = {
+      header,
+      renewAt: now + life - Math.min(RENEW_MS, life / 5),
+      endsAt: now + life - Math.min(MARGIN_MS, life / 10),
+    }
+    const end = expiry === undefined ? 'it does not say when it ends' : `it ends at ${instant(expiry)}`
+    const what = isFirst ? 'fetched' : 'renewed'
+    this.#tell('debug', `the ID token was ${what} in ${Math.round(now - startedAt)} ms; ${end}`)
+    return header
+  }
+
+  #notRenewed(error: unknown, { endsAt }: Held): void {
+    this.#failedAt = this.#clocks.now()
+    const why = error instanceof Error ? error.message : String(error)
+    const seconds = Math.round((endsAt - this.#clocks.now()) / 1000)
+    this.#tell('warn', `the ID token cannot be renewed and is used for another ${seconds} s: ${why}`)
+  }
+}
+
+/** The end comes from a token, which may say anything. */
+function instant(ms: number): string {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? 'no real time' : date.toISOString()
+}
+
+/** When a JWT expires, in milliseconds since 1970. */
+function expiryOf(token: string): number | undefined {
+  try {
+    const claims = parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'))
+    const isClaims = typeof claims === 'object' && claims !== null && 'exp' in claims
+    return isClaims && typeof claims.exp === 'number' ? claims.exp * 1000 : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,79 @@
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { TransportError, TransportErrorCode } from '../../jsonrpc/errors.js'
+import type { ServerRedactor } from '../../transports/http-client/redactor.js'
+import { type FailureReason, authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
+
+export interface UpstreamErrorOptions extends ErrorOptions {
+  /** What a client may be told besides. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** An upstream cannot serve. Its `code` is `UPSTREAM_` and the reason in capitals. */
+export class UpstreamError extends Error {
+  override readonly name = 'UpstreamError'
+  readonly service: string
+  readonly reason: FailureReason
+  readonly details: Readonly<Record<string, unknown>> | undefined
+
+  constructor(service: string, reason: FailureReason, message: string, options?: UpstreamErrorOptions) {
+    super(message, options)
+    this.service = service
+    this.reason = reason
+    this.details = options?.details
+  }
+
+  get code(): string {
+    return `UPSTREAM_${this.reason.toUpperCase().replaceAll('-', '_')}`
+  }
+
+  /** The error as a client sees it. */
+  get body(): ErrorBody {
+    if (this.reason === 'unauthorized') return authenticationFailed(this.service, this.message, this.details)
+    return upstreamFailed(this.service, this.reason, this.message, this.details)
+  }
+}
+
+/** How much of what a server says of itself is worth a look. */
+const SHOWN_LENGTH_MAX = 500
+
+/** A server that was reached and does not open; `why` may be its own words. */
+export function unusable(
+  { service, discretion }: { readonly service: string; readonly discretion: ServerRedactor },
+  why: string,
+): UpstreamError {
+  return thatServer(service, 'handshake-failed', `cannot be used: ${discretion.shown(why, SHOWN_LENGTH_MAX)}`)
+}
+
+/** `what` is said of the server. */
+export function thatServer(service: string, reason: FailureReason, what: string): UpstreamError {
+  return new UpstreamError(service, reason, `'${service}' ${what}`)
+}
+
+const reasons: Readonly<Record<TransportErrorCode, FailureReason>> = {
+  TRANSPORT_CLOSED: 'closed',
+  TRANSPORT_IO: 'closed',
+  TRANSPORT_SLOW: 'overloaded',
+  TRANSPORT_TAP: 'closed',
+  TRANSPORT_AUTH: 'unauthorized',
+  TRANSPORT_ANSWER: 'invalid-answer',
+  TRANSPORT_TIMEOUT: 'timeout',
+  TRANSPORT_TOO_LARGE: 'too-large',
+  TRANSPORT_UNREACHABLE: 'unavailable',
+  TRANSPORT_STATUS: 'http-status',
+  TRANSPORT_SESSION: 'closed',
+  TRANSPORT_TOKEN: 'unavailable',
+}
+
+/** A message that did not get through; a refusal of credentials is a whole sentence already. */
+export function fromTransport(service: string, error: TransportError): UpstreamError {
+  const reason = reasons[error.code]
+  const message = reason === 'unauthorized' ? error.message : `'${service}': ${error.message}`
+  return new UpstreamError(service, reason, message, { cause: error, details: error.details })
+}
+
+/** Any failure to reach a server, as the error that names the server. */
+export function asUpstreamError(service: string, error: unknown): UpstreamError {
+  if (error instanceof UpstreamError) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return new UpstreamError(service, 'closed', `'${service}' cannot be reached: ${message}`, { cause: error })
+}

@@ -1,0 +1,126 @@
+// What one configured server is, after reading, defaulting and expansion.
+//
+// `src/config.ts` makes these from a file; the kinds in this folder open them.
+// Every field is present: defaults are applied once, where the file is read.
+
+import type { CallTimes } from '../../mcp/call.js'
+
+/** Which of a server's tools clients see, by the server's own tool names. */
+export interface ToolFilter {
+  /** Only these are shown; undefined shows all. */
+  readonly allow: readonly string[] | undefined
+  readonly deny: readonly string[]
+  /** Own name -> the name that takes its place (still prefixed when `prefix` is on). */
+  readonly rename: ReadonlyMap<string, string>
+}
+
+/** How the proxy answers arguments that fail a tool's schema; `auto` follows the client's revision. */
+export type ArgumentErrors = 'auto' | 'protocol' | 'tool' | 'off'
+
+/** Whether arguments are refused that a tolerant server would put right itself. */
+export type ArgumentStrictness = 'lenient' | 'strict'
+
+/** How long a server may take, in milliseconds. */
+export interface ServerTimes extends CallTimes {
+  /** For a start and the handshake. */
+  readonly startTimeoutMs: number
+  /** For one list with all its pages. */
+  readonly listTimeoutMs: number
+}
+
+/** What every kind of server has. */
+export interface ServerCommon extends ServerTimes {
+  readonly name: string
+  readonly disabled: boolean
+  /** Started when somebody first wants something of it. */
+  readonly lazy: boolean
+  /** What it says of itself is kept, and shown before it has started again. */
+  readonly keep: boolean
+  /** Why this one server cannot be opened (an unset variable); the others start. */
+  readonly unavailable: string | undefined
+  readonly tools: ToolFilter
+  /** Public names are `name__own`; off passes names through untouched. */
+  readonly prefix: boolean
+  /** Descriptions of tools begin with `[name] `. */
+  readonly describe: boolean
+  readonly argumentErrors: ArgumentErrors
+  readonly argumentChecks: ArgumentStrictness
+  /** Names of the `${VAR}`s its configuration uses, for messages about credentials. */
+  readonly variables: readonly string[]
+  /** Values that came out of variables or `env`; never to be logged. */
+  readonly secrets: readonly string[]
+  /** Of the tools that have times of their own, by the server's own names. */
+  readonly toolTimes: ReadonlyMap<string, CallTimes>
+}
+
+/** Who shares a process; see `pool.ts`. */
+export type Isolation = 'auto' | 'shared' | 'session'
+
+/** How crashes are answered; absent is as the limits of the proxy are. */
+export interface RestartLimits {
+  readonly delayMsMax?: number
+  readonly crashesMax?: number
+  readonly windowMs?: number
+  readonly holdMs?: number
+  readonly healthyMs?: number
+}
+
+/** A server that runs as a child process and speaks on its stdin and stdout. */
+export interface StdioServerConfig extends ServerCommon {
+  readonly kind: 'stdio'
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** Names of variables, or true for all that are not the proxy's own. */
+  readonly inheritEnv: true | readonly string[]
+  /** Absolute. */
+  readonly cwd: string
+  readonly restart: boolean
+  /** First delay before a restart; grows with every crash. */
+  readonly restartDelayMs: number
+  /** What stands above the limits of the proxy. */
+  readonly restartLimits: RestartLimits
+  readonly concurrency: number
+  readonly processes: number
+  readonly isolation: Isolation
+  /** Stop a process that had no call for this long; undefined never does. */
+  readonly idleTimeoutMs: number | undefined
+  readonly memoryLimitBytes: number | undefined
+  readonly onTimeout: 'cancel' | 'restart'
+}
+
+/** What proves to a remote server who asks, besides its headers. */
+export interface HttpAuth {
+  readonly type: 'google' | 'none'
+  /** Undefined is the origin of the address. */
+  readonly audience: string | undefined
+  /** Undefined asks as whoever the credentials are. */
+  readonly impersonateServiceAccount: string | undefined
+}
+
+/** What TLS is spoken with to a remote server, besides what the machine has; files are absolute paths. */
+export interface HttpTls {
+  /** Certificates of who signs those of the server, in place of those whom the machine trusts. */
+  readonly ca: string | undefined
+  readonly cert: string | undefined
+  readonly key: string | undefined
+  readonly servername: string | undefined
+}
+
+/** A server reached over Streamable HTTP, or over the older HTTP+SSE pair. */
+export interface HttpServerConfig extends ServerCommon {
+  readonly kind: 'http' | 'sse'
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly retries: number
+  readonly retryDelayMs: number
+  readonly reconnectIntervalMs: number
+  readonly auth: HttpAuth | undefined
+  /** The proxy on the way there; false goes directly, undefined asks the environment. */
+  readonly proxy: string | false | undefined
+  readonly tls: HttpTls | undefined
+  /** Its one client opens it with its own handshake, and gets its own answer. */
+  readonly isTransparent?: true
+}
+
+export type ServerConfig = StdioServerConfig | HttpServerConfig

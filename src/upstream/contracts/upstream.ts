@@ -1,0 +1,102 @@
+// What the proxy sees of a configured server, whatever its kind.
+
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { Connection } from '../../jsonrpc/connection.js'
+import type { NotificationFrame } from '../../jsonrpc/frame.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import type { Call, ClientPort } from '../../mcp/call.js'
+import type { ServerCapabilities } from '../../mcp/capabilities.js'
+import type { ListItem } from '../../mcp/lists.js'
+import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { RunningProcess } from './running-process.js'
+import type { ServerConfig } from './server-config.js'
+
+export type UpstreamState = 'connected' | 'starting' | 'disconnected' | 'error'
+
+/** One server as the status shows it. */
+export interface UpstreamStatus {
+  readonly name: string
+  readonly kind: string
+  readonly state: UpstreamState
+  readonly error: string | undefined
+  /** When it was last ready to be called, in milliseconds since 1970; undefined when it never was. */
+  readonly connectedAtMs: number | undefined
+  readonly pids: readonly number[]
+  /** The revision that was agreed with it; undefined before it has shaken hands. */
+  readonly revision: string | undefined
+  readonly tools: number
+}
+
+/** A server as one client uses it: a process of its own, or one that it shares. */
+export interface Lane {
+  readonly config: ServerConfig
+  /** Whether other clients may use it too. */
+  readonly shared: boolean
+  /** Of its processes that run now. */
+  readonly pids: readonly number[]
+  /** Whether the first attempt to reach it has ended, and well. */
+  readonly state: UpstreamState
+  /** Why it is not connected, in words. */
+  readonly failure: string | undefined
+  /** What a call is told while it is not connected, where that is known. */
+  readonly refusal: ErrorBody | undefined
+  /** Undefined until the server has said. */
+  readonly capabilities: ServerCapabilities | undefined
+  readonly instructions: string | undefined
+  /** Resolves when the first attempt to reach it has ended, either way; undefined when it has, or there is none yet. */
+  readonly settled: Promise<void> | undefined
+  /** Resolves when its lists have been read after that or a later start that was hurried, or could not be; undefined when nothing is under way. */
+  readonly listed: Promise<void> | undefined
+  /** The same for one list, which others may still follow; whether it could be read the first time is another matter. */
+  reading(kind: ListKind): Promise<void> | undefined
+  /** The same; undefined too where what is known of the list is shown, and of a server that is not waited for. */
+  pending(kind: ListKind): Promise<void> | undefined
+  /** Whether something is known of it from an earlier start, and nothing yet from this one. */
+  readonly remembered: boolean
+  /** Whether it is waited for: a server that did not answer the last time, or for long, is not until it has. */
+  readonly expected: boolean
+  /** Whether they have been read at least once. */
+  readonly known: boolean
+  /** Whether this one has. */
+  knows(kind: ListKind): boolean
+  /** Whether it takes no new calls, since its server has left the configuration. */
+  readonly retired: boolean
+  /** Somebody wants to know what it has of these: one of which that is not known starts now, which gives true. */
+  wake(kinds: readonly ListKind[]): boolean
+  /** A call may be for it: while it has never said what it has, it starts or is asked now, whatever delay it had; `listed` follows. */
+  hurry(): void
+  items(kind: ListKind): readonly ListItem[]
+  /** Takes the call over and settles it. */
+  call(call: Call, edits: readonly Edit[]): void
+  /** The client wants log messages from this level on. */
+  level(client: ClientPort, level: string): void
+  /** The client's roots have changed. */
+  rootsChanged(client: ClientPort, frame: NotificationFrame): void
+  /** Stops or resumes reading for the sake of a client that reads too slowly. */
+  read(client: ClientPort, on: boolean): void
+  /** The client follows this resource, whoever was asked for that. */
+  follow(client: ClientPort, uri: string): void
+  /** The client uses another lane from now on; gives the resources that it followed here. */
+  surrender(client: ClientPort): string[]
+  /** Gives back the client's calls that have not begun here, to be made elsewhere. */
+  release(client: ClientPort): Call[]
+  /** The client is gone; resolves when what only it used has ended, undefined when there is nothing to wait for. */
+  leave(client: ClientPort): Promise<void> | undefined
+}
+
+/** A configured server. */
+export interface Upstream {
+  readonly config: ServerConfig
+  /** Takes a configuration that differs only in what needs no other process: names, and what is shown. */
+  adjust(config: ServerConfig): void
+  /** Starts what every client will need, before any client has said what it is. */
+  warm(): void
+  /** Uses a server that was started elsewhere as its first; false when it has one already. */
+  adopt(server: Connection | RunningProcess): boolean
+  /** The lane that this client uses from now on. */
+  attach(client: ClientPort): Lane
+  status(): UpstreamStatus
+  /** Takes no new calls, lets those that run finish for up to `graceMs`, and closes. */
+  retire(graceMs: number): Promise<void>
+  close(): Promise<void>
+}

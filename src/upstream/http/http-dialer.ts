@@ -1,0 +1,178 @@
+// How the connections to one remote server are made; loaded when the first one is.
+
+import type { Connection } from '../../jsonrpc/connection.js'
+import { TransportError } from '../../jsonrpc/errors.js'
+import { requests } from '../../mcp/methods.js'
+import type { ServerRedactor } from '../../transports/http-client/redactor.js'
+import { AutoHttpConnection } from '../../transports/http-client/http-auto.js'
+import { HttpClientConnection } from '../../transports/http-client/http-client.js'
+import { HttpAgent } from '../../transports/http-client/agent.js'
+import type { Connect } from '../../runtime/runtime.js'
+import { connectorFor } from '../../transports/http-client/connect.js'
+import { loginSecrets } from '../../transports/http-client/login.js'
+import {
+  type HttpCredentials,
+  type HttpClientLimits,
+  type HttpTarget,
+  defaultHttpClientLimits,
+} from '../../transports/http-client/options.js'
+import { ListRefusals } from '../../transports/http-client/list-refusals.js'
+import { HttpPause } from '../../transports/http-client/pause.js'
+import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js'
+import { HttpSession } from '../../transports/http-client/session.js'
+import { SseClientConnection } from '../../transports/http-client/http-sse.js'
+import { credentialsRefusal, isAboutCredentials } from '../auth/credentials-leg.js'
+import { googleAuthOf, whyNoTokens } from '../auth/google-auth.js'
+import type { FetchIdToken } from '../auth/google-id-token.js'
+import type { LogLevel, Runtime } from '../../runtime/runtime.js'
+import type { UpstreamLimits } from '../pool/limits.js'
+import { IdTokenCredentials } from '../auth/id-token-credentials.js'
+import type { PoolSurroundings } from '../pool/pool-parts.js'
+import type { HttpServerConfig } from '../contracts/server-config.js'
+import { tlsMeans } from './tls-files.js'
+
+/** Makes connections that share sockets and credentials, and nothing else. */
+export class HttpDialer {
+  readonly #target: HttpTarget
+  readonly #agent: HttpAgent
+  /** The server speaks HTTP+SSE: because the configuration says so, or because it was found out. */
+  readonly #isSaidOlder: boolean
+  #isOlder: boolean
+
+  /** `discretion` learns what the connections are given to keep. */
+  static async of(
+    config: HttpServerConfig,
+    around: PoolSurroundings,
+    discretion: ServerRedactor,
+  ): Promise<HttpDialer> {
+    const url = new URL(config.url)
+    const { env, connect: given } = around.runtime
+    const proxy = proxyFor(url, { own: config.proxy, env })
+    for (const secret of proxy === undefined ? [] : loginSecrets(proxy)) discretion.learn(secret)
+    if (typeof config.proxy === 'string' && isNearby(url.hostname))
+      around.log({
+        level: 'warn',
+        service: config.name,
+        message: `its proxy is not used: ${url.hostname} is reached directly`,
+      })
+    const tls = config.tls && tlsMeans(config.tls)
+    const connect = await connectorFor(url, { proxy, tls, connect: given })
+    return new HttpDialer(config, around, discretion, { connect, via: proxy?.origin })
+  }
+
+  private constructor(
+    config: HttpServerConfig,
+    { runtime, log, verbose, limits: own }: PoolSurroundings,
+    discretion: ServerRedactor,
+    { connect, via }: { readonly connect: Connect; readonly via: string | undefined },
+  ) {
+    const url = new URL(config.url)
+    this.#isSaidOlder = config.kind === 'sse'
+    this.#isOlder = this.#isSaidOlder
+    const limits = limitsFor(config, own)
+    const tell = (level: LogLevel, message: string): void => log({ level, service: config.name, message })
+    this.#target = {
+      url,
+      via,
+      headers: config.headers,
+      discretion,
+      credentials: credentialsFor(config, runtime, tell),
+      retries: config.retries,
+      retryDelayMs: config.retryDelayMs,
+      reconnectMs: config.reconnectIntervalMs,
+      isRead,
+      listRefusals: new ListRefusals(isList),
+      refusal: refusalsOf(config, tell),
+      log: tell,
+      trace: verbose ? (message) => tell('debug', message) : undefined,
+      pause: new HttpPause(runtime, limits.retryAfterMsMax),
+      patienceMs: config.timeoutMs,
+      timers: runtime,
+      limits,
+    }
+    this.#agent = new HttpAgent(url, limits, connect, () => runtime.now())
+  }
+
+  connect(): Connection {
+    if (this.#isOlder) return this.#older()
+    const newer = new HttpClientConnection(this.#target, this.#agent)
+    return new AutoHttpConnection(
+      newer,
+      () => this.#older(),
+      () => {
+        this.#isOlder = true
+      },
+    )
+  }
+
+  #older(): Connection {
+    const session = new HttpSession(this.#target, this.#agent)
+    return new SseClientConnection(this.#target, this.#agent, session, () => {
+      // What was found out may have changed: another program may be there by now.
+      this.#isOlder = this.#isSaidOlder
+    })
+  }
+}
+
+/** What a refusal means; what the server said is logged, once for the same words. */
+function refusalsOf(
+  config: HttpServerConfig,
+  tell: (level: LogLevel, message: string) => void,
+): HttpTarget['refusal'] {
+  let last: string | undefined
+  return (status, words) => {
+    const said = `it refused the request (HTTP ${status})${words === '' ? '' : `: ${words}`}`
+    if (said !== last) tell('warn', said)
+    last = said
+    return isAboutCredentials(config, status, words) ? credentialsRefusal(config, status, words) : undefined
+  }
+}
+
+/** The calls of this server give up before the transport does. */
+function limitsFor(
+  { totalTimeoutMs, startTimeoutMs, listTimeoutMs, toolTimes }: HttpServerConfig,
+  { ndjson: { lineBytesMax } }: UpstreamLimits,
+): HttpClientLimits {
+  const totals = [...toolTimes.values()].map((times) => times.totalTimeoutMs)
+  const longestMs = Math.max(totalTimeoutMs, startTimeoutMs, listTimeoutMs, ...totals)
+  return {
+    ...defaultHttpClientLimits,
+    answerMs: longestMs + defaultHttpClientLimits.answerMarginMs,
+    // A message of a server is as large as it may be on stdio.
+    answerBytesMax: lineBytesMax,
+    sse: { ...defaultHttpClientLimits.sse, dataBytesMax: lineBytesMax },
+  }
+}
+
+/** Tokens leave the header `Authorization` to the configuration where that has one. */
+function credentialsFor(
+  config: HttpServerConfig,
+  runtime: Runtime,
+  tell: (level: LogLevel, message: string) => void,
+): HttpCredentials | undefined {
+  const auth = googleAuthOf(config)
+  if (auth === undefined) return undefined
+  const hasOwn = Object.keys(config.headers).some((name) => name.toLowerCase() === 'authorization')
+  let found: Promise<FetchIdToken> | undefined
+  const fetch = async (): Promise<string> => {
+    const why = whyNoTokens(config)
+    if (why !== undefined) throw new TransportError('TRANSPORT_AUTH', `Authentication failed: ${why}`)
+    const { findGoogleCredentials } = await import('../auth/google-id-token.js')
+    found ??= findGoogleCredentials(auth)
+    // Credentials that appear later are found then.
+    found.catch(() => {
+      found = undefined
+    })
+    return (await found)()
+  }
+  const name = hasOwn ? 'X-Serverless-Authorization' : 'Authorization'
+  return new IdTokenCredentials(name, fetch, runtime, tell)
+}
+
+function isList(method: string): boolean {
+  return requests.row(method)?.route.to === 'merge'
+}
+
+function isRead(method: string): boolean {
+  return requests.row(method)?.reads === true
+}

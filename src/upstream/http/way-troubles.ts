@@ -1,0 +1,48 @@
+// What is wrong with the way to a remote server, found without going there.
+
+import { contextOf } from '../../transports/http-client/connect-tls.js'
+import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js'
+import { socketTrouble } from '../../transports/http-client/trouble.js'
+import type { HttpServerConfig } from '../contracts/server-config.js'
+import { tlsMeans } from './tls-files.js'
+
+export interface WayTroubles {
+  /** For each of them the server cannot be reached. */
+  readonly problems: readonly string[]
+  /** What is configured and of no use. */
+  readonly warnings: readonly string[]
+}
+
+/** Reads the proxy and the certificates of a server as a connection to it does. */
+export function wayTroubles(
+  { url, proxy, tls }: HttpServerConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): WayTroubles {
+  const address = new URL(url)
+  const checks = [
+    () => proxyFor(address, { own: proxy, env }),
+    () => tls && address.protocol === 'https:' && contextOf(tlsMeans(tls).material()),
+  ]
+  return {
+    problems: checks.flatMap((check) => troubleOf(check) ?? []),
+    warnings: unusedProxy(address, proxy) ?? [],
+  }
+}
+
+/** A proxy of its own would look for such a server on another machine. */
+function unusedProxy({ hostname }: URL, proxy: HttpServerConfig['proxy']): string[] | undefined {
+  if (typeof proxy !== 'string' || !isNearby(hostname)) return undefined
+  return [
+    `has a proxy, which is not used: ${hostname} is on this machine or its link and is reached directly`,
+  ]
+}
+
+function troubleOf(check: () => unknown): string | undefined {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    const { what, remedy } = socketTrouble(error)
+    return remedy === undefined ? what : `${what}; ${remedy}`
+  }
+}

@@ -1,0 +1,65 @@
+// The kinds `http` and `sse`: servers that are reached over the network.
+//
+// A lane of the pool is one HTTP session. Everything that speaks HTTP is loaded
+// when the first connection is made, so that a start without such servers does
+// not pay for it.
+
+import { ServerRedactor } from '../../transports/http-client/redactor.js'
+import { DeferredConnection } from '../../transports/deferred.js'
+import type { DialEnd, Dialed } from '../contracts/dial.js'
+import { fromTransport } from '../contracts/errors.js'
+import { redactedLog } from '../contracts/redacted-log.js'
+import type { HttpDialer } from '../http/http-dialer.js'
+import { CredentialsLeg } from '../auth/credentials-leg.js'
+import { Pool } from '../pool/pool.js'
+import type { PoolSurroundings } from '../pool/pool-parts.js'
+import type { HttpServerConfig } from '../contracts/server-config.js'
+import type { Upstream } from '../contracts/upstream.js'
+
+export function open(config: HttpServerConfig, proxy: PoolSurroundings): Upstream {
+  const discretion = new ServerRedactor(config.secrets)
+  const around = { ...proxy, log: redactedLog(proxy.log, discretion) }
+  let dialer: Promise<HttpDialer> | undefined
+  const dial = (): Dialed => {
+    dialer ??= import('../http/http-dialer.js').then((module) =>
+      module.HttpDialer.of(config, around, discretion),
+    )
+    return new HttpDialed(config.name, new DeferredConnection(dialer.then((made) => made.connect())))
+  }
+  const pooling = {
+    dial,
+    discretion,
+    isolation: 'auto',
+    concurrency: around.limits.remoteConcurrency,
+    processes: 1,
+    idleTimeoutMs: around.limits.remoteRestMs,
+    restart: true,
+    restartDelayMs: config.kind === 'sse' ? config.reconnectIntervalMs : config.retryDelayMs,
+  } as const
+  return new Pool(config, pooling, {
+    ...around,
+    leg: () => new CredentialsLeg(config, around.leg()),
+    // A session is no process of ours.
+    places: { take: () => () => {}, offer: () => () => {}, free: () => undefined },
+  })
+}
+
+/** One session with a remote server. */
+class HttpDialed implements Dialed {
+  readonly connection: DeferredConnection
+  readonly pid = undefined
+  readonly ended: Promise<DialEnd>
+
+  constructor(service: string, connection: DeferredConnection) {
+    this.connection = connection
+    this.ended = connection.ended.then((cause) => {
+      if (cause === undefined) return { reason: 'closed', message: `'${service}' closed its connection` }
+      const { reason, message, details } = fromTransport(service, cause)
+      return { reason, message, details }
+    })
+  }
+
+  stop(): Promise<void> {
+    return this.connection.close()
+  }
+}

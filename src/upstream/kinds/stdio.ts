@@ -1,0 +1,31 @@
+// The kind `stdio`: servers that run as child processes.
+
+import { ServerRedactor } from '../../transports/http-client/redactor.js'
+import { Pool } from '../pool/pool.js'
+import type { PoolSurroundings } from '../pool/pool-parts.js'
+import { ServerProcess } from '../process/process.js'
+import { StackTraces } from '../process/stack-traces.js'
+import { type RunningProcess, childOf } from '../contracts/running-process.js'
+import type { StdioServerConfig } from '../contracts/server-config.js'
+import type { Upstream } from '../contracts/upstream.js'
+
+export interface StdioSurroundings extends PoolSurroundings {
+  /** Variables of the proxy's own for every process that is started. */
+  readonly marks: Readonly<Record<string, string>>
+}
+
+export function open(config: StdioServerConfig, around: StdioSurroundings): Upstream {
+  const { runtime, log, limits, marks } = around
+  const discretion = new ServerRedactor(config.secrets)
+  const traces = new StackTraces()
+  const surroundings = { ...limits, runtime, log, discretion, marks, traces }
+  const pooling = {
+    ...config,
+    discretion,
+    dial: () => new ServerProcess(config, surroundings),
+    adopt: (running: RunningProcess) =>
+      new ServerProcess(config, surroundings, childOf(config.name, running)),
+  }
+  const restart = { ...limits.restart, ...config.restartLimits }
+  return new Pool(config, pooling, { ...around, limits: { ...limits, restart } })
+}

@@ -1,0 +1,49 @@
+// Calls that nobody waits for any more, and that a server may still be at work on.
+
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { Call, ClientPort } from '../../mcp/call.js'
+import type { Runtime } from '../../runtime/runtime.js'
+
+export interface AbandonedLimits {
+  /** Calls that are remembered one by one; beyond them nothing is certain. */
+  readonly max: number
+  /** How long a server may take to notice that a call was cancelled. */
+  readonly graceMs: number
+}
+
+/** Whose they were, and since when. */
+export class Abandoned {
+  readonly #limits: AbandonedLimits
+  readonly #runtime: Pick<Runtime, 'now'>
+  readonly #calls = new Map<RequestId, { readonly client: ClientPort; readonly at: number }>()
+
+  constructor(limits: AbandonedLimits, runtime: Pick<Runtime, 'now'>) {
+    this.#limits = limits
+    this.#runtime = runtime
+  }
+
+  add(id: RequestId, { client }: Call): void {
+    if (!this.#isFull) this.#calls.set(id, { client, at: this.#runtime.now() })
+  }
+
+  /** The server has answered after all: it is done with this one. */
+  answered(id: RequestId): void {
+    if (!this.#isFull) this.#calls.delete(id)
+  }
+
+  /** Whether what a server says may be about a call of anybody but this client. */
+  mayBeOfOthers(client: ClientPort | undefined): boolean {
+    return this.#isFull || [...this.#calls.values()].some((call) => call.client !== client)
+  }
+
+  /** Whether the server has had time enough to stop, and it is not known that it has. */
+  get isInDoubt(): boolean {
+    const now = this.#runtime.now()
+    return [...this.#calls.values()].some(({ at }) => now - at >= this.#limits.graceMs)
+  }
+
+  /** Some were not even remembered. */
+  get #isFull(): boolean {
+    return this.#calls.size >= this.#limits.max
+  }
+}

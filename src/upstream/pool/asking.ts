@@ -1,0 +1,66 @@
+// Which client a server's question goes to.
+//
+// On stdio a question does not say which call it belongs to, and nobody guesses:
+// where it may be about a call that somebody else has given up, it is refused. A
+// server that is told of a cancel owes no answer, so it may never be known whether
+// it has stopped. The first question that is lost for this reason after a while
+// has the process replaced as soon as the call that asked has ended, so that one
+// call in doubt costs one question, and a server that never asks costs nothing.
+
+import type { RequestFrame } from '../../jsonrpc/frame.js'
+import type { Call } from '../../mcp/call.js'
+import { methodNotFound } from '../../mcp/error-codes.js'
+import type { ServerRequestRow } from '../../mcp/methods/method-row.js'
+import type { LaneClients } from './lane-clients.js'
+import type { Sharing } from './lane-parts.js'
+import type { Link } from './link.js'
+
+export interface AskingParts {
+  readonly sharing: Sharing
+  readonly audience: LaneClients
+  log(level: 'debug' | 'warn', message: string): void
+  /** Replaces the process behind this link. */
+  replace(link: Link, why: string): void
+}
+
+/** Passes questions to the one client that each can be for. */
+export class Asking {
+  readonly #parts: AskingParts
+  readonly #inDoubt = new Set<Link>()
+
+  constructor(parts: AskingParts) {
+    this.#parts = parts
+  }
+
+  /** `during` is the call that it belongs to, where the transport tells. */
+  asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void {
+    const { sharing, audience } = this.#parts
+    const call = during ?? (sharing === 'plain' ? undefined : link.subject.askable)
+    // On a lane of its own a client can be asked at any time.
+    const client = sharing === 'own' ? audience.only : call?.client
+    const isDeclared = row.capability !== undefined && client?.profile.capabilities.names.has(row.capability)
+    if (isDeclared !== true || client?.ask(frame, link, call) !== true) this.#refuse(frame, link)
+  }
+
+  /** A call has ended; of those that can be asked about, one ran at a time. */
+  ended({ row }: Call, link: Link): void {
+    if (this.#inDoubt.size === 0 || !row.askable || !this.#inDoubt.delete(link)) return
+    this.#parts.replace(link, 'it may still be at work on a call that was given up')
+  }
+
+  closed(link: Link): void {
+    this.#inDoubt.delete(link)
+  }
+
+  #refuse(frame: RequestFrame, link: Link): void {
+    link.refused(frame.id, methodNotFound(frame.method))
+    if (this.#parts.sharing !== 'shared' || !link.subject.isInDoubt) {
+      return this.#parts.log('debug', `${frame.method} was refused: no client to ask`)
+    }
+    this.#inDoubt.add(link)
+    this.#parts.log(
+      'warn',
+      `${frame.method} was refused: it may be about a call that another client has given up`,
+    )
+  }
+}

@@ -1,0 +1,247 @@
+// The calls in flight on one link: each accepted one is settled exactly once, by
+// its answer, its deadline, the client's cancel, or the end of the connection.
+
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { Traffic } from '../../jsonrpc/connection.js'
+import type { FrameError, TransportError } from '../../jsonrpc/errors.js'
+import type { NotificationFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import { writing } from '../../jsonrpc/id-edit.js'
+import { IdFinder } from '../../jsonrpc/id-finder.js'
+import type { Peer } from '../../jsonrpc/peer.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { Span } from '../../jsonrpc/scan.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import { rawAt } from '../../jsonrpc/text.js'
+import type { Call, CallTimes, Outcome } from '../../mcp/call.js'
+import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
+import { ProgressTokens } from '../../mcp/progress-tokens.js'
+import { Abandoned, type AbandonedLimits } from './abandoned.js'
+import { callTimeout } from './call-timeout.js'
+import { cancelParams } from './cancel-params.js'
+import { type UpstreamError, fromTransport } from '../contracts/errors.js'
+import { type DeadlineOptions, Deadlines, type InflightCall } from './inflight-call.js'
+
+export interface InflightCallsParts extends DeadlineOptions {
+  readonly service: string
+  readonly peer: Peer<InflightCall>
+  /** Of the connection, where it counts. */
+  readonly traffic: Traffic | undefined
+  readonly abandoned: AbandonedLimits
+  /** Whether clients' ids and tokens may stay as they are. */
+  mayLend(): boolean
+  outcome(call: Call, frame: ResponseFrame): Outcome
+  /** Why the peer takes no call. */
+  refusal(): UpstreamError
+  /** A call has ended, and its slot is free. */
+  ended(call: Call): void
+  /** Takes back a call for the next connection; false when there will be none. */
+  again(call: Call, edits: readonly Edit[]): boolean
+  timedOut(): void
+}
+
+/** Sends calls and settles them. */
+export class InflightCalls {
+  readonly #parts: InflightCallsParts
+  readonly #deadlines: Deadlines
+  readonly #tokens = new ProgressTokens<InflightCall>()
+  /** Whose calls the server may still be at work on, though nobody waits for them. */
+  readonly #abandoned: Abandoned
+  /** Calls that came when the connection had ended, until it is known what is next. */
+  readonly #unsent: InflightCall[] = []
+
+  constructor(parts: InflightCallsParts) {
+    this.#parts = parts
+    this.#abandoned = new Abandoned(parts.abandoned, parts.runtime)
+    this.#deadlines = new Deadlines(
+      parts,
+      () => parts.peer.waiting(),
+      (flight, of) => this.#expired(flight, of),
+    )
+  }
+
+  call(call: Call, edits: readonly Edit[]): void {
+    const { peer, traffic } = this.#parts
+    const flight = this.#deadlines.start(call, edits)
+    if (this.#deadlines.isOver(flight)) return this.#tooLate(flight)
+    const lend = this.#parts.mayLend()
+    const own = call.frame.params.meta.span('progressToken')
+    const all = own === undefined ? edits : this.#withToken(edits, flight, own, lend)
+    const id = peer.forward(call.frame, all, flight, lend)
+    if (id === undefined) return this.#notSent(flight)
+    flight.id = id
+    flight.wasSent = true
+    flight.nth = traffic?.given
+    call.onCancel = (frame) => this.#cancelled(flight, frame)
+  }
+
+  answered(flight: InflightCall, frame: ResponseFrame): void {
+    flight.call.settle(this.#parts.outcome(flight.call, frame))
+    this.#end(flight)
+  }
+
+  /** An answer that comes after all: the server is done with that call. */
+  late(id: RequestId): void {
+    this.#abandoned.answered(id)
+  }
+
+  /**
+   * The call that the server asks about, where only one can be meant, and it cannot be about one that somebody else
+   * has given up.
+   */
+  get askable(): Call | undefined {
+    let found: Call | undefined
+    for (const { call } of this.#parts.peer.waiting()) {
+      if (!call.row.askable) continue
+      if (found !== undefined) return undefined
+      found = call
+    }
+    return this.#abandoned.mayBeOfOthers(found?.client) ? undefined : found
+  }
+
+  /** Whether a call that was given up a while ago keeps a question from being tied to one that runs. */
+  get isInDoubt(): boolean {
+    return this.#abandoned.isInDoubt
+  }
+
+  /** Gives each token back as its client wrote it; false when nobody waits for this progress. */
+  progressed(frame: NotificationFrame): boolean {
+    const span = frame.params.members.span('progressToken')
+    const token = span === undefined ? '' : rawAt(frame.line, span)
+    const flight = this.#tokens.find(token)
+    const own = flight?.call.frame.params.meta.span('progressToken')
+    if (flight === undefined || own === undefined || span === undefined) return false
+    this.#deadlines.extend(flight)
+    const ownToken = flight.call.raw(own)
+    flight.call.client.tell(frame, writing(frame.line, span, ownToken, 'progress-token'), flight.call)
+    return true
+  }
+
+  /** Whose answer an unacceptable message would have been; with two ids it is the answer of neither. */
+  addressees(error: FrameError, line: Uint8Array): InflightCall[] {
+    // A line of a log may be JSON too, and may well have an `id`.
+    if (error.unreadable || !Buffer.from(line.buffer, line.byteOffset, line.length).includes('"jsonrpc"')) {
+      return []
+    }
+    const finder = new IdFinder()
+    finder.push(line)
+    // The id of a question is the server's own, and no call of ours.
+    if (finder.isCall) return []
+    return [...new Set(finder.claims.flatMap((id) => this.#parts.peer.entry(id) ?? []))]
+  }
+
+  /** The call did not get through, or its answer will not come; the transport says why. */
+  failed(flight: InflightCall, error: TransportError): void {
+    this.#end(flight)
+    const follows = error.code === 'TRANSPORT_SESSION' && this.#mayFollow(flight.call, error)
+    if (!follows || !this.#repeated(flight)) flight.call.fail(fromTransport(this.#parts.service, error).body)
+  }
+
+  /** The answer came, but cannot be given. */
+  spoilt(flight: InflightCall, reason: FailureReason, what: string): void {
+    const { service } = this.#parts
+    this.#giveUp(flight, upstreamFailed(service, reason, `'${service}': ${what}`))
+  }
+
+  /** Nobody will answer any more. */
+  drain(unanswered: readonly InflightCall[], failure: () => UpstreamError): void {
+    this.#deadlines.stop()
+    for (const flight of [...unanswered, ...this.#unsent.splice(0)]) {
+      if (flight.wasSent) this.#parts.peer.retire(flight.id)
+      this.#end(flight)
+      if (!this.#mayRepeat(flight) || !this.#repeated(flight)) flight.call.fail(failure().body)
+    }
+  }
+
+  /** A connection that has just ended takes nothing, and why is about to be known. */
+  #notSent(flight: InflightCall): void {
+    if (!this.#parts.peer.open) return void this.#unsent.push(flight)
+    flight.call.fail(this.#parts.refusal().body)
+    this.#end(flight)
+  }
+
+  /**
+   * Whether the next connection may have a call: one that provably never left, and one that reads, once.
+   *
+   * What else a server may have done stays undone or done; nothing of it is done twice.
+   */
+  #mayRepeat({ call, nth, wasSent }: InflightCall): boolean {
+    if (call.settled) return false
+    const { traffic } = this.#parts
+    if (!wasSent || (nth !== undefined && traffic !== undefined && nth > traffic.departed)) return true
+    return call.row.reads === true && call.repeats === 0
+  }
+
+  /** A session is opened anew once for each call that is refused in it: what is refused there too is refused for good. */
+  #mayFollow(call: Call, { details }: TransportError): boolean {
+    const wasRefused = details?.['status'] !== undefined
+    const follows = !wasRefused || !call.hasRenewed
+    if (wasRefused) call.hasRenewed = true
+    return follows
+  }
+
+  #repeated({ call, edits, deadline }: InflightCall): boolean {
+    call.repeats++
+    call.deadline = deadline
+    return this.#parts.again(call, edits)
+  }
+
+  #withToken(edits: readonly Edit[], flight: InflightCall, own: Span, lend: boolean): readonly Edit[] {
+    const text = flight.call.raw(own)
+    flight.token = this.#tokens.lend(text, flight, lend)
+    if (flight.token === text) return edits
+    return [...edits, { ...own, bytes: Buffer.from(flight.token), why: 'progress-token' }]
+  }
+
+  #expired(flight: InflightCall, of: keyof CallTimes): void {
+    this.#abandon(flight)
+    const what = of === 'timeoutMs' ? 'no answer or progress' : 'no answer'
+    this.#giveUp(flight, this.#timeout(flight, of, what))
+    this.#cancelUpstream(flight, 'the request timed out')
+    this.#parts.timedOut()
+  }
+
+  /** It has waited elsewhere for longer than it may take: nothing is begun that nobody waits for. */
+  #tooLate(flight: InflightCall): void {
+    flight.call.fail(this.#timeout(flight, this.#deadlines.budgetOf(flight), 'no turn'))
+    this.#end(flight)
+  }
+
+  #timeout({ call }: InflightCall, of: keyof CallTimes, what: string): ErrorBody {
+    const { service, times } = this.#parts
+    return callTimeout(service, call, { ms: (call.times ?? times)[of], of, what })
+  }
+
+  #giveUp(flight: InflightCall, error: ErrorBody): void {
+    this.#parts.peer.retire(flight.id)
+    flight.call.fail(error)
+    this.#end(flight)
+  }
+
+  #cancelled(flight: InflightCall, frame: NotificationFrame | undefined): void {
+    const { peer } = this.#parts
+    this.#abandon(flight)
+    peer.retire(flight.id)
+    const span = frame?.params.members.span('requestId')
+    if (frame === undefined || span === undefined) this.#cancelUpstream(flight, 'the client is gone')
+    else peer.pass(frame, writing(frame.line, span, flight.id, 'id'))
+    this.#end(flight)
+  }
+
+  /** The server may go on with it, tell of progress, and even ask. */
+  #abandon({ id, token, call }: InflightCall): void {
+    this.#tokens.retire(token)
+    if (call.row.askable) this.#abandoned.add(id, call)
+  }
+
+  /** Once for each flight, though a cancel may come after the connection has closed. */
+  #end(flight: InflightCall): void {
+    if (flight.ended) return
+    flight.ended = true
+    this.#tokens.release(flight.token)
+    this.#parts.ended(flight.call)
+  }
+
+  #cancelUpstream(flight: InflightCall, reason: string): void {
+    this.#parts.peer.notify('notifications/cancelled', cancelParams(flight.id, reason))
+  }
+}

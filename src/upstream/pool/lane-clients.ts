@@ -1,0 +1,128 @@
+// The clients of one lane: who may hear what a server says without naming anybody.
+
+import { BriefMap } from '../../jsonrpc/brief-map.js'
+import type { ClientPort } from '../../mcp/call.js'
+import { severity } from '../../mcp/methods/logging.js'
+
+/** Clients, the log levels they asked for, and the resources they follow. */
+export class LaneClients {
+  /** By their serials. */
+  readonly #clients = new BriefMap<number, ClientPort>()
+  readonly #levels = new Map<ClientPort, string>()
+  readonly #followers = new Map<string, Set<ClientPort>>()
+  /** Somebody has left whose business the server may still be at. */
+  #mixed = false
+
+  get size(): number {
+    return this.#clients.size
+  }
+
+  /** The one client there is; undefined when what belongs to one cannot be told from what belongs to another. */
+  get only(): ClientPort | undefined {
+    if (this.#clients.size !== 1 || this.#mixed) return undefined
+    for (const client of this) return client
+    return undefined
+  }
+
+  [Symbol.iterator](): IterableIterator<ClientPort> {
+    return this.#clients.values()
+  }
+
+  add(client: ClientPort): void {
+    this.#clients.set(client.serial, client)
+  }
+
+  /** Forgets a client and gives the resources that nobody follows any more. */
+  remove(client: ClientPort): string[] {
+    const was = this.#clients.take(client.serial)
+    if (was !== undefined && was.asksNothing !== true) this.#mixed = true
+    this.#levels.delete(client)
+    if (this.#followers.size === 0) return []
+    return [...this.#followers.keys()].filter((uri) => this.unfollow(client, uri))
+  }
+
+  /** The server has started anew and knows of nobody. */
+  renew(): void {
+    this.#mixed = false
+  }
+
+  setLevel(client: ClientPort, level: string): void {
+    this.#levels.set(client, level)
+  }
+
+  /** The most verbose level that any client asked for. */
+  get level(): string | undefined {
+    let most: string | undefined
+    for (const level of this.#levels.values()) {
+      if (most === undefined || severity(level) < severity(most)) most = level
+    }
+    return most
+  }
+
+  get followed(): IterableIterator<string> {
+    return this.#followers.keys()
+  }
+
+  /** Who follows exactly this. */
+  followersAt(uri: string): Iterable<ClientPort> {
+    return this.#followers.get(uri) ?? []
+  }
+
+  isFollowedAt(uri: string): boolean {
+    return this.#followers.has(uri)
+  }
+
+  /** How many resources are followed. */
+  get followedCount(): number {
+    return this.#followers.size
+  }
+
+  follows(client: ClientPort, uri: string): boolean {
+    return this.#followers.get(uri)?.has(client) ?? false
+  }
+
+  get isFollowed(): boolean {
+    return this.#followers.size > 0
+  }
+
+  /** Whether this is the first one who follows it. */
+  follow(client: ClientPort, uri: string): boolean {
+    const followers = this.#followers.get(uri) ?? new Set()
+    followers.add(client)
+    this.#followers.set(uri, followers)
+    return followers.size === 1
+  }
+
+  /** The client follows nothing here any more; gives what it followed. */
+  surrender(client: ClientPort): string[] {
+    const followed = [...this.#followers].flatMap(([uri, followers]) => (followers.has(client) ? [uri] : []))
+    for (const uri of followed) this.unfollow(client, uri)
+    return followed
+  }
+
+  /** Whether this was the last one who followed it. */
+  unfollow(client: ClientPort, uri: string): boolean {
+    const followers = this.#followers.get(uri)
+    if (followers === undefined || !followers.delete(client) || followers.size > 0) return false
+    this.#followers.delete(uri)
+    return true
+  }
+
+  /**
+   * Who follows this resource.
+   *
+   * The updated URI may be a sub-resource of the followed one (MCP, Resources: subscriptions).
+   */
+  followersOf(uri: string): Set<ClientPort> {
+    const found = new Set(this.#followers.get(uri))
+    for (const [followed, followers] of this.#followers) {
+      if (followed !== uri && isWithin(uri, followed)) for (const client of followers) found.add(client)
+    }
+    return found
+  }
+}
+
+function isWithin(uri: string, followed: string): boolean {
+  if (!uri.startsWith(followed)) return false
+  return followed.endsWith('/') || ['/', '#', '?'].includes(uri.charAt(followed.length))
+}

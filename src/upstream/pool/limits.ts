@@ -1,0 +1,40 @@
+// The limits that the upstream layer works under; `src/limits.ts` holds the numbers and their reasons.
+
+import type { FrameLimits } from '../../jsonrpc/frame-limits.js'
+import type { NdjsonOptions } from '../../transports/stdio/ndjson.js'
+import type { AbandonedLimits } from './abandoned.js'
+import type { ListLimits } from './listing.js'
+import type { NoiseLimits } from './noise.js'
+import type { StopLadder } from '../process/process.js'
+import type { StderrLimits } from '../process/stderr-log.js'
+import type { RestartPolicy } from './crashes.js'
+
+export interface UpstreamLimits {
+  readonly frame: FrameLimits
+  readonly ndjson: NdjsonOptions
+  readonly ladder: StopLadder
+  /** How often the memory of a server with `memoryLimitMB` is looked at. */
+  readonly memoryWatchMs: number
+  readonly lists: ListLimits
+  readonly noise: NoiseLimits
+  readonly stderr: StderrLimits
+  readonly abandoned: AbandonedLimits
+  /** How long the end of a connection waits for the exit that explains it. */
+  readonly exitWaitMs: number
+  readonly inflightMax: number
+  /** How long a server takes to start before whoever watches is told that it is late. */
+  readonly lateMs: number
+  /** Resources that the clients of one lane may follow. */
+  readonly subscriptionsMax: number
+  /** Calls in flight at once on one session with a remote server. */
+  readonly remoteConcurrency: number
+  /** How long a session with a remote server stays that nobody uses and no client is there for. */
+  readonly remoteRestMs: number
+  /** Calls that wait for one process, or for a slot of it. */
+  readonly queueMax: number
+  /** Bytes that one process has not taken yet, and of calls that wait for it, above which calls are refused. */
+  readonly outgoingBytesMax: number
+  /** Child processes in all. */
+  readonly processesMax: number
+  readonly restart: Omit<RestartPolicy, 'restart' | 'delayMs' | 'restWaitMs'>
+}

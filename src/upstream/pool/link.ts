@@ -1,0 +1,250 @@
+// One initialised connection to one server.
+
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { FrameError, TransportError } from '../../jsonrpc/errors.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import { Peer, type PeerOwner } from '../../jsonrpc/peer.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import type { Asker, Call } from '../../mcp/call.js'
+import type { ClientCapabilities } from '../../mcp/capabilities.js'
+import type { ServerFacts, ServerLeg } from '../../mcp/eras/leg.js'
+import { methodNotFound } from '../../mcp/error-codes.js'
+import { serverNotifications, serverRequests } from '../../mcp/methods.js'
+import type { DialEnd, Dialed } from '../contracts/dial.js'
+import { Ending } from './ending.js'
+import { type UpstreamError, thatServer, unusable } from '../contracts/errors.js'
+import type { InflightCall } from './inflight-call.js'
+import { InflightCalls } from './inflight-calls.js'
+import type { LogRecord } from '../../runtime/runtime.js'
+import { LastAnswers } from './last-answers.js'
+import type { LinkOptions, LinkOwner } from './link-parts.js'
+import { Noise } from './noise.js'
+import { OwnRequests, type Patience } from './own-requests.js'
+import type { ServerTimes } from '../contracts/server-config.js'
+
+/** A server as the proxy talks to it. */
+export class Link implements PeerOwner<InflightCall>, Asker {
+  readonly service: string
+  readonly dialed: Dialed
+  readonly #owner: LinkOwner
+  readonly #leg: ServerLeg
+  readonly #options: LinkOptions
+  readonly #peer: Peer<InflightCall>
+  readonly #flights: InflightCalls
+  readonly #own: OwnRequests
+  readonly #noise: Noise
+  readonly #ending: Ending
+  readonly #lastAnswers: LastAnswers
+  #answers = 0
+
+  constructor(dialed: Dialed, leg: ServerLeg, owner: LinkOwner, options: LinkOptions) {
+    this.dialed = dialed
+    this.service = options.service
+    this.#leg = leg
+    this.#owner = owner
+    this.#options = options
+    this.#peer = new Peer(dialed.connection, this, options.peer)
+    const refusal = (): UpstreamError =>
+      this.#peer.open && !this.#ending.known
+        ? thatServer(this.service, 'overloaded', 'has too many in flight')
+        : this.failure
+    this.#ending = new Ending({ ...options, dialed })
+    this.#own = new OwnRequests({
+      ...options,
+      peer: this.#peer,
+      refusal,
+      heard: () => {
+        this.#noise.over()
+        this.#answers++
+      },
+      timedOut: () => owner.timedOut(this),
+      explained: () => this.#ending.explained(),
+    })
+    this.#flights = new InflightCalls({
+      ...options,
+      peer: this.#peer,
+      traffic: dialed.connection.traffic,
+      mayLend: () => owner.carriesOneClient,
+      outcome: (call, frame) => leg.outcome(call, frame),
+      refusal,
+      ended: (call) => owner.ended(call, this),
+      timedOut: () => owner.timedOut(this),
+      again: (call, edits) => owner.again(call, edits, this),
+    })
+    this.#noise = new Noise({ ...options, limits: options.noise, tooMuch: (what) => this.#giveUp(what) })
+    const letGo = (): void => this.#flights.drain([...this.#peer.waiting()], () => this.failure)
+    this.#lastAnswers = new LastAnswers(options, () => this.#answers, letGo)
+    void dialed.ended.then((end) => this.#end(end))
+  }
+
+  /** More than the handshake was answered in this session, which is now forgotten: the server has not failed. */
+  get isSpent(): boolean {
+    return this.#ending.isForgotten && this.#answers > 1
+  }
+
+  get isStopped(): boolean {
+    return this.#ending.isStopped
+  }
+
+  /** Why the link ended, for whoever asks afterwards. */
+  get failure(): UpstreamError {
+    return this.#ending.failure
+  }
+
+  /** Begins to read and shakes hands, with the client's own request where that is to reach the server. @throws UpstreamError */
+  async start(declared: ClientCapabilities, opening?: Call): Promise<ServerFacts> {
+    this.#peer.start()
+    const patience = this.patience('startTimeoutMs')
+    const voice = {
+      ask: (method: string, params: string) => this.ask(method, params, patience),
+      pass: (frame: RequestFrame, edits: readonly Edit[]) => this.#own.pass(frame, edits, patience),
+      notify: (method: string) => this.#peer.notify(method),
+    }
+    const opened = await this.#leg.open(voice, declared, opening)
+    if (opened.kind === 'refused') throw unusable(this.#options, opened.why)
+    return opened.facts
+  }
+
+  /** Begins to wait for requests of the proxy's own. */
+  patience(of: keyof ServerTimes): Patience {
+    return this.#own.patience(of)
+  }
+
+  /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
+  ask(method: string, params: string, patience?: Patience): Promise<ResponseFrame> {
+    return this.#own.ask(method, params, patience ?? this.patience('timeoutMs'))
+  }
+
+  pass(frame: NotificationFrame, edits: readonly Edit[]): void {
+    this.#peer.pass(frame, edits)
+  }
+
+  /** Forwards a call; it is this link's to settle from now on. */
+  call(call: Call, edits: readonly Edit[]): void {
+    this.#flights.call(call, edits)
+  }
+
+  /** What is known of the calls that this server may ask about. */
+  get subject(): Pick<InflightCalls, 'askable' | 'isInDoubt'> {
+    return this.#flights
+  }
+
+  /** Stops or resumes reading what the server says; one that has failed is not heard again. */
+  read(on: boolean): void {
+    if (!on || this.#ending.isHeard) this.dialed.connection.read(on)
+  }
+
+  /** `why` is what calls in flight are told, where that is not the end of everything. */
+  async stop(why?: string): Promise<void> {
+    this.#ending.stopped(why)
+    this.#own.stop()
+    this.#lastAnswers.begin(why !== undefined)
+    await this.dialed.stop()
+  }
+
+  // Asker: a client's side of what this server asked.
+
+  answered(frame: ResponseFrame, id: RequestId): void {
+    this.#peer.answer(frame, [], id)
+  }
+
+  refused(id: RequestId, error: ErrorBody): void {
+    this.#peer.refuse(id, error)
+  }
+
+  progressed(frame: NotificationFrame, edits: readonly Edit[]): void {
+    this.#peer.pass(frame, edits)
+  }
+
+  // PeerOwner: what the server says.
+
+  request(frame: RequestFrame, during: InflightCall | undefined): void {
+    this.#noise.over()
+    const row = serverRequests.row(frame.method)
+    if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
+    else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
+    else this.#owner.asked(frame, row, this, during?.call)
+  }
+
+  notification(frame: NotificationFrame, during: InflightCall | undefined): void {
+    this.#noise.over()
+    const row = serverNotifications.row(frame.method)
+    if (row?.does !== 'progress') this.#owner.told(frame, row, this, during?.call)
+    else if (!this.#flights.progressed(frame)) this.#log('debug', 'progress that nobody waits for')
+  }
+
+  response(frame: ResponseFrame, flight: InflightCall): void {
+    this.#noise.over()
+    this.#answers++
+    this.#flights.answered(flight, frame)
+  }
+
+  stray(frame: ResponseFrame): void {
+    this.#noise.over()
+    if (frame.id !== undefined) this.#flights.late(frame.id)
+    this.#log('debug', 'an answer that nobody waits for', { id: frame.id })
+  }
+
+  batch(): void {
+    this.#noise.batch()
+  }
+
+  failed(flight: InflightCall | undefined, error: TransportError): void {
+    if (error.code === 'TRANSPORT_SESSION') this.#ending.forgotten(error)
+    if (flight === undefined) this.#log('warn', error.message)
+    else this.#flights.failed(flight, error)
+  }
+
+  malformed(error: FrameError, line: Uint8Array, bytes: number): void {
+    const flights = this.#flights.addressees(error, line)
+    const what = `its answer is invalid: ${error.message}`
+    if (flights.length === 0) return this.#noise.line(line, bytes, error)
+    for (const flight of flights) this.#flights.spoilt(flight, 'invalid-answer', what)
+  }
+
+  oversize(id: RequestId | undefined, flight: InflightCall | undefined, bytes: number): void {
+    const what = `its answer of ${bytes} bytes or more is over the limit`
+    if (flight !== undefined) this.#flights.spoilt(flight, 'too-large', what)
+    this.#noise.oversize(id, bytes, flight !== undefined)
+  }
+
+  missed(): void {
+    this.#owner.missed(this)
+  }
+
+  drained(): void {
+    this.#owner.drained()
+  }
+
+  ended(): void {
+    void this.#peer.close()
+  }
+
+  closed(unanswered: readonly InflightCall[], cause: TransportError | undefined): void {
+    this.#lastAnswers.end()
+    const deadline = Math.min(...unanswered.map((flight) => flight.deadline))
+    // The exit says more than the end of the stream, and follows it closely.
+    void this.#ending.explained(deadline).then(() => {
+      if (cause !== undefined) this.#log('debug', cause.message)
+      this.#flights.drain(unanswered, () => this.failure)
+      this.#owner.closed(this)
+      void this.dialed.stop()
+    })
+  }
+
+  /** Nothing more is read of it, and it ends like one that has closed its connection. */
+  #giveUp(what: string): void {
+    this.read(false)
+    this.#end({ reason: 'invalid-answer', message: `'${this.service}' ${what}` })
+  }
+
+  #end(end: DialEnd): void {
+    this.#ending.because(end)
+    void this.#peer.close()
+  }
+
+  #log(level: LogRecord['level'], message: string, details?: Readonly<Record<string, unknown>>): void {
+    this.#options.log({ level, service: this.service, message, ...(details && { details }) })
+  }
+}

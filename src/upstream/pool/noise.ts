@@ -1,0 +1,119 @@
+// What a server says that is no message.
+//
+// Many servers greet or complain on their stdout, and that is put up with. One
+// that says nothing else for long, or that answers too long again and again, would
+// keep the proxy from everybody else, so it is ended like one that has crashed.
+
+import type { FrameError } from '../../jsonrpc/errors.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { ServerRedactor } from '../../transports/http-client/redactor.js'
+import type { LogRecord, Runtime } from '../../runtime/runtime.js'
+
+export interface NoiseLimits {
+  /** Lines without a message between them. */
+  readonly linesMax: number
+  /** Bytes without a message between them: before the first, and later. */
+  readonly bytesBeforeFirstMax: number
+  readonly bytesMax: number
+  /** Messages over the limit within the window. */
+  readonly oversizeMax: number
+  readonly oversizeWindowMs: number
+}
+
+export interface NoiseParts {
+  readonly service: string
+  readonly discretion: ServerRedactor
+  readonly limits: NoiseLimits
+  readonly runtime: Pick<Runtime, 'now'>
+  readonly log: (record: LogRecord) => void
+  /** No more of it. */
+  tooMuch(what: string): void
+}
+
+/** A log that says the same more often hides the rest. */
+const TELL_EVERY_MS = 1000
+
+/** How much of a line is worth a look. */
+const SHOWN_BYTES = 200
+
+/** Counts what is no message, and says when it is too much. */
+export class Noise {
+  readonly #parts: NoiseParts
+  /** Since the last message. */
+  #lines = 0
+  #bytes = 0
+  #hasSpoken = false
+  #isOver = false
+  #untold = 0
+  #tellsAt = 0
+  #oversizeAt: number[] = []
+
+  constructor(parts: NoiseParts) {
+    this.#parts = parts
+  }
+
+  /** A message has come. */
+  over(): void {
+    this.#lines = 0
+    this.#bytes = 0
+    this.#hasSpoken = true
+  }
+
+  /** `line` may be the beginning of one of so many bytes. */
+  line(line: Uint8Array, bytes: number, { message }: FrameError): void {
+    const shown = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, SHOWN_BYTES))
+    const { discretion } = this.#parts
+    const said = (): string =>
+      shown.length < bytes
+        ? discretion.beginning(shown.toString('utf8'))
+        : discretion.clean(shown.toString('utf8'))
+    this.#heard(() => `what it said is no message: ${said()}`, { problem: message })
+    this.#wrote(bytes)
+  }
+
+  batch(): void {
+    this.#heard(() => 'a batch was ignored: servers answer one by one', {})
+  }
+
+  /** A message over the limit; `id` is that of a call which has been told so, or was not found. */
+  oversize(id: RequestId | undefined, bytes: number, isTold: boolean): void {
+    const { limits, runtime } = this.#parts
+    if (!isTold) this.#log('error', 'a message over the limit was dropped', { id, bytes })
+    const now = runtime.now()
+    this.#oversizeAt = [...this.#oversizeAt.filter((at) => now - at < limits.oversizeWindowMs), now]
+    const times = this.#oversizeAt.length
+    if (times >= limits.oversizeMax) this.#tooMuch(`said ${times} messages over the limit`)
+    if (!this.#hasSpoken) this.#wrote(bytes)
+  }
+
+  #wrote(bytes: number): void {
+    const { bytesBeforeFirstMax, bytesMax } = this.#parts.limits
+    this.#bytes += bytes
+    if (!this.#hasSpoken && this.#bytes > bytesBeforeFirstMax)
+      this.#tooMuch('said too much before its first message: it may be no MCP server')
+    else if (this.#bytes > bytesMax) this.#tooMuch(`wrote ${this.#bytes} bytes in a row that are no messages`)
+  }
+
+  #tooMuch(what: string): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#parts.tooMuch(what)
+  }
+
+  #heard(what: () => string, details: Readonly<Record<string, unknown>>): void {
+    this.#lines++
+    this.#untold++
+    const now = this.#parts.runtime.now()
+    if (now >= this.#tellsAt) {
+      this.#tellsAt = now + TELL_EVERY_MS
+      this.#log('warn', what(), { ...details, lines: this.#untold })
+      this.#untold = 0
+    }
+    if (this.#lines >= this.#parts.limits.linesMax)
+      this.#tooMuch(`wrote ${this.#lines} lines in a row that are no messages`)
+  }
+
+  #log(level: LogRecord['level'], message: string, details: Readonly<Record<string, unknown>>): void {
+    this.#parts.log({ level, service: this.#parts.service, message, details })
+  }
+}

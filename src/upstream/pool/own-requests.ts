@@ -1,0 +1,112 @@
+// What the proxy itself asks of a server: the handshake, lists, levels, subscriptions.
+
+import { TransportError } from '../../jsonrpc/errors.js'
+import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import type { PendingAnswer, Peer } from '../../jsonrpc/peer.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import { UpstreamError, fromTransport } from '../contracts/errors.js'
+import type { InflightCall } from './inflight-call.js'
+import type { Runtime } from '../../runtime/runtime.js'
+import type { ServerTimes } from '../contracts/server-config.js'
+import { cancelParams } from './cancel-params.js'
+import { within } from '../../runtime/within.js'
+
+/** One of a server's times, running. */
+export interface Patience {
+  readonly of: keyof ServerTimes
+  readonly endsAt: number
+}
+
+export interface OwnRequestsParts {
+  readonly service: string
+  readonly runtime: Runtime
+  readonly times: ServerTimes
+  readonly peer: Peer<InflightCall>
+  /** Why the peer takes nothing. */
+  refusal(): UpstreamError
+  /** It does not list what it has. */
+  timedOut(): void
+  /** An answer came. */
+  heard(): void
+  /** Resolves when it is known, or will not be, why the connection has ended. */
+  explained(): Promise<unknown>
+}
+
+/** Asks, and waits as long as the server's times allow. */
+export class OwnRequests {
+  readonly #parts: OwnRequestsParts
+
+  /** What ends the waits that are under way. */
+  readonly #waits = new Set<() => void>()
+  #isStopped = false
+
+  constructor(parts: OwnRequestsParts) {
+    this.#parts = parts
+  }
+
+  /** The server is being stopped: nobody needs to know any more what was asked. */
+  stop(): void {
+    this.#isStopped = true
+    for (const end of this.#waits) end()
+  }
+
+  /** Begins to wait; several requests may share one patience. */
+  patience(of: keyof ServerTimes): Patience {
+    const { runtime, times } = this.#parts
+    return { of, endsAt: runtime.now() + times[of] }
+  }
+
+  /** `params` is raw JSON. @throws UpstreamError */
+  ask(method: string, params: string | undefined, patience: Patience): Promise<ResponseFrame> {
+    return this.#answer(method, this.#isStopped ? undefined : this.#parts.peer.ask(method, params), patience)
+  }
+
+  /** Asks what a client has asked, in its own bytes. @throws UpstreamError */
+  pass(frame: RequestFrame, edits: readonly Edit[], patience: Patience): Promise<ResponseFrame> {
+    const asked = this.#isStopped ? undefined : this.#parts.peer.askFor(frame, edits)
+    return this.#answer(frame.method, asked, patience)
+  }
+
+  async #answer(
+    method: string,
+    asked: PendingAnswer | undefined,
+    patience: Patience,
+  ): Promise<ResponseFrame> {
+    const { peer, runtime, service } = this.#parts
+    if (asked === undefined) throw this.#parts.refusal()
+    try {
+      const answer = await within(this.#unlessStopped(asked.answer), patience.endsAt - runtime.now(), runtime)
+      if (answer === undefined) return this.#expired(asked.id, method, patience)
+      this.#parts.heard()
+      return answer
+    } catch (error) {
+      if (error instanceof UpstreamError) throw error
+      if (error instanceof TransportError && peer.open) throw fromTransport(service, error)
+      await this.#parts.explained()
+      throw this.#parts.refusal()
+    }
+  }
+
+  #unlessStopped<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const end = (): void => reject(this.#parts.refusal())
+      this.#waits.add(end)
+      void answer.then(resolve, reject).finally(() => this.#waits.delete(end))
+    })
+  }
+
+  /** @throws UpstreamError always */
+  #expired(id: RequestId, method: string, { of }: Patience): never {
+    const { peer, service, times } = this.#parts
+    // Only now: the id of an answered request may have been lent to somebody else already.
+    peer.retire(id)
+    // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
+    if (of !== 'startTimeoutMs')
+      peer.notify('notifications/cancelled', cancelParams(id, 'the request timed out'))
+    if (of === 'listTimeoutMs') this.#parts.timedOut()
+    const budget = of.replace(/Ms$/, '')
+    const message = `'${service}' did not answer ${method} within ${times[of]} ms (${budget})`
+    throw new UpstreamError(service, 'timeout', message, { details: { budget, ms: times[of] } })
+  }
+}

@@ -1,0 +1,73 @@
+// How a pool is put together.
+
+import type { PeerOptions } from '../../jsonrpc/peer.js'
+import type { Call } from '../../mcp/call.js'
+import type { ClientCapabilities } from '../../mcp/capabilities.js'
+import type { ServerFacts, ServerLeg } from '../../mcp/eras/leg.js'
+import type { ServerRedactor } from '../../transports/http-client/redactor.js'
+import type { Dial, Dialed } from '../contracts/dial.js'
+import type { LogSink, Runtime } from '../../runtime/runtime.js'
+import type { KeptServer } from '../contracts/kept.js'
+import type { Sharing } from './lane-parts.js'
+import type { UpstreamLimits } from './limits.js'
+import type { Link } from './link.js'
+import type { UpstreamNews } from './news.js'
+import type { ProcessPlaces } from './places.js'
+import type { RunningProcess } from '../contracts/running-process.js'
+import type { ServerConfig } from '../contracts/server-config.js'
+
+/** What a pool gets from the proxy. */
+export interface PoolSurroundings {
+  readonly runtime: Runtime
+  readonly log: LogSink
+  readonly news: UpstreamNews
+  /** Whether somebody wants to hear of every request over the network. */
+  readonly verbose: boolean
+  readonly limits: UpstreamLimits
+  readonly leg: () => ServerLeg
+  /** The taps of a new connection to this server. */
+  readonly watch: (service: string) => Pick<PeerOptions, 'wire' | 'forwarded'>
+  /** What was kept of this server; undefined where nothing is. */
+  readonly kept: (config: ServerConfig) => KeptServer | undefined
+  /** Whether a process that only one client uses starts with its first call instead of with the client. */
+  readonly ownStart: 'with-client' | 'with-call'
+  /** A server that has not answered after so long is not waited for at the next start. */
+  readonly lateMs: number
+  /** How long a process of one client outlives that client's last word; undefined is as long as the client. */
+  readonly sessionIdleMs: number | undefined
+  /** Of the processes that may run in all. */
+  readonly places: ProcessPlaces
+}
+
+/** How a server of one kind is pooled. */
+export interface Pooling {
+  /** For what the server says that people are shown. */
+  readonly discretion: ServerRedactor
+  readonly dial: Dial
+  /** Takes one that runs already, where servers are processes. */
+  readonly adopt?: (running: RunningProcess) => Dialed
+  readonly isolation: 'auto' | 'shared' | 'session'
+  readonly concurrency: number
+  readonly processes: number
+  readonly idleTimeoutMs: number | undefined
+  readonly restart: boolean
+  readonly restartDelayMs: number
+}
+
+/** A process of a lane has shaken hands. */
+export type LaneOpened = (link: Link, facts: ServerFacts) => void
+
+/** Whose processes a lane has. */
+export interface LaneUse {
+  readonly sharing: Sharing
+  readonly declared: ClientCapabilities
+  /** The request by which its one client has opened its session, where that opens the server too. */
+  readonly opening: Call | undefined
+  /** The serial of the one client; undefined where several share. */
+  readonly client: number | undefined
+}
+
+/** Of two times, either of which may be for ever. */
+export function shortest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
+}

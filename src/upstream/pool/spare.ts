@@ -1,0 +1,25 @@
+// A server that was started before its first client has come, who is to find one that is well.
+
+import type { Dialed } from '../contracts/dial.js'
+
+/** Holds one server, until it is taken or ends. */
+export class Spare {
+  #dialed: Dialed | undefined
+
+  get there(): Dialed | undefined {
+    return this.#dialed
+  }
+
+  keep(dialed: Dialed): void {
+    this.#dialed = dialed
+    void dialed.ended.then(() => {
+      if (this.#dialed === dialed) this.#dialed = undefined
+    })
+  }
+
+  take(): Dialed | undefined {
+    const dialed = this.#dialed
+    this.#dialed = undefined
+    return dialed
+  }
+}

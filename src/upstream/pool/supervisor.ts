@@ -1,0 +1,240 @@
+// Keeps one link to a server alive: started once however many ask, started again
+// after a crash with growing delays, and left alone for a while when it keeps
+// crashing.
+//
+// The breaker: after several crashes in a short time, or one before a link that
+// came back has stayed up for a while, calls fail at once. When the hold is
+// over one attempt is made, whether anybody calls or not, since clients wait for
+// the news that a server is back. Calls fail at once until it has succeeded.
+
+import type { FailureReason } from '../../mcp/error-codes.js'
+import { Crashes, type RestartPolicy } from './crashes.js'
+import { type UpstreamError as Failure, asUpstreamError, thatServer } from '../contracts/errors.js'
+import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
+import type { Link } from './link.js'
+import { within } from '../../runtime/within.js'
+
+export type SupervisorState = 'stopped' | 'starting' | 'ready' | 'waiting' | 'broken' | 'closed'
+
+/** A link that is being opened; `ready` rejects with UpstreamError. */
+export interface OpeningLink {
+  readonly link: Link
+  readonly ready: Promise<unknown>
+}
+
+export interface SupervisorSurroundings {
+  readonly runtime: Runtime
+  readonly log: LogSink
+  /** Makes room for one more link; undefined when there is some. */
+  room(): Promise<void> | undefined
+}
+
+/** Opens links, one at a time. */
+export class Supervisor {
+  readonly service: string
+  readonly #room: () => Promise<void> | undefined
+  readonly #open: () => OpeningLink
+  readonly #policy: RestartPolicy
+  readonly #runtime: Runtime
+  readonly #log: LogSink
+  readonly #crashes: Crashes
+  #state: SupervisorState = 'stopped'
+  #link: Link | undefined
+  #starting: Promise<Link> | undefined
+  #opening: Link | undefined
+  #failure: Failure | undefined
+  #restart: Timer | undefined
+  /** Links that are being stopped. */
+  readonly #stopping = new Set<Promise<void>>()
+  /** The end of a process that was at rest: its successor may need what it still holds, a lock perhaps. */
+  #resting: Promise<void> | undefined
+
+  constructor(
+    service: string,
+    open: () => OpeningLink,
+    policy: RestartPolicy,
+    around: SupervisorSurroundings,
+  ) {
+    this.service = service
+    this.#open = open
+    this.#policy = policy
+    this.#runtime = around.runtime
+    this.#log = around.log
+    this.#room = () => around.room()
+    this.#crashes = new Crashes(policy, around.runtime)
+  }
+
+  get state(): SupervisorState {
+    return this.#state
+  }
+
+  /** The link, when calls can start at once. */
+  get link(): Link | undefined {
+    return this.#link
+  }
+
+  /** Why the last link ended or could not be opened. */
+  get failure(): Failure | undefined {
+    return this.#failure
+  }
+
+  /** The link, started if it is not there. @throws UpstreamError */
+  ready(): Promise<Link> {
+    if (this.#link !== undefined) return Promise.resolve(this.#link)
+    if (this.#state === 'closed') return Promise.reject(this.#down('shutting-down', 'is stopped'))
+    if (this.#state === 'broken') return Promise.reject(this.#down('unavailable', 'is down'))
+    if (this.#starting !== undefined) return this.#starting
+    if (!this.#policy.restart && this.#crashes.any) {
+      return Promise.reject(this.#down('unavailable', 'is down and not restarted'))
+    }
+    return this.#start('starting')
+  }
+
+  /** The link has ended by itself. */
+  lost(link: Link): void {
+    if (this.#link !== link) return
+    this.#link = undefined
+    if (this.#state === 'closed') return
+    if (link.isSpent) return this.#renew(link)
+    this.#failure = link.failure
+    this.#crashes.wasUp()
+    this.#log({ level: 'error', service: this.service, message: link.failure.message })
+    this.#crashed()
+  }
+
+  /** Stops the link until somebody asks for it again; `why` is what the calls on it are told. */
+  async rest(why?: string): Promise<void> {
+    const link = this.#link
+    if (link === undefined) return
+    this.#link = undefined
+    this.#state = 'stopped'
+    this.#crashes.wasUp()
+    const stopped = this.#stop(link, why)
+    if (link.dialed.pid !== undefined) this.#resting = stopped
+    await stopped
+  }
+
+  /** Ends the link and starts it anew, though it has not crashed; one that has a successor already is ending. */
+  async again(link: Link, why: string): Promise<void> {
+    if (this.#link !== link) return
+    this.#log({ level: 'warn', service: this.service, message: `restarting: ${why}` })
+    await this.rest(why)
+    if (this.#state === 'stopped') await this.ready().catch(() => {})
+  }
+
+  async close(): Promise<void> {
+    const link = this.#link ?? this.#opening
+    this.#state = 'closed'
+    this.#restart?.cancel()
+    this.#link = undefined
+    if (link !== undefined) void this.#stop(link)
+    await Promise.all(this.#stopping)
+  }
+
+  #stop(link: Link, why?: string): Promise<void> {
+    const stopped = link.stop(why).finally(() => {
+      this.#stopping.delete(stopped)
+      if (this.#resting === stopped) this.#resting = undefined
+    })
+    this.#stopping.add(stopped)
+    return stopped
+  }
+
+  /** The next one begins at once, and what went before is forgiven: whoever serves is no crashing server. */
+  #renew(link: Link): void {
+    const message = `${link.failure.message}; opening another one`
+    this.#log({ level: 'warn', service: this.service, message })
+    this.#crashes.forgive()
+    this.#start('starting').catch(() => {})
+  }
+
+  /** `broken` is the state of a probe: whoever asks meanwhile is told that the server is down. */
+  #start(state: 'starting' | 'broken'): Promise<Link> {
+    this.#restart?.cancel()
+    this.#state = state
+    const starting = this.#attempt().finally(() => {
+      if (this.#starting === starting) this.#starting = undefined
+    })
+    this.#starting = starting
+    return starting
+  }
+
+  async #attempt(): Promise<Link> {
+    let link: Link | undefined
+    try {
+      if (this.#resting !== undefined) await within(this.#resting, this.#policy.restWaitMs, this.#runtime)
+      // Who need not wait takes the place in the turn in which it was there.
+      const room = this.#room()
+      if (room !== undefined) await room
+      if (this.#isClosed()) throw this.#down('shutting-down', 'is stopped')
+      const opening = this.#open()
+      link = opening.link
+      this.#opening = link
+      await opening.ready
+      if (this.#isClosed()) throw this.#down('shutting-down', 'is stopped')
+      this.#link = link
+      this.#state = 'ready'
+      this.#failure = undefined
+      this.#crashes.isUp()
+      return link
+    } catch (error) {
+      if (link !== undefined) void this.#stop(link)
+      const failure = asUpstreamError(this.service, error)
+      if (!this.#isClosed()) this.#failedToStart(failure)
+      throw failure
+    } finally {
+      this.#opening = undefined
+    }
+  }
+
+  /** A method, since the compiler would believe that the state cannot change across an await. */
+  #isClosed(): boolean {
+    return this.#state === 'closed'
+  }
+
+  #failedToStart(failure: Failure): void {
+    this.#failure = failure
+    this.#log({ level: 'error', service: this.service, message: failure.message })
+    this.#crashed()
+  }
+
+  #crashed(): void {
+    const opens = this.#crashes.add()
+    // Who only waits for room among the processes is no crashing server, however often it is tried.
+    const hasRoom = this.#failure?.reason !== 'overloaded'
+    if (!this.#policy.restart) this.#state = 'waiting'
+    else if (opens && hasRoom) this.#hold()
+    // Somebody has to mend credentials first, and a server may lock out whoever tries too often.
+    else
+      this.#wait(this.#failure?.reason === 'unauthorized' ? this.#policy.delayMsMax : this.#crashes.delayMs)
+  }
+
+  #wait(delayMs: number): void {
+    this.#state = 'waiting'
+    this.#after(delayMs, () => {
+      if (this.#state === 'waiting') this.#start('starting').catch(() => {})
+    })
+  }
+
+  #hold(): void {
+    this.#state = 'broken'
+    const { holdMs } = this.#policy
+    const message = `it keeps crashing: left alone for ${Math.round(holdMs / 1000)} s`
+    this.#log({ level: 'error', service: this.service, message })
+    this.#after(holdMs, () => {
+      if (this.#state === 'broken') this.#start('broken').catch(() => {})
+    })
+  }
+
+  /** Servers that crashed together do not come back together. */
+  #after(delayMs: number, run: () => void): void {
+    this.#restart?.cancel()
+    this.#restart = this.#runtime.setTimer(delayMs * (0.8 + 0.4 * this.#runtime.random()), run)
+  }
+
+  #down(reason: FailureReason, what: string): Failure {
+    if (this.#failure?.reason === 'unauthorized') return this.#failure
+    const why = this.#failure === undefined ? '' : `: ${this.#failure.message}`
+    return thatServer(this.service, reason, `${what}${why}`)
+  }
+}

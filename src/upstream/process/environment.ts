@@ -1,0 +1,78 @@
+// What of the proxy's environment a child sees: an allow-list, and the rest only where the configuration says so.
+
+import type { SpawnSpec } from '../../runtime/runtime.js'
+import type { StdioServerConfig } from '../contracts/server-config.js'
+
+const posix = ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'TZ', 'TMPDIR']
+
+const windows = [
+  'APPDATA',
+  'HOMEDRIVE',
+  'HOMEPATH',
+  'LOCALAPPDATA',
+  'PATH',
+  'PATHEXT',
+  'PROCESSOR_ARCHITECTURE',
+  'PROGRAMFILES',
+  'SYSTEMDRIVE',
+  'SYSTEMROOT',
+  'TEMP',
+  'TMP',
+  'USERNAME',
+  'USERPROFILE',
+]
+
+/** Without these, who is behind a proxy or an authority of a company's own reaches nothing. */
+const network = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
+const networkOfEitherCase = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY']
+
+/** With less a program such as Node does not even start, and nobody would learn why. */
+const DATA_BYTES_LEAST = 256 * 1024 * 1024
+
+/** A name, or a password, in front of the host of an address. */
+const login = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/)?[^/?#]*@/i
+
+type Variables = Readonly<Record<string, string | undefined>>
+
+/** The whole environment of a child: what it gets of the proxy's, and its own. */
+function childEnvironment(
+  own: Variables,
+  inherit: true | readonly string[],
+  configured: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const environment: Record<string, string> = {}
+  for (const name of inherit === true ? everyName(own) : [...namesFor(own), ...inherit]) {
+    const value = own[name]
+    // A value that is a shell function does not survive as a plain variable.
+    if (value !== undefined && !value.startsWith('()')) environment[name] = value
+  }
+  return Object.assign(environment, configured)
+}
+
+function everyName(own: Variables): string[] {
+  return Object.keys(own).filter((name) => !name.toUpperCase().startsWith('MCPS_PROXY_'))
+}
+
+/** The allow-list; who an address says that we are is no business of a server that was not given it by name. */
+function namesFor(own: Variables): string[] {
+  const proxies = networkOfEitherCase.flatMap((name) => [name, name.toLowerCase()])
+  const folders = Object.keys(own).filter((name) => name.startsWith('XDG_'))
+  const told = [...network, ...proxies, ...folders].filter((name) => !login.test(own[name] ?? ''))
+  return [...(process.platform === 'win32' ? windows : posix), ...told]
+}
+
+/** What to start for a configured server; `marks` are the proxy's own variables, which stand above the configuration. */
+export function spawnSpec(
+  config: StdioServerConfig,
+  own: Readonly<Record<string, string | undefined>>,
+  marks: Readonly<Record<string, string>>,
+): SpawnSpec {
+  const { command, args, cwd, inheritEnv, env, memoryLimitBytes: limit } = config
+  return {
+    command,
+    args,
+    cwd,
+    env: { ...childEnvironment(own, inheritEnv, env), ...marks },
+    ...(limit !== undefined && { dataBytesMax: Math.max(2 * limit, DATA_BYTES_LEAST) }),
+  }
+}

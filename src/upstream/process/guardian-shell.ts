@@ -1,0 +1,176 @@
+// The program that ends the process groups of a proxy that could not do so itself.
+//
+// It is a script, since a shell is what every system has that has process
+// groups. It uses nothing but the builtins of a POSIX shell (`dash`, `ash`),
+// `sleep`, without which it only waits less, and `grep`. On Linux it also finds
+// who has left its group but still descends from it; where there is a `grep` that
+// reads what ends in NUL, also who has no living ancestor in a group any more, by
+// the mark that it has inherited.
+
+import { spawn } from 'node:child_process'
+import { Socket } from 'node:net'
+import type { Runtime } from '../../runtime/runtime.js'
+import { serverMark } from './server-mark.js'
+
+/** A shell that reads lines, and acts at their end. */
+export interface GuardianShell {
+  /** Undefined when it could not be started. */
+  readonly pid: number | undefined
+  /** Bytes that it has not read yet. */
+  readonly backlogBytes: number
+  /** Resolves when it has ended; the code of the error (`ENOENT`) when it could not be started. */
+  readonly ended: Promise<string | undefined>
+  write(line: string): void
+  /** The end of the lines; from now on its end is waited for. */
+  end(): void
+  kill(): void
+}
+
+const script = `
+trap '' HUP INT QUIT TERM TSTP PIPE
+groups=' '
+kin=' '
+expected=
+
+# started PID: its parent, its group and its start time; fails when it is gone.
+started() {
+  { IFS= read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
+  set -f; set -- \${line##*) }; set +f
+  parent=$2 pgrp=$3 start=\${20}
+}
+
+# Adds the group of a server that was started, but not told of: it leads a session, its streams are
+# sockets, it is a few seconds old, and it was adopted by whoever has adopted this shell.
+find_untold() {
+  for pause in 0.02 0.02 0.05 0.1 0.2 0.5; do
+    started $$ || return
+    [ "$parent" = "$PPID" ] || break
+    sleep "$pause"
+  done
+  adopter=$parent
+  { IFS=' .' read -r now hundredths rest </proc/uptime; } || return
+  oldest=$((now * 100 - 1000))
+  for folder in /proc/[0-9]*; do
+    pid=\${folder#/proc/}
+    { IFS= read -r line <"$folder/stat"; } || continue
+    set -f; set -- \${line##*) }; set +f
+    [ "$2 $3 $4" = "$adopter $pid $pid" ] && [ "\${20}" -ge "$oldest" ] || continue
+    [ -S "$folder/fd/0" ] && [ -S "$folder/fd/1" ] && [ -S "$folder/fd/2" ] || continue
+    case $groups in *" $pid "*) ;; *) groups="$groups$pid " ;; esac
+    eval "mark_$pid=\\$expected"
+  done
+} 2>/dev/null
+
+# Adds to kin who has the mark of a group.
+find_marked() {
+  set --
+  for group in $groups; do
+    eval "mark=\\$mark_$group"
+    [ "$mark" ] && set -- "$@" -e "${serverMark}=$mark"
+  done
+  [ $# -gt 0 ] || return
+  for file in $(grep -lzxF "$@" /proc/[0-9]*/environ); do
+    pid=\${file#/proc/}
+    pid=\${pid%/environ}
+    started "$pid" || continue
+    case $kin in *" $pid@$start "*) ;; *) kin="$kin$pid@$start " ;; esac
+  done
+} 2>/dev/null
+
+# Adds to kin who is in a group, and who descends from somebody in it: " PID@START ".
+find_kin() {
+  table=
+  for folder in /proc/[0-9]*; do
+    { IFS= read -r line <"$folder/stat"; } 2>/dev/null || continue
+    set -f; set -- \${line##*) }; set +f
+    case $2$3\${20} in *[!0-9]* | '') continue ;; esac
+    table="$table \${folder#/proc/} $2 $3 \${20}"
+  done
+  grown=yes
+  while [ "$grown" ]; do
+    grown=
+    set -- $table
+    while [ $# -gt 3 ]; do
+      case $kin in
+        *" $1@$4 "*) ;;
+        *" $2@"*) kin="$kin$1@$4 " grown=yes ;;
+        *) case $groups in *" $3 "*) kin="$kin$1@$4 " grown=yes ;; esac ;;
+      esac
+      shift 4
+    done
+  done
+}
+
+# signal NAME: to every group, and to kin outside of them; forgets who is gone, and fails when nobody is left.
+signal() {
+  left=' '
+  for group in $groups; do kill -s "$1" -- "-$group" && left="$left$group "; done
+  groups=$left left=' '
+  for one in $kin; do
+    started "\${one%@*}" && [ "$start" = "\${one#*@}" ] || continue
+    case $groups in *" $pgrp "*) ;; *) kill -s "$1" "\${one%@*}" || continue ;; esac
+    left="$left$one "
+  done
+  kin=$left
+  [ "$groups$kin" != '  ' ]
+} 2>/dev/null
+
+while read -r what group mark; do
+  case $what in
+    \\?) expected=\${group:--} ;;
+    !) expected= ;;
+    +) groups="$groups$group " expected=; eval "mark_$group=\\$mark" ;;
+    -) case $groups in *" $group "*) groups="\${groups%% $group *} \${groups#* $group }" ;; esac ;;
+  esac
+done
+
+[ "$expected" ] && find_untold
+[ "$groups" = ' ' ] && exit
+find_marked
+find_kin
+signal TERM || exit
+for pause in 0.1 0.2 0.2 0.2 0.2; do
+  sleep "$pause" || { sleep 1; break; }
+  signal 0 || exit
+done 2>/dev/null
+for pause in 0.1 0.2 0.5; do
+  find_marked
+  find_kin
+  signal KILL || exit
+  sleep "$pause" || sleep 1
+done 2>/dev/null
+`
+
+/** Starts the shell with nothing of ours: not our streams, our folder, our terminal, or our event loop. */
+export function startGuardianShell(env: Runtime['env']): GuardianShell {
+  const path = env['PATH']
+  // A list of processes shows one short line.
+  const child = spawn('/bin/sh', ['-c', 'eval "$GUARDIAN"', 'mcps-proxy-guardian'], {
+    cwd: '/',
+    env: { GUARDIAN: script, ...(path !== undefined && { PATH: path }) },
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  })
+  const ended = new Promise<string | undefined>((resolve) => {
+    child.once('error', (error) => resolve('code' in error ? String(error.code) : error.message))
+    child.once('exit', () => resolve(undefined))
+  })
+  child.unref()
+  const { stdin } = child
+  // Without descriptors there is no stream, whatever the types say; `ended` tells why.
+  if (stdin instanceof Socket) stdin.unref()
+  stdin?.on('error', () => undefined)
+  return {
+    pid: child.pid,
+    ended,
+    get backlogBytes() {
+      return stdin?.writableLength ?? 0
+    },
+    write: (line) => void stdin?.write(line),
+    end: () => {
+      child.ref()
+      stdin?.end()
+    },
+    kill: () => void child.kill('SIGKILL'),
+  }
+}

@@ -1,0 +1,183 @@
+// What happens to the servers when the proxy is killed with `kill -9`.
+//
+// Nobody can be asked then, and a server that does not end with its stdin would
+// stay for ever. So a shell waits beside the proxy. It is told every process
+// group that comes and goes, and when the pipe to it ends, by whatever death,
+// it ends those that are left.
+//
+// A group is forgotten only when nobody is in it: until then its number cannot
+// be given to somebody else.
+
+import type { GuardianShell } from './guardian-shell.js'
+import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
+
+/** Waits after which an empty group is looked for again; a process that resists `kill -9` for longer is nobody's to end. */
+const LOOK_AGAIN_MS = [5, 20, 75, 250, 750, 2000, 5000, 10_000, 30_000]
+
+/** A shell that has ended before is a fluke at first, and then a reason to wait. */
+const START_AGAIN_MS = [0, 0, 100, 1000, 10_000, 30_000]
+
+/** A shell that has lived this long was well. */
+const WELL_MS = 60_000
+
+/** What a shell that reads leaves unread is next to nothing. */
+const BACKLOG_BYTES_MAX = 64 * 1024
+
+/** A shell that has no group left ends at once. */
+const END_WAIT_MS = 1000
+
+export interface GuardianSurroundings extends Pick<Runtime, 'now' | 'setTimer'> {
+  readonly log: LogSink
+  /** Asked once, for a name that no other guardian has, of this process or of another. */
+  name(): string
+  /** @throws when it cannot be started, if `ended` does not tell */
+  start(): GuardianShell
+  /** Whether nobody is in this group. */
+  isEmpty(group: number): boolean
+}
+
+/** Outlives the proxy, and ends the process groups that it leaves behind. */
+export class Guardian {
+  readonly #around: GuardianSurroundings
+  /** Each with the mark of its server. */
+  readonly #groups = new Map<number, string>()
+  readonly #timers = new Set<Timer>()
+  #shell: GuardianShell | undefined
+  #state: 'idle' | 'starting' | 'there' | 'absent' | 'closed' = 'idle'
+  #startedAt = 0
+  #deaths = 0
+  #name: string | undefined
+  #starts = 0
+
+  constructor(around: GuardianSurroundings) {
+    this.#around = around
+  }
+
+  /** Of the shell; undefined while there is none. */
+  get pid(): number | undefined {
+    return this.#shell?.pid
+  }
+
+  /**
+   * A server is about to be started: its group is told, or that there is none, in the same turn.
+   *
+   * Whoever is killed in between has a server that nobody was told of; the shell knows that it has to look for it.
+   * Gives the mark of that server.
+   */
+  expect(): string {
+    if (this.#state === 'idle') {
+      this.#state = 'starting'
+      this.#start()
+    }
+    const mark = this.#mark(++this.#starts)
+    this.#shell?.write(`? ${mark}\n`)
+    return mark
+  }
+
+  /** The start that was expected has failed. */
+  none(): void {
+    this.#shell?.write('!\n')
+  }
+
+  /** A process group has come. */
+  add(group: number): void {
+    if (this.#state === 'absent' || this.#state === 'closed') return
+    const mark = this.#mark(this.#starts)
+    this.#groups.set(group, mark)
+    this.#tell(`+ ${group} ${mark}`)
+  }
+
+  /** The leader of a group has ended; the group is forgotten when it is empty. */
+  remove(group: number): void {
+    this.#forget(group, 0)
+  }
+
+  /** Ends the shell, which ends whoever is still there; resolves when it is gone, unless it has somebody to wait for. */
+  async close(): Promise<void> {
+    const shell = this.#shell
+    this.#state = 'closed'
+    this.#shell = undefined
+    for (const timer of this.#timers) timer.cancel()
+    for (const group of this.#groups.keys()) if (this.#around.isEmpty(group)) shell?.write(`- ${group}\n`)
+    shell?.end()
+    if (shell === undefined) return
+    const late = new Promise<void>((resolve) => this.#later(END_WAIT_MS, resolve))
+    await Promise.race([shell.ended, late])
+    for (const timer of this.#timers) timer.cancel()
+  }
+
+  #forget(group: number, tries: number): void {
+    if (this.#state === 'absent' || !this.#groups.has(group)) return
+    const waitMs = LOOK_AGAIN_MS[tries]
+    if (waitMs !== undefined && !this.#around.isEmpty(group)) {
+      this.#later(waitMs, () => this.#forget(group, tries + 1))
+      return
+    }
+    this.#groups.delete(group)
+    this.#tell(`- ${group}`)
+  }
+
+  #mark(start: number): string {
+    this.#name ??= this.#around.name()
+    return `${this.#name}-${start}`
+  }
+
+  #tell(what: string): void {
+    const shell = this.#shell
+    if (shell === undefined) return
+    shell.write(`${what}\n`)
+    // It is stopped, or worse; its successor is told everything.
+    if (shell.backlogBytes > BACKLOG_BYTES_MAX) shell.kill()
+  }
+
+  #start(): void {
+    if (this.#state !== 'starting') return
+    this.#state = 'there'
+    this.#startedAt = this.#around.now()
+    const shell = this.#started()
+    if (shell === undefined) return
+    this.#shell = shell
+    shell.write([...this.#groups].map(([group, mark]) => `+ ${group} ${mark}\n`).join(''))
+    void shell.ended.then((error) => this.#ended(shell, error))
+  }
+
+  #started(): GuardianShell | undefined {
+    try {
+      return this.#around.start()
+    } catch (error) {
+      this.#startAgain(error instanceof Error ? error.message : String(error))
+      return undefined
+    }
+  }
+
+  #ended(shell: GuardianShell, error: string | undefined): void {
+    if (this.#shell !== shell) return
+    this.#shell = undefined
+    if (error === 'ENOENT' || error === 'EACCES') this.#absent(error)
+    else this.#startAgain(error ?? 'it has ended')
+  }
+
+  #absent(error: string): void {
+    this.#state = 'absent'
+    this.#groups.clear()
+    const message = `there is no /bin/sh (${error}): servers that ignore the end of their stdin will outlive a proxy that is killed`
+    this.#around.log({ level: 'debug', message })
+  }
+
+  #startAgain(why: string): void {
+    this.#deaths = this.#around.now() - this.#startedAt >= WELL_MS ? 0 : this.#deaths + 1
+    this.#state = 'starting'
+    const waitMs = START_AGAIN_MS[Math.min(this.#deaths, START_AGAIN_MS.length) - 1] ?? 0
+    const message = `the guardian of the servers is started again: ${why}`
+    this.#around.log({ level: this.#deaths < 3 ? 'debug' : 'warn', message })
+    this.#later(waitMs, () => this.#start())
+  }
+
+  #later(waitMs: number, run: () => void): void {
+    const timer = this.#around.setTimer(waitMs, () => {
+      this.#timers.delete(timer)
+      run()
+    })
+    this.#timers.add(timer)
+  }
+}

@@ -1,0 +1,170 @@
+// One child process that speaks MCP on its stdin and stdout.
+
+import type { Readable } from 'node:stream'
+import type { ServerRedactor } from '../../transports/http-client/redactor.js'
+import { NdjsonConnection, type NdjsonOptions } from '../../transports/stdio/ndjson.js'
+import type { DialEnd, Dialed } from '../contracts/dial.js'
+import { MemoryWatch } from './memory-watch.js'
+import { spawnSpec } from './environment.js'
+import type { Child, ChildExit, LogSink, Runtime } from '../../runtime/runtime.js'
+import type { StdioServerConfig } from '../contracts/server-config.js'
+import type { StackTraces } from './stack-traces.js'
+import { type StderrLimits, StderrLog } from './stderr-log.js'
+import { within } from '../../runtime/within.js'
+
+/** How long each rung of the stop ladder waits (MCP, Lifecycle: shutdown over stdio). */
+export interface StopLadder {
+  /** After closing stdin. */
+  readonly stdinWaitMs: number
+  /** After SIGTERM to the process group. */
+  readonly termWaitMs: number
+  /** After an exit, for what the child wrote before. */
+  readonly outputWaitMs: number
+}
+
+export interface ProcessSurroundings {
+  readonly runtime: Runtime
+  readonly log: LogSink
+  /** For what the server says on stderr. */
+  readonly discretion: ServerRedactor
+  /** Variables that every server of this proxy gets, whatever its configuration says. */
+  readonly marks: Readonly<Record<string, string>>
+  readonly ladder: StopLadder
+  readonly ndjson: NdjsonOptions
+  readonly stderr: StderrLimits
+  readonly traces: StackTraces
+  /** How often the memory of a server with a limit is looked at. */
+  readonly memoryWatchMs: number
+}
+
+/** To read who descends from whom takes milliseconds, on a machine that is not stuck. */
+const SURVEY_MS_MAX = 500
+
+/** A started child, or one that could not be started and has ended. */
+export class ServerProcess implements Dialed {
+  readonly connection: NdjsonConnection
+  readonly ended: Promise<DialEnd>
+  readonly #service: string
+  readonly #child: Child
+  readonly #around: ProcessSurroundings
+  readonly #watch: MemoryWatch | undefined
+  /** Why we have ended it ourselves, at once. */
+  #verdict: DialEnd | undefined
+  #gone = false
+  #stopping: Promise<void> | undefined
+
+  /** `adopted` is one that runs already. */
+  constructor(config: StdioServerConfig, around: ProcessSurroundings, adopted?: Child) {
+    this.#service = config.name
+    this.#around = around
+    this.#child = adopted ?? around.runtime.spawn(spawnSpec(config, around.runtime.env, around.marks))
+    const { stdin, stdout, stderr } = this.#child
+    new StderrLog({ ...around, service: config.name, limits: around.stderr }).drain(stderr)
+    this.connection = new NdjsonConnection(stdout, stdin, around.ndjson, around.runtime)
+    this.#watch = this.#watched(config)
+    this.ended = this.#child.exited.then((exit) => this.#exited(config, exit))
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#descend()
+    return this.#stopping
+  }
+
+  async #descend(): Promise<void> {
+    const { stdinWaitMs, termWaitMs } = this.#around.ladder
+    this.connection.endOutput()
+    if (await this.#goneWithin(stdinWaitMs)) return
+    // It has to be ended, so whoever left its group would be nobody's.
+    await within(surveyed(this.#child), SURVEY_MS_MAX, this.#around.runtime)
+    this.#child.signal('SIGTERM')
+    if (await this.#goneWithin(termWaitMs)) return
+    this.#child.signal('SIGKILL')
+    if (await this.#goneWithin(termWaitMs)) return
+    const message = `process ${this.pid} does not end, not even by SIGKILL: the system holds it`
+    this.#around.log({ level: 'error', service: this.#service, message })
+  }
+
+  async #goneWithin(waitMs: number): Promise<boolean> {
+    if (!this.#gone) await within(this.ended, waitMs, this.#around.runtime)
+    return this.#gone
+  }
+
+  /**
+   * The last answer and the last words on stderr are read first.
+   *
+   * A grandchild may hold the streams open for ever, so this gets a short time only.
+   */
+  async #exited(config: StdioServerConfig, exit: ChildExit): Promise<DialEnd> {
+    this.#watch?.stop()
+    const { stdout, stderr } = this.#child
+    const { ladder, runtime } = this.#around
+    await within(Promise.all([closed(stdout), closed(stderr)]), ladder.outputWaitMs, runtime)
+    this.#gone = true
+    stdout.destroy()
+    stderr.destroy()
+    return this.#verdict ?? describeExit(config, exit)
+  }
+
+  #watched({ name, memoryLimitBytes }: StdioServerConfig): MemoryWatch | undefined {
+    const { runtime, log, memoryWatchMs } = this.#around
+    if (memoryLimitBytes === undefined || this.pid === undefined) return undefined
+    return new MemoryWatch({
+      service: name,
+      group: this.pid,
+      limitBytes: memoryLimitBytes,
+      everyMs: memoryWatchMs,
+      runtime,
+      log,
+      exceeded: (what) => {
+        this.#verdict = { reason: 'memory-limit', message: `'${name}' ${what}` }
+        void within(surveyed(this.#child), SURVEY_MS_MAX, runtime).then(() => this.#child.signal('SIGKILL'))
+      },
+    })
+  }
+}
+
+/** Never rejects. */
+async function surveyed(child: Child): Promise<void> {
+  try {
+    await child.survey?.()
+  } catch {
+    // Nobody is known then, and signals go to the group alone.
+  }
+}
+
+/** Resolves when everything was read of a stream, or it has failed. */
+async function closed(stream: Readable): Promise<void> {
+  if (stream.closed || stream.destroyed) return
+  await new Promise<void>((resolve) => {
+    stream.once('close', resolve)
+  })
+}
+
+/** What to do about an error of a start, by its code. */
+const remedies: Readonly<Record<string, (cwd: string) => string>> = {
+  ENOENT: (cwd) => `is the command installed, and does ${cwd} exist?`,
+  EACCES: (cwd) => `is it a program that may be executed, and may ${cwd} be entered?`,
+  ENOTDIR: (cwd) => `is ${cwd} a folder?`,
+  ENOEXEC: () => 'is it a program for this machine, or a script with #! in its first line?',
+  E2BIG: () => 'its arguments and variables are longer than the system takes',
+  EMFILE: () => 'this process has no file descriptors left (ulimit -n)',
+  ENFILE: () => 'the system has no file descriptors left',
+  EAGAIN: () => 'the system allows no further process (ulimit -u)',
+  ENOMEM: () => 'the system has no memory left for it',
+  ERR_INVALID_ARG_VALUE: () => 'the command is empty, or it, an argument, a variable or cwd has a NUL in it',
+}
+
+function describeExit(config: StdioServerConfig, exit: ChildExit): DialEnd {
+  const { name, command, cwd } = config
+  if (exit.spawnError !== undefined) {
+    const remedy = remedies[exit.spawnError]?.(cwd)
+    const why = remedy === undefined ? exit.spawnError : `${exit.spawnError}; ${remedy}`
+    return { reason: 'spawn-failed', message: `'${name}' cannot be started: ${command}: ${why}` }
+  }
+  const how = exit.signal === undefined ? `with code ${exit.code}` : `by ${exit.signal}`
+  return { reason: 'exited', message: `'${name}' exited ${how}` }
+}

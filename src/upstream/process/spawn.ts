@@ -1,0 +1,124 @@
+// Starting a child, as one call that always gives a child.
+//
+// Node reports a failed spawn in three ways: it throws, it emits `error`, or it
+// gives an object without streams (when descriptors have run out). Here every
+// failure is a child that has ended already and says why.
+
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { Readable, Writable } from 'node:stream'
+import type { DataLimit } from './data-limit.js'
+import { hasDescriptors } from './descriptors.js'
+import type { Child, ChildExit, SpawnSpec } from '../../runtime/runtime.js'
+import { serverMark } from './server-mark.js'
+import { Strays } from './strays.js'
+
+/** Whether children get a process group of their own, which can be signalled as one. */
+const hasGroups = process.platform !== 'win32'
+
+/** Who has to know which process groups there are. */
+export interface GroupWatch {
+  /** A child is about to be started: `add` follows in this turn, or `none` when it could not be. Gives its mark. */
+  expect(): string
+  none(): void
+  /** A child has started, and its group has its number. */
+  add(group: number): void
+  /** That child has ended; others may still be in its group. */
+  remove(group: number): void
+}
+
+/** Starts a child in a process group of its own. */
+export function spawnChild(spec: SpawnSpec, groups: GroupWatch, data?: DataLimit): Child {
+  if (hasGroups && !hasDescriptors()) return failed('EMFILE')
+  const mark = groups.expect()
+  try {
+    const child = spawn(spec.command, [...spec.args], {
+      cwd: spec.cwd,
+      env: hasGroups ? { ...spec.env, [serverMark]: mark } : { ...spec.env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: hasGroups,
+      shell: false,
+      windowsHide: true,
+    })
+    if (child.pid !== undefined && spec.dataBytesMax !== undefined) data?.set(child.pid, spec.dataBytesMax)
+    return started(child, groups)
+  } catch (error) {
+    groups.none()
+    return failed(codeOf(error))
+  }
+}
+
+/** Whether nobody is in this group, or nobody that we may signal. */
+export function isGroupEmpty(group: number): boolean {
+  try {
+    process.kill(-group, 0)
+    return false
+  } catch {
+    return true
+  }
+}
+
+function started(child: ChildProcessWithoutNullStreams, groups: GroupWatch): Child {
+  const { pid } = child
+  if (pid === undefined) groups.none()
+  else groups.add(pid)
+  const exited = exitOf(child)
+  // Without descriptors the streams are missing, whatever the types say.
+  const streams: readonly unknown[] = [child.stdin, child.stdout, child.stderr]
+  if (streams.includes(undefined) || streams.includes(null)) return { ...failed('EMFILE'), exited }
+  const strays = new Strays(pid ?? 0)
+  const signal = (name: 'SIGTERM' | 'SIGKILL'): boolean => {
+    strays.signal(name)
+    return signalGroup(pid, name)
+  }
+  let ended = false
+  void exited.then(() => {
+    ended = true
+    signal('SIGKILL')
+    if (pid !== undefined) groups.remove(pid)
+  })
+  return {
+    pid,
+    stdin: child.stdin,
+    stdout: child.stdout,
+    stderr: child.stderr,
+    exited,
+    signal: (name) => !ended && signal(name),
+    survey: () => strays.find(),
+    surveyNow: () => strays.findNow(),
+  }
+}
+
+function exitOf(child: ChildProcessWithoutNullStreams): Promise<ChildExit> {
+  return new Promise((resolve) => {
+    // More than one may come, and one that nobody hears would end us.
+    child.on('error', (error) => resolve({ code: undefined, signal: undefined, spawnError: codeOf(error) }))
+    child.once('exit', (code, signal) =>
+      resolve({ code: code ?? undefined, signal: signal ?? undefined, spawnError: undefined }),
+    )
+  })
+}
+
+function signalGroup(pid: number | undefined, name: 'SIGTERM' | 'SIGKILL'): boolean {
+  if (pid === undefined) return false
+  try {
+    return process.kill(hasGroups ? -pid : pid, name)
+  } catch {
+    return false
+  }
+}
+
+function failed(spawnError: string): Child {
+  return {
+    pid: undefined,
+    stdin: new Writable({ write: (_chunk, _encoding, done) => done() }),
+    stdout: Readable.from([]),
+    stderr: Readable.from([]),
+    exited: Promise.resolve({ code: undefined, signal: undefined, spawnError }),
+    signal: () => false,
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,142 @@
+// A child's stderr: always drained, line by line into the log, never faster than anyone reads.
+
+import type { Readable } from 'node:stream'
+import type { ServerRedactor } from '../../transports/http-client/redactor.js'
+import type { LogSink, Runtime } from '../../runtime/runtime.js'
+import type { StackTraces } from './stack-traces.js'
+
+const LF = 0x0a
+
+export interface StderrLimits {
+  /** What is longer is cut. */
+  readonly lineBytesMax: number
+  /** The rest is counted and dropped. */
+  readonly linesPerSecondMax: number
+}
+
+export interface StderrLogParts {
+  readonly service: string
+  readonly discretion: ServerRedactor
+  readonly runtime: Pick<Runtime, 'now'>
+  readonly log: LogSink
+  readonly limits: StderrLimits
+  /** Of all processes of the server. */
+  readonly traces: StackTraces
+}
+
+/** Logs the lines of one child's stderr. */
+export class StderrLog {
+  readonly #service: string
+  readonly #discretion: ServerRedactor
+  readonly #runtime: Pick<Runtime, 'now'>
+  readonly #log: LogSink
+  readonly #limits: StderrLimits
+  #line: Buffer[] = []
+  #lineBytes = 0
+  #isCut = false
+  #windowStart = 0
+  #inWindow = 0
+  #dropped = 0
+  readonly #traces: StackTraces
+  #isInTrace = false
+  /** Lines of stack traces that were logged before. */
+  #repeated = 0
+
+  constructor(parts: StderrLogParts) {
+    this.#service = parts.service
+    this.#discretion = parts.discretion
+    this.#limits = parts.limits
+    this.#runtime = parts.runtime
+    this.#log = parts.log
+    this.#traces = parts.traces
+  }
+
+  drain(stream: Readable): void {
+    stream.on('data', (chunk: Buffer) => this.#push(chunk))
+    // A broken stderr loses log lines and nothing else.
+    for (const end of ['end', 'error', 'close']) stream.on(end, () => this.#end())
+  }
+
+  #push(chunk: Buffer): void {
+    let start = 0
+    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
+      this.#keep(chunk.subarray(start, end))
+      this.#endLine()
+      start = end + 1
+    }
+    this.#keep(chunk.subarray(start))
+  }
+
+  #keep(part: Buffer): void {
+    const room = this.#limits.lineBytesMax - this.#lineBytes
+    if (part.length > room) this.#isCut = true
+    if (room <= 0 || part.length === 0) return
+    const kept = part.subarray(0, room)
+    this.#line.push(kept)
+    this.#lineBytes += kept.length
+  }
+
+  #end(): void {
+    this.#endLine()
+    this.#reportRepeated()
+    this.#reportDropped()
+  }
+
+  #endLine(): void {
+    if (this.#lineBytes === 0) return
+    const line = this.#line
+    const isCut = this.#isCut
+    this.#line = []
+    this.#lineBytes = 0
+    this.#isCut = false
+    // A flood costs little: what is not logged is not even read.
+    if (!this.#mayLog()) return
+    const said = Buffer.concat(line).toString('utf8')
+    // The log knows a secret as a whole only.
+    const text = (isCut ? this.#discretion.beginning(said) : said).trimEnd()
+    if (text !== '' && !this.#isRepeated(text)) this.#say(text)
+  }
+
+  #say(message: string): void {
+    this.#log({ level: 'info', service: this.#service, message, details: { stream: 'stderr' } })
+  }
+
+  #isRepeated(text: string): boolean {
+    this.#isInTrace = this.#traces.has(text, this.#isInTrace)
+    const isRepeated = this.#isInTrace && this.#traces.isKnown(text)
+    if (isRepeated) this.#repeated++
+    else this.#reportRepeated()
+    return isRepeated
+  }
+
+  #reportRepeated(): void {
+    if (this.#repeated === 0) return
+    const lines = this.#repeated === 1 ? '1 line' : `${this.#repeated} lines`
+    this.#repeated = 0
+    this.#say(`(${lines} of a stack trace that was logged before)`)
+  }
+
+  #mayLog(): boolean {
+    const now = this.#runtime.now()
+    if (now - this.#windowStart >= 1000) this.#startWindow(now)
+    if (this.#inWindow >= this.#limits.linesPerSecondMax) {
+      this.#dropped++
+      return false
+    }
+    this.#inWindow++
+    return true
+  }
+
+  #startWindow(now: number): void {
+    this.#reportDropped()
+    this.#windowStart = now
+    this.#inWindow = 0
+  }
+
+  #reportDropped(): void {
+    if (this.#dropped === 0) return
+    const message = `${this.#dropped} lines of stderr were dropped`
+    this.#dropped = 0
+    this.#log({ level: 'warn', service: this.#service, message })
+  }
+}
