@@ -18,7 +18,7 @@ import type { GuardRemedies } from '../transports/http-server/guard.js'
 import { isLoopback } from '../transports/http-server/host.js'
 import type { RefusalKind, Wording } from '../transports/http-server/refusal.js'
 import type { SessionWatch } from '../transports/http-server/session-watch.js'
-import { type HttpRules, HttpServer } from '../transports/http-server/http-server.js'
+import { type HttpFrontParts, type HttpRules, HttpServer } from '../transports/http-server/http-server.js'
 import { descriptorRoom } from '../upstream/process/descriptor-room.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 
@@ -37,6 +37,8 @@ export interface FrontOptions extends FrontRules {
   readonly log: LogSink
   readonly runtime: Runtime
   readonly watch: SessionWatch
+  /** Makes what decides how requests are served. */
+  readonly judge: HttpFrontParts['judge']
   /** What a message calls the configuration, and what it tells a person to do. */
   readonly source: string
   readonly remedies: FrontRemedies
@@ -103,7 +105,7 @@ export function refuseOpenFront(
 }
 
 function serverOf(options: FrontOptions, rules: HttpRules, routes: HttpRoutes): HttpServer {
-  const { host, port, limits, log, runtime } = options
+  const { host, port, limits, log, runtime, judge, remedies } = options
   const ids = new SessionIds(runtime.secret ?? randomBytes)
   const around: HttpSurroundings = {
     newId: () => ids.next(),
@@ -116,8 +118,7 @@ function serverOf(options: FrontOptions, rules: HttpRules, routes: HttpRoutes): 
     warn: (message) => log({ level: 'warn', message }),
     failed: (error) => complain(log, error),
   }
-  const { remedies } = options
-  return new HttpServer({ ...rules, host, port, limits, wording, remedies, around }, routes)
+  return new HttpServer({ ...rules, host, port, limits, wording, remedies, judge, around }, routes)
 }
 
 /** Compares hashes, since those have one length and differ anywhere. */

@@ -4,6 +4,7 @@
 
 import { Emitter } from '../events/emitter.js'
 import { Front, type FrontOptions, type FrontRules } from './http-front.js'
+import { HandshakeJudge } from './handshake-judge.js'
 import { write } from '../jsonrpc/text.js'
 import { listenFailure } from './listen-failure.js'
 import type { ServedProxy, Serving } from '../proxy/listener.js'
@@ -13,6 +14,7 @@ import { type ServingEvents, SessionReports } from '../events/serving-events.js'
 import { type GatewayStatus, type SchemaStatus, gatewayStatus, schemaStatus } from './status.js'
 import type { HttpEndpoint } from '../transports/http-server/endpoint.js'
 import type { HttpAddress, HttpServer } from '../transports/http-server/http-server.js'
+import type { Refusals } from '../transports/http-server/refusal.js'
 
 /** Every schema of a configuration; one that is disabled has no proxy. */
 export type ServedSchemas = ReadonlyMap<string, ServedProxy | undefined>
@@ -31,8 +33,8 @@ export interface SchemasServing extends Serving {
   change(served: ServedGateway, rules: FrontRules): void
 }
 
-/** How the front is served; who is told of its sessions is its own affair. */
-type ServeOptions = Omit<FrontOptions, 'watch'>
+/** How the front is served; who is told of its sessions, and how requests are served, is its own affair. */
+type ServeOptions = Omit<FrontOptions, 'watch' | 'judge'>
 
 /**
  * Listens, and serves each schema at its own endpoint.
@@ -49,7 +51,9 @@ export async function serveSchemas(served: ServedGateway, options: ServeOptions)
     status: () => pages.status(),
   })
   const events = new Emitter<ServingEvents>(options.log)
-  const front = new Front({ ...options, watch: new SessionReports(events) }, routes)
+  const watch = new SessionReports(events)
+  const judge = (refusals: Refusals): HandshakeJudge => new HandshakeJudge(refusals, routes.revisions)
+  const front = new Front({ ...options, watch, judge }, routes)
   const { server } = front
   const address = await listen(server, options)
   pages.address = address

@@ -5,14 +5,16 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import { StreamableConnection } from './connection.js'
 import type { HttpAttached, HttpRevision, HttpSurroundings } from './endpoint.js'
 import { EventBudget, EventStore } from './event-store.js'
+import type { SessionClient } from './judge.js'
 import type { HttpServerLimits } from './limits.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
 import { HttpSessions, type Kept, type Owner } from './sessions.js'
 import type { Fields } from './status-line.js'
 import { HttpStreams } from './streams.js'
 import { Waits } from '../../runtime/waits.js'
 
 /** One client and its connection. */
-export class Client implements Kept {
+export class Client implements Kept, SessionClient {
   readonly connection: StreamableConnection
   readonly #attached: HttpAttached
   readonly #store: EventStore | undefined
@@ -29,6 +31,10 @@ export class Client implements Kept {
 
   get busy(): boolean {
     return this.connection.busy
+  }
+
+  knows(keys: readonly RequestId[]): boolean {
+    return this.connection.knows(keys)
   }
 
   /** A client without a session has said everything. */
@@ -71,15 +77,31 @@ export class Clients {
     return this.#sessions.find(id, owner)
   }
 
-  /**
-   * Attaches a client, with a session or for one request; undefined when there are too many.
-   *
-   * `version` is what its request says that it speaks; who opens a session negotiates instead.
-   */
-  async open(owner: Owner, withSession: boolean, version: string | undefined): Promise<Client | undefined> {
-    if (!withSession) return this.#openPassing(owner, version)
+  /** Attaches a client and opens its session; undefined when there are too many. */
+  async open(owner: Owner): Promise<Client | undefined> {
     const hasRoom = this.#around.room() === 'enough' && this.#sessions.makeRoom()
     return hasRoom ? this.#openSession(owner) : undefined
+  }
+
+  /** The same for one message, without a session; `version` is what it says that it speaks. */
+  async openAlone(owner: Owner, version: string | undefined): Promise<Client | undefined> {
+    if (this.#passing.size >= this.#limits.sessionlessMax) return undefined
+    const connection: StreamableConnection = new StreamableConnection({
+      streams: new HttpStreams({
+        limits: this.#limits,
+        setTimer: this.#around.setTimer,
+        store: undefined,
+        primes: () => false,
+      }),
+      waits: this.#waits,
+      headers: () => [],
+      refused: () => undefined,
+      // Whoever said the last word is still in the middle of it.
+      idle: () => setImmediate(() => void connection.close()),
+      closed: () => this.#passing.delete(connection),
+    })
+    this.#passing.add(connection)
+    return new Client(connection, await attach(owner, connection, version), undefined)
   }
 
   sweep(): void {
@@ -121,26 +143,6 @@ export class Clients {
     const client = new Client(connection, attached, store)
     if (connection.open) this.#sessions.add(id, owner, client)
     return client
-  }
-
-  async #openPassing(owner: Owner, version: string | undefined): Promise<Client | undefined> {
-    if (this.#passing.size >= this.#limits.sessionlessMax) return undefined
-    const connection: StreamableConnection = new StreamableConnection({
-      streams: new HttpStreams({
-        limits: this.#limits,
-        setTimer: this.#around.setTimer,
-        store: undefined,
-        primes: () => false,
-      }),
-      waits: this.#waits,
-      headers: () => [],
-      refused: () => undefined,
-      // Whoever said the last word is still in the middle of it.
-      idle: () => setImmediate(() => void connection.close()),
-      closed: () => this.#passing.delete(connection),
-    })
-    this.#passing.add(connection)
-    return new Client(connection, await attach(owner, connection, version), undefined)
   }
 }
 

@@ -11,6 +11,7 @@ import { EventPair } from './event-pair.js'
 import { Guard, type GuardRemedies, targetOf } from './guard.js'
 import { hostRule, reachable } from './host.js'
 import type { Incoming, ServeResult } from './incoming.js'
+import type { RequestJudge } from './judge.js'
 import type { HttpServerLimits } from './limits.js'
 import { FrontListener } from './front-listener.js'
 import { RareWarnings } from './rare-warnings.js'
@@ -37,6 +38,8 @@ export interface HttpFrontParts extends HttpRules {
   readonly limits: HttpServerLimits
   readonly wording: Wording
   readonly remedies: GuardRemedies
+  /** Makes what decides how requests are served; it refuses with these words. */
+  readonly judge: (refusals: Refusals) => RequestJudge
   readonly around: HttpSurroundings
 }
 
@@ -72,10 +75,9 @@ export class HttpServer {
     this.#refusals = new Refusals(options.wording)
     this.#notices = new RareWarnings(around.now, around.warn)
     this.#bodies = new Bodies(limits, around.now)
-    const { revisions } = routes
-    const parts = { limits, refusals: this.#refusals, bodies: this.#bodies, around, revisions }
+    const parts = { limits, refusals: this.#refusals, bodies: this.#bodies, around }
     const closed = ({ request }: Incoming): Refusal => this.#closed(request)
-    this.#streamable = new Streamable({ ...parts, closed })
+    this.#streamable = new Streamable({ ...parts, judge: options.judge(this.#refusals), closed })
     this.#pair = new EventPair(parts)
     this.#listening = new FrontListener({
       ...around,

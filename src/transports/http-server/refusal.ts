@@ -55,6 +55,10 @@ export class Refusals {
     return { status: 404, error: this.#wording.refused('session', 'Session not found') }
   }
 
+  noSessionId(): Refusal {
+    return this.plain(400, 'Mcp-Session-Id is required')
+  }
+
   /** What comes behind such a body may be the rest of it, read wrongly: it is not read as a request. */
   malformed(error: FrameError): Refusal {
     return { status: 400, error: this.#wording.malformed(error), id: error.id, headers: closing }

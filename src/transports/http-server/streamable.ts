@@ -8,12 +8,12 @@ import { type Accepts, readAccept } from './accept.js'
 import { MessageReader } from '../message-reader.js'
 import type { Bodies } from './body.js'
 import { type Client, Clients } from './clients.js'
-import type { HttpEndpoint, HttpRevision, HttpSurroundings } from './endpoint.js'
+import type { HttpEndpoint, HttpSurroundings } from './endpoint.js'
 import { type Incoming, type ReadingParts, type ServeResult, isRefusal, readIncoming } from './incoming.js'
+import type { RequestJudge, PostedMessage } from './judge.js'
 import type { HttpServerLimits } from './limits.js'
-import { type Posted, opensSession, requestKeys } from './message.js'
+import { type Posted, requestKeys } from './message.js'
 import type { Refusal, Refusals } from './refusal.js'
-import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { RequestHead } from './request-head.js'
 import { sendJson } from './reply.js'
 
@@ -22,8 +22,7 @@ export interface StreamableParts {
   readonly refusals: Refusals
   readonly bodies: Bodies
   readonly around: HttpSurroundings
-  /** The revisions that a client may name. */
-  readonly revisions: readonly HttpRevision[]
+  readonly judge: RequestJudge
   /** Why a client was not taken, though its endpoint was there when its request began. */
   closed(incoming: Incoming): Refusal
 }
@@ -65,10 +64,11 @@ export class Streamable {
   }
 
   #post(incoming: Incoming, endpoint: HttpEndpoint): ServeResult {
-    const accepts = this.#accepts(incoming.request.head)
+    const { head } = incoming.request
+    const accepts = this.#accepts(head)
     if (!accepts.json && !accepts.stream)
       return this.#refusals.plain(406, 'Accept must list application/json and text/event-stream')
-    const id = incoming.request.head.get('mcp-session-id')
+    const id = this.#parts.judge.sessionId(head)
     const session = id === undefined ? undefined : this.#find(id, incoming, endpoint)
     if (id !== undefined && session === undefined) return this.#refusals.noSession()
     const paused = session?.connection.paused
@@ -93,50 +93,26 @@ export class Streamable {
     if (isRefusal(posted)) return { ...posted, revision: session?.revision }
     // The session may have ended while the body came.
     if (session?.connection.open === false) return this.#refusals.noSession()
-    const keys = requestKeys(posted.frames)
-    const refusal = this.#refuses(posted, keys, incoming, session)
-    if (refusal !== undefined) return { ...refusal, revision: session?.revision }
-    if (session !== undefined) return this.#take(posted, keys, incoming, session)
-    return this.#open(posted, incoming, endpoint).then((client) => {
+    const message = { ...posted, head: incoming.request.head, keys: requestKeys(posted.frames) }
+    const judgement = this.#parts.judge.judge(message, session)
+    if (typeof judgement === 'object') return { ...judgement, revision: session?.revision }
+    if (session !== undefined) return this.#take(message, incoming, session)
+    return this.#open(judgement, incoming, endpoint).then((client) => {
       if (client === undefined) return this.#refusals.crowded()
       // What it wanted to reach may have gone while the body came.
-      return client.connection.open
-        ? this.#take(posted, keys, incoming, client)
-        : this.#parts.closed(incoming)
+      return client.connection.open ? this.#take(message, incoming, client) : this.#parts.closed(incoming)
     })
   }
 
   #open(
-    { frames }: Posted,
+    judgement: 'session' | 'alone',
     { principal, request: { head } }: Incoming,
     endpoint: HttpEndpoint,
   ): Promise<Client | undefined> {
-    return this.#clients.open({ endpoint, principal }, opensSession(frames[0]), this.#named(head)?.version)
-  }
-
-  /** What is wrong with the messages of this client. */
-  #refuses(
-    posted: Posted,
-    keys: readonly RequestId[],
-    { request: { head } }: Incoming,
-    client: Client | undefined,
-  ): Refusal | undefined {
-    const { frames, isBatch } = posted
-    const opens = frames.some(opensSession)
-    const refusal = isBatch ? this.#refusesBatch(opens, client?.revision ?? this.#named(head)) : undefined
-    if (refusal !== undefined) return refusal
-    const isDoubled = keys.length > 1 && new Set(keys).size < keys.length
-    if (isDoubled || client?.connection.knows(keys) === true)
-      return this.#refusals.invalid('a request with this id is being answered already', frameId(posted))
-    // Nobody has asked whoever answers so.
-    if (client === undefined && frames.some(isAnswer)) return this.#noSessionId()
-    return opens ? undefined : this.#refusesVersion(head, client)
-  }
-
-  #refusesBatch(opens: boolean, revision: HttpRevision | undefined): Refusal | undefined {
-    if (opens) return this.#refusals.invalid('initialize must not be part of a batch')
-    if (revision?.batching !== false) return undefined
-    return this.#refusals.invalid(`protocol version ${revision.version} has no batches`)
+    const owner = { endpoint, principal }
+    return judgement === 'session'
+      ? this.#clients.open(owner)
+      : this.#clients.openAlone(owner, head.get('mcp-protocol-version'))
   }
 
   /** Nearly all requests accept the same. */
@@ -146,27 +122,9 @@ export class Streamable {
     return this.#accepted.accepts
   }
 
-  /** The revision that a request names by itself. */
-  #named(head: RequestHead): HttpRevision | undefined {
-    const version = head.get('mcp-protocol-version')
-    return version === undefined
-      ? undefined
-      : this.#parts.revisions.find((revision) => revision.version === version)
-  }
-
-  #refusesVersion(head: RequestHead, client: Client | undefined): Refusal | undefined {
-    const version = head.get('mcp-protocol-version')
-    if (version === undefined || client?.revision.versionHeader === false) return undefined
-    if (this.#named(head) !== undefined) return undefined
-    const versions = this.#parts.revisions.map((revision) => revision.version).join(', ')
-    const why = `Unsupported protocol version: ${version} (supported versions: ${versions})`
-    return this.#refusals.plain(400, why)
-  }
-
   #take(
-    { frames, isBatch, hold }: Posted,
-    keys: readonly RequestId[],
-    { response, request: { head } }: Incoming,
+    { frames, isBatch, hold, head, keys }: PostedMessage,
+    { response }: Incoming,
     client: Client,
   ): undefined {
     if (keys.length > 0)
@@ -205,27 +163,15 @@ export class Streamable {
   }
 
   #session(incoming: Incoming, endpoint: HttpEndpoint): Client | Refusal {
-    const id = incoming.request.head.get('mcp-session-id')
-    if (id === undefined) return this.#noSessionId()
+    const { head } = incoming.request
+    const id = this.#parts.judge.sessionId(head)
+    if (id === undefined) return this.#refusals.noSessionId()
     const client = this.#find(id, incoming, endpoint)
     if (client === undefined) return this.#refusals.noSession()
-    return this.#refusesVersion(incoming.request.head, client) ?? client
-  }
-
-  #noSessionId(): Refusal {
-    return this.#refusals.plain(400, 'Mcp-Session-Id is required')
+    return this.#parts.judge.refuses(head, client) ?? client
   }
 
   #find(id: string, { principal }: Incoming, endpoint: HttpEndpoint): Client | undefined {
     return this.#clients.find(id, { endpoint, principal })
   }
-}
-
-function isAnswer({ kind }: Posted['frames'][number]): boolean {
-  return kind === 'result' || kind === 'error'
-}
-
-function frameId({ frames }: Posted): ReturnType<typeof requestKeys>[number] | undefined {
-  const request = frames.find((frame) => frame.kind === 'request')
-  return frames.length === 1 ? request?.id : undefined
 }

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
+import { HandshakeJudge } from '../../../src/gateway/handshake-judge.js'
 import { buildError, buildNotification, buildResult } from '../../../src/jsonrpc/build.js'
 import type { Connection } from '../../../src/jsonrpc/connection.js'
 import { type Frame, type RequestFrame, readFrame } from '../../../src/jsonrpc/frame.js'
@@ -172,6 +173,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
         malformed,
         refused: (kind, why) => refusals[kind](why),
       },
+      judge: (refusing) => new HandshakeJudge(refusing, handshakeRevisions),
       remedies: { page: (origin) => `name ${origin}`, name: (host) => `allow ${host}` },
       around: {
         room: options.roomOf ?? (() => 'enough'),

@@ -1,0 +1,82 @@
+// How requests are served by the handshake revisions (MCP 2025-03-26 to 2025-11-25, Transports).
+
+import type { HttpRevision } from '../transports/http-server/endpoint.js'
+import type {
+  RequestJudge,
+  Judgement,
+  PostedMessage,
+  SessionClient,
+} from '../transports/http-server/judge.js'
+import { opensSession, requestKeys } from '../transports/http-server/message.js'
+import type { Refusal, Refusals } from '../transports/http-server/refusal.js'
+import type { RequestHead } from '../transports/http-server/request-head.js'
+
+/** Sends each message to its session; one that names none and opens none stands alone. */
+export class HandshakeJudge implements RequestJudge {
+  readonly #refusals: Refusals
+  readonly #revisions: readonly HttpRevision[]
+
+  /** `revisions` are those that a client may name. */
+  constructor(refusals: Refusals, revisions: readonly HttpRevision[]) {
+    this.#refusals = refusals
+    this.#revisions = revisions
+  }
+
+  sessionId(head: RequestHead): string | undefined {
+    return head.get('mcp-session-id')
+  }
+
+  refuses(head: RequestHead, client: SessionClient | undefined): Refusal | undefined {
+    const version = head.get('mcp-protocol-version')
+    if (version === undefined || client?.revision.versionHeader === false) return undefined
+    if (this.#named(head) !== undefined) return undefined
+    const versions = this.#revisions.map((revision) => revision.version).join(', ')
+    const why = `Unsupported protocol version: ${version} (supported versions: ${versions})`
+    return this.#refusals.plain(400, why)
+  }
+
+  judge(message: PostedMessage, client: SessionClient | undefined): Judgement {
+    const opens = message.frames.some(opensSession)
+    const isForSession = opens || client !== undefined
+    return this.#refusesMessage(message, opens, client) ?? (isForSession ? 'session' : 'alone')
+  }
+
+  #refusesMessage(
+    message: PostedMessage,
+    opens: boolean,
+    client: SessionClient | undefined,
+  ): Refusal | undefined {
+    const { head, frames, isBatch, keys } = message
+    const refusal = isBatch ? this.#refusesBatch(opens, client?.revision ?? this.#named(head)) : undefined
+    if (refusal !== undefined) return refusal
+    const isDoubled = keys.length > 1 && new Set(keys).size < keys.length
+    if (isDoubled || client?.knows(keys) === true)
+      return this.#refusals.invalid('a request with this id is being answered already', onlyId(message))
+    // Nobody has asked whoever answers so.
+    if (client === undefined && frames.some(isAnswer)) return this.#refusals.noSessionId()
+    return opens ? undefined : this.refuses(head, client)
+  }
+
+  #refusesBatch(opens: boolean, revision: HttpRevision | undefined): Refusal | undefined {
+    if (opens) return this.#refusals.invalid('initialize must not be part of a batch')
+    if (revision?.batching !== false) return undefined
+    return this.#refusals.invalid(`protocol version ${revision.version} has no batches`)
+  }
+
+  /** The revision that a request names by itself. */
+  #named(head: RequestHead): HttpRevision | undefined {
+    const version = head.get('mcp-protocol-version')
+    return version === undefined
+      ? undefined
+      : this.#revisions.find((revision) => revision.version === version)
+  }
+}
+
+function isAnswer({ kind }: PostedMessage['frames'][number]): boolean {
+  return kind === 'result' || kind === 'error'
+}
+
+function onlyId({ frames }: PostedMessage): ReturnType<typeof requestKeys>[number] | undefined {
+  const [only] = frames
+  return frames.length === 1 && only?.kind === 'request' ? only.id : undefined
+}
