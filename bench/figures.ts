@@ -11,6 +11,7 @@ import {
   type SubjectSpec,
   type Way,
   directSpec,
+  otherSpec,
   parseRelaySpec,
   proxySpec,
   relaySpec,
@@ -42,6 +43,8 @@ function specsOf(settings: Settings): SubjectSpec[] {
     const spec = proxySpec(place, prefix)
     if (spec !== undefined) specs.push(spec)
   }
+  const other = otherSpec(place)
+  if (other !== undefined) specs.push(other)
   if (settings.withParse) specs.push(parseRelaySpec(place))
   return specs
 }

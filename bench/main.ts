@@ -1,5 +1,5 @@
 // npm run bench -- [figure…] [--rounds N] [--quick] [--with-parse] [--parsing-ends]
-//                  [--payload text|plain] [--proxy FILE]
+//                  [--payload text|plain] [--proxy FILE] [--against FILE]
 //
 // Prints every figure as a ratio measured in one alternating run; progress goes
 // to stderr, the table to stdout. README.md says what the figures mean.
@@ -48,7 +48,7 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
 const ROUNDS_MAX = 1_000
 
 const usage = `usage: npm run bench -- [figure…] [--rounds N] [--quick] [--with-parse]
-       [--parsing-ends] [--payload text|plain] [--proxy FILE]
+       [--parsing-ends] [--payload text|plain] [--proxy FILE] [--against FILE]
 
 figures, all of them without a name:
 ${[...FIGURES].map(([name, [says]]) => `  ${name.padEnd(14)} ${says}`).join('\n')}\n`
@@ -58,6 +58,7 @@ interface CommandLine {
   readonly settings: Omit<Settings, 'place'>
   readonly plain: boolean
   readonly cli: string
+  readonly other: string | undefined
   readonly parsingEnds: boolean
 }
 
@@ -72,6 +73,7 @@ function readCommandLine(): CommandLine | 'help' {
       'parsing-ends': { type: 'boolean', default: false },
       payload: { type: 'string', default: 'text' },
       proxy: { type: 'string', default: 'dist/cli.js' },
+      against: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
@@ -89,6 +91,7 @@ function readCommandLine(): CommandLine | 'help' {
     settings: { quick: values.quick, rounds, withParse: values['with-parse'] },
     plain: values.payload === 'plain',
     cli: resolve(values.proxy),
+    other: values.against === undefined ? undefined : resolve(values.against),
     parsingEnds: values['parsing-ends'],
   }
 }
@@ -103,8 +106,8 @@ function machine(): string {
 async function run(folder: string): Promise<void> {
   const asked = readCommandLine()
   if (asked === 'help') return void process.stdout.write(usage)
-  const { names, settings, plain, cli, parsingEnds } = asked
-  const place = { folder, cli, parsingEnds, payload: plain ? ('plain' as const) : ('text' as const) }
+  const { names, settings, plain, cli, other, parsingEnds } = asked
+  const place = { folder, cli, other, parsingEnds, payload: plain ? ('plain' as const) : ('text' as const) }
   process.stderr.write(`before: ${machine()}\n`)
   const rows: Row[] = []
   for (const name of names) {

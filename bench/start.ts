@@ -7,7 +7,15 @@ import { type Figure, NOT_BUILT, type Settings, roundsOf } from './figures.js'
 import { residentBytes } from './process-facts.js'
 import { type Aim, type Row, atMost, emptyRow } from './report.js'
 import { median, roundOrder, spread } from './statistics.js'
-import { INITIALIZE, Subject, type SubjectSpec, directSpec, proxySpec, relaySpec } from './subject.js'
+import {
+  INITIALIZE,
+  Subject,
+  type SubjectSpec,
+  directSpec,
+  otherSpec,
+  proxySpec,
+  relaySpec,
+} from './subject.js'
 
 const ANSWER_LIMIT_MS = 15_000
 export const IDLE_MS = 1_000
@@ -54,7 +62,10 @@ function candidates(settings: Settings, aim: Aim): Candidate[] {
   const proxy = proxySpec(settings.place, true)
   if (proxy === undefined) return list
   const embedded = { title: 'proxy, embedded default', spec: defaultSpec(settings, proxy), aim }
-  return [...list, embedded, { title: 'proxy, bench server', spec: proxy, aim }]
+  const other = otherSpec(settings.place)
+  const others =
+    other === undefined ? [] : [{ title: 'other build, bench server', spec: other, aim: undefined }]
+  return [...list, embedded, { title: 'proxy, bench server', spec: proxy, aim }, ...others]
 }
 
 /** A measured value for each candidate that could be measured, by title. */

@@ -27,6 +27,7 @@ export type Way =
   | 'proxy'
   | 'proxy, prefix: false'
   | 'parse relay'
+  | 'other build'
   | 'proxy, 1 server'
   | 'proxy, 200 servers'
 
@@ -47,6 +48,8 @@ export interface Place {
   /** A temporary folder of this run. */
   readonly folder: string
   readonly cli: string
+  /** Another build of the proxy, to be compared with. */
+  readonly other: string | undefined
   readonly payload: Payload
   /** Client and server parse small calls, as ordinary ones do. */
   readonly parsingEnds: boolean
@@ -108,6 +111,13 @@ export function proxySpec(place: Place, prefix: boolean): SubjectSpec | undefine
     toolCount: TOOLS,
     payload: place.payload,
   }
+}
+
+/** Another build of the proxy in front of the same server; undefined where none is asked for. */
+export function otherSpec(place: Place): SubjectSpec | undefined {
+  if (place.other === undefined) return undefined
+  const spec = proxySpec({ ...place, cli: place.other }, true)
+  return spec === undefined ? undefined : { ...spec, way: 'other build' }
 }
 
 export function writeConfig(place: Place, name: string, mcpServers: object): string {

@@ -265,7 +265,7 @@ const layers: readonly Layer[] = [
       'src/text/nearest.ts',
       'src/version.ts',
     ],
-    modules: ['mri', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process', 'node:v8'],
+    modules: ['mri', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process'],
   },
 ]
 

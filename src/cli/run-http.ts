@@ -7,7 +7,6 @@ import type { HttpCommand } from './args.js'
 import { Children } from './children.js'
 import { tellClientOnStdin } from './client-on-stdin.js'
 import { Endings } from './endings.js'
-import { tuneEngineSoon } from './engine.js'
 import { Feedback } from './feedback.js'
 import { choosePaint, openLogger, openRecordIfAsked, openScreen, tellConfiguration } from './surroundings.js'
 import type { Invocation } from './surroundings.js'
@@ -31,7 +30,6 @@ export async function runHttp(command: HttpCommand, invocation: Invocation): Pro
   const endings = new Endings(logger.sink, () => children.kill())
   endings.watch()
   const own = realRuntime(logger.sink)
-  tuneEngineSoon(own)
   const feedback = new Feedback({ logger, screen, runtime: own })
   try {
     const { serveHttp } = await import('./serve-http.js')

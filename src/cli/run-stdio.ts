@@ -12,7 +12,6 @@ import { realRuntime } from '../real-runtime.js'
 import type { StdioCommand } from './args.js'
 import { Children } from './children.js'
 import { Endings } from './endings.js'
-import { tuneEngineSoon } from './engine.js'
 import { Feedback } from './feedback.js'
 import { keptBefore } from './kept-before.js'
 import { choosePaint, openLogger, openRecordIfAsked, openScreen, tellConfiguration } from './surroundings.js'
@@ -38,7 +37,6 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
   const endings = new Endings(logger.sink, () => children.kill())
   endings.watch()
   const own = realRuntime(logger.sink)
-  tuneEngineSoon(own)
   const feedback = new Feedback({ logger, screen, runtime: own })
   try {
     // It may be refused, and a refusal costs no process.
