@@ -66,7 +66,7 @@ export const INITIALIZE: string =
       clientInfo: { name: 'bench', version: '1.0.0' },
     },
   }) + '\n'
-const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+export const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
 
 /** A program of the bench beside this file. */
 export function program(name: string): string {
