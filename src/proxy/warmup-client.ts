@@ -34,5 +34,5 @@ export function warmUp(upstream: Upstream): void {
   const { config } = upstream
   if (config.kind === 'stdio' && config.isolation === 'session') return
   const lane = upstream.attach(visitor)
-  void Promise.resolve(lane.listed).then(() => lane.leave(visitor))
+  void Promise.resolve(lane.view.listed).then(() => lane.leave(visitor))
 }

@@ -2,14 +2,14 @@
 // wait until its tool's schema is compiled and the next has nothing to wait for.
 
 import type { Call } from '../../mcp/call.js'
-import type { Lane } from '../../upstream/contracts/upstream.js'
+import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
 /** The calls to each lane that wait, and those behind them. */
 export class CallOrder {
-  readonly #last = new WeakMap<Lane, Promise<void>>()
+  readonly #last = new WeakMap<CallTarget, Promise<void>>()
 
   /** Calls `go` with what `ready` gives once every earlier call to the lane has gone: nearly always at once. */
-  take<T>(call: Call, lane: Lane, ready: T | Promise<T>, go: (value: T) => void): void {
+  take<T>(call: Call, lane: CallTarget, ready: T | Promise<T>, go: (value: T) => void): void {
     const before = this.#last.get(lane)
     if (before === undefined && !(ready instanceof Promise)) return go(ready)
     call.keep()

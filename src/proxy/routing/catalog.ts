@@ -10,13 +10,13 @@ import { type NameCollision, resolveNames } from '../../mcp/names.js'
 import { literalPrefixLength, matchesUriTemplate, readUriTemplate } from '../../mcp/uri-template.js'
 import type { LogSink } from '../../runtime/runtime.js'
 import type { ServerConfig, ToolFilter } from '../../upstream/contracts/server-config.js'
-import type { Lane } from '../../upstream/contracts/upstream.js'
+import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Line } from '../../jsonrpc/line.js'
 
 /** One listed item and where it is. */
 export interface Target {
-  readonly lane: Lane
+  readonly lane: CallTarget
   readonly item: ListItem
   readonly publicName: string
   /** What its description begins with. */
@@ -42,14 +42,14 @@ interface Index {
 
 /** The lists and names of some lanes. */
 export class Catalog {
-  readonly #lanes: readonly Lane[]
+  readonly #lanes: readonly CallTarget[]
   readonly #log: LogSink
   readonly #indexes = new Map<ListKind, Index>()
   readonly #next: () => number
   #generation: number
 
   /** `next` numbers its states. */
-  constructor(lanes: readonly Lane[], log: LogSink, next: () => number) {
+  constructor(lanes: readonly CallTarget[], log: LogSink, next: () => number) {
     this.#lanes = lanes
     this.#log = log
     this.#next = next
@@ -65,7 +65,7 @@ export class Catalog {
   /** While no client was there, nobody was told of changes. */
   catchUp(): void {
     for (const [kind, { sources }] of this.#indexes) {
-      const isFresh = this.#lanes.every((lane, at) => lane.items(kind) === sources[at])
+      const isFresh = this.#lanes.every((lane, at) => lane.view.items(kind) === sources[at])
       if (!isFresh) this.invalidate([kind])
     }
   }
@@ -87,12 +87,12 @@ export class Catalog {
   }
 
   /** The lane that lists this resource, else the one whose template fits it best. */
-  resource(uri: string): Lane | undefined {
+  resource(uri: string): CallTarget | undefined {
     return this.#index('resources').byOwnName.get(uri)?.lane ?? this.#byTemplate(uri)
   }
 
   /** The lane that lists this template, or the resource of this URI. */
-  reference(uri: string): Lane | undefined {
+  reference(uri: string): CallTarget | undefined {
     return this.#index('templates').byPublicName.get(uri)?.lane ?? this.resource(uri)
   }
 
@@ -130,7 +130,7 @@ export class Catalog {
     return isOurs ? at : undefined
   }
 
-  #byTemplate(uri: string): Lane | undefined {
+  #byTemplate(uri: string): CallTarget | undefined {
     let best: Target | undefined
     let bestLength = -1
     for (const target of this.#index('templates').targets) {
@@ -166,7 +166,7 @@ export class Catalog {
       if (!byOwnName.has(item.key)) byOwnName.set(item.key, target)
       else if (isNamed && !item.needsTask) byOwnName.set(item.key, undefined)
     }
-    return { sources: this.#lanes.map((lane) => lane.items(kind)), targets, byPublicName, byOwnName }
+    return { sources: this.#lanes.map((lane) => lane.view.items(kind)), targets, byPublicName, byOwnName }
   }
 
   #namedTargets(kind: 'tools' | 'prompts'): Target[] {
@@ -198,7 +198,7 @@ export class Catalog {
   #plainTargets(kind: ListKind): Target[] {
     const targets = new Map<string, Target>()
     for (const lane of this.#lanes) {
-      for (const item of lane.items(kind)) {
+      for (const item of lane.view.items(kind)) {
         if (!targets.has(item.key)) targets.set(item.key, target(lane, item, item.key))
         else
           this.#log({
@@ -212,7 +212,7 @@ export class Catalog {
   }
 }
 
-function target(lane: Lane, item: ListItem, publicName: string, mark?: string): Target {
+function target(lane: CallTarget, item: ListItem, publicName: string, mark?: string): Target {
   const ownKey = item.line.subarray(item.keySpan.start, item.keySpan.end)
   return { lane, item, publicName, mark, ownKey, times: lane.config.toolTimes.get(item.key) }
 }
@@ -224,9 +224,9 @@ function matchesText(text: string, uri: string): boolean {
 }
 
 /** Without what the configuration hides, and each name once. */
-function shownItems(lane: Lane, kind: 'tools' | 'prompts'): ListItem[] {
+function shownItems(lane: CallTarget, kind: 'tools' | 'prompts'): ListItem[] {
   const met = new Set<string>()
-  return lane.items(kind).filter((item) => {
+  return lane.view.items(kind).filter((item) => {
     if (met.has(item.key) || (kind === 'tools' && !isShown(lane.config.tools, item.key))) return false
     met.add(item.key)
     return true

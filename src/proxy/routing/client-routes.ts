@@ -76,9 +76,9 @@ export class ClientRoutes {
     this.#held = new HeldChanges((kind) => this.#catalog.shown(kind))
     const { startupGraceMs, initializeGraceMs, runtime } = parts
     this.#lists = new FirstLists({ lanes: () => this.#current, startupGraceMs, runtime })
-    const opening = lanes.some(({ remembered }) => remembered)
+    const opening = lanes.some(({ view }) => view.remembered)
       ? []
-      : lanes.flatMap(({ settled }) => settled ?? [])
+      : lanes.flatMap(({ view }) => view.settled ?? [])
     this.settled =
       opening.length === 0
         ? undefined
@@ -109,10 +109,10 @@ export class ClientRoutes {
 
   /** What all servers are together; one that has not said yet is presumed to offer everything. */
   describe(): ServerDescription {
-    const reachable = this.#current.filter((lane) => lane.state !== 'error')
+    const reachable = this.#current.filter(({ view }) => view.state !== 'error')
     // Where there is none, a client that is told of nothing would not even ask what is wrong.
     const described = reachable.length > 0 ? reachable : this.#current
-    const capabilities = described.map((lane) => lane.capabilities ?? presumedCapabilities)
+    const capabilities = described.map(({ view }) => view.facts?.capabilities ?? presumedCapabilities)
     return {
       capabilities: mergeCapabilities(capabilities, this.#client.profile.capabilities),
       instructions: this.#instructions(),
@@ -159,8 +159,8 @@ export class ClientRoutes {
       if (!this.#lanes.has(upstream)) this.#coming.set(upstream, this.#enter(upstream))
     }
     // Who has asked for lists has asked for those of a server that starts when it is asked.
-    for (const lane of this.#coming.values()) lane.wake(this.#held.given)
-    await Promise.all([...this.#coming.values()].flatMap((lane) => lane.listed ?? []))
+    for (const lane of this.#coming.values()) lane.view.wake(this.#held.given)
+    await Promise.all([...this.#coming.values()].flatMap(({ view }) => view.listed ?? []))
   }
 
   /** From now on the client reaches these, with the log level and the subscriptions that it has. */
@@ -225,7 +225,7 @@ export class ClientRoutes {
   /** A server that has taken the place of another has its resources too, as far as one can know before it has listed them. */
   #follow(uri: string, service: string): void {
     const heir = this.#current.find(({ config }) => config.name === service)
-    const lane = heir?.known === false ? heir : (this.#catalog.resource(uri) ?? heir)
+    const lane = heir?.knows('resources') === false ? heir : (this.#catalog.resource(uri) ?? heir)
     lane?.follow(this.#client, uri)
   }
 
@@ -234,7 +234,7 @@ export class ClientRoutes {
     const lanes = this.#current
     const down = this.#parts.namesDown ? downLine(lanes) : undefined
     const said = lanes.flatMap((lane) => {
-      const text = lane.instructions?.trim()
+      const text = lane.view.facts?.instructions?.trim()
       return text === undefined || text === '' ? [] : [{ name: lane.config.name, text }]
     })
     const [first] = said

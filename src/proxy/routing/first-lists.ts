@@ -5,12 +5,12 @@
 
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import type { Lane } from '../../upstream/contracts/upstream.js'
+import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import { within } from '../../runtime/within.js'
 
 export interface FirstListsParts {
   /** In configuration order; a reload changes them. */
-  lanes(): readonly Lane[]
+  lanes(): readonly Pick<CallTarget, 'view' | 'knows'>[]
   /** How long lists wait from the start of the servers on. */
   readonly startupGraceMs: number
   readonly runtime: Runtime
@@ -31,31 +31,34 @@ export class FirstLists {
   /** Resolves when every server has listed these or could not, or the grace is over; undefined when that is so. */
   shown(kinds: readonly ListKind[]): Promise<void> | undefined {
     this.#wake(kinds)
-    const pending = this.#parts.lanes().flatMap((lane) => kinds.flatMap((kind) => lane.pending(kind) ?? []))
+    const pending = this.#parts
+      .lanes()
+      .flatMap((lane) => kinds.flatMap((kind) => lane.view.pending(kind) ?? []))
     return this.#within(`shown ${kinds.join(' ')}`, pending)
   }
 
   /** The same, for a call that must not rely on what was kept of an earlier start. */
   said(kinds: readonly ListKind[]): Promise<void> | undefined {
     this.#wake(kinds)
-    const expected = this.#parts.lanes().filter((lane) => lane.expected)
-    const reading = (lane: Lane): Promise<void>[] =>
-      kinds.flatMap((kind) => (lane.knows(kind) ? [] : (lane.reading(kind) ?? [])))
-    return this.#within(`said ${kinds.join(' ')}`, expected.flatMap(reading))
+    const expected = this.#parts.lanes().filter((lane) => lane.view.expected)
+    const reading = expected.flatMap((lane) =>
+      kinds.flatMap((kind) => (lane.knows(kind) ? [] : (lane.view.reading(kind) ?? []))),
+    )
+    return this.#within(`said ${kinds.join(' ')}`, reading)
   }
 
   /** Resolves when all that is on its way has come, or the grace is over; undefined when nothing is. */
   settled(): Promise<void> | undefined {
-    const coming = this.#parts.lanes().filter(({ expected }) => expected)
+    const coming = this.#parts.lanes().filter(({ view }) => view.expected)
     return this.#within(
       'settled',
-      coming.flatMap(({ listed }) => listed ?? []),
+      coming.flatMap(({ view }) => view.listed ?? []),
     )
   }
 
   /** Servers that start when somebody wants to know what they have start now, and have the whole grace. */
   #wake(kinds: readonly ListKind[]): void {
-    const woken = this.#parts.lanes().filter((lane) => lane.wake(kinds))
+    const woken = this.#parts.lanes().filter((lane) => lane.view.wake(kinds))
     if (woken.length > 0) this.#endsAt = this.#graceEnd()
   }
 

@@ -2,20 +2,20 @@
 
 import type { Call } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
-import type { Lane } from '../../upstream/contracts/upstream.js'
+import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
 /** Tells the client of `call`, when it gave a progress token, until the call is answered. */
 export function tellListProgress(
   call: Call,
   kind: ListKind,
-  lanes: readonly Lane[],
+  lanes: readonly Pick<CallTarget, 'view'>[],
   tell: (call: Call, params: string) => void,
 ): void {
   const span = call.frame.params.meta.span('progressToken')
   if (span === undefined) return
   const token = call.raw(span)
   const total = lanes.length
-  const pending = lanes.flatMap((lane) => lane.pending(kind) ?? [])
+  const pending = lanes.flatMap((lane) => lane.view.pending(kind) ?? [])
   let there = total - pending.length
   const report = (): void => {
     if (call.settled) return

@@ -10,11 +10,11 @@ import { tooManyCalls, upstreamFailed } from '../../mcp/error-codes.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
-import type { Lane } from '../../upstream/contracts/upstream.js'
+import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
 export interface NameWaitsParts {
   /** In configuration order; a reload changes them. */
-  lanes(): readonly Lane[]
+  lanes(): readonly CallTarget[]
   readonly lists: Pick<FirstLists, 'shown' | 'said'>
   readonly runtime: Runtime
   /** Of all calls that wait here. */
@@ -26,7 +26,7 @@ interface Wanted {
   readonly kind: 'tools' | 'prompts'
   readonly name: string
   /** The server that listed it in an earlier start. */
-  readonly lane: Lane | undefined
+  readonly lane: CallTarget | undefined
 }
 
 /** A call that waits for the servers which may have its name, or for all of them. */
@@ -36,7 +36,7 @@ interface Wait {
   readonly bytes: number
   readonly wanted: Wanted | undefined
   /** Those that were told that somebody waits for them. */
-  readonly hurried: Set<Lane>
+  readonly hurried: Set<CallTarget>
   patience: Timer | undefined
 }
 
@@ -55,7 +55,7 @@ export class NameWaits {
   }
 
   /** Calls of this kind that came before may be this lane's and wait still: what comes now must not overtake them. */
-  has(lane: Lane, kind: Wanted['kind']): boolean {
+  has(lane: CallTarget, kind: Wanted['kind']): boolean {
     if (this.#named.size === 0 || this.#isOver(lane, kind)) return false
     for (const { wanted } of this.#named) if (wanted?.kind === kind && concerns(wanted, lane)) return true
     return false
@@ -142,7 +142,7 @@ export class NameWaits {
   }
 
   /** The servers that a call waits for, to the end: what one has may be read once more before it is shown. */
-  #pending(wanted: Wanted, hurried: Set<Lane>): Lane[] {
+  #pending(wanted: Wanted, hurried: Set<CallTarget>): CallTarget[] {
     const lanes = this.#parts.lanes().filter((lane) => concerns(wanted, lane))
     for (const lane of lanes) {
       if (lane.knows(wanted.kind) || hurried.has(lane)) continue
@@ -153,8 +153,8 @@ export class NameWaits {
   }
 
   /** Whether the lane has said what it has of this, or could not; what has not is looked at again when it has. */
-  #isOver(lane: Lane, kind: ListKind): boolean {
-    const { listed } = lane
+  #isOver(lane: CallTarget, kind: ListKind): boolean {
+    const { listed } = lane.view
     if (listed === undefined) return true
     const kinds = this.#listings.get(listed) ?? new Map<ListKind, { isOver: boolean }>()
     const known = kinds.get(kind)
@@ -167,22 +167,22 @@ export class NameWaits {
       this.look()
     }
     // What could not be read is asked for again, and what is there need not wait for lists of other kinds.
-    void lane.reading(kind)?.then(() => lane.knows(kind) && end())
+    void lane.view.reading(kind)?.then(() => lane.knows(kind) && end())
     void listed.then(end)
     return false
   }
 }
 
-function concerns({ lane: known, name }: Wanted, lane: Lane): boolean {
+function concerns({ lane: known, name }: Wanted, lane: CallTarget): boolean {
   return known === undefined ? mayHave(lane, name) : lane === known
 }
 
 /** Whether a name reads as one of this server's, for servers whose names are not known. */
-export function mayHave(lane: Lane, name: string): boolean {
+export function mayHave(lane: CallTarget, name: string): boolean {
   return lane.config.prefix ? name.startsWith(`${lane.config.name}__`) : true
 }
 
-function stillStarting([lane]: readonly Lane[], name: string, ms: number): ErrorBody {
+function stillStarting([lane]: readonly CallTarget[], name: string, ms: number): ErrorBody {
   const service = lane?.config.name ?? ''
   const message = `'${service}': it is still starting, and '${name}' had to be there within ${ms} ms (timeout)`
   return upstreamFailed(service, 'timeout', message, { name, budget: 'timeout', ms })

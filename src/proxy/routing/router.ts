@@ -23,7 +23,7 @@ import type { ListKind } from '../../mcp/methods/method-row.js'
 import { tellListProgress } from './list-progress.js'
 import { NameWaits, type NameWaitsParts, mayHave } from './name-waits.js'
 import { nearest } from '../../text/nearest.js'
-import type { Lane } from '../../upstream/contracts/upstream.js'
+import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
 /** What the router knows of the client whose calls it routes. */
 export interface RouterParts extends NameWaitsParts {
@@ -105,13 +105,13 @@ export class Router {
   }
 
   /** A call with nothing to check leaves behind those that are being checked. */
-  #toLane(call: Call, lane: Lane, edits: readonly Edit[]): void {
+  #toLane(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
     call.service = lane.config.name
     this.#parts.checks.turns.take(call, lane, undefined, () => this.#pass(call, lane, edits))
   }
 
   /** While the call waited for its turn, another server may have taken the place of this one. */
-  #pass(call: Call, lane: Lane, edits: readonly Edit[]): void {
+  #pass(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
     if (lane.retired) this.route(call)
     else lane.call(call, edits)
   }
@@ -120,7 +120,7 @@ export class Router {
     const down = this.#parts.lanes().find((lane) => isDown(lane, kind) && mayHave(lane, name))
     if (down !== undefined) {
       call.service = down.config.name
-      return call.fail(down.refusal ?? unavailable(down))
+      return call.fail(down.view.failure?.body ?? unavailable(down))
     }
     const near = nearest(name, this.#parts.catalog().names(kind), NEAREST_MAX)
     call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
@@ -140,7 +140,7 @@ export class Router {
 
   /** No server lists the resource and no template fits: those that have resources are asked, in order. */
   #askInTurn(call: Call, uri: string): void {
-    const lanes = this.#parts.lanes().filter((lane) => lane.capabilities?.resources === true)
+    const lanes = this.#parts.lanes().filter((lane) => lane.view.facts?.capabilities.resources === true)
     const [first, ...rest] = lanes
     if (first === undefined) return call.fail(resourceNotFound(uri))
     if (rest.length === 0) return this.#toLane(call, first, NO_EDITS)
@@ -148,7 +148,7 @@ export class Router {
     this.#tryLane(call, first, rest)
   }
 
-  #tryLane(call: Call, lane: Lane, rest: readonly Lane[]): void {
+  #tryLane(call: Call, lane: CallTarget, rest: readonly CallTarget[]): void {
     call.service = lane.config.name
     const attempt = call.attempt((outcome) => {
       const [next, ...others] = rest
@@ -209,25 +209,24 @@ export class Router {
     if (only === undefined || !lanes.every((lane) => cannotList(lane, kind))) return undefined
     if (others.length > 0)
       return noUpstream(lanes.map((lane) => ({ service: lane.config.name, problem: problemOf(lane) })))
-    return only.refusal ?? (only.failure === undefined ? undefined : unavailable(only))
+    return only.view.failure && (only.view.failure.body ?? unavailable(only))
   }
 }
 
-function cannotList(lane: Lane, kind: ListKind): boolean {
-  if (lane.knows(kind) || lane.items(kind).length > 0) return false
-  return lane.refusal !== undefined || lane.failure !== undefined
+function cannotList(lane: CallTarget, kind: ListKind): boolean {
+  return !lane.knows(kind) && lane.view.items(kind).length === 0 && lane.view.failure !== undefined
 }
 
 /** A server without completions completes nothing, which is an answer. */
-function completed(call: Call, lane: Lane, edits: readonly Edit[]): void {
+function completed(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
   call.service = lane.config.name
-  if (lane.capabilities?.completions !== false) lane.call(call, edits)
+  if (lane.view.facts?.capabilities.completions !== false) lane.call(call, edits)
   else call.settle({ kind: 'result', result: '{"completion":{"values":[]}}' })
 }
 
 /** A server that has never said what it has is down, even while it is being tried again. */
-function isDown(lane: Lane, kind: ListKind): boolean {
-  return !lane.knows(kind) || (lane.state === 'error' && lane.refusal !== undefined)
+function isDown(lane: CallTarget, kind: ListKind): boolean {
+  return !lane.knows(kind) || (lane.view.state === 'error' && lane.view.failure?.body !== undefined)
 }
 
 const NO_EDITS: readonly Edit[] = []
@@ -241,9 +240,8 @@ function missing(parameter: string): ReturnType<typeof invalidParams> {
   return invalidParams(`Missing required parameter '${parameter}'`, { parameter })
 }
 
-function unavailable(lane: Lane): ReturnType<typeof upstreamFailed> {
-  const { name } = lane.config
-  const why = lane.failure === undefined ? `'${name}' is not available` : `'${name}': ${lane.failure}`
+function unavailable({ config: { name }, view }: CallTarget): ReturnType<typeof upstreamFailed> {
+  const why = view.failure === undefined ? `'${name}' is not available` : `'${name}': ${view.failure.message}`
   return upstreamFailed(name, 'unavailable', why)
 }
 

@@ -5,7 +5,7 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
-import type { ServerCapabilities } from '../../mcp/capabilities.js'
+import type { ServerFacts } from '../../mcp/eras/leg.js'
 import type { ListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { RunningProcess } from './running-process.js'
@@ -27,22 +27,14 @@ export interface UpstreamStatus {
   readonly tools: number
 }
 
-/** A server as one client uses it: a process of its own, or one that it shares. */
-export interface Lane {
-  readonly config: ServerConfig
-  /** Whether other clients may use it too. */
-  readonly shared: boolean
-  /** Of its processes that run now. */
-  readonly pids: readonly number[]
+/** What a server has said of itself, and how far its start is. */
+export interface ServerView {
   /** Whether the first attempt to reach it has ended, and well. */
   readonly state: UpstreamState
-  /** Why it is not connected, in words. */
-  readonly failure: string | undefined
-  /** What a call is told while it is not connected, where that is known. */
-  readonly refusal: ErrorBody | undefined
+  /** Why it is not connected; `body` is what a call is told, where that is known. */
+  readonly failure: { readonly message: string; readonly body: ErrorBody | undefined } | undefined
   /** Undefined until the server has said. */
-  readonly capabilities: ServerCapabilities | undefined
-  readonly instructions: string | undefined
+  readonly facts: ServerFacts | undefined
   /** Resolves when the first attempt to reach it has ended, either way; undefined when it has, or there is none yet. */
   readonly settled: Promise<void> | undefined
   /** Resolves when its lists have been read after that or a later start that was hurried, or could not be; undefined when nothing is under way. */
@@ -55,27 +47,40 @@ export interface Lane {
   readonly remembered: boolean
   /** Whether it is waited for: a server that did not answer the last time, or for long, is not until it has. */
   readonly expected: boolean
-  /** Whether they have been read at least once. */
-  readonly known: boolean
-  /** Whether this one has. */
+  items(kind: ListKind): readonly ListItem[]
+  /** Somebody wants to know what it has of these: one of which that is not known starts now, which gives true. */
+  wake(kinds: readonly ListKind[]): boolean
+}
+
+/** A server that calls are routed to. */
+export interface CallTarget {
+  readonly config: ServerConfig
+  /** What is shown of it; another process than the one that takes the calls may have said it. */
+  readonly view: ServerView
+  /** Whether this list has been read at least once of the server that takes the calls. */
   knows(kind: ListKind): boolean
   /** Whether it takes no new calls, since its server has left the configuration. */
   readonly retired: boolean
-  /** Somebody wants to know what it has of these: one of which that is not known starts now, which gives true. */
-  wake(kinds: readonly ListKind[]): boolean
   /** A call may be for it: while it has never said what it has, it starts or is asked now, whatever delay it had; `listed` follows. */
   hurry(): void
-  items(kind: ListKind): readonly ListItem[]
   /** Takes the call over and settles it. */
   call(call: Call, edits: readonly Edit[]): void
+  /** The client follows this resource, whoever was asked for that. */
+  follow(client: ClientPort, uri: string): void
+}
+
+/** A server as one client uses it: a process of its own, or one that it shares. */
+export interface Lane extends CallTarget {
+  /** Whether other clients may use it too. */
+  readonly shared: boolean
+  /** Of its processes that run now. */
+  readonly pids: readonly number[]
   /** The client wants log messages from this level on. */
   level(client: ClientPort, level: string): void
   /** The client's roots have changed. */
   rootsChanged(client: ClientPort, frame: NotificationFrame): void
   /** Stops or resumes reading for the sake of a client that reads too slowly. */
   read(client: ClientPort, on: boolean): void
-  /** The client follows this resource, whoever was asked for that. */
-  follow(client: ClientPort, uri: string): void
   /** The client uses another lane from now on; gives the resources that it followed here. */
   surrender(client: ClientPort): string[]
   /** Gives back the client's calls that have not begun here, to be made elsewhere. */

@@ -3,12 +3,9 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call } from '../../mcp/call.js'
 import { authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
-import type { ListItem } from '../../mcp/lists.js'
 import { credentialsRefusal } from '../auth/credentials-leg.js'
 import type { ServerConfig } from '../contracts/server-config.js'
-import type { Lane, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
-
-const NOTHING: readonly ListItem[] = []
+import type { Lane, ServerView, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
 
 /** One whose configuration cannot be used; `failure` says why. */
 export function unavailableUpstream(config: ServerConfig, failure: string): Upstream {
@@ -27,115 +24,71 @@ export function stoppedUpstream(config: ServerConfig): Upstream {
   return new UnavailableUpstream(config, failure, refusal, 'disconnected')
 }
 
+const nothing = (): undefined => undefined
+const no = (): boolean => false
+const NONE: readonly never[] = []
+
 /** Stands for it, says why, and refuses every call. */
 class UnavailableUpstream implements Upstream, Lane {
-  #config: ServerConfig
+  config: ServerConfig
+  readonly view: ServerView
+  readonly shared = true
+  readonly pids = NONE
+  readonly retired = false
+  readonly #refusal: ErrorBody
   /** Its state to whoever asks for the status. */
   readonly #shown: UpstreamState
-  readonly failure: string
-  readonly refusal: ErrorBody
-  readonly state: UpstreamState = 'error'
-  readonly capabilities = undefined
-  readonly instructions = undefined
-  readonly settled = undefined
-  readonly listed = undefined
-  readonly remembered = false
-  readonly expected = false
-  readonly shared = true
-  readonly pids: readonly number[] = []
-  readonly known = false
-  readonly retired = false
 
-  constructor(config: ServerConfig, failure: string, refusal: ErrorBody, shown: UpstreamState = 'error') {
-    this.#config = config
-    this.failure = failure
-    this.refusal = refusal
+  constructor(config: ServerConfig, message: string, refusal: ErrorBody, shown: UpstreamState = 'error') {
+    this.config = config
+    this.#refusal = refusal
     this.#shown = shown
-  }
-
-  get config(): ServerConfig {
-    return this.#config
+    this.view = {
+      state: 'error',
+      failure: { message, body: refusal },
+      facts: undefined,
+      settled: undefined,
+      listed: undefined,
+      reading: nothing,
+      pending: nothing,
+      remembered: false,
+      expected: false,
+      items: () => NONE,
+      wake: no,
+    }
   }
 
   adjust(config: ServerConfig): void {
-    this.#config = config
-  }
-
-  warm(): void {}
-
-  adopt(): boolean {
-    return false
+    this.config = config
   }
 
   attach(): Lane {
     return this
   }
 
-  wake(): boolean {
-    return false
-  }
-
-  hurry(): void {}
-
-  pending(): undefined {
-    return undefined
-  }
-
-  reading(): undefined {
-    return undefined
-  }
-
-  knows(): boolean {
-    return false
-  }
-
-  items(): readonly ListItem[] {
-    return NOTHING
-  }
-
   call(call: Call): void {
-    call.fail(this.refusal)
-  }
-
-  level(): void {}
-
-  rootsChanged(): void {}
-
-  read(): void {}
-
-  follow(): void {}
-
-  release(): Call[] {
-    return []
-  }
-
-  surrender(): string[] {
-    return []
-  }
-
-  leave(): undefined {
-    return undefined
+    call.fail(this.#refusal)
   }
 
   status(): UpstreamStatus {
     const { name, kind } = this.config
-    return {
-      name,
-      kind,
-      state: this.#shown,
-      error: this.failure,
-      connectedAtMs: undefined,
-      pids: this.pids,
-      revision: undefined,
-      tools: 0,
-    }
+    const { pids, view } = this
+    const state = this.#shown
+    const error = view.failure?.message
+    return { name, kind, state, error, connectedAtMs: undefined, pids, revision: undefined, tools: 0 }
   }
 
-  retire(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve()
-  }
+  readonly adopt = no
+  readonly knows = no
+  readonly warm = nothing
+  readonly hurry = nothing
+  readonly level = nothing
+  readonly rootsChanged = nothing
+  readonly read = nothing
+  readonly follow = nothing
+  readonly leave = nothing
+  readonly surrender = (): string[] => []
+  readonly release = (): Call[] => []
+  readonly retire = (): Promise<void> => Promise.resolve()
+  readonly close = (): Promise<void> => Promise.resolve()
 }

@@ -1,6 +1,5 @@
 // A lane: the processes of one server that one set of clients uses.
 
-import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
@@ -17,16 +16,19 @@ import { LaneStart } from './lane-start.js'
 import type { ServerInstance } from './server-instance.js'
 import { ServerInstances } from './server-instances.js'
 import type { ServerConfig } from '../contracts/server-config.js'
-import type { Lane, UpstreamState } from '../contracts/upstream.js'
+import type { Lane, ServerView, UpstreamState } from '../contracts/upstream.js'
 
 /** The processes of one server for one set of clients. */
-export class PoolLane implements Lane {
+export class PoolLane implements Lane, ServerView {
   readonly #parts: LaneParts
   readonly #members: ServerInstances
   readonly #audience = new LaneClients()
   readonly #lists: LaneLists
   readonly #links: LaneLinks
-  readonly #watchers = new Set<(kinds: readonly ListKind[]) => void>()
+  /** What clients see of the server until something is wanted of this lane's own process. */
+  #standIn: PoolLane | undefined
+  /** The lanes that this one stands in for. */
+  readonly #deferred = new Set<PoolLane>()
   readonly #start: LaneStart
   #retired = false
   #isClosed = false
@@ -52,12 +54,36 @@ export class PoolLane implements Lane {
     if (parts.starts === 'at-once') this.#start.begin(parts.recollection.facts !== undefined)
   }
 
+  get view(): ServerView {
+    return this.#standIn ?? this
+  }
+
+  /**
+   * Shows another lane until a call comes: many clients only list.
+   *
+   * That lane is of clients that can be asked nothing.
+   */
+  defer(standIn: PoolLane): void {
+    this.#standIn = standIn
+    standIn.#deferred.add(this)
+  }
+
+  /** From now on the client sees what its own process says, and until that has started what it saw before. */
+  #endDeferral(): void {
+    const standIn = this.#standIn
+    if (standIn === undefined) return
+    this.#standIn = undefined
+    standIn.#deferred.delete(this)
+    if (standIn.described !== undefined) this.#parts.recollection.borrow(standIn.described)
+  }
+
   wake(kinds: readonly ListKind[]): boolean {
     return !kinds.every((kind) => this.#parts.recollection.has(kind)) && this.#start.begin()
   }
 
   hurry(): void {
-    if (this.known) return
+    this.#endDeferral()
+    if (this.#lists.known) return
     // Trying again without other credentials gets nowhere, and may lock them out.
     const isRefused = this.#members.failure?.reason === 'unauthorized' && this.state !== 'starting'
     this.#start.hurry(isRefused)
@@ -90,23 +116,12 @@ export class PoolLane implements Lane {
     return !this.#parts.recollection.isSilent
   }
 
-  /** Tells of changed lists, until what it gives is called. */
-  watch(changed: (kinds: readonly ListKind[]) => void): () => void {
-    this.#watchers.add(changed)
-    return () => this.#watchers.delete(changed)
-  }
-
   /** What the server said of itself, now or in an earlier start. */
   get described(): Described | undefined {
-    const facts = this.#facts
+    const { facts } = this
     if (facts === undefined) return undefined
     const isCurrent = this.#links.facts !== undefined || this.#parts.recollection.isCurrent
     return { isCurrent, facts, lists: this.#known }
-  }
-
-  /** Shows what another lane of this server knows until its own process has said it. */
-  borrow(described: Described): void {
-    this.#parts.recollection.borrow(described)
   }
 
   get config(): ServerConfig {
@@ -121,12 +136,8 @@ export class PoolLane implements Lane {
     if (this.#start.isAsleep) return 'disconnected'
     const state = this.#members.state(this.#links.facts !== undefined)
     // Nobody is to take a server for well that has not said yet what it has, or cannot.
-    if (state !== 'connected' || this.known) return state
+    if (state !== 'connected' || this.#lists.known) return state
     return this.#lists.failure === undefined ? 'starting' : 'error'
-  }
-
-  get known(): boolean {
-    return this.#lists.known
   }
 
   knows(kind: ListKind): boolean {
@@ -142,27 +153,16 @@ export class PoolLane implements Lane {
     return this.#members.idle
   }
 
-  get failure(): string | undefined {
-    return this.#members.failure?.message ?? this.#lists.failure
-  }
-
-  get refusal(): ErrorBody | undefined {
-    return this.#members.failure?.body
-  }
-
-  get capabilities(): ServerFacts['capabilities'] | undefined {
-    return this.#facts?.capabilities
+  get failure(): ServerView['failure'] {
+    const message = this.#lists.failure
+    return this.#members.failure ?? (message === undefined ? undefined : { message, body: undefined })
   }
 
   get revision(): string | undefined {
     return this.#links.facts?.revision.version
   }
 
-  get instructions(): string | undefined {
-    return this.#facts?.instructions
-  }
-
-  get #facts(): ServerFacts | undefined {
+  get facts(): ServerFacts | undefined {
     return this.#links.facts ?? this.#parts.recollection.facts
   }
 
@@ -181,6 +181,7 @@ export class PoolLane implements Lane {
   }
 
   call(call: Call, edits: readonly Edit[]): void {
+    this.#endDeferral()
     this.#start.begin()
     const { subscribes } = call.row
     const sent =
@@ -206,6 +207,7 @@ export class PoolLane implements Lane {
   }
 
   follow(client: ClientPort, uri: string): void {
+    this.#endDeferral()
     this.#links.standing.follow(client, uri, this.#members.firstLink)
     this.#start.begin()
   }
@@ -237,6 +239,7 @@ export class PoolLane implements Lane {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    if (this.#standIn !== undefined) this.#standIn.#deferred.delete(this)
     this.#parts.recollection.over()
     this.#start.close()
     this.#lists.close()
@@ -246,7 +249,7 @@ export class PoolLane implements Lane {
   /** The first attempt to start a process has ended. */
   #settle(): void {
     // It has its answer, unless the server could not be reached.
-    this.#parts.opening?.fail(this.refusal ?? shuttingDown())
+    this.#parts.opening?.fail(this.#members.failure?.body ?? shuttingDown())
     // One for which there was no room is well, as far as anybody knows.
     const isUnknown = this.#isClosed || this.#members.failure?.reason === 'overloaded'
     if (this.#links.facts !== undefined || isUnknown) return
@@ -292,7 +295,7 @@ export class PoolLane implements Lane {
     if (changed.length === 0) return
     this.#parts.announced(changed)
     if (this.#retired) return
-    for (const heard of this.#watchers) heard(changed)
-    for (const client of this.#audience) client.listsChanged(changed)
+    for (const lane of [...this.#deferred, this])
+      for (const client of lane.#audience) client.listsChanged(changed)
   }
 }

@@ -10,7 +10,6 @@ import { type ClientCapabilities, noCapabilities } from '../../mcp/capabilities.
 import { Adopted } from './adopted.js'
 import { declaredFor, sharingFor } from './declared-for.js'
 import type { Timer } from '../../runtime/runtime.js'
-import { DeferredLane } from './deferred-lane.js'
 import type { Dialed } from '../contracts/dial.js'
 import { thatServer } from '../contracts/errors.js'
 import { Link } from './link.js'
@@ -101,13 +100,12 @@ export class Pool implements Upstream {
     const sharing = sharingFor(this.#pooling.isolation, client)
     const declared = declaredFor(sharing, client)
     if (sharing !== 'own') return this.#commonLane(sharing, declared, client).join(client)
-    const own = this.#newLane({ sharing, declared, opening: client.opening, client: client.serial }).join(
-      client,
-    )
+    const { opening, serial } = client
+    const own = this.#newLane({ sharing, declared, opening, client: serial }).join(client)
     const isDeferred = this.#yields(sharing) && this.#pooling.isolation !== 'session'
     // What was kept for clients like this one says more than what others see.
-    if (!isDeferred || own.described !== undefined) return own
-    return new DeferredLane(own, this.#commonLane('plain', noCapabilities), client)
+    if (isDeferred && own.described === undefined) own.defer(this.#commonLane('plain', noCapabilities))
+    return own
   }
 
   #commonLane(sharing: Sharing, declared: ClientCapabilities, first?: ClientPort): PoolLane {
@@ -125,7 +123,7 @@ export class Pool implements Upstream {
       name: this.config.name,
       kind: this.config.kind,
       state: best?.state ?? (this.#closed || this.#startsWhenAsked ? 'disconnected' : 'starting'),
-      error: best?.state === 'error' ? best.failure : undefined,
+      error: best?.state === 'error' ? best.failure?.message : undefined,
       connectedAtMs: this.#connectedAtMs,
       pids: lanes.flatMap((lane) => lane.pids),
       revision: best?.revision,
