@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { editReasons } from '../src/index.js'
+import { errorNumbers, heirs, protocolWords, uncheckedClaims } from './source-rules.js'
 import { readSource, readSources, root, topLevel } from './source-text.js'
 import type { SourceFile } from './source-text.js'
 
@@ -224,6 +225,7 @@ const layers: readonly Layer[] = [
     files: ['src/replay/'],
     project: [
       'src/jsonrpc/',
+      'src/mcp/error-codes.ts',
       'src/transports/',
       'src/folder.ts',
       'src/log/log.ts',
@@ -459,12 +461,6 @@ const confined: readonly Confined[] = [
     },
   },
   {
-    what: 'JSON-RPC and MCP error numbers',
-    among: 'code',
-    pattern: /-32\d{3}\b/,
-    places: { 'src/mcp/error-codes.ts': 'the table', 'src/servers/time-session.ts': ownProgram },
-  },
-  {
     what: 'only splice and build make bytes that may be sent',
     among: 'bare',
     pattern: /\bwireBytes\b|\bis WireBytes\b/,
@@ -583,22 +579,70 @@ function textOf(source: SourceFile, among: Confined['among']): string {
   return among === 'strings' ? source.strings.join('\n') : source[among]
 }
 
-/** MCP's words, from the tables that have them. */
-const methodNames = readSources('src/mcp/methods').flatMap(({ code }) =>
-  [...code.matchAll(/\bmethod: '([^']+)'/g)].map(([, name]) => name ?? ''),
-)
+describe('error numbers of JSON-RPC and MCP', () => {
+  test('stand in one table', () => {
+    const found = sources.filter((source) => errorNumbers(source).length > 0).map(({ path }) => path)
+    assert.deepEqual(found, ['src/mcp/error-codes.ts', 'src/servers/time-session.ts'])
+  })
+})
+
+/** MCP's words; methods are those of the tables that have them. */
+const mcpWords = {
+  methods: readSources('src/mcp/methods').flatMap(({ code }) =>
+    [...code.matchAll(/\bmethod: '([^']+)'/g)].map(([, name]) => name ?? ''),
+  ),
+  members: [
+    '_meta',
+    'capabilities',
+    'clientInfo',
+    'cursor',
+    'inputSchema',
+    'nextCursor',
+    'outputSchema',
+    'progressToken',
+    'prompts',
+    'protocolVersion',
+    'requestId',
+    'resourceTemplates',
+    'resources',
+    'serverInfo',
+    'structuredContent',
+    'tools',
+    'uri',
+  ],
+}
+
+/** Which words of MCP stand below `mcp/`, and why. */
+const wordsBelow: Readonly<Record<string, readonly string[]>> = {
+  // The members by which messages are routed, and what the one scan of a message goes into.
+  'src/jsonrpc/frame.ts': ['_meta'],
+  'src/jsonrpc/routed-names.ts': [
+    '_meta',
+    'uri',
+    'cursor',
+    'requestId',
+    'progressToken',
+    'protocolVersion',
+    'capabilities',
+  ],
+  'src/jsonrpc/familiar-shape.ts': ['arguments', 'name'],
+  // Streamable HTTP begins and ends sessions, and ends requests, by messages.
+  'src/transports/http-client/envelope.ts': ['notifications/cancelled', 'requestId', 'protocolVersion'],
+  'src/transports/http-client/http-client.ts': ['initialize', 'notifications/initialized'],
+  'src/transports/http-client/post.ts': ['initialize'],
+  'src/transports/http-server/message.ts': ['initialize', 'notifications/cancelled', 'requestId'],
+}
+
+describe('jsonrpc and transports', () => {
+  test('know no words of MCP but these', () => {
+    assert.equal(mcpWords.methods.includes('tools/call'), true)
+    const below = sources.filter(({ path }) => fitsAny(path, ['src/jsonrpc/', 'src/transports/']))
+    const found = below.map((source) => [source.path, protocolWords(source, mcpWords)] as const)
+    assert.deepEqual(Object.fromEntries(found.filter(([, words]) => words.length > 0)), wordsBelow)
+  })
+})
 
 describe('jsonrpc', () => {
-  const core = sources.filter(({ path }) => path.startsWith('src/jsonrpc/'))
-
-  test('knows no MCP method', () => {
-    assert.equal(methodNames.includes('tools/call'), true)
-    const known = core.flatMap(({ path, strings }) =>
-      strings.filter((text) => methodNames.includes(text.slice(1, -1))).map((text) => `${path}: ${text}`),
-    )
-    assert.deepEqual(known, [])
-  })
-
   test('and mcp do no I/O', () => {
     const pure = sources.filter(({ path }) => fitsAny(path, ['src/jsonrpc/', 'src/mcp/']))
     const reach = /\b(process|globalThis|fetch|WebSocket|navigator)\s*[.([]/
@@ -648,6 +692,20 @@ describe('every file', () => {
   test('has no default export', () => {
     assert.deepEqual(
       sources.filter(({ bare }) => /\bexport\s+default\b|\bas default\b/.test(bare)),
+      [],
+    )
+  })
+
+  test('has no class that inherits from anything but Error', () => {
+    assert.deepEqual(
+      sources.flatMap(({ path, bare }) => heirs(bare).map((found) => `${path}: ${found}`)),
+      [],
+    )
+  })
+
+  test('says what a value is only where it looks at the value', () => {
+    assert.deepEqual(
+      sources.flatMap(({ path, bare }) => uncheckedClaims(bare).map((found) => `${path}: ${found}`)),
       [],
     )
   })
@@ -733,5 +791,59 @@ describe('the reader of sources', () => {
       ['export const all = new Map([])\n', ['all']],
     ]
     for (const [code, names] of states) assert.deepEqual(mutableState(code), names)
+  })
+
+  test('finds error numbers however they are written', () => {
+    const texts: [string, string[]][] = [
+      ['const a = -32600', ['32600']],
+      ['const a = -32_001 + 0x7f58', ['32_001', '0x7f58']],
+      ['const a = -(32.6e3)', ['32.6e3']],
+      ["const a = Number('-32603')", ["'-32603'"]],
+      ['const a = `-32${rest}`', ['`-32']],
+      ["const a = '-326' + rest", ["'-326'"]],
+      ['const a = /^-326/.test(text)', ['/^-326/']],
+      [String.raw`const a = /^-(?:320\d\d|32600)$/.test(text)`, [String.raw`/^-(?:320\d\d|32600)$/`]],
+      [String.raw`const a = /^-?\d+$/.test(text) || text === 'utf-32' || 65_536 > 404`, []],
+      ['const a = 1 // not -32600', []],
+    ]
+    for (const [code, found] of texts) assert.deepEqual(errorNumbers(readSource('src/a.ts', code)), found)
+  })
+
+  test('finds words of the protocol however they are written', () => {
+    const texts: [string, string[]][] = [
+      ["if (method === 'tools/call') f()", ['tools/call']],
+      ['f(`notifications/${what}`)', ['notifications/']],
+      ["method.startsWith('tools/')", ['tools/']],
+      ["isKey(line, key, keyEnd, '_meta')", ['_meta']],
+      ["params.members.string('name')", ['name']],
+      ['const { protocolVersion } = facts', ['protocolVersion']],
+      [String.raw`/^notifications\/|list$/.test(method)`, [String.raw`/^notifications\/|list$/`]],
+      ["error.string('message') + members.span('id') + 'the tools of a server' + /^\\w+$/.source", []],
+    ]
+    for (const [code, found] of texts)
+      assert.deepEqual(protocolWords(readSource('src/a.ts', code), mcpWords), found)
+  })
+
+  test('finds casts that are written as assertions', () => {
+    const texts: [string, string[]][] = [
+      ['function f(_line: Line): asserts _line is Wire {}', ['asserts _line is Wire']],
+      ['function f(a: A): asserts a is B {\n  note(a)\n}', ['asserts a is B']],
+      ['function f(a: A): a is B {\n  return true\n}', ['a is B']],
+      ['const f = (a: A): a is B => true', ['a is B']],
+      ['function f(a: A): asserts a is B {\n  if (!a.b) throw new Error()\n}', []],
+      ['function f(holds: boolean): asserts holds {\n  if (!holds) fail()\n}', []],
+      ["function f(a: A): a is B {\n  return a.kind === 'b'\n}", []],
+    ]
+    for (const [code, found] of texts) assert.deepEqual(uncheckedClaims(code), found)
+  })
+
+  test('finds classes that inherit', () => {
+    const texts: [string, string[]][] = [
+      ['export class A extends B {}', ['A extends B']],
+      ['const f = class extends g() {}', [' extends g()']],
+      ['class A<T extends Map<string, B>> extends C<T> implements D {}', ['A extends C']],
+      ['class A<T extends B> implements C {}\nclass D extends Error {}\ninterface E extends F {}', []],
+    ]
+    for (const [code, found] of texts) assert.deepEqual(heirs(code), found)
   })
 })

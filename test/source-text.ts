@@ -38,6 +38,8 @@ export interface SourceFile {
   readonly bare: string
   /** What stands between quotes, without the specifiers of imports. */
   readonly strings: readonly string[]
+  /** Regular expressions, with their slashes and flags. */
+  readonly regexps: readonly string[]
   readonly imports: readonly Import[]
 }
 
@@ -69,6 +71,7 @@ export function readSource(path: string, text: string): SourceFile {
     code,
     bare: bare.join(''),
     strings: strings.filter((string) => !specifiers.has(string.slice(1, -1))),
+    regexps: parts.flatMap((part) => (part.kind === 'regexp' ? [part.text] : [])),
     imports,
   }
 }

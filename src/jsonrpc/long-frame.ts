@@ -52,17 +52,22 @@ function origin(skeleton: Skeleton, { start, end }: Span): Span {
 }
 
 /** Of a long message little is looked at, so its parts are joined only for who wants all of it. */
-class LongMessage {
+class LongRequest implements RequestFrame {
+  readonly kind = 'request'
   readonly long: LongLine
   readonly multiline: boolean
   readonly id: RequestId
   readonly idSpan: Span
+  readonly method: string
+  readonly params: Params
 
-  constructor({ multiline, id }: RequestFrame | ResultFrame, long: LongLine, idSpan: Span) {
+  constructor({ multiline, id, method }: RequestFrame, long: LongLine, idSpan: Span, params: Params) {
     this.long = long
     this.multiline = multiline
     this.id = id
     this.idSpan = idSpan
+    this.method = method
+    this.params = params
   }
 
   get line(): Line {
@@ -70,24 +75,24 @@ class LongMessage {
   }
 }
 
-class LongRequest extends LongMessage implements RequestFrame {
-  readonly kind = 'request'
-  readonly method: string
-  readonly params: Params
-
-  constructor(frame: RequestFrame, long: LongLine, idSpan: Span, params: Params) {
-    super(frame, long, idSpan)
-    this.method = frame.method
-    this.params = params
-  }
-}
-
-class LongResult extends LongMessage implements ResultFrame {
+/** Likewise. */
+class LongResult implements ResultFrame {
   readonly kind = 'result'
+  readonly long: LongLine
+  readonly multiline: boolean
+  readonly id: RequestId
+  readonly idSpan: Span
   readonly result: Span
 
-  constructor(frame: ResultFrame, long: LongLine, idSpan: Span, result: Span) {
-    super(frame, long, idSpan)
+  constructor({ multiline, id }: ResultFrame, long: LongLine, idSpan: Span, result: Span) {
+    this.long = long
+    this.multiline = multiline
+    this.id = id
+    this.idSpan = idSpan
     this.result = result
+  }
+
+  get line(): Line {
+    return this.long.line
   }
 }

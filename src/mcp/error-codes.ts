@@ -17,6 +17,9 @@ const RESOURCE_NOT_FOUND = -32002
 const TRANSPORT_ERROR = -32000
 const SESSION_NOT_FOUND = -32001
 const SCHEMA_NOT_FOUND = 404
+/** Numbers of a server's own (JSON-RPC 2.0, section 5.1). */
+const OWN_FIRST = -32099
+const OWN_LAST = -32000
 
 /** Why an upstream could not answer; stands in `data.reason`. */
 export type FailureReason =
@@ -33,6 +36,11 @@ export type FailureReason =
   | 'unauthorized'
   | 'http-status'
   | 'shutting-down'
+
+/** Transports refuse with an error of the server's own or an invalid request; tools do not. */
+export function refusesRequest(code: number): boolean {
+  return code === INVALID_REQUEST || (code >= OWN_FIRST && code <= OWN_LAST)
+}
 
 export function malformed(error: FrameError): ErrorBody {
   if (!error.unreadable) return { code: INVALID_REQUEST, message: `Invalid Request: ${error.message}` }

@@ -11,6 +11,7 @@ import type { TransportError } from '../jsonrpc/errors.js'
 import { readFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
+import { refusesRequest } from '../mcp/error-codes.js'
 import { ServerRedactor } from '../transports/http-client/redactor.js'
 import { AutoHttpConnection } from '../transports/http-client/http-auto.js'
 import { HttpClientConnection } from '../transports/http-client/http-client.js'
@@ -131,6 +132,7 @@ function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarg
     retryDelayMs: 0,
     reconnectMs: 1000,
     isRead: () => false,
+    refusesRequest,
     refusal: (status) => ({ message: `it refuses us (HTTP ${status})`, remedy: REMEDY }),
     log: () => {},
     trace: undefined,

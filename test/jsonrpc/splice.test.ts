@@ -15,7 +15,7 @@ const cases: [title: string, edits: Edit[], output: string][] = [
   ['inserts at the start', [edit(0, 0, '>')], '>abcdef'],
   ['inserts at the end', [edit(6, 6, '<')], 'abcdef<'],
   ['removes', [edit(2, 4, '')], 'abef'],
-  ['replaces everything', [edit(0, 6, '')], ''],
+  ['replaces everything', [edit(0, 6, 'x')], 'x'],
   ['several, side by side', [edit(0, 1, 'A'), edit(1, 2, 'B'), edit(2, 2, '-'), edit(5, 6, 'F')], 'AB-cdeF'],
   ['grows far beyond the input', [edit(3, 3, 'x'.repeat(10_000))], `abc${'x'.repeat(10_000)}def`],
 ]
@@ -46,6 +46,7 @@ const faults: [title: string, edits: Edit[]][] = [
   ['backwards', [edit(4, 2, '')]],
   ['behind the end', [edit(5, 7, 'xx')]],
   ['far behind the end', [edit(50, 52, 'xx')]],
+  ['removing everything', [edit(0, 6, '')]],
 ]
 
 test('edits that cannot be applied are a programming error', () => {

@@ -69,7 +69,7 @@ test('the same lines whatever the chunks', () => {
 const messages = fc
   .array(
     fc.record({
-      text: fc.string({ maxLength: 40 }),
+      text: fc.string({ minLength: 1, maxLength: 40 }),
       kind: fc.constantFrom('chunk', 'pool', 'own', 'edited', 'large'),
     }),
     {

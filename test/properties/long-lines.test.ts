@@ -136,6 +136,10 @@ test('splicing parts gives what splicing the whole gives', () => {
         const [start = 0, end = 0] = offsets.slice(i, i + 2)
         edits.push({ start, end, bytes: Buffer.from(places[i]?.[1] ?? ''), why: 'id' })
       }
+      // A message is not empty.
+      fc.pre(
+        edits.reduce((length, edit) => length + edit.bytes.length - edit.end + edit.start, bytes.length) > 0,
+      )
       const parts = cut(bytes, random)
       const want = splice(toLine(bytes), edits)
       const wire = spliceParts(parts.slice(0, -1), toLine(parts.at(-1) ?? ''), edits)

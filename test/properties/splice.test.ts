@@ -30,6 +30,8 @@ const spliced = fc
     }
     return [input, edits]
   })
+  // A message is not empty.
+  .filter(([input, edits]) => naive(input, edits).length > 0)
 
 test('splice does what its edits say, and no more', () => {
   fc.assert(

@@ -12,16 +12,19 @@ import { errorTo } from './failure.js'
 
 const unknownSession = /no valid session|session (?:not found|expired)|invalid session|unknown session/i
 
-/** Transports refuse with an error of the server's own (JSON-RPC 2.0, section 5.1) or an invalid request; tools do not. */
-const refusalCode = /^-(?:320\d\d|32600)$/
+/** What was asked, and which error numbers refuse that. */
+interface Asked {
+  readonly id: RequestId | undefined
+  readonly refusesRequest: (code: number) => boolean
+}
 
-/** Whether the answer with this status to the request `id` says so. */
-export function forgetsSession(status: number, body: string, id: RequestId | undefined): boolean {
+/** Whether the answer with this status says so. */
+export function forgetsSession(status: number, body: string, { id, refusesRequest }: Asked): boolean {
   if (status !== 404 && status !== 400) return false
   const own = errorTo(id, body)
   if (own === undefined) return status === 404 || unknownSession.test(body)
   const members = membersAt(new Scanner(own.line, Number.MAX_SAFE_INTEGER), own.error)
   const code = members?.span('code')
-  const isRefusal = code !== undefined && refusalCode.test(rawAt(own.line, code))
-  return isRefusal && (status === 404 ? /session/i : unknownSession).test(members?.string('message') ?? '')
+  if (code === undefined || !refusesRequest(Number(rawAt(own.line, code)))) return false
+  return (status === 404 ? /session/i : unknownSession).test(members?.string('message') ?? '')
 }

@@ -92,6 +92,8 @@ export interface HttpTarget {
   readonly reconnectMs: number
   /** Whether a request with this method may be sent twice. */
   readonly isRead: (method: string) => boolean
+  /** Whether a server that answers with this error number has refused the request and not taken it. */
+  readonly refusesRequest: (code: number) => boolean
   /**
    * Says what a refusal of our credentials means; `words` are the server's, without secrets.
    *

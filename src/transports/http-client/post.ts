@@ -231,7 +231,8 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
   #isForgotten(status: number, body: string): boolean {
     if (this.#elsewhere) return status === 404
     if (this.#session.id === undefined || this.method === 'initialize') return false
-    if (!forgetsSession(status, body, this.id)) return false
+    if (!forgetsSession(status, body, { id: this.id, refusesRequest: this.#session.target.refusesRequest }))
+      return false
     return status !== 404 || !this.#session.target.listRefusals.isAnswer(this.method, this.#session)
   }
 }

@@ -2,6 +2,7 @@
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
+import { refusesRequest } from '../../mcp/error-codes.js'
 import { requests } from '../../mcp/methods.js'
 import type { ServerRedactor } from '../../transports/http-client/redactor.js'
 import { AutoHttpConnection } from '../../transports/http-client/http-auto.js'
@@ -81,6 +82,7 @@ export class HttpDialer {
       retryDelayMs: config.retryDelayMs,
       reconnectMs: config.reconnectIntervalMs,
       isRead,
+      refusesRequest,
       listRefusals: new ListRefusals(isList),
       refusal: refusalsOf(config, tell),
       log: tell,

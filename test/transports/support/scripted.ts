@@ -14,6 +14,7 @@ import type { Sink } from '../../../src/jsonrpc/connection.js'
 import type { TransportError } from '../../../src/jsonrpc/errors.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { type WireBytes, wireBytes } from '../../../src/jsonrpc/splice.js'
+import { refusesRequest } from '../../../src/mcp/error-codes.js'
 import { ServerRedactor } from '../../../src/transports/http-client/redactor.js'
 import { HttpClientConnection } from '../../../src/transports/http-client/http-client.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
@@ -176,6 +177,7 @@ export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
     retryDelayMs: 5,
     reconnectMs: 5,
     isRead: (method) => method.startsWith('list'),
+    refusesRequest,
     refusal: (status) => ({ message: `refused ${status}`, remedy: undefined }),
     log: () => {},
     trace: undefined,
