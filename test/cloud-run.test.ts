@@ -477,6 +477,9 @@ describe('ID tokens', () => {
   })
 })
 
+const service = { method: 'POST', url: new URL('https://service.run.app/mcp') } as const
+const expired = { status: 401, challenges: ['Bearer error="invalid_token"'] }
+
 describe('the current token', () => {
   test('one fetch for all that wait, renewed before its end, and after a refusal', async () => {
     let now = 0
@@ -492,20 +495,22 @@ describe('the current token', () => {
       { ...testTimers, now: () => now, wallNow: () => now },
       (level, message) => told.push(`${level} ${message}`),
     )
-    const [a, b] = await Promise.all([held.header(), held.header()])
+    const [a, b] = await Promise.all([held.credential(service), held.credential(service)])
     assert.deepEqual([a, fetched], [b, 1])
     assert.deepEqual(told, ['debug the ID token was fetched in 0 ms; it ends at 1970-01-01T01:00:00.000Z'])
-    assert.equal(await held.header(), a)
+    assert.equal(await held.credential(service), a)
     now = 3_600_000 - 200_000
-    assert.equal(await held.header(), a, 'good while it is renewed')
+    assert.equal(await held.credential(service), a, 'good while it is renewed')
     await new Promise((resolve) => setImmediate(resolve))
     assert.equal(fetched, 2)
-    const renewed = await held.header()
+    const renewed = await held.credential(service)
     assert.notEqual(renewed, a)
-    assert.equal(held.refused(a), true, 'an older one does not take the new one along')
-    assert.equal(await held.header(), renewed)
-    held.refused(renewed)
-    assert.notEqual(await held.header(), renewed)
+    assert.equal(await held.refused(a, expired), 'again', 'an older one does not take the new one along')
+    assert.equal(await held.credential(service), renewed)
+    assert.equal(await held.refused(renewed, { ...expired, status: 403 }), undefined)
+    assert.equal(await held.credential(service), renewed)
+    await held.refused(renewed, expired)
+    assert.notEqual(await held.credential(service), renewed)
     assert.equal(fetched, 3)
   })
 })
@@ -525,20 +530,20 @@ describe('a renewal', () => {
     const held = new IdTokenCredentials('Authorization', fetchOne, clocks, (level, message) =>
       told.push(`${level} ${message}`),
     )
-    const first = await held.header()
+    const first = await held.credential(service)
     now = 3_600_000 - 200_000
-    assert.equal(await held.header(), first)
+    assert.equal(await held.credential(service), first)
     await new Promise((resolve) => setImmediate(resolve))
     assert.equal(told.at(-1), 'warn the ID token cannot be renewed and is used for another 170 s: no network')
-    assert.equal(await held.header(), first)
+    assert.equal(await held.credential(service), first)
     now += 4999
-    assert.equal(await held.header(), first)
+    assert.equal(await held.credential(service), first)
     assert.equal(asked, 2, 'not with every call')
     now += 1
-    assert.equal(await held.header(), first)
+    assert.equal(await held.credential(service), first)
     assert.equal(asked, 3)
     now = 3_600_000
-    await assert.rejects(async () => held.header(), /no network/)
+    await assert.rejects(async () => held.credential(service), /no network/)
   })
 })
 
@@ -555,11 +560,11 @@ describe('a fetch', () => {
     }
     const answers = [new Promise<string>(() => {}), Promise.resolve(token(3600))]
     const held = new IdTokenCredentials('Authorization', () => answers.shift() ?? Promise.reject(), clocks)
-    const waiting = [held.header(), held.header()]
+    const waiting = [held.credential(service), held.credential(service)]
     for (const fire of due) fire()
     const why = { code: 'TRANSPORT_TOKEN', message: 'no ID token within 20 s' }
     for (const each of waiting) await assert.rejects(async () => each, why)
-    assert.match((await held.header()).value, /^Bearer /)
+    assert.match((await held.credential(service)).fields[1] ?? '', /^Bearer /)
   })
 
   test('by a clock that is wrong is not made for every call', async () => {
@@ -567,8 +572,8 @@ describe('a fetch', () => {
     const clocks = { ...testTimers, now: () => 0, wallNow: () => 7_200_000 }
     const fetchOne = async (): Promise<string> => token(3600 + fetched++)
     const held = new IdTokenCredentials('Authorization', fetchOne, clocks)
-    const first = await held.header()
-    assert.equal(await held.header(), first)
+    const first = await held.credential(service)
+    assert.equal(await held.credential(service), first)
     assert.equal(fetched, 1)
   })
 })

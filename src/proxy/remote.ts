@@ -68,11 +68,12 @@ export async function checkCredentials({ servers }: SchemaConfig): Promise<void>
     if (server.kind === 'stdio') continue
     const auth = googleAuthOf(server)
     if (auth === undefined) continue
-    const why = whyNoTokens(server)
+    const url = new URL(server.url)
+    const why = whyNoTokens(url)
     if (why !== undefined)
       throw new TransportError(
         'TRANSPORT_AUTH',
-        `${why}, and ${new URL(server.url).origin} is not; use https, or --auth none`,
+        `${why}, and ${url.origin} is not; use https, or --auth none`,
       )
     const { findGoogleCredentials } = await import('../upstream/auth/google-id-token.js')
     await findGoogleCredentials(auth)

@@ -2,6 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
+import type { Credential } from '../../src/transports/http-client/credentials.js'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
 import { type Handler, answerOf, connect, events, json, scripted } from './support/scripted.js'
 
@@ -376,10 +377,10 @@ describe('attempts', () => {
     })
     let token = 1
     const credentials = {
-      header: () => ({ name: 'Authorization', value: `Bearer ${token}` }),
-      refused: () => {
+      credential: (): Credential => ({ fields: ['Authorization', `Bearer ${token}`], secret: `${token}` }),
+      refused: async () => {
         token++
-        return true
+        return 'again' as const
       },
     }
     const { heard, request } = connect(t, server.url, { credentials })
@@ -387,7 +388,9 @@ describe('attempts', () => {
     await heard.until(() => heard.messages.length === 1)
     assert.equal(server.seen.length, 2)
     token = 1
-    const stubborn = connect(t, server.url, { credentials: { ...credentials, refused: () => true } })
+    const stubborn = connect(t, server.url, {
+      credentials: { ...credentials, refused: async () => 'again' },
+    })
     stubborn.request(1, 'work')
     await stubborn.heard.until(() => stubborn.heard.failures.length === 1)
     assert.equal(server.seen.length, 4)

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import type { CredentialHeader } from '../../src/transports/http-client/options.js'
+import type { Credential } from '../../src/transports/http-client/credentials.js'
 import { HttpPause } from '../../src/transports/http-client/pause.js'
 import {
   type Opened,
@@ -43,10 +43,19 @@ async function refusing(
     else events(response, `id: e2\ndata: ${answerOf(1)}\n\n`)
   })
   let tokens = 0
-  const header = (): CredentialHeader => ({ name: 'Authorization', value: `Bearer ${tokens}` })
+  const credential = (): Credential => ({
+    fields: ['Authorization', `Bearer ${tokens}`],
+    secret: `${tokens}`,
+  })
   const opened = connect(scope, server.url, {
     pause: new HttpPause(testTimers, 60_000),
-    credentials: { header, refused: () => ++tokens > 0 },
+    credentials: {
+      credential,
+      refused: async ({ secret }) => {
+        tokens = Number(secret) + 1
+        return 'again'
+      },
+    },
   })
   opened.request(1, 'work')
   await opened.heard.until(() => opened.heard.messages.length + opened.heard.failures.length > 0)

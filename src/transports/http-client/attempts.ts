@@ -5,10 +5,19 @@
 // token), or it only reads, or is an answer of ours, of which the first one counts. All
 // of it within `retries`, and never while the server wants to be left alone.
 
+import type { TransportError } from '../../jsonrpc/errors.js'
 import type { HttpAnswer } from './answer.js'
 import type { HttpTrouble } from './exchange.js'
-import type { CredentialHeader, HttpTarget } from './options.js'
+import { type Credential, verdictOn } from './credentials.js'
+import type { HttpTarget } from './options.js'
 import { retryAfterMs } from './pause.js'
+
+/** What comes after a refusal: one of the two, unless the attempts are stopped. */
+export interface AfterRefusal {
+  readonly again: () => void
+  /** `error` takes the place of what the server said. */
+  readonly stands: (error: TransportError | undefined) => void
+}
 
 /** Counts the attempts of one message. */
 export class Attempts {
@@ -17,7 +26,9 @@ export class Attempts {
   #timer: { cancel(): void } | undefined
   #retried = 0
   #resumed = 0
-  #renewed = false
+  #isRenewed = false
+  /** Whether credentials are asked what to do about a refusal. */
+  #isAsking = false
 
   /** An answer has no method. */
   constructor(target: HttpTarget, method: string | undefined) {
@@ -27,12 +38,13 @@ export class Attempts {
 
   /** Whether the message is not on its way now, but will be. */
   get waiting(): boolean {
-    return this.#timer !== undefined
+    return this.#timer !== undefined || this.#isAsking
   }
 
   stop(): void {
     this.#timer?.cancel()
     this.#timer = undefined
+    this.#isAsking = false
   }
 
   /** Waits for the end of a pause that the server asked for; gives whether the message may go, will go, or cannot wait. */
@@ -51,10 +63,14 @@ export class Attempts {
     return (neverSent || this.#isRepeatable) && this.#retry(undefined, again)
   }
 
-  /** Schedules another attempt where one is in order; `credential` is what was sent. */
-  afterRefusal(answer: HttpAnswer, credential: CredentialHeader | undefined, again: () => void): boolean {
+  /** Schedules another attempt where one is in order; `sent` is what the refused one carried. */
+  afterRefusal(answer: HttpAnswer, sent: Credential | undefined, next: AfterRefusal): void {
+    if (this.#asks(answer, sent, next)) return
+    if (!this.#isOfferedAgain(answer, next.again)) next.stands(undefined)
+  }
+
+  #isOfferedAgain(answer: HttpAnswer, again: () => void): boolean {
     const { status } = answer
-    if (status === 401) return this.#renew(credential, again)
     const { patienceMs, limits, timers } = this.#target
     const wait = retryAfterMs(answer, timers)
     const isOffered = wait !== undefined && wait <= Math.min(patienceMs, limits.retryAfterMsMax)
@@ -75,13 +91,14 @@ export class Attempts {
 
   /** The same where the attempt was refused with a status that passes; 409 says that we have not been missed yet. */
   resumeAfter(
-    status: number,
-    credential: CredentialHeader | undefined,
-    { retryMs, again }: { readonly retryMs: number | undefined; readonly again: () => void },
-  ): boolean {
-    if (status === 401) return this.#renew(credential, again)
+    answer: HttpAnswer,
+    sent: Credential | undefined,
+    next: AfterRefusal & { readonly retryMs: number | undefined },
+  ): void {
+    if (this.#asks(answer, sent, next)) return
+    const { status } = answer
     const isPassing = status === 409 || status === 429 || status >= 500
-    return isPassing && this.resume(retryMs, again)
+    if (!isPassing || !this.resume(next.retryMs, next.again)) next.stands(undefined)
   }
 
   /** The server is at work on it. */
@@ -89,13 +106,18 @@ export class Attempts {
     this.#resumed = 0
   }
 
-  /** A request that was refused for its token never got to the server behind the gate. */
-  #renew(credential: CredentialHeader | undefined, again: () => void): boolean {
-    const { credentials } = this.#target
-    if (this.#renewed || credential === undefined || credentials === undefined) return false
-    this.#renewed = true
-    if (!credentials.refused(credential)) return false
-    this.#after(0, again)
+  /** A request that was refused for its credential never got to the server behind the gate. */
+  #asks(answer: HttpAnswer, sent: Credential | undefined, { again, stands }: AfterRefusal): boolean {
+    const verdict = this.#isRenewed ? undefined : verdictOn(answer, sent, this.#target.credentials)
+    if (verdict === undefined) return false
+    this.#isAsking = true
+    void verdict.then((said) => {
+      if (!this.#isAsking) return
+      this.#isAsking = false
+      if (said !== 'again') return stands(said)
+      this.#isRenewed = true
+      this.#after(0, again)
+    })
     return true
   }
 

@@ -4,7 +4,8 @@ import type { TransportError } from '../../jsonrpc/errors.js'
 import type { AgentUser, HttpAgent, RequestPlace } from './agent.js'
 import type { HttpAnswer } from './answer.js'
 import type { Channel } from './channel.js'
-import type { CredentialHeader, HttpTimers } from './options.js'
+import type { Credential } from './credentials.js'
+import type { HttpTimers } from './options.js'
 import { type SocketTrouble, socketTrouble } from './trouble.js'
 
 /** Why there is no response. */
@@ -26,7 +27,7 @@ export interface ExchangeHandler {
 /** A request that is on its way. */
 export class HttpExchange implements AgentUser {
   /** What it was sent with, where that may change. */
-  credential: CredentialHeader | undefined
+  credential: Credential | undefined
   readonly #handler: ExchangeHandler
   readonly #timers: HttpTimers
   readonly #connectMs: number

@@ -154,14 +154,17 @@ export class SseClientConnection implements Connection, PostOwner {
     readExcerpt(answer, this.#target.limits.excerptBytesMax, (text) => {
       const body = this.#session.public(text)
       this.#opening?.cancel()
-      if (this.#attempts.afterRefusal(answer, this.#exchange?.credential, () => this.#listen())) return
-      this.#refused()
       const isSuccess = status >= 200 && status < 300
-      this.#end(
-        isSuccess
-          ? notAMessage(this.#target, type, { status, body })
-          : refused(this.#target, { status, body }),
-      )
+      this.#attempts.afterRefusal(answer, this.#exchange?.credential, {
+        again: () => this.#listen(),
+        stands: (error) => {
+          this.#refused()
+          const said = { status, body }
+          this.#end(
+            error ?? (isSuccess ? notAMessage(this.#target, type, said) : refused(this.#target, said)),
+          )
+        },
+      })
     })
   }
 

@@ -1,5 +1,6 @@
 // What the HTTP transports are given: where to go, as whom, and within which limits.
 
+import type { HttpCredentials } from './credentials.js'
 import type { ServerRedactor } from './redactor.js'
 import type { SseLimits } from '../sse/parser.js'
 import type { ListRefusals } from './list-refusals.js'
@@ -16,25 +17,11 @@ export interface HttpTimers {
   random(): number
 }
 
-/** A header that proves who asks; never to be logged. */
-export interface CredentialHeader {
-  readonly name: string
-  readonly value: string
-}
-
 /** What a refusal of our credentials means. */
 export interface CredentialsRefusal {
   readonly message: string
   /** What can be done; undefined when the message says it all. */
   readonly remedy: string | undefined
-}
-
-/** Credentials that change while a connection lasts. */
-export interface HttpCredentials {
-  /** The header for the next request, at once where it is known. Rejects with TransportError. */
-  header(): CredentialHeader | Promise<CredentialHeader>
-  /** The server refused this header: whether another one is worth a try. */
-  refused(header: CredentialHeader): boolean
 }
 
 export interface HttpClientLimits {

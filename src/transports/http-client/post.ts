@@ -213,8 +213,14 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
   }
 
   #refusedWith(refusal: HttpAnswer, body: string): void {
-    const { status } = refusal
-    if (this.#attempts.afterRefusal(refusal, this.#exchange?.credential, () => this.send())) return
+    this.#attempts.afterRefusal(refusal, this.#exchange?.credential, {
+      again: () => this.send(),
+      stands: (error) => (error === undefined ? this.#stands(refusal, body) : this.#fail(error)),
+    })
+  }
+
+  /** There is no other attempt: whoever waits is told of the refusal. */
+  #stands({ status }: HttpAnswer, body: string): void {
     if (this.#isForgotten(status, body)) {
       this.#owner.forgotten(this, status)
       return this.cancel()

@@ -192,10 +192,12 @@ export class HttpReply {
     }
     source.drop()
     this.#session.learn(source, false)
-    const wait = { retryMs: this.#parser?.retryMs, again: () => this.#resume() }
-    if (this.#attempts.resumeAfter(status, this.#resuming?.credential, wait)) return
     const why = `the event stream ended before the answer and cannot be resumed (HTTP ${status})`
-    this.#finish(failure('TRANSPORT_IO', why))
+    this.#attempts.resumeAfter(source, this.#resuming?.credential, {
+      retryMs: this.#parser?.retryMs,
+      again: () => this.#resume(),
+      stands: (error) => this.#finish(error ?? failure('TRANSPORT_IO', why)),
+    })
   }
 }
 

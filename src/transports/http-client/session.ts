@@ -8,17 +8,16 @@ import type { HttpAgent } from './agent.js'
 import type { HttpAnswer } from './answer.js'
 import { hostAndPort, resolvedAddress } from './address.js'
 import { CookieJar } from './cookie-jar.js'
+import type { Credential, UnprovenRequest } from './credentials.js'
 import { type ExchangeHandler, HttpExchange } from './exchange.js'
 import { basicLogin } from './login.js'
-import type { CredentialHeader, HttpTarget } from './options.js'
+import type { HttpTarget } from './options.js'
 import { PostWaits } from './post-waits.js'
 import { traced } from './trace.js'
 
-export interface HttpAsk {
-  readonly method: 'POST' | 'GET' | 'DELETE'
+export interface HttpAsk extends UnprovenRequest {
   /** The JSON-RPC method in the body. */
   readonly rpc?: string | undefined
-  readonly url: URL
   readonly accept: string
   readonly body?: Uint8Array
   readonly lastEventId?: string | undefined
@@ -62,7 +61,7 @@ export class HttpSession {
   /** Where the last request went: nearly all go there. */
   #place: Place
   #id: string | undefined
-  #credential: CredentialHeader | undefined
+  #credential: Credential | undefined
 
   constructor(target: HttpTarget, agent: HttpAgent) {
     this.target = target
@@ -86,13 +85,13 @@ export class HttpSession {
   ask(ask: HttpAsk, handler: ExchangeHandler): HttpExchange {
     const { timers, limits, credentials } = this.target
     const exchange = new HttpExchange(traced(ask, handler, this.target), timers, limits.connectMs)
-    const header = credentials?.header()
-    if (header instanceof Promise) {
-      header.then(
+    const credential = credentials?.credential(ask)
+    if (credential instanceof Promise) {
+      credential.then(
         (known) => this.#start(exchange, ask, known),
         (error: unknown) => exchange.fail(asTransportError(error)),
       )
-    } else this.#start(exchange, ask, header)
+    } else this.#start(exchange, ask, credential)
     return exchange
   }
 
@@ -134,11 +133,10 @@ export class HttpSession {
     return to?.origin === this.target.url.origin ? to : undefined
   }
 
-  #start(exchange: HttpExchange, ask: HttpAsk, credential: CredentialHeader | undefined): void {
+  #start(exchange: HttpExchange, ask: HttpAsk, credential: Credential | undefined): void {
     const { url, method, body } = ask
     exchange.credential = credential
-    if (credential !== undefined && credential !== this.#credential)
-      this.#keep(credential.value.replace('Bearer ', ''))
+    if (credential !== undefined && credential !== this.#credential) this.#keep(credential.secret)
     this.#credential = credential
     if (this.#place.url !== url) this.#place = placeOf(url)
     const { host, port, path } = this.#place
@@ -155,9 +153,9 @@ export class HttpSession {
     this.target.discretion.learn(secret)
   }
 
-  #headers(ask: HttpAsk, credential: CredentialHeader | undefined): string[] {
+  #headers(ask: HttpAsk, credential: Credential | undefined): string[] {
     const headers = [...this.#fixed, 'Accept', ask.accept]
-    if (credential !== undefined) headers.push(credential.name, credential.value)
+    if (credential !== undefined) headers.push(...credential.fields)
     if (this.#id !== undefined) headers.push('Mcp-Session-Id', this.#id)
     if (this.version !== undefined) headers.push('MCP-Protocol-Version', this.version)
     const cookie = this.#cookies.header(ask.url, this.#cookie)

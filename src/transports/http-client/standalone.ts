@@ -8,6 +8,7 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { SseParser } from '../sse/parser.js'
 import type { HttpAnswer } from './answer.js'
 import { discard, isUnreadable, mediaType, readEvents } from './body.js'
+import { verdictOn } from './credentials.js'
 import type { HttpExchange } from './exchange.js'
 import { incomplete } from './failure.js'
 import { retryAfterMs } from './pause.js'
@@ -80,22 +81,20 @@ export class StandaloneStream {
     // 409: our last stream is not forgotten yet; 429 and 5xx pass as well.
     if (status === 409 || status === 429 || status >= 500)
       return this.#again(`HTTP ${status}`, retryAfterMs(answer, this.#session.target.timers))
-    if (status === 401) this.#renew(status)
-    else if (status !== 405) this.#log(`the server offers no stream of its own (HTTP ${status})`)
+    const sent = this.#failures === 0 ? this.#exchange?.credential : undefined
+    const verdict = verdictOn(answer, sent, this.#session.target.credentials)
+    if (verdict === undefined) return this.#none(status)
+    void verdict.then((said) => (said === 'again' ? this.#again(`HTTP ${status}`) : this.#none(status)))
+  }
+
+  #none(status: number): void {
+    if (status !== 405 && !this.#stopped) this.#log(`the server offers no stream of its own (HTTP ${status})`)
   }
 
   #move(to: URL, answer: HttpAnswer): void {
     discard(answer, this.#session.target.limits.excerptBytesMax)
     this.#moved = to
     this.open()
-  }
-
-  #renew(status: number): void {
-    const { credentials } = this.#session.target
-    const credential = this.#exchange?.credential
-    if (credential !== undefined && this.#failures === 0 && credentials?.refused(credential) === true)
-      this.#again(`HTTP ${status}`)
-    else this.#log(`the server offers no stream of its own (HTTP ${status})`)
   }
 
   #listen(answer: HttpAnswer): void {

@@ -16,8 +16,7 @@ export function googleAuthOf({ auth, url }: HttpServerConfig): GoogleAuth | unde
 }
 
 /** Why tokens cannot be sent there; undefined when they can. */
-export function whyNoTokens(config: HttpServerConfig): string | undefined {
-  const { protocol, hostname } = new URL(config.url)
+export function whyNoTokens({ protocol, hostname }: URL): string | undefined {
   const isLoopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
   return protocol === 'https:' || isLoopback ? undefined : 'tokens are only sent over https'
 }

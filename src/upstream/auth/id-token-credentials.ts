@@ -3,7 +3,14 @@
 
 import { TransportError } from '../../jsonrpc/errors.js'
 import { parse } from '../../jsonrpc/text.js'
-import type { CredentialHeader, HttpCredentials } from '../../transports/http-client/options.js'
+import type {
+  Credential,
+  CredentialRefusal,
+  CredentialVerdict,
+  HttpCredentials,
+  UnprovenRequest,
+} from '../../transports/http-client/credentials.js'
+import { whyNoTokens } from './google-auth.js'
 import { within } from '../../runtime/within.js'
 
 export interface TokenClocks {
@@ -30,7 +37,7 @@ const FETCH_MS = 20_000
 const LIFE_MS = 5 * 60_000
 
 interface Held {
-  readonly header: CredentialHeader
+  readonly credential: Credential
   readonly renewAt: number
   readonly endsAt: number
 }
@@ -42,7 +49,7 @@ export class IdTokenCredentials implements HttpCredentials {
   readonly #clocks: TokenClocks
   readonly #tell: (level: 'debug' | 'warn', message: string) => void
   #held: Held | undefined
-  #fetching: Promise<CredentialHeader> | undefined
+  #fetching: Promise<Credential> | undefined
   #failedAt = Number.NEGATIVE_INFINITY
 
   /** `name` is the header's; `fetch` rejects with TransportError; `tell` hears of tokens, and never their text. */
@@ -58,30 +65,34 @@ export class IdTokenCredentials implements HttpCredentials {
     this.#tell = tell
   }
 
-  header(): CredentialHeader | Promise<CredentialHeader> {
+  credential({ url }: UnprovenRequest): Credential | Promise<Credential> {
+    const why = whyNoTokens(url)
+    if (why !== undefined)
+      return Promise.reject(new TransportError('TRANSPORT_AUTH', `Authentication failed: ${why}`))
     const held = this.#held
     const now = this.#clocks.now()
     if (held === undefined || now >= held.endsAt) return this.#renew()
     // A renewal that fails now may succeed later; the token is good for a while.
     if (now >= held.renewAt && now >= this.#failedAt + RENEW_AGAIN_MS)
       this.#renew().catch((error: unknown) => this.#notRenewed(error, held))
-    return held.header
+    return held.credential
   }
 
-  /** Another token is always worth one try: clocks differ, and keys are rotated. */
-  refused({ value }: CredentialHeader): boolean {
-    if (this.#held?.header.value === value) this.#held = undefined
-    return true
+  /** Another token is always worth one try: clocks differ, and keys are rotated. A 403 is about who asks, and not about the token. */
+  async refused(sent: Credential, { status }: CredentialRefusal): Promise<CredentialVerdict> {
+    if (status !== 401) return undefined
+    if (this.#held?.credential.secret === sent.secret) this.#held = undefined
+    return 'again'
   }
 
-  #renew(): Promise<CredentialHeader> {
+  #renew(): Promise<Credential> {
     this.#fetching ??= this.#inTime().finally(() => {
       this.#fetching = undefined
     })
     return this.#fetching
   }
 
-  async #inTime(): Promise<CredentialHeader> {
+  async #inTime(): Promise<Credential> {
     const startedAt = this.#clocks.now()
     const token = await within(this.#fetch(), FETCH_MS, this.#clocks)
     if (token === undefined)
@@ -89,22 +100,22 @@ export class IdTokenCredentials implements HttpCredentials {
     return this.#hold(token, startedAt)
   }
 
-  #hold(token: string, startedAt: number): CredentialHeader {
+  #hold(token: string, startedAt: number): Credential {
     const isFirst = this.#held === undefined
-    const header = { name: this.#name, value: `Bearer ${token}` }
+    const credential = { fields: [this.#name, `Bearer ${token}`], secret: token }
     const now = this.#clocks.now()
     const expiry = expiryOf(token)
     const left = expiry === undefined ? 0 : expiry - this.#clocks.wallNow()
     const life = left > 0 ? left : LIFE_MS
     this.#held = {
-      header,
+      credential,
       renewAt: now + life - Math.min(RENEW_MS, life / 5),
       endsAt: now + life - Math.min(MARGIN_MS, life / 10),
     }
     const end = expiry === undefined ? 'it does not say when it ends' : `it ends at ${instant(expiry)}`
     const what = isFirst ? 'fetched' : 'renewed'
     this.#tell('debug', `the ID token was ${what} in ${Math.round(now - startedAt)} ms; ${end}`)
-    return header
+    return credential
   }
 
   #notRenewed(error: unknown, { endsAt }: Held): void {

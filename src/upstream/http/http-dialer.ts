@@ -1,7 +1,6 @@
 // How the connections to one remote server are made; loaded when the first one is.
 
 import type { Connection } from '../../jsonrpc/connection.js'
-import { TransportError } from '../../jsonrpc/errors.js'
 import { refusesRequest } from '../../mcp/error-codes.js'
 import { requests } from '../../mcp/methods.js'
 import type { ServerRedactor } from '../../transports/http-client/redactor.js'
@@ -10,9 +9,9 @@ import { HttpClientConnection } from '../../transports/http-client/http-client.j
 import { HttpAgent } from '../../transports/http-client/agent.js'
 import type { Connect } from '../../runtime/runtime.js'
 import { connectorFor } from '../../transports/http-client/connect.js'
+import type { HttpCredentials } from '../../transports/http-client/credentials.js'
 import { loginSecrets } from '../../transports/http-client/login.js'
 import {
-  type HttpCredentials,
   type HttpClientLimits,
   type HttpTarget,
   defaultHttpClientLimits,
@@ -23,7 +22,7 @@ import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js
 import { HttpSession } from '../../transports/http-client/session.js'
 import { SseClientConnection } from '../../transports/http-client/http-sse.js'
 import { credentialsRefusal, isAboutCredentials } from '../auth/credentials-leg.js'
-import { googleAuthOf, whyNoTokens } from '../auth/google-auth.js'
+import { googleAuthOf } from '../auth/google-auth.js'
 import type { FetchIdToken } from '../auth/google-id-token.js'
 import type { LogLevel, Runtime } from '../../runtime/runtime.js'
 import type { UpstreamLimits } from '../pool/limits.js'
@@ -157,8 +156,6 @@ function credentialsFor(
   const hasOwn = Object.keys(config.headers).some((name) => name.toLowerCase() === 'authorization')
   let found: Promise<FetchIdToken> | undefined
   const fetch = async (): Promise<string> => {
-    const why = whyNoTokens(config)
-    if (why !== undefined) throw new TransportError('TRANSPORT_AUTH', `Authentication failed: ${why}`)
     const { findGoogleCredentials } = await import('../auth/google-id-token.js')
     found ??= findGoogleCredentials(auth)
     // Credentials that appear later are found then.

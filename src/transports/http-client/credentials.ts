@@ -1,0 +1,48 @@
+// What proves to a server who asks, where that changes while a connection lasts.
+
+import type { TransportError } from '../../jsonrpc/errors.js'
+import type { HttpAnswer } from './answer.js'
+
+/** What a request carries to prove who asks; never to be logged. */
+export interface Credential {
+  /** Header fields: a name, its value, the next name, and so on. */
+  readonly fields: readonly string[]
+  /** What of them must not be repeated. */
+  readonly secret: string
+}
+
+/** A request that is to be proven. */
+export interface UnprovenRequest {
+  readonly method: 'POST' | 'GET' | 'DELETE'
+  readonly url: URL
+}
+
+/** What a server said about a credential that it refused. */
+export interface CredentialRefusal {
+  /** 401 or 403. */
+  readonly status: number
+  /** Its `WWW-Authenticate` fields, as they came (RFC 9110, section 11.6.1). */
+  readonly challenges: readonly string[]
+}
+
+/** 'again' where another credential is worth a try; an error takes the place of the server's refusal. */
+export type CredentialVerdict = 'again' | TransportError | undefined
+
+/** Credentials that change while a connection lasts. */
+export interface HttpCredentials {
+  /** For this request, at once where it is known. Rejects with TransportError. */
+  credential(request: UnprovenRequest): Credential | Promise<Credential>
+  /** The server refused a request that carried `sent`. Never rejects. */
+  refused(sent: Credential, refusal: CredentialRefusal): Promise<CredentialVerdict>
+}
+
+/** What is to be done about a refusal of what was sent; undefined when it is not about credentials that may change. */
+export function verdictOn(
+  answer: HttpAnswer,
+  sent: Credential | undefined,
+  credentials: HttpCredentials | undefined,
+): Promise<CredentialVerdict> | undefined {
+  const { status } = answer
+  if (sent === undefined || (status !== 401 && status !== 403)) return undefined
+  return credentials?.refused(sent, { status, challenges: answer.all('www-authenticate') })
+}

@@ -1,0 +1,107 @@
+// What credentials are told of a request and of its refusal, and what comes of what they say.
+
+import assert from 'node:assert'
+import { describe, test } from 'node:test'
+import { TransportError } from '../../src/jsonrpc/errors.js'
+import type {
+  CredentialRefusal,
+  CredentialVerdict,
+  HttpCredentials,
+  UnprovenRequest,
+} from '../../src/transports/http-client/credentials.js'
+import { type Handler, answerOf, connect, events, json, scripted } from './support/scripted.js'
+
+/** Credentials that note what they are told; the nth credential has the secret n. */
+class NotingCredentials implements HttpCredentials {
+  readonly asked: string[] = []
+  readonly told: (CredentialRefusal & { readonly secret: string })[] = []
+  readonly #verdict: CredentialVerdict
+  #number = 1
+
+  constructor(verdict: CredentialVerdict) {
+    this.#verdict = verdict
+  }
+
+  credential({ method, url }: UnprovenRequest): ReturnType<HttpCredentials['credential']> {
+    this.asked.push(`${method} ${url.pathname}`)
+    const secret = String(this.#number)
+    return { fields: ['Authorization', `DPoP ${secret}`, 'DPoP', `proof ${secret}`], secret }
+  }
+
+  async refused(
+    { secret }: { readonly secret: string },
+    refusal: CredentialRefusal,
+  ): Promise<CredentialVerdict> {
+    this.told.push({ ...refusal, secret })
+    this.#number++
+    return this.#verdict
+  }
+}
+
+const challenges = ['Bearer error="insufficient_scope", scope="a b"', 'Basic realm="x"']
+
+/** Refuses whoever shows the first credential. */
+function refusing(status: number, otherwise: Handler): Handler {
+  return (seen, response, request) => {
+    const isFirst = seen.headers.authorization === 'DPoP 1' && seen.headers.dpop === 'proof 1'
+    if (isFirst) response.writeHead(status, { 'www-authenticate': challenges }).end()
+    else otherwise(seen, response, request)
+  }
+}
+
+const answering: Handler = (seen, response) => json(response, answerOf(seen.id))
+
+describe('credentials', () => {
+  for (const status of [401, 403])
+    test(`hear of HTTP ${status} with its challenges, and the request is made again`, async (t) => {
+      const server = await scripted(t, refusing(status, answering))
+      const credentials = new NotingCredentials('again')
+      const { heard, request } = connect(t, server.url, { credentials })
+      request(1, 'work')
+      await heard.until(() => heard.messages.length === 1)
+      assert.deepEqual(credentials.told, [{ status, challenges, secret: '1' }])
+      assert.deepEqual(credentials.asked, [`POST ${server.url.pathname}`, `POST ${server.url.pathname}`])
+    })
+
+  test('that have nothing better leave it to the server to say why', async (t) => {
+    const server = await scripted(t, refusing(403, answering))
+    const { heard, request } = connect(t, server.url, { credentials: new NotingCredentials(undefined) })
+    request(1, 'work')
+    await heard.until(() => heard.failures.length === 1)
+    assert.match(heard.failures[0]?.error.message ?? '', /refused 403/)
+    assert.equal(server.seen.length, 1)
+  })
+
+  test('that know why say it in place of the server', async (t) => {
+    const server = await scripted(t, refusing(401, answering))
+    const error = new TransportError('TRANSPORT_AUTH', 'a login is needed')
+    const { heard, request } = connect(t, server.url, { credentials: new NotingCredentials(error) })
+    request(1, 'work')
+    await heard.until(() => heard.failures.length === 1)
+    assert.equal(heard.failures[0]?.error, error)
+  })
+
+  test('hear nothing of other refusals', async (t) => {
+    const server = await scripted(t, refusing(404, answering))
+    const credentials = new NotingCredentials('again')
+    const { heard, request } = connect(t, server.url, { credentials })
+    request(1, 'work')
+    await heard.until(() => heard.failures.length === 1)
+    assert.deepEqual(credentials.told, [])
+  })
+
+  test('say why the rest of an answer cannot be had', async (t) => {
+    const server = await scripted(t, (seen, response) => {
+      if (seen.method === 'GET') return void response.writeHead(403).end()
+      events(response, 'id: e1\nretry: 1\ndata: \n\n')
+      response.end()
+    })
+    const error = new TransportError('TRANSPORT_AUTH', 'a login is needed')
+    const credentials = new NotingCredentials(error)
+    const { heard, request } = connect(t, server.url, { credentials })
+    request(1, 'work')
+    await heard.until(() => heard.failures.length === 1)
+    assert.equal(heard.failures[0]?.error, error)
+    assert.deepEqual(credentials.told, [{ status: 403, challenges: [], secret: '1' }])
+  })
+})
