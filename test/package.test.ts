@@ -1,5 +1,4 @@
-// The package as its users get it: what package.json promises, and what the
-// README says of the program.
+// The package as its users get it: what package.json promises, and the programs in `examples`.
 
 import assert from 'node:assert'
 import { execFile } from 'node:child_process'
@@ -7,10 +6,8 @@ import { accessSync, constants, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { helpText } from '../src/cli/help.js'
-import { options, spellingsOf } from '../src/cli/options.js'
 import { configJsonSchema } from '../src/config/json-schema.js'
-import { editReasons, version } from '../src/index.js'
+import { version } from '../src/index.js'
 import { readSources, root } from './source-text.js'
 
 const run = promisify(execFile)
@@ -38,13 +35,6 @@ function textsIn(value: unknown): string[] {
 }
 
 const manifest = readJson('package.json')
-const readme = read('README.md')
-
-function section(title: string): string {
-  const found = readme.split(/^## /m).find((each) => each.startsWith(`${title}\n`))
-  assert.notEqual(found, undefined, `the README has no section "${title}"`)
-  return found ?? ''
-}
 
 describe('the package', () => {
   test('has the version that the program says', () => {
@@ -99,52 +89,6 @@ describe('the package', () => {
   })
 })
 
-describe('the README', () => {
-  test('lists every option that --help has', () => {
-    const told = section('Command line')
-    const help = helpText('mcps-proxy')
-    for (const option of options.filter(({ about }) => about !== '')) {
-      assert.equal(help.includes(` --${option.name}`), true)
-      for (const spelling of spellingsOf(option)) assert.equal(told.includes(`\`${spelling}`), true, spelling)
-    }
-  })
-
-  test('gives every reason for an edit', () => {
-    const told = section('What it changes on the wire')
-    for (const reason of editReasons) assert.equal(told.includes(`| \`${reason}\` |`), true, reason)
-  })
-
-  test('has a row for every key of the configuration', () => {
-    const told = section('Configuration')
-    const schema = configJsonSchema()
-    assert.deepEqual(
-      [...keysOf(schema)].filter((key) => !told.includes(`\`${key}\``)),
-      [],
-    )
-  })
-
-  test('names files that exist', () => {
-    for (const file of ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md']) {
-      for (const [, link = ''] of read(file).matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g))
-        accessSync(join(root, link))
-    }
-  })
-})
-
-/** The names of all members that a schema describes. */
-function keysOf(schema: unknown): Set<string> {
-  const keys = new Set<string>()
-  const visit = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null) return
-    const properties = at(value, 'properties')
-    if (typeof properties === 'object' && properties !== null)
-      for (const key of Object.keys(properties)) keys.add(key)
-    for (const each of Object.values(value)) visit(each)
-  }
-  visit(schema)
-  return keys
-}
-
 describe('the examples', () => {
   test('hello.jsonl: every request is answered', async () => {
     const frames = read('examples/hello.jsonl')
@@ -163,6 +107,21 @@ describe('the examples', () => {
       [-32601],
     )
   })
+
+  const programs: [string, RegExp][] = [
+    [
+      'embed',
+      /^time time__get_current_time answered true\n\{"jsonrpc":"2\.0","id":1,"result":.*\nthe tap saw every message\n$/,
+    ],
+    ['serve', /^http:\/\/127\.0\.0\.1:\d+\/mcp\n1 opened streamable-http\n200\n1 ended streamable-http\n$/],
+  ]
+  for (const [name, printed] of programs)
+    test(`${name}: prints what it says`, async () => {
+      const { stdout } = await run(process.execPath, [join(root, `build/examples/${name}.js`)], {
+        timeout: 50_000,
+      })
+      assert.match(stdout, printed)
+    })
 
   test('audit: nothing differs', { timeout: 60_000 }, async () => {
     const program = join(root, 'build/examples/audit.js')

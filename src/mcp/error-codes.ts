@@ -1,7 +1,7 @@
 // The numbers of JSON-RPC and MCP, and the errors that the proxy says itself.
 //
 // Nothing else in the project writes an error number. Every builder is one row of
-// the error table in the README.
+// the error table in docs/errors.md.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { FrameError } from '../jsonrpc/errors.js'

@@ -117,7 +117,7 @@ class Slow {
     }, number % 1000)
   }
 
-  /** It is the request that is slow. Who has asked may read slowly for longer: README, Over HTTP. */
+  /** It is the request that is slow. Who has asked may read slowly for longer: docs/http.md. */
   get asks(): boolean {
     return this.shape !== 'reader'
   }
