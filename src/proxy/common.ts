@@ -5,13 +5,13 @@ import type { Configuration } from '../config/config.js'
 import { ConfiguredLimits } from './configured-limits.js'
 import { Emitter } from '../events/emitter.js'
 import type { KeptStore } from '../kept/store.js'
-import { ProcessRoom } from './process-room.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import { Taps } from './taps.js'
 import { Unread } from './session/unread.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { KeptServers } from '../upstream/contracts/kept.js'
+import { ProcessRoom } from '../upstream/pool/process-room.js'
 
 /** What a proxy may share with others. */
 export interface Common {

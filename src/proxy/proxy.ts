@@ -3,7 +3,13 @@
 import { ArgumentChecks } from './routing/arguments.js'
 import { Attached, type AttachedSession } from './session/attached.js'
 import { type Common, newCommon } from './common.js'
-import { type Configuration, type ConfigurationJson, marksOf, selectSchema } from '../config/config.js'
+import {
+  type Configuration,
+  type ConfigurationJson,
+  marksOf,
+  resolveConfig,
+  selectSchema,
+} from '../config/config.js'
 import type { EventListener } from '../events/emitter.js'
 import type { ServerChanges } from '../events/proxy-events.js'
 import { Fleet, inWords } from './fleet.js'
@@ -18,13 +24,11 @@ import { ClientReports } from './session/client-reports.js'
 import { LegacyClientLeg, type ServerIdentity } from '../mcp/eras/legacy-client.js'
 import { LegacyServerLeg } from '../mcp/eras/legacy-server.js'
 import { handshakeRevision } from '../mcp/revisions.js'
-import { UpstreamFactory } from './upstream-factory.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import type { Question } from './session/questions.js'
 import type { ClientRoutes } from './routing/client-routes.js'
-import { resolvedConfig } from './resolved-config.js'
 import { type RealRuntime, realRuntime } from '../real-runtime.js'
 import { Session } from './session/session.js'
 import type { SessionPort } from './session/session-port.js'
@@ -32,7 +36,9 @@ import type { SessionStatus } from './routing/session-status.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { RunningProcess } from '../upstream/contracts/running-process.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
-import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
+import type { Upstream, UpstreamStatus } from '../upstream/contracts/upstream.js'
+import { openUpstream } from '../upstream/kinds/kinds.js'
+import { warmUp } from './warmup-client.js'
 import { version } from '../version.js'
 
 /**
@@ -92,29 +98,11 @@ class PooledProxy implements McpProxy {
     this.#checks = new ArgumentChecks(this.#log)
     this.#common = common(this.#runtime)
     this.#limits = this.#common.limits.inForce
-    const { events } = this.#common
-    const opener = new UpstreamFactory({
-      runtime: this.#runtime,
-      log: this.#log,
-      news: {
-        server: (news) => events.emit('server', { schema: this.#schema, ...news }),
-        lists: (news) => events.emit('lists', { schema: this.#schema, ...news }),
-      },
-      verbose: options.verbose ?? false,
-      limits: this.#limits.upstream,
-      common: this.#common,
-      marks: marksOf(config, this.#schema, this.#runtime.env),
-      eager: options.eager ?? false,
-      kept: this.#common.kept,
-      ownStart: options.ownStart ?? 'with-call',
-      lateMs: () => this.#config.startupGraceMs,
-      sessionIdleMs: () => this.#config.sessionProcessIdleMs || undefined,
-      leg: () => new LegacyServerLeg(this.#identity),
-    })
+    const marks = marksOf(config, this.#schema, this.#runtime.env)
     this.#fleet = new Fleet(this.#serversOf(config), {
       runtime: this.#runtime,
       log: this.#log,
-      open: (server) => opener.open(server),
+      open: (server) => this.#open(server, marks),
       retireMs: this.#limits.drainMs,
       newsWaitMs: this.#limits.newsWaitMs,
     })
@@ -225,6 +213,33 @@ class PooledProxy implements McpProxy {
     return selectSchema(config, this.#schema).servers
   }
 
+  /** Opens a server and starts what its first client will need. */
+  #open(config: ServerConfig, marks: Readonly<Record<string, string>>): Upstream {
+    const { events, taps, kept, room } = this.#common
+    const { verbose = false, eager = false, ownStart = 'with-call' } = this.#options
+    const upstream = openUpstream(config, {
+      runtime: this.#runtime,
+      log: this.#log,
+      news: {
+        server: (news) => events.emit('server', { schema: this.#schema, ...news }),
+        lists: (news) => events.emit('lists', { schema: this.#schema, ...news }),
+      },
+      verbose,
+      limits: this.#limits.upstream,
+      marks,
+      leg: () => new LegacyServerLeg(this.#identity),
+      watch: (service) => taps.watch('upstream', service),
+      kept,
+      ownStart,
+      lateMs: this.#config.startupGraceMs,
+      sessionIdleMs: this.#config.sessionProcessIdleMs || undefined,
+      room,
+    })
+    upstream.warm()
+    if (eager) warmUp(upstream)
+    return upstream
+  }
+
   #reach(port: SessionPort, peer: Peer<Question>): ClientRoutes {
     return this.#fleet.reach(port, {
       checks: this.#checks,
@@ -255,4 +270,14 @@ class PooledProxy implements McpProxy {
     this.#log({ level: 'info', message: `configuration changed: ${inWords(changes)}`, details: { schema } })
     return changes
   }
+}
+
+/** A configuration that was loaded has its schemas in a map; one that was written is plain JSON. */
+function resolvedConfig(config: Configuration | ConfigurationJson): Configuration {
+  if (isResolved(config)) return config
+  return resolveConfig(config, { source: 'createProxy', folder: process.cwd(), env: process.env })
+}
+
+function isResolved(config: Configuration | ConfigurationJson): config is Configuration {
+  return 'schemas' in config && config.schemas instanceof Map
 }

@@ -8,11 +8,11 @@ import { ServerRedactor } from '../../transports/http-client/redactor.js'
 import { DeferredConnection } from '../../transports/deferred.js'
 import type { DialEnd, Dialed } from '../contracts/dial.js'
 import { fromTransport } from '../contracts/errors.js'
-import { redactedLog } from '../contracts/redacted-log.js'
 import type { HttpDialer } from '../http/http-dialer.js'
 import { CredentialsLeg } from '../auth/credentials-leg.js'
 import { Pool } from '../pool/pool.js'
 import type { PoolSurroundings } from '../pool/pool-parts.js'
+import { ProcessRoom } from '../pool/process-room.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 import type { Upstream } from '../contracts/upstream.js'
 
@@ -40,8 +40,23 @@ export function open(config: HttpServerConfig, proxy: PoolSurroundings): Upstrea
     ...around,
     leg: () => new CredentialsLeg(config, around.leg()),
     // A session is no process of ours.
-    places: { take: () => () => {}, offer: () => () => {}, free: () => undefined },
+    room: new ProcessRoom(Infinity),
   })
+}
+
+/**
+ * What is logged of a server, without what only it and we may know.
+ *
+ * Methods, ids and errors are its own words, and cookies and session ids are no part
+ * of a configuration, so that the log itself does not know them.
+ */
+function redactedLog(log: PoolSurroundings['log'], discretion: ServerRedactor): PoolSurroundings['log'] {
+  const clean = (value: unknown): unknown => (typeof value === 'string' ? discretion.clean(value) : value)
+  return ({ details, ...record }) => {
+    const members = Object.entries(details ?? {}).map(([key, value]) => [key, clean(value)] as const)
+    const message = discretion.clean(record.message)
+    log({ ...record, message, ...(details && { details: Object.fromEntries(members) }) })
+  }
 }
 
 /** One session with a remote server. */

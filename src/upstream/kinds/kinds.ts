@@ -3,9 +3,16 @@
 import { open as openHttp } from './http.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import { type StdioSurroundings, open as openStdio } from './stdio.js'
+import { unavailableUpstream } from './unavailable.js'
 import type { Upstream } from '../contracts/upstream.js'
 
 /** Opens a configured server. */
 export function openUpstream(config: ServerConfig, around: StdioSurroundings): Upstream {
-  return config.kind === 'stdio' ? openStdio(config, around) : openHttp(config, around)
+  const { name: server, kind, unavailable: message } = config
+  if (message === undefined)
+    return config.kind === 'stdio' ? openStdio(config, around) : openHttp(config, around)
+  // The configuration has warned of what it found itself.
+  const process = { server, kind, pid: undefined, client: undefined, ms: 0 }
+  around.news.server({ ...process, state: 'failed', reason: 'unavailable', message })
+  return unavailableUpstream(config, message)
 }

@@ -7,14 +7,13 @@ import type { ServerFacts, ServerLeg } from '../../mcp/eras/leg.js'
 import type { ServerRedactor } from '../../transports/http-client/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
-import type { KeptServer } from '../contracts/kept.js'
+import type { KeptServers } from '../contracts/kept.js'
 import type { Sharing } from './lane-parts.js'
 import type { UpstreamLimits } from './limits.js'
 import type { Link } from './link.js'
 import type { UpstreamNews } from './news.js'
-import type { ProcessPlaces } from './places.js'
+import type { ProcessRoom } from './process-room.js'
 import type { RunningProcess } from '../contracts/running-process.js'
-import type { ServerConfig } from '../contracts/server-config.js'
 
 /** What a pool gets from the proxy. */
 export interface PoolSurroundings {
@@ -27,8 +26,7 @@ export interface PoolSurroundings {
   readonly leg: () => ServerLeg
   /** The taps of a new connection to this server. */
   readonly watch: (service: string) => Pick<PeerOptions, 'wire' | 'forwarded'>
-  /** What was kept of this server; undefined where nothing is. */
-  readonly kept: (config: ServerConfig) => KeptServer | undefined
+  readonly kept: KeptServers
   /** Whether a process that only one client uses starts with its first call instead of with the client. */
   readonly ownStart: 'with-client' | 'with-call'
   /** A server that has not answered after so long is not waited for at the next start. */
@@ -36,7 +34,7 @@ export interface PoolSurroundings {
   /** How long a process of one client outlives that client's last word; undefined is as long as the client. */
   readonly sessionIdleMs: number | undefined
   /** Of the processes that may run in all. */
-  readonly places: ProcessPlaces
+  readonly room: ProcessRoom
 }
 
 /** How a server of one kind is pooled. */

@@ -57,7 +57,7 @@ export class Pool implements Upstream {
     this.#config = config
     this.#pooling = pooling
     this.#around = around
-    this.#recollections = new Recollections(around.kept(config), (said) => around.leg().recall(said))
+    this.#recollections = new Recollections(around.kept.of(config), (said) => around.leg().recall(said))
     this.#reports = new ServerReports(() => this.#config, { ...around, lateMs: around.limits.lateMs })
   }
 
@@ -192,7 +192,7 @@ export class Pool implements Upstream {
   }
 
   #newMember(use: LaneUse, lane: () => PoolLane, owner: LinkOwner, opened: LaneOpened): ServerInstance {
-    const { limits, runtime, places } = this.#around
+    const { limits, runtime } = this.#around
     const { concurrency, idleTimeoutMs, restart, restartDelayMs } = this.#pooling
     const policy = {
       ...limits.restart,
@@ -208,7 +208,7 @@ export class Pool implements Upstream {
       return { link, ready }
     }
     const room = (): Promise<void> | undefined =>
-      this.#spare.there === undefined ? places.free() : undefined
+      this.#spare.there === undefined ? this.#around.room.free() : undefined
     const supervisor = new Supervisor(this.config.name, open, policy, { ...this.#around, room })
     const yields = this.#yields(use.sharing)
     return new ServerInstance(supervisor, {
@@ -221,7 +221,7 @@ export class Pool implements Upstream {
       mayRest: () => !owner.isNeeded,
       isAtWork: () => owner.isAtWork,
       rested: () => yields && this.#tellRested(),
-      offer: (member) => (yields ? places.offer(member) : undefined),
+      offer: (member) => (yields ? this.#around.room.offer(member) : undefined),
       oneAskable: use.sharing === 'shared',
     })
   }
@@ -262,7 +262,7 @@ export class Pool implements Upstream {
   }
 
   #dial(): Dialed {
-    const release = this.#around.places.take()
+    const release = this.#around.room.take()
     if (release === undefined) {
       const what = `cannot be started: ${this.#around.limits.processesMax} processes run already, which is processesMax`
       throw thatServer(this.config.name, 'overloaded', what)

@@ -8,7 +8,7 @@ import { type UpstreamError, asUpstreamError, thatServer } from '../contracts/er
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 import { Holdup } from './holdup.js'
 import type { Link } from './link.js'
-import type { IdleProcess } from './places.js'
+import type { IdleProcess } from './process-room.js'
 import { Slots } from './slots.js'
 import type { Supervisor } from './supervisor.js'
 import { HeldCalls } from './held-calls.js'

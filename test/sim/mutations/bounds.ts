@@ -19,7 +19,7 @@ export const bounds: readonly Mutation[] = [
     'if (true)',
   ]),
   mutation('any number of processes', 'processes', [
-    'proxy/process-room',
+    'upstream/pool/process-room',
     'return this.#processes >= this.#processesMax;',
     'return false;',
   ]),

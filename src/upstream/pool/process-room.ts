@@ -1,9 +1,15 @@
-// How many child processes there may be, and who makes room for others.
+// How many child processes there may be is a limit of the machine, not of one server.
 
-import type { IdleProcess, ProcessPlaces } from '../upstream/pool/places.js'
+/** A process that can be stopped and started again when somebody needs it. */
+export interface IdleProcess {
+  /** In monotonic milliseconds; undefined while it is in use, or not there. */
+  readonly idleSince: number | undefined
+  /** Stops it; resolves when it is gone. */
+  yield(): Promise<void>
+}
 
-/** Counts child processes. */
-export class ProcessRoom implements ProcessPlaces {
+/** Counts the child processes of all servers together. */
+export class ProcessRoom {
   readonly #processesMax: number
   readonly #idle = new Set<IdleProcess>()
   #processes = 0
@@ -12,6 +18,7 @@ export class ProcessRoom implements ProcessPlaces {
     this.#processesMax = processesMax
   }
 
+  /** Takes a place, and gives what makes it free again; undefined when there is none. */
   take(): (() => void) | undefined {
     if (this.#isFull) return undefined
     this.#processes++
@@ -20,11 +27,13 @@ export class ProcessRoom implements ProcessPlaces {
     }
   }
 
+  /** Names a process that makes room for others when there is none; what it gives takes the name back. */
   offer(process: IdleProcess): () => void {
     this.#idle.add(process)
     return () => this.#idle.delete(process)
   }
 
+  /** Ends idle processes until there is a place; resolves when there is one or nobody else can go. Undefined when there is one. */
   free(): Promise<void> | undefined {
     return this.#isFull ? this.#free() : undefined
   }
