@@ -11,6 +11,7 @@ import { LongLine } from '../jsonrpc/long-line.js'
 import { type RequestId, canonical } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
+import type { CallDeadline, CallTimes } from './call-deadline.js'
 import type { ClientCapabilities } from './capabilities.js'
 import type { ClientInfo } from './client-info.js'
 import type { ListKind, RequestRow } from './methods/method-row.js'
@@ -43,6 +44,16 @@ export interface Asker {
   progressed(frame: NotificationFrame, edits: readonly Edit[]): void
 }
 
+/** What a server asks of a client. */
+export interface ServerQuestion {
+  readonly frame: RequestFrame
+  readonly asker: Asker
+  /** The call that it belongs to, where that is known. */
+  readonly during: Call | undefined
+  /** It is answered, or nobody waits for an answer any more: the time of the calls that it may be about goes on. */
+  readonly over: () => void
+}
+
 /** A client as the upstream layer sees it: what can be said to it. */
 export interface ClientPort {
   /** Tells it from all other clients of the proxy. */
@@ -52,8 +63,8 @@ export interface ClientPort {
   readonly opening?: Call | undefined
   /** It only makes servers start, so that nothing they say later can be about its business. */
   readonly asksNothing?: true
-  /** A server asks, during a call where that is known; false when this client cannot be asked that. */
-  ask(frame: RequestFrame, asker: Asker, during: Call | undefined): boolean
+  /** A server asks; false when this client cannot be asked that. */
+  ask(question: ServerQuestion): boolean
   /** A server takes back what it asked. */
   withdraw(frame: NotificationFrame, asker: Asker): void
   /** Whether this server waits for an answer of the client. */
@@ -73,14 +84,6 @@ export interface ClientPort {
   faster(): void
 }
 
-/** How long a call may take, in milliseconds. */
-export interface CallTimes {
-  /** Extended by progress. */
-  readonly timeoutMs: number
-  /** Whatever its progress. */
-  readonly totalTimeoutMs: number
-}
-
 /** What a call needs of its surroundings once it ends. */
 export type Settle = (call: Call, outcome: Outcome) => void
 
@@ -94,13 +97,11 @@ export class Call {
   /** The server that it is for, once that is known. */
   service: string | undefined
   readonly #settle: Settle
-  #arrivedAt: number
+  readonly deadline: CallDeadline
   /** Of its tool; undefined where the server's hold. */
   times: CallTimes | undefined
   #settled = false
   #isKept = false
-  /** When it has taken too long, where that is not what its times say. */
-  deadline: number | undefined
   /** How often it was given to another connection. */
   repeats = 0
   /** Whether a session was opened anew because this call was refused in the one before. */
@@ -108,8 +109,14 @@ export class Call {
   /** Set by whoever holds the call now; told once when the client gives up. */
   onCancel: ((frame: NotificationFrame | undefined) => void) | undefined
 
-  constructor(frame: RequestFrame, row: RequestRow, client: ClientPort, arrivedAt: number, settle: Settle) {
-    this.#arrivedAt = arrivedAt
+  constructor(
+    frame: RequestFrame,
+    row: RequestRow,
+    client: ClientPort,
+    deadline: CallDeadline,
+    settle: Settle,
+  ) {
+    this.deadline = deadline
     this.#frame = frame
     this.key = canonical(frame.id)
     this.row = row
@@ -134,24 +141,13 @@ export class Call {
       : long.slice(start, end).toString()
   }
 
-  /** In monotonic milliseconds; its time runs from here, wherever it waits. */
-  get arrivedAt(): number {
-    return this.#arrivedAt
-  }
-
   get settled(): boolean {
     return this.#settled
   }
 
-  /** Its time runs from a later moment: until then it waited for servers that may not be its own. */
-  since(now: number): this {
-    this.#arrivedAt = now
-    return this
-  }
-
   /** The same call for one of several servers, or for a while; who cancels this one cancels that. */
   attempt(settle: (outcome: Outcome) => void): Call {
-    const attempt = new Call(this.#frame, this.row, this.client, this.arrivedAt, (_attempt, outcome) =>
+    const attempt = new Call(this.#frame, this.row, this.client, this.deadline, (_attempt, outcome) =>
       settle(outcome),
     )
     this.onCancel = (frame) => attempt.cancel(frame)

@@ -8,6 +8,7 @@ import { readLongFrame } from '../../src/jsonrpc/long-frame.js'
 import { LongLine } from '../../src/jsonrpc/long-line.js'
 import { rawAt } from '../../src/jsonrpc/text.js'
 import { Call } from '../../src/mcp/call.js'
+import { CallDeadline } from '../../src/mcp/call-deadline.js'
 import { requests } from '../../src/mcp/methods.js'
 import { nobody } from '../upstream/support/calls.js'
 
@@ -21,7 +22,7 @@ for (const [what, params] of [
     const frame = readFrame(lineAt(chunk, 0, text.length))
     const row = requests.row('tools/call')
     assert(frame.kind === 'request' && row !== undefined)
-    const call = new Call(frame, row, nobody, 0, () => {})
+    const call = new Call(frame, row, nobody, new CallDeadline(0), () => {})
     call.keep()
     const kept = call.frame
     chunk.fill(0)
@@ -47,7 +48,7 @@ test('a long call that is kept lets go of the chunks it came in, and its long st
   const frame = readLongFrame(long)
   const row = requests.row('tools/call')
   assert(frame?.kind === 'request' && row !== undefined)
-  const call = new Call(frame, row, nobody, 0, () => {})
+  const call = new Call(frame, row, nobody, new CallDeadline(0), () => {})
   assert.equal(call.bytes, text.length)
   const token = frame.params.meta.span('progressToken')
   assert(token !== undefined)

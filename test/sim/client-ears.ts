@@ -227,8 +227,9 @@ export class ClientEars {
     if (!plan.capabilities.some((name) => name === capability)) {
       this.#ledger.fail('not-declared', `${plan.name} is asked: ${text}`)
     }
-    if (plan.answerMs === undefined) return
     const [nonce = ''] = noncesIn(text)
+    this.#ledger.asked(nonce, plan.answerMs)
+    if (plan.answerMs === undefined) return
     this.#client.sayLater(plan.answerMs, `{"jsonrpc":"2.0","id":${id},"result":{"said":"n:${nonce};"}}`)
   }
 }

@@ -5,7 +5,7 @@ import { type Configuration, resolveConfig } from '../../src/config/config.js'
 import { type Limits, limits as defaults } from '../../src/limits.js'
 import { type HttpServerLimits, defaultHttpServerLimits } from '../../src/transports/http-server/limits.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
-import type { FrontPlan, LimitsPlan, ReloadKind, ServerPlan } from './plan.js'
+import { type FrontPlan, type LimitsPlan, type ReloadKind, type ServerPlan, TOTAL } from './plan.js'
 
 /** How long lists wait for servers that are starting; short, so that an answer that is late is found. */
 export const GRACE_MS = 1000
@@ -55,6 +55,7 @@ function serverOf(plan: ServerPlan): ServerJson {
       type: 'http',
       url: `http://${plan.name}.sim/mcp`,
       timeout: plan.timeoutMs,
+      totalTimeout: TOTAL * plan.timeoutMs,
       retries: 2,
       retryDelay: 100,
     }
@@ -68,6 +69,7 @@ function serverOf(plan: ServerPlan): ServerJson {
     concurrency,
     processes,
     timeout: timeoutMs,
+    totalTimeout: TOTAL * timeoutMs,
     onTimeout,
     restartDelay: restartDelayMs,
     ...(idleTimeoutMs !== undefined && { idleTimeout: idleTimeoutMs }),

@@ -132,7 +132,7 @@ function drawClient(random: Random, swarm: Swarm, at: number): ClientPlan {
     manners: random.pick(['proper', 'proper', 'proper', 'eager', 'bare']),
     input: drawFlow(random, swarm),
     output: drawPipe(random, swarm),
-    answerMs: random.chance(0.8) ? random.int(0, 50) : undefined,
+    answerMs: random.chance(0.8) ? random.int(0, 50) : random.pick([undefined, 700, 2500]),
   }
 }
 

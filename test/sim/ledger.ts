@@ -5,6 +5,7 @@
 // in its progress, in what a server asks on its behalf.
 
 import type { Check } from './checks.js'
+import { TOTAL } from './plan.js'
 
 /** What a checker found wrong. */
 export interface Failure {
@@ -58,6 +59,11 @@ export interface Entry {
   /** Where one may overtake another: the how manieth it was to get to the proxy; Infinity where no order is kept. */
   order: number | undefined
   progress: number
+  /** Its server may have asked about it, so that its time may stand still up to its total. */
+  mayStandStill: boolean
+  /** Since when its client is being asked about it, and for how long it was before. */
+  askedAt: number | undefined
+  askedMs: number
   /** Its client did not read for a while, and cannot tell when the answer came. */
   untimed: boolean
   /** Nobody can blame the proxy: the client has vanished, or was left since it took nothing. */
@@ -137,6 +143,9 @@ export class Ledger {
       heardAt: undefined,
       order: undefined,
       progress: Number.NEGATIVE_INFINITY,
+      mayStandStill: false,
+      askedAt: undefined,
+      askedMs: 0,
       untimed: false,
       excused: false,
     }
@@ -197,6 +206,27 @@ export class Ledger {
     entry.heardAt = this.#now()
   }
 
+  /** A server asks something; where it cannot say about which call, the time of all of the client's stands still. */
+  asks(nonce: string): void {
+    const asked = this.entries.get(nonce)
+    for (const entry of this.entries.values()) {
+      const isMeant = entry.client === asked?.client && entry.service === asked.service
+      if (isMeant && entry.answers.length === 0) entry.mayStandStill = true
+    }
+  }
+
+  /** A client has heard a question, and answers it after so long, if it does. */
+  asked(nonce: string, answerMs: number | undefined): void {
+    const entry = this.entries.get(nonce)
+    if (entry === undefined) return
+    entry.askedAt = this.#now()
+    if (answerMs === undefined) return
+    this.#later(answerMs, () => {
+      entry.askedMs += answerMs
+      entry.askedAt = undefined
+    })
+  }
+
   /** The proxy has given up a call, or knows that its client has: so must the server that is at it. */
   givenUp(entry: Entry): void {
     const { job } = entry
@@ -231,7 +261,8 @@ export class Ledger {
     const [, budget, ms] = /"budget":"(\w+)","ms":(\d+)/.exec(text) ?? []
     const isOwn = /"(?:tool|prompt)":/.test(text)
     const isNamed = entry.method !== 'tools/call' || text.includes(`"service":"${entry.service ?? ''}"`)
-    const isEarly = isOwn && now - entry.sentAt < Number(ms) - 1
+    const since = budget === 'timeout' ? entry.sentAt + askedMs(entry, now) : entry.sentAt
+    const isEarly = isOwn && now - since < Number(ms) - 1
     if (budget === undefined || !isNamed || isEarly)
       this.fail('bad-timeout', `${entry.nonce} after ${Math.round(now - entry.sentAt)} ms: ${text}`)
     if (isOwn) this.givenUp(entry)
@@ -239,7 +270,13 @@ export class Ledger {
 
   #inTime(entry: Entry, now: number): void {
     const late = Math.round(now - (entry.heardAt ?? now))
-    if (entry.excused || entry.untimed || late <= entry.budgetMs + SLACK_MS) return
-    this.fail('late', `${entry.nonce} was answered after ${late} ms, not ${entry.budgetMs}`)
+    const budgetMs = entry.mayStandStill ? TOTAL * entry.budgetMs : entry.budgetMs
+    if (entry.excused || entry.untimed || late <= budgetMs + SLACK_MS) return
+    this.fail('late', `${entry.nonce} was answered after ${late} ms, not ${budgetMs}`)
   }
+}
+
+/** How long the client of a call has been asked about it so far. */
+function askedMs({ askedAt, askedMs: before }: Entry, now: number): number {
+  return before + now - (askedAt ?? now)
 }

@@ -8,6 +8,9 @@ import type { KeptPlan } from './kept-plan.js'
 import type { PipeShape } from './pipes.js'
 import type { Work } from './work.js'
 
+/** A call may take so many times its timeout in all. */
+export const TOTAL = 2
+
 export interface ServerPlan {
   readonly name: string
   readonly kind: 'stdio' | 'http'

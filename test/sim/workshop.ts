@@ -152,7 +152,7 @@ export class Workshop {
     this.#asked.set(id, { nonce: call.nonce, go: (said) => this.#answer(call, said) })
     const params = `{"_meta":{"about":"n:${call.nonce}; ${this.#speech.stamp()}"}}`
     const text = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
-    if (this.#body.say(text, call.id)) return
+    if (this.#body.say(text, call.id)) return this.#ledger.asks(call.nonce)
     this.#asked.delete(id)
     this.#answer(call, 'no way to ask')
   }

@@ -5,7 +5,8 @@ import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { realRuntime } from '../../src/real-runtime.js'
 import { setDeadline } from '../../src/runtime/deadline.js'
-import { Deadlines, type InflightCall } from '../../src/upstream/pool/inflight-call.js'
+import { Deadlines } from '../../src/upstream/pool/deadlines.js'
+import type { InflightCall } from '../../src/upstream/pool/inflight-call.js'
 import { within } from '../../src/runtime/within.js'
 import { callOf } from './support/calls.js'
 import { FakeClock } from './support/fake-clock.js'
@@ -21,19 +22,18 @@ function run(times: { timeoutMs: number; totalTimeoutMs: number }): Run {
   const clock = new FakeClock()
   const flights = new Set<InflightCall>()
   const expired: string[] = []
-  const runtime = { ...realRuntime(), now: () => clock.now(), setTimer: clock.setTimer.bind(clock) }
   const deadlines = new Deadlines(
-    { runtime, times },
+    clock,
     () => flights,
-    (flight, of) => {
+    (flight) => {
       flights.delete(flight)
-      expired.push(`${flight.call.key} ${of} ${clock.now()}`)
+      expired.push(`${flight.call.key} ${flight.call.deadline.budget} ${clock.now()}`)
     },
   )
   let last = 0
   const start = (own?: { timeoutMs: number; totalTimeoutMs: number }): InflightCall => {
     const call = callOf(`${++last}`, clock.now())
-    call.times = own
+    call.deadline.allow(own ?? times)
     const flight = deadlines.start(call, [])
     flights.add(flight)
     return flight
@@ -145,10 +145,91 @@ describe('the deadlines of one link', () => {
   test('a call that waited elsewhere has what is left', () => {
     const { clock, deadlines, expired } = run({ timeoutMs: 2000, totalTimeoutMs: 60_000 })
     clock.advance(1500)
-    const flight = deadlines.start(callOf('1', 0), [])
-    assert.equal(flight.deadline, 2000)
+    const call = callOf('1', 0)
+    call.deadline.allow({ timeoutMs: 2000, totalTimeoutMs: 60_000 })
+    assert.equal(deadlines.isOver(deadlines.start(call, [])), false)
+    assert.equal(call.deadline.endsAt, 2000)
     assert.deepEqual(expired, [])
   })
+})
+
+describe('while the client is being asked', () => {
+  const times = { timeoutMs: 1000, totalTimeoutMs: 20_000 }
+  const cases: readonly (readonly [string, (run: Run, flight: InflightCall) => void, readonly string[]])[] = [
+    [
+      'the time of a call stands still, and goes on where it was',
+      ({ clock, deadlines }, flight) => {
+        clock.advance(300)
+        const over = deadlines.pause([flight])
+        clock.advance(5000)
+        over()
+      },
+      ['1 timeoutMs 6000'],
+    ],
+    [
+      'the total time runs',
+      ({ deadlines }, flight) => {
+        deadlines.pause([flight])
+      },
+      ['1 totalTimeoutMs 20000'],
+    ],
+    [
+      'two questions at once count once, and the last that ends lets it go on',
+      ({ clock, deadlines }, flight) => {
+        const one = deadlines.pause([flight])
+        clock.advance(2000)
+        const other = deadlines.pause([flight])
+        clock.advance(2000)
+        one()
+        one()
+        clock.advance(2000)
+        other()
+      },
+      ['1 timeoutMs 7000'],
+    ],
+    [
+      'progress begins the time anew, which then stands still as well',
+      ({ clock, deadlines }, flight) => {
+        clock.advance(300)
+        const over = deadlines.pause([flight])
+        clock.advance(5000)
+        deadlines.extend(flight)
+        clock.advance(5000)
+        over()
+      },
+      ['1 timeoutMs 11300'],
+    ],
+    [
+      'other calls have the time that they had',
+      ({ clock, deadlines, start }, flight) => {
+        const over = deadlines.pause([flight])
+        start()
+        clock.advance(3000)
+        over()
+      },
+      ['2 timeoutMs 1000', '1 timeoutMs 4000'],
+    ],
+    [
+      'a call that ends on this connection has its time again, and a late answer changes nothing',
+      ({ clock, deadlines }, flight) => {
+        const over = deadlines.pause([flight])
+        clock.advance(3000)
+        flight.ended = true
+        deadlines.end(flight)
+        over()
+        deadlines.start(flight.call, [])
+      },
+      ['1 timeoutMs 4000'],
+    ],
+  ]
+  for (const [title, act, wanted] of cases) {
+    test(title, () => {
+      const { start, ...rest } = run(times)
+      act({ start, ...rest }, start())
+      rest.clock.advance(60_000)
+      assert.deepEqual(rest.expired, wanted)
+    })
+  }
 })
 
 describe('the real clock', () => {

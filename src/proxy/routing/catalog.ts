@@ -4,7 +4,7 @@
 
 import { quote } from '../../jsonrpc/text.js'
 import { type ListItem, itemEdits, listResult } from '../../mcp/lists.js'
-import type { CallTimes } from '../../mcp/call.js'
+import type { CallTimes } from '../../mcp/call-deadline.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { type NameCollision, resolveNames } from '../../mcp/names.js'
 import { literalPrefixLength, matchesUriTemplate, readUriTemplate } from '../../mcp/uri-template.js'

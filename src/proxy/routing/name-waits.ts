@@ -72,11 +72,11 @@ export class NameWaits {
     }
     if (!this.#hold(wait, this.#named)) return
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
-    const leftMs = call.arrivedAt + patienceMs - this.#parts.runtime.now()
+    const { deadline } = call
+    deadline.allow({ timeoutMs: patienceMs, totalTimeoutMs: patienceMs })
+    const leftMs = deadline.endsAt - this.#parts.runtime.now()
     const expire = (): void => call.abandon(stillStarting(pending, wanted.name, patienceMs))
-    wait.patience = setDeadline(this.#parts.runtime, leftMs, expire, (to) => {
-      call.deadline = to
-    })
+    wait.patience = setDeadline(this.#parts.runtime, leftMs, expire, (to) => deadline.putOff(to))
   }
 
   /** Runs `then` once these lists can be shown, or the grace is over. */

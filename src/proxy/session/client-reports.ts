@@ -58,7 +58,7 @@ export class ClientReports {
   settled(call: Call, outcome: Outcome): void {
     if (!this.#isHeard(hasFailed(outcome))) return
     const { frame, service } = call
-    this.#tell(frame, service, this.#parts.runtime.now() - call.arrivedAt, endOf(outcome))
+    this.#tell(frame, service, this.#parts.runtime.now() - call.deadline.arrivedAt, endOf(outcome))
   }
 
   /** A request was refused before it became a call; gives the error that says so. */

@@ -2,6 +2,7 @@
 
 import type { RequestFrame } from '../../jsonrpc/frame.js'
 import { Call, type ClientPort, type Outcome } from '../../mcp/call.js'
+import { CallDeadline } from '../../mcp/call-deadline.js'
 import { shuttingDown } from '../../mcp/error-codes.js'
 import type { RequestRow } from '../../mcp/methods/method-row.js'
 
@@ -19,7 +20,7 @@ export class PassedOpening {
     now: number,
     came: (outcome: Outcome) => void,
   ) {
-    this.call = new Call(frame, row, client, now, (_call, outcome) => {
+    this.call = new Call(frame, row, client, new CallDeadline(now), (_call, outcome) => {
       this.#outcome = outcome
       this.#isRefused = outcome.kind !== 'answered' || outcome.frame.kind === 'error'
       came(outcome)

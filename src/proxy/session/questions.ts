@@ -3,6 +3,7 @@
 // Several servers ask over one connection, so their ids and progress tokens may
 // clash here as clients' do there, and are lent in the same way.
 
+import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { writing } from '../../jsonrpc/id-edit.js'
 import type { Peer } from '../../jsonrpc/peer.js'
@@ -10,8 +11,7 @@ import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { rawAt } from '../../jsonrpc/text.js'
-import type { Asker, Call, ClientProfile } from '../../mcp/call.js'
-import { clientUnreachable } from '../../mcp/error-codes.js'
+import type { Asker, ClientProfile, ServerQuestion } from '../../mcp/call.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 
 /** One question on its way to the client and back. */
@@ -21,13 +21,16 @@ export class Question {
   readonly id: RequestId
   /** Raw JSON of the server's own progress token. */
   readonly ownToken: string | undefined
+  /** Lets the time of the calls go on that it may be about. */
+  readonly over: () => void
   /** What the client knows that token as. */
   token: string | undefined
   /** What the client knows the question as. */
   lentId: RequestId | undefined
 
-  constructor(asker: Asker, frame: RequestFrame) {
+  constructor({ asker, frame, over }: ServerQuestion) {
     this.asker = asker
+    this.over = over
     this.id = frame.id
     this.ownToken = textAt(frame, frame.params.meta.span('progressToken'))
   }
@@ -43,9 +46,10 @@ export class Questions {
   }
 
   /** Asks; false when this client's revision has no such question, or too many wait. */
-  ask(frame: RequestFrame, asker: Asker, profile: ClientProfile, during: Call | undefined): boolean {
+  ask(asked: ServerQuestion, profile: ClientProfile): boolean {
+    const { frame, during } = asked
     if (!profile.revision.serverRequests.some((method) => method === frame.method)) return false
-    const question = new Question(asker, frame)
+    const question = new Question(asked)
     const edits = this.#withToken(frame, question)
     question.lentId = this.#peer.forward(frame, edits, question, true, during?.frame.id)
     if (question.lentId === undefined) this.#tokens.release(question.token)
@@ -54,14 +58,14 @@ export class Questions {
 
   /** The client has answered. */
   answered(frame: ResponseFrame, question: Question): void {
-    this.#tokens.release(question.token)
+    this.#end(question)
     question.asker.answered(frame, question.id)
   }
 
-  /** The question did not reach the client. */
-  failed(question: Question): void {
-    this.#tokens.release(question.token)
-    question.asker.refused(question.id, clientUnreachable())
+  /** The client will not answer, or its answer cannot be passed on. */
+  refused(question: Question, error: ErrorBody): void {
+    this.#end(question)
+    question.asker.refused(question.id, error)
   }
 
   /** The client is at work on a question. */
@@ -102,7 +106,13 @@ export class Questions {
     return [...this.#peer.waiting()].filter((question) => question.asker === asker)
   }
 
+  #end(question: Question): void {
+    this.#tokens.release(question.token)
+    question.over()
+  }
+
   #drop(question: Question): void {
+    question.over()
     this.#tokens.retire(question.token)
     if (question.lentId !== undefined) this.#peer.retire(question.lentId)
   }

@@ -1,10 +1,11 @@
 // What servers can say to one client.
 
-import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Peer } from '../../jsonrpc/peer.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { rawAt } from '../../jsonrpc/text.js'
-import type { Asker, Call, ClientPort, ClientProfile } from '../../mcp/call.js'
+import type { Asker, Call, ClientPort, ClientProfile, ServerQuestion } from '../../mcp/call.js'
 import type { ClientLeg } from '../../mcp/eras/leg.js'
 import { clientGone, methodNotFound } from '../../mcp/error-codes.js'
 import { listShapes } from '../../mcp/lists.js'
@@ -35,12 +36,6 @@ export interface PortOwner {
   flows(yes: boolean): void
 }
 
-interface Early {
-  readonly frame: RequestFrame
-  readonly asker: Asker
-  readonly during: Call | undefined
-}
-
 /** One client, as the upstream layer sees it. */
 export class SessionPort implements ClientPort {
   readonly questions: Questions
@@ -49,7 +44,7 @@ export class SessionPort implements ClientPort {
   readonly #owner: PortOwner
   readonly #given: ListKind[] = []
   readonly #untold = new Set<ListKind>()
-  readonly #early: Early[] = []
+  readonly #early: ServerQuestion[] = []
   #opening: Call | undefined
   #announces = false
   #isTelling = false
@@ -86,9 +81,8 @@ export class SessionPort implements ClientPort {
   /** The client has said that it is ready: from now on it hears of changes. */
   announce(): void {
     this.#announces = true
-    for (const { frame, asker, during } of this.#early.splice(0)) {
-      if (!this.ask(frame, asker, during)) asker.refused(frame.id, methodNotFound(frame.method))
-    }
+    for (const question of this.#early.splice(0))
+      if (!this.ask(question)) refuse(question, methodNotFound(question.frame.method))
     this.#tellChanges()
   }
 
@@ -102,13 +96,10 @@ export class SessionPort implements ClientPort {
    *
    * MCP, Lifecycle: a server sends no request before `initialized`.
    */
-  ask(frame: RequestFrame, asker: Asker, during: Call | undefined): boolean {
-    if (!this.#announces) {
-      return (
-        this.#early.length < this.#parts.limits.earlyMax && this.#early.push({ frame, asker, during }) > 0
-      )
-    }
-    const isAsked = this.questions.ask(frame, asker, this.profile, during)
+  ask(question: ServerQuestion): boolean {
+    if (!this.#announces)
+      return this.#early.length < this.#parts.limits.earlyMax && this.#early.push(question) > 0
+    const isAsked = this.questions.ask(question, this.profile)
     if (isAsked) this.#owner.said()
     return isAsked
   }
@@ -132,8 +123,8 @@ export class SessionPort implements ClientPort {
 
   /** The client is gone: servers that asked it something are told, since others may still need them. */
   gone(unanswered: readonly Question[]): void {
-    for (const { asker, id } of unanswered) asker.refused(id, clientGone())
-    for (const { asker, frame } of this.#early.splice(0)) asker.refused(frame.id, clientGone())
+    for (const question of unanswered) this.questions.refused(question, clientGone())
+    for (const question of this.#early.splice(0)) refuse(question, clientGone())
   }
 
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
@@ -173,9 +164,11 @@ export class SessionPort implements ClientPort {
   }
 
   /** Questions that nobody wants answered any more, before they were asked. */
-  #dropEarly(isOver: (early: Early) => boolean): void {
-    const kept = this.#early.filter((early) => !isOver(early))
-    this.#early.splice(0, this.#early.length, ...kept)
+  #dropEarly(isOver: (early: ServerQuestion) => boolean): void {
+    for (const early of this.#early.splice(0)) {
+      if (isOver(early)) early.over()
+      else this.#early.push(early)
+    }
   }
 
   #tellChanges(): void {
@@ -189,4 +182,9 @@ export class SessionPort implements ClientPort {
       for (const method of new Set(told.map((kind) => listShapes[kind].changed))) this.#peer.notify(method)
     })
   }
+}
+
+function refuse({ asker, frame, over }: ServerQuestion, error: ErrorBody): void {
+  over()
+  asker.refused(frame.id, error)
 }

@@ -17,8 +17,15 @@ import type { Line } from '../../jsonrpc/line.js'
 import { Peer, type PeerOwner } from '../../jsonrpc/peer.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { Call, type Outcome } from '../../mcp/call.js'
+import { CallDeadline } from '../../mcp/call-deadline.js'
 import type { Received } from '../../mcp/eras/leg.js'
-import { invalidRequest, malformed, shuttingDown, tooManyCalls } from '../../mcp/error-codes.js'
+import {
+  clientUnreachable,
+  invalidRequest,
+  malformed,
+  shuttingDown,
+  tooManyCalls,
+} from '../../mcp/error-codes.js'
 import type { RequestRow } from '../../mcp/methods/method-row.js'
 import type { Revision } from '../../mcp/revisions/revision.js'
 import { Opening } from './opening.js'
@@ -134,7 +141,7 @@ export class Session implements PeerOwner<Question> {
 
   failed(question: Question | undefined, error: TransportError): void {
     this.#log('debug', error.message)
-    if (question !== undefined) this.#port.questions.failed(question)
+    if (question !== undefined) this.#port.questions.refused(question, clientUnreachable())
   }
 
   malformed(error: FrameError): void {
@@ -145,7 +152,7 @@ export class Session implements PeerOwner<Question> {
     const { lineBytesMax } = this.#parts.limits.ndjson
     const error = invalidRequest(`a message of ${bytes} bytes is over the limit of ${lineBytesMax}`)
     if (question === undefined) this.#answers.refuse(id, error)
-    else question.asker.refused(question.id, error)
+    else this.#port.questions.refused(question, error)
   }
 
   drained(): void {
@@ -241,13 +248,17 @@ export class Session implements PeerOwner<Question> {
 
   #call(frame: RequestFrame, row: RequestRow): void {
     if (this.draining.on) return this.#refuse(frame, shuttingDown())
-    const call = new Call(frame, row, this.#port, this.#parts.runtime.now(), this.#settled)
+    const call = new Call(frame, row, this.#port, new CallDeadline(this.#parts.runtime.now()), this.#settled)
     const isTooMuch = this.#calls.size >= this.#parts.limits.callsMax || !this.#opening.hasRoom(call.bytes)
     if (isTooMuch) return this.#refuse(frame, tooManyCalls())
     this.#calls.set(call.key, call)
     const { router } = this.#reach()
     if (!this.#opening.on) router.route(call)
-    else this.#opening.hold(call, () => router.route(call.since(this.#parts.runtime.now())))
+    else
+      this.#opening.hold(call, () => {
+        call.deadline.beginAt(this.#parts.runtime.now())
+        router.route(call)
+      })
   }
 
   #refuse(frame: RequestFrame, error: ErrorBody): void {

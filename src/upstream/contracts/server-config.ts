@@ -3,7 +3,7 @@
 // `src/config.ts` makes these from a file; the kinds in this folder open them.
 // Every field is present: defaults are applied once, where the file is read.
 
-import type { CallTimes } from '../../mcp/call.js'
+import type { CallTimes } from '../../mcp/call-deadline.js'
 
 /** Which of a server's tools clients see, by the server's own tool names. */
 export interface ToolFilter {

@@ -39,7 +39,11 @@ export class Asking {
     // On a lane of its own a client can be asked at any time.
     const client = sharing === 'own' ? audience.only : call?.client
     const isDeclared = row.capability !== undefined && client?.profile.capabilities.names.has(row.capability)
-    if (isDeclared !== true || client?.ask(frame, link, call) !== true) this.#refuse(frame, link)
+    if (isDeclared !== true || client === undefined) return this.#refuse(frame, link)
+    const over = link.subject.pause(client, call)
+    if (client.ask({ frame, asker: link, during: call, over })) return
+    over()
+    this.#refuse(frame, link)
   }
 
   /** A call has ended; of those that can be asked about, one ran at a time. */

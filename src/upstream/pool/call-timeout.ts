@@ -1,20 +1,18 @@
 // What a client is told of a call that took too long: which server, which tool, which time.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { Call, CallTimes } from '../../mcp/call.js'
+import type { Call } from '../../mcp/call.js'
 import { upstreamFailed } from '../../mcp/error-codes.js'
 
 /** The names of the times in a configuration. */
 const budgets = { timeoutMs: 'timeout', totalTimeoutMs: 'totalTimeout' } as const
 
 /** The error of a call whose time is over; `what` did not happen in it. */
-export function callTimeout(
-  service: string,
-  call: Call,
-  { ms, of, what }: { readonly ms: number; readonly of: keyof CallTimes; readonly what: string },
-): ErrorBody {
+export function callTimeout(service: string, call: Call, what: string): ErrorBody {
   const { method } = call.frame
+  const { budget: of, times } = call.deadline
   const budget = budgets[of]
+  const ms = times[of]
   const named = call.row.route.to === 'name' ? call.frame.params.members.string('name') : undefined
   const kind = method === 'tools/call' ? 'tool' : 'prompt'
   const whose = named === undefined ? method : `${kind} '${named}'`

@@ -65,7 +65,9 @@ export class HeldCalls {
       this.#leave(wait)
       return call.settled ? [] : [[call, edits] as const]
     })
-    return taken.sort(([one], [other]) => one.arrivedAt - other.arrivedAt || other.repeats - one.repeats)
+    return taken.sort(
+      ([one], [other]) => one.deadline.arrivedAt - other.deadline.arrivedAt || other.repeats - one.repeats,
+    )
   }
 
   #leave(wait: HeldCall): void {

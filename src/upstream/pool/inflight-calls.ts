@@ -12,16 +12,19 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { rawAt } from '../../jsonrpc/text.js'
-import type { Call, CallTimes, Outcome } from '../../mcp/call.js'
+import type { Call, ClientPort, Outcome } from '../../mcp/call.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import { Abandoned, type AbandonedLimits } from './abandoned.js'
 import { callTimeout } from './call-timeout.js'
 import { cancelParams } from './cancel-params.js'
 import { type UpstreamError, fromTransport } from '../contracts/errors.js'
-import { type DeadlineOptions, Deadlines, type InflightCall } from './inflight-call.js'
+import { Deadlines } from './deadlines.js'
+import type { Runtime } from '../../runtime/runtime.js'
+import type { InflightCall } from './inflight-call.js'
 
-export interface InflightCallsParts extends DeadlineOptions {
+export interface InflightCallsParts {
+  readonly runtime: Runtime
   readonly service: string
   readonly peer: Peer<InflightCall>
   /** Of the connection, where it counts. */
@@ -53,9 +56,9 @@ export class InflightCalls {
     this.#parts = parts
     this.#abandoned = new Abandoned(parts.abandoned, parts.runtime)
     this.#deadlines = new Deadlines(
-      parts,
+      parts.runtime,
       () => parts.peer.waiting(),
-      (flight, of) => this.#expired(flight, of),
+      (flight) => this.#expired(flight),
     )
   }
 
@@ -96,6 +99,14 @@ export class InflightCalls {
       found = call
     }
     return this.#abandoned.mayBeOfOthers(found?.client) ? undefined : found
+  }
+
+  /** The client is asked: the time of the calls that it may be about stands still until what this gives is called. */
+  pause(client: ClientPort, during: Call | undefined): () => void {
+    const flights = [...this.#parts.peer.waiting()]
+    return this.#deadlines.pause(
+      flights.filter(({ call }) => (during === undefined ? call.client === client : call === during)),
+    )
   }
 
   /** Whether a call that was given up a while ago keeps a question from being tied to one that runs. */
@@ -179,9 +190,8 @@ export class InflightCalls {
     return follows
   }
 
-  #repeated({ call, edits, deadline }: InflightCall): boolean {
+  #repeated({ call, edits }: InflightCall): boolean {
     call.repeats++
-    call.deadline = deadline
     return this.#parts.again(call, edits)
   }
 
@@ -192,23 +202,19 @@ export class InflightCalls {
     return [...edits, { ...own, bytes: Buffer.from(flight.token), why: 'progress-token' }]
   }
 
-  #expired(flight: InflightCall, of: keyof CallTimes): void {
+  #expired(flight: InflightCall): void {
+    const { call } = flight
     this.#abandon(flight)
-    const what = of === 'timeoutMs' ? 'no answer or progress' : 'no answer'
-    this.#giveUp(flight, this.#timeout(flight, of, what))
+    const what = call.deadline.budget === 'timeoutMs' ? 'no answer or progress' : 'no answer'
+    this.#giveUp(flight, callTimeout(this.#parts.service, call, what))
     this.#cancelUpstream(flight, 'the request timed out')
     this.#parts.timedOut()
   }
 
   /** It has waited elsewhere for longer than it may take: nothing is begun that nobody waits for. */
   #tooLate(flight: InflightCall): void {
-    flight.call.fail(this.#timeout(flight, this.#deadlines.budgetOf(flight), 'no turn'))
+    flight.call.fail(callTimeout(this.#parts.service, flight.call, 'no turn'))
     this.#end(flight)
-  }
-
-  #timeout({ call }: InflightCall, of: keyof CallTimes, what: string): ErrorBody {
-    const { service, times } = this.#parts
-    return callTimeout(service, call, { ms: (call.times ?? times)[of], of, what })
   }
 
   #giveUp(flight: InflightCall, error: ErrorBody): void {
@@ -237,6 +243,7 @@ export class InflightCalls {
   #end(flight: InflightCall): void {
     if (flight.ended) return
     flight.ended = true
+    this.#deadlines.end(flight)
     this.#tokens.release(flight.token)
     this.#parts.ended(flight.call)
   }

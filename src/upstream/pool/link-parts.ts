@@ -6,9 +6,8 @@ import type { PeerOptions } from '../../jsonrpc/peer.js'
 import type { ServerRedactor } from '../../transports/http-client/redactor.js'
 import type { Call } from '../../mcp/call.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
-import type { DeadlineOptions } from './inflight-call.js'
 import type { AbandonedLimits } from './abandoned.js'
-import type { LogRecord } from '../../runtime/runtime.js'
+import type { LogRecord, Runtime } from '../../runtime/runtime.js'
 import type { LastAnswersWaits } from './last-answers.js'
 import type { Link } from './link.js'
 import type { NoiseLimits } from './noise.js'
@@ -43,7 +42,8 @@ export interface LinkOwner {
   closed(link: Link): void
 }
 
-export interface LinkOptions extends DeadlineOptions {
+export interface LinkOptions {
+  readonly runtime: Runtime
   readonly service: string
   /** For what the server says that people are shown. */
   readonly discretion: ServerRedactor

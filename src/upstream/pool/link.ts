@@ -126,7 +126,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   }
 
   /** What is known of the calls that this server may ask about. */
-  get subject(): Pick<InflightCalls, 'askable' | 'isInDoubt'> {
+  get subject(): Pick<InflightCalls, 'askable' | 'isInDoubt' | 'pause'> {
     return this.#flights
   }
 
@@ -223,7 +223,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
 
   closed(unanswered: readonly InflightCall[], cause: TransportError | undefined): void {
     this.#lastAnswers.end()
-    const deadline = Math.min(...unanswered.map((flight) => flight.deadline))
+    const deadline = Math.min(...unanswered.map(({ call }) => call.deadline.endsAt))
     // The exit says more than the end of the stream, and follows it closely.
     void this.#ending.explained(deadline).then(() => {
       if (cause !== undefined) this.#log('debug', cause.message)

@@ -1,7 +1,8 @@
 // One process of a lane: its supervisor, its slots, and the calls it works on.
 
 import type { Edit } from '../../jsonrpc/splice.js'
-import type { Call, CallTimes, ClientPort } from '../../mcp/call.js'
+import type { Call, ClientPort } from '../../mcp/call.js'
+import type { CallTimes } from '../../mcp/call-deadline.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import { callTimeout } from './call-timeout.js'
 import { type UpstreamError, asUpstreamError, thatServer } from '../contracts/errors.js'
@@ -77,6 +78,7 @@ export class ServerInstance implements IdleProcess {
   /** Forwards a call as soon as the process is there and has a slot. */
   call(call: Call, edits: readonly Edit[]): void {
     const link = this.supervisor.link
+    call.deadline.allow(call.times ?? this.#options.times)
     if (link !== undefined) return this.#enqueue(call, edits, link)
     const { concurrency, queueMax } = this.#options
     if (this.#arriving.size >= concurrency + queueMax || !this.#hasRoomFor(call))
@@ -164,17 +166,10 @@ export class ServerInstance implements IdleProcess {
 
   /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */
   #patience(call: Call): Timer {
-    const { runtime, times } = this.#options
-    const { timeoutMs, totalTimeoutMs } = call.times ?? times
-    const ms = Math.min(timeoutMs, totalTimeoutMs)
-    const of = ms === timeoutMs ? 'timeoutMs' : 'totalTimeoutMs'
-    const deadline = call.deadline ?? call.arrivedAt + ms
-    const expire = (): void =>
-      call.abandon(callTimeout(this.supervisor.service, call, { ms, of, what: 'no turn' }))
-    const putOff = (to: number): void => {
-      call.deadline = to
-    }
-    return setDeadline(runtime, deadline - runtime.now(), expire, putOff)
+    const { runtime } = this.#options
+    const { deadline } = call
+    const expire = (): void => call.abandon(callTimeout(this.supervisor.service, call, 'no turn'))
+    return setDeadline(runtime, deadline.endsAt - runtime.now(), expire, (to) => deadline.putOff(to))
   }
 
   /** The link may have gone while the call waited; what never left waits for the next one. */

@@ -19,9 +19,9 @@ export const settlement: readonly Mutation[] = [
     ';',
   ]),
   mutation('deadlines are a second late', 'late', [
-    'upstream/pool/inflight-call',
-    'call.arrivedAt + Math.min(timeoutMs, totalTimeoutMs);',
-    'call.arrivedAt + Math.min(timeoutMs, totalTimeoutMs) + 1000;',
+    'mcp/call-deadline',
+    'this.#quietSince + this.#times.timeoutMs;',
+    'this.#quietSince + this.#times.timeoutMs + 1000;',
   ]),
   mutation('a cancelled call is refused', 'after-cancel', [
     'mcp/call',
@@ -64,9 +64,19 @@ export const settlement: readonly Mutation[] = [
     'ms };',
   ]),
   mutation('deadlines are early', 'bad-timeout', [
-    'upstream/pool/inflight-call',
-    'call.arrivedAt + Math.min(timeoutMs, totalTimeoutMs);',
-    'call.arrivedAt + Math.min(timeoutMs, totalTimeoutMs) / 2;',
+    'mcp/call-deadline',
+    'this.#quietSince + this.#times.timeoutMs;',
+    'this.#quietSince + this.#times.timeoutMs / 2;',
+  ]),
+  mutation('the time of a call runs while its client is being asked', 'bad-timeout', [
+    'mcp/call-deadline',
+    'if (this.#questions++ === 0)',
+    'if (false)',
+  ]),
+  mutation('the total time stands still while a client is being asked', 'late', [
+    'mcp/call-deadline',
+    'this.#arrivedAt + this.#times.totalTimeoutMs;',
+    'this.isPaused ? Infinity : this.#arrivedAt + this.#times.totalTimeoutMs;',
   ]),
   mutation('answers of a batch are not parted', 'bad-batch', [
     'proxy/session/batch-reply',

@@ -3,6 +3,7 @@
 import { readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { Call, type ClientPort, type Outcome } from '../../../src/mcp/call.js'
+import { CallDeadline } from '../../../src/mcp/call-deadline.js'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import { requests } from '../../../src/mcp/methods.js'
 import { latestHandshake } from '../../../src/mcp/revisions.js'
@@ -39,5 +40,5 @@ export function callOf(
   const frame = readFrame(toLine(line))
   const row = requests.row(method)
   if (frame.kind !== 'request' || row === undefined) throw new Error(`${line} is no call`)
-  return new Call(frame, row, client, arrivedAt, (_call, outcome) => settled(outcome))
+  return new Call(frame, row, client, new CallDeadline(arrivedAt), (_call, outcome) => settled(outcome))
 }

@@ -39,6 +39,8 @@ export class FakeChild implements Child {
   /** Stays when its stdin ends, until a signal comes. */
   lingers = false
   signals = 0
+  /** What it is answered to what it has asked. */
+  answered: (message: unknown) => void = () => {}
   readonly #script: Script
   #exit: (exit: ChildExit) => void = () => {}
   #isGone = false
@@ -78,7 +80,7 @@ export class FakeChild implements Child {
 
   #take(message: unknown): void {
     const [method, id] = [at(message, 'method'), at(message, 'id')]
-    if (typeof method !== 'string') return
+    if (typeof method !== 'string') return this.answered(message)
     this.heard.push(method)
     if (id !== undefined) this.lastId = JSON.stringify(id)
     const result = this.#script(method, at(message, 'params'), this)

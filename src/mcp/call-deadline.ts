@@ -1,0 +1,102 @@
+// When one call has taken too long.
+//
+// Its time runs from its arrival, wherever it waits. Progress begins it anew, and
+// it stands still while the client is being asked: nobody can say how long a person
+// takes to answer. The total time never stands still, so that a client which does
+// not answer at all cannot hold a server for ever (MCP, Lifecycle: timeouts).
+
+/** How long a call may take, in milliseconds. */
+export interface CallTimes {
+  /** Begins anew with progress, and stands still while the client is being asked. */
+  readonly timeoutMs: number
+  /** Whatever happens. */
+  readonly totalTimeoutMs: number
+}
+
+const unlimited: CallTimes = { timeoutMs: Infinity, totalTimeoutMs: Infinity }
+
+/** The deadline of one call, in monotonic milliseconds. */
+export class CallDeadline {
+  #arrivedAt: number
+  /** From here its `timeoutMs` runs. */
+  #quietSince: number
+  #times = unlimited
+  #notBefore = -Infinity
+  #questions = 0
+  #pausedAt = 0
+
+  constructor(arrivedAt: number) {
+    this.#arrivedAt = arrivedAt
+    this.#quietSince = arrivedAt
+  }
+
+  get arrivedAt(): number {
+    return this.#arrivedAt
+  }
+
+  /** Those that hold now. */
+  get times(): CallTimes {
+    return this.#times
+  }
+
+  /** When the call has taken too long, as far as is known now. */
+  get endsAt(): number {
+    return Math.max(this.#notBefore, Math.min(this.#quietEndsAt, this.#totalEndsAt))
+  }
+
+  /** Which of its times ends first. */
+  get budget(): keyof CallTimes {
+    return this.#quietEndsAt < this.#totalEndsAt ? 'timeoutMs' : 'totalTimeoutMs'
+  }
+
+  /** Its time runs from a later moment: until then it waited for servers that may not be its own. */
+  beginAt(now: number): void {
+    this.#arrivedAt = now
+    this.#quietSince = now
+  }
+
+  /** What it waits for from now on gives it these times. */
+  allow(times: CallTimes): void {
+    this.#times = times
+  }
+
+  /** It was due while the process did not run. */
+  putOff(to: number): void {
+    this.#notBefore = to
+  }
+
+  /** Its server is at work. */
+  extend(now: number): void {
+    this.#quietSince = now
+    this.#pausedAt = now
+  }
+
+  get isPaused(): boolean {
+    return this.#questions > 0
+  }
+
+  /** The client is being asked. */
+  pause(now: number): void {
+    if (this.#questions++ === 0) this.#pausedAt = now
+  }
+
+  /** One question is over. */
+  resume(now: number): void {
+    if (--this.#questions === 0) this.#quietSince += now - this.#pausedAt
+  }
+
+  /** The server that has asked is not at work on it any more. */
+  goOn(now: number): void {
+    if (!this.isPaused) return
+    this.#questions = 1
+    this.resume(now)
+  }
+
+  get #quietEndsAt(): number {
+    return this.isPaused ? Infinity : this.#quietSince + this.#times.timeoutMs
+  }
+
+  get #totalEndsAt(): number {
+    return this.#arrivedAt + this.#times.totalTimeoutMs
+  }
+}

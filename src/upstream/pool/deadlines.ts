@@ -1,0 +1,101 @@
+// The one timer that limits all calls in flight on a link.
+
+import type { Edit } from '../../jsonrpc/splice.js'
+import type { Call } from '../../mcp/call.js'
+import { graceMs } from '../../runtime/deadline.js'
+import type { Runtime, Timer } from '../../runtime/runtime.js'
+import { InflightCall } from './inflight-call.js'
+
+/**
+ * The deadlines of all calls in flight on one link.
+ *
+ * Nearly every call is answered in time, so none has a timer of its own: one is
+ * set for the earliest deadline that was known when it was set, and looks again.
+ */
+export class Deadlines {
+  readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
+  readonly #flights: () => Iterable<InflightCall>
+  readonly #expire: (flight: InflightCall) => void
+  #timer: Timer | undefined
+  #looksAt = 0
+
+  constructor(
+    runtime: Pick<Runtime, 'now' | 'setTimer'>,
+    flights: () => Iterable<InflightCall>,
+    expire: (flight: InflightCall) => void,
+  ) {
+    this.#runtime = runtime
+    this.#flights = flights
+    this.#expire = expire
+  }
+
+  /** A call that starts now; its time has run since it came. */
+  start(call: Call, edits: readonly Edit[]): InflightCall {
+    this.#lookAt(call.deadline.endsAt)
+    return new InflightCall(call, edits)
+  }
+
+  /** Whether the time of a call was over when it started. */
+  isOver({ call }: InflightCall): boolean {
+    return call.deadline.endsAt < this.#looksAt && this.#timer !== undefined
+  }
+
+  /** The server is at work. */
+  extend({ call }: InflightCall): void {
+    call.deadline.extend(this.#runtime.now())
+  }
+
+  /** The time of these stands still until what it gives is called. */
+  pause(flights: readonly InflightCall[]): () => void {
+    const now = this.#runtime.now()
+    for (const { call } of flights) call.deadline.pause(now)
+    const paused = [...flights]
+    return () => {
+      for (const flight of paused.splice(0)) this.#resume(flight)
+    }
+  }
+
+  /** A call is here no more; what was asked about it may still be open. */
+  end({ call }: InflightCall): void {
+    if (call.deadline.isPaused) call.deadline.goOn(this.#runtime.now())
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+  }
+
+  #resume({ call, ended }: InflightCall): void {
+    if (ended) return
+    call.deadline.resume(this.#runtime.now())
+    this.#lookAt(call.deadline.endsAt)
+  }
+
+  #lookAt(deadline: number): void {
+    if (this.#timer === undefined || deadline < this.#looksAt) this.#arm(deadline)
+  }
+
+  #arm(at: number): void {
+    this.#timer?.cancel()
+    const now = this.#runtime.now()
+    this.#looksAt = Math.max(now, at)
+    this.#timer = this.#runtime.setTimer(this.#looksAt - now, () => this.#look())
+  }
+
+  #look(): void {
+    this.#timer = undefined
+    const now = this.#runtime.now()
+    const grace = graceMs(now - this.#looksAt)
+    let earliest = Infinity
+    for (const flight of this.#flights()) {
+      const { deadline } = flight.call
+      if (deadline.endsAt <= now && grace > flight.graceMs) {
+        flight.graceMs = grace
+        deadline.putOff(now + grace)
+      }
+      if (deadline.endsAt <= now) this.#expire(flight)
+      else earliest = Math.min(earliest, deadline.endsAt)
+    }
+    if (earliest !== Infinity) this.#lookAt(earliest)
+  }
+}
