@@ -1,4 +1,4 @@
-// The processes of a run, for the moment when there is no time left to ask them.
+// The child processes of this run, which a forced exit kills at once.
 
 import type { Runtime } from '../index.js'
 

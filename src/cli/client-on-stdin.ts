@@ -1,4 +1,5 @@
-// A client that was given the command without `--stdio` waits for answers that never come.
+// Tells a person on stderr when a client writes to the stdin of a command that was started without
+// `--stdio`.
 
 import process from 'node:process'
 

@@ -1,4 +1,4 @@
-// Whether the program of a server is there, as the system would look for it.
+// Finds the program of a server through PATH, as the system does.
 
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'

@@ -1,4 +1,4 @@
-// stderr as a person sees it: lines, and below them one that changes and is gone in the end.
+// stderr on a terminal: log lines, and below them one status line, which is removed at the end.
 
 import { escapeText } from '../log/log.js'
 import type { LogStream } from '../log/log.js'

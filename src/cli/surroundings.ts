@@ -1,4 +1,4 @@
-// What every serving mode is surrounded by: its log, its recording, and what must not be left behind.
+// What every serving mode shares: the options, the log, the recording, and the clean-up at the end.
 
 import process from 'node:process'
 import type { Configuration } from '../config/config.js'

@@ -1,4 +1,4 @@
-// How a remote server is told who asks, where headers are not enough.
+// The key `auth` of a remote server: credentials beyond fixed header fields.
 
 import type { HttpAuth } from '../upstream/contracts/server-config.js'
 import { isObject } from './kinds.js'

@@ -1,4 +1,4 @@
-// What the variables in a server's fields make of them.
+// Which variables a server uses, and whether it is unavailable because one of them is not set.
 
 import type { ServerCommon } from '../upstream/contracts/server-config.js'
 import type { Expansion } from './expand.js'

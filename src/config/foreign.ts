@@ -1,4 +1,4 @@
-// What clients have in their files and the proxy does not, with what to write here instead.
+// Keys of other clients' files that the proxy does not have, with what to write instead.
 
 /** Keys of a server. */
 export const serverKeyHints: ReadonlyMap<string, string> = new Map([

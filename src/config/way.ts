@@ -1,4 +1,4 @@
-// How a remote server is reached, where its address alone does not say it: through a proxy, with certificates.
+// The keys `proxy` and `tls` of a remote server.
 
 import type { HttpTls } from '../upstream/contracts/server-config.js'
 import type { Expansion } from './expand.js'

@@ -1,9 +1,8 @@
-// What two parsers can read differently.
+// Refuses members that two parsers can read differently.
 //
-// A proxy that routes by `method` while the server behind it reads `Method`, or
-// the second of two, lets a caller say one thing to the policy and another to
-// the executor. The members by which we route must therefore stand once, in
-// their own case, and without escapes; everything else is not ours to judge.
+// A proxy that routes by `method`, in front of a server that reads `Method` or the second of two members,
+// would check one message and forward another. The members by which messages are routed must therefore be
+// present once, in their own case, and without escapes. Other members are not checked here.
 
 import { type Members, isKey } from './members.js'
 import { stringAt } from './text.js'

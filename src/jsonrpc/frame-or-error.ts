@@ -1,4 +1,4 @@
-// Reading a message where one that cannot be read is nothing unusual.
+// Reads a message and returns the error instead of throwing it, where invalid input is common.
 
 import { FrameError } from './errors.js'
 import { type Frame, readFrame } from './frame.js'

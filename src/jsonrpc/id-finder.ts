@@ -1,4 +1,4 @@
-// The id of a message that is too long to keep.
+// Finds the id of a message that is too long to keep.
 //
 // The message is dropped while it arrives, in chunks of any size. Servers write
 // `id` first or last, so it is walked until the id is known, and to its end where

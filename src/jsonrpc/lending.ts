@@ -1,4 +1,4 @@
-// What ids and progress tokens have in common: a peer's own is lent where it may be, or one is minted.
+// From which number ids and progress tokens are minted, beside those that a peer chose itself.
 
 /**
  * Where minting goes on beside those that clients chose.

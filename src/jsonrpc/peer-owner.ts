@@ -1,4 +1,4 @@
-// Who a peer works for, and how.
+// The events of a peer, and its options.
 
 import type { FrameError, TransportError } from './errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from './frame.js'

@@ -1,4 +1,4 @@
-// What is remembered for a while since somebody may still speak of it.
+// The last values of a kind; a late message may still name one of them.
 
 /** The last few of something; beyond `max` the oldest is forgotten. */
 export class Remembered<T> {

@@ -1,4 +1,4 @@
-// Being watched: what crosses each connection, and why it differs from what came in.
+// The tap: observes every byte of every connection, and every edit with its reason.
 
 import type { Edit } from './splice.js'
 

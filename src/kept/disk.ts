@@ -1,4 +1,4 @@
-// The folder in which the facts of servers outlive the process.
+// Writes kept facts to a folder, and reads them at the next start.
 //
 // Nothing here is needed: without a folder, a key or a file the proxy goes on with what it has in
 // memory. Two processes with the same configuration may write the same files; each write takes the place of a whole file.

@@ -1,4 +1,4 @@
-// What makes a configured server the one that it is: everything that decides what it says of itself.
+// The values that identify a configured server: all that can change what it lists.
 
 import { write } from '../jsonrpc/text.js'
 import type {

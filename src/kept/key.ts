@@ -1,4 +1,4 @@
-// The key that names kept files: without it nothing in the folder can be found, and nothing is believed.
+// The secret key from which the names and checksums of kept files are computed.
 
 import type { KeptFiles } from '../runtime/runtime.js'
 import { KeptNames } from './names.js'

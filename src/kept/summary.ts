@@ -1,4 +1,4 @@
-// What is kept of one server, for people.
+// The kept facts of one server, as text for `--check`.
 
 import type { KeptLimits } from '../limits.js'
 import { listKinds } from '../mcp/lists.js'

@@ -1,5 +1,4 @@
-// What all schemas of one gateway have in common: the limits that protect a machine
-// hold for all of them together.
+// The limits that all schemas of one gateway share, because they protect the machine.
 
 import type { Configuration } from '../config/config.js'
 import { ConfiguredLimits } from './configured-limits.js'

@@ -1,4 +1,4 @@
-// What is kept of servers, as far as somebody asked for a disk.
+// Opens the store of kept facts: in memory, and on disk where the options ask for it.
 
 import { type Configuration, keptFolder } from '../config/config.js'
 import { KeptStore } from '../kept/store.js'

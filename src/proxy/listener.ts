@@ -1,4 +1,4 @@
-// How a proxy and what it listens on find each other.
+// The interface between a proxy and the front that it listens on.
 
 import type { EventSource } from '../events/emitter.js'
 import type { Connection } from '../jsonrpc/connection.js'

@@ -1,4 +1,4 @@
-// One server of a configuration, started to see whether it works, and stopped again.
+// Starts one configured server for `--check --start`, reads its lists, and stops it.
 
 import type { Configuration, SchemaConfig } from '../config/config.js'
 import { buildNotification, buildRequest } from '../jsonrpc/build.js'

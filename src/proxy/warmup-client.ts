@@ -1,10 +1,8 @@
-// A client that is nobody: it opens servers before anybody has come.
+// A client without a connection, which opens the shared servers before the first client attaches.
 //
-// Where many clients are expected, the status should say at once what works,
-// and the first client should not wait. What the visitor opens is what clients
-// share that can be asked nothing. A process stays open for them; a session with
-// a remote server, which may cost somebody money, ends when nobody has come for
-// a while, and begins anew with the next call.
+// The status then shows at once which servers work, and the first client does not wait. It declares no
+// capabilities, so it opens what such clients share. A child process stays open for them. A session with a
+// remote server ends when nothing has used it for a while, and begins anew with the next call.
 
 import type { ClientPort } from '../mcp/call.js'
 import { noCapabilities } from '../mcp/capabilities.js'

@@ -1,4 +1,4 @@
-// Changes that come faster than they can be made.
+// Makes changes one after the other; of those requested meanwhile, only the last is made.
 
 /** Makes one change after the other; of those that are asked for meanwhile, only the last. */
 export class CoalescedChanges<T, R> {

@@ -1,4 +1,4 @@
-// What the last waits of a connection that closes are timed by.
+// The timers of a connection that is closing.
 
 export interface LastWaits {
   setTimer(delayMs: number, fire: () => void): { cancel(): void }

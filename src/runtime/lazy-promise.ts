@@ -1,4 +1,4 @@
-// Something that happens once, and that nearly always nobody waits for.
+// A promise that is made only when something waits for it.
 
 /** A promise that is made only for who asks for it. */
 export class LazyPromise<T> {

@@ -1,4 +1,4 @@
-// A pause in a stream that has more to say than one turn of the event loop should hear.
+// Pauses a stream for the rest of a turn of the event loop once it has delivered enough.
 //
 // Node reads a stream up to 32 times in one turn as long as every read fills its
 // buffer, and two megabytes of small messages keep everybody else waiting. So after

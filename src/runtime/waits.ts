@@ -1,4 +1,4 @@
-// Waits of one length, nearly all of which are called off.
+// Timeouts of one length, nearly all of which are cancelled.
 //
 // What begins first ends first, so one timer for all of them is enough. A timer
 // for each request would cost more than anything else that is done to answer it.

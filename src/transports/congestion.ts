@@ -1,4 +1,4 @@
-// Back-pressure: more waits than the other end has taken for a while.
+// Back-pressure: whether a connection is congested, and the promise that its senders wait for.
 
 const DONE = Promise.resolve()
 

@@ -1,4 +1,4 @@
-// A sink that hears some things itself and passes the rest on.
+// A sink that handles some events itself and passes on the others.
 
 import type { Sink } from '../jsonrpc/connection.js'
 

@@ -1,4 +1,4 @@
-// What a broken stream is to whoever speaks over it.
+// The TransportError for a stream that broke.
 
 import { TransportError } from '../jsonrpc/errors.js'
 

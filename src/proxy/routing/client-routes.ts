@@ -1,4 +1,4 @@
-// What one client reaches: its lanes, their names, and the way there.
+// What one client can reach: its lanes, their public names, and the wait for both.
 
 import type { ArgumentChecks } from './arguments.js'
 import type { Catalog, SpliceItem } from './catalog.js'

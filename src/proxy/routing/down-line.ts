@@ -1,4 +1,4 @@
-// What a model is told of servers that are not there, so that it can tell its user.
+// The line at the end of the instructions that names the servers which cannot be used, and why.
 
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 

@@ -1,4 +1,4 @@
-// What a list waits for: servers that are starting, of which nothing is known yet.
+// How long a list waits for servers that are starting and of which nothing is known.
 //
 // Most clients list once, right after `initialize`. What is not there then, they
 // never see.

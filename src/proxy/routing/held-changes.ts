@@ -1,7 +1,7 @@
-// What a client has still to be told of its lists.
+// Merges the `list_changed` notifications for one client.
 //
-// Servers that come and go would each announce their part. The client is told
-// once, when all of it has happened, and of nothing that looks as it did before.
+// Servers that come and go each announce their part. The client gets one notification of each kind when all
+// of it has happened, and none for a list that is the same as before.
 
 import type { Target } from './catalog.js'
 import { isSameItem } from '../../mcp/lists.js'

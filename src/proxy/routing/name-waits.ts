@@ -1,4 +1,4 @@
-// Calls that wait until it is known whose name they have: servers are still starting.
+// Calls that wait until the servers that are starting have listed their names.
 //
 // One look at all of them follows whatever may end a wait, so that a call which
 // is given up leaves nothing behind, and a reload exchanges what the others wait for.

@@ -1,6 +1,4 @@
-// What is told of one client and its calls.
-//
-// Nothing is made of a call that nobody wants to hear of.
+// Emits the events `client`, `call` and `failure` of one client; without a listener none is made.
 
 import type { Emitter } from '../../events/emitter.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'

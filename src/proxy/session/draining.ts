@@ -1,4 +1,4 @@
-// The end of a session, from the moment it is certain until the client is gone.
+// The end of a session: nothing new is accepted, running calls may finish, then the connection is closed.
 
 import type { TransportError } from '../../jsonrpc/errors.js'
 import { LazyPromise } from '../../runtime/lazy-promise.js'

@@ -1,4 +1,4 @@
-// What servers ask one client: sampling, elicitation, roots.
+// Requests of servers to one client: sampling, elicitation, roots.
 //
 // Several servers ask over one connection, so their ids and progress tokens may
 // clash here as clients' do there, and are lent in the same way.

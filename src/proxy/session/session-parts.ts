@@ -1,4 +1,4 @@
-// What a session gets from the proxy, and what it leaves behind.
+// The options of a session, and how it ended.
 
 import type { ClientReports } from './client-reports.js'
 import type { TransportError } from '../../jsonrpc/errors.js'

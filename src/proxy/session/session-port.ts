@@ -1,4 +1,4 @@
-// What servers can say to one client.
+// The messages that servers can send to one client.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'

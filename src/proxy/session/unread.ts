@@ -1,4 +1,4 @@
-// What the clients of one proxy have not read yet, all together.
+// What the clients of one proxy have not read yet, under one limit.
 //
 // A client that reads slowly holds back a server that works for it alone. One that
 // shares its server with others must not hold back theirs, so what it does not read

@@ -1,9 +1,9 @@
 // Whether a message is sent again, and when.
 //
-// Again only where it cannot be done twice: the connection was never made, the
-// server said that it had not taken it (429, 503 with Retry-After, 401 before a new
-// token), or it only reads, or is an answer of ours, of which the first one counts. All
-// of it within `retries`, and never while the server wants to be left alone.
+// A message is sent again only when it cannot take effect twice: no connection was made, the server said
+// that it had not accepted it (429, 503 with Retry-After, 401 before a new token), the message only reads,
+// or it is an answer, of which the first counts. All attempts are within `retries`, and none is made before
+// the time of `Retry-After`.
 
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { HttpAnswer } from './answer.js'

@@ -1,4 +1,4 @@
-// How a server says that it does not know the session any more.
+// Recognises the answer of a server that does not know the session any more.
 //
 // The protocol has 404 for it, and many servers say it in words with a 400. What is
 // refused so was not taken and goes to the next session, so what a tool has answered

@@ -1,7 +1,6 @@
-// When a server wants to be left alone: `Retry-After` on a 429 or a 503.
+// `Retry-After` of a server, on a 429 or a 503: until then nothing is sent to it.
 //
-// One server has one pause, whatever number of sessions: what is said to one of
-// them holds for all, so that nobody makes it worse.
+// All sessions with one server share one pause.
 
 import type { HttpAnswer } from './answer.js'
 

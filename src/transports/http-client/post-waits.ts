@@ -1,4 +1,4 @@
-// How long the messages of one session may be on their way.
+// The time limits of the messages of one session.
 
 import { Waits } from '../../runtime/waits.js'
 import type { HttpClientLimits, HttpTimers } from './options.js'

@@ -1,7 +1,6 @@
-// What a server said, without what only it and we may know: many repeat what they were given.
+// Removes secrets from what a server says: many servers repeat credentials, cookies and session ids.
 //
-// Such a text is often the beginning of a longer one, so the part of a secret
-// that stands at its end is as secret as the whole.
+// Such a text is often cut, so the beginning of a secret at the end of a text is removed too.
 
 import { REDACTED, secretForms } from '../../text/secret-forms.js'
 

@@ -1,6 +1,5 @@
-// What a person is told of every HTTP request who asked to be told.
-//
-// Never an address or a header: both may hold credentials.
+// The line at level `debug` for each HTTP request. It has no address and no header field, because both may
+// hold credentials.
 
 import type { HttpAnswer } from './answer.js'
 import { mediaType } from './body.js'

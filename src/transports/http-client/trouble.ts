@@ -1,4 +1,4 @@
-// Why there was no response, in words, with what a person can do about it.
+// Why a request got no response, in words, with a remedy.
 
 import { HttpSyntaxError } from '../http1/syntax-error.js'
 

@@ -1,7 +1,7 @@
-// What a large body has of the memory for all, and until when.
+// Memory reserved for one large request body; released when its call is answered.
 //
-// A call holds what it was asked with until it is answered, also when its client
-// has gone meanwhile; any other body is done with its response.
+// The reservation of a call lasts until the answer, also when its client has left meanwhile. That of any
+// other body ends with its response.
 
 import type { HttpResponse } from './response.js'
 

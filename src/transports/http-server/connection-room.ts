@@ -1,8 +1,7 @@
-// Who makes room when every connection is in use.
+// Which connection is closed when all are in use.
 //
-// First whoever has shown nothing yet, the oldest before the others; then whoever
-// has rested longest between two requests. Nobody is turned out who is being
-// answered, so it may be the new one that has to go.
+// First the oldest of those that have not authenticated, then the one that has been idle longest between
+// two requests. A connection with a request in progress is never closed, so the new one may be refused.
 
 import type { FrontChannel } from './channel.js'
 import { RareWarnings } from './rare-warnings.js'

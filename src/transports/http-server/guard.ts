@@ -1,4 +1,5 @@
-// Who gets in. Decided from the request line and the header fields alone, before a byte of the body is read.
+// Access control of the front, decided from the request line and the header fields alone, before a byte of
+// the body is read.
 
 import { type CorsRules, names } from './cors.js'
 import {

@@ -1,4 +1,4 @@
-// What the large requests of one session have of the memory for all, where answers do not come on the response to them.
+// The memory reservations of one session whose answers do not leave on the response to the request.
 
 import { isBatch } from '../../jsonrpc/batch.js'
 import type { Frame } from '../../jsonrpc/frame.js'

@@ -1,8 +1,8 @@
-// Who a request says it is for: `Host`, and the page it comes from: `Origin`.
+// Checks `Host` and `Origin` of a request.
 //
-// A web page whose name was made to point at this machine (DNS rebinding) can
-// send requests here, but the browser still names the page's own host. So a
-// name that is not ours is refused before anything else is read.
+// A web page whose name resolves to this machine (DNS rebinding) can send requests here, but the browser
+// still sends the page's own host name. A name that is not the front's is refused before anything else is
+// read.
 
 /** A host and its port as a client wrote them; the host in lower case, IPv6 in brackets. */
 export interface Authority {

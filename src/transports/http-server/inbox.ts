@@ -1,4 +1,4 @@
-// What both kinds of HTTP client share: the sink that they deliver to, and the way there.
+// How messages of an HTTP client reach its sink, the same for both transports.
 
 import { Buffer } from 'node:buffer'
 import type { Sink } from '../../jsonrpc/connection.js'

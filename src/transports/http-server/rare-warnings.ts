@@ -1,4 +1,4 @@
-// What an operator should know of clients that take much, without a line for each of them.
+// Warnings about heavy use, each kind at most once a minute, with a count of the others.
 
 /** How often the same is said at most. */
 const NOTICE_MS = 60_000

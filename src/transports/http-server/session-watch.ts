@@ -1,4 +1,4 @@
-// Who is told of the sessions of a front.
+// The listener for the begin and the end of the front's sessions.
 
 /** How a session is spoken. */
 export type SessionTransport = 'streamable-http' | 'http+sse'

@@ -1,4 +1,4 @@
-// Work that comes in heaps and can wait: a few pieces of it in each turn, so that nobody else waits for the heap.
+// Work that arrives in batches and can wait: some of it is done in each turn of the event loop.
 
 /** A turn takes about a millisecond for them. */
 const PIECES_MAX = 16

@@ -1,10 +1,9 @@
-// Connections of which nobody knows yet whose they are.
+// Connections that have not authenticated.
 //
-// Where a token is asked for, a connection that has not shown one may come from
-// anybody; elsewhere that holds for one on which no request has come whole. Where
-// a token is asked for, each network has only so many of them, so that whoever
-// holds many open hurts nobody but itself. Whoever has many networks may still
-// take every connection there is: then the oldest of all makes room.
+// With a token, these are the connections that have not shown it; without one, those on which no whole
+// request has arrived. With a token, each network has a limit of its own, so that a network with many open
+// connections affects only itself. A sender with many networks can still open every connection; then the
+// oldest of all is closed.
 
 import type { FrontSocket } from './request.js'
 

@@ -1,4 +1,4 @@
-// Calls that nobody waits for any more, and that a server may still be at work on.
+// Calls that were cancelled or timed out, and that the server may still be processing.
 
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Call, ClientPort } from '../../mcp/call.js'

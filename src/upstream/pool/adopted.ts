@@ -1,4 +1,4 @@
-// A server that was started elsewhere and is handed to the pool with its connection.
+// The first server of a pool when it was started elsewhere and given to the proxy with its connection.
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { DialEnd, Dialed } from '../contracts/dial.js'

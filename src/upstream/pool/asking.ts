@@ -1,11 +1,10 @@
-// Which client a server's question goes to.
+// Chooses the client for a request from a server.
 //
-// On stdio a question does not say which call it belongs to, and nobody guesses:
-// where it may be about a call that somebody else has given up, it is refused. A
-// server that is told of a cancel owes no answer, so it may never be known whether
-// it has stopped. The first question that is lost for this reason after a while
-// has the process replaced as soon as the call that asked has ended, so that one
-// call in doubt costs one question, and a server that never asks costs nothing.
+// On stdio such a request does not name its call. It is refused when it may belong to a call that another
+// client has cancelled. A server that is told of a cancel owes no answer, so it may never be known whether
+// it has stopped. After a while, the first request that is refused for this reason has the process replaced as
+// soon as the call that caused it has ended: one cancelled call costs one request, and nothing when the server
+// never asks.
 
 import type { RequestFrame } from '../../jsonrpc/frame.js'
 import type { Call } from '../../mcp/call.js'

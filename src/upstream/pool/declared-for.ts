@@ -1,4 +1,4 @@
-// Who shares a process with whom, and what it is told that clients can do.
+// Which clients share a process, and which capabilities are declared to it.
 
 import type { ClientPort } from '../../mcp/call.js'
 import {

@@ -1,4 +1,4 @@
-// What kept words of a server mean, read once for all lanes that show them.
+// The kept facts of a server, parsed once for all lanes that show them.
 
 import type { ServerFacts } from '../../mcp/eras/leg.js'
 import { type ListItem, readListItem } from '../../mcp/lists.js'

@@ -1,4 +1,4 @@
-// Why a connection to a server has ended: the first reason that is known stands.
+// Why a connection to a server ended: the first known reason is kept.
 
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'

@@ -1,4 +1,4 @@
-// Calls that wait, and can be taken back as long as they do.
+// Calls that wait and can be cancelled while they do.
 
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'

@@ -1,4 +1,4 @@
-// How a lane of a pool is put together.
+// The options of a lane.
 
 import type { Call } from '../../mcp/call.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'

@@ -1,4 +1,4 @@
-// Who a link works for, and how.
+// The options of a link, and the events that it reports to its lane.
 
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'

@@ -1,4 +1,4 @@
-// What happens to servers, for whoever watches.
+// What is reported of servers: starts, failures, stops, lists.
 
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'

@@ -1,4 +1,4 @@
-// What a server says that is no message.
+// Output of a server that is no message.
 //
 // Many servers greet or complain on their stdout, and that is put up with. One
 // that says nothing else for long, or that answers too long again and again, would

@@ -1,4 +1,4 @@
-// What a server says without naming a client, and who may hear it.
+// Notifications of a server that name no client, and the clients that get them.
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Call } from '../../mcp/call.js'

@@ -1,4 +1,4 @@
-// What the proxy itself asks of a server: the handshake, lists, levels, subscriptions.
+// The proxy's own requests to a server: the handshake, lists, log levels, subscriptions.
 
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'

@@ -1,4 +1,4 @@
-// How a pool is put together.
+// The options of a pool.
 
 import type { PeerOptions } from '../../jsonrpc/peer.js'
 import type { Call } from '../../mcp/call.js'

@@ -1,4 +1,4 @@
-// What a lane knows of its server from an earlier start, until the server has said it anew.
+// The kept facts of one lane's server, shown until the server has listed again.
 //
 // A server that fails once may be well the next time, so its lists are kept; after
 // two failures in a row only the failure is.

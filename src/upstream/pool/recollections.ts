@@ -1,4 +1,4 @@
-// What is kept of one server, for each lane of it.
+// The kept facts of one server, for each of its lanes.
 
 import { type ClientCapabilities, capabilitySet } from '../../mcp/capabilities.js'
 import type { ServerFacts } from '../../mcp/eras/leg.js'

@@ -1,4 +1,4 @@
-// What a server was told for good, and must be told again when it comes back.
+// The log level and the subscriptions of a server, which are set again when it comes back.
 
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, ClientPort, Outcome } from '../../mcp/call.js'

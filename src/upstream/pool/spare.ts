@@ -1,4 +1,4 @@
-// A server that was started before its first client has come, who is to find one that is well.
+// A server that was started before its first client, kept until a lane takes it.
 
 import type { Dialed } from '../contracts/dial.js'
 

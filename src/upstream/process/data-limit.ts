@@ -1,4 +1,4 @@
-// What the kernel refuses a child: more memory at once than the watch on its memory would see in time.
+// A limit of the kernel on the data of a child, for a burst between two measurements of its memory.
 //
 // RLIMIT_DATA counts private writable memory of one process, and whoever the process starts inherits the limit. RLIMIT_AS
 // would count what V8 only reserves, and no Node program would start.

@@ -1,8 +1,7 @@
-// How many descriptors are left, for a front that everybody can take them from.
+// How many file descriptors are left for the front.
 //
-// Who is in keeps being served while somebody new is turned away: a session that
-// began would soon want a server, which takes three. A limit that the system does
-// not tell is only noticed when it is reached.
+// Existing sessions are served while new ones are refused: a new session would soon need a server, which
+// takes three. A limit that the system does not report is noticed only when it is reached.
 
 import { closeSync, openSync } from 'node:fs'
 import { descriptorLimit } from './descriptors.js'

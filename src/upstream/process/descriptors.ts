@@ -1,4 +1,4 @@
-// Descriptors are left for the proxy itself.
+// Reserves file descriptors for the proxy itself.
 //
 // A server takes three of them. When servers have taken the last one, the proxy
 // cannot load what it needs next, accept a client, or write its log.

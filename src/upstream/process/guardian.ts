@@ -1,4 +1,4 @@
-// What happens to the servers when the proxy is killed with `kill -9`.
+// Ends the servers when the proxy is killed with `kill -9`.
 //
 // Nobody can be asked then, and a server that does not end with its stdin would
 // stay for ever. So a shell waits beside the proxy. It is told every process

@@ -1,4 +1,4 @@
-// Children that are started before the proxy is loaded.
+// Child processes that are spawned before the proxy is loaded.
 //
 // A child needs longer to start than the proxy does, so at the command line they
 // start side by side. Whoever spawns the same command then gets the child that
