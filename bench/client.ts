@@ -3,7 +3,7 @@
 // Requests are prepared bytes in which only the ids change between runs; what a
 // run sends at one moment leaves in one write. Answers are never parsed: their
 // length is known, so a reader steps from line to line, reads the id at its
-// fixed place and checks that it was asked for and had not come yet, and that
+// fixed place, first or last, and checks that it was asked for and had not come yet, and that
 // the line ends where it must. With 64 in flight a small call costs about 0.5 to
 // 1 µs of processor time here, most of it its share of the system calls (0.3 µs
 // with 1,000 in flight), a large answer only what Node's own reading of it costs.
@@ -12,10 +12,14 @@ import type { Readable, Writable } from 'node:stream'
 
 import {
   ANSWER_HEAD_BYTES,
+  ANSWER_TAIL_BYTES,
+  type AroundId,
   ID_DIGITS,
   LARGE_IDS_FROM,
+  LAST_MARK,
   LINE_HEAD,
   SMALL_IDS_FROM,
+  isSmall,
   readId,
   writeId,
 } from './wire.js'
@@ -25,48 +29,60 @@ const SHOWN_BYTES_MAX = 300
 /** Lines that a subject may send unasked during one run (notifications). */
 const FOREIGN_LINES_MAX = 1000
 
-/** A tail up to this long is repeated in the slab; a longer one is sent by reference beside its head. */
-const TAIL_COPY_BYTES_MAX = 4096
+/** Calls up to this long are copied into the slab; of longer ones the slab has the ids. */
+const CALL_COPY_BYTES_MAX = 4096
 
-/** Prepared calls of one tool with the same arguments; only their ids differ. */
+/** Prepared calls of one tool, of as many forms in turn; their ids differ, and their length does not. */
 export class CallSlab {
   readonly count: number
   readonly answerBytes: number
+  readonly #forms: readonly AroundId[]
   readonly #bytes: Buffer
   readonly #stride: number
-  readonly #tail: Buffer | undefined
+  readonly #isWhole: boolean
 
-  constructor(tail: Buffer, count: number, answerBytes: number) {
-    const inline = tail.length <= TAIL_COPY_BYTES_MAX
-    const one = Buffer.concat([
-      Buffer.from(LINE_HEAD + '0'.repeat(ID_DIGITS)),
-      inline ? tail : Buffer.alloc(0),
-    ])
+  constructor(forms: readonly AroundId[], count: number, answerBytes: number) {
+    const ids = Buffer.from('0'.repeat(ID_DIGITS))
+    const whole = forms.map(({ before, after }) => Buffer.concat([before, ids, after]))
+    const [first = ids] = whole
+    if (whole.some(({ length }) => length !== first.length)) throw new Error('calls of different lengths')
     this.count = count
     this.answerBytes = answerBytes
-    this.#stride = one.length
-    this.#tail = inline ? undefined : tail
-    this.#bytes = Buffer.alloc(one.length * count, one)
+    this.#forms = forms
+    this.#isWhole = first.length <= CALL_COPY_BYTES_MAX
+    this.#stride = this.#isWhole ? first.length : ID_DIGITS
+    this.#bytes = this.#isWhole
+      ? Buffer.alloc(this.#stride * count, Buffer.concat(whole))
+      : Buffer.alloc(this.#stride * count)
   }
 
   /** Numbers the calls from `first`; only while none of an earlier run waits to be written. */
   renumber(first: number): void {
-    for (let n = 0; n < this.count; n += 1)
-      writeId(this.#bytes, n * this.#stride + LINE_HEAD.length, first + n)
+    for (let n = 0; n < this.count; n += 1) {
+      const at = this.#isWhole ? (this.#form(n)?.before.length ?? 0) : 0
+      writeId(this.#bytes, n * this.#stride + at, first + n)
+    }
   }
 
   /** Writes the calls `from` to `to`, in one write where they are small and one writev where not. */
   send(to: Writable, from: number, until: number): void {
-    if (this.#tail === undefined) {
+    if (this.#isWhole) {
       to.write(this.#bytes.subarray(from * this.#stride, until * this.#stride))
       return
     }
     to.cork()
     for (let n = from; n < until; n += 1) {
+      const form = this.#form(n)
+      if (form === undefined) continue
+      to.write(form.before)
       to.write(this.#bytes.subarray(n * this.#stride, (n + 1) * this.#stride))
-      to.write(this.#tail)
+      to.write(form.after)
     }
     to.uncork()
+  }
+
+  #form(n: number): AroundId | undefined {
+    return this.#forms[n % this.#forms.length]
   }
 }
 
@@ -100,8 +116,11 @@ class AnswerReader {
   readonly #large: Lane | undefined
   readonly #head: Buffer = Buffer.alloc(ANSWER_HEAD_BYTES)
   #headFilled = 0
+  /** Of the answer that is read, its tail included. */
   #left = 0
+  readonly #tail: Buffer = Buffer.alloc(ANSWER_TAIL_BYTES)
   #lane: Lane | undefined
+  #isIdLast = false
   #foreign = 0
   #skipping = false
 
@@ -134,26 +153,50 @@ class AnswerReader {
   }
 
   #open(bytes: Buffer, at: number): void {
+    this.#isIdLast = bytes[at + 2] === LAST_MARK
     // Two bytes tell an answer (`"id":` after `"jsonrpc":"2.0",`) from a notification.
-    if (bytes[at + 18] !== 105 || bytes[at + 19] !== 100) {
+    if (!this.#isIdLast && (bytes[at + 18] !== 105 || bytes[at + 19] !== 100)) {
       this.#skipForeign(bytes, at)
       return
     }
-    const id = readId(bytes, at + LINE_HEAD.length)
+    this.#lane = this.#isIdLast ? this.#likely(bytes, at) : this.#marked(bytes, at + LINE_HEAD.length)
+    this.#left = this.#lane.answerBytes - ANSWER_HEAD_BYTES
+  }
+
+  /** Whose answer it is, before its id has come. */
+  #likely(bytes: Buffer, at: number): Lane {
+    const lane = isSmall(bytes, at) ? (this.#small ?? this.#large) : (this.#large ?? this.#small)
+    if (lane === undefined) throw unexpected('an answer that nothing was asked for', bytes, at)
+    return lane
+  }
+
+  #marked(bytes: Buffer, at: number): Lane {
+    const id = readId(bytes, at)
     const lane = id >= LARGE_IDS_FROM ? this.#large : this.#small
     if (lane === undefined || !lane.mark(id)) throw unexpected('an id not in flight', bytes, at)
-    this.#lane = lane
-    this.#left = lane.answerBytes - ANSWER_HEAD_BYTES
+    return lane
   }
 
   #body(chunk: Buffer, at: number): number {
     const end = Math.min(chunk.length, at + this.#left)
     this.#left -= end - at
-    if (this.#left === 0) {
-      if (chunk[end - 1] !== LF) throw unexpected('an answer of another length', chunk, at)
-      if (this.#lane !== undefined) this.#lane.done += 1
-    }
+    if (this.#left < ANSWER_TAIL_BYTES) this.#tailTo(chunk, at, end)
+    if (this.#left === 0) this.#close(chunk, at)
     return end
+  }
+
+  /** Copies what is there of the tail, which may come in pieces. */
+  #tailTo(chunk: Buffer, from: number, end: number): void {
+    const filledTo = ANSWER_TAIL_BYTES - this.#left
+    const bytes = Math.min(filledTo, end - from)
+    chunk.copy(this.#tail, filledTo - bytes, end - bytes, end)
+  }
+
+  #close(chunk: Buffer, at: number): void {
+    if (this.#tail[ANSWER_TAIL_BYTES - 1] !== LF) throw unexpected('an answer of another length', chunk, at)
+    if (this.#isIdLast && this.#marked(this.#tail, 0) !== this.#lane)
+      throw unexpected('an answer of another kind', chunk, at)
+    if (this.#lane !== undefined) this.#lane.done += 1
   }
 
   #skipForeign(bytes: Buffer, at: number): void {

@@ -16,7 +16,15 @@ import {
   proxySpec,
   relaySpec,
 } from './subject.js'
-import { SMALL_TEXT, blobCallTail, resultBytes, stringBody, textCallTail } from './wire.js'
+import {
+  type Envelope,
+  SMALL_ANSWER_BYTES,
+  blobCall,
+  resultBytes,
+  smallCallsOf,
+  stringBody,
+  textCall,
+} from './wire.js'
 
 export const MB = 1_000_000
 export const RUN_LIMIT_MS = 120_000
@@ -72,7 +80,7 @@ export function warmUpsOf(settings: Settings, calls: number, count: number): num
   return settings.quick ? 2 : Math.ceil(calls / count)
 }
 
-interface Sample {
+export interface Sample {
   readonly seconds: number
   /** Of the subject's process alone. */
   readonly cpuSeconds: number | undefined
@@ -89,17 +97,22 @@ export async function sample(subject: Subject, load: Load): Promise<Sample> {
   }
 }
 
-export function smallCalls(subject: Subject, count: number): CallSlab {
-  const text = Buffer.from(SMALL_TEXT)
-  return new CallSlab(textCallTail(subject.tool('echo'), text), count, resultBytes(text.length))
+export function smallCalls({ place }: Settings, subject: Subject, count: number): CallSlab {
+  return new CallSlab(smallCallsOf(place.envelopes, subject.tool('echo')), count, SMALL_ANSWER_BYTES)
 }
 
-export function blobCalls(subject: Subject, size: number, count: number): CallSlab {
-  return new CallSlab(blobCallTail(subject.tool('blob'), size), count, resultBytes(size))
+export function blobCalls(
+  envelopes: readonly Envelope[],
+  subject: Subject,
+  { size, count }: { readonly size: number; readonly count: number },
+): CallSlab {
+  const forms = envelopes.map((envelope) => blobCall(envelope, subject.tool('blob'), size))
+  return new CallSlab(forms, count, resultBytes(size))
 }
 
-function argumentCalls(subject: Subject, text: Buffer, count: number): CallSlab {
-  return new CallSlab(textCallTail(subject.tool('swallow'), text), count, resultBytes(LENGTH_DIGITS))
+function argumentCalls({ place }: Settings, subject: Subject, text: Buffer, count: number): CallSlab {
+  const forms = place.envelopes.map((envelope) => textCall(envelope, subject.tool('swallow'), text))
+  return new CallSlab(forms, count, resultBytes(LENGTH_DIGITS))
 }
 
 /** Slabs are the client's work, so they are made once a subject and outside every clock. */
@@ -114,52 +127,91 @@ export function remembered<T, S extends object = Subject>(make: (subject: S) => 
   }
 }
 
-interface Stream {
+/** One row of a figure of throughput; those of one figure are measured in the same rounds. */
+export interface Stream {
   readonly title: string
   readonly aim: Aim
   readonly inflightMax: number
   /** Of one run of one subject. */
   readonly count: number
-  /** Calls until its cost is that of the steady state. */
-  readonly warmCalls: number
-  readonly rounds: number
-  readonly slab: (subject: Subject, count: number) => CallSlab
+  /** Unmeasured runs of a fresh subject until its cost is that of the steady state. */
+  readonly warmUps: number
+  readonly slab: (subject: Subject) => CallSlab
   readonly show: (perSecond: number) => string
   /** What a call moves; for processor time by the megabyte, 0 for processor time by the call. */
   readonly callBytes: number
   readonly cpuAim: Aim | undefined
 }
 
-async function streamRows(settings: Settings, stream: Stream): Promise<Row[]> {
+export interface Streams {
+  readonly specs: readonly SubjectSpec[]
+  readonly outcome: Outcome<ReadonlyMap<Stream, Sample>>
+}
+
+export async function measureStreams(
+  settings: Settings,
+  streams: readonly Stream[],
+  rounds: number,
+): Promise<Streams> {
   const specs = specsOf(settings)
-  const slabOf = remembered((subject) => stream.slab(subject, stream.count))
-  const loadOf = (subject: Subject): Load => ({
-    slab: slabOf(subject),
-    inflightMax: stream.inflightMax,
-    timeLimitMs: RUN_LIMIT_MS,
-    parse: settings.place.parsingEnds && stream.callBytes === 0,
-  })
-  const warmUps = warmUpsOf(settings, stream.warmCalls, stream.count)
+  const loadsOf = remembered(
+    (subject: Subject) =>
+      new Map<Stream, Load>(
+        streams.map((stream) => [
+          stream,
+          {
+            slab: stream.slab(subject),
+            inflightMax: stream.inflightMax,
+            timeLimitMs: RUN_LIMIT_MS,
+            parse: settings.place.parsingEnds && stream.callBytes === 0,
+          },
+        ]),
+      ),
+  )
   const outcome = await alternate(specs, settings.place, {
-    rounds: stream.rounds,
-    generations: generationsOf(settings, stream.rounds),
+    rounds,
+    generations: generationsOf(settings, rounds),
     warm: async (subject) => {
-      for (let n = 0; n < warmUps; n += 1) await subject.client.throughput(loadOf(subject))
+      for (const [stream, load] of loadsOf(subject))
+        for (let n = 0; n < stream.warmUps; n += 1) await subject.client.throughput(load)
     },
-    measure: (subject) => sample(subject, loadOf(subject)),
+    measure: async (subject) => {
+      const samples = new Map<Stream, Sample>()
+      for (const [stream, load] of loadsOf(subject)) samples.set(stream, await sample(subject, load))
+      return samples
+    },
   })
-  const plan = { outcome, ways: waysOf(specs) }
-  const throughput = relayRows({
-    ...plan,
+  return { specs, outcome }
+}
+
+async function streamRows(settings: Settings, streams: readonly Stream[], rounds: number): Promise<Row[]> {
+  const measured = await measureStreams(settings, streams, rounds)
+  return streams.flatMap((stream) => [
+    ...throughputRows(settings, stream, measured),
+    ...cpuRows(settings, stream, measured),
+  ])
+}
+
+export function throughputRows(settings: Settings, stream: Stream, { specs, outcome }: Streams): Row[] {
+  const made = relayRows({
+    outcome,
+    ways: waysOf(specs),
     figure: stream.title,
-    value: (one) => stream.count / one.seconds,
+    value: (samples) => {
+      const one = samples.get(stream)
+      return one === undefined ? undefined : stream.count / one.seconds
+    },
     show: stream.show,
     aim: stream.aim,
   })
-  return [
-    ...throughput.map((row) => explainMissing(row, settings)),
-    ...cpuRows(settings, stream, outcome, specs),
-  ]
+  return made.map((row) => explainMissing(row, settings))
+}
+
+/** Microseconds of the subject's processor time: by the MB where a call moves much, else by the call. */
+export function cpuOf(stream: Stream, samples: ReadonlyMap<Stream, Sample>): number | undefined {
+  const seconds = samples.get(stream)?.cpuSeconds
+  const units = stream.callBytes > 0 ? (stream.count * stream.callBytes) / MB : stream.count
+  return seconds === undefined ? undefined : (seconds * 1e6) / units
 }
 
 export function explainMissing(row: Row, settings: Settings): Row {
@@ -167,23 +219,14 @@ export function explainMissing(row: Row, settings: Settings): Row {
   return { ...row, note: proxySpec(settings.place, true) === undefined ? NOT_BUILT : 'no sample' }
 }
 
-/** The subject's processor time: by the MB where results are large, by the call where they are small. */
-function cpuRows(
-  settings: Settings,
-  stream: Stream,
-  outcome: Outcome<Sample>,
-  specs: readonly SubjectSpec[],
-): Row[] {
+export function cpuRows(settings: Settings, stream: Stream, { specs, outcome }: Streams): Row[] {
   const perMegabyte = stream.callBytes > 0
-  const units = perMegabyte ? (stream.count * stream.callBytes) / MB : stream.count
-  const figure = perMegabyte ? `CPU per MB, ${stream.title}` : `CPU per call, ${stream.title}`
   const aim = stream.cpuAim
-  const ways = waysOf(specs).filter((way) => way !== 'direct')
   const made = relayRows({
-    figure,
+    figure: `CPU per ${perMegabyte ? 'MB' : 'call'}, ${stream.title}`,
     outcome,
-    ways,
-    value: (one) => (one.cpuSeconds === undefined ? undefined : (one.cpuSeconds * 1e6) / units),
+    ways: waysOf(specs).filter((way) => way !== 'direct'),
+    value: (samples) => cpuOf(stream, samples),
     show: (value) => `${value.toFixed(perMegabyte ? 0 : 2)} µs`,
     aim: aim ?? atMost(0),
   })
@@ -199,19 +242,21 @@ export const megabytes =
   (value: number): string =>
     `${((value * size) / MB).toFixed(0)} MB/s`
 
-export const calls: Figure = (settings) =>
-  streamRows(settings, {
+export const calls: Figure = (settings) => {
+  const count = settings.quick ? 10_000 : 20_000
+  const stream: Stream = {
     title: 'small calls, 64 in flight, throughput',
     aim: atLeast(0.6),
     inflightMax: 64,
-    count: settings.quick ? 10_000 : 20_000,
-    warmCalls: 160_000,
-    rounds: roundsOf(settings, 90, 6),
-    slab: smallCalls,
+    count,
+    warmUps: warmUpsOf(settings, 160_000, count),
+    slab: (subject) => smallCalls(settings, subject, count),
     show: (value) => perSecond(value),
     callBytes: 0,
     cpuAim: undefined,
-  })
+  }
+  return streamRows(settings, [stream], roundsOf(settings, 90, 6))
+}
 
 /** What a figure of large results does unless it is told otherwise. */
 interface Usual {
@@ -223,27 +268,29 @@ interface Usual {
 
 const results =
   (size: number, title: string, usual: Usual): Figure =>
-  (settings) =>
-    streamRows(settings, {
-      title,
+  (settings) => {
+    const count = settings.quick ? Math.ceil(usual.count / 4) : usual.count
+    const streams = settings.place.envelopes.map((envelope): Stream => ({
+      title: `${title}, ${envelope}, throughput`,
       aim: atLeast(0.95),
       inflightMax: usual.inflightMax,
-      count: settings.quick ? Math.ceil(usual.count / 4) : usual.count,
-      warmCalls: usual.warmCalls,
-      rounds: roundsOf(settings, usual.rounds, 5),
-      slab: (subject, count) => blobCalls(subject, size, count),
+      count,
+      warmUps: warmUpsOf(settings, usual.warmCalls, count),
+      slab: (subject) => blobCalls([envelope], subject, { size, count }),
       show: megabytes(size),
       callBytes: size,
       cpuAim: size === MB ? atMost(1.2) : undefined,
-    })
+    }))
+    return streamRows(settings, streams, roundsOf(settings, usual.rounds, 5))
+  }
 
-export const results1: Figure = results(MB, '1 MB results, throughput', {
+export const results1: Figure = results(MB, '1 MB results', {
   rounds: 30,
   count: 200,
   warmCalls: 800,
   inflightMax: 4,
 })
-export const results10: Figure = results(10 * MB, '10 MB results, throughput', {
+export const results10: Figure = results(10 * MB, '10 MB results', {
   rounds: 20,
   count: 20,
   warmCalls: 60,
@@ -252,18 +299,19 @@ export const results10: Figure = results(10 * MB, '10 MB results, throughput', {
 
 export const arguments1: Figure = (settings) => {
   const text = stringBody(MB, settings.place.payload)
-  return streamRows(settings, {
+  const count = settings.quick ? 40 : 160
+  const stream: Stream = {
     title: '1 MB arguments, throughput',
     aim: atLeast(0.8),
     inflightMax: 4,
-    count: settings.quick ? 40 : 160,
-    warmCalls: 320,
-    rounds: roundsOf(settings, 30, 5),
-    slab: (subject, count) => argumentCalls(subject, text, count),
+    count,
+    warmUps: warmUpsOf(settings, 320, count),
+    slab: (subject) => argumentCalls(settings, subject, text, count),
     show: megabytes(MB),
     callBytes: MB,
     cpuAim: undefined,
-  })
+  }
+  return streamRows(settings, [stream], roundsOf(settings, 30, 5))
 }
 
 export const microseconds = (value: number): string => `${value.toFixed(1)} µs`
@@ -274,7 +322,7 @@ export const latency: Figure = async (settings) => {
   const count = settings.quick ? 300 : 400
   const rounds = roundsOf(settings, 90, 8)
   const warmUps = warmUpsOf(settings, 12_000, count)
-  const slabOf = remembered((subject) => smallCalls(subject, count))
+  const slabOf = remembered((subject) => smallCalls(settings, subject, count))
   const once = (subject: Subject) =>
     subject.client.latencies({ slab: slabOf(subject), inflightMax: 1, timeLimitMs: RUN_LIMIT_MS })
   const outcome = await alternate(specs, settings.place, {
@@ -301,9 +349,11 @@ export const mixed: Figure = async (settings) => {
   const count = settings.quick ? 100 : 400
   const rounds = roundsOf(settings, 18, 4)
   const warmUps = warmUpsOf(settings, 800, count)
-  const smallOf = remembered((subject) => smallCalls(subject, count))
+  const smallOf = remembered((subject) => smallCalls(settings, subject, count))
   // More than the small calls can outlast: each waits for one or two of these.
-  const largeOf = remembered((subject) => blobCalls(subject, MB, count * 8))
+  const largeOf = remembered((subject) =>
+    blobCalls(settings.place.envelopes, subject, { size: MB, count: count * 8 }),
+  )
   const once = (subject: Subject) =>
     subject.client.latencies(
       { slab: smallOf(subject), inflightMax: 1, timeLimitMs: RUN_LIMIT_MS },

@@ -3,18 +3,29 @@
 // node:http as a client would cost more than the forwarder it is to measure. Each
 // connection has one request out at a time, whose id is written over nine digits
 // of prepared bytes. Of an answer it reads the status and the length, and checks
-// the id at its fixed place, the length, which is known, and the last byte.
+// the id at its fixed place, first or last, the length, which is known, and the last byte.
 // An answer in chunks, which no fast way gives, is put together and checked too.
 
 import { type Socket, connect } from 'node:net'
 
-import { ANSWER_HEAD_BYTES, ID_DIGITS, LINE_HEAD, SMALL_IDS_FROM, readId, writeId } from './wire.js'
+import {
+  ANSWER_HEAD_BYTES,
+  type AroundId,
+  ID_DIGITS,
+  LAST_MARK,
+  LINE_HEAD,
+  SMALL_IDS_FROM,
+  readId,
+  writeId,
+} from './wire.js'
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const HEAD_BYTES_MAX = 64 * 1024
 const BODY_BYTES_MAX = 64 * 1024 * 1024
 const CONNECT_LIMIT_MS = 5_000
 const CLOSING_BRACE = 125
+/** An id that stands last, and the brace behind it. */
+const TAIL_BYTES: number = ID_DIGITS + 1
 const CHUNKS_END = '0\r\n\r\n'
 const REVISION = '2025-06-18'
 
@@ -27,7 +38,8 @@ export interface HttpAnswer {
   readonly bodyBytes: number
   /** All of it where it was asked for or came in chunks, else enough of its start to see the id. */
   readonly body: Buffer
-  readonly lastByte: number
+  /** The last bytes of the body. */
+  readonly tail: Buffer
 }
 
 /** The value of a header field. */
@@ -46,7 +58,7 @@ class AnswerReader {
   #keptBytes = 0
   #bytes = 0
   #lastBytes = ''
-  #lastByte = 0
+  #tail: Buffer = Buffer.alloc(0)
 
   constructor(keep: boolean) {
     this.#keep = keep
@@ -76,9 +88,9 @@ class AnswerReader {
       this.#keptBytes += part.length
     }
     if (length === undefined) return this.#chunks(part)
-    if (part.length > 0) this.#lastByte = part[part.length - 1] ?? 0
+    this.#tail = tailOf(part.length < TAIL_BYTES ? Buffer.concat([this.#tail, part]) : part)
     if (this.#bytes > length) throw new Error('more bytes than the length said')
-    return this.#bytes < length ? undefined : this.#made(this.#gathered(), length, this.#lastByte)
+    return this.#bytes < length ? undefined : this.#made(this.#gathered(), length, this.#tail)
   }
 
   /** The end of the last chunk cannot be inside of a message: JSON has no bare CR, and events end with LF. */
@@ -89,7 +101,7 @@ class AnswerReader {
     const whole = unchunked(this.#gathered())
     const isEvents = /\r\ncontent-type: *text\/event-stream/i.test(this.#head ?? '')
     const body = isEvents ? lastMessage(whole) : whole
-    return this.#made(body, body.length, body[body.length - 1] ?? 0)
+    return this.#made(body, body.length, tailOf(body))
   }
 
   #gathered(): Buffer {
@@ -97,10 +109,14 @@ class AnswerReader {
     return this.#kept.length < 2 ? first : Buffer.concat(this.#kept)
   }
 
-  #made(body: Buffer, bodyBytes: number, lastByte: number): HttpAnswer {
+  #made(body: Buffer, bodyBytes: number, tail: Buffer): HttpAnswer {
     const head = this.#head ?? ''
-    return { status: Number(head.slice(9, 12)), head, body, bodyBytes, lastByte }
+    return { status: Number(head.slice(9, 12)), head, body, bodyBytes, tail }
   }
+}
+
+function tailOf(bytes: Buffer): Buffer {
+  return bytes.subarray(Math.max(0, bytes.length - TAIL_BYTES))
 }
 
 function lengthIn(head: string): number | undefined {
@@ -125,7 +141,7 @@ function unchunked(bytes: Buffer): Buffer {
 
 /** The data of the last event: the answer ends the stream. */
 function lastMessage(events: Buffer): Buffer {
-  const from = events.lastIndexOf(`data: ${LINE_HEAD}`)
+  const from = events.lastIndexOf('data: {"')
   if (from < 0) throw new Error('an event stream without an answer')
   const at = from + 'data: '.length
   const end = events.indexOf('\n', at)
@@ -201,28 +217,46 @@ class Connection {
 
 /** Calls of one tool with the same arguments. */
 export interface HttpLoad {
-  /** What follows the id. */
-  readonly tail: Buffer
+  /** What the calls are, in turn. */
+  readonly forms: readonly AroundId[]
   readonly answerBytes: number
   readonly count: number
   readonly connections: number
   readonly timeLimitMs: number
 }
 
-/** A connection's prepared request, numbered anew for every call. */
+/** A prepared request, numbered anew for every call. */
 class PreparedCall {
   readonly bytes: Buffer
   readonly #idAt: number
 
-  constructor(head: string, tail: Buffer) {
-    const start = `${head}Content-Length: ${LINE_HEAD.length + ID_DIGITS + tail.length}\r\n\r\n${LINE_HEAD}`
+  constructor(head: string, { before, after }: AroundId) {
+    // Over HTTP a message is the line without its end.
+    const rest = after.subarray(0, after.length - 1)
+    const length = before.length + ID_DIGITS + rest.length
+    const start = Buffer.concat([Buffer.from(`${head}Content-Length: ${length}\r\n\r\n`), before])
     this.#idAt = start.length
-    this.bytes = Buffer.concat([Buffer.from(start + '0'.repeat(ID_DIGITS)), tail])
+    this.bytes = Buffer.concat([start, Buffer.from('0'.repeat(ID_DIGITS)), rest])
   }
 
   number(id: number): Buffer {
     writeId(this.bytes, this.#idAt, id)
     return this.bytes
+  }
+}
+
+/** The requests of one connection, which takes them in turn. */
+class PreparedCalls {
+  readonly #calls: readonly PreparedCall[]
+
+  constructor(head: string, forms: readonly AroundId[]) {
+    this.#calls = forms.map((form) => new PreparedCall(head, form))
+  }
+
+  number(id: number): Buffer {
+    const call = this.#calls[id % this.#calls.length]
+    if (call === undefined) throw new Error('no calls')
+    return call.number(id)
   }
 }
 
@@ -267,12 +301,12 @@ export class HttpClient {
       let came = 0
       const began = performance.now()
       for (const connection of connections) {
-        const call = new PreparedCall(this.#head('POST', connection.session), load.tail)
+        const calls = new PreparedCalls(this.#head('POST', connection.session), load.forms)
         const next = () => {
           if (sent === load.count) return
           const id = first + sent
           sent += 1
-          connection.send(call.number(id), false, (answer) => receive(answer, id), failed)
+          connection.send(calls.number(id), false, (answer) => receive(answer, id), failed)
         }
         const receive = (answer: HttpAnswer, id: number) => {
           check(answer, id, load.answerBytes)
@@ -289,13 +323,13 @@ export class HttpClient {
   async latencies(load: HttpLoad): Promise<number[]> {
     const [connection] = await this.#ready(1)
     if (connection === undefined) throw new Error('no connection')
-    const call = new PreparedCall(this.#head('POST', connection.session), load.tail)
+    const calls = new PreparedCalls(this.#head('POST', connection.session), load.forms)
     const first = this.takeIds(load.count)
     const times: number[] = []
     return this.#bounded<number[]>(load.timeLimitMs, (done, failed) => {
       const next = () => {
         const id = first + times.length
-        const bytes = call.number(id)
+        const bytes = calls.number(id)
         const sentAt = performance.now()
         const receive = (answer: HttpAnswer) => {
           times.push((performance.now() - sentAt) * 1000)
@@ -330,7 +364,9 @@ export class HttpClient {
         const opened = (answer: HttpAnswer) => {
           if (answer.status !== 200) throw new Error(`initialize was answered ${answer.head.slice(0, 100)}`)
           const session = field(answer.head, 'mcp-session-id') ?? ''
-          const call = new PreparedCall(this.#head('POST', session), load.tail).number(id + 1)
+          const form = load.forms[(id >> 1) % load.forms.length]
+          if (form === undefined) throw new Error('no calls')
+          const call = new PreparedCall(this.#head('POST', session), form).number(id + 1)
           const called = (result: HttpAnswer) => {
             check(result, id + 1, load.answerBytes)
             connection.send(`${this.#head('DELETE', session)}\r\n`, false, over, failed)
@@ -404,12 +440,10 @@ function initialize(id: number): string {
 
 /** An answer over HTTP is the line without its end. */
 function check(answer: HttpAnswer, id: number, lineBytes: number): void {
-  const { status, bodyBytes, body, lastByte } = answer
+  const { status, bodyBytes, body, tail } = answer
+  const given = body[2] === LAST_MARK ? readId(tail, 0) : readId(body, LINE_HEAD.length)
   const isRight =
-    status === 200 &&
-    bodyBytes === lineBytes - 1 &&
-    readId(body, LINE_HEAD.length) === id &&
-    lastByte === CLOSING_BRACE
+    status === 200 && bodyBytes === lineBytes - 1 && given === id && tail[TAIL_BYTES - 1] === CLOSING_BRACE
   if (isRight) return
   const shown = `${answer.head.slice(0, 40)}, ${bodyBytes} bytes: ${body.toString('utf8', 0, 300)}`
   throw new Error(`an answer that was not asked for: ${shown}`)

@@ -26,12 +26,11 @@ import {
   httpServerSpec,
   lineSpecs,
   withHttpServer,
-  withoutLineEnd,
 } from './http-subject.js'
 import { type Aim, type Row, type RowPlan, addedRows, atLeast, atMost, relayRows } from './report.js'
 import { median } from './statistics.js'
 import type { Subject, Way } from './subject.js'
-import { SMALL_TEXT, blobCallTail, resultBytes, textCallTail } from './wire.js'
+import { type AroundId, SMALL_ANSWER_BYTES, blobCall, resultBytes, smallCallsOf } from './wire.js'
 
 const WAYS: readonly Way[] = ['direct', 'forwarder', 'proxy']
 const LEGS: readonly Leg[] = ['HTTP -> stdio', 'stdio -> HTTP', 'HTTP -> HTTP']
@@ -93,16 +92,15 @@ async function legRows(settings: Settings, legs: readonly Leg[], task: Task, sho
   return made
 }
 
-type Call = Pick<HttpLoad, 'tail' | 'answerBytes'>
+type Calls = Pick<HttpLoad, 'forms' | 'answerBytes'>
 
-function smallCall(subject: HttpSubject): Call {
-  const text = Buffer.from(SMALL_TEXT)
-  const tail = withoutLineEnd(textCallTail(subject.tool('echo'), text))
-  return { tail, answerBytes: resultBytes(text.length) }
+function smallHttpCalls({ place }: Settings, subject: HttpSubject): Calls {
+  return { forms: smallCallsOf(place.envelopes, subject.tool('echo')), answerBytes: SMALL_ANSWER_BYTES }
 }
 
-function blobCall(subject: HttpSubject, size: number): Call {
-  return { tail: withoutLineEnd(blobCallTail(subject.tool('blob'), size)), answerBytes: resultBytes(size) }
+function blobHttpCalls({ place }: Settings, subject: HttpSubject, size: number): Calls {
+  const forms: AroundId[] = place.envelopes.map((envelope) => blobCall(envelope, subject.tool('blob'), size))
+  return { forms, answerBytes: resultBytes(size) }
 }
 
 interface Stream extends Omit<Shown, 'rows'> {
@@ -117,9 +115,11 @@ interface Stream extends Omit<Shown, 'rows'> {
 function streamRows(settings: Settings, stream: Stream): Promise<Row[]> {
   const { count, connections, rounds, resultSize } = stream
   const callOf = (subject: HttpSubject) =>
-    resultSize === 0 ? smallCall(subject) : blobCall(subject, resultSize)
+    resultSize === 0 ? smallHttpCalls(settings, subject) : blobHttpCalls(settings, subject, resultSize)
   const slabOf = remembered((subject) =>
-    resultSize === 0 ? smallCalls(subject, count) : blobCalls(subject, resultSize, count),
+    resultSize === 0
+      ? smallCalls(settings, subject, count)
+      : blobCalls(settings.place.envelopes, subject, { size: resultSize, count }),
   )
   const timeLimitMs = RUN_LIMIT_MS
   const overHttp = async (subject: HttpSubject) =>
@@ -181,9 +181,9 @@ export const http10: Figure = httpResults(10 * MB, '10 MB results, throughput', 
 export const httpLatency: Figure = (settings) => {
   const count = settings.quick ? 150 : 200
   const timeLimitMs = RUN_LIMIT_MS
-  const slabOf = remembered((subject) => smallCalls(subject, count))
+  const slabOf = remembered((subject) => smallCalls(settings, subject, count))
   const overHttp = async (subject: HttpSubject) => {
-    const load = { ...smallCall(subject), count, connections: 1, timeLimitMs }
+    const load = { ...smallHttpCalls(settings, subject), count, connections: 1, timeLimitMs }
     return median(await subject.client.latencies(load))
   }
   const overLines = async (subject: Subject) =>
@@ -203,7 +203,7 @@ const noSessions = () => Promise.reject(new Error('stdio has no sessions'))
 export const httpSessions: Figure = (settings) => {
   const count = settings.quick ? 200 : 500
   const overHttp = async (subject: HttpSubject) => {
-    const load = { ...smallCall(subject), count, connections: 4, timeLimitMs: RUN_LIMIT_MS }
+    const load = { ...smallHttpCalls(settings, subject), count, connections: 4, timeLimitMs: RUN_LIMIT_MS }
     return count / (await subject.client.sessions(load))
   }
   const warmUps = warmUpsOf(settings, 10_000, count)

@@ -6,7 +6,7 @@
 //
 // HTTP to HTTP is two pipes and the header fields as they came. Where one end is
 // lines, a line is a body: what is asked over HTTP finds its answer by the bytes
-// of its id, which is looked for with indexOf and needs every id to be in flight
+// of its id, which is looked for with indexOf, at the start or at the end, and needs every id to be in flight
 // once. It has no sessions, no limits and no checks.
 
 import { spawn } from 'node:child_process'
@@ -19,6 +19,10 @@ import { exitWithStdin } from './http-ends.js'
 const LF = 10
 const LINE_END = Buffer.from('\n')
 const ID = Buffer.from('"id":')
+const JSONRPC = Buffer.from('{"jsonrpc"')
+/** An id that stands last is in these. */
+const END_BYTES = 64
+const EMPTY = Buffer.alloc(0)
 /** An id of the bench is a number; this is more than it has. */
 const ID_BYTES_MAX = 24
 const KEEP_ALIVE_MS = 120_000
@@ -54,10 +58,17 @@ function toHttp(url: URL): Handler {
   }
 }
 
-/** The bytes of the first number after `"id":`; empty when a message has no id. */
-function idOf(bytes: Buffer): string {
-  const at = bytes.indexOf(ID) + ID.length
-  return at < ID.length ? '' : (/^\d+/.exec(bytes.toString('latin1', at, at + ID_BYTES_MAX))?.[0] ?? '')
+/** The bytes of the number after the first `"id":`, or the last where it does not stand at the start; empty without one. */
+function idOf(pieces: readonly Buffer[]): string {
+  const [first = EMPTY] = pieces
+  if (first.subarray(0, JSONRPC.length).equals(JSONRPC)) return idAt(first, first.indexOf(ID))
+  const end = Buffer.concat(pieces.slice(-2).map((piece) => piece.subarray(-END_BYTES)))
+  return idAt(end, end.lastIndexOf(ID))
+}
+
+function idAt(bytes: Buffer, found: number): string {
+  const at = found + ID.length
+  return found < 0 ? '' : (/^\d+/.exec(bytes.toString('latin1', at, at + ID_BYTES_MAX))?.[0] ?? '')
 }
 
 function writeLine(to: Writable, pieces: readonly Buffer[]): void {
@@ -82,13 +93,12 @@ function readLines(from: Readable, line: (pieces: readonly Buffer[]) => void): v
   })
 }
 
-const EMPTY = Buffer.alloc(0)
 const lengthOf = (pieces: readonly Buffer[]) => pieces.reduce((sum, { length }) => sum + length, 0)
 
 function toChild(to: Writable, from: Readable): Handler {
   const waiting = new Map<string, ServerResponse>()
   readLines(from, (pieces) => {
-    const id = idOf(pieces[0] ?? EMPTY)
+    const id = idOf(pieces)
     const response = waiting.get(id)
     if (response === undefined) return
     waiting.delete(id)
@@ -101,7 +111,7 @@ function toChild(to: Writable, from: Readable): Handler {
     incoming.on('data', (chunk: Buffer) => pieces.push(chunk))
     incoming.once('end', () => {
       const [first = EMPTY] = pieces
-      const id = idOf(first)
+      const id = idOf(pieces)
       if (first.length > 0) writeLine(to, pieces)
       if (id === '') response.writeHead(first.length > 0 ? 202 : 200, { 'Content-Length': 0 }).end()
       else waiting.set(id, response)

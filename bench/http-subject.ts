@@ -12,6 +12,8 @@ import {
   type SubjectSpec,
   TOOLS,
   type Way,
+  compare,
+  comparisons,
   countTools,
   directSpec,
   emptyHome,
@@ -20,15 +22,7 @@ import {
   serverArgv,
   writeConfig,
 } from './subject.js'
-import {
-  LINE_HEAD,
-  type Payload,
-  SMALL_TEXT,
-  blobCallTail,
-  resultLine,
-  stringBody,
-  textCallTail,
-} from './wire.js'
+import { LINE_HEAD, type Payload, withId } from './wire.js'
 
 const ASK_LIMIT_MS = 15_000
 const READY_LIMIT_MS = 15_000
@@ -39,7 +33,6 @@ const READY_POLL_MS = 1
 const EXIT_LIMIT_MS = 5_000
 const KILL_LIMIT_MS = 2_000
 const STDERR_SHOWN_BYTES = 600
-const CHECKED_BLOB_BYTES = 5_000
 
 /** What the proxy stands between. */
 export type Leg = 'HTTP -> stdio' | 'stdio -> HTTP' | 'HTTP -> HTTP'
@@ -291,24 +284,16 @@ export class HttpSubject {
   }
 
   async #compareAnswers(): Promise<void> {
-    const text = Buffer.from(SMALL_TEXT)
-    const body = stringBody(CHECKED_BLOB_BYTES, this.#spec.payload)
-    const length = Buffer.from(String(CHECKED_BLOB_BYTES).padStart(8, '0'))
-    await this.#compare(textCallTail(this.tool('echo'), text), text)
-    await this.#compare(blobCallTail(this.tool('blob'), CHECKED_BLOB_BYTES), body)
-    await this.#compare(textCallTail(this.tool('swallow'), body), length)
-  }
-
-  async #compare(tail: Buffer, text: Buffer): Promise<void> {
-    const id = this.client.takeIds(1)
-    const call = Buffer.concat([Buffer.from(`${LINE_HEAD}${id}`), withoutLineEnd(tail)])
-    const answer = await this.client.ask(call, ASK_LIMIT_MS)
-    if (answer.equals(withoutLineEnd(resultLine(id, text)))) return
-    throw new Error(`an answer that the server did not give: ${answer.toString('utf8', 0, 300)}`)
+    const { toolPrefix, payload } = this.#spec
+    for (const { call, answer } of comparisons(toolPrefix, payload)) {
+      const id = this.client.takeIds(1)
+      const given = await this.client.ask(withoutLineEnd(withId(call, id)), ASK_LIMIT_MS)
+      compare(given, withoutLineEnd(answer(id)))
+    }
   }
 }
 
 /** Over HTTP a message is the line without its end. */
-export function withoutLineEnd(line: Buffer): Buffer {
+function withoutLineEnd(line: Buffer): Buffer {
   return line.subarray(0, line.length - 1)
 }

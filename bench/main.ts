@@ -1,5 +1,5 @@
 // npm run bench -- [figure…] [--rounds N] [--quick] [--with-parse] [--parsing-ends]
-//                  [--payload text|plain] [--proxy FILE] [--against FILE]
+//                  [--payload text|plain|wide] [--id first|last] [--proxy FILE] [--against FILE]
 //
 // Prints every figure as a ratio measured in one alternating run; progress goes
 // to stderr, the table to stdout. README.md says what the figures mean.
@@ -19,11 +19,14 @@ import {
   results1,
   results10,
 } from './figures.js'
+import { firstCall } from './first-call.js'
 import { http1, http10, httpCalls, httpLatency, httpSessions } from './http-figures.js'
 import { httpMemory, httpStart } from './http-start.js'
 import { many } from './many.js'
 import { type Row, markdown } from './report.js'
+import { sizes } from './sizes.js'
 import { memory, start } from './start.js'
+import { ENVELOPES, type Envelope, PAYLOADS, type Payload, payloadNamed } from './wire.js'
 
 /** What each is, and how it is made. */
 const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
@@ -31,10 +34,12 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['latency', ['small calls over stdio, one at a time', latency]],
   ['results-1mb', ['results of 1 MB over stdio', results1]],
   ['results-10mb', ['results of 10 MB over stdio', results10]],
+  ['sizes', ['results of 1 KB to 16 MB over stdio, id first and id last', sizes]],
   ['arguments', ['arguments of 1 MB over stdio', arguments1]],
   ['mixed', ['small calls beside long results over stdio', mixed]],
   ['start', ['from the command to the first answer', start]],
   ['memory', ['resident memory at rest', memory]],
+  ['first-call', ['the first call of a process that has just started', firstCall]],
   ['many', ['many servers behind one proxy', many]],
   ['http-calls', ['small calls over HTTP on 32 connections', httpCalls]],
   ['http-latency', ['small calls over HTTP, one at a time', httpLatency]],
@@ -48,7 +53,7 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
 const ROUNDS_MAX = 1_000
 
 const usage = `usage: npm run bench -- [figure…] [--rounds N] [--quick] [--with-parse]
-       [--parsing-ends] [--payload text|plain] [--proxy FILE] [--against FILE]
+       [--parsing-ends] [--payload text|plain|wide] [--id first|last] [--proxy FILE] [--against FILE]
 
 figures, all of them without a name:
 ${[...FIGURES].map(([name, [says]]) => `  ${name.padEnd(14)} ${says}`).join('\n')}\n`
@@ -56,7 +61,8 @@ ${[...FIGURES].map(([name, [says]]) => `  ${name.padEnd(14)} ${says}`).join('\n'
 interface CommandLine {
   readonly names: readonly string[]
   readonly settings: Omit<Settings, 'place'>
-  readonly plain: boolean
+  readonly payload: Payload
+  readonly envelopes: readonly Envelope[]
   readonly cli: string
   readonly other: string | undefined
   readonly parsingEnds: boolean
@@ -72,6 +78,7 @@ function readCommandLine(): CommandLine | 'help' {
       'with-parse': { type: 'boolean', default: false },
       'parsing-ends': { type: 'boolean', default: false },
       payload: { type: 'string', default: 'text' },
+      id: { type: 'string' },
       proxy: { type: 'string', default: 'dist/cli.js' },
       against: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
@@ -82,14 +89,17 @@ function readCommandLine(): CommandLine | 'help' {
   if (rounds !== undefined && !(Number.isInteger(rounds) && rounds >= 1 && rounds <= ROUNDS_MAX)) {
     throw new Error(`--rounds must be a whole number from 1 to ${ROUNDS_MAX}`)
   }
-  if (values.payload !== 'text' && values.payload !== 'plain')
-    throw new Error('--payload must be text or plain')
+  const payload = payloadNamed(values.payload)
+  if (payload === undefined) throw new Error(`--payload must be one of ${PAYLOADS.join(', ')}`)
+  const envelopes = ENVELOPES.filter((envelope) => values.id === undefined || envelope === `id ${values.id}`)
+  if (envelopes.length === 0) throw new Error('--id must be first or last')
   const unknown = positionals.find((name) => !FIGURES.has(name))
   if (unknown !== undefined) throw new Error(`no figure '${unknown}'`)
   return {
     names: positionals.length === 0 ? [...FIGURES.keys()] : positionals,
     settings: { quick: values.quick, rounds, withParse: values['with-parse'] },
-    plain: values.payload === 'plain',
+    payload,
+    envelopes,
     cli: resolve(values.proxy),
     other: values.against === undefined ? undefined : resolve(values.against),
     parsingEnds: values['parsing-ends'],
@@ -106,8 +116,8 @@ function machine(): string {
 async function run(folder: string): Promise<void> {
   const asked = readCommandLine()
   if (asked === 'help') return void process.stdout.write(usage)
-  const { names, settings, plain, cli, other, parsingEnds } = asked
-  const place = { folder, cli, other, parsingEnds, payload: plain ? ('plain' as const) : ('text' as const) }
+  const { names, settings, payload, envelopes, cli, other, parsingEnds } = asked
+  const place = { folder, cli, other, parsingEnds, payload, envelopes }
   process.stderr.write(`before: ${machine()}\n`)
   const rows: Row[] = []
   for (const name of names) {

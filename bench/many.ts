@@ -98,8 +98,8 @@ export const many: Figure = async (settings) => {
   const count = settings.quick ? 5_000 : 20_000
   const rounds = roundsOf(settings, 30, 5)
   const warmUps = warmUpsOf(settings, 160_000, count)
-  const slabOf = remembered((subject) => smallCalls(subject, count))
-  const singleOf = remembered((subject) => smallCalls(subject, settings.quick ? 200 : 500))
+  const slabOf = remembered((subject) => smallCalls(settings, subject, count))
+  const singleOf = remembered((subject) => smallCalls(settings, subject, settings.quick ? 200 : 500))
   const busyLoad = (subject: Subject): Load => ({
     slab: slabOf(subject),
     inflightMax: 64,

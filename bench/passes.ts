@@ -14,9 +14,9 @@ import { parseArgs } from 'node:util'
 
 import { Client } from './client.js'
 import { HttpClient } from './http-client.js'
-import { HttpProcess, freePort } from './http-subject.js'
+import { HttpProcess, type HttpSpec, freePort } from './http-subject.js'
 import type { PassedScript } from './passes-probe.js'
-import { INITIALIZE, INITIALIZED, exited, program } from './subject.js'
+import { INITIALIZE, INITIALIZED, type Place, exited, program } from './subject.js'
 
 const ASK_LIMIT_MS = 15_000
 const EXIT_LIMIT_MS = 5_000
@@ -106,8 +106,15 @@ async function overStdio(folder: string): Promise<readonly PassedScript[]> {
 /** The Time server stands behind a proxy of its own, which is not counted: it speaks stdio only. */
 async function overHttp(folder: string): Promise<readonly PassedScript[]> {
   const argv = (port: number) => [process.execPath, CLI, '--http', '--port', String(port)]
-  const place = { folder, cli: CLI, other: undefined, payload: 'text' as const, parsingEnds: false }
-  const spec = { way: 'direct' as const, argv, toolPrefix: '', payload: place.payload }
+  const place: Place = {
+    folder,
+    cli: CLI,
+    other: undefined,
+    payload: 'text',
+    envelopes: ['id first'],
+    parsingEnds: false,
+  }
+  const spec: HttpSpec = { way: 'direct', argv, toolPrefix: '', payload: place.payload }
   const remote = HttpProcess.start(spec, place, await freePort())
   try {
     await remote.healthy()

@@ -1,9 +1,9 @@
 // A minimal MCP stdio server that costs as little as a Node process can.
 //
-//   node server.js [--tools N] [--payload text|plain] [--parse]
+//   node server.js [--tools N] [--payload text|plain|wide] [--parse]
 //
 // Calls are recognised by comparing bytes at known offsets and answered from
-// prepared bytes; only the handshake and the lists go through JSON.parse. What
+// prepared bytes, with the id where the call has it; only the handshake and the lists go through JSON.parse. What
 // one read brings is answered with one write. With 64 in flight a call costs about
 // 1 µs of processor time here, most of it its share of the system calls (0.6 µs with
 // 1,000 in flight), and a blob one small write and a reference to a shared buffer. With `--parse` an
@@ -12,11 +12,25 @@
 import { parseArgs } from 'node:util'
 
 import { resultOf } from './rare.js'
-import { CALL_AFTER_ID, ECHO_ARGUMENTS, LINE_HEAD, RESULT_AFTER_ID, RESULT_END, stringBody } from './wire.js'
+import {
+  CALL_AFTER_ID,
+  CALL_CLOSE,
+  ECHO_ARGUMENTS,
+  LAST_CALL,
+  LAST_HEAD,
+  LAST_RESULT,
+  LINE_END,
+  LINE_HEAD,
+  RESULT_AFTER_ID,
+  RESULT_CLOSE,
+  payloadNamed,
+  stringBody,
+} from './wire.js'
 
 const LF = 10
 const QUOTE = 34
 const COMMA = 44
+const COLON = 58
 /** Answers of one read are put together here while stdout keeps up. */
 const SCRATCH_BYTES = 1 << 20
 /** A text longer than this is sent from where it lies instead of being copied. */
@@ -27,10 +41,12 @@ const AFTER_ID = Buffer.from(CALL_AFTER_ID)
 const ECHO = Buffer.from(`echo${ECHO_ARGUMENTS}`)
 const SWALLOW = Buffer.from(`swallow${ECHO_ARGUMENTS}`)
 const BLOB = Buffer.from('blob","arguments":{"size":')
+const ID_LAST_CALL = Buffer.from(LAST_CALL)
 const BEFORE_TEXT = Buffer.from(RESULT_AFTER_ID)
-const AFTER_TEXT = Buffer.from(RESULT_END)
-/** `"}}}` closes a call with a text. */
-const CALL_CLOSE_BYTES = 4
+const AFTER_TEXT = Buffer.from(RESULT_CLOSE + LINE_END)
+const ID_LAST_BEFORE_TEXT = Buffer.from(LAST_RESULT)
+const ID_LAST_AFTER_TEXT = Buffer.from(RESULT_CLOSE + LAST_HEAD)
+const END = Buffer.from(LINE_END)
 
 const { values: flags } = parseArgs({
   options: {
@@ -40,7 +56,7 @@ const { values: flags } = parseArgs({
   },
 })
 const toolCount = Number(flags.tools)
-const payload = flags.payload === 'plain' ? 'plain' : 'text'
+const payload = payloadNamed(flags.payload) ?? 'text'
 
 const blobs = new Map<number, Buffer>()
 const scratch = Buffer.allocUnsafe(SCRATCH_BYTES)
@@ -124,47 +140,76 @@ function readSize(line: Uint8Array, from: number): number {
   }
 }
 
-function openAnswer(line: Uint8Array, idEnd: number): void {
-  answers.put(line, 0, idEnd)
-  answers.putAll(BEFORE_TEXT)
+/** Where the parts of the call stand that is answered now. */
+let isIdLast = false
+let idStart = 0
+let idEnd = 0
+let nameAt = 0
+/** Behind the text, at its closing quote, where the call has one. */
+let textEnd = 0
+
+/** Finds the parts of a call of an expected shape; false when the line is anything else. */
+function findCall(line: Buffer): boolean {
+  isIdLast = startsWith(line, 0, ID_LAST_CALL)
+  if (isIdLast) {
+    nameAt = ID_LAST_CALL.length
+    idEnd = line.length - 1
+    idStart = line.lastIndexOf(COLON) + 1
+    textEnd = idStart - LAST_HEAD.length - CALL_CLOSE.length
+    return true
+  }
+  if (!startsWith(line, 0, HEAD)) return false
+  idStart = HEAD.length
+  idEnd = HEAD.length
+  while (idEnd < line.length && line[idEnd] !== COMMA) idEnd += 1
+  nameAt = idEnd + AFTER_ID.length
+  textEnd = line.length - 1 - CALL_CLOSE.length
+  return startsWith(line, idEnd, AFTER_ID)
 }
 
 /** Answers a call of the expected shape; false when the line is anything else. */
 function answerCall(line: Buffer): boolean {
-  if (!startsWith(line, 0, HEAD)) return false
-  let idEnd = HEAD.length
-  while (idEnd < line.length && line[idEnd] !== COMMA) idEnd += 1
-  if (!startsWith(line, idEnd, AFTER_ID)) return false
-  const name = idEnd + AFTER_ID.length
-  if (!flags.parse && startsWith(line, name, ECHO)) return answerEcho(line, idEnd, name + ECHO.length)
-  if (startsWith(line, name, BLOB)) return answerBlob(line, idEnd, readSize(line, name + BLOB.length))
-  if (startsWith(line, name, SWALLOW)) return answerSwallow(line, idEnd, name + SWALLOW.length)
+  if (!findCall(line)) return false
+  if (!flags.parse && startsWith(line, nameAt, ECHO)) return answerEcho(line, nameAt + ECHO.length)
+  if (startsWith(line, nameAt, BLOB)) return answerBlob(line, readSize(line, nameAt + BLOB.length))
+  if (startsWith(line, nameAt, SWALLOW)) return answerSwallow(line, nameAt + SWALLOW.length)
   return false
 }
 
-function answerEcho(line: Buffer, idEnd: number, textAt: number): boolean {
-  const textEnd = line.length - CALL_CLOSE_BYTES
+function openAnswer(line: Uint8Array): void {
+  if (isIdLast) return answers.putAll(ID_LAST_BEFORE_TEXT)
+  answers.put(line, 0, idEnd)
+  answers.putAll(BEFORE_TEXT)
+}
+
+function closeAnswer(line: Uint8Array): void {
+  if (!isIdLast) return answers.putAll(AFTER_TEXT)
+  answers.putAll(ID_LAST_AFTER_TEXT)
+  answers.put(line, idStart, idEnd)
+  answers.putAll(END)
+}
+
+function answerEcho(line: Buffer, textAt: number): boolean {
   if (line[textEnd] !== QUOTE) return false
-  openAnswer(line, idEnd)
+  openAnswer(line)
   if (textEnd - textAt <= COPY_BYTES_MAX) answers.put(line, textAt, textEnd)
   else answers.refer(line.subarray(textAt, textEnd))
-  answers.putAll(AFTER_TEXT)
+  closeAnswer(line)
   return true
 }
 
-function answerBlob(line: Buffer, idEnd: number, size: number): boolean {
-  openAnswer(line, idEnd)
+function answerBlob(line: Buffer, size: number): boolean {
+  openAnswer(line)
   answers.refer(blob(size))
-  answers.putAll(AFTER_TEXT)
+  closeAnswer(line)
   return true
 }
 
 /** Answers how many bytes the text had, as eight digits, so that nothing can be lost on the way unseen. */
-function answerSwallow(line: Buffer, idEnd: number, textAt: number): boolean {
-  openAnswer(line, idEnd)
-  const bytes = line.length - CALL_CLOSE_BYTES - textAt
-  answers.putAll(Buffer.from(String(bytes).padStart(8, '0')))
-  answers.putAll(AFTER_TEXT)
+function answerSwallow(line: Buffer, textAt: number): boolean {
+  openAnswer(line)
+  answers.putAll(Buffer.from(String(textEnd - textAt).padStart(8, '0')))
+  closeAnswer(line)
   return true
 }
 

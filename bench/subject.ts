@@ -7,7 +7,18 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { Client } from './client.js'
-import { type Payload, SMALL_TEXT, blobCallTail, resultLine, stringBody, textCallTail } from './wire.js'
+import {
+  type AroundId,
+  ENVELOPES,
+  type Envelope,
+  type Payload,
+  SMALL_TEXTS,
+  blobCall,
+  resultLine,
+  stringBody,
+  textCall,
+  withId,
+} from './wire.js'
 
 const HANDSHAKE_LIMIT_MS = 15_000
 const TOOLS_LIMIT_MS = 60_000
@@ -51,6 +62,8 @@ export interface Place {
   /** Another build of the proxy, to be compared with. */
   readonly other: string | undefined
   readonly payload: Payload
+  /** The orders of a message's members that calls have, in turn. */
+  readonly envelopes: readonly Envelope[]
   /** Client and server parse small calls, as ordinary ones do. */
   readonly parsingEnds: boolean
 }
@@ -237,21 +250,40 @@ export class Subject {
   }
 
   async #compareAnswers(): Promise<void> {
-    const text = Buffer.from(SMALL_TEXT)
-    const body = stringBody(CHECKED_BLOB_BYTES, this.#payload)
-    const length = Buffer.from(String(CHECKED_BLOB_BYTES).padStart(8, '0'))
-    await this.#compare(textCallTail(this.tool('echo'), text), text)
-    await this.#compare(blobCallTail(this.tool('blob'), CHECKED_BLOB_BYTES), body)
-    await this.#compare(textCallTail(this.tool('swallow'), body), length)
+    for (const { call, answer } of comparisons(this.toolPrefix, this.#payload)) {
+      const id = this.client.takeSmallIds(1)
+      compare(await this.client.ask(withId(call, id), HANDSHAKE_LIMIT_MS), answer(id))
+    }
   }
+}
 
-  async #compare(tail: Buffer, text: Buffer): Promise<void> {
-    const id = this.client.takeSmallIds(1)
-    const line = Buffer.concat([Buffer.from(`{"jsonrpc":"2.0","id":${id}`), tail])
-    const answer = await this.client.ask(line, HANDSHAKE_LIMIT_MS)
-    if (answer.equals(resultLine(id, text))) return
-    throw new Error(`an answer that the server did not give: ${answer.toString('utf8', 0, 300)}`)
-  }
+/** A call, and the whole answer that the server gives to it. */
+interface Comparison {
+  readonly call: AroundId
+  readonly answer: (id: number) => Buffer
+}
+
+/** Calls of every tool in both orders. */
+export function comparisons(prefix: string, payload: Payload): Comparison[] {
+  const body = stringBody(CHECKED_BLOB_BYTES, payload)
+  const length = Buffer.from(String(CHECKED_BLOB_BYTES).padStart(8, '0'))
+  return ENVELOPES.flatMap((envelope) => {
+    const given = (call: AroundId, text: Uint8Array): Comparison => ({
+      call,
+      answer: (id) => resultLine(envelope, id, text),
+    })
+    return [
+      ...SMALL_TEXTS.map((text) => given(textCall(envelope, `${prefix}echo`, text), text)),
+      given(blobCall(envelope, `${prefix}blob`, CHECKED_BLOB_BYTES), body),
+      given(textCall(envelope, `${prefix}swallow`, body), length),
+    ]
+  })
+}
+
+/** @throws Error when a subject gave another answer than the server does */
+export function compare(answer: Buffer, wanted: Buffer): void {
+  if (answer.equals(wanted)) return
+  throw new Error(`an answer that the server did not give: ${answer.toString('utf8', 0, 300)}`)
 }
 
 /** How many tools an answer to `tools/list` has. */

@@ -10,21 +10,59 @@ export const SMALL_IDS_FROM = 100_000_000
 export const LARGE_IDS_FROM = 500_000_000
 export const ID_DIGITS = 9
 
+/** Where the id stands in a message: before the rest, as most write it, or behind it, as the official TypeScript SDK does. */
+export type Envelope = 'id first' | 'id last'
+export const ENVELOPES: readonly Envelope[] = ['id first', 'id last']
+
 export const LINE_HEAD = '{"jsonrpc":"2.0","id":'
+/** Before an id that stands last. */
+export const LAST_HEAD = ',"jsonrpc":"2.0","id":'
+export const LINE_END = '}\n'
+
+/** Between an id that stands first and the name of a tool. */
 export const CALL_AFTER_ID = ',"method":"tools/call","params":{"name":"'
+/** Before the name of a tool where the id stands last. */
+export const LAST_CALL: string = `{${CALL_AFTER_ID.slice(1)}`
 export const ECHO_ARGUMENTS = '","arguments":{"text":"'
-export const CALL_END = '"}}}\n'
+/** Closes a text and all that it stands in, but for the message. */
+export const CALL_CLOSE = '"}}'
 export const RESULT_AFTER_ID = ',"result":{"content":[{"type":"text","text":"'
-export const RESULT_END = '"}]}}\n'
+export const LAST_RESULT: string = `{${RESULT_AFTER_ID.slice(1)}`
+export const RESULT_CLOSE = '"}]}'
 
-/** Bytes from the start of an answer up to and with its id. */
-export const ANSWER_HEAD_BYTES: number = LINE_HEAD.length + ID_DIGITS
+/** Enough of the start of an answer to see its id, or its kind where the id stands last; every answer is longer. */
+export const ANSWER_HEAD_BYTES = 48
+/** An id that stands last, and what follows it. */
+export const ANSWER_TAIL_BYTES: number = ID_DIGITS + LINE_END.length
+/** The third byte of a message whose id stands last: of `{"result"`. */
+export const LAST_MARK = 114
 
-/** What a small call carries; 48 bytes, the size of a path or a short query. */
-export const SMALL_TEXT = 'packages/core/src/transport/connection-state.tsx'
+/**
+ * What small calls carry, in turn; 48 bytes, the size of a path or a short query.
+ *
+ * They begin with a letter that no large text begins with.
+ */
+export const SMALL_TEXTS: readonly Buffer[] = [
+  Buffer.from('packages/core/src/transport/connection-state.tsx'),
+  Buffer.from('packages/ядро-2/соединение-态.tsx'),
+]
+const SMALL_MARK = 112
 
-/** `plain` is one ASCII letter throughout, the easiest thing to scan; `text` looks like a source file in JSON. */
-export type Payload = 'text' | 'plain'
+/** Whether the answer that begins so, with its id last, carries one of the small texts. */
+export function isSmall(bytes: Uint8Array, at: number): boolean {
+  return bytes[at + LAST_RESULT.length] === SMALL_MARK
+}
+
+/**
+ * What large texts look like: `plain` is one ASCII letter throughout, the easiest thing to scan; `text` is a source file
+ * in JSON, with a little that is not Latin-1; `wide` is hardly anything else.
+ */
+export type Payload = 'text' | 'plain' | 'wide'
+export const PAYLOADS: readonly Payload[] = ['text', 'plain', 'wide']
+
+export function payloadNamed(name: string): Payload | undefined {
+  return PAYLOADS.find((payload) => payload === name)
+}
 
 const LINES = [
   String.raw`export function readHead(bytes: Uint8Array, from: number): Head {\n`,
@@ -36,35 +74,73 @@ const LINES = [
   String.raw`// größer als nötig, ohne Not: 中文 und ein Gedankenstrich – so steht es da\n`,
 ]
 
+const WIDE_LINES = [
+  String.raw`Соединение закрыто, прежде чем пришёл ответ; запрос можно повторить. \n`,
+  String.raw`连接在收到答复之前已关闭;可以重试该请求。「状态」已保存。 \n`,
+  String.raw`🙂 接続が閉じられました — \"再試行\" してください。 \n`,
+]
+
 /** The inside of a JSON string literal, exactly `size` bytes of UTF-8. */
 export function stringBody(size: number, payload: Payload): Buffer {
   if (payload === 'plain') return Buffer.alloc(size, 'x')
-  const paragraph = Buffer.from(LINES.join(''))
+  const paragraph = Buffer.from((payload === 'wide' ? WIDE_LINES : LINES).join(''))
   const body = Buffer.alloc(size, 'x')
   const whole = Math.floor(size / paragraph.length)
   for (let n = 0; n < whole; n += 1) paragraph.copy(body, n * paragraph.length)
   return body
 }
 
-/** What every tool of the bench answers: one text block. */
+/** What every tool of the bench answers: one text block. The order of the members changes no length. */
 export function resultBytes(textBytes: number): number {
-  return ANSWER_HEAD_BYTES + RESULT_AFTER_ID.length + textBytes + RESULT_END.length
+  return (
+    LINE_HEAD.length + ID_DIGITS + RESULT_AFTER_ID.length + textBytes + RESULT_CLOSE.length + LINE_END.length
+  )
+}
+
+/** A message but for its id. */
+export interface AroundId {
+  readonly before: Buffer
+  readonly after: Buffer
+}
+
+/** `members` are all but `jsonrpc` and `id`. */
+function around(envelope: Envelope, members: readonly (string | Uint8Array)[]): AroundId {
+  const inside = Buffer.concat(members.map((part) => Buffer.from(part)))
+  return envelope === 'id first'
+    ? {
+        before: Buffer.from(LINE_HEAD),
+        after: Buffer.concat([Buffer.from(','), inside, Buffer.from(LINE_END)]),
+      }
+    : {
+        before: Buffer.concat([Buffer.from('{'), inside, Buffer.from(LAST_HEAD)]),
+        after: Buffer.from(LINE_END),
+      }
 }
 
 /** The whole answer to a call, for the comparison byte for byte before a run. */
-export function resultLine(id: number, text: Uint8Array): Buffer {
-  return Buffer.concat([Buffer.from(`${LINE_HEAD}${id}${RESULT_AFTER_ID}`), text, Buffer.from(RESULT_END)])
+export function resultLine(envelope: Envelope, id: number, text: Uint8Array): Buffer {
+  return withId(around(envelope, [RESULT_AFTER_ID.slice(1), text, RESULT_CLOSE]), id)
 }
 
-/** Everything of an echo-shaped call that follows its id. */
-export function textCallTail(tool: string, text: Uint8Array): Buffer {
-  return Buffer.concat([Buffer.from(`${CALL_AFTER_ID}${tool}${ECHO_ARGUMENTS}`), text, Buffer.from(CALL_END)])
+export function withId({ before, after }: AroundId, id: number): Buffer {
+  return Buffer.concat([before, Buffer.from(String(id)), after])
 }
 
-/** Everything of a `blob` call that follows its id. */
-export function blobCallTail(tool: string, size: number): Buffer {
-  return Buffer.from(`${CALL_AFTER_ID}${tool}","arguments":{"size":${size}}}}\n`)
+/** An echo-shaped call. */
+export function textCall(envelope: Envelope, tool: string, text: Uint8Array): AroundId {
+  return around(envelope, [CALL_AFTER_ID.slice(1), tool, ECHO_ARGUMENTS, text, CALL_CLOSE])
 }
+
+export function blobCall(envelope: Envelope, tool: string, size: number): AroundId {
+  return around(envelope, [CALL_AFTER_ID.slice(1), tool, `","arguments":{"size":${size}}}`])
+}
+
+/** Small calls that differ in their envelopes and in what they carry. */
+export function smallCallsOf(envelopes: readonly Envelope[], tool: string): AroundId[] {
+  return SMALL_TEXTS.flatMap((text) => envelopes.map((envelope) => textCall(envelope, tool, text)))
+}
+
+export const SMALL_ANSWER_BYTES: number = resultBytes(SMALL_TEXTS[0]?.length ?? 0)
 
 /** Writes `id` as nine digits at `at`. */
 export function writeId(into: Uint8Array, at: number, id: number): void {
