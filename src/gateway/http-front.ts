@@ -14,7 +14,7 @@ import {
   transportRefused,
 } from '../mcp/error-codes.js'
 import type { HttpRoutes, HttpSurroundings } from '../transports/http-server/endpoint.js'
-import type { GuardRemedies } from '../transports/http-server/guard.js'
+import type { GuardRemedies, PrincipalOf } from '../transports/http-server/guard.js'
 import { isLoopback } from '../transports/http-server/host.js'
 import type { RefusalKind, Wording } from '../transports/http-server/refusal.js'
 import type { SessionWatch } from '../transports/http-server/session-watch.js'
@@ -56,8 +56,6 @@ export class Front {
   readonly server: HttpServer
   readonly #options: FrontOptions
   #token: string | undefined
-  /** How many there were: whoever shows another one is somebody else. */
-  #tokens = 0
   #principalOf: HttpRules['principalOf']
 
   /**
@@ -87,8 +85,7 @@ export class Front {
 
   /** The same token is compared by the same function, by which the server sees that it has not changed. */
   #rulesOf({ token, allowedHosts, cors }: FrontRules): HttpRules {
-    if (token !== this.#token)
-      this.#principalOf = token === undefined ? undefined : bearerOf(token, ++this.#tokens)
+    if (token !== this.#token) this.#principalOf = token === undefined ? undefined : bearerOf(token)
     this.#token = token
     return { allowedHosts, cors, principalOf: this.#principalOf }
   }
@@ -121,10 +118,14 @@ function serverOf(options: FrontOptions, rules: HttpRules, routes: HttpRoutes): 
   return new HttpServer({ ...rules, host, port, limits, wording, remedies, judge, around }, routes)
 }
 
-/** Compares hashes, since those have one length and differ anywhere. */
-function bearerOf(token: string, nth: number): (given: string) => string | undefined {
+/**
+ * Compares hashes, since those have one length and differ anywhere.
+ *
+ * Whoever shows another token is somebody else; whoever shows this one is the same on every instance.
+ */
+function bearerOf(token: string): PrincipalOf {
   const wanted = hash(token)
-  const bearer = `bearer ${nth}`
+  const bearer = `bearer ${hash(`principal of ${token}`).toString('base64url')}`
   return (given) => (timingSafeEqual(hash(given), wanted) ? bearer : undefined)
 }
 

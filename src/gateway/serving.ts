@@ -112,7 +112,7 @@ class Endpoints {
     const status = (): string => shown({ schema: name, ...schemaStatus(proxy) })
     const endpoint: HttpEndpoint = {
       name,
-      attach: (connection, version) => proxy.attach(connection, version),
+      attach: (connection, caller) => proxy.attach(connection, caller),
       status,
     }
     this.#byProxy.set(proxy, endpoint)

@@ -17,8 +17,17 @@ import type { ClientInfo } from './client-info.js'
 import type { ListKind, RequestRow } from './methods/method-row.js'
 import type { Revision } from './revisions/revision.js'
 
+/** What is known of a client before it has said anything. */
+export interface ClientOrigin {
+  /** The protocol revision of one that may call without initializing. */
+  readonly version?: string | undefined
+  /** Who it is to the front that has let it in: the same word on every instance, and never a secret. */
+  readonly principal?: string | undefined
+}
+
 /** Who a client is, for as long as its session lasts. */
 export interface ClientProfile {
+  readonly principal?: string | undefined
   readonly revision: Revision
   /** As it says of itself. */
   readonly info?: ClientInfo | undefined

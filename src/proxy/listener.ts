@@ -2,6 +2,7 @@
 
 import type { EventSource } from '../events/emitter.js'
 import type { Connection } from '../jsonrpc/connection.js'
+import type { ClientOrigin } from '../mcp/call.js'
 import type { SessionStatus } from './routing/session-status.js'
 import type { ServingEvents } from '../events/serving-events.js'
 import type { HttpAttached } from '../transports/http-server/endpoint.js'
@@ -10,7 +11,7 @@ import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 
 /** What a front needs of a proxy. */
 export interface ServedProxy {
-  attach(connection: Connection, version?: string): Promise<HttpAttached>
+  attach(connection: Connection, origin?: ClientOrigin): Promise<HttpAttached>
   status(): UpstreamStatus[]
   sessions(): SessionStatus[]
 }

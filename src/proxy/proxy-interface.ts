@@ -5,6 +5,7 @@ import type { Configuration, ConfigurationJson } from '../config/config.js'
 import type { EventSource } from '../events/emitter.js'
 import type { ServerChanges } from '../events/proxy-events.js'
 import type { Connection } from '../jsonrpc/connection.js'
+import type { ClientOrigin } from '../mcp/call.js'
 import type { Listener, Serving } from './listener.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { SessionStatus } from './routing/session-status.js'
@@ -16,10 +17,10 @@ export interface McpProxy extends EventSource<ProxyEvents> {
   /**
    * Serves one client on a connection that has not been started.
    *
-   * `version` is the protocol revision of a client that may call without initializing, where that is known. A proxy
-   * that is being closed closes the connection at once.
+   * `origin` is what is known of the client before it has said anything. A proxy that is being closed closes the
+   * connection at once.
    */
-  attach(connection: Connection, version?: string): Promise<AttachedSession>
+  attach(connection: Connection, origin?: ClientOrigin): Promise<AttachedSession>
   /** Serves many clients, until the proxy is closed. */
   serve(listener: Listener): Promise<Serving>
   /**

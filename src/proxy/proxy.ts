@@ -21,9 +21,9 @@ import { CoalescedChanges } from '../runtime/coalesced-changes.js'
 import type { Limits } from '../limits.js'
 import type { Listener, Serving } from './listener.js'
 import { ClientReports } from './session/client-reports.js'
+import type { ClientOrigin } from '../mcp/call.js'
 import { LegacyClientLeg, type ServerIdentity } from '../mcp/eras/legacy-client.js'
 import { LegacyServerLeg } from '../mcp/eras/legacy-server.js'
-import { handshakeRevision } from '../mcp/revisions.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
@@ -108,7 +108,7 @@ class PooledProxy implements McpProxy {
     })
   }
 
-  attach(connection: Connection, version?: string): Promise<AttachedSession> {
+  attach(connection: Connection, origin: ClientOrigin = {}): Promise<AttachedSession> {
     const serial = ++this.#attached
     const { events } = this.#common
     const reports = new ClientReports({
@@ -119,7 +119,7 @@ class PooledProxy implements McpProxy {
     })
     const session = new Session(connection, {
       serial,
-      leg: new LegacyClientLeg(this.#identity, handshakeRevision(version), this.#fleet.isTransparent),
+      leg: new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent),
       limits: this.#limits.session,
       drainMs: this.#limits.drainMs,
       runtime: this.#runtime,

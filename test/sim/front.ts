@@ -107,8 +107,8 @@ export class SimFront {
 
   #counted(proxy: McpProxy): ServedProxy {
     return {
-      attach: (connection, version) => {
-        const attached = proxy.attach(connection, version)
+      attach: (connection, caller) => {
+        const attached = proxy.attach(connection, caller)
         // Which client it is shows later; it may be any.
         const client = plainClient(`f${this.#audience.come.length}`, { capabilities: ['roots'] })
         this.#audience.come.push(client)

@@ -5,14 +5,13 @@
 
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import { quote } from '../../jsonrpc/text.js'
-import type { ClientProfile, Outcome } from '../call.js'
+import type { ClientOrigin, ClientProfile, Outcome } from '../call.js'
 import { clientInfo } from '../client-info.js'
 import { clientCapabilities, noCapabilities } from '../capabilities.js'
 import { invalidParams, invalidRequest, methodNotFound } from '../error-codes.js'
 import type { RequestRow } from '../methods/method-row.js'
 import { clientNotifications, requests } from '../methods.js'
 import { severity } from '../methods/logging.js'
-import type { Revision } from '../revisions/revision.js'
 import { assumedRevision, handshakeRevision, latestHandshake } from '../revisions.js'
 import { chosenRevision, handshakeMembers } from './handshake-result.js'
 import type { ClientLeg, Received, ServerDescription, Told } from './leg.js'
@@ -32,14 +31,15 @@ export class LegacyClientLeg implements ClientLeg {
   #shutDown = false
 
   /**
-   * `revision` is what the client speaks if it never initializes.
+   * A client that never initializes speaks the revision that its origin names.
    *
    * With `isTransparent` its `initialize` is to reach the one server behind the proxy.
    */
-  constructor(identity: ServerIdentity, revision: Revision = assumedRevision, isTransparent = false) {
+  constructor(identity: ServerIdentity, { version, principal }: ClientOrigin, isTransparent: boolean) {
     this.#identity = identity
     this.#isTransparent = isTransparent
-    this.#profile = { revision, capabilities: noCapabilities }
+    const revision = handshakeRevision(version) ?? assumedRevision
+    this.#profile = { principal, revision, capabilities: noCapabilities }
   }
 
   get profile(): ClientProfile {
@@ -88,6 +88,7 @@ export class LegacyClientLeg implements ClientLeg {
     }
     this.#initialized = true
     this.#profile = {
+      ...this.#profile,
       // An unknown version is answered with one we speak, never with an error.
       revision: handshakeRevision(version) ?? latestHandshake,
       capabilities: clientCapabilities(frame.line, members.span('capabilities')),

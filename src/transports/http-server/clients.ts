@@ -147,9 +147,13 @@ export class Clients {
 }
 
 /** A connection that nobody takes is closed. */
-async function attach({ endpoint }: Owner, connection: Connection, version?: string): Promise<HttpAttached> {
+async function attach(
+  { endpoint, principal }: Owner,
+  connection: Connection,
+  version?: string,
+): Promise<HttpAttached> {
   try {
-    return await endpoint.attach(connection, version)
+    return await endpoint.attach(connection, { principal, version })
   } catch (error) {
     await connection.close()
     throw error

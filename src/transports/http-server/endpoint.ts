@@ -24,11 +24,19 @@ export interface HttpAttached {
   readonly revision: HttpRevision
 }
 
+/** What the front knows of a client before it has said anything. */
+export interface HttpCaller {
+  /** Who has let it in; the same word on every instance of the front. */
+  readonly principal: string
+  /** What a client without a session says that it speaks. */
+  readonly version?: string | undefined
+}
+
 /** One MCP endpoint: its clients share nothing with those of another. */
 export interface HttpEndpoint {
   readonly name: string
-  /** Starts the connection, at once; `version` is what a client without a session says that it speaks. */
-  attach(connection: Connection, version?: string): Promise<HttpAttached>
+  /** Starts the connection, at once. */
+  attach(connection: Connection, caller: HttpCaller): Promise<HttpAttached>
   /** Raw JSON, for people and for machines that watch. */
   status(): string
 }

@@ -18,7 +18,7 @@ import { type Incoming, type ReadingParts, isRefusal, readIncoming } from './inc
 import type { HttpServerLimits } from './limits.js'
 import type { Posted } from './message.js'
 import type { Refusal, Refusals } from './refusal.js'
-import { HttpSessions, type Kept } from './sessions.js'
+import { HttpSessions, type Kept, type Owner } from './sessions.js'
 import { SseWriter, messageEvent, textEvent } from './sse-writer.js'
 
 /** One client of the pair. */
@@ -162,8 +162,9 @@ export class EventPair {
     if (around.room() !== 'enough' || !this.#sessions.makeRoom()) return refusals.crowded()
     const id = around.newId()
     const connection = new PairConnection(incoming, this.#parts, () => this.#sessions.delete(id))
-    this.#sessions.add(id, { endpoint, principal: incoming.principal }, connection)
-    await attach(endpoint, connection)
+    const owner = { endpoint, principal: incoming.principal }
+    this.#sessions.add(id, owner, connection)
+    await attach(owner, connection)
     connection.invite(`${messagePath}?sessionId=${id}`)
     return undefined
   }
@@ -197,9 +198,9 @@ export class EventPair {
   }
 }
 
-async function attach(endpoint: HttpEndpoint, connection: PairConnection): Promise<HttpAttached> {
+async function attach({ endpoint, principal }: Owner, connection: PairConnection): Promise<HttpAttached> {
   try {
-    return await endpoint.attach(connection)
+    return await endpoint.attach(connection, { principal })
   } catch (error) {
     connection.end()
     throw error

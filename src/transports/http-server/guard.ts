@@ -22,9 +22,18 @@ export interface GuardRules {
   /** Whether what stands at this path is open to everybody. */
   isOpen(path: string): boolean
   readonly remedies: GuardRemedies
-  /** Who presents this token; undefined when nobody does. Takes the same time for every wrong one. */
-  principalOf(token: string): string | undefined
+  readonly principalOf: PrincipalOf
 }
+
+/**
+ * Who presents a token, as a word that is the same on every instance of the front; undefined when nobody does.
+ *
+ * Takes the same time for every wrong one.
+ */
+export type PrincipalOf = (token: string) => Principal | Promise<Principal>
+
+/** Undefined for whoever is not let in. */
+export type Principal = string | undefined
 
 /** What an operator can do for those that are refused, in the words of how the front was started. */
 export interface GuardRemedies {
@@ -70,12 +79,18 @@ export class Guard {
   }
 
   /** Who sends the request; undefined when a token is asked for and this is none. */
-  principal(head: RequestHead): string | undefined {
+  principal(head: RequestHead): Principal | Promise<Principal> {
     if (!this.#rules.hasToken) return ANYBODY
     const known = this.#principals.get(head)
     if (known !== undefined) return known
     const [, token] = /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '') ?? []
     const principal = token === undefined ? undefined : this.#rules.principalOf(token)
+    return principal instanceof Promise
+      ? principal.then((said) => this.#keep(head, said))
+      : this.#keep(head, principal)
+  }
+
+  #keep(head: RequestHead, principal: Principal): Principal {
     if (principal !== undefined) this.#principals.set(head, principal)
     return principal
   }

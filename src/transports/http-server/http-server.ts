@@ -8,7 +8,7 @@ import { type HttpTimer, repeat } from './clock.js'
 import { type CorsRules, allows, corsHeaderFields, preflightFields } from './cors.js'
 import type { HttpRoutes, HttpSurroundings, HttpRoute } from './endpoint.js'
 import { EventPair } from './event-pair.js'
-import { Guard, type GuardRemedies, targetOf } from './guard.js'
+import { Guard, type GuardRemedies, type Principal, type PrincipalOf, targetOf } from './guard.js'
 import { hostRule, reachable } from './host.js'
 import type { Incoming, ServeResult } from './incoming.js'
 import type { RequestJudge } from './judge.js'
@@ -28,7 +28,7 @@ export interface HttpRules {
   readonly allowedHosts: readonly string[]
   readonly cors: CorsRules
   /** Whose token it is; undefined where none is asked for. */
-  readonly principalOf: ((token: string) => string | undefined) | undefined
+  readonly principalOf: PrincipalOf | undefined
 }
 
 export interface HttpFrontParts extends HttpRules {
@@ -173,10 +173,18 @@ export class HttpServer {
     if (fields.length > 0) response.add(fields)
     const { path, query } = targetOf(head.target)
     const target = this.#routes.find(path)
+    const arrived = { request, response, query }
     const principal = this.#guard?.principal(head)
+    return principal instanceof Promise
+      ? principal.then((known) => this.#identified(known, arrived, target))
+      : this.#identified(principal, arrived, target)
+  }
+
+  #identified(principal: Principal, arrived: Omit<Incoming, 'principal'>, target: HttpRoute): ServeResult {
     if (principal === undefined && !isOpen(target)) return this.#guard?.unauthorized()
-    if (principal !== undefined && this.#rules.principalOf !== undefined) this.#listening.know(request.socket)
-    return this.#dispatch({ request, response, query, principal: principal ?? '' }, target)
+    if (principal !== undefined && this.#rules.principalOf !== undefined)
+      this.#listening.know(arrived.request.socket)
+    return this.#dispatch({ ...arrived, principal: principal ?? '' }, target)
   }
 
   #dispatch(incoming: Incoming, target: HttpRoute): ServeResult {

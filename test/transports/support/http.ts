@@ -24,7 +24,12 @@ import {
 import { assumedRevision, handshakeRevision, handshakeRevisions } from '../../../src/mcp/revisions.js'
 import type { Revision } from '../../../src/mcp/revisions/revision.js'
 import { realRuntime } from '../../../src/real-runtime.js'
-import type { HttpAttached, HttpEndpoint, HttpRoute } from '../../../src/transports/http-server/endpoint.js'
+import type {
+  HttpAttached,
+  HttpCaller,
+  HttpEndpoint,
+  HttpRoute,
+} from '../../../src/transports/http-server/endpoint.js'
 import { type HttpServerLimits, defaultHttpServerLimits } from '../../../src/transports/http-server/limits.js'
 import { HttpServer, type HttpFrontParts } from '../../../src/transports/http-server/http-server.js'
 
@@ -41,10 +46,12 @@ export class ScriptedSession {
 
   /** What a client without a session says that it speaks. */
   readonly version: string | undefined
+  readonly principal: string
 
-  constructor(connection: Connection, play: Play, version?: string) {
+  constructor(connection: Connection, play: Play, { principal, version }: HttpCaller) {
     this.connection = connection
     this.version = version
+    this.principal = principal
     connection.start({
       message: (line) => {
         const frame = readFrame(line)
@@ -141,9 +148,9 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
   const warnings: string[] = []
   const endpoint = (name: string): HttpEndpoint => ({
     name,
-    attach: (connection, version) => {
+    attach: (connection, { principal, version }) => {
       if (options.take !== undefined) return Promise.resolve(options.take(connection))
-      const session = new ScriptedSession(connection, options.play ?? usual, version)
+      const session = new ScriptedSession(connection, options.play ?? usual, { principal, version })
       sessions.push(session)
       return Promise.resolve(session)
     },
