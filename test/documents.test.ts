@@ -16,7 +16,7 @@ import { parseTranscripts } from '../src/replay/transcript.js'
 import { leaveHome } from './integration/support/home.js'
 import { cli } from './integration/support/programs.js'
 import { scratch } from './integration/support/spawned.js'
-import { root } from './source-text.js'
+import { readSources, root } from './source-text.js'
 
 leaveHome()
 const run = promisify(execFile)
@@ -194,8 +194,9 @@ describe('tables in the documents', () => {
   test('have every error number and every reason', () => {
     const told = read('docs/errors.md')
     const source = read('src/mcp/error-codes.ts')
-    const numbers = [...source.matchAll(/^const \w+ = (-\d{5}|404)$/gm)].map(
-      ([, number = '']) => ` ${number} `,
+    const used = new Set([...source.matchAll(/code: ([A-Z_]+)/g)].map(([, name = '']) => name))
+    const numbers = [...source.matchAll(/^const (\w+) = (-?\d+)$/gm)].flatMap(([, name = '', number = '']) =>
+      used.has(name) ? [` ${number} `] : [],
     )
     const reasons = [...source.matchAll(/^ {2}\| ('[a-z-]+')$/gm)].map(([, reason = '']) =>
       reason.replaceAll("'", '`'),
@@ -284,6 +285,38 @@ describe('links in the documents', () => {
         )
       }
     })
+})
+
+describe('ARCHITECTURE.md', () => {
+  const sources = readSources('src')
+
+  test('names files that exist', () => {
+    const files = sources.map(({ path }) => `/${path}`)
+    const named = [...read('ARCHITECTURE.md').matchAll(/`((?:[a-z0-9-]+\/)*[a-z0-9-]+\.ts)`/g)].map(
+      ([, name = '']) => name,
+    )
+    assert.ok(named.length > 40)
+    assert.deepEqual(
+      named.filter(
+        (name) => !existsSync(join(root, name)) && !files.some((file) => file.endsWith(`/${name}`)),
+      ),
+      [],
+    )
+  })
+
+  test('has a glossary of at most 25 words that the sources use', () => {
+    const [, glossary = ''] = /^## Glossary\n([^]*?)^## /m.exec(read('ARCHITECTURE.md')) ?? []
+    const words = [...glossary.matchAll(/^\| ([a-z ]+) \| (?!meaning)/gm)].map(([, word = '']) => word)
+    assert.ok(words.length > 0 && words.length <= 25, `${words.length} words`)
+    const code = sources
+      .map(({ path, bare }) => `${path} ${bare}`.toLowerCase().replaceAll('-', ''))
+      .join('\n')
+    const names = words.map((word) => word.replace(/ (?:id|call|facts)$/, '').replaceAll(' ', ''))
+    assert.deepEqual(
+      names.filter((name) => !code.includes(name)),
+      [],
+    )
+  })
 })
 
 describe('the length of the documents', () => {
