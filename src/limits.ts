@@ -6,7 +6,7 @@ import type { UpstreamLimits } from './upstream/pool/limits.js'
 
 const MiB = 1024 * 1024
 
-/** What one client may do. */
+/** The limits of one client. */
 export interface SessionLimits {
   readonly frame: FrameLimits
   readonly ndjson: NdjsonOptions
@@ -34,7 +34,7 @@ export interface SessionLimits {
   readonly changeDelayMs: number
 }
 
-/** How much is kept of what servers said of themselves. */
+/** The limits of kept facts. */
 export interface KeptLimits {
   /** Of one server: sets of capabilities of its clients. */
   readonly setsMax: number

@@ -43,7 +43,7 @@ export interface CheckCommand {
   readonly start: boolean
 }
 
-/** What one command line asks for. */
+/** The parsed command line. */
 export type Command =
   | StdioCommand
   | HttpCommand

@@ -6,7 +6,7 @@ import process from 'node:process'
 /** As much as shows what somebody speaks. */
 const lookedAtBytesMax = 256
 
-/** Says so once, and at once, when somebody speaks JSON-RPC on stdin, which nobody reads. */
+/** Warns once when JSON-RPC arrives on stdin, which is not read in this mode. */
 export function tellClientOnStdin(program: string): void {
   const { stdin } = process
   if (stdin.isTTY) return

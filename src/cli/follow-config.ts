@@ -20,7 +20,7 @@ export interface Followed {
   readonly endings: Endings
 }
 
-/** Whoever serves a configuration. */
+/** What serves a configuration, and takes another one. */
 export interface Follower {
   /** The schemas that it serves. */
   schemasOf(config: Configuration): readonly string[]

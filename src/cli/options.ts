@@ -1,6 +1,6 @@
 // Every option of the command line: one table for the parser, the suggestions and the help.
 
-/** What the program can be asked to do. */
+/** The modes of the program. */
 export type CommandMode = 'stdio' | 'http' | 'url' | 'replay' | 'check'
 
 export interface Option {

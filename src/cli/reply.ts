@@ -10,14 +10,14 @@ import { version } from '../version.js'
 const runTimeFailure = 1
 const usageMistake = 2
 
-/** What to say where, and the exit code that goes with it. */
+/** A text, the stream for it, and the exit code. */
 export interface Reply {
   readonly exitCode: number
   readonly stream: 'stdout' | 'stderr'
   readonly text: string
 }
 
-/** What was asked for goes to stdout, what is wrong to stderr. */
+/** Requested text goes to stdout, problems to stderr. */
 export function replyTo(
   command: Exclude<Command, { kind: 'stdio' | 'http' | 'replay' | 'check' }>,
   program: string,

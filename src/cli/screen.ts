@@ -3,7 +3,7 @@
 import { escapeText } from '../log/log.js'
 import type { LogStream } from '../log/log.js'
 
-/** What the screen needs of stderr. */
+/** The members of stderr that the screen uses. */
 export interface Terminal extends LogStream {
   readonly columns?: number
 }

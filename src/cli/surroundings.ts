@@ -8,14 +8,14 @@ import { counted } from './counted.js'
 import { logNodeWarnings } from './node-warnings.js'
 import { Screen, canErase } from './screen.js'
 
-/** What the process was started as. */
+/** The name and the arguments of the process. */
 export interface Invocation {
   /** The name it was called by. */
   readonly program: string
   readonly argv: readonly string[]
 }
 
-/** What every serving mode can be told. */
+/** The options of every serving mode. */
 export interface ServeOptions {
   readonly config: string | undefined
   readonly record: string | undefined
@@ -72,12 +72,12 @@ export function openLogger(
   return logger
 }
 
-/** Where what is awaited is shown to whoever looks at a terminal. */
+/** The status line on a terminal that names the servers which are not ready. */
 export function openScreen({ silent }: ServeOptions): Screen {
   return new Screen(process.stderr, !silent && canErase(process.stderr.isTTY, process.env))
 }
 
-/** What the process works by, before anything else is logged. */
+/** Logs the configuration in force, before anything else. */
 export function tellConfiguration(logger: Logger, config: Configuration, schemas: readonly string[]): void {
   logger.sink({ level: 'info', message: `configuration in force: ${inWords(config, schemas)}` })
 }

@@ -48,7 +48,7 @@ export interface LoadOptions extends ConfigOverrides {
   readonly cwd?: string
 }
 
-/** What stands above or below the file. */
+/** Values that override the file, or replace what it lacks. */
 export interface ConfigOverrides {
   /** `server.name` when the file has none. */
   readonly nameDefault?: string | undefined
@@ -56,7 +56,7 @@ export interface ConfigOverrides {
   readonly timeoutMs?: number | undefined
 }
 
-/** What a configuration that is no file is resolved against. */
+/** The context in which a configuration is resolved that is not a file. */
 export interface ResolveContext extends ConfigOverrides {
   /** What messages call it. */
   readonly source: string

@@ -77,7 +77,7 @@ type Shape = Readonly<
   | Record<'servers', Servers>
 >
 
-/** What a configuration file says, in any of its formats. */
+/** A configuration file, in any of its shapes. */
 export type ConfigurationJson = Shape &
   Keys<RootValues> &
   Keys<SharedValues> & {

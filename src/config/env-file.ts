@@ -6,7 +6,7 @@ import { readFileBounded } from './bounded-file.js'
 /** A file of variables is some lines; a log or an image given by mistake is not. */
 const bytesMax = 256 * 1024
 
-/** What a file of variables says, or why it says nothing. */
+/** The variables of a file, or why it cannot be read. */
 export type EnvFile =
   | {
       readonly kind: 'read'

@@ -13,7 +13,7 @@ export const delayMsMax = 2_147_483_647
 /** A piece of JSON Schema 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** Where a value stands, and who hears about it. */
+/** The place of a value, and where its problems are reported. */
 export interface Spot {
   readonly path: string
   readonly findings: Findings
@@ -57,7 +57,7 @@ export function text(rules: TextRules = {}): Kind<string> {
   })
 }
 
-/** What this kind takes, or `false` for none. */
+/** The values of this kind, or `false` for none. */
 export function orFalse<T>(kind: Kind<T>): Kind<T | false> {
   return {
     wanted: kind.wanted,

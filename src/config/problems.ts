@@ -2,7 +2,7 @@
 
 import { escapeText } from '../text/escape.js'
 
-/** What kind of mistake stopped the start. */
+/** The kind of problem that stopped the start. */
 export type ConfigErrorCode =
   | 'CONFIG_NOT_FOUND'
   | 'CONFIG_NOT_A_FILE'
@@ -86,7 +86,7 @@ export function memberPath(path: string, key: string): string {
 /** Longest piece of a wrong value that a message repeats, in UTF-16 units. */
 const shownLengthMax = 60
 
-/** What a value is, in words that follow its path; a secret's text is not repeated. */
+/** Describes a value in words that follow its path, without the text of a secret. */
 export function whatItIs(value: unknown, secret = false): string {
   if (value === undefined) return 'is missing'
   if (Array.isArray(value)) return 'is a list'

@@ -6,7 +6,7 @@ import { isObject } from './kinds.js'
 import { memberPath, whatItIs } from './problems.js'
 import type { Findings } from './problems.js'
 
-/** One key of the configuration: what it takes, what stands when it is absent, and what it is for. */
+/** One key of the configuration: its kind, its default, and its purpose. */
 export interface Field<T> {
   readonly kind: Kind<T>
   readonly fallback: T

@@ -11,7 +11,7 @@ const pauseMsMax = 3_600_000
 
 const names = list(text())
 
-/** What a server says, or what stands beside `mcpServers` for all of them. */
+/** The keys of a server that may also stand beside `mcpServers`, for all servers there. */
 export interface SharedValues {
   prefix: boolean
   describe: boolean
@@ -75,7 +75,7 @@ export interface HttpServerValues {
   proxy: string | false | undefined
 }
 
-/** What TLS is spoken with to a remote server. */
+/** The keys of `tls`. */
 export interface TlsValues {
   ca: string | undefined
   cert: string | undefined

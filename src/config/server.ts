@@ -96,7 +96,7 @@ function readCommon(name: string, section: Section, context: ServerContext): Ser
   }
 }
 
-/** What a section says of all the servers in it; `outer` is what stands around it. */
+/** The values of a section for all of its servers; `outer` are those of the enclosing section. */
 export function readShared(section: Section, outer: SharedValues): SharedValues {
   return {
     prefix: section.has('prefix') ? section.read(sharedFields, 'prefix') : outer.prefix,

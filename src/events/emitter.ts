@@ -3,7 +3,7 @@
 import { EventEmitter } from 'eventemitter3'
 import type { LogSink } from '../runtime/runtime.js'
 
-/** What a listener of an event is given. */
+/** A listener of an event. */
 export type EventListener<Event> = (event: Event) => unknown
 
 /** Something that tells of events, by their names. */

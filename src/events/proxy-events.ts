@@ -8,7 +8,7 @@ interface OfSchema {
   readonly schema: string
 }
 
-/** What a change did, by the names of servers. */
+/** The servers that a change of the configuration affected, by name. */
 export interface ServerChanges {
   readonly added: readonly string[]
   /** Started anew, since something else than what is shown of them differs. */
@@ -18,7 +18,7 @@ export interface ServerChanges {
   readonly kept: readonly string[]
 }
 
-/** What has become of one process of a server, or of one session with a remote one. */
+/** A change of state of one process of a server, or of one session with a remote one. */
 export type ServerEvent = OfSchema & ServerNews
 
 /** The lists of a server have changed, or were read for the first time. */

@@ -3,7 +3,7 @@
 import type { Emitter } from './emitter.js'
 import type { SessionTransport, SessionWatch } from '../transports/http-server/session-watch.js'
 
-/** A session over HTTP is opened or has ended. Its id is never told: whoever knows it may use the session. */
+/** A session over HTTP is opened or has ended. Its id is in no event, because anyone who has it may use the session. */
 export type SessionEvent = {
   /** The schema that is served there, by the name of its path. */
   readonly endpoint: string
@@ -26,7 +26,7 @@ export interface ServingEvents {
   readonly session: SessionEvent
 }
 
-/** Numbers sessions, and tells of them while somebody listens. */
+/** Numbers sessions, and emits their events while there is a listener. */
 export class SessionReports implements SessionWatch {
   readonly #events: Emitter<ServingEvents>
   #opened = 0

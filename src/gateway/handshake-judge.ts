@@ -11,7 +11,7 @@ import { opensSession, requestKeys } from '../transports/http-server/message.js'
 import type { Refusal, Refusals } from '../transports/http-server/refusal.js'
 import type { RequestHead } from '../transports/http-server/request-head.js'
 
-/** Sends each message to its session; one that names none and opens none stands alone. */
+/** Sends each message to its session; a message without a session, which opens none, is served alone. */
 export class HandshakeJudge implements RequestJudge {
   readonly #refusals: Refusals
   readonly #revisions: readonly HttpRevision[]

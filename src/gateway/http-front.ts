@@ -22,7 +22,7 @@ import { type HttpFrontParts, type HttpRules, HttpServer } from '../transports/h
 import { descriptorRoom } from '../upstream/process/descriptor-room.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 
-/** Who gets in; may change while the front runs. */
+/** The access rules of the front; they may change while it runs. */
 export interface FrontRules {
   readonly allowedHosts: readonly string[]
   readonly cors: CorsConfig
@@ -44,7 +44,7 @@ export interface FrontOptions extends FrontRules {
   readonly remedies: FrontRemedies
 }
 
-/** What whoever started the front can change, in the words of how it was started. */
+/** Remedies for the operator, in the words of how the front was started. */
 export interface FrontRemedies extends GuardRemedies {
   readonly token: string
   readonly port: string

@@ -19,7 +19,7 @@ export interface RouteParts {
   readonly status: () => string
 }
 
-/** Finds what stands at a path. */
+/** Finds the handler of a path. */
 export class Routes implements HttpRoutes {
   readonly revisions: readonly HttpRevision[] = handshakeRevisions
   readonly #parts: RouteParts

@@ -19,7 +19,7 @@ import type { Refusals } from '../transports/http-server/refusal.js'
 /** Every schema of a configuration; one that is disabled has no proxy. */
 export type ServedSchemas = ReadonlyMap<string, ServedProxy | undefined>
 
-/** What is served, and under which name. */
+/** The schemas that are served, and the name of the proxy. */
 export interface ServedGateway {
   readonly name: string
   readonly schemas: ServedSchemas

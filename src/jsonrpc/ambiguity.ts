@@ -46,7 +46,7 @@ export function ambiguity(
   return undefined
 }
 
-/** How many keys somebody could read as `name`. */
+/** The number of keys that a parser could read as `name`. */
 export function spellings(members: Members, name: string): number {
   let count = 0
   for (const { key } of members) if (fold(stringAt(members.bytes, key) ?? '') === fold(name)) count++

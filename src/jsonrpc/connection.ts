@@ -8,7 +8,7 @@ import type { RequestId } from './request-id.js'
 import type { WireParts } from './splice-parts.js'
 import type { WireBytes } from './splice.js'
 
-/** What a connection tells its owner. None of these may throw into the connection. */
+/** The events of a connection. No handler may throw. */
 export interface Sink {
   /**
    * One message; the view is the receiver's to keep.

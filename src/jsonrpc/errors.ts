@@ -44,7 +44,7 @@ export class FrameError extends Error {
   }
 }
 
-/** What went wrong with a connection. */
+/** The failure of a connection. */
 export type TransportErrorCode =
   | 'TRANSPORT_CLOSED'
   | 'TRANSPORT_IO'

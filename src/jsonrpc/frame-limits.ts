@@ -2,7 +2,7 @@
 
 import type { Scanner } from './scan.js'
 
-/** What a frame may be; values come from `src/limits.ts`. */
+/** The limits of a frame; `src/limits.ts` has the values. */
 export interface FrameLimits {
   readonly depthMax: number
   readonly methodBytesMax: number

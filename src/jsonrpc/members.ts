@@ -11,7 +11,7 @@ export interface Member {
   readonly value: Span
 }
 
-/** What the string member called `name` says. */
+/** The text of the string member `name`. */
 export interface KnownText {
   readonly name: string
   readonly text: string

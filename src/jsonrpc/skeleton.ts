@@ -9,7 +9,7 @@ import { type Line, joinLine } from './line.js'
 import type { LongLine } from './long-line.js'
 import { PartReader } from './part-reader.js'
 
-/** What is left of a message, and where each byte of it stood. */
+/** The skeleton of a message, and the original offset of each byte. */
 export class Skeleton {
   readonly line: Line
   /** Where something is missing: the closing quotes of strings that are empty here, in order. */

@@ -35,7 +35,7 @@ export function joinedWire(wire: Wire): WireBytes {
   return wire instanceof WireParts ? wire.joined : wire
 }
 
-/** What `splice` gives for the message that begins with `head` and ends with `last`, in parts. */
+/** The output of `splice` for the message that begins with `head` and ends with `last`, in parts. */
 export function spliceParts<Why extends string>(
   head: readonly Buffer[],
   last: Line,

@@ -12,7 +12,7 @@ import type { ListKind } from '../mcp/methods/method-row.js'
 import type { KeptFacts, SelfDescription } from '../upstream/contracts/kept.js'
 import { KeptReader } from './kept-reader.js'
 
-/** What is kept of one server, by sets of capabilities; the set that was kept last is the last. */
+/** The kept facts of one server, by sets of capabilities; the newest set is the last. */
 export type KeptSets = ReadonlyMap<string, KeptFacts>
 
 /** A checksum, one word of ASCII, that no other file has. */

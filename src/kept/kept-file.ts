@@ -7,7 +7,7 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { type KeptSets, decodeKept, encodeKept } from './format.js'
 import type { KeptNames } from './names.js'
 
-/** What all files of one folder have in common. */
+/** The dependencies that all files of one folder share. */
 export interface KeptFolder {
   readonly files: KeptFiles
   readonly limits: KeptLimits

@@ -9,7 +9,7 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { Seal } from './format.js'
 import { identityOf } from './identity.js'
 
-/** What the name of a kept file tells. */
+/** The parts of the name of a kept file. */
 export interface KeptName {
   /** The configuration that it belongs to. */
   readonly owner: string

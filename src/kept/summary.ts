@@ -15,7 +15,7 @@ export interface KeptPlace {
   readonly names: KeptNames | undefined
 }
 
-/** In words, without anything that the server said; undefined when nothing is kept. */
+/** A summary in words, without text of the server; undefined when nothing is kept. */
 export function keptInWords(config: ServerConfig, { files, limits, names }: KeptPlace): string | undefined {
   if (names === undefined) return undefined
   const name = names.file(config)

@@ -23,7 +23,7 @@ const consoleBytesMax = 1024 * 1024
 /** How long `close` waits for a reader of stderr that may never come back. */
 const consoleFlushMsMax = 1000
 
-/** What the log needs of a stream: `process.stderr` is one. */
+/** The members of a stream that the log uses: `process.stderr` has them. */
 export interface LogStream {
   readonly writableLength: number
   write(text: string, written?: () => void): boolean

@@ -2,7 +2,7 @@
 
 import type { LogLevel } from '../runtime/runtime.js'
 
-/** What a piece of a line is. */
+/** The kinds of text in a log line, each with its colour. */
 export type PaintRole = LogLevel | 'time' | 'service' | 'title'
 
 /** Text in the colour of its role, or as it is. */

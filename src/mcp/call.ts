@@ -17,7 +17,7 @@ import type { ClientInfo } from './client-info.js'
 import type { ListKind, RequestRow } from './methods/method-row.js'
 import type { Revision } from './revisions/revision.js'
 
-/** What is known of a client before it has said anything. */
+/** What is known of a client before its first message. */
 export interface ClientOrigin {
   /** The protocol revision of one that may call without initializing. */
   readonly version?: string | undefined
@@ -25,7 +25,7 @@ export interface ClientOrigin {
   readonly principal?: string | undefined
 }
 
-/** Who a client is, for as long as its session lasts. */
+/** The identity of a client during its session. */
 export interface ClientProfile {
   readonly principal?: string | undefined
   readonly revision: Revision
@@ -53,7 +53,7 @@ export interface Asker {
   progressed(frame: NotificationFrame, edits: readonly Edit[]): void
 }
 
-/** What a server asks of a client. */
+/** A request from a server to a client. */
 export interface ServerQuestion {
   readonly frame: RequestFrame
   readonly asker: Asker
@@ -93,7 +93,7 @@ export interface ClientPort {
   faster(): void
 }
 
-/** What a call needs of its surroundings once it ends. */
+/** The listener for the end of a call. */
 export type Settle = (call: Call, outcome: Outcome) => void
 
 /** One request of one client. */

@@ -65,7 +65,7 @@ export function capabilitySet({ json }: ClientCapabilities): string {
   return named.join(' ')
 }
 
-/** What a server offers. */
+/** The capabilities of a server. */
 export interface ServerCapabilities {
   readonly tools: boolean
   readonly prompts: boolean

@@ -21,7 +21,7 @@ const SCHEMA_NOT_FOUND = 404
 const OWN_FIRST = -32099
 const OWN_LAST = -32000
 
-/** Why an upstream could not answer; stands in `data.reason`. */
+/** Why an upstream could not answer; the value of `data.reason`. */
 export type FailureReason =
   | 'unavailable'
   | 'spawn-failed'
@@ -140,7 +140,7 @@ export function clientUnreachable(): ErrorBody {
   return { code: INTERNAL_ERROR, message: 'The client cannot be reached' }
 }
 
-/** What a server is told that asked a client which has left. */
+/** The error for a server whose request was to a client that has left. */
 export function clientGone(): ErrorBody {
   return { code: INTERNAL_ERROR, message: 'The client is gone' }
 }

@@ -116,7 +116,7 @@ export function isSameItem(one: ListItem, other: ListItem | undefined): boolean 
   return one === other || other?.line.equals(one.line) === true
 }
 
-/** What an item's public form changes: its name where that differs, and the mark before its description. */
+/** The edits of a listed item: its name where that differs, and the mark before its description. */
 export function itemEdits(item: ListItem, publicName: string, mark: string | undefined): Edit[] {
   const edits: Edit[] = []
   if (publicName !== item.key) {

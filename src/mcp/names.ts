@@ -10,7 +10,7 @@ const NAME_LENGTH_MAX = 64
 
 const PLAIN = /^[A-Za-z0-9_-]{1,64}$/
 
-/** What one service offers, under its own names. */
+/** The tools and prompts of one service, under its own names. */
 export interface NamedService {
   readonly service: string
   /** Off passes names through untouched, odd ones too. */

@@ -13,7 +13,7 @@ const PLAIN = /^(?:0|-?[1-9][0-9]{0,14}|"[\x20\x21\x23-\x5b\x5d-\x7e]*")$/
 /** How many given-up tokens are remembered, so that late progress finds nobody else. */
 const RETIRED_MAX = 1024
 
-/** Who waits for progress under which token; tokens are raw JSON. */
+/** The requests that wait for progress, by token; tokens are raw JSON. */
 export class ProgressTokens<E> {
   readonly #entries = new BriefMap<string, E>()
   readonly #retired = new Remembered<string>(RETIRED_MAX)

@@ -12,7 +12,7 @@ import type { Runtime } from '../runtime/runtime.js'
 import type { KeptServers } from '../upstream/contracts/kept.js'
 import { ProcessRoom } from '../upstream/pool/process-room.js'
 
-/** What a proxy may share with others. */
+/** What the proxies of one gateway share. */
 export interface Common {
   readonly limits: ConfiguredLimits
   readonly taps: Taps

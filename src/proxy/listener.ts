@@ -9,14 +9,14 @@ import type { HttpAttached } from '../transports/http-server/endpoint.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 
-/** What a front needs of a proxy. */
+/** The members of a proxy that a front uses. */
 export interface ServedProxy {
   attach(connection: Connection, origin?: ClientOrigin): Promise<HttpAttached>
   status(): UpstreamStatus[]
   sessions(): SessionStatus[]
 }
 
-/** What a front shares with the proxy it serves. */
+/** The dependencies that a front shares with its proxy. */
 export interface ServingParts {
   /** What the proxy is called towards clients. */
   readonly name: string

@@ -16,7 +16,7 @@ import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { within } from '../runtime/within.js'
 import { version } from '../version.js'
 
-/** What came of a start. */
+/** The result of a start. */
 export interface Trial {
   /** Undefined when it works. */
   readonly failure: string | undefined

@@ -13,7 +13,7 @@ import { recordHead, recordMessage } from './line.js'
 import { RecordStream } from './stream.js'
 import { RecordWriter } from './writer.js'
 
-/** What a recording says about its making. */
+/** The header of a recording. */
 export interface RecordMeta {
   /** For people. */
   readonly command: string

@@ -7,7 +7,7 @@
 
 import { type Clock, graceMs } from './deadline.js'
 
-/** Whoever waits. */
+/** The owner of one timeout. */
 export interface Waiting {
   /** The time has gone by. */
   waited(): void

@@ -9,14 +9,14 @@ import type { ClientCapabilities, ServerCapabilities } from '../capabilities.js'
 import type { ClientNotificationRow, RequestRow } from '../methods/method-row.js'
 import type { Revision } from '../revisions/revision.js'
 
-/** What the proxy tells a client about itself. */
+/** The proxy's answer to `initialize`. */
 export interface ServerDescription {
   /** Raw JSON. */
   readonly capabilities: string
   readonly instructions: string | undefined
 }
 
-/** What a client's request is, to the session that received it. */
+/** The meaning of a client's request to its session. */
 export type Received =
   /** To be routed. */
   | { readonly kind: 'call'; readonly row: RequestRow }
@@ -36,7 +36,7 @@ export type Received =
   | { readonly kind: 'level'; readonly level: string }
   | { readonly kind: 'refused'; readonly error: ErrorBody }
 
-/** What a client's notification is. */
+/** The meaning of a client's notification to its session. */
 export type Told =
   | { readonly kind: 'known'; readonly row: ClientNotificationRow }
   /** The client ends the session; the exit code says whether it asked for a shutdown before. */
@@ -53,7 +53,7 @@ export interface ClientLeg {
   readonly batching: boolean
 }
 
-/** What a server said about itself. */
+/** The content of a server's answer to `initialize`. */
 export interface ServerFacts {
   readonly revision: Revision
   readonly capabilities: ServerCapabilities

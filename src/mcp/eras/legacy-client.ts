@@ -16,7 +16,7 @@ import { assumedRevision, handshakeRevision, latestHandshake } from '../revision
 import { chosenRevision, handshakeMembers } from './handshake-result.js'
 import type { ClientLeg, Received, ServerDescription, Told } from './leg.js'
 
-/** Who the proxy says it is. */
+/** The proxy's `serverInfo`. */
 export interface ServerIdentity {
   readonly name: string
   readonly version: string

@@ -29,7 +29,7 @@ export interface RequestRow extends NamedRow {
   readonly subscribes?: boolean
 }
 
-/** What becomes of a notification that clients send. */
+/** How a notification of a client is handled. */
 export interface ClientNotificationRow extends NamedRow {
   readonly does: 'initialized' | 'cancel' | 'progress' | 'roots-changed' | 'exit'
 }
@@ -40,7 +40,7 @@ export interface ServerRequestRow extends NamedRow {
   readonly capability: 'roots' | 'sampling' | 'elicitation' | undefined
 }
 
-/** What becomes of a notification that servers send. */
+/** How a notification of a server is handled. */
 export interface ServerNotificationRow extends NamedRow {
   readonly does: 'cancel' | 'progress' | 'log' | 'list-changed' | 'updated' | 'owner'
   readonly lists: readonly ListKind[]

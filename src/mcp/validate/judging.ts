@@ -32,7 +32,7 @@ export interface Subject {
   doubt: boolean
 }
 
-/** What a rule may ask for. */
+/** The operations that a rule may use. */
 export interface Judge {
   /** Judges the value of the subject by another schema. */
   same(schema: unknown, subject: Subject): Verdict

@@ -3,7 +3,7 @@
 // Only these reach ajv. Everything else is an annotation, or a keyword of ajv's
 // own ($async, $data, discriminator) that strangers have no business with.
 
-/** What stands behind a keyword. */
+/** The kinds of values of a keyword. */
 export type KeywordKind =
   'value' | 'schema' | 'schemas' | 'schema-or-schemas' | 'schemas-by-name' | 'reference'
 
@@ -81,7 +81,7 @@ const dialects: readonly (readonly [RegExp, Dialect])[] = [
   [/^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/, '2020-12'],
 ]
 
-/** The dialect that `$schema` names; undefined for one that nobody here speaks. */
+/** The dialect that `$schema` names; undefined for an unsupported one. */
 export function namedDialect(name: unknown): Dialect | undefined {
   if (typeof name !== 'string') return undefined
   return dialects.find(([uri]) => uri.test(name))?.[1]

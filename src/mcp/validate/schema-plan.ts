@@ -10,7 +10,7 @@ import { isJsonObject, type JsonObject } from './json-value.js'
 import { type Dialect, namedDialect } from './schema-keywords.js'
 import { schemaLimits } from './schema-limits.js'
 
-/** What to do with the arguments of one tool. */
+/** How the arguments of one tool are checked. */
 export type SchemaPlan =
   /** They only have to be an object. */
   | { readonly kind: 'object' }

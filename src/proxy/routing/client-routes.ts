@@ -17,7 +17,7 @@ import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
 import { within } from '../../runtime/within.js'
 
-/** What the servers give to all clients. */
+/** What all clients share: the servers and their catalogs. */
 export interface ReachSource {
   readonly upstreams: readonly Upstream[]
   readonly catalogs: Catalogs

@@ -25,7 +25,7 @@ import { NameWaits, type NameWaitsParts, mayHave } from './name-waits.js'
 import { nearest } from '../../text/nearest.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
-/** What the router knows of the client whose calls it routes. */
+/** The client whose calls a router routes. */
 export interface RouterParts extends NameWaitsParts {
   /** Another one once servers were exchanged. */
   catalog(): Catalog

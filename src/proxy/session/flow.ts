@@ -15,7 +15,7 @@ export interface FlowParts {
   readonly unread: Unread
 }
 
-/** What a flow steers. */
+/** What a flow pauses and resumes. */
 export interface FlowOwner {
   /** Stops or resumes reading what servers say to this client alone. */
   readServers(on: boolean): void

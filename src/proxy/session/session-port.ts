@@ -22,7 +22,7 @@ export interface PortParts {
   readonly limits: Pick<SessionLimits, 'changeDelayMs' | 'earlyMax'>
 }
 
-/** What a port tells of. */
+/** The events of a port. */
 export interface PortOwner {
   /** The lists of some server have changed; false when the client is to be told later. */
   changed(kinds: readonly ListKind[]): boolean

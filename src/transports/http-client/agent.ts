@@ -21,7 +21,7 @@ export interface RequestPlace {
   readonly headers: readonly string[]
 }
 
-/** Who asks. */
+/** The requester of a connection. */
 export interface AgentUser extends ChannelUser {
   /** Its connection, at once or when its turn has come. */
   gets(channel: Channel): void

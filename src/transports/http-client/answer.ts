@@ -3,7 +3,7 @@
 import type { Buffer } from 'node:buffer'
 import type { ResponseHead } from './response-head.js'
 
-/** Who reads a body. `end` or `cut` comes once, unless the answer is dropped before. */
+/** The reader of a body. `end` or `cut` is called once, unless the answer is dropped before. */
 export interface BodyConsumer {
   data(chunk: Buffer): void
   /** The body was whole. */
@@ -25,7 +25,7 @@ export interface AnswerSource {
   drop(): void
 }
 
-/** A response; its body goes to whoever reads it, or to nobody. */
+/** A response; its body goes to its reader, or is dropped. */
 export class HttpAnswer {
   readonly status: number
   readonly #head: ResponseHead

@@ -20,7 +20,7 @@ export type HttpSocket = Duplex & {
   unref?(): unknown
 }
 
-/** Whoever has the connection for one exchange. `responded` or `failed` comes once. */
+/** The owner of a connection during one exchange. `responded` or `failed` is called once. */
 export interface ChannelUser {
   /** There is a connection to send on. */
   connected(): void
@@ -37,7 +37,7 @@ interface End {
   readonly error?: Error
 }
 
-/** Whoever has the connection between exchanges. */
+/** The owner of a connection between exchanges. */
 export interface ClientChannelOwner {
   rests(channel: Channel): void
   /** The server has ended it while it rested, or before the first byte of an answer. */

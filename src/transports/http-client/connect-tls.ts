@@ -18,7 +18,7 @@ export interface TlsMaterial {
   readonly key?: Buffer | undefined
 }
 
-/** What TLS is spoken with, besides what the machine has. */
+/** The TLS options, in addition to the defaults of the machine. */
 export interface TlsMeans {
   /** The name that is asked for, and that the certificate must have; undefined is the host. */
   readonly servername: string | undefined

@@ -3,7 +3,7 @@
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { HttpAnswer } from './answer.js'
 
-/** What a request carries to prove who asks; never to be logged. */
+/** The credentials of one request; never logged. */
 export interface Credential {
   /** Header fields: a name, its value, the next name, and so on. */
   readonly fields: readonly string[]
@@ -17,7 +17,7 @@ export interface UnprovenRequest {
   readonly url: URL
 }
 
-/** What a server said about a credential that it refused. */
+/** The answer of a server that refused a credential. */
 export interface CredentialRefusal {
   /** 401 or 403. */
   readonly status: number

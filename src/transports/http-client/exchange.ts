@@ -16,7 +16,7 @@ export interface HttpTrouble extends SocketTrouble {
   readonly error?: TransportError
 }
 
-/** Exactly one of the two is told, unless the exchange is cancelled. */
+/** Exactly one of the two is called, unless the exchange is cancelled. */
 export interface ExchangeHandler {
   responded(answer: HttpAnswer): void
   troubled(trouble: HttpTrouble): void

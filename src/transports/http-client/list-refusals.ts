@@ -4,7 +4,7 @@
 // how to list uses it too. What the next session is told as well is no matter of
 // the session: taken for one, it would cost a session each time.
 
-/** What the sessions with one server were told, one after the other. */
+/** The refusals of lists by one server, over its sessions. */
 export class ListRefusals {
   readonly #isList: (method: string) => boolean
   /** In which session a list was refused last, and whether the one before it was told the same. */

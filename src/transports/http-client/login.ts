@@ -9,7 +9,7 @@ export function basicLogin({ username, password }: URL): string | undefined {
   return `Basic ${Buffer.from(pair).toString('base64')}`
 }
 
-/** What of them must not be repeated. */
+/** The texts of a login that must not be logged. */
 export function loginSecrets(url: URL): string[] {
   const login = basicLogin(url)
   return login === undefined ? [] : [url.password, decoded(url.password), login.slice('Basic '.length)]

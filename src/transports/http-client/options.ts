@@ -17,7 +17,7 @@ export interface HttpTimers {
   random(): number
 }
 
-/** What a refusal of our credentials means. */
+/** An explanation of a refusal of credentials. */
 export interface CredentialsRefusal {
   readonly message: string
   /** What can be done; undefined when the message says it all. */

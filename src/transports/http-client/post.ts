@@ -16,7 +16,7 @@ import { forgetsSession } from './forgotten.js'
 import { HttpReply, type ReplyHandler } from './reply.js'
 import type { HttpSession } from './session.js'
 
-/** What a message tells whoever sent it. */
+/** The events of a sent message. */
 export interface PostOwner {
   /** Whether anybody takes what comes back now. */
   isReading(): boolean

@@ -28,7 +28,7 @@ import { failure, incomplete, notAMessage } from './failure.js'
 import type { HttpSession } from './session.js'
 import type { SseParser } from '../sse/parser.js'
 
-/** What a reply tells. */
+/** The events of a reply. */
 export interface ReplyHandler {
   /** Whether anybody takes what comes now. */
   isReading(): boolean

@@ -9,7 +9,7 @@ import { HeadReader } from '../http1/head-reader.js'
 import { HttpSyntaxError } from '../http1/syntax-error.js'
 import { BARE_LF, ResponseHead } from './response-head.js'
 
-/** What a response tells, in this order. */
+/** The events of a response, in this order. */
 export interface ResponseSink {
   /** Whether to stop before the next bytes of a body. */
   readonly paused: boolean

@@ -2,7 +2,7 @@
 
 import { HttpSyntaxError } from '../http1/syntax-error.js'
 
-/** What went wrong with a socket. */
+/** The failure of a socket. */
 export interface SocketTrouble {
   /** In words, with the system's code where it has one. */
   readonly what: string

@@ -21,7 +21,7 @@ export interface ChannelLimits extends RequestLimits {
   readonly stallMs: number
 }
 
-/** Whoever listens. */
+/** The listener of a connection. */
 export interface ChannelOwner {
   readonly limits: ChannelLimits
   readonly setTimer: SetTimer

@@ -44,7 +44,7 @@ export function allows(fields: Fields): boolean {
   return fields.includes(ALLOWED)
 }
 
-/** What is added for a preflight. */
+/** The header fields for a preflight. */
 export function preflightFields(rules: CorsRules): Fields {
   const headers = new Map(
     [...protocolHeaders, ...rules.allowedHeaders].map((name) => [name.toLowerCase(), name]),

@@ -6,7 +6,7 @@ import type { SetTimer } from './clock.js'
 import type { Refusal } from './refusal.js'
 import type { SessionWatch } from './session-watch.js'
 
-/** What the transport must know of the revision that a client speaks. */
+/** The features of a client's revision that the transport uses. */
 export interface HttpRevision {
   readonly version: string
   readonly batching: boolean
@@ -24,7 +24,7 @@ export interface HttpAttached {
   readonly revision: HttpRevision
 }
 
-/** What the front knows of a client before it has said anything. */
+/** What is known of a client before its first message. */
 export interface HttpCaller {
   /** Who has let it in; the same word on every instance of the front. */
   readonly principal: string
@@ -41,7 +41,7 @@ export interface HttpEndpoint {
   status(): string
 }
 
-/** What stands at a path. */
+/** The handler of a path. */
 export type HttpRoute =
   /** Streamable HTTP. */
   | { readonly kind: 'mcp'; readonly endpoint: HttpEndpoint }
@@ -53,7 +53,7 @@ export type HttpRoute =
   /** Nothing; for all, or only for those who have the token that is asked for. */
   | { readonly kind: 'nothing'; readonly refusal: Refusal; readonly isForAll?: boolean }
 
-/** Where everything stands. */
+/** The table of paths. */
 export interface HttpRoutes {
   /** `path` as it was sent, without the query. */
   find(path: string): HttpRoute
@@ -61,7 +61,7 @@ export interface HttpRoutes {
   readonly revisions: readonly HttpRevision[]
 }
 
-/** What the transport gets from outside. */
+/** The dependencies of the transport. */
 export interface HttpSurroundings {
   /** A session id that nobody can guess, of visible ASCII characters. */
   readonly newId: () => string

@@ -15,7 +15,7 @@ export interface EventLimits {
   readonly ageMsMax: number
 }
 
-/** What all stores of a server hold together. */
+/** The size of all stores of a front together. */
 export class EventBudget {
   readonly #bytesMax: number
   #bytes = 0

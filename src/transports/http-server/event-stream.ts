@@ -10,7 +10,7 @@ import type { Wire } from '../../jsonrpc/splice-parts.js'
 import type { EventStore } from './event-store.js'
 import { type SseEvent, type SseWriter, messageEvent, primingEvent } from './sse-writer.js'
 
-/** Where in its session an event stands. */
+/** The position of an event in its session. */
 export interface EventPlace {
   readonly stream: number
   readonly number: number
@@ -24,7 +24,7 @@ export function readEventId(id: string): EventPlace | undefined {
   return { stream: Number.parseInt(stream, 36), number: Number.parseInt(number, 36) }
 }
 
-/** Numbers its events, keeps them, and writes them to whoever listens now. */
+/** Numbers its events, stores them, and writes them to its present response. */
 export class EventStream {
   readonly number: number
   /** Undefined when nobody could resume: the client has no session. */

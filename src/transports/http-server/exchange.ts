@@ -20,7 +20,7 @@ import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
 /** What is left of a body that a client did not take at once. */
 const LARGE_BYTES = 64 * 1024
 
-/** What a POST brings. */
+/** The content of a POST. */
 export interface Post {
   readonly response: HttpResponse
   /** The requests, by their keys. */
@@ -31,7 +31,7 @@ export interface Post {
   readonly hold: BodyReservation | undefined
 }
 
-/** What every exchange of a connection needs of it. */
+/** The dependencies of every exchange of a connection. */
 export interface ExchangeOwner {
   /** For how long nothing is said while there is no answer. */
   readonly waits: Waits
@@ -45,7 +45,7 @@ export interface ExchangeOwner {
   done(exchange: Exchange): void
 }
 
-/** What is being answered on one response. */
+/** The request or batch that is answered on one response. */
 export class Exchange implements Waiting {
   readonly post: Post
   readonly #owner: ExchangeOwner

@@ -32,10 +32,10 @@ export interface GuardRules {
  */
 export type PrincipalOf = (token: string) => Principal | Promise<Principal>
 
-/** Undefined for whoever is not let in. */
+/** Undefined when access is refused. */
 export type Principal = string | undefined
 
-/** What an operator can do for those that are refused, in the words of how the front was started. */
+/** Remedies for the operator, in the words of how the front was started. */
 export interface GuardRemedies {
   readonly page: (origin: string) => string
   readonly name: (host: string) => string

@@ -22,7 +22,7 @@ import type { HttpResponse } from './response.js'
 import type { Fields } from './status-line.js'
 import { Streamable } from './streamable.js'
 
-/** Who gets in; may change while the server runs. */
+/** The access rules; they may change while the server runs. */
 export interface HttpRules {
   /** Names under which clients may reach the server, besides its own. */
   readonly allowedHosts: readonly string[]

@@ -27,7 +27,7 @@ export interface ReadingParts {
   readonly reader: MessageReader
 }
 
-/** What a POST brought, or why it is refused; undefined when its sender has gone. */
+/** The message of a POST, or why it is refused; undefined when the client has left. */
 export type Read = Posted | Refusal | undefined
 
 /** Reads the message of a POST: at once where its body has come with its head. */

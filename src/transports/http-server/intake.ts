@@ -10,7 +10,7 @@ import type { FrontSocket, RequestBodySink } from './request.js'
 import type { RequestHead } from './request-head.js'
 import { type RequestLimits, RequestReader, type RequestSink } from './request-reader.js'
 
-/** Whoever answers what comes. */
+/** The handler of requests. */
 export interface IntakeOwner {
   /** Whether another request may begin. */
   readonly isOpen: boolean
@@ -33,7 +33,7 @@ const PIECES_PER_REQUEST = 128
 const NOTHING = Buffer.alloc(0)
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n')
 
-/** Reads one socket, and stops reading it where nobody wants what comes. */
+/** Reads one socket, and pauses while no request can be handled. */
 export class Intake implements RequestSink {
   readonly #socket: FrontSocket
   readonly #owner: IntakeOwner

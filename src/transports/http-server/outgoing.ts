@@ -24,7 +24,7 @@ export type Outgoing = 'result' | 'error' | 'call'
 /** So much of a message in parts is looked at before it is joined for it. */
 const BEGINNING_BYTES = 1024
 
-/** What one valid message is. */
+/** The kind of one valid message. */
 export function outgoing(wire: Wire): Outgoing {
   if (!(wire instanceof WireParts)) return kindOf(wire) ?? 'call'
   return kindOf(beginning(wire), true) ?? kindOf(wire.joined) ?? 'call'

@@ -5,7 +5,7 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { FrameError } from '../../jsonrpc/errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 
-/** What went wrong, as the layer that knows the numbers tells apart. */
+/** The reason of a refusal; another layer chooses its error number. */
 export type RefusalKind = 'invalid' | 'transport' | 'session' | 'internal'
 
 export interface Refusal {

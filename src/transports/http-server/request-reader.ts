@@ -9,7 +9,7 @@ import { HeadReader, type WholeHead } from '../http1/head-reader.js'
 import { HttpSyntaxError } from '../http1/syntax-error.js'
 import { RequestHead } from './request-head.js'
 
-/** What a request tells, in this order. */
+/** The events of a request, in this order. */
 export interface RequestSink extends BodySink {
   /** `body` is all of it where it came with the head; otherwise it follows. */
   head(head: RequestHead, body: Buffer | undefined): void

@@ -11,14 +11,14 @@ export type FrontSocket = Duplex & {
   setTimeout?(ms: number): unknown
 }
 
-/** Whoever reads a body that comes in pieces; `end` or `gone` comes once. */
+/** The reader of a body in pieces; `end` or `gone` is called once. */
 export interface RequestBodySink extends BodySink {
   end(): void
   /** There will be no end. */
   gone(): void
 }
 
-/** What a request needs of its connection. */
+/** The connection of a request. */
 export interface RequestWire {
   readonly socket: FrontSocket
   readBody(sink: RequestBodySink): void

@@ -10,7 +10,7 @@ import { type Fields, statusLine } from './status-line.js'
 const LINE_END = Buffer.from('\r\n')
 const LAST_CHUNK = Buffer.from('0\r\n\r\n')
 
-/** What a response needs of its connection. */
+/** The connection of a response. */
 export interface ResponseWire {
   /** Bytes that the system has not taken. */
   readonly unsentBytes: number
@@ -24,7 +24,7 @@ export interface ResponseWire {
   cutWhenStalled(): void
 }
 
-/** What a response must know of its request. */
+/** The properties of the request that a response depends on. */
 export interface RequestLine {
   /** `HEAD` asks for the head only. */
   readonly method: string

@@ -3,7 +3,7 @@
 /** How a session is spoken. */
 export type SessionTransport = 'streamable-http' | 'http+sse'
 
-/** Is told of every session, at its beginning and at its end. */
+/** Is called at the begin and at the end of every session. */
 export interface SessionWatch {
   /** Gives the number by which its end is told. */
   opened(endpoint: string, transport: SessionTransport): number

@@ -3,7 +3,7 @@
 /** A turn takes about a millisecond for them. */
 const PIECES_MAX = 16
 
-/** What is to be done soon. There is no more of it than there are connections. */
+/** The pending work, at most one piece for each connection. */
 export class Slices {
   #pieces: (() => void)[] = []
   #isDue = false

@@ -23,7 +23,7 @@ const NOTHING = Buffer.alloc(0)
 
 type Part = 'length' | 'close' | 'size' | 'chunk' | 'chunk-end' | 'trailers' | 'over'
 
-/** Whoever is given a body, piece by piece. */
+/** The receiver of a body, piece by piece. */
 export interface BodySink {
   data(chunk: Buffer): void
 }

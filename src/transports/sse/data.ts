@@ -7,7 +7,7 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 
 const NEWLINE = Buffer.from('\n')
 
-/** What a stream says. */
+/** The events of a stream. */
 export interface SseSink {
   /** An event with data; `type` is `message` unless the stream says otherwise. */
   event(type: string, data: Line): void

@@ -3,7 +3,7 @@
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 
-/** One reached server, before anything was said to it. */
+/** A server that is connected, before the first message. */
 export interface Dialed {
   readonly connection: Connection
   /** Of the child process, where there is one. */

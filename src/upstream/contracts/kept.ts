@@ -11,7 +11,7 @@ export interface SelfDescription {
   readonly lists: ReadonlyMap<ListKind, readonly Uint8Array[]>
 }
 
-/** What is kept of one server for clients of one set of capabilities. */
+/** The kept facts of one server for clients with one set of capabilities. */
 export interface KeptFacts {
   /** Whether it answered when it was started last; one that did not is not waited for. */
   readonly answered: boolean
@@ -19,7 +19,7 @@ export interface KeptFacts {
   readonly description: SelfDescription | undefined
 }
 
-/** What is kept of one server, by sets of capabilities (`capabilitySet`). */
+/** The kept facts of one server, by sets of capabilities (`capabilitySet`). */
 export interface KeptServer {
   /** Whether something can be shown of it, to clients of any set. */
   readonly isDescribed: boolean
@@ -28,7 +28,7 @@ export interface KeptServer {
   keep(set: string, facts: KeptFacts): void
 }
 
-/** What is kept of all servers; made outside of this layer, since it may lie on a disk. */
+/** The store of kept facts; made outside of this layer, because it may use a disk. */
 export interface KeptServers {
   /** Of a server as it is configured; undefined when nothing is to be kept of it. */
   of(config: ServerConfig): KeptServer | undefined

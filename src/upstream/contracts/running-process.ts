@@ -4,7 +4,7 @@ import { Readable, type Writable } from 'node:stream'
 import { thatServer } from './errors.js'
 import type { Child, ChildExit } from '../../runtime/runtime.js'
 
-/** What the proxy needs of Node's `ChildProcess`. */
+/** The members of Node's `ChildProcess` that the proxy uses. */
 export interface RunningProcess {
   readonly pid?: number | undefined
   readonly stdin: Writable | null

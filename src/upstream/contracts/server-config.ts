@@ -28,7 +28,7 @@ export interface ServerTimes extends CallTimes {
   readonly listTimeoutMs: number
 }
 
-/** What every kind of server has. */
+/** The keys of every kind of server. */
 export interface ServerCommon extends ServerTimes {
   readonly name: string
   readonly disabled: boolean
@@ -53,7 +53,7 @@ export interface ServerCommon extends ServerTimes {
   readonly toolTimes: ReadonlyMap<string, CallTimes>
 }
 
-/** Who shares a process; see `pool.ts`. */
+/** Which clients share a process; see `pool.ts`. */
 export type Isolation = 'auto' | 'shared' | 'session'
 
 /** How crashes are answered; absent is as the limits of the proxy are. */
@@ -89,7 +89,7 @@ export interface StdioServerConfig extends ServerCommon {
   readonly onTimeout: 'cancel' | 'restart'
 }
 
-/** What proves to a remote server who asks, besides its headers. */
+/** Credentials for a remote server, in addition to its headers. */
 export interface HttpAuth {
   readonly type: 'google' | 'none'
   /** Undefined is the origin of the address. */
@@ -98,7 +98,7 @@ export interface HttpAuth {
   readonly impersonateServiceAccount: string | undefined
 }
 
-/** What TLS is spoken with to a remote server, besides what the machine has; files are absolute paths. */
+/** The TLS files for a remote server; absolute paths. */
 export interface HttpTls {
   /** Certificates of who signs those of the server, in place of those whom the machine trusts. */
   readonly ca: string | undefined

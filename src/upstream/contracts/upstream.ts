@@ -27,7 +27,7 @@ export interface UpstreamStatus {
   readonly tools: number
 }
 
-/** What a server has said of itself, and how far its start is. */
+/** The facts of a server, and the state of its start. */
 export interface ServerView {
   /** Whether the first attempt to reach it has ended, and well. */
   readonly state: UpstreamState

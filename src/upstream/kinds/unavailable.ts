@@ -17,7 +17,7 @@ export function unavailableUpstream(config: ServerConfig, failure: string): Upst
   return new UnavailableUpstream(config, failure, refusal)
 }
 
-/** One that somebody has stopped. */
+/** A server that was stopped by `proxy.stop`. */
 export function stoppedUpstream(config: ServerConfig): Upstream {
   const failure = `'${config.name}' was stopped; it can be restarted`
   const refusal = upstreamFailed(config.name, 'unavailable', failure)

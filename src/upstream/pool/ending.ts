@@ -14,7 +14,7 @@ export interface EndingParts {
   readonly exitWaitMs: number
 }
 
-/** The end of one connection, and how it is told; no error is made before somebody has to be told. */
+/** The end of one connection, and its error, which is made when it is first needed. */
 export class Ending {
   readonly #parts: EndingParts
   #end: DialEnd | undefined

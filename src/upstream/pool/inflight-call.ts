@@ -4,7 +4,7 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call } from '../../mcp/call.js'
 
-/** What a link remembers of a call. */
+/** The entry of a call in its link. */
 export class InflightCall {
   readonly call: Call
   /** What it was to be sent with, should it have to be sent again. */

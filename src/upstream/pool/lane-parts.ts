@@ -12,7 +12,7 @@ import type { ServerInstance } from './server-instance.js'
 import type { Recollection } from './recollection.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 
-/** Who shares the processes of a lane. */
+/** Which clients share the processes of a lane. */
 export type Sharing =
   /** Clients that can be asked nothing. */
   | 'plain'

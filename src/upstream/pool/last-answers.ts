@@ -19,7 +19,7 @@ interface LastAnswersOptions {
   readonly lastAnswers: LastAnswersWaits
 }
 
-/** Says when nobody need wait any more for what a server has not answered. */
+/** Reports when no further answer of a stopping server is waited for. */
 export class LastAnswers {
   readonly #options: LastAnswersOptions
   readonly #answers: () => number

@@ -13,7 +13,7 @@ import type { Link } from './link.js'
 import type { NoiseLimits } from './noise.js'
 import type { ServerTimes } from '../contracts/server-config.js'
 
-/** Who owns a link: what its server says that is not an answer. */
+/** The owner of a link, which gets all that its server sends except answers. */
 export interface LinkOwner {
   /** The connection carries one client, whose ids and tokens may stay as they are. */
   readonly carriesOneClient: boolean

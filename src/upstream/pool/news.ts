@@ -28,7 +28,7 @@ interface ServerProcessNews {
   readonly ms: number
 }
 
-/** What has become of one process of a server, or of one session with a remote one. */
+/** A change of state of one process of a server, or of one session with a remote one. */
 export type ServerNews = ServerProcessNews &
   (
     | { readonly state: 'starting' }
@@ -59,7 +59,7 @@ export interface ListsNews {
   readonly counts: Readonly<Record<ListKind, number>>
 }
 
-/** Who is told. */
+/** The listener for news of servers. */
 export interface UpstreamNews {
   server(news: ServerNews): void
   lists(news: ListsNews): void

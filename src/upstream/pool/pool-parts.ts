@@ -15,7 +15,7 @@ import type { UpstreamNews } from './news.js'
 import type { ProcessRoom } from './process-room.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 
-/** What a pool gets from the proxy. */
+/** The dependencies of a pool. */
 export interface PoolSurroundings {
   readonly runtime: Runtime
   readonly log: LogSink

@@ -1,6 +1,6 @@
 // How many child processes there may be is a limit of the machine, not of one server.
 
-/** A process that can be stopped and started again when somebody needs it. */
+/** A process that can be stopped, and started again for its next call. */
 export interface IdleProcess {
   /** In monotonic milliseconds; undefined while it is in use, or not there. */
   readonly idleSince: number | undefined

@@ -16,7 +16,7 @@ export interface ServerReportsParts {
   readonly lateMs: number
 }
 
-/** Who uses a process. */
+/** A process in use, and its client where it has only one. */
 export interface ProcessUse {
   readonly link: Link
   /** Undefined when clients share it. */

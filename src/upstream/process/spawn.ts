@@ -15,7 +15,7 @@ import { Strays } from './strays.js'
 /** Whether children get a process group of their own, which can be signalled as one. */
 const hasGroups = process.platform !== 'win32'
 
-/** Who has to know which process groups there are. */
+/** Is told of each process group that begins and ends. */
 export interface GroupWatch {
   /** A child is about to be started: `add` follows in this turn, or `none` when it could not be. Gives its mark. */
   expect(): string
