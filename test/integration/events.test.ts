@@ -126,7 +126,11 @@ describe('server events of what does not start', () => {
 describe('call events', () => {
   test('tell of every end of a call once, with server, name and client', async (t) => {
     const { calls, failures, on } = listening()
-    const { attach } = await libraryProxy(t, { a: itServer({}, { timeout: 300, restartDelay: 10 }) }, { on })
+    const { attach } = await libraryProxy(
+      t,
+      { a: itServer({}, { tools: { timeouts: { never: { timeout: 300 } } }, restartDelay: 10 }) },
+      { on },
+    )
     const [{ client: one }, { client: two }] = [await attach(), await attach()]
     await one.open()
     await two.open()

@@ -141,10 +141,8 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
   test('needs no program but the shell', { timeout: 60_000 }, async (t) => {
     const mark = newMark(t, 'no-sleep')
     const { proxy } = await served(t, mark, { env: { PATH: '/nowhere' } })
-    const startedAt = performance.now()
     proxy.kill()
     assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
-    assert(performance.now() - startedAt < WAIT_MS)
   })
 
   test('finds a guardian although somebody has killed the first one', { timeout: 60_000 }, async (t) => {

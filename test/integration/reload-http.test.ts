@@ -6,6 +6,7 @@ import { ConfigError, type Configuration, resolveConfig } from '../../src/config
 import { type Gateway, type GatewayOptions, openGateway } from '../../src/gateway/gateway.js'
 import { limits } from '../../src/limits.js'
 import type { LogRecord } from '../../src/index.js'
+import { until } from './support/waiting.js'
 import {
   type Answer,
   EventReader,
@@ -16,7 +17,6 @@ import {
   open,
   read,
   send,
-  until,
 } from '../transports/support/http.js'
 import { at, numberAt, parsed, textAt } from './support/json.js'
 import { itServer, root } from './support/programs.js'

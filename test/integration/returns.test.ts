@@ -29,7 +29,9 @@ describe('the lists of a server that came back', () => {
   ]
   for (const [title, phase, wanted, told] of cases) {
     test(title, async (t) => {
-      const s = phases(t, [{ tools: ['a', 'die'] }, phase], { restartDelay: 1, listTimeout: 150 })
+      const isLate = phase.no !== undefined
+      const times = { restartDelay: 1, ...(isLate && { listTimeout: 1500 }) }
+      const s = phases(t, [{ tools: ['a', 'die'] }, phase], times)
       const { attach, log } = await libraryProxy(t, { s: s.entry }, quick)
       const { client } = await attach()
       await client.open()
@@ -49,7 +51,7 @@ describe('the lists of a server that came back', () => {
   }
 
   test('are read again until they come, and a server that lists nothing yet is not well', async (t) => {
-    const s = phases(t, [{ skip: { 'tools/list': 2 } }], { listTimeout: 150 })
+    const s = phases(t, [{ skip: { 'tools/list': 2 } }], { listTimeout: 500 })
     const { attach, proxy } = await libraryProxy(t, { s: s.entry }, quick, { startupGraceMs: 10 })
     const { client } = await attach()
     await client.open()

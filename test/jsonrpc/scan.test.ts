@@ -3,6 +3,7 @@ import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import { FrameError, type FrameErrorCode } from '../../src/jsonrpc/errors.js'
 import { Scanner } from '../../src/jsonrpc/scan.js'
+import { costRatio } from '../processor-time.js'
 
 function scan(text: string | Buffer, depthMax = 128): void {
   const scanner = new Scanner(Buffer.from(text), depthMax)
@@ -138,23 +139,11 @@ const strings = (count: number): Buffer => Buffer.from(`[${`"${'x'.repeat(400)}"
 test('work is linear: a text is not searched again and again, however its quotes and escapes lie', () => {
   for (const text of [longLines, strings]) {
     const [large, small] = [text(8000), text(1000)]
-    const times = ratio(
+    const times = costRatio(
       () => scan(large),
       () => scan(small),
+      25,
     )
-    assert.ok(times < 40, `eight times the bytes take ${times} times as long`)
+    assert.ok(times < 40, `eight times the bytes cost ${times} times as much`)
   }
 })
-
-/** How many times longer the first takes, each at its best of some runs, in turn: code gets faster while it runs. */
-function ratio(first: () => void, second: () => void): number {
-  let least: readonly [number, number] = [Infinity, Infinity]
-  for (let i = 0; i < 25; i++) least = [Math.min(least[0], time(first)), Math.min(least[1], time(second))]
-  return least[0] / least[1]
-}
-
-function time(run: () => void): number {
-  const before = process.hrtime.bigint()
-  run()
-  return Number(process.hrtime.bigint() - before)
-}

@@ -90,8 +90,11 @@ const schema = fc.letrec((tie) => {
     .chain((chosen) =>
       fc.record(Object.fromEntries(Object.entries(keywords).filter(([keyword]) => chosen.includes(keyword)))),
     )
-    // Without it ajv lets an empty list pass where another keyword has judged the list before.
-    .map((drawn) => ('contains' in drawn ? { maxContains: 2, ...drawn } : drawn))
+    // Otherwise ajv lets an empty list pass where another keyword has judged the list before.
+    .map(({ prefixItems, ...drawn }) => {
+      if ('contains' in drawn) return { maxContains: 2, ...drawn }
+      return prefixItems === undefined ? drawn : { ...drawn, prefixItems }
+    })
   return { any: fc.oneof({ depthSize: 'small', withCrossShrink: true }, fc.boolean(), object, object) }
 }).any
 const root = fc.record({ $defs: fc.record({ d: schema }), allOf: fc.tuple(schema) })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { both, front, handshake, message, until } from './support/http.js'
+import { until } from '../integration/support/waiting.js'
+import { both, front, handshake, message } from './support/http.js'
 
 test('a session ends when nobody uses it, though its client went away before it was answered', async (t) => {
   let now = 0

@@ -7,7 +7,8 @@ import { isJson } from '../../src/transports/http-server/guard.js'
 import { answersTo, hostRule, isLoopback, readAuthority } from '../../src/transports/http-server/host.js'
 import { networkOf } from '../../src/transports/http-server/unauthenticated-connections.js'
 import { RequestHead } from '../../src/transports/http-server/request-head.js'
-import { type Front, type Scope, both, front, message, raw, send, statusOf, until } from './support/http.js'
+import { until } from '../integration/support/waiting.js'
+import { type Front, type Scope, both, front, message, raw, send, statusOf } from './support/http.js'
 
 const body = message('echo', 1)
 

@@ -5,7 +5,8 @@ import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import process from 'node:process'
 import { describe, test } from 'node:test'
-import { type Front, type Scope, front, message, statusOf, until } from './support/http.js'
+import { until } from '../integration/support/waiting.js'
+import { type Front, type Scope, front, message, statusOf } from './support/http.js'
 
 /** Elsewhere only one address of loopback is there. */
 const skip = process.platform === 'linux' ? false : 'needs the addresses 127.0.0.2 to 127.0.0.18'

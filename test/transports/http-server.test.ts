@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import type { Frame, RequestFrame } from '../../src/jsonrpc/frame.js'
 import { handshakeRevisions } from '../../src/mcp/revisions.js'
+import { HANG_MS, until } from '../integration/support/waiting.js'
 import {
   EventReader,
   type Sent,
@@ -16,7 +17,6 @@ import {
   read,
   send,
   statusOf,
-  until,
 } from './support/http.js'
 
 const stream = { accept: 'text/event-stream' }
@@ -136,11 +136,22 @@ describe('one request without a session', () => {
     ])
   })
 
-  test('becomes an event stream when the answer takes long, and no sooner', async (t) => {
+  test('does not become an event stream before the answer takes long', async (t) => {
+    const { port, sessions } = await front(t, { limits: { answerWaitMs: HANG_MS } })
+    const response = send(port, { body: message('wait', 5) })
+    await until(() => sessions[0]?.received.length === 1)
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    const frame = sessions[0]?.received[0]
+    assert.ok(frame?.kind === 'request')
+    sessions[0]?.answer(frame.id, '{}')
+    const { headers, body } = await response
+    assert.equal(headers['content-type'], 'application/json')
+    assert.equal(body, '{"jsonrpc":"2.0","id":5,"result":{}}')
+  })
+
+  test('becomes an event stream when the answer takes long', async (t) => {
     const { port, sessions } = await front(t, { limits: { answerWaitMs: 30 } })
-    const sent = Date.now()
     const response = await open(port, { body: message('wait', 5) })
-    assert.ok(Date.now() - sent >= 28)
     assert.equal(response.headers['content-type'], 'text/event-stream')
     const [session] = sessions
     const [frame] = session?.received ?? []

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { front, message, raw, send, statusOf, until } from './support/http.js'
+import { until } from '../integration/support/waiting.js'
+import { front, message, raw, send, statusOf } from './support/http.js'
 
 /** What may have been meant as one request, in which another is hidden. */
 type Shape = (port: number) => string

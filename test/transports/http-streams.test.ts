@@ -9,6 +9,7 @@ import { quote } from '../../src/jsonrpc/text.js'
 import { EventBudget, EventStore } from '../../src/transports/http-server/event-store.js'
 import { readEventId } from '../../src/transports/http-server/event-stream.js'
 import { outgoing } from '../../src/transports/http-server/outgoing.js'
+import { until } from '../integration/support/waiting.js'
 import {
   EventReader,
   type Play,
@@ -18,7 +19,6 @@ import {
   message,
   open,
   send,
-  until,
 } from './support/http.js'
 
 const stream = { accept: 'text/event-stream' }

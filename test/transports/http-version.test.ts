@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { both, events, front, handshake, message, raw, statusOf, until } from './support/http.js'
+import { until } from '../integration/support/waiting.js'
+import { both, events, front, handshake, message, raw, statusOf } from './support/http.js'
 
 const page = (fields: string, path = '/health', method = 'GET'): string =>
   `${method} ${path} HTTP/1.0\r\n${fields}\r\n`

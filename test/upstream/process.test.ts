@@ -17,7 +17,7 @@ import { StackTraces } from '../../src/upstream/process/stack-traces.js'
 import { ServerProcess } from '../../src/upstream/process/process.js'
 import type { StdioServerConfig } from '../../src/upstream/contracts/server-config.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
-import { until } from '../integration/support/waiting.js'
+import { gone, until } from '../integration/support/waiting.js'
 import { numRuns } from '../properties/runs.js'
 
 const skip = process.platform === 'win32'
@@ -200,12 +200,10 @@ describe('the end of a process', { skip }, () => {
   test('a child of it that holds the streams does not hold it', async () => {
     for (const leaves of ['', 'setsid ']) {
       const { server, closed, log } = shell(`${leaves}sleep 30 & echo $! >&2; exit 0`, { outputWaitMs: 250 })
-      const startedAt = performance.now()
       assert.deepEqual(await server.ended, ended(0))
-      assert(performance.now() - startedAt < 10_000)
-      await closed
       const child = Number(log[0]?.message)
-      assert(child > 0)
+      assert(child > 0 && !gone(child), 'its child still sleeps')
+      await closed
       if (leaves !== '') process.kill(child, 'SIGKILL')
     }
   })
@@ -241,17 +239,14 @@ describe('the end of a process', { skip }, () => {
     }
   })
 
-  test('a stop ends a tree that ignores everything but SIGKILL, in time', async () => {
+  test('a stop ends a tree that ignores everything but SIGKILL', async () => {
     for (let run = 0; run < numRuns(10); run++) {
       const mark = `stop-${process.pid}-${run}`
       const deep = "trap '' TERM HUP; echo deep >&2; sleep 60 >/dev/null 2>&1; :"
       const script = `trap '' TERM HUP; (trap '' TERM; (${deep}); :) & wait; :`
       const { server, log } = started({ command: '/bin/sh', args: ['-c', script], env: { [markName]: mark } })
       await until(() => log.length > 0)
-      const startedAt = performance.now()
       await server.stop()
-      const tookMs = performance.now() - startedAt
-      assert(tookMs > 150 && tookMs < 5000, `${Math.round(tookMs)} ms`)
       assert.deepEqual(await server.ended, { reason: 'exited', message: "'s' exited by SIGKILL" })
       assert.deepEqual(await leftAfter(mark, 1000), [])
     }

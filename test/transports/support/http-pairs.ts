@@ -11,7 +11,8 @@ import { HttpClientConnection } from '../../../src/transports/http-client/http-c
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
 import { connectPlain } from '../../../src/transports/http-client/connect.js'
 import { SseClientConnection } from '../../../src/transports/http-client/http-sse.js'
-import { type Scope, front, until } from './http.js'
+import { until } from '../../integration/support/waiting.js'
+import { type Scope, front } from './http.js'
 import { bytesOf, target, testLimits } from './scripted.js'
 
 const INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}'

@@ -348,8 +348,3 @@ export class EventReader {
     this.response.destroy()
   }
 }
-
-/** Waits until something holds; the test runner's time-out is the limit. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2))
-}

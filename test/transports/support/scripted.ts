@@ -27,6 +27,7 @@ import {
   defaultHttpClientLimits,
 } from '../../../src/transports/http-client/options.js'
 import { at, parsed } from '../../integration/support/json.js'
+import { HANG_MS } from '../../integration/support/waiting.js'
 
 export interface Scope {
   after(run: () => void | Promise<void>): void
@@ -139,7 +140,7 @@ export class Heard {
 
   /** Resolves when `is` holds. */
   async until(is: () => boolean): Promise<void> {
-    const giveUp = Date.now() + 10_000
+    const giveUp = Date.now() + HANG_MS
     while (!is()) {
       if (Date.now() > giveUp) throw new Error(`did not come: ${JSON.stringify(this)}`)
       await new Promise<void>((resolve) => {
