@@ -442,6 +442,22 @@ const confined: readonly Confined[] = [
     places: { 'src/mcp/eras/': 'the legs', 'src/proxy/proxy.ts': 'chooses the leg of each connection' },
   },
   {
+    what: 'the kind of a server decides nothing but how it is read and opened',
+    among: 'code',
+    pattern: /\bkind [!=]== '(?:stdio|http|sse)'|'(?:command|url)' in \w/,
+    places: {
+      'src/config/': 'reads each kind',
+      'src/cli.ts': 'the kind of a command line',
+      'src/cli/check.ts': 'looks for the program of one that has a command',
+      'src/cli/self-starts.ts': 'likewise',
+      'src/proxy/trial.ts': 'one attempt: a program that ends is not started again',
+      'src/upstream/contracts/server-config.ts': 'which kinds are remote',
+      'src/upstream/kinds/': 'opens each kind',
+      'src/upstream/http/http-dialer.ts': 'speaks the one transport or the other',
+      'src/upstream/process/head-start.ts': 'starts programs before anything else is loaded',
+    },
+  },
+  {
     what: 'JSON.parse and JSON.stringify',
     among: 'bare',
     pattern: /\bJSON\s*\.\s*(parse|stringify)\b/,

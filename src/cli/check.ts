@@ -102,7 +102,6 @@ function waysOf(checked: CheckedConfig, env: Environment): Ways {
   const problems: ConfigProblem[] = []
   const warnings: ConfigWarning[] = []
   for (const { server, path } of startedIn(checked)) {
-    if (server.kind === 'stdio') continue
     const found = wayTroubles(server, env)
     problems.push(
       ...found.problems.map((what) => ({ path, problem: `cannot be reached: ${what}`, hint: '' })),

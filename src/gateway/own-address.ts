@@ -4,6 +4,7 @@
 // moved as it is may name the front. One schema may have another one as a server, as long as that does not lead back.
 
 import { ConfigError, type Configuration, enabledSchemas } from '../config/config.js'
+import { isRemote } from '../upstream/contracts/server-config.js'
 import { isLoopback } from '../transports/http-server/host.js'
 
 export interface FrontAddress {
@@ -34,9 +35,9 @@ interface OwnLink {
 }
 
 function linksOf(config: Configuration, schema: string, front: FrontAddress): OwnLink[] {
-  return (config.schemas.get(schema)?.servers ?? []).flatMap((server) => {
-    if (server.kind === 'stdio' || server.disabled || server.unavailable !== undefined) return []
-    const { name, url } = server
+  const servers = config.schemas.get(schema)?.servers ?? []
+  return servers.filter(isRemote).flatMap(({ name, url, disabled, unavailable }) => {
+    if (disabled || unavailable !== undefined) return []
     const leadsTo = schemaAt(new URL(url), config, front)
     return leadsTo === undefined ? [] : [{ name, url, leadsTo }]
   })

@@ -58,7 +58,7 @@ export class Fleet implements ReachSource {
   /** Whether there is one server, which its client is to see as if nothing stood between them. */
   get isTransparent(): boolean {
     const [only, ...others] = this.upstreams
-    return others.length === 0 && only?.config.kind !== 'stdio' && only?.config.isTransparent === true
+    return others.length === 0 && only?.config.isTransparent === true
   }
 
   /** In configuration order. */

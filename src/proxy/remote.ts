@@ -4,6 +4,7 @@ import { resolveConfig } from '../config/config.js'
 import type { Configuration, SchemaConfig } from '../config/config.js'
 import { TransportError } from '../jsonrpc/errors.js'
 import { googleAuthOf, whyNoTokens } from '../upstream/auth/google-auth.js'
+import { isRemote } from '../upstream/contracts/server-config.js'
 
 /** One server on the network, to be served on stdin and stdout. */
 export interface RemoteServer {
@@ -54,9 +55,7 @@ export function remoteConfig(
 /** The server is opened by its client, and nobody is told anything before it has answered, or has not in its time. */
 function transparent(config: Configuration, graceMs: number): Configuration {
   const schemas = [...config.schemas].map(([name, schema]) => {
-    const servers = schema.servers.map((server) =>
-      server.kind === 'stdio' ? server : { ...server, isTransparent: true as const },
-    )
+    const servers = schema.servers.map((server) => ({ ...server, isTransparent: true as const }))
     return [name, { ...schema, servers }] as const
   })
   return { ...config, startupGraceMs: graceMs, schemas: new Map(schemas) }
@@ -64,8 +63,7 @@ function transparent(config: Configuration, graceMs: number): Configuration {
 
 /** @throws TransportError when a server needs credentials, and there are none or they must not be sent to it */
 export async function checkCredentials({ servers }: SchemaConfig): Promise<void> {
-  for (const server of servers) {
-    if (server.kind === 'stdio') continue
+  for (const server of servers.filter(isRemote)) {
     const auth = googleAuthOf(server)
     if (auth === undefined) continue
     const url = new URL(server.url)

@@ -29,8 +29,7 @@ const visitor: ClientPort = {
 
 /** Opens a server and reads its lists, unless every client is to have one of its own. */
 export function warmUp(upstream: Upstream): void {
-  const { config } = upstream
-  if (config.kind === 'stdio' && config.isolation === 'session') return
+  if (upstream.isolated) return
   const lane = upstream.attach(visitor)
   void Promise.resolve(lane.view.listed).then(() => lane.leave(visitor))
 }

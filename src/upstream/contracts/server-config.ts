@@ -34,6 +34,8 @@ export interface ServerCommon extends ServerTimes {
   readonly disabled: boolean
   /** Started when somebody first wants something of it. */
   readonly lazy: boolean
+  /** Its one client opens it with its own handshake, and gets its own answer. */
+  readonly isTransparent?: true
   /** What it says of itself is kept, and shown before it has started again. */
   readonly keep: boolean
   /** Why this one server cannot be opened (an unset variable); the others start. */
@@ -119,8 +121,11 @@ export interface HttpServerConfig extends ServerCommon {
   /** The proxy on the way there; false goes directly, undefined asks the environment. */
   readonly proxy: string | false | undefined
   readonly tls: HttpTls | undefined
-  /** Its one client opens it with its own handshake, and gets its own answer. */
-  readonly isTransparent?: true
 }
 
 export type ServerConfig = StdioServerConfig | HttpServerConfig
+
+/** Whether a server is reached over the network. */
+export function isRemote(config: ServerConfig): config is HttpServerConfig {
+  return config.kind === 'http' || config.kind === 'sse'
+}

@@ -92,6 +92,8 @@ export interface Lane extends CallTarget {
 /** A configured server. */
 export interface Upstream {
   readonly config: ServerConfig
+  /** Whether every client has processes of its own. */
+  readonly isolated: boolean
   /** Takes a configuration that differs only in what needs no other process: names, and what is shown. */
   adjust(config: ServerConfig): void
   /** Starts what every client will need, before any client has said what it is. */

@@ -3,7 +3,7 @@
 import { contextOf } from '../../transports/http-client/connect-tls.js'
 import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js'
 import { socketTrouble } from '../../transports/http-client/trouble.js'
-import type { HttpServerConfig } from '../contracts/server-config.js'
+import { type HttpServerConfig, type ServerConfig, isRemote } from '../contracts/server-config.js'
 import { tlsMeans } from './tls-files.js'
 
 export interface WayTroubles {
@@ -13,11 +13,15 @@ export interface WayTroubles {
   readonly warnings: readonly string[]
 }
 
+const none: WayTroubles = { problems: [], warnings: [] }
+
 /** Reads the proxy and the certificates of a server as a connection to it does. */
 export function wayTroubles(
-  { url, proxy, tls }: HttpServerConfig,
+  server: ServerConfig,
   env: Readonly<Record<string, string | undefined>>,
 ): WayTroubles {
+  if (!isRemote(server)) return none
+  const { url, proxy, tls } = server
   const address = new URL(url)
   const checks = [
     () => proxyFor(address, { own: proxy, env }),

@@ -34,6 +34,8 @@ export function open(config: HttpServerConfig, proxy: PoolSurroundings): Upstrea
     processes: 1,
     idleTimeoutMs: around.limits.remoteRestMs,
     restart: true,
+    onTimeout: 'cancel',
+    staysForClients: true,
     restartDelayMs: config.kind === 'sse' ? config.reconnectIntervalMs : config.retryDelayMs,
   } as const
   return new Pool(config, pooling, {

@@ -9,10 +9,19 @@ import type { Upstream } from '../contracts/upstream.js'
 /** Opens a configured server. */
 export function openUpstream(config: ServerConfig, around: StdioSurroundings): Upstream {
   const { name: server, kind, unavailable: message } = config
-  if (message === undefined)
-    return config.kind === 'stdio' ? openStdio(config, around) : openHttp(config, around)
+  if (message === undefined) return openKind(config, around)
   // The configuration has warned of what it found itself.
   const process = { server, kind, pid: undefined, client: undefined, ms: 0 }
   around.news.server({ ...process, state: 'failed', reason: 'unavailable', message })
   return unavailableUpstream(config, message)
+}
+
+function openKind(config: ServerConfig, around: StdioSurroundings): Upstream {
+  switch (config.kind) {
+    case 'stdio':
+      return openStdio(config, around)
+    case 'http':
+    case 'sse':
+      return openHttp(config, around)
+  }
 }

@@ -22,6 +22,7 @@ export function open(config: StdioServerConfig, around: StdioSurroundings): Upst
   const pooling = {
     ...config,
     discretion,
+    staysForClients: false,
     dial: () => new ServerProcess(config, surroundings),
     adopt: (running: RunningProcess) =>
       new ServerProcess(config, surroundings, childOf(config.name, running)),

@@ -4,16 +4,15 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call } from '../../mcp/call.js'
 import { authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
 import { credentialsRefusal } from '../auth/credentials-leg.js'
-import type { ServerConfig } from '../contracts/server-config.js'
+import { type ServerConfig, isRemote } from '../contracts/server-config.js'
 import type { Lane, ServerView, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
 
 /** One whose configuration cannot be used; `failure` says why. */
 export function unavailableUpstream(config: ServerConfig, failure: string): Upstream {
   // The variables of a remote server hold its credentials, nearly always.
-  const refusal =
-    config.kind === 'stdio'
-      ? upstreamFailed(config.name, 'unavailable', failure)
-      : authenticationFailed(config.name, credentialsRefusal(config, undefined).message)
+  const refusal = isRemote(config)
+    ? authenticationFailed(config.name, credentialsRefusal(config, undefined).message)
+    : upstreamFailed(config.name, 'unavailable', failure)
   return new UnavailableUpstream(config, failure, refusal)
 }
 
@@ -32,6 +31,7 @@ const NONE: readonly never[] = []
 class UnavailableUpstream implements Upstream, Lane {
   config: ServerConfig
   readonly view: ServerView
+  readonly isolated = false
   readonly shared = true
   readonly pids = NONE
   readonly retired = false

@@ -20,7 +20,7 @@ import { Resubscriptions } from './resubscriptions.js'
 
 export interface LaneLinksParts extends Pick<
   LaneParts,
-  'config' | 'log' | 'sharing' | 'subscriptionsMax' | 'yields'
+  'config' | 'log' | 'onTimeout' | 'sharing' | 'staysForClients' | 'subscriptionsMax' | 'yields'
 > {
   readonly audience: LaneClients
   readonly lists: LaneLists
@@ -85,9 +85,9 @@ export class LaneLinks implements LinkOwner {
 
   /** A remote server may run, and be paid for, only while it is listened to: it rests once nobody is there. */
   get isNeeded(): boolean {
-    const { audience, config, yields } = this.#parts
+    const { audience, staysForClients, yields } = this.#parts
     if (yields) return this.isAtWork || [...audience].some(({ listens }) => listens)
-    const isAttended = config().kind !== 'stdio' && audience.size > 0
+    const isAttended = staysForClients && audience.size > 0
     return audience.isFollowed || isAttended || this.isAtWork
   }
 
@@ -127,8 +127,7 @@ export class LaneLinks implements LinkOwner {
   }
 
   timedOut(link: Link): void {
-    const config = this.#parts.config()
-    if (config.kind === 'stdio' && config.onTimeout === 'restart') this.#replace(link, 'a call timed out')
+    if (this.#parts.onTimeout === 'restart') this.#replace(link, 'a call timed out')
   }
 
   missed(link: Link): void {

@@ -40,6 +40,8 @@ export interface LaneParts {
   readonly recollection: Recollection
   /** A server that has not answered after so long is not waited for at the next start. */
   readonly lateMs: number
+  readonly onTimeout: 'cancel' | 'restart'
+  readonly staysForClients: boolean
   readonly membersMax: number
   /** Resources that the clients of this lane may follow. */
   readonly subscriptionsMax: number

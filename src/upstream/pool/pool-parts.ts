@@ -50,6 +50,10 @@ export interface Pooling {
   readonly idleTimeoutMs: number | undefined
   readonly restart: boolean
   readonly restartDelayMs: number
+  /** What happens to a process whose call has taken too long. */
+  readonly onTimeout: 'cancel' | 'restart'
+  /** Whether it is needed for as long as it has clients, though nothing is asked of it. */
+  readonly staysForClients: boolean
 }
 
 /** A process of a lane has shaken hands. */

@@ -65,6 +65,10 @@ export class Pool implements Upstream {
     return this.#config
   }
 
+  get isolated(): boolean {
+    return this.#pooling.isolation === 'session'
+  }
+
   adjust(config: ServerConfig): void {
     this.#config = config
   }
@@ -102,7 +106,7 @@ export class Pool implements Upstream {
     if (sharing !== 'own') return this.#commonLane(sharing, declared, client).join(client)
     const { opening, serial } = client
     const own = this.#newLane({ sharing, declared, opening, client: serial }).join(client)
-    const isDeferred = this.#yields(sharing) && this.#pooling.isolation !== 'session'
+    const isDeferred = this.#yields(sharing) && !this.isolated
     // What was kept for clients like this one says more than what others see.
     if (isDeferred && own.described === undefined) own.defer(this.#commonLane('plain', noCapabilities))
     return own
@@ -153,7 +157,7 @@ export class Pool implements Upstream {
 
   /** Whether nothing runs before a client wants something of it. */
   get #startsWhenAsked(): boolean {
-    const isOfSessions = this.#pooling.isolation === 'session' && this.#around.ownStart === 'with-call'
+    const isOfSessions = this.isolated && this.#around.ownStart === 'with-call'
     return this.config.lazy || isOfSessions
   }
 
@@ -179,6 +183,8 @@ export class Pool implements Upstream {
       recollection: this.#recollections.of(listing, declared),
       lateMs,
       subscriptionsMax: limits.subscriptionsMax,
+      onTimeout: this.#pooling.onTimeout,
+      staysForClients: this.#pooling.staysForClients,
       membersMax: sharing === 'own' ? 1 : this.#pooling.processes,
       member: (owner, opened) => this.#newMember(use, () => lane, owner, opened),
       ready: ({ dialed }, { revision }) =>
