@@ -22,7 +22,7 @@ import { Scanner } from './scan.js'
 
 const TOKEN_BYTES_MAX = 1024
 
-/** A second id behind so much is not looked for. */
+/** A second id so far behind the first is not looked for. */
 const SURE_BYTES = 64 * 1024
 
 /** Two make a message ambiguous already. */
@@ -45,6 +45,9 @@ export class IdFinder {
   #isCall = false
   #hasOutcome = false
   #walked = 0
+  /** Where what is being walked begins. */
+  #pushedFrom = 0
+  #sureFrom = SURE_BYTES
 
   /** Undefined when there is none, when there are several, and when it is not acceptable. */
   get id(): RequestId | undefined {
@@ -61,16 +64,22 @@ export class IdFinder {
     return this.#isCall
   }
 
+  /** How many bytes of the message are behind it. */
+  get walked(): number {
+    return this.#walked
+  }
+
   /** Whether all of it is known that will be: the rest is not looked at. */
   get isSure(): boolean {
-    return this.#walked >= SURE_BYTES && this.#isSettled
+    return this.#walked >= this.#sureFrom && this.#isSettled
   }
 
   push(chunk: Uint8Array): void {
     if (this.isSure) return
+    this.#pushedFrom = this.#walked
     this.#walked += chunk.length
     for (let at = 0; at < chunk.length; at++) {
-      if (this.#inString && this.#depth > 1 && !this.#escaped) at = nextMark(chunk, at)
+      if (this.#inString && !this.#isKept && !this.#escaped) at = nextMark(chunk, at)
       const c = chunk[at]
       if (c === undefined) return
       if (this.#inString) this.#inside(c)
@@ -78,9 +87,27 @@ export class IdFinder {
     }
   }
 
+  /**
+   * Goes on at a later place of the message.
+   *
+   * What is left out stands below the top level, where nothing is to be found; `inString` and `isEscaped` are about
+   * the first byte that follows.
+   */
+  skipTo(walked: number, depth: number, inString: boolean, isEscaped: boolean): void {
+    this.#walked = walked
+    this.#depth = depth
+    this.#inString = inString
+    this.#escaped = isEscaped
+  }
+
   /** Nothing that is to be known is behind: what is no object has no id. */
   get #isSettled(): boolean {
     return this.#depth < 1 || (this.#ids > 0 && (this.#isCall || this.#hasOutcome))
+  }
+
+  /** Whether what stands in a string may be a key or an id. */
+  get #isKept(): boolean {
+    return this.#depth === 1 && this.#token.length <= TOKEN_BYTES_MAX
   }
 
   #inside(c: number): void {
@@ -135,6 +162,7 @@ export class IdFinder {
     if (this.#key !== '"id"') return
     this.#ids++
     this.#found = id
+    this.#sureFrom = this.#pushedFrom + SURE_BYTES
   }
 
   #keep(c: number): void {

@@ -1,9 +1,9 @@
 // The data of one event after the other, line by line.
 
 import { Buffer } from 'node:buffer'
-import { IdFinder } from '../../jsonrpc/id-finder.js'
 import { type Line, joinLine, lengthOf } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
+import { LongLines } from '../long-lines.js'
 
 const NEWLINE = Buffer.from('\n')
 
@@ -25,7 +25,7 @@ export class SseData {
   /** The first line, where it is long and in parts. */
   #long: readonly Buffer[] = []
   #bytes = 0
-  #dropped: IdFinder | undefined
+  #dropped: LongLines | undefined
   /** Whether the sink knows that the event is over the limit. */
   #isTold = false
 
@@ -60,8 +60,9 @@ export class SseData {
 
   drop(part: Buffer): void {
     this.#dropped ??= this.#dropLines()
-    this.#dropped.push(part)
     this.#bytes += part.length
+    if (this.#isTold) return
+    this.#dropped.push(part)
     if (this.#dropped.isSure) this.#tell(this.#dropped)
   }
 
@@ -82,19 +83,20 @@ export class SseData {
     if (line !== undefined && line.length > 0) this.#sink.event(type, line)
   }
 
-  #tell({ id, isCall }: IdFinder): void {
+  #tell(dropped: LongLines): void {
     if (this.#isTold) return
     this.#isTold = true
+    const { id, isCall } = dropped.dropped()
     this.#sink.oversize(id, this.#bytes, isCall)
   }
 
-  #dropLines(): IdFinder {
-    const finder = new IdFinder()
-    for (const part of this.#long) finder.push(part)
-    for (const line of this.#lines) finder.push(line)
+  #dropLines(): LongLines {
+    const dropped = new LongLines()
+    for (const part of this.#long) dropped.push(part)
+    for (const line of this.#lines) dropped.push(line)
     this.#lines = []
     this.#long = []
-    return finder
+    return dropped
   }
 
   /** A line in parts stays so only while it is alone. */

@@ -8,7 +8,6 @@
 
 import { Buffer } from 'node:buffer'
 import { CR, LF } from '../../jsonrpc/ascii.js'
-import { IdFinder } from '../../jsonrpc/id-finder.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
 import type { LongLine } from '../../jsonrpc/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
@@ -25,18 +24,13 @@ export interface LineSink {
 
 const EMPTY = Buffer.alloc(0)
 
-/** From here on the id of a line is looked for while it arrives. */
-const FOLLOW_BYTES_MIN = 1024 * 1024
-
 /** Cuts one stream into lines. */
 export class LineSplitter {
   readonly #sink: LineSink
   readonly #lineBytesMax: number
   readonly #unfinished = new UnfinishedLine()
   readonly #longLines = new LongLines()
-  /** Of a line that may come to be dropped. */
-  #finder: IdFinder | undefined
-  #dropping: IdFinder | undefined
+  #isDropping = false
   #droppedBytes = 0
 
   constructor(sink: LineSink, lineBytesMax: number) {
@@ -76,49 +70,37 @@ export class LineSplitter {
   }
 
   #keep(part: Buffer): void {
-    if (this.#dropping === undefined && this.#unfinished.bytes + part.length > this.#lineBytesMax)
-      this.#drop()
-    if (this.#dropping === undefined) return this.#add(part)
-    this.#dropping.push(part)
+    if (!this.#isDropping && this.#unfinished.bytes + part.length > this.#lineBytesMax) this.#drop()
+    if (this.#isDropping) return this.#skip(part)
+    this.#unfinished.add(part)
+    // A line that is dropped was looked at by then, so that no turn has to look at all of it.
+    this.#longLines.follow(this.#unfinished.settled)
+  }
+
+  #skip(part: Buffer): void {
+    this.#longLines.push(part)
     this.#droppedBytes += part.length
   }
 
-  #add(part: Buffer): void {
-    this.#unfinished.add(part)
-    if (this.#sink.long !== undefined) this.#longLines.follow(this.#unfinished.settled)
-    if (this.#unfinished.bytes > FOLLOW_BYTES_MIN) this.#follow(part)
-  }
-
-  /** A line that is dropped was walked by then, so that no turn has to walk all of it. */
-  #follow(part: Buffer): void {
-    if (this.#finder !== undefined) return this.#finder.push(part)
-    this.#finder = new IdFinder()
-    for (const each of this.#unfinished.parts()) this.#finder.push(each)
-  }
-
   #drop(): void {
-    this.#longLines.drop()
-    this.#dropping = this.#finder ?? new IdFinder()
-    if (this.#finder === undefined) for (const part of this.#unfinished.parts()) this.#dropping.push(part)
-    this.#finder = undefined
+    this.#isDropping = true
     this.#droppedBytes = this.#unfinished.bytes
-    this.#unfinished.give()
+    this.#longLines.follow(this.#unfinished.give())
   }
 
   #endLine(rest: Buffer): void {
     this.#keep(rest)
-    if (this.#dropping === undefined) return this.#endUnfinished()
-    const { id, isCall } = this.#dropping
+    if (!this.#isDropping) return this.#endUnfinished()
+    const { id, isCall } = this.#longLines.dropped()
     const bytes = this.#droppedBytes
-    this.#dropping = undefined
+    this.#isDropping = false
     this.#droppedBytes = 0
     this.#sink.oversize(id, bytes, isCall)
   }
 
   #endUnfinished(): void {
-    this.#finder = undefined
     if (this.#unfinished.bytes < LONG_BYTES_MIN || this.#sink.long === undefined) {
-      this.#longLines.drop()
+      this.#longLines.forget()
       const line = withoutCr(this.#unfinished.take())
       if (line.length > 0) this.#sink.line(line)
       return
