@@ -1,0 +1,212 @@
+// Processor time of the proxy for each megabyte of results, over sizes that lie on both sides of every threshold.
+//
+//   node build/bench/sweep.js [--cli PATH] [--rounds N]
+//
+// The same file is the server (`--server`). It writes an answer with its id first or last, as servers do, and of three
+// kinds: text with the escapes of a source file, text that is not Latin-1, and a dense structure of short strings.
+// One call is in flight. The last column is the worst figure from 0.25 to 16 MB over the best.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+import { cpuSeconds } from './process-facts.js'
+import { median } from './statistics.js'
+import { stringBody } from './wire.js'
+
+const LF = 10
+const MB = 1_000_000
+/** Moved for one figure. */
+const SAMPLE_BYTES = 96 * MB
+const CALLS_MAX = 400
+const ORDERS = ['first', 'last'] as const
+const KINDS = ['source', 'not-latin-1', 'dense'] as const
+
+/** Where the code looks at lengths: 4 KiB, 16 KiB, 64 KiB, 1 MiB, and the limit of a line. */
+const SIZES = [
+  4_000, 4_200, 16_000, 17_000, 65_000, 66_000, 131_000, 250_000, 500_000, 1_000_000, 1_050_000, 1_200_000,
+  2_000_000, 4_000_000, 8_000_000, 16_000_000, 67_000_000, 68_000_000,
+]
+const JUDGED_FROM = 250_000
+const JUDGED_TO = 16_000_000
+
+type Order = (typeof ORDERS)[number]
+type Kind = (typeof KINDS)[number]
+
+const { values: flags } = parseArgs({
+  options: {
+    server: { type: 'boolean', default: false },
+    cli: { type: 'string', default: fileURLToPath(new URL('../../dist/cli.js', import.meta.url)) },
+    rounds: { type: 'string', default: '5' },
+  },
+})
+
+/** Answers calls whose tool is `blob` with arguments `bytes`, `order` and `kind`. */
+function serve(): void {
+  const contents = new Map<string, Buffer>()
+  const answer = (line: string): void => {
+    const id = /"id":(\d+)/.exec(line)?.[1]
+    if (id === undefined) return
+    const [, bytes, order, kind] = /"bytes":(\d+),"order":"(\w+)","kind":"([\w-]+)"/.exec(line) ?? []
+    const said = bytes === undefined ? plainResult(line) : contentOf(contents, Number(bytes), kind ?? '')
+    const head = order === 'last' ? '{"jsonrpc":"2.0","result":' : `{"jsonrpc":"2.0","id":${id},"result":`
+    const tail = order === 'last' ? `,"id":${id}}\n` : '}\n'
+    process.stdout.cork()
+    process.stdout.write(head)
+    process.stdout.write(said)
+    process.stdout.write(tail)
+    process.stdout.uncork()
+  }
+  let rest = ''
+  process.stdin.setEncoding('utf8')
+  process.stdin.on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) answer(line)
+  })
+  process.stdin.on('end', () => process.exit(0))
+}
+
+function plainResult(line: string): string {
+  const serverInfo = { name: 'sweep', version: '1.0.0' }
+  if (line.includes('"initialize"'))
+    return JSON.stringify({ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo })
+  return JSON.stringify({ tools: [{ name: 'blob', inputSchema: { type: 'object' } }] })
+}
+
+function contentOf(known: Map<string, Buffer>, bytes: number, kind: string): Buffer {
+  const key = `${bytes} ${kind}`
+  const there = known.get(key)
+  if (there !== undefined) return there
+  const made =
+    kind === 'dense'
+      ? denseContent(bytes)
+      : textContent(kind === 'source' ? stringBody(bytes, 'text') : wide(bytes))
+  known.set(key, made)
+  return made
+}
+
+function textContent(text: Buffer): Buffer {
+  return Buffer.concat([Buffer.from('{"content":[{"type":"text","text":"'), text, Buffer.from('"}]}')])
+}
+
+/** Text of characters that take two, three and four bytes. */
+function wide(bytes: number): Buffer {
+  const words = Buffer.from('Длинный текст 長い文章です 😀 größer, ')
+  const text = Buffer.alloc(bytes, 'x')
+  for (let at = 0; at + words.length <= bytes; at += words.length) words.copy(text, at)
+  return text
+}
+
+function denseContent(bytes: number): Buffer {
+  const item = '{"id":4711,"name":"a short name","tags":["a","b"],"ok":true},'
+  const items = item.repeat(Math.ceil(bytes / item.length)).slice(0, -1)
+  return Buffer.from(`{"content":[],"structuredContent":{"items":[${items}]}}`)
+}
+
+/** A proxy in front of the server, called one call after the other. */
+class Session {
+  readonly #child: ChildProcess
+  #next = 1
+  #answered: (bytes: number) => void = () => {}
+
+  constructor(argv: readonly string[]) {
+    const [command = '', ...args] = argv
+    this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+    let bytes = 0
+    this.#child.stdout?.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (chunk[chunk.length - 1] !== LF) return
+      const all = bytes
+      bytes = 0
+      this.#answered(all)
+    })
+  }
+
+  /** The length of the answer. */
+  ask(method: string, params: object): Promise<number> {
+    return new Promise((resolve) => {
+      this.#answered = resolve
+      this.tell({ jsonrpc: '2.0', id: this.#next++, method, params })
+    })
+  }
+
+  tell(message: object): void {
+    this.#child.stdin?.write(`${JSON.stringify(message)}\n`)
+  }
+
+  call(bytes: number, order: Order, kind: Kind): Promise<number> {
+    return this.ask('tools/call', { name: 'blob', arguments: { bytes, order, kind } })
+  }
+
+  get cpuSeconds(): number {
+    return cpuSeconds(this.#child.pid ?? 0) ?? Number.NaN
+  }
+
+  close(): void {
+    this.#child.stdin?.end()
+  }
+}
+
+async function sweep(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'mcps-proxy-sweep-'))
+  const config = join(folder, 'config.json')
+  const server = {
+    command: process.execPath,
+    args: [fileURLToPath(import.meta.url), '--server'],
+    prefix: false,
+  }
+  writeFileSync(config, JSON.stringify({ mcpServers: { sweep: { ...server, timeout: 60_000 } } }))
+  const session = new Session([process.execPath, flags.cli, '--stdio', '--config', config])
+  const clientInfo = { name: 'sweep', version: '1.0.0' }
+  await session.ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo })
+  session.tell({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  await session.ask('tools/list', {})
+  for (const kind of KINDS) await sweepKind(session, kind)
+  session.close()
+  rmSync(folder, { recursive: true })
+}
+
+async function sweepKind(session: Session, kind: Kind): Promise<void> {
+  const sizes = kind === 'dense' ? SIZES.filter((size) => size <= JUDGED_TO) : SIZES
+  const figures = new Map<string, number[]>()
+  for (let round = 0; round < Number(flags.rounds); round++) {
+    for (const size of sizes)
+      for (const order of round % 2 === 0 ? ORDERS : ORDERS.toReversed()) {
+        const key = `${size} ${order}`
+        figures.set(key, [...(figures.get(key) ?? []), await sample(session, size, order, kind)])
+      }
+  }
+  report(kind, sizes, (size, order) => median(figures.get(`${size} ${order}`) ?? []))
+}
+
+/** Milliseconds of processor time a megabyte. */
+async function sample(session: Session, size: number, order: Order, kind: Kind): Promise<number> {
+  const calls = Math.min(CALLS_MAX, Math.max(2, Math.round(SAMPLE_BYTES / size)))
+  await session.call(size, order, kind)
+  const before = session.cpuSeconds
+  for (let call = 0; call < calls; call++) await session.call(size, order, kind)
+  return ((session.cpuSeconds - before) * 1000) / ((calls * size) / MB)
+}
+
+function report(
+  kind: Kind,
+  sizes: readonly number[],
+  figureOf: (size: number, order: Order) => number,
+): void {
+  console.log(`\n${kind}: ms of processor time a MB\n       bytes   id first   id last`)
+  for (const size of sizes) {
+    const figures = ORDERS.map((order) => figureOf(size, order).toFixed(3).padStart(9))
+    console.log(`${size.toLocaleString('en').padStart(12)}  ${figures.join(' ')}`)
+  }
+  const judged = sizes.filter((size) => size >= JUDGED_FROM && size <= JUDGED_TO)
+  const all = judged.flatMap((size) => ORDERS.map((order) => figureOf(size, order)))
+  const ratio = Math.max(...all) / Math.min(...all)
+  console.log(`worst / best from 0.25 to 16 MB: ${ratio.toFixed(2)} (aim: at most 1.5)`)
+}
+
+if (flags.server) serve()
+else await sweep()
