@@ -4,7 +4,7 @@
 //
 // The same file is the server (`--server`). It writes an answer with its id first or last, as servers do, and of three
 // kinds: text with the escapes of a source file, text that is not Latin-1, and a dense structure of short strings.
-// One call is in flight. A figure is the lowest of the rounds, since what else runs on the machine only adds to it.
+// A figure is the lowest of the rounds, since what else runs on the machine only adds to it.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,7 +20,10 @@ const LF = 10
 const MB = 1_000_000
 /** Moved for one figure. */
 const SAMPLE_BYTES = 96 * MB
-const CALLS_MAX = 400
+const CALLS_MAX = 4000
+/** So much is in flight at once, so that small results do not measure how a process is woken. */
+const INFLIGHT_BYTES = 4 * MB
+const INFLIGHT_MAX = 64
 const WARM_UP_CALLS = 100
 /** A longer line is dropped. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024
@@ -109,30 +112,40 @@ function denseContent(bytes: number): Buffer {
   return Buffer.from(`{"content":[],"structuredContent":{"items":[${items}]}}`)
 }
 
-/** A proxy in front of the server, called one call after the other. */
+/** A proxy in front of the server. */
 class Session {
   readonly #child: ChildProcess
   #next = 1
-  #answered: (bytes: number) => void = () => {}
+  #bytes = 0
+  #answered: (count: number) => void = () => {}
 
   constructor(argv: readonly string[]) {
     const [command = '', ...args] = argv
     this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] })
-    let bytes = 0
     this.#child.stdout?.on('data', (chunk: Buffer) => {
-      bytes += chunk.length
-      if (chunk[chunk.length - 1] !== LF) return
-      const all = bytes
-      bytes = 0
-      this.#answered(all)
+      this.#bytes += chunk.length
+      let count = 0
+      for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, end + 1)) count++
+      if (count > 0) this.#answered(count)
     })
   }
 
-  /** The length of the answer. */
-  ask(method: string, params: object): Promise<number> {
+  /** Asks `count` times, `inflight` at once; how many bytes the answers have. */
+  ask(method: string, params: object, count = 1, inflight = 1): Promise<number> {
+    this.#bytes = 0
     return new Promise((resolve) => {
-      this.#answered = resolve
-      this.tell({ jsonrpc: '2.0', id: this.#next++, method, params })
+      let sent = 0
+      let answered = 0
+      const send = (): void => {
+        for (; sent < Math.min(count, answered + inflight); sent++)
+          this.tell({ jsonrpc: '2.0', id: this.#next++, method, params })
+      }
+      this.#answered = (more) => {
+        answered += more
+        if (answered >= count) resolve(this.#bytes)
+        else send()
+      }
+      send()
     })
   }
 
@@ -140,8 +153,9 @@ class Session {
     this.#child.stdin?.write(`${JSON.stringify(message)}\n`)
   }
 
-  call(bytes: number, order: Order, kind: Kind): Promise<number> {
-    return this.ask('tools/call', { name: 'blob', arguments: { bytes, order, kind } })
+  call(bytes: number, order: Order, kind: Kind, count = 1): Promise<number> {
+    const inflight = Math.max(1, Math.min(INFLIGHT_MAX, Math.floor(INFLIGHT_BYTES / bytes)))
+    return this.ask('tools/call', { name: 'blob', arguments: { bytes, order, kind } }, count, inflight)
   }
 
   get cpuSeconds(): number {
@@ -183,7 +197,7 @@ async function sweepOnce(config: string, round: number, figures: Map<string, num
   await session.ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo })
   session.tell({ jsonrpc: '2.0', method: 'notifications/initialized' })
   await session.ask('tools/list', {})
-  for (let call = 0; call < WARM_UP_CALLS; call++) await session.call(JUDGED_FROM, 'last', 'source')
+  await session.call(JUDGED_FROM, 'last', 'source', WARM_UP_CALLS)
   for (const kind of KINDS)
     for (const size of sizesOf(kind))
       for (const order of round % 2 === 0 ? ORDERS : ORDERS.toReversed()) {
@@ -200,7 +214,7 @@ async function sample(session: Session, size: number, order: Order, kind: Kind):
   const answer = await session.call(size, order, kind)
   if (answer >= size !== isKept) throw new Error(`an answer of ${answer} bytes to a call for ${size}`)
   const before = session.cpuSeconds
-  for (let call = 0; call < calls; call++) await session.call(size, order, kind)
+  await session.call(size, order, kind, calls)
   return ((session.cpuSeconds - before) * 1000) / ((calls * size) / MB)
 }
 
