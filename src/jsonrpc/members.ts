@@ -11,12 +11,6 @@ export interface Member {
   readonly value: Span
 }
 
-/** The text of the string member `name`. */
-export interface KnownText {
-  readonly name: string
-  readonly text: string
-}
-
 const FIELDS = 4
 const NOTHING = Buffer.alloc(0)
 
@@ -26,13 +20,10 @@ export class Members {
   /** The message, where it is in parts. */
   readonly #long: LongLine | undefined
   readonly #offsets: number[] = []
-  /** The text of one string member, where it was read before. */
-  readonly #known: KnownText | undefined
 
-  constructor(bytes: Buffer, known?: KnownText, long?: LongLine) {
+  constructor(bytes: Buffer, long?: LongLine) {
     this.#bytes = bytes
     this.#long = long
-    this.#known = known
   }
 
   get bytes(): Buffer {
@@ -57,8 +48,6 @@ export class Members {
 
   /** The text of the string member called `name`. */
   string(name: string): string | undefined {
-    const known = this.#known
-    if (known !== undefined && known.name === name) return known.text
     const span = this.span(name)
     if (this.#long === undefined || span === undefined) return stringAt(this.#bytes, span)
     return stringAt(this.#long.slice(span.start, span.end), { start: 0, end: span.end - span.start })
@@ -72,14 +61,9 @@ export class Members {
     return this.#span(index * FIELDS)
   }
 
-  /** The same members in other bytes, where each offset has moved. */
-  moved(bytes: Buffer, move: (offset: number) => number, known?: KnownText): Members {
-    return this.#movedTo(new Members(bytes, known), move)
-  }
-
   /** The same members in a message that is in parts. */
   movedInto(long: LongLine, move: (offset: number) => number): Members {
-    return this.#movedTo(new Members(NOTHING, undefined, long), move)
+    return this.#movedTo(new Members(NOTHING, long), move)
   }
 
   #movedTo(members: Members, move: (offset: number) => number): Members {
@@ -90,7 +74,7 @@ export class Members {
 
   /** The same members in a copy of the bytes. */
   copied(bytes: Buffer): Members {
-    return this.moved(bytes, (offset) => offset, this.#known)
+    return this.#movedTo(new Members(bytes), (offset) => offset)
   }
 
   *[Symbol.iterator](): IterableIterator<Member> {

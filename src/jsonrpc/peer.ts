@@ -7,8 +7,8 @@ import { isBatch } from './batch.js'
 import { type ErrorBody, buildError, buildNotification, buildRequest, buildResult } from './build.js'
 import type { Connection } from './connection.js'
 import { FrameError, TransportError } from './errors.js'
-import { FamiliarFrames } from './familiar-frames.js'
 import type { Frame, NotificationFrame, RequestFrame, ResponseFrame } from './frame.js'
+import { frameOrError } from './frame-or-error.js'
 import { Forwarder } from './forwarder.js'
 import { withId } from './id-edit.js'
 import { Inflight } from './inflight.js'
@@ -32,7 +32,6 @@ export class Peer<E extends object> {
   readonly #options: PeerOptions
   readonly #inflight: Inflight<E | OwnRequest>
   readonly #forwarder: Forwarder
-  readonly #frames: FamiliarFrames
   #closed = false
 
   constructor(connection: Connection, owner: PeerOwner<E>, options: PeerOptions) {
@@ -40,7 +39,6 @@ export class Peer<E extends object> {
     this.#owner = owner
     this.#options = options
     this.#inflight = new Inflight(options.inflightMax)
-    this.#frames = new FamiliarFrames(options.frame)
     this.#forwarder = new Forwarder(options.forwarded, (cause) => this.#abort(cause))
   }
 
@@ -169,7 +167,7 @@ export class Peer<E extends object> {
   #message(line: Line, during: RequestId | undefined, bytes: number = line.length): void {
     if (this.#closed) return
     if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
-    const frame = this.#frames.read(line)
+    const frame = frameOrError(line, this.#options.frame)
     if (!(frame instanceof FrameError)) this.receive(frame, during)
     else if (during === undefined || !isAnswer(line, during)) this.#owner.malformed(frame, line, bytes)
     // On a stream that belongs to one request there will be no other answer to it.
