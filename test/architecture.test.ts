@@ -641,7 +641,6 @@ const wordsBelow: Readonly<Record<string, readonly string[]>> = {
     'protocolVersion',
     'capabilities',
   ],
-  'src/jsonrpc/familiar-shape.ts': ['arguments', 'name'],
   // Streamable HTTP begins and ends sessions, and ends requests, by messages.
   'src/transports/http-client/envelope.ts': ['notifications/cancelled', 'requestId', 'protocolVersion'],
   'src/transports/http-client/http-client.ts': ['initialize', 'notifications/initialized'],
