@@ -3,7 +3,9 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
-import type { Edit } from '../../jsonrpc/splice.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { Wire } from '../../jsonrpc/splice-parts.js'
+import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
 import type { Call, ClientProfile, Outcome } from '../call.js'
 import type { ClientCapabilities, ServerCapabilities } from '../capabilities.js'
 import type { ClientNotificationRow, RequestRow } from '../methods/method-row.js'
@@ -51,6 +53,16 @@ export interface ClientLeg {
   told(frame: NotificationFrame): Told
   /** Whether several messages in one array are in order now. */
   readonly batching: boolean
+  /** What the client is told of the end of its call; undefined when it wants no answer any more. */
+  answer(call: Call, outcome: Outcome, voice: ClientVoice): Wire | undefined
+  /** What it is told in place of an answer; `id` is undefined where its request had no readable one. */
+  refusal(id: RequestId | undefined, error: ErrorBody): WireBytes
+}
+
+/** What a leg forwards answers with. */
+export interface ClientVoice {
+  /** The bytes of an answer, with these edits and the client's own id. */
+  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Wire
 }
 
 /** The content of a server's answer to `initialize`. */

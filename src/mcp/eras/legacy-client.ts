@@ -3,9 +3,13 @@
 // MCP 2024-11-05 to 2025-11-25, Lifecycle. A client that never initializes but
 // simply calls is served too, as one that can be asked nothing.
 
+import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { Wire } from '../../jsonrpc/splice-parts.js'
+import type { WireBytes } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
-import type { ClientOrigin, ClientProfile, Outcome } from '../call.js'
+import type { Call, ClientOrigin, ClientProfile, Outcome } from '../call.js'
 import { clientInfo } from '../client-info.js'
 import { clientCapabilities, noCapabilities } from '../capabilities.js'
 import { invalidParams, invalidRequest, methodNotFound } from '../error-codes.js'
@@ -14,7 +18,7 @@ import { clientNotifications, requests } from '../methods.js'
 import { severity } from '../methods/logging.js'
 import { assumedRevision, handshakeRevision, latestHandshake } from '../revisions.js'
 import { chosenRevision, handshakeMembers } from './handshake-result.js'
-import type { ClientLeg, Received, ServerDescription, Told } from './leg.js'
+import type { ClientLeg, ClientVoice, Received, ServerDescription, Told } from './leg.js'
 
 /** The proxy's `serverInfo`. */
 export interface ServerIdentity {
@@ -72,6 +76,23 @@ export class LegacyClientLeg implements ClientLeg {
     if (row === undefined) return { kind: 'unknown' }
     if (row.does === 'exit') return { kind: 'exit', exitCode: this.#shutDown ? 0 : 1 }
     return { kind: 'known', row }
+  }
+
+  answer({ frame: { id } }: Call, outcome: Outcome, voice: ClientVoice): Wire | undefined {
+    switch (outcome.kind) {
+      case 'answered':
+        return voice.answerBytes(outcome.frame, outcome.edits, id)
+      case 'result':
+        return buildResult(id, outcome.result)
+      case 'failed':
+        return this.refusal(id, outcome.error)
+      case 'cancelled':
+        return undefined
+    }
+  }
+
+  refusal(id: RequestId | undefined, error: ErrorBody): WireBytes {
+    return buildError(id, error, this.#profile.revision.orphanId)
   }
 
   #initialize(frame: RequestFrame, row: RequestRow): Received {

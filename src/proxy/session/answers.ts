@@ -2,12 +2,12 @@
 
 import { BatchReply, Batches } from './batch-reply.js'
 import type { Flow } from './flow.js'
-import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
+import { type ErrorBody, buildResult } from '../../jsonrpc/build.js'
 import type { Peer } from '../../jsonrpc/peer.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { Wire } from '../../jsonrpc/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
-import type { Outcome } from '../../mcp/call.js'
+import type { Call, Outcome } from '../../mcp/call.js'
 import type { ClientLeg } from '../../mcp/eras/leg.js'
 import { idInUse } from '../../mcp/error-codes.js'
 import type { Opening } from './opening.js'
@@ -63,27 +63,14 @@ export class Answers {
   }
 
   refusal(id: RequestId | undefined, error: ErrorBody): WireBytes {
-    return buildError(id, error, this.#leg.profile.revision.orphanId)
+    return this.#leg.refusal(id, error)
   }
 
   /** A call has ended: one that came before `initialize`, or behind its answer. */
-  settle(id: RequestId, outcome: Outcome): void {
-    const answer = this.#answerTo(id, outcome)
+  settle(call: Call, outcome: Outcome): void {
+    const { id } = call.frame
+    const answer = this.#leg.answer(call, outcome, this.#peer)
     if (!this.#batches.takes(id, answer) && answer !== undefined) this.#send(id, answer)
-  }
-
-  /** Undefined for who does not want one any more. */
-  #answerTo(id: RequestId, outcome: Outcome): Wire | undefined {
-    switch (outcome.kind) {
-      case 'answered':
-        return this.#peer.answerBytes(outcome.frame, outcome.edits, id)
-      case 'result':
-        return buildResult(id, outcome.result)
-      case 'failed':
-        return this.refusal(id, outcome.error)
-      case 'cancelled':
-        return undefined
-    }
   }
 
   /** What the proxy answers by itself leaves behind the answer to an `initialize` that came before. */

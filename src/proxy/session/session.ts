@@ -51,7 +51,7 @@ export class Session implements PeerOwner<Question> {
   #passed: PassedOpening | undefined
   readonly #settled = (call: Call, outcome: Outcome): void => {
     this.#calls.take(call.key)
-    this.#answers.settle(call.frame.id, outcome)
+    this.#answers.settle(call, outcome)
     this.#parts.reports.settled(call, outcome)
     if (this.draining.on) this.#rest()
   }
@@ -215,7 +215,7 @@ export class Session implements PeerOwner<Question> {
       this.#opened()
     })
     this.#passed = opening
-    this.#opening.begin(() => this.#answers.settle(frame.id, opening.outcome))
+    this.#opening.begin(() => this.#answers.settle(opening.call, opening.outcome))
     void this.#reached?.leave()
     this.#reached = undefined
     this.#port.open(opening.call)

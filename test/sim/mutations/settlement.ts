@@ -10,8 +10,8 @@ export const settlement: readonly Mutation[] = [
   ]),
   mutation('errors are not said', 'lost', [
     'proxy/session/session',
-    'this.#answers.settle(call.frame.id, outcome);',
-    "if (outcome.kind !== 'failed') this.#answers.settle(call.frame.id, outcome);",
+    'this.#answers.settle(call, outcome);',
+    "if (outcome.kind !== 'failed') this.#answers.settle(call, outcome);",
   ]),
   mutation('calls of a server that ends are forgotten', 'late', [
     'upstream/pool/inflight-calls',
@@ -35,9 +35,9 @@ export const settlement: readonly Mutation[] = [
     ['upstream/pool/inflight-calls', 'this.#tokens.release(flight.token);', ''],
   ),
   mutation('answers have an id of their own', 'unasked', [
-    'proxy/session/answers',
-    'this.#peer.answerBytes(outcome.frame, outcome.edits, id)',
-    'this.#peer.answerBytes(outcome.frame, outcome.edits, `"x"`)',
+    'mcp/eras/legacy-client',
+    'voice.answerBytes(outcome.frame, outcome.edits, id)',
+    'voice.answerBytes(outcome.frame, outcome.edits, `"x"`)',
   ]),
   mutation(
     'a call is given the answer of the one before',
