@@ -1,7 +1,8 @@
 // Bundles the program: a process that is started by every client on every start
 // should not open a hundred files. Types come from the compiler.
 
-import { chmod, rm } from 'node:fs/promises'
+import { chmod, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -16,19 +17,43 @@ const globalProcess = {
   },
 }
 
-/** The one package that a start needs besides mri is bundled: it would be two more files, one of them CommonJS. */
-const bundledEvents = {
-  name: 'bundled-events',
+/**
+ * The packages that are bundled: what a start needs besides mri would be two more files, one of them CommonJS, and the
+ * first call would wait for the sixty files of ajv.
+ */
+const bundledPackages = {
+  name: 'bundled-packages',
   setup(build) {
-    const path = fileURLToPath(import.meta.resolve('eventemitter3'))
-    build.onResolve({ filter: /^eventemitter3$/ }, () => ({ path }))
+    build.onResolve({ filter: /^(eventemitter3|ajv)(\/|$)/ }, ({ path }) => ({
+      path: fileURLToPath(import.meta.resolve(path)),
+    }))
+    // What a bundled package requires is bundled with it.
+    build.onResolve({ filter: /^[a-z@]/ }, ({ path, importer }) =>
+      importer.includes('/node_modules/') ? { path: createRequire(importer).resolve(path) } : undefined,
+    )
   },
 }
 
 await rm('dist', { recursive: true, force: true })
+/** The folders of the packages that are bundled. */
+const packages = new Set()
 // What is built together shares its chunks: the command shares none with the library, so that it needs fewer of them.
 for (const entryPoints of [['src/cli.ts'], ['src/index.ts', 'src/jsonrpc/index.ts'], ['src/servers/time.ts']])
-  await build({
+  await bundle(entryPoints)
+await writeFile(
+  'dist/licenses.txt',
+  (
+    await Promise.all(
+      Array.from(packages)
+        .toSorted((a, b) => (a < b ? -1 : 1))
+        .map(licenseOf),
+    )
+  ).join('\n'),
+)
+await chmod('dist/cli.js', 0o755)
+
+async function bundle(entryPoints) {
+  const { metafile } = await build({
     entryPoints,
     outdir: 'dist',
     outbase: 'src',
@@ -39,6 +64,20 @@ for (const entryPoints of [['src/cli.ts'], ['src/index.ts', 'src/jsonrpc/index.t
     format: 'esm',
     target: 'node20.19',
     logLevel: 'warning',
-    plugins: [globalProcess, bundledEvents],
+    plugins: [globalProcess, bundledPackages],
+    metafile: true,
   })
-await chmod('dist/cli.js', 0o755)
+  for (const input of Object.keys(metafile.inputs)) {
+    const [folder] = /^node_modules\/(@[^/]+\/)?[^/]+/.exec(input) ?? []
+    if (folder !== undefined) packages.add(folder)
+  }
+}
+
+/** What a package wants to stand wherever its code does. */
+async function licenseOf(folder) {
+  const names = await readdir(folder)
+  const texts = await Promise.all(
+    names.filter((name) => /^licen[cs]e/i.test(name)).map((name) => readFile(`${folder}/${name}`, 'utf8')),
+  )
+  return `${folder.slice('node_modules/'.length)}\n\n${texts.join('\n')}`
+}

@@ -29,6 +29,17 @@ export interface ValidatorOptions {
   readonly warn: (message: string) => void
 }
 
+/** Nearly every tool has one like it. */
+const USUAL_SCHEMA = Buffer.from(
+  '{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}',
+)
+
+/** Loads the compiler of schemas and runs it once, which is most of what the first check takes. */
+export async function prepareValidators(): Promise<void> {
+  const validator = new ArgumentValidator({ tool: '', schema: USUAL_SCHEMA, warn: () => {} })
+  await validator.check(Buffer.from('{}'), true)
+}
+
 type Check = (json: RawValue | undefined, isLenient: boolean) => ArgumentFault | undefined
 type CompilePlan = Extract<SchemaPlan, { kind: 'compile' }>
 

@@ -1,8 +1,4 @@
-// ajv, loaded when the first schema needs it, in pieces.
-//
-// The package has some sixty modules and takes longer to load than anything may
-// block. Its inner modules are asked for first, with a turn of the event loop
-// after each, so that its entry finds them there.
+// ajv, loaded when the first schema needs it. The program has its sixty modules in one file.
 
 import type { Ajv, Options, _ } from 'ajv'
 import type { Dialect } from './schema-keywords.js'
@@ -12,17 +8,6 @@ export interface AjvBuild {
   readonly Ajv: new (options: Options) => Ajv
   readonly code: typeof _
 }
-
-const pieces: readonly (() => Promise<unknown>)[] = [
-  () => import('ajv/dist/compile/codegen/index.js'),
-  () => import('ajv/dist/runtime/uri.js'),
-  () => import('ajv/dist/compile/errors.js'),
-  () => import('ajv/dist/compile/validate/index.js'),
-  () => import('ajv/dist/core.js'),
-  () => import('ajv/dist/vocabularies/validation/index.js'),
-  () => import('ajv/dist/vocabularies/applicator/index.js'),
-  () => import('ajv/dist/vocabularies/draft7.js'),
-]
 
 const entries: Readonly<Record<Dialect, () => Promise<AjvBuild>>> = {
   'draft-07': async () => {
@@ -41,10 +26,6 @@ const entries: Readonly<Record<Dialect, () => Promise<AjvBuild>>> = {
 
 /** Loads once in a process, however often it is called, since modules are. Returns in a turn of its own. */
 export async function loadAjv(dialect: Dialect): Promise<AjvBuild> {
-  for (const load of pieces) {
-    await load()
-    await nextTurn()
-  }
   const build = await entries[dialect]()
   await nextTurn()
   return build

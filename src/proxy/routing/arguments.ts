@@ -9,9 +9,12 @@ import type { Call } from '../../mcp/call.js'
 import { invalidArguments, invalidParams } from '../../mcp/error-codes.js'
 import type { ListItem } from '../../mcp/lists.js'
 import type { ArgumentFault, ArgumentValidator } from '../../mcp/validate.js'
-import type { LogSink } from '../../runtime/runtime.js'
+import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { Target } from './catalog.js'
 import { CallOrder } from './call-order.js'
+
+/** What a client asks for when it opens its session is answered first. */
+const PREPARE_DELAY_MS = 5
 
 /** With which the JSON of null begins, and no other. */
 const NULL = 0x6e
@@ -25,9 +28,25 @@ export class ArgumentChecks {
   readonly #validators = new WeakMap<ListItem, ArgumentValidator>()
   readonly #log: LogSink
   #make: MakeValidator | undefined
+  #isPrepared = false
 
   constructor(log: LogSink) {
     this.#log = log
+  }
+
+  /**
+   * Loads what checks arguments while nobody waits for it; a call that comes meanwhile waits for the same load.
+   *
+   * Once a client may call one of these tools: nothing is loaded for a start that calls none.
+   */
+  prepare(tools: Iterable<Pick<ListItem, 'schemaSpan'>>, runtime: Pick<Runtime, 'setTimer'>): void {
+    if (this.#isPrepared) return
+    for (const { schemaSpan } of tools) {
+      if (schemaSpan === undefined) continue
+      this.#isPrepared = true
+      runtime.setTimer(PREPARE_DELAY_MS, () => void prepareValidators())
+      return
+    }
   }
 
   /** Calls `pass` in the call's turn when the arguments fit, nearly always at once; else settles the call. */
@@ -91,4 +110,12 @@ export class ArgumentChecks {
 function jsonAt(frame: RequestFrame, span: Span): RawValue {
   const { long } = frame
   return long === undefined ? frame.line.subarray(span.start, span.end) : new LongValue(long, span)
+}
+
+/** A call says what is wrong where this fails. */
+async function prepareValidators(): Promise<void> {
+  try {
+    const { prepareValidators: prepareAll } = await import('../../mcp/validate.js')
+    await prepareAll()
+  } catch {}
 }

@@ -64,6 +64,7 @@ export class ClientRoutes {
   /** What calls may still run on, though nothing new goes there. */
   readonly #going = new Map<Upstream, Lane>()
   #level: string | undefined
+  #mayCall = false
   #left = false
 
   constructor(client: ClientPort, parts: ReachParts, source: ReachSource) {
@@ -97,6 +98,7 @@ export class ClientRoutes {
       gave: (kind) => {
         this.#held.gave(kind)
         parts.gave(kind)
+        if (kind === 'tools') this.ready()
       },
     })
   }
@@ -122,7 +124,18 @@ export class ClientRoutes {
   /** What servers list has changed; false when the client is told of it later, with everything else. */
   changed(kinds: readonly ListKind[]): boolean {
     this.#catalog.invalidate(kinds)
+    if (this.#mayCall) this.ready()
     return !this.#held.on
+  }
+
+  /** The client may call from now on: what every first call needs is made ready once there are tools. */
+  ready(): void {
+    this.#mayCall = true
+    const checked = this.#current.filter(({ config }) => config.argumentErrors !== 'off')
+    this.#parts.checks.prepare(
+      checked.flatMap(({ view }) => view.items('tools').slice(0, 1)),
+      this.#parts.runtime,
+    )
   }
 
   /** The client is told of changes now: of these lists, those that it has to read again. */

@@ -111,7 +111,7 @@ export class Session implements PeerOwner<Question> {
     if (told.kind === 'unknown') return this.#log('debug', `a notification '${frame.method}' was ignored`)
     switch (told.row.does) {
       case 'initialized':
-        return this.#opening.behind(0, () => this.#port.announce())
+        return this.#opening.behind(0, () => this.#ready())
       case 'cancel':
         return cancelledCall(frame, this.#calls.values())?.cancel(frame)
       case 'progress':
@@ -259,6 +259,12 @@ export class Session implements PeerOwner<Question> {
         call.deadline.beginAt(this.#parts.runtime.now())
         router.route(call)
       })
+  }
+
+  /** MCP, Lifecycle: the client has had the answer to `initialize`. */
+  #ready(): void {
+    this.#port.announce()
+    this.#reached?.ready()
   }
 
   #refuse(frame: RequestFrame, error: ErrorBody): void {
