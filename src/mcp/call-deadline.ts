@@ -49,7 +49,7 @@ export class CallDeadline {
     return this.#quietEndsAt < this.#totalEndsAt ? 'timeoutMs' : 'totalTimeoutMs'
   }
 
-  /** Its time runs from a later moment: until then it waited for servers that may not be its own. */
+  /** Its time runs from a later moment. */
   beginAt(now: number): void {
     this.#arrivedAt = now
     this.#quietSince = now

@@ -25,13 +25,17 @@ export interface ClientOrigin {
   readonly principal?: string | undefined
 }
 
-/** The identity of a client during its session. */
-export interface ClientProfile {
+/** What is known of a client when it makes a call. */
+export interface CallContext {
   readonly principal?: string | undefined
   readonly revision: Revision
+  readonly capabilities: ClientCapabilities
+}
+
+/** The identity of a client during its session. */
+export interface ClientProfile extends CallContext {
   /** As it says of itself. */
   readonly info?: ClientInfo | undefined
-  readonly capabilities: ClientCapabilities
 }
 
 /** How a call ends. `result` is raw JSON that the proxy made. */
@@ -93,16 +97,23 @@ export interface ClientPort {
   faster(): void
 }
 
+/** The holder of a call: the queue in which it waits, or the connection on which it is. */
+export interface CallHolder {
+  /** Nobody wants the answer any more; `frame` is the client's notification, if it sent one. */
+  cancel(frame: NotificationFrame | undefined): void
+}
+
 /** The listener for the end of a call. */
 export type Settle = (call: Call, outcome: Outcome) => void
 
 /** One request of one client. */
-export class Call {
+export class Call implements CallHolder {
   #frame: RequestFrame
   /** One text for all spellings of the client's id. */
   readonly key: RequestId
   readonly row: RequestRow
   readonly client: ClientPort
+  #context: CallContext
   /** The server that it is for, once that is known. */
   service: string | undefined
   readonly #settle: Settle
@@ -115,8 +126,7 @@ export class Call {
   repeats = 0
   /** Whether a session was opened anew because this call was refused in the one before. */
   hasRenewed = false
-  /** Set by whoever holds the call now; told once when the client gives up. */
-  onCancel: ((frame: NotificationFrame | undefined) => void) | undefined
+  #holder: CallHolder | undefined
 
   constructor(
     frame: RequestFrame,
@@ -124,7 +134,9 @@ export class Call {
     client: ClientPort,
     deadline: CallDeadline,
     settle: Settle,
+    context: CallContext = client.profile,
   ) {
+    this.#context = context
     this.deadline = deadline
     this.#frame = frame
     this.key = canonical(frame.id)
@@ -150,17 +162,31 @@ export class Call {
       : long.slice(start, end).toString()
   }
 
+  get context(): CallContext {
+    return this.#context
+  }
+
+  /** It came before `initialize` was answered: its time begins with that, and what its client is was said there. */
+  beginAt(now: number): void {
+    this.deadline.beginAt(now)
+    this.#context = this.client.profile
+  }
+
   get settled(): boolean {
     return this.#settled
   }
 
   /** The same call for one of several servers, or for a while; who cancels this one cancels that. */
   attempt(settle: (outcome: Outcome) => void): Call {
-    const attempt = new Call(this.#frame, this.row, this.client, this.deadline, (_attempt, outcome) =>
-      settle(outcome),
-    )
-    this.onCancel = (frame) => attempt.cancel(frame)
+    const settled: Settle = (_attempt, outcome) => settle(outcome)
+    const attempt = new Call(this.#frame, this.row, this.client, this.deadline, settled, this.#context)
+    this.#holder = attempt
     return attempt
+  }
+
+  /** From now on this one is told, once, when the answer is not wanted any more. */
+  passTo(holder: CallHolder): void {
+    this.#holder = holder
   }
 
   /** Copies the message out of the chunk it came in, which can go then; for calls that wait. */
@@ -174,7 +200,7 @@ export class Call {
   settle(outcome: Outcome): boolean {
     if (this.#settled) return false
     this.#settled = true
-    this.onCancel = undefined
+    this.#holder = undefined
     this.#settle(this, outcome)
     return true
   }
@@ -185,17 +211,17 @@ export class Call {
 
   /** The proxy gives up for the client, and tells both sides. */
   abandon(error: ErrorBody): void {
-    const onCancel = this.onCancel
+    const holder = this.#holder
     this.fail(error)
-    onCancel?.(undefined)
+    holder?.cancel(undefined)
   }
 
   /** The client gives up; `frame` is its notification, if it sent one. */
   cancel(frame: NotificationFrame | undefined): void {
     if (this.#settled) return
-    const onCancel = this.onCancel
+    const holder = this.#holder
     this.settle({ kind: 'cancelled' })
-    onCancel?.(frame)
+    holder?.cancel(frame)
   }
 }
 

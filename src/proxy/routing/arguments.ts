@@ -68,7 +68,7 @@ export class ArgumentChecks {
   }
 
   #refuse(call: Call, mode: string, fault: ArgumentFault): void {
-    const say = mode === 'auto' ? call.client.profile.revision.argumentErrors : mode
+    const say = mode === 'auto' ? call.context.revision.argumentErrors : mode
     if (say === 'protocol')
       return call.fail(invalidArguments(fault.message, { parameter: fault.parameter, ...fault.details }))
     const content = `{"content":[{"type":"text","text":${quote(fault.message)}}],"isError":true}`

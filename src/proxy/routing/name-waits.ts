@@ -6,10 +6,11 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { FirstLists } from './first-lists.js'
 import type { Call } from '../../mcp/call.js'
+import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
 import { tooManyCalls, upstreamFailed } from '../../mcp/error-codes.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
-import type { Runtime, Timer } from '../../runtime/runtime.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
 export interface NameWaitsParts {
@@ -29,54 +30,55 @@ interface Wanted {
   readonly lane: CallTarget | undefined
 }
 
-/** A call that waits for the servers which may have its name, or for all of them. */
-interface Wait {
-  readonly call: Call
+/** A call that waits for the servers which may have its name. */
+interface NameWait {
   readonly run: () => void
-  readonly bytes: number
-  readonly wanted: Wanted | undefined
+  readonly wanted: Wanted
   /** Those that were told that somebody waits for them. */
   readonly hurried: Set<CallTarget>
-  patience: Timer | undefined
 }
 
 /** Holds calls back, and says who is held back for which server. */
 export class NameWaits {
   readonly #parts: NameWaitsParts
-  /** In the order in which they came. */
-  readonly #named = new Set<Wait>()
-  readonly #unlisted = new Map<Promise<void>, Set<Wait>>()
+  readonly #room: QueueRoom
+  readonly #named: CallQueue<NameWait>
+  /** Calls that wait until several servers have listed what they have. */
+  readonly #unlisted = new Map<Promise<void>, CallQueue<() => void>>()
   /** What lanes gave as `listed`, and whether that has come. */
   readonly #listings = new WeakMap<Promise<void>, Map<ListKind, { isOver: boolean }>>()
-  #bytes = 0
 
   constructor(parts: NameWaitsParts) {
     this.#parts = parts
+    this.#room = new QueueRoom(parts.waitingBytesMax)
+    this.#named = new CallQueue(this.#room)
   }
 
   /** Calls of this kind that came before may be this lane's and wait still: what comes now must not overtake them. */
   has(lane: CallTarget, kind: Wanted['kind']): boolean {
     if (this.#named.size === 0 || this.#isOver(lane, kind)) return false
-    for (const { wanted } of this.#named) if (wanted?.kind === kind && concerns(wanted, lane)) return true
+    for (const { held } of this.#named)
+      if (held?.value.wanted.kind === kind && concerns(held.value.wanted, lane)) return true
     return false
   }
 
   /** Runs `then` once the names of the server that `name` may belong to are known. */
   known(call: Call, wanted: Wanted, then: () => void): void {
-    const wait = this.#wait(call, wanted, then)
-    const pending = this.#pending(wanted, wait.hurried)
+    const wait: NameWait = { run: then, wanted, hurried: new Set() }
+    const pending = this.#pending(wait)
     if (pending.length === 0) {
       return wanted.lane === undefined
         ? this.#until(this.#parts.lists.said([wanted.kind]), call, then)
         : then()
     }
-    if (!this.#hold(wait, this.#named)) return
+    if (!this.#named.hasRoom(call.bytes)) return call.fail(tooManyCalls())
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
     const { deadline } = call
     deadline.allow({ timeoutMs: patienceMs, totalTimeoutMs: patienceMs })
     const leftMs = deadline.endsAt - this.#parts.runtime.now()
     const expire = (): void => call.abandon(stillStarting(pending, wanted.name, patienceMs))
-    wait.patience = setDeadline(this.#parts.runtime, leftMs, expire, (to) => deadline.putOff(to))
+    const patience = setDeadline(this.#parts.runtime, leftMs, expire, (to) => deadline.putOff(to))
+    this.#named.add(call, wait, () => patience.cancel())
   }
 
   /** Runs `then` once these lists can be shown, or the grace is over. */
@@ -92,57 +94,27 @@ export class NameWaits {
   #until(listed: Promise<void> | undefined, call: Call, then: () => void): void {
     if (listed === undefined) return then()
     const there = this.#unlisted.get(listed)
-    const waits = there ?? new Set<Wait>()
-    if (!this.#hold(this.#wait(call, undefined, then), waits) || there !== undefined) return
-    this.#unlisted.set(listed, waits)
+    const waiting = there ?? new CallQueue<() => void>(this.#room)
+    if (!waiting.hasRoom(call.bytes)) return call.fail(tooManyCalls())
+    waiting.add(call, then)
+    if (there !== undefined) return
+    this.#unlisted.set(listed, waiting)
     void listed.then(() => {
       this.#unlisted.delete(listed)
-      for (const wait of waits) this.#go(wait, waits)
+      for (const wait of waiting) waiting.take(wait)?.()
     })
   }
 
   /** Lets go whose servers are known by now, and whose have left the configuration. */
   look(): void {
-    for (const wait of this.#named) {
-      const { wanted, hurried } = wait
-      if (wanted === undefined || this.#pending(wanted, hurried).length === 0) this.#go(wait, this.#named)
+    for (const queued of this.#named) {
+      const { held } = queued
+      if (held !== undefined && this.#pending(held.value).length === 0) this.#named.take(queued)?.run()
     }
-  }
-
-  #wait(call: Call, wanted: Wanted | undefined, run: () => void): Wait {
-    return { call, run, wanted, bytes: call.bytes, hurried: new Set(), patience: undefined }
-  }
-
-  /** False when there is no room; one call may be as long as it is. */
-  #hold(wait: Wait, waits: Set<Wait>): boolean {
-    const { call, bytes } = wait
-    if (this.#bytes > 0 && this.#bytes + bytes > this.#parts.waitingBytesMax) {
-      call.fail(tooManyCalls())
-      return false
-    }
-    call.keep()
-    this.#bytes += bytes
-    waits.add(wait)
-    call.onCancel = () => void this.#end(wait, waits)
-    return true
-  }
-
-  /** Whether the call was still waiting. */
-  #end(wait: Wait, waits: Set<Wait>): boolean {
-    if (!waits.delete(wait)) return false
-    this.#bytes -= wait.bytes
-    wait.patience?.cancel()
-    return true
-  }
-
-  #go(wait: Wait, waits: Set<Wait>): void {
-    if (!this.#end(wait, waits) || wait.call.settled) return
-    wait.call.onCancel = undefined
-    wait.run()
   }
 
   /** The servers that a call waits for, to the end: what one has may be read once more before it is shown. */
-  #pending(wanted: Wanted, hurried: Set<CallTarget>): CallTarget[] {
+  #pending({ wanted, hurried }: NameWait): CallTarget[] {
     const lanes = this.#parts.lanes().filter((lane) => concerns(wanted, lane))
     for (const lane of lanes) {
       if (lane.knows(wanted.kind) || hurried.has(lane)) continue

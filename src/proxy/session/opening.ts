@@ -5,6 +5,7 @@
 // protocol the others are in.
 
 import type { Call } from '../../mcp/call.js'
+import { CallQueue, QueueRoom, type Queued } from '../../mcp/call-queue.js'
 import type { SessionLimits } from '../../limits.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 
@@ -13,8 +14,7 @@ export interface OpeningParts {
   readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
 }
 
-interface Held {
-  readonly bytes: number
+interface Early {
   /** A ping asks whether somebody is there, so it does not wait for long. */
   readonly isPing: boolean
   readonly run: () => void
@@ -23,14 +23,16 @@ interface Held {
 /** Holds calls, and answers to other messages, until `initialize` is answered. */
 export class Opening {
   readonly #parts: OpeningParts
-  readonly #held = new Set<Held>()
+  readonly #room: QueueRoom
+  readonly #early: CallQueue<Early>
   #answer: (() => void) | undefined
-  #bytes = 0
   #since = 0
   #pings: Timer | undefined
 
   constructor(parts: OpeningParts) {
     this.#parts = parts
+    this.#room = new QueueRoom(parts.limits.waitingBytesMax)
+    this.#early = new CallQueue(this.#room, parts.limits.callsMax)
   }
 
   /** Whether `initialize` has come and waits for its answer. */
@@ -40,7 +42,7 @@ export class Opening {
 
   /** Whether `initialize` or anything that came behind it is still to be answered. */
   get owes(): boolean {
-    return this.on || this.#held.size > 0
+    return this.on || this.#early.size > 0
   }
 
   /** `initialize` has come; `answer` is called once, by `end`. */
@@ -49,33 +51,28 @@ export class Opening {
     this.#since = this.#parts.runtime.now()
   }
 
-  /** Whether a call of so many bytes may wait; one alone may be as long as it is. */
+  /** Whether a call of so many bytes may wait. */
   hasRoom(bytes: number): boolean {
-    return !this.on || this.#bytes === 0 || this.#bytes + bytes <= this.#parts.limits.waitingBytesMax
+    return !this.on || this.#room.has(bytes)
   }
 
   /** Holds a call; who gives it up makes room for others. */
   hold(call: Call, route: () => void): void {
-    call.keep()
-    const held = this.#add(call.bytes, false, () => {
-      call.onCancel = undefined
-      route()
-    })
-    call.onCancel = () => this.#remove(held)
+    this.#early.add(call, { isPing: false, run: route })
   }
 
   /** Does this when `initialize` is answered; at once where it is, or where too much waits already. */
   behind(bytes: number, run: () => void): void {
-    if (!this.on || this.#held.size >= this.#parts.limits.callsMax || !this.hasRoom(bytes)) run()
-    else this.#add(bytes, false, run)
+    if (!this.on || !this.#early.hasRoom(bytes)) run()
+    else this.#early.addAnswer(bytes, { isPing: false, run })
   }
 
   /** The same for the answer to a ping, which waits for `pingWaitMs` at most. */
   ping(bytes: number, run: () => void): void {
     const { limits, runtime } = this.#parts
     const leftMs = this.#since + limits.pingWaitMs - runtime.now()
-    if (!this.on || leftMs <= 0 || this.#held.size >= limits.callsMax) return run()
-    this.#add(bytes, true, run)
+    if (!this.on || leftMs <= 0 || this.#early.isFull) return run()
+    this.#early.addAnswer(bytes, { isPing: true, run })
     this.#pings ??= runtime.setTimer(leftMs, () => this.#runPings())
   }
 
@@ -86,27 +83,15 @@ export class Opening {
     this.#answer = undefined
     this.#pings?.cancel()
     answer()
-    for (const held of this.#held) this.#run(held)
+    for (const early of this.#early) this.#run(early)
   }
 
-  #add(bytes: number, isPing: boolean, run: () => void): Held {
-    const held = { bytes, isPing, run }
-    this.#held.add(held)
-    this.#bytes += bytes
-    return held
-  }
-
-  #remove(held: Held): void {
-    if (this.#held.delete(held)) this.#bytes -= held.bytes
-  }
-
-  #run(held: Held): void {
-    this.#remove(held)
-    held.run()
+  #run(early: Queued<Early>): void {
+    this.#early.take(early)?.run()
   }
 
   #runPings(): void {
     this.#pings = undefined
-    for (const held of this.#held) if (held.isPing) this.#run(held)
+    for (const early of this.#early) if (early.held?.value.isPing === true) this.#run(early)
   }
 }

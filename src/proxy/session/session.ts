@@ -256,7 +256,7 @@ export class Session implements PeerOwner<Question> {
     if (!this.#opening.on) router.route(call)
     else
       this.#opening.hold(call, () => {
-        call.deadline.beginAt(this.#parts.runtime.now())
+        call.beginAt(this.#parts.runtime.now())
         router.route(call)
       })
   }

@@ -37,7 +37,8 @@ export class Asking {
     const call = during ?? (sharing === 'plain' ? undefined : link.subject.askable)
     // On a lane of its own a client can be asked at any time.
     const client = sharing === 'own' ? audience.only : call?.client
-    const isDeclared = row.capability !== undefined && client?.profile.capabilities.names.has(row.capability)
+    const names = (call?.context ?? client?.profile)?.capabilities.names
+    const isDeclared = row.capability !== undefined && names?.has(row.capability)
     if (isDeclared !== true || client === undefined) return this.#refuse(frame, link)
     const over = link.subject.pause(client, call)
     if (client.ask({ frame, asker: link, during: call, over })) return

@@ -1,10 +1,9 @@
 // The one timer that limits all calls in flight on a link.
 
-import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call } from '../../mcp/call.js'
 import { graceMs } from '../../runtime/deadline.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
-import { InflightCall } from './inflight-call.js'
+import type { InflightCall } from './inflight-call.js'
 
 /**
  * The deadlines of all calls in flight on one link.
@@ -29,15 +28,10 @@ export class Deadlines {
     this.#expire = expire
   }
 
-  /** A call that starts now; its time has run since it came. */
-  start(call: Call, edits: readonly Edit[]): InflightCall {
-    this.#lookAt(call.deadline.endsAt)
-    return new InflightCall(call, edits)
-  }
-
-  /** Whether the time of a call was over when it started. */
-  isOver({ call }: InflightCall): boolean {
-    return call.deadline.endsAt < this.#looksAt && this.#timer !== undefined
+  /** A call starts now, and its time has run since it came; false when that was over before. */
+  start({ deadline: { endsAt } }: Call): boolean {
+    this.#lookAt(endsAt)
+    return endsAt >= this.#looksAt
   }
 
   /** The server is at work. */

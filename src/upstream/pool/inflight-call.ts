@@ -2,10 +2,17 @@
 
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit } from '../../jsonrpc/splice.js'
-import type { Call } from '../../mcp/call.js'
+import type { NotificationFrame } from '../../jsonrpc/frame.js'
+import type { Call, CallHolder } from '../../mcp/call.js'
+
+/** Who hears that nobody wants the answer of a call in flight any more. */
+export interface InflightOwner {
+  cancelled(flight: InflightCall, frame: NotificationFrame | undefined): void
+}
 
 /** The entry of a call in its link. */
-export class InflightCall {
+export class InflightCall implements CallHolder {
+  readonly #owner: InflightOwner
   readonly call: Call
   /** What it was to be sent with, should it have to be sent again. */
   readonly edits: readonly Edit[]
@@ -21,9 +28,14 @@ export class InflightCall {
   /** Raw JSON of the progress token that the server was given. */
   token: string | undefined
 
-  constructor(call: Call, edits: readonly Edit[]) {
+  constructor(call: Call, edits: readonly Edit[], owner: InflightOwner) {
+    this.#owner = owner
     this.call = call
     this.edits = edits
     this.id = call.frame.id
+  }
+
+  cancel(frame: NotificationFrame | undefined): void {
+    this.#owner.cancelled(this, frame)
   }
 }

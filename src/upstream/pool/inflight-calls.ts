@@ -21,7 +21,7 @@ import { cancelParams } from './cancel-params.js'
 import { type UpstreamError, fromTransport } from '../contracts/errors.js'
 import { Deadlines } from './deadlines.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import type { InflightCall } from './inflight-call.js'
+import { InflightCall, type InflightOwner } from './inflight-call.js'
 
 export interface InflightCallsParts {
   readonly runtime: Runtime
@@ -43,7 +43,7 @@ export interface InflightCallsParts {
 }
 
 /** Sends calls and settles them. */
-export class InflightCalls {
+export class InflightCalls implements InflightOwner {
   readonly #parts: InflightCallsParts
   readonly #deadlines: Deadlines
   readonly #tokens = new ProgressTokens<InflightCall>()
@@ -64,8 +64,8 @@ export class InflightCalls {
 
   call(call: Call, edits: readonly Edit[]): void {
     const { peer, traffic } = this.#parts
-    const flight = this.#deadlines.start(call, edits)
-    if (this.#deadlines.isOver(flight)) return this.#tooLate(flight)
+    const flight = new InflightCall(call, edits, this)
+    if (!this.#deadlines.start(call)) return this.#tooLate(flight)
     const lend = this.#parts.mayLend()
     const own = call.frame.params.meta.span('progressToken')
     const all = own === undefined ? edits : this.#withToken(edits, flight, own, lend)
@@ -74,7 +74,7 @@ export class InflightCalls {
     flight.id = id
     flight.wasSent = true
     flight.nth = traffic?.given
-    call.onCancel = (frame) => this.#cancelled(flight, frame)
+    call.passTo(flight)
   }
 
   answered(flight: InflightCall, frame: ResponseFrame): void {
@@ -223,7 +223,8 @@ export class InflightCalls {
     this.#end(flight)
   }
 
-  #cancelled(flight: InflightCall, frame: NotificationFrame | undefined): void {
+  /** Nobody wants the answer any more. */
+  cancelled(flight: InflightCall, frame: NotificationFrame | undefined): void {
     const { peer } = this.#parts
     this.#abandon(flight)
     peer.retire(flight.id)

@@ -3,6 +3,7 @@
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
 import type { CallTimes } from '../../mcp/call-deadline.js'
+import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import { callTimeout } from './call-timeout.js'
 import { type UpstreamError, asUpstreamError, thatServer } from '../contracts/errors.js'
@@ -12,7 +13,6 @@ import type { Link } from './link.js'
 import type { IdleProcess } from './process-room.js'
 import { Slots } from './slots.js'
 import type { Supervisor } from './supervisor.js'
-import { HeldCalls } from './held-calls.js'
 
 export interface MemberOptions {
   readonly runtime: Runtime
@@ -34,6 +34,12 @@ export interface MemberOptions {
   readonly oneAskable: boolean
 }
 
+/** A call, and what it is to be sent with. */
+interface Forward {
+  readonly call: Call
+  readonly edits: readonly Edit[]
+}
+
 /** How often, in the time after which it is stopped, somebody looks whether a process is still needed. */
 const IDLE_CHECKS = 4
 
@@ -44,8 +50,8 @@ export class ServerInstance implements IdleProcess {
   readonly #slots: Slots
   readonly #askable: Slots
   /** Calls that wait for the process itself, and those that wait for a slot. */
-  readonly #arriving = new HeldCalls()
-  readonly #queued = new HeldCalls()
+  readonly #arriving: CallQueue<Forward>
+  readonly #queued: CallQueue<Forward>
   /** Somebody waits for the process, once for all that arrive. */
   #isOpening = false
   readonly #holdup = new Holdup()
@@ -56,6 +62,9 @@ export class ServerInstance implements IdleProcess {
   constructor(supervisor: Supervisor, options: MemberOptions) {
     this.supervisor = supervisor
     this.#options = options
+    const room = new QueueRoom(options.outgoingBytesMax)
+    this.#arriving = new CallQueue(room, options.concurrency + options.queueMax)
+    this.#queued = new CallQueue(room)
     this.#slots = new Slots(options.concurrency, options.queueMax)
     this.#withdraw = options.offer(this)
     // With one slot in all, whoever can be asked waits for it like everybody else.
@@ -80,11 +89,9 @@ export class ServerInstance implements IdleProcess {
     const link = this.supervisor.link
     call.deadline.allow(call.times ?? this.#options.times)
     if (link !== undefined) return this.#enqueue(call, edits, link)
-    const { concurrency, queueMax } = this.#options
-    if (this.#arriving.size >= concurrency + queueMax || !this.#hasRoomFor(call))
-      return call.fail(this.#overloaded('has too many calls waiting'))
-    call.keep()
-    this.#arriving.begin(call, edits, this.#patience(call))
+    if (!this.#arriving.hasRoom(call.bytes)) return call.fail(this.#overloaded('has too many calls waiting'))
+    const patience = this.#patience(call)
+    this.#arriving.add(call, { call, edits }, () => patience.cancel())
     if (!this.#isOpening) void this.#open()
   }
 
@@ -100,7 +107,8 @@ export class ServerInstance implements IdleProcess {
 
   /** Gives back the calls of a client that have not begun here, in the order in which they came. */
   release(client: ClientPort): Call[] {
-    return [...this.#queued.release(client), ...this.#arriving.release(client)]
+    const released = [...this.#queued.release(client), ...this.#arriving.release(client)]
+    return released.map(({ call }) => call)
   }
 
   /** A call has ended: its slot is free. */
@@ -138,7 +146,7 @@ export class ServerInstance implements IdleProcess {
       pass = (call) => call.fail(body)
     }
     this.#isOpening = false
-    for (const [call, edits] of this.#arriving.takeAll()) pass(call, edits)
+    for (const { call, edits } of this.#arriving.takeAll()) pass(call, edits)
   }
 
   #enqueue(call: Call, edits: readonly Edit[], link: Link): void {
@@ -151,17 +159,17 @@ export class ServerInstance implements IdleProcess {
   }
 
   #wait(call: Call, edits: readonly Edit[], slots: Slots): void {
-    const start = (): boolean => this.#queued.end(wait) && this.#start(call, edits)
-    const leave = this.#hasRoomFor(call) ? slots.wait(start) : undefined
+    const start = (): boolean => {
+      const next = this.#queued.take(queued)
+      return next !== undefined && this.#start(next.call, next.edits)
+    }
+    const leave = this.#queued.hasRoom(call.bytes) ? slots.wait(start) : undefined
     if (leave === undefined) return call.fail(this.#overloaded('has too many calls waiting'))
-    call.keep()
-    const wait = this.#queued.begin(call, edits, this.#patience(call), leave)
-  }
-
-  /** One call may be as long as it is. */
-  #hasRoomFor(call: Call): boolean {
-    const bytes = this.#arriving.bytes + this.#queued.bytes
-    return bytes === 0 || bytes + call.bytes <= this.#options.outgoingBytesMax
+    const patience = this.#patience(call)
+    const queued = this.#queued.add(call, { call, edits }, () => {
+      patience.cancel()
+      leave()
+    })
   }
 
   /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */
@@ -174,7 +182,6 @@ export class ServerInstance implements IdleProcess {
 
   /** The link may have gone while the call waited; what never left waits for the next one. */
   #start(call: Call, edits: readonly Edit[]): boolean {
-    if (call.settled) return false
     const link = this.supervisor.link
     if (link === undefined) {
       this.call(call, edits)

@@ -16,14 +16,8 @@ export const execution: readonly Mutation[] = [
   mutation(
     'a call that waits is begun though it was cancelled',
     'begun-in-vain',
-    ['upstream/pool/held-calls', 'call.onCancel = () => this.#leave(wait);', ''],
-    [
-      'upstream/pool/server-instance',
-      `        if (call.settled)
-            return false;
-        const link = this.supervisor.link;`,
-      '        const link = this.supervisor.link;',
-    ],
+    ['mcp/call-queue', 'call.passTo(queued);', ''],
+    ['mcp/call-queue', 'held.call?.settled === true ? undefined : held.value', 'held.value'],
   ),
   mutation('messages are written anew', 'altered', [
     'jsonrpc/peer',
