@@ -13,15 +13,20 @@ import { isSameServer } from './same-server.js'
 import { UpstreamError } from '../upstream/contracts/errors.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
+import { openUpstream } from '../upstream/kinds/kinds.js'
+import type { StdioSurroundings } from '../upstream/kinds/stdio.js'
 import { stoppedUpstream } from '../upstream/kinds/unavailable.js'
+import { warmUp } from './warmup-client.js'
 import type { Upstream } from '../upstream/contracts/upstream.js'
 import { within } from '../runtime/within.js'
 
 export interface FleetParts {
   readonly runtime: Runtime
   readonly log: LogSink
-  /** Opens a server and starts what its first client will need. */
-  open(config: ServerConfig): Upstream
+  /** What a server gets that is opened now. */
+  around(): StdioSurroundings
+  /** Opens every server before the first client comes. */
+  readonly eager: boolean
   /** How long calls may still finish on a server that is gone. */
   readonly retireMs: number
   /** How long the news of a change waits for a server that is new; a shorter time of its own counts. */
@@ -164,8 +169,11 @@ export class Fleet implements ReachSource {
   }
 
   #add(config: ServerConfig): Upstream {
-    const upstream = this.#parts.open(config)
+    const upstream = openUpstream(config, this.#parts.around())
     this.#open.add(upstream)
+    // What its first client will need starts now.
+    upstream.warm()
+    if (this.#parts.eager) warmUp(upstream)
     return upstream
   }
 

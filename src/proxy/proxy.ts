@@ -36,9 +36,8 @@ import type { SessionStatus } from './routing/session-status.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { RunningProcess } from '../upstream/contracts/running-process.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
-import type { Upstream, UpstreamStatus } from '../upstream/contracts/upstream.js'
-import { openUpstream } from '../upstream/kinds/kinds.js'
-import { warmUp } from './warmup-client.js'
+import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
+import type { StdioSurroundings } from '../upstream/kinds/stdio.js'
 import { version } from '../version.js'
 
 /**
@@ -102,7 +101,8 @@ class PooledProxy implements McpProxy {
     this.#fleet = new Fleet(this.#serversOf(config), {
       runtime: this.#runtime,
       log: this.#log,
-      open: (server) => this.#open(server, marks),
+      around: () => this.#around(marks),
+      eager: options.eager ?? false,
       retireMs: this.#limits.drainMs,
       newsWaitMs: this.#limits.newsWaitMs,
     })
@@ -213,31 +213,27 @@ class PooledProxy implements McpProxy {
     return selectSchema(config, this.#schema).servers
   }
 
-  /** Opens a server and starts what its first client will need. */
-  #open(config: ServerConfig, marks: Readonly<Record<string, string>>): Upstream {
+  /** What servers get that are opened now. */
+  #around(marks: StdioSurroundings['marks']): StdioSurroundings {
     const { events, taps, kept, room } = this.#common
-    const { verbose = false, eager = false, ownStart = 'with-call' } = this.#options
-    const upstream = openUpstream(config, {
+    return {
       runtime: this.#runtime,
       log: this.#log,
       news: {
         server: (news) => events.emit('server', { schema: this.#schema, ...news }),
         lists: (news) => events.emit('lists', { schema: this.#schema, ...news }),
       },
-      verbose,
+      verbose: this.#options.verbose ?? false,
       limits: this.#limits.upstream,
       marks,
       leg: () => new LegacyServerLeg(this.#identity),
       watch: (service) => taps.watch('upstream', service),
       kept,
-      ownStart,
+      ownStart: this.#options.ownStart ?? 'with-call',
       lateMs: this.#config.startupGraceMs,
       sessionIdleMs: this.#config.sessionProcessIdleMs || undefined,
       room,
-    })
-    upstream.warm()
-    if (eager) warmUp(upstream)
-    return upstream
+    }
   }
 
   #reach(port: SessionPort, peer: Peer<Question>): ClientRoutes {

@@ -2,53 +2,46 @@
 //
 // Everything that a server says without naming a client is decided here. What
 // cannot be tied to one client is refused or logged, never broadcast.
+//
+// On stdio a request of a server does not name its call. It is refused when it may belong to a call that another
+// client has cancelled. A server that is told of a cancel owes no answer, so it may never be known whether
+// it has stopped. After a while, the first request that is refused for this reason has the process replaced as
+// soon as the call that caused it has ended: one cancelled call costs one request, and nothing when the server
+// never asks.
 
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call } from '../../mcp/call.js'
 import type { ServerFacts } from '../../mcp/eras/leg.js'
+import { methodNotFound } from '../../mcp/error-codes.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
-import { Asking } from './asking.js'
 import type { LaneClients } from './lane-clients.js'
 import type { LaneLists } from './lane-lists.js'
 import type { LaneParts } from './lane-parts.js'
 import type { Link } from './link.js'
 import type { LinkOwner } from './link-parts.js'
 import type { ServerInstance } from './server-instance.js'
-import { Notices } from './notices.js'
 import { Resubscriptions } from './resubscriptions.js'
-
-export interface LaneLinksParts extends Pick<
-  LaneParts,
-  'config' | 'log' | 'onTimeout' | 'sharing' | 'staysForClients' | 'subscriptionsMax' | 'yields'
-> {
-  readonly audience: LaneClients
-  readonly lists: LaneLists
-}
 
 /** The owner of a lane's links. */
 export class LaneLinks implements LinkOwner {
   readonly standing: Resubscriptions
-  readonly #parts: LaneLinksParts
-  readonly #notices: Notices
-  readonly #asking: Asking
+  readonly #parts: LaneParts
+  readonly #audience: LaneClients
+  readonly #lists: LaneLists
   readonly #members = new Map<Link, ServerInstance>()
+  /** Links on which a question was lost since it may have been about a call that was given up. */
+  readonly #inDoubt = new Set<Link>()
   #facts: ServerFacts | undefined
   #reading: Promise<void> = Promise.resolve()
 
-  constructor(parts: LaneLinksParts) {
+  constructor(parts: LaneParts, audience: LaneClients, lists: LaneLists) {
     this.#parts = parts
-    const { audience, lists } = parts
-    const service = parts.config().name
-    const log = (level: 'debug' | 'warn', message: string): void => parts.log({ level, service, message })
-    const debug = (message: string): void => log('debug', message)
-    this.standing = new Resubscriptions({ ...parts, service, failed: debug })
-    this.#notices = new Notices({
-      audience,
-      refresh: (link, kinds) => lists.changed(link, kinds),
-      kept: debug,
-    })
-    this.#asking = new Asking({ ...parts, log, replace: (link, why) => this.#replace(link, why) })
+    this.#audience = audience
+    this.#lists = lists
+    const { subscriptionsMax } = parts.limits
+    const failed = (message: string): void => this.#log('debug', message)
+    this.standing = new Resubscriptions({ service: parts.config().name, audience, subscriptionsMax, failed })
   }
 
   /** What the server said of itself last; undefined before it has. */
@@ -63,7 +56,7 @@ export class LaneLinks implements LinkOwner {
 
   /** A process has shaken hands; calls start after this. */
   opened(member: ServerInstance, isFirst: boolean, link: Link, facts: ServerFacts): void {
-    if (this.#members.size === 0) this.#parts.audience.renew()
+    if (this.#members.size === 0) this.#audience.renew()
     this.#facts = facts
     this.#members.set(link, member)
     member.opened()
@@ -71,7 +64,7 @@ export class LaneLinks implements LinkOwner {
     if (!isFirst) return
     // One process tells of each resource, or every update would be heard from all of them.
     this.standing.resubscribe(link)
-    this.#reading = this.#parts.lists.opened(link, facts.capabilities)
+    this.#reading = this.#lists.opened(link, facts.capabilities)
   }
 
   /** Also those whose place another has taken: what they still carry must not wait for ever. */
@@ -80,30 +73,48 @@ export class LaneLinks implements LinkOwner {
   }
 
   get carriesOneClient(): boolean {
-    return this.#parts.audience.only !== undefined
+    return this.#audience.only !== undefined
   }
 
   /** A remote server may run, and be paid for, only while it is listened to: it rests once nobody is there. */
   get isNeeded(): boolean {
-    const { audience, staysForClients, yields } = this.#parts
-    if (yields) return this.isAtWork || [...audience].some(({ listens }) => listens)
-    const isAttended = staysForClients && audience.size > 0
+    const audience = this.#audience
+    if (this.#parts.yields) return this.isAtWork || [...audience].some(({ listens }) => listens)
+    const isAttended = this.#parts.staysForClients && audience.size > 0
     return audience.isFollowed || isAttended || this.isAtWork
   }
 
   /** What a process has begun besides calls is not over. */
   get isAtWork(): boolean {
-    return this.#parts.lists.busy || this.#isOwed
+    return this.#lists.busy || this.#isOwed
   }
 
   /** A client is about to answer what a process has asked. */
   get #isOwed(): boolean {
-    const clients = [...this.#parts.audience]
+    const clients = [...this.#audience]
     return [...this.#members.keys()].some((link) => clients.some((client) => client.owes(link)))
   }
 
   asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void {
-    this.#asking.asked(frame, row, link, during)
+    const { sharing } = this.#parts
+    const call = during ?? (sharing === 'plain' ? undefined : link.subject.askable)
+    // On a lane of its own a client can be asked at any time.
+    const client = sharing === 'own' ? this.#audience.only : call?.client
+    const names = (call?.context ?? client?.profile)?.capabilities.names
+    const isDeclared = row.capability !== undefined && names?.has(row.capability)
+    if (isDeclared !== true || client === undefined) return this.#refuse(frame, link)
+    const over = link.subject.pause(client, call)
+    if (client.ask({ frame, asker: link, during: call, over })) return
+    over()
+    this.#refuse(frame, link)
+  }
+
+  #refuse({ id, method }: RequestFrame, link: Link): void {
+    link.refused(id, methodNotFound(method))
+    if (this.#parts.sharing !== 'shared' || !link.subject.isInDoubt)
+      return this.#log('debug', `${method} was refused: no client to ask`)
+    this.#inDoubt.add(link)
+    this.#log('warn', `${method} was refused: it may be about a call that another client has given up`)
   }
 
   told(
@@ -112,12 +123,44 @@ export class LaneLinks implements LinkOwner {
     link: Link,
     during: Call | undefined,
   ): void {
-    this.#notices.told(frame, row, link, during)
+    switch (row?.does) {
+      case 'list-changed':
+        return this.#lists.changed(link, row.lists)
+      case 'updated':
+        return this.#updated(frame)
+      case 'cancel':
+        for (const client of this.#audience) client.withdraw(frame, link)
+        return
+      case 'log':
+      case 'progress':
+      case 'owner':
+      case undefined:
+        return this.#toOnlyClient(frame, row, during)
+    }
   }
 
+  #updated(frame: NotificationFrame): void {
+    const uri = frame.params.members.string('uri')
+    if (uri === undefined) return
+    for (const client of this.#audience.followersOf(uri)) client.tell(frame, [], undefined)
+  }
+
+  #toOnlyClient(
+    frame: NotificationFrame,
+    row: ServerNotificationRow | undefined,
+    during: Call | undefined,
+  ): void {
+    const client = during?.client ?? this.#audience.only
+    if (client === undefined) this.#log('debug', `${frame.method} belongs to no one client`)
+    else if (row?.does === 'log') client.log(frame, during)
+    else client.tell(frame, [], during)
+  }
+
+  /** Of calls that can be asked about, one ran at a time. */
   ended(call: Call, link: Link): void {
     this.#members.get(link)?.ended(call)
-    this.#asking.ended(call, link)
+    if (this.#inDoubt.size > 0 && call.row.askable && this.#inDoubt.delete(link))
+      this.#replace(link, 'it may still be at work on a call that was given up')
   }
 
   again(call: Call, edits: readonly Edit[], link: Link): boolean {
@@ -131,22 +174,26 @@ export class LaneLinks implements LinkOwner {
   }
 
   missed(link: Link): void {
-    this.#parts.lists.missed(link)
+    this.#lists.missed(link)
   }
 
   drained(): void {
-    for (const client of this.#parts.audience) client.faster()
+    for (const client of this.#audience) client.faster()
   }
 
   closed(link: Link): void {
-    for (const client of this.#parts.audience) client.forget(link)
+    for (const client of this.#audience) client.forget(link)
     this.#members.get(link)?.supervisor.lost(link)
     this.#members.delete(link)
-    this.#parts.lists.closed(link)
-    this.#asking.closed(link)
+    this.#lists.closed(link)
+    this.#inDoubt.delete(link)
   }
 
   #replace(link: Link, why: string): void {
     void this.#members.get(link)?.supervisor.again(link, why)
+  }
+
+  #log(level: 'debug' | 'warn', message: string): void {
+    this.#parts.log({ level, service: this.#parts.config().name, message })
   }
 }

@@ -8,9 +8,9 @@
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
 import { listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
-import type { Runtime, Timer } from '../../runtime/runtime.js'
+import type { Timer } from '../../runtime/runtime.js'
 import type { Link } from './link.js'
-import type { Listing } from './listing.js'
+import type { LaneParts } from './lane-parts.js'
 
 /** How often a server that had something before it was started anew is asked again whether it has nothing now. */
 const DOUBTED_RETRIES = 3
@@ -18,18 +18,11 @@ const DOUBTED_RETRIES = 3
 /** How often a server that cannot list is asked while somebody waits for it. */
 const HURRIED_TRIES = 3
 
-export interface LaneListsParts {
-  readonly listing: Listing
-  readonly runtime: Runtime
-  /** These lists have changed. */
-  announce(kinds: readonly ListKind[]): void
-  /** What was asked for has been read, or could not be. */
-  read(): void
-}
-
 /** Keeps the lists of a lane up to date. */
 export class LaneLists {
-  readonly #parts: LaneListsParts
+  readonly #parts: Pick<LaneParts, 'listing' | 'runtime'>
+  readonly #announce: (kinds: readonly ListKind[]) => void
+  readonly #over: () => void
   /** Of the process whose lists these are. */
   #link: Link | undefined
   #capabilities: ServerCapabilities | undefined
@@ -42,8 +35,15 @@ export class LaneLists {
   #hurried: { readonly over: Promise<void>; readonly missing: number } | undefined
   #endWait: () => void = () => {}
 
-  constructor(parts: LaneListsParts) {
+  /** `announce` hears which lists have changed, `over` that what was asked for has been read, or could not be. */
+  constructor(
+    parts: Pick<LaneParts, 'listing' | 'runtime'>,
+    announce: (kinds: readonly ListKind[]) => void,
+    over: () => void,
+  ) {
     this.#parts = parts
+    this.#announce = announce
+    this.#over = over
   }
 
   /** Whether the names of tools and prompts have been read at least once. */
@@ -125,7 +125,7 @@ export class LaneLists {
     for (const [at, kind] of kinds.entries()) if (reads[at] !== undefined) this.#lists.set(kind, reads[at])
     await Promise.all(reads)
     this.#readings--
-    this.#parts.read()
+    this.#over()
     if (listing.failed.length === 0) this.#retries = 0
     else if (link === this.#link) this.#again()
     if (this.#hurried !== undefined) {
@@ -141,7 +141,7 @@ export class LaneLists {
 
   async #readOne(link: Link, capabilities: ServerCapabilities, kind: ListKind): Promise<void> {
     const changed = await this.#parts.listing.refresh(link, capabilities, [kind])
-    if (changed.length > 0) this.#parts.announce(changed)
+    if (changed.length > 0) this.#announce(changed)
   }
 
   #cancelRetry(): void {

@@ -1,7 +1,9 @@
 // The start of a lane: its first process, and the first reading of its lists.
 
 import type { ListKind } from '../../mcp/methods/method-row.js'
+import { LazyPromise } from '../../runtime/lazy-promise.js'
 import type { Timer } from '../../runtime/runtime.js'
+import { within } from '../../runtime/within.js'
 import type { LaneLinks } from './lane-links.js'
 import type { LaneLists } from './lane-lists.js'
 import type { LaneParts } from './lane-parts.js'
@@ -14,107 +16,123 @@ import type { ServerInstances } from './server-instances.js'
  */
 const ANSWERS_MS = 100
 
-export interface LaneStartParts extends Pick<LaneParts, 'runtime' | 'lateMs' | 'recollection'> {
-  readonly members: ServerInstances
-  readonly links: LaneLinks
-  readonly lists: LaneLists
+type StartState =
+  /** Nothing has been started yet. */
+  | { readonly kind: 'asleep' }
+  /** The first attempt is under way; `late` runs out when the server has not answered in time. */
+  | { readonly kind: 'starting'; readonly settled: Promise<void>; readonly late: Timer }
   /** The first attempt has ended, either way. */
-  settled(): void
+  | { readonly kind: 'settled' }
+
+/** One start and the reading of the lists that follows it. */
+interface Round {
+  readonly started: Promise<void>
+  readonly listed: Promise<void>
+  /** Whether a call waits for what `listed` follows. */
+  isAwaited: boolean
 }
 
 /** Starts the first process of a lane, and says how far that is. */
 export class LaneStart {
-  readonly #parts: LaneStartParts
-  #isAsleep = true
-  #starting: Promise<void> = Promise.resolve()
-  #settled: Promise<void> | undefined
-  #listed: Promise<void> | undefined
-  /** Whether a call waits for what `listed` follows. */
-  #isAwaited = false
-  #endDelay: () => void = () => {}
-  /** Runs out when the server has not answered in time. */
-  #late: Timer | undefined
+  readonly #parts: LaneParts
+  readonly #members: ServerInstances
+  readonly #links: LaneLinks
+  readonly #lists: LaneLists
+  readonly #ended: () => void
+  #state: StartState = { kind: 'asleep' }
+  #round: Round | undefined
+  /** Comes when nothing is to be answered before the start. */
+  readonly #hurried = new LazyPromise<void>()
 
-  constructor(parts: LaneStartParts) {
+  /** `ended` hears that the first attempt has ended, either way. */
+  constructor(
+    parts: LaneParts,
+    members: ServerInstances,
+    links: LaneLinks,
+    lists: LaneLists,
+    ended: () => void,
+  ) {
     this.#parts = parts
+    this.#members = members
+    this.#links = links
+    this.#lists = lists
+    this.#ended = ended
   }
 
-  /** Nothing has been started yet. */
   get isAsleep(): boolean {
-    return this.#isAsleep
+    return this.#state.kind === 'asleep'
   }
 
   /** Resolves when the first attempt has ended; undefined when it has, or has not begun. */
   get settled(): Promise<void> | undefined {
-    return this.#settled
+    return this.#state.kind === 'starting' ? this.#state.settled : undefined
   }
 
   /** Resolves when the lists have been read, or could not be; undefined when nothing is under way. */
   get listed(): Promise<void> | undefined {
-    return this.#listed
+    return this.#round?.listed
   }
 
   /** The same for one list. */
   reading(kind: ListKind): Promise<void> | undefined {
-    return this.#listed && this.#starting.then(() => this.#parts.lists.reading(kind))
+    return this.#round?.started.then(() => this.#lists.reading(kind))
   }
 
   /** Starts the first process, unless that was done; whether it was not. `isLater` lets what can be answered be answered first. */
   begin(isLater = false): boolean {
-    if (!this.#isAsleep) return false
-    this.#isAsleep = false
-    const { runtime, lateMs, recollection, links } = this.#parts
-    this.#late = runtime.setTimer(lateMs, () => {
-      if (links.facts === undefined) recollection.late()
+    if (this.#state.kind !== 'asleep') return false
+    const { runtime, lateMs, recollection } = this.#parts
+    const late = runtime.setTimer(lateMs, () => {
+      if (this.#links.facts === undefined) recollection.late()
     })
-    this.#settled = this.#start(isLater).then(() => {
-      this.#settled = undefined
-      this.#late?.cancel()
-      this.#parts.settled()
+    const settled = this.#start(isLater).then(() => {
+      late.cancel()
+      this.#state = { kind: 'settled' }
+      this.#ended()
     })
+    this.#state = { kind: 'starting', settled, late }
     return true
   }
 
   /** A call waits for what the server has: it starts, or is asked again. */
   hurry(isRefused: boolean): void {
-    this.#isAwaited = true
-    this.#endDelay()
-    if (this.begin() || this.#listed !== undefined) return
-    // It is there, and could not list.
-    if (this.#parts.members.firstLink !== undefined) this.#follow(Promise.resolve())
-    else if (!isRefused) void this.#start()
+    this.#hurried.come()
+    this.begin()
+    if (this.#round === undefined) {
+      // It is there, and could not list.
+      if (this.#members.firstLink !== undefined) this.#follow(Promise.resolve(), Promise.resolve())
+      else if (!isRefused) void this.#start()
+    }
+    if (this.#round !== undefined) this.#round.isAwaited = true
   }
 
   close(): void {
-    this.#late?.cancel()
-    this.#endDelay()
+    if (this.#state.kind === 'starting') this.#state.late.cancel()
+    this.#hurried.come()
   }
 
   /** Follows the start that is under way, or makes one. */
   #start(isLater = false): Promise<void> {
-    const { members, links } = this.#parts
-    this.#starting = isLater ? this.#delayed().then(() => members.start()) : members.start()
-    this.#follow(this.#starting.then(() => links.reading))
-    return this.#starting
-  }
-
-  #delayed(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = this.#parts.runtime.setTimer(ANSWERS_MS, resolve)
-      this.#endDelay = () => {
-        timer.cancel()
-        resolve()
-      }
-    })
+    const delay = isLater ? within(this.#hurried.promise, ANSWERS_MS, this.#parts.runtime) : undefined
+    const started = delay === undefined ? this.#members.start() : delay.then(() => this.#members.start())
+    this.#follow(
+      started,
+      started.then(() => this.#links.reading),
+    )
+    return started
   }
 
   /** A server that cannot list is asked again as long as a call waits for what it has. */
-  #follow(read: Promise<void>): void {
-    this.#listed = read
-      .then(() => (this.#isAwaited ? this.#parts.lists.hurry() : undefined))
-      .then(() => {
-        this.#listed = undefined
-        this.#isAwaited = false
-      })
+  #follow(started: Promise<void>, read: Promise<void>): void {
+    const round: Round = {
+      started,
+      isAwaited: false,
+      listed: read
+        .then(() => (round.isAwaited ? this.#lists.hurry() : undefined))
+        .then(() => {
+          this.#round = undefined
+        }),
+    }
+    this.#round = round
   }
 }

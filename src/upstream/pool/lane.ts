@@ -8,7 +8,7 @@ import { type ListItem, listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { shuttingDown } from '../../mcp/error-codes.js'
 import { LaneClients } from './lane-clients.js'
-import type { Described } from './described.js'
+import type { Described } from './recollection.js'
 import type { LaneParts } from './lane-parts.js'
 import { LaneLinks } from './lane-links.js'
 import { LaneLists } from './lane-lists.js'
@@ -35,23 +35,14 @@ export class PoolLane implements Lane, ServerView {
 
   constructor(parts: LaneParts) {
     this.#parts = parts
-    this.#lists = new LaneLists({
-      ...parts,
-      announce: (kinds) => this.#announce(kinds),
-      read: () => this.#read(),
-    })
-    this.#links = new LaneLinks({ ...parts, audience: this.#audience, lists: this.#lists })
+    const announce = (kinds: readonly ListKind[]): void => this.#announce(kinds)
+    this.#lists = new LaneLists(parts, announce, () => this.#read())
+    this.#links = new LaneLinks(parts, this.#audience, this.#lists)
     this.#members = new ServerInstances(() => this.#newMember(), parts.membersMax)
-    this.#start = new LaneStart({
-      ...parts,
-      members: this.#members,
-      links: this.#links,
-      lists: this.#lists,
-      settled: () => this.#settle(),
-    })
-    parts.recollection.changed = (kinds) => this.#announce(kinds)
+    this.#start = new LaneStart(parts, this.#members, this.#links, this.#lists, () => this.#settle())
+    parts.recollection.changed = announce
     // What can be answered at once is answered first.
-    if (parts.starts === 'at-once') this.#start.begin(parts.recollection.facts !== undefined)
+    if (!parts.yields && !parts.config().lazy) this.#start.begin(parts.recollection.facts !== undefined)
   }
 
   get view(): ServerView {

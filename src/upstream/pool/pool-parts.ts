@@ -1,16 +1,12 @@
 // The options of a pool.
 
 import type { PeerOptions } from '../../jsonrpc/peer.js'
-import type { Call } from '../../mcp/call.js'
-import type { ClientCapabilities } from '../../mcp/capabilities.js'
-import type { ServerFacts, ServerLeg } from '../../mcp/eras/leg.js'
+import type { ServerLeg } from '../../mcp/eras/leg.js'
 import type { ServerRedactor } from '../../transports/http-client/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { KeptServers } from '../contracts/kept.js'
-import type { Sharing } from './lane-parts.js'
 import type { UpstreamLimits } from './limits.js'
-import type { Link } from './link.js'
 import type { UpstreamNews } from './news.js'
 import type { ProcessRoom } from './process-room.js'
 import type { RunningProcess } from '../contracts/running-process.js'
@@ -54,19 +50,6 @@ export interface Pooling {
   readonly onTimeout: 'cancel' | 'restart'
   /** Whether it is needed for as long as it has clients, though nothing is asked of it. */
   readonly staysForClients: boolean
-}
-
-/** A process of a lane has shaken hands. */
-export type LaneOpened = (link: Link, facts: ServerFacts) => void
-
-/** Whose processes a lane has. */
-export interface LaneUse {
-  readonly sharing: Sharing
-  readonly declared: ClientCapabilities
-  /** The request by which its one client has opened its session, where that opens the server too. */
-  readonly opening: Call | undefined
-  /** The serial of the one client; undefined where several share. */
-  readonly client: number | undefined
 }
 
 /** Of two times, either of which may be for ever. */

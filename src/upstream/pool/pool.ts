@@ -6,9 +6,8 @@
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { ClientPort } from '../../mcp/call.js'
-import { type ClientCapabilities, noCapabilities } from '../../mcp/capabilities.js'
+import { everyCapability, noCapabilities } from '../../mcp/capabilities.js'
 import { Adopted } from './adopted.js'
-import { declaredFor, sharingFor } from './declared-for.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { Dialed } from '../contracts/dial.js'
 import { thatServer } from '../contracts/errors.js'
@@ -16,14 +15,15 @@ import { Link } from './link.js'
 import type { LinkOwner } from './link-parts.js'
 import { Listing } from './listing.js'
 import { ServerInstance } from './server-instance.js'
-import type { Sharing } from './lane-parts.js'
+import type { LaneOpened, LaneUse } from './lane-parts.js'
 import { PoolLane } from './lane.js'
-import { type LaneOpened, type LaneUse, type PoolSurroundings, type Pooling, shortest } from './pool-parts.js'
+import { type PoolSurroundings, type Pooling, shortest } from './pool-parts.js'
 import type { StopCause } from './news.js'
-import { Recollections } from './recollections.js'
+import { Recollection, Recollections } from './recollection.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import { ServerReports } from './server-reports.js'
+import { type Sharing, sharingFor } from './sharing.js'
 import { Spare } from './spare.js'
 import { type OpeningLink, Supervisor } from './supervisor.js'
 import type { Lane, Upstream, UpstreamStatus } from '../contracts/upstream.js'
@@ -76,7 +76,7 @@ export class Pool implements Upstream {
   warm(): void {
     if (this.config.lazy || this.#closed) return
     // Where something is kept, a client that speaks at once is answered before its lane starts the process.
-    if (!this.#recollections.isDescribed) return this.#startSpare()
+    if (!this.#recollections.kept?.isDescribed) return this.#startSpare()
     this.#warming = this.#around.runtime.setTimer(SILENCE_MS, () => this.#startSpare())
   }
 
@@ -101,21 +101,23 @@ export class Pool implements Upstream {
   }
 
   attach(client: ClientPort): Lane {
-    const sharing = sharingFor(this.#pooling.isolation, client)
-    const declared = declaredFor(sharing, client)
-    if (sharing !== 'own') return this.#commonLane(sharing, declared, client).join(client)
-    const { opening, serial } = client
-    const own = this.#newLane({ sharing, declared, opening, client: serial }).join(client)
-    const isDeferred = this.#yields(sharing) && !this.isolated
+    const { isolation } = this.#pooling
+    const sharing = sharingFor(isolation, client)
+    if (sharing !== 'own') return this.#commonLane(sharing).join(client)
+    const { profile, opening, serial } = client
+    const yields = this.#around.ownStart === 'with-call'
+    const use = { sharing, declared: profile.capabilities, opening, client: serial, yields }
+    const own = this.#newLane(use).join(client)
     // What was kept for clients like this one says more than what others see.
-    if (isDeferred && own.described === undefined) own.defer(this.#commonLane('plain', noCapabilities))
+    if (yields && !this.isolated && own.described === undefined) own.defer(this.#commonLane('plain'))
     return own
   }
 
-  #commonLane(sharing: Sharing, declared: ClientCapabilities, first?: ClientPort): PoolLane {
+  #commonLane(sharing: 'plain' | 'shared'): PoolLane {
     const known = this.#common.get(sharing)
     if (known !== undefined) return known
-    const lane = this.#newLane({ sharing, declared, opening: first?.opening, client: undefined })
+    const declared = sharing === 'plain' ? noCapabilities : everyCapability
+    const lane = this.#newLane({ sharing, declared, opening: undefined, client: undefined, yields: false })
     if (!this.#closed) this.#common.set(sharing, lane)
     return lane
   }
@@ -166,30 +168,22 @@ export class Pool implements Upstream {
   }
 
   #newLane(use: LaneUse): PoolLane {
-    const { limits, log, runtime, lateMs } = this.#around
-    const { sharing, declared, opening, client } = use
-    const yields = this.#yields(sharing)
+    const { limits, log } = this.#around
+    const { onTimeout, staysForClients, processes } = this.#pooling
     const listing = new Listing(this.config.name, this.#pooling.discretion, limits.lists, log)
     const lane: PoolLane = new PoolLane({
+      ...this.#around,
+      ...use,
+      onTimeout,
+      staysForClients,
       config: () => this.#config,
-      sharing,
-      declared,
-      opening,
       listing,
-      log,
-      runtime,
-      starts: this.config.lazy || yields ? 'when-asked' : 'at-once',
-      yields,
-      recollection: this.#recollections.of(listing, declared),
-      lateMs,
-      subscriptionsMax: limits.subscriptionsMax,
-      onTimeout: this.#pooling.onTimeout,
-      staysForClients: this.#pooling.staysForClients,
-      membersMax: sharing === 'own' ? 1 : this.#pooling.processes,
+      recollection: new Recollection(this.#recollections, listing, use.declared),
+      membersMax: use.sharing === 'own' ? 1 : processes,
       member: (owner, opened) => this.#newMember(use, () => lane, owner, opened),
       ready: ({ dialed }, { revision }) =>
         this.#reports.ready(dialed, revision.version, listing.items('tools').length),
-      announced: (changed) => this.#reports.lists(listing, client, changed),
+      announced: (changed) => this.#reports.lists(listing, use.client, changed),
       abandoned: () => this.#lanes.delete(lane),
     })
     if (this.#closed) void lane.close()
@@ -216,7 +210,7 @@ export class Pool implements Upstream {
     const room = (): Promise<void> | undefined =>
       this.#spare.there === undefined ? this.#around.room.free() : undefined
     const supervisor = new Supervisor(this.config.name, open, policy, { ...this.#around, room })
-    const yields = this.#yields(use.sharing)
+    const { yields } = use
     return new ServerInstance(supervisor, {
       runtime,
       concurrency,
@@ -230,11 +224,6 @@ export class Pool implements Upstream {
       offer: (member) => (yields ? this.#around.room.offer(member) : undefined),
       oneAskable: use.sharing === 'shared',
     })
-  }
-
-  /** Whether processes of one client start with its first call, end while it is idle, and make room for others. */
-  #yields(sharing: Sharing): boolean {
-    return sharing === 'own' && this.#around.ownStart === 'with-call'
   }
 
   #tellRested(): void {

@@ -3,26 +3,79 @@
 // A server that fails once may be well the next time, so its lists are kept; after
 // two failures in a row only the failure is.
 
+import { type ClientCapabilities, capabilitySet } from '../../mcp/capabilities.js'
 import type { ServerFacts } from '../../mcp/eras/leg.js'
+import { type ListItem, readListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
-import type { Described, Descriptions } from './described.js'
-import type { KeptFacts, KeptServer } from '../contracts/kept.js'
+import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.js'
 import type { Listing } from './listing.js'
 
-export interface RecollectionParts {
-  readonly listing: Listing
-  /** Undefined where nothing is kept of this server. */
+/** A server and its lists, as a lane shows them. */
+export interface Described {
+  /** Whether a process that this proxy has started said it, and not one of an earlier run. */
+  readonly isCurrent: boolean
+  readonly facts: ServerFacts
+  /** Without those of which nothing is known. */
+  readonly lists: ReadonlyMap<ListKind, readonly ListItem[]>
+}
+
+/** What is kept of one server; what it means is read once for all lanes that show it. */
+export class Recollections {
+  /** Undefined where nothing is kept. */
   readonly kept: KeptServer | undefined
-  /** Of the clients of the lane (`capabilitySet`). */
-  readonly set: string
-  readonly descriptions: Descriptions
-  /** Those of the same set that still show what was kept. */
-  readonly peers: Set<Recollection>
+  readonly #recall: (handshake: Uint8Array) => ServerFacts | undefined
+  readonly #known = new WeakMap<SelfDescription, Described>()
+  /** Those that still show what was kept, by their sets of capabilities. */
+  readonly #showing = new Map<string, Set<Recollection>>()
+
+  /** `recall` reads the result of a handshake. */
+  constructor(kept: KeptServer | undefined, recall: (handshake: Uint8Array) => ServerFacts | undefined) {
+    this.kept = kept
+    this.#recall = recall
+  }
+
+  /** Of the lanes whose server is told the same of its clients. */
+  showing(set: string): Set<Recollection> {
+    const showing = this.#showing.get(set) ?? new Set()
+    this.#showing.set(set, showing)
+    return showing
+  }
+
+  /** Undefined when the handshake is none that this proxy speaks. */
+  read(description: SelfDescription): Described | undefined {
+    const known = this.#known.get(description)
+    if (known !== undefined) return known
+    const facts = this.#recall(description.handshake)
+    if (facts === undefined) return undefined
+    const lists = new Map(
+      [...description.lists].map(([kind, items]) => [
+        kind,
+        items.flatMap((item) => readListItem(item, kind) ?? []),
+      ]),
+    )
+    return this.#remember(description, { isCurrent: false, facts, lists })
+  }
+
+  /** The words themselves, to be kept. */
+  write(facts: ServerFacts, lists: Described['lists']): SelfDescription {
+    const lines = new Map([...lists].map(([kind, each]) => [kind, each.map(({ line }) => line)]))
+    const description = { handshake: facts.handshake, lists: lines }
+    this.#remember(description, { isCurrent: true, facts, lists })
+    return description
+  }
+
+  #remember(description: SelfDescription, described: Described): Described {
+    this.#known.set(description, described)
+    return described
+  }
 }
 
 /** The facts of one lane that were kept. */
 export class Recollection {
-  readonly #parts: RecollectionParts
+  readonly #all: Recollections
+  readonly #listing: Listing
+  /** Of the clients of the lane (`capabilitySet`). */
+  readonly #set: string
   /** What was kept when the lane was made; undefined once the server has answered or failed. */
   #before: KeptFacts | undefined
   #facts: ServerFacts | undefined
@@ -34,13 +87,16 @@ export class Recollection {
   /** Some lists show something else than before, though the lane's own server has said nothing. */
   changed: (kinds: readonly ListKind[]) => void = () => {}
 
-  constructor(parts: RecollectionParts) {
-    this.#parts = parts
-    this.#before = parts.kept?.recall(parts.set)
+  /** `declared` is what the server of the lane is told that clients can do. */
+  constructor(all: Recollections, listing: Listing, declared: ClientCapabilities) {
+    this.#all = all
+    this.#listing = listing
+    this.#set = capabilitySet(declared)
+    this.#before = all.kept?.recall(this.#set)
     const description = this.#before?.description
-    const described = description === undefined ? undefined : parts.descriptions.read(description)
+    const described = description === undefined ? undefined : all.read(description)
     if (described !== undefined) this.#show(described)
-    parts.peers.add(this)
+    all.showing(this.#set).add(this)
   }
 
   /** What the server said of itself before it was started, where that is shown. */
@@ -70,20 +126,19 @@ export class Recollection {
 
   /** The server has said what it is and has; that is kept for the next start. */
   confirmed(said: Pick<Described, 'facts' | 'lists'>): void {
-    const { kept, set, descriptions, peers } = this.#parts
     this.over()
-    if (kept === undefined) return
-    kept.keep(set, { answered: true, description: descriptions.write(said.facts, said.lists) })
-    for (const peer of peers) peer.#renew(said)
+    const description = this.#all.kept && this.#all.write(said.facts, said.lists)
+    if (description === undefined) return
+    this.#all.kept?.keep(this.#set, { answered: true, description })
+    for (const other of this.#all.showing(this.#set)) other.#renew(said)
   }
 
   /** The server has not answered for so long that neither the next start nor the next client is to wait for it. */
   late(): void {
     if (this.#isOver || this.#isLate) return
     this.#isLate = true
-    const { kept, set } = this.#parts
     const description = this.#before?.answered === true ? this.#before.description : undefined
-    kept?.keep(set, { answered: false, description })
+    this.#all.kept?.keep(this.#set, { answered: false, description })
   }
 
   /**
@@ -94,12 +149,12 @@ export class Recollection {
   forget(): ListKind[] {
     if (this.#isOver || this.#isCurrent) return []
     this.over()
-    return this.#parts.listing.forget()
+    return this.#listing.forget()
   }
 
   /** From now on nothing is shown that was kept. */
   over(): void {
-    this.#parts.peers.delete(this)
+    this.#all.showing(this.#set).delete(this)
     this.#isOver = true
     this.#isLate = false
     this.#before = undefined
@@ -119,6 +174,6 @@ export class Recollection {
     this.#isCurrent = isCurrent
     this.#facts = facts
     this.#kinds = new Set([...this.#kinds, ...lists.keys()])
-    return [...lists].flatMap(([kind, items]) => (this.#parts.listing.recall(kind, items) ? [kind] : []))
+    return [...lists].flatMap(([kind, items]) => (this.#listing.recall(kind, items) ? [kind] : []))
   }
 }

@@ -52,7 +52,7 @@ export const execution: readonly Mutation[] = [
       'return !this.#entries.has(id) && !this.#retired.has(id) && !this.#minted.has(id);',
       'return true;',
     ],
-    ['upstream/pool/lane-links', 'return this.#parts.audience.only !== undefined;', 'return true;'],
+    ['upstream/pool/lane-links', 'return this.#audience.only !== undefined;', 'return true;'],
   ),
   mutation('who waits longest starts last', 'call-order', [
     'upstream/pool/slots',

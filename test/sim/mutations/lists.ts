@@ -19,8 +19,8 @@ export const lists: readonly Mutation[] = [
     'this.#failures.set(kind, why); this.#lists.set(kind, []);',
   ]),
   mutation('changes of lists are not heard', 'stale-list', [
-    'upstream/pool/notices',
-    'return this.#parts.refresh(link, row.lists);',
+    'upstream/pool/lane-links',
+    'return this.#lists.changed(link, row.lists);',
     'return;',
   ]),
   mutation('a server is shown as well before its tools are known', 'missing-list', [

@@ -33,19 +33,19 @@ export const notices: readonly Mutation[] = [
     'const kept = this.kept ?? frame; this.kept = frame; question.asker.answered(kept, question.id);',
   ]),
   mutation('clients are asked what they cannot be asked', 'not-declared', [
-    'upstream/pool/asking',
+    'upstream/pool/lane-links',
     'isDeclared !== true ||',
     '',
   ]),
   mutation('everybody is told of resources', 'not-followed', [
-    'upstream/pool/notices',
-    'this.#parts.audience.followersOf(uri)',
-    'this.#parts.audience',
+    'upstream/pool/lane-links',
+    'this.#audience.followersOf(uri)',
+    'this.#audience',
   ]),
   mutation('everybody is told of logs', 'foreign', [
-    'upstream/pool/notices',
-    "this.#parts.kept('a log message that belongs to no one client');",
-    'for (const one of this.#parts.audience) one.log(frame, during);',
+    'upstream/pool/lane-links',
+    "this.#log('debug', `${frame.method} belongs to no one client`);",
+    "for (const one of row?.does === 'log' ? this.#audience : []) one.log(frame, during);",
   ]),
   mutation('nothing is followed after a restart', 'not-updated', [
     'upstream/pool/lane-links',
