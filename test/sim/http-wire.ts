@@ -232,7 +232,9 @@ export class HttpWire implements ClientWire, ResponseOwner {
     this.#ask(this.#aside, { method: 'GET', lastId: this.#parts.http.resumes ? lastId : undefined })
   }
 
+  /** On one connection at a time: the rest goes to whoever has asked last, though that one may be lost by then. */
   #resume(telling: Telling): void {
+    if (telling.line !== undefined) return
     telling.isResumed = true
     this.#tellings.add(telling)
     // Positions on one connection say nothing about another.

@@ -236,4 +236,18 @@ export const regressions: readonly Regression[] = [
       ],
     }),
   },
+  {
+    what: 'calls that come while a process starts wait for that one',
+    plan: plainPlan({
+      seed: 1,
+      servers: [plainServer('s0', { timeoutMs: 5000, idleTimeoutMs: 300, initMs: 400 })],
+      clients: [plainClient('c0')],
+      ops: [
+        attach(1, 0),
+        { gapMs: 1000, ...callOf('echo', 5, 'number') },
+        { gapMs: 2000, ...callOf('echo', 5, 'number') },
+        ...[1, 1, 1, 1].map((gapMs): Op => ({ gapMs, ...callOf('echo', 5, 'number') })),
+      ],
+    }),
+  },
 ]

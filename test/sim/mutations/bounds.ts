@@ -23,11 +23,12 @@ export const bounds: readonly Mutation[] = [
     'return this.#processes >= this.#processesMax;',
     'return false;',
   ]),
-  mutation('every call that waits starts a process', 'needless-process', [
-    'upstream/pool/supervisor',
-    'if (this.#starting !== undefined)',
-    'if (false)',
-  ]),
+  mutation(
+    'every call that waits starts a process',
+    'needless-process',
+    ['upstream/pool/supervisor', 'if (this.#starting !== undefined)', 'if (false)'],
+    ['upstream/pool/server-instance', 'if (!this.#isOpening)', 'if (true)'],
+  ),
   mutation('no delay and no breaker', 'start-storm', [
     'upstream/pool/supervisor',
     'const opens = this.#crashes.add();',
