@@ -1,4 +1,4 @@
-// What a person sees on stderr when a serving mode is ready.
+// The banner on stderr of a serving mode.
 
 import type { Configuration, SchemaConfig } from '../config/config.js'
 import { escapeText } from '../log/log.js'

@@ -1,4 +1,4 @@
-// What the command logs of its work: it listens to the events of what it serves.
+// The command's log of servers, clients and calls, made from the events of its proxies.
 
 import type {
   CallEvent,

@@ -1,4 +1,5 @@
-// What a change of the configuration means to this process, besides to what it serves.
+// Applies a changed configuration to the process: the log level, and warnings for values that need a
+// restart.
 
 import process from 'node:process'
 import type { Configuration } from '../config/config.js'

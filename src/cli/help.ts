@@ -1,4 +1,4 @@
-// What `--help` prints.
+// The text of `--help`.
 
 import { options, spelled } from './options.js'
 import type { Option } from './options.js'

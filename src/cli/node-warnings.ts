@@ -1,4 +1,4 @@
-// What Node and packages warn of, as log lines instead of bare text on stderr.
+// Warnings of Node and of packages, as log lines instead of bare text on stderr.
 //
 // Whoever reads our stderr reads a log; a warning may hold an address, and belongs
 // through what takes secrets out of it. One that was silenced (--no-warnings) stays so.

@@ -1,4 +1,4 @@
-// What the command line says about one remote server (--url).
+// The options of `--url`.
 
 import type { RemoteServer } from '../proxy/remote.js'
 import { usage } from './tokens.js'

@@ -1,4 +1,4 @@
-// What the command line says about a replay.
+// The options of `replay`.
 
 import { millisecondsOf } from './milliseconds.js'
 import { usage } from './tokens.js'

@@ -1,4 +1,4 @@
-// What the program answers when it does not start: help, version, findings, mistakes.
+// The output of a command that starts nothing: help, version, findings, mistakes.
 
 import { escapeText } from '../log/log.js'
 import type { Command } from './args.js'

@@ -1,4 +1,4 @@
-// What a configuration warns of, as log lines.
+// The warnings of a configuration, as log lines.
 
 import type { Configuration } from '../config/config.js'
 import { memberPath } from '../config/problems.js'

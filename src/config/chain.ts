@@ -1,4 +1,4 @@
-// Which configurations led to this process.
+// The configurations that led to this process, so that none is served by itself.
 //
 // A configuration may name a program that starts this one with the same configuration, directly or through a wrapper,
 // and that would go on without end. So every server gets a variable that names the files and schemas above it, and

@@ -1,4 +1,4 @@
-// What a configuration is once it is read: every default applied, every variable expanded.
+// A configuration after reading: every default applied, every variable expanded.
 
 import type { LogLevel } from '../runtime/runtime.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'

@@ -1,4 +1,4 @@
-// What is wrong with a configuration, all of it at once.
+// All problems and warnings of a configuration.
 
 import { escapeText } from '../text/escape.js'
 

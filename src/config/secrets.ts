@@ -1,4 +1,4 @@
-// Which values of a configuration are never logged.
+// The values of a configuration that are never logged.
 //
 // Everything that came out of a variable, every value of `env` and of
 // `headers`, unless it is plainly public. Public are: values shorter than six

@@ -1,4 +1,4 @@
-// How long a server may take, as the file says it: for the server, and for single tools.
+// The time limits of a server and of single tools.
 
 import type { ServerTimes } from '../upstream/contracts/server-config.js'
 import { delayMsMax, integer } from './kinds.js'

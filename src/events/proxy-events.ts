@@ -1,4 +1,4 @@
-// What a proxy tells whoever embeds it.
+// The events of a proxy.
 
 import type { EventListeners } from './emitter.js'
 import type { ListsNews, ServerNews } from '../upstream/pool/news.js'

@@ -1,4 +1,4 @@
-// What a front tells whoever embeds it.
+// The events of an HTTP front.
 
 import type { Emitter } from './emitter.js'
 import type { SessionTransport, SessionWatch } from '../transports/http-server/session-watch.js'

@@ -1,4 +1,4 @@
-// Why a front cannot listen, in words that say what to do.
+// Why a front cannot listen, with a remedy.
 
 import type { FrontOptions } from './http-front.js'
 

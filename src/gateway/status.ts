@@ -1,4 +1,4 @@
-// What the status pages show.
+// The content of the status pages.
 
 import type { ServedProxy } from '../proxy/listener.js'
 import type { SessionProcess, SessionStatus } from '../proxy/routing/session-status.js'

@@ -1,4 +1,4 @@
-// Which kinds of bytes a text holds, four bytes at a time.
+// Classifies the bytes of a text, four at a time.
 
 import { isUtf8 } from 'node:buffer'
 

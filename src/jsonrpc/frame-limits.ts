@@ -1,4 +1,4 @@
-// How much one message may hold before it is read no further.
+// The limits of one message.
 
 import type { Scanner } from './scan.js'
 

@@ -1,4 +1,4 @@
-// Which methods there are, looked up by name.
+// The table of methods, by name.
 
 /** A method's row says where it goes; what else it says is its protocol's business. */
 export interface NamedRow {

@@ -1,4 +1,4 @@
-// Where the long strings of a JSON text stand, found while the text arrives.
+// Finds and validates the long strings of a JSON text while it arrives.
 //
 // Nearly all bytes of a long message stand in a few long strings, and nothing
 // has to be known of them but that they are well-formed. This finds out, sixteen

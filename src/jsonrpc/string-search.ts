@@ -1,4 +1,4 @@
-// Where long strings may end, by the engine's own byte search.
+// Searches the end of a long string with the engine's own byte search.
 //
 // What a search found is kept: a text is searched once, however its quotes and
 // backslashes lie.

@@ -1,4 +1,4 @@
-// What is kept of one server, as the bytes of a file.
+// The file format of kept facts.
 //
 // The first line says the format, a checksum of all that follows, and how long every
 // part is; behind it stand the parts, as the server wrote them. What is not exactly as

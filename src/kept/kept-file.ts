@@ -1,4 +1,4 @@
-// What is kept of one server, on disk.
+// The file of one server's kept facts.
 
 import type { KeptLimits } from '../limits.js'
 import type { KeptFiles, LogSink, Runtime, Timer } from '../runtime/runtime.js'

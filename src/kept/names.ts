@@ -1,4 +1,4 @@
-// How kept files are named.
+// The names of kept files.
 //
 // A name says nothing to who does not have the key: neither where the configuration lies, nor what its servers are
 // called, nor any of their values, which may be tokens short enough to be guessed.

@@ -1,4 +1,4 @@
-// What servers said of themselves, in memory, and on a disk where there is one.
+// The store of kept facts: in memory, and on a disk where there is one.
 
 import { type KeptLimits, limits as defaultLimits } from '../limits.js'
 import type { KeptFacts, KeptServer, KeptServers } from '../upstream/contracts/kept.js'

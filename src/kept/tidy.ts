@@ -1,4 +1,4 @@
-// Which files of the folder have to go.
+// Which kept files are removed: old ones, and those of servers that are no longer configured.
 
 import type { KeptLimits } from '../limits.js'
 import type { KeptFileEntry } from '../runtime/runtime.js'

@@ -1,4 +1,4 @@
-// What clients and servers say they can do, and what the proxy says for all of them.
+// The capabilities of clients and servers, and those that the proxy declares for all of them.
 
 import { type Members, membersAt } from '../jsonrpc/members.js'
 import { Scanner, type Span } from '../jsonrpc/scan.js'

@@ -1,4 +1,4 @@
-// What a client says of itself in `initialize`.
+// The `clientInfo` of `initialize`.
 
 import { membersAt } from '../jsonrpc/members.js'
 import { Scanner, type Span } from '../jsonrpc/scan.js'

@@ -1,4 +1,4 @@
-// Whether a URI could have come from a URI template (RFC 6570).
+// Matches a URI against a URI template (RFC 6570).
 //
 // A template is never turned into a regular expression: it is a stranger's text.
 // It is read into parts, and all places of the URI up to which the parts read so

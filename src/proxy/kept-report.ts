@@ -1,4 +1,4 @@
-// What is kept of the servers of a configuration, for `--check`.
+// The kept facts of a configuration's servers, for `--check`.
 
 import { type Configuration, type Environment, type ServerConfig, keptFolder } from '../config/config.js'
 import { FolderFiles } from '../kept/folder-files.js'

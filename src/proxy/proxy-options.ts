@@ -1,4 +1,4 @@
-// What a proxy is made with, besides its configuration.
+// The options of a proxy, besides its configuration.
 
 import type { WireTap } from '../jsonrpc/wire-tap.js'
 import type { Limits } from '../limits.js'

@@ -1,4 +1,4 @@
-// Whether a server of one configuration can go on as that of another.
+// Whether a server keeps its processes when the configuration changes.
 
 import { shownOnly } from '../kept/identity.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'

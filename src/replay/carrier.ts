@@ -1,4 +1,4 @@
-// What carries the messages of a transcript, and whether that will do.
+// The transport of a transcript: stdio or HTTP.
 
 import type { Carrier, Header } from './header.js'
 import type { Transcript } from './transcript.js'

@@ -1,4 +1,4 @@
-// What was expected against what came: equal, or where the first difference is.
+// Compares an expected frame with the one that arrived, and finds the first difference.
 //
 // Two readings. `json` leaves the order of members, white space and the spelling
 // of strings free; numbers count as they are written, so `1.0` is not `1`.

@@ -1,4 +1,4 @@
-// What is still expected, and which of it a frame that came is.
+// The messages that are still expected, and which of them a frame is.
 //
 // An answer belongs to the expected answer with its id, whatever came between. The
 // other end's own messages are expected in their order. In a recording only

@@ -1,4 +1,5 @@
-// What is started for a transcript: the named command, the transcript's own, or this very program.
+// The command line that a transcript is replayed against: the given command, the transcript's own, or this
+// program.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

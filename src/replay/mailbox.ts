@@ -1,4 +1,4 @@
-// What comes from the other end, in its order, for one reader that waits for it.
+// A queue of messages from the other end, for one reader.
 
 import type { Runtime } from '../runtime/runtime.js'
 

@@ -1,4 +1,4 @@
-// What a frame is to the other end: the answer to an id, a message with a method, or a batch.
+// The kind of a frame: an answer with an id, a message with a method, or a batch.
 
 import { type JsonNode, child, readTree, textOf } from './json-tree.js'
 

@@ -1,4 +1,4 @@
-// What happened in a replay.
+// The events and the result of a replay.
 
 import type { Difference } from './compare.js'
 

@@ -1,4 +1,4 @@
-// What a person reads about a replay: where it differs, and how to find the place.
+// The report of a replay: each difference with its place.
 
 import { escapeText } from '../log/log.js'
 import type { Difference } from './compare.js'

@@ -1,4 +1,4 @@
-// What a transcript of messages is replayed against, whatever carries them.
+// The interface to a server that a transcript of messages is replayed against.
 
 import type { ChildExit } from '../runtime/runtime.js'
 

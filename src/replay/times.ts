@@ -1,4 +1,4 @@
-// Whether two texts are the same but for the time at which they were written.
+// Whether two texts are equal except for dates and times.
 //
 // Only recordings are compared so, and how often it was needed is reported: a
 // server that tells the time cannot answer twice with the same bytes.

@@ -1,4 +1,4 @@
-// What the upstream layer gets from outside: time, processes, limits, logs.
+// The interface to the outside: time, processes, limits, logs.
 //
 // Nothing below reads a clock, draws a random number, spawns or dials by itself, so
 // that a whole proxy can run inside a simulation that owns it all.

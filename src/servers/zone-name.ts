@@ -1,4 +1,4 @@
-// Which zone names Python's `zoneinfo` takes, and what it says about the others.
+// The zone names that Python's `zoneinfo` accepts, and its errors for the others.
 //
 // `Intl` ignores case and knows names of its own (`PST`, `SystemV/PST8`, on newer
 // engines `+01:00`). The server that this one stands in for takes exactly the names

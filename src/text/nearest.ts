@@ -1,4 +1,4 @@
-// What a person most likely meant: for options, keys, schemas and tool names.
+// Suggests the nearest name: for options, keys, schemas and tool names.
 //
 // Candidates can be ten thousand tool names and the word can come from a
 // stranger, so the distance is bounded: work stops as soon as a candidate

@@ -1,4 +1,4 @@
-// How a secret may stand in a text, for whoever takes it out.
+// The spellings in which a secret may appear in a text.
 
 import { quote } from '../jsonrpc/text.js'
 

@@ -1,4 +1,4 @@
-// What a server answers to `initialize` (MCP 2024-11-05 to 2025-11-25, Lifecycle).
+// The answer of a server to `initialize` (MCP 2024-11-05 to 2025-11-25, Lifecycle).
 
 import type { ResultFrame } from '../../jsonrpc/frame.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'

@@ -1,4 +1,4 @@
-// What clients offer to servers (MCP, Client features: roots, sampling, elicitation).
+// The methods that clients offer to servers (MCP, Client features: roots, sampling, elicitation).
 
 import type { ClientNotificationRow, ServerNotificationRow, ServerRequestRow } from './method-row.js'
 

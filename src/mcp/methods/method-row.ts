@@ -1,4 +1,4 @@
-// What the proxy knows of a method: who sends it, and where it goes.
+// The properties of a method: who sends it, and where it is sent.
 
 import type { NamedRow } from '../../jsonrpc/method-table.js'
 

@@ -1,4 +1,4 @@
-// What a protocol revision has, as data.
+// The features of a protocol revision, as data.
 //
 // The rest of the code asks a record for a feature and never compares dates.
 

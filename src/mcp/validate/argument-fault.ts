@@ -1,4 +1,4 @@
-// What is wrong with a call's arguments, in words.
+// Describes why the arguments of a call fail their schema.
 //
 // ajv is asked for no messages: it compiles faster without, and its sentences
 // name neither the parameter nor the values that would have been right.

@@ -1,4 +1,4 @@
-// What a tolerant server makes of a value of another type.
+// Converts a value of the wrong type as a tolerant server does.
 //
 // The texts are those that pydantic's lax mode and zod's coercion read, and JSON
 // in a text, which the Python SDK reads: many servers of either kind say in their

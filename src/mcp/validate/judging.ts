@@ -1,4 +1,4 @@
-// What the rules of a forgiving check hand each other.
+// The types that the rules of the lenient check share.
 //
 // A value is judged by a schema as a tolerant server would: what such a server
 // puts right is put right in the value that is judged on, and noted as a doubt.

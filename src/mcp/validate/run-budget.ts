@@ -1,4 +1,4 @@
-// What one run of a schema may still spend.
+// The budget of one run of a schema.
 //
 // Steps, not time: the same call is then checked on every machine and in every
 // replay, and a seeded simulation stays exact.

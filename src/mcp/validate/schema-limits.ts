@@ -1,4 +1,4 @@
-// What a stranger's schema may cost, and why each number is what it is.
+// The limits of a schema from a server, each with its reason.
 //
 // Compiling and running are each to block the process for less than 50 ms. The
 // numbers keep the worst shape found for each of them under half of that when

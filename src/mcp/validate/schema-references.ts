@@ -1,4 +1,4 @@
-// Where a `$ref` leads inside one schema document.
+// Resolves a `$ref` inside one schema document.
 //
 // Nothing is fetched, and no other document is ever looked at: what does not
 // lead to a place inside the document leads nowhere. In one document without

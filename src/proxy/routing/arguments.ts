@@ -1,4 +1,4 @@
-// Whether a call's arguments fit the tool's own schema, and how the caller is told.
+// Checks a call's arguments against the tool's own schema, and makes the error.
 
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'

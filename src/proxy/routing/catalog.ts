@@ -1,4 +1,4 @@
-// What clients of the same lanes can call, by public name: which lane has it, and what it is called there.
+// The catalog: public names, and for each the lane and the server's own name.
 //
 // A public name maps back through these tables and never by splitting it.
 

@@ -1,4 +1,4 @@
-// How a client is answered: once for each request, alone or in its batch.
+// Sends the answers to a client: each request is answered once, alone or in its batch.
 
 import { BatchReply, Batches } from './batch-reply.js'
 import type { Flow } from './flow.js'

@@ -1,4 +1,4 @@
-// Which call a client gives up (MCP, Utilities: cancellation).
+// The call that a client cancels (MCP, Utilities: cancellation).
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import { rawAt } from '../../jsonrpc/text.js'

@@ -1,4 +1,4 @@
-// What proves to a server who asks, where that changes while a connection lasts.
+// The interface to credentials that change during a connection.
 
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { HttpAnswer } from './answer.js'

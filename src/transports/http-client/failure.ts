@@ -1,4 +1,4 @@
-// What went wrong with an HTTP request, as the errors of a connection.
+// Maps the failure of an HTTP request to the errors of a connection.
 
 import { TransportError, type TransportErrorCode } from '../../jsonrpc/errors.js'
 import { type ErrorFrame, readFrame } from '../../jsonrpc/frame.js'

@@ -1,4 +1,4 @@
-// What comes from the server, on its way to the owner of the connection, with the wire tap beside it.
+// Passes messages of the server to the owner of the connection and to the tap.
 
 import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import type { Sink } from '../../jsonrpc/connection.js'

@@ -1,4 +1,4 @@
-// What the HTTP transports are given: where to go, as whom, and within which limits.
+// The options of the HTTP transports: address, credentials, limits.
 
 import type { HttpCredentials } from './credentials.js'
 import type { ServerRedactor } from './redactor.js'

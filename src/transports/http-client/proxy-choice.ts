@@ -1,4 +1,4 @@
-// Which proxy the connections to a server go through.
+// Chooses the proxy for the connections to a server.
 //
 // What `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` mean is written down nowhere; this is what curl
 // and most others make of them. An address of this machine, or one that is only good on its own

@@ -1,4 +1,4 @@
-// What every request of one session carries, and what its answers teach it.
+// The session id, the revision and the cookies of one session, which every request of it carries.
 //
 // MCP, Transports, Streamable HTTP: session management, protocol version header.
 

@@ -1,4 +1,4 @@
-// What a client takes as an answer.
+// Reads `Accept`.
 
 /** The two kinds of answer to a POST. */
 export interface Accepts {

@@ -1,4 +1,4 @@
-// What a web page of another origin may do (Fetch standard, CORS protocol).
+// The CORS header fields for web pages of other origins (Fetch standard, CORS protocol).
 
 import type { Fields } from './status-line.js'
 

@@ -1,4 +1,4 @@
-// What the HTTP front serves, as the layers above make it.
+// The interface between the HTTP front and the layers above.
 
 import type { Server } from 'node:net'
 import type { Connection } from '../../jsonrpc/connection.js'

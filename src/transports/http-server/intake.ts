@@ -1,4 +1,4 @@
-// What comes on one connection of a client, one request after the other.
+// The requests of one connection, one after the other.
 //
 // HTTP/1.1 lets a client send the next request before it has the answer to the
 // last, and nearly nobody does it but who hides one request in the body of

@@ -1,4 +1,4 @@
-// How a request is served, as the layers above decide: they know the protocol, and a transport does not.
+// The interface by which the layers above decide how a request is served.
 
 import type { HttpRevision } from './endpoint.js'
 import type { Posted } from './message.js'

@@ -1,4 +1,4 @@
-// What the HTTP front grants, each with its reason. Nothing that a stranger can make grow is without a limit.
+// The limits of the HTTP front, each with its reason. All that a client can make grow has one.
 
 import { type FrameLimits, defaultFrameLimits } from '../../jsonrpc/frame-limits.js'
 import type { EventLimits } from './event-store.js'

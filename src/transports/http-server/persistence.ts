@@ -1,4 +1,4 @@
-// What a response says of its connection (RFC 9112, section 9.3).
+// The header fields of a response about its connection (RFC 9112, section 9.3).
 
 /** It ends with the response. */
 export const CLOSES = 'connection: close\r\n'

@@ -1,4 +1,4 @@
-// What may stand in a header field, whoever writes it (RFC 9110, sections 5.1 and 5.5).
+// The syntax of header fields (RFC 9110, sections 5.1 and 5.5).
 
 /** As a part of a regular expression. */
 export const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"

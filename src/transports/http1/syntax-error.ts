@@ -1,4 +1,4 @@
-// What cannot be read as HTTP/1.
+// The error for bytes that are not valid HTTP/1.
 
 /** Bytes that are no message, or one that two readers could understand in two ways; nothing behind it on its connection can be trusted. */
 export class HttpSyntaxError extends Error {

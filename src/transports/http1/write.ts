@@ -1,4 +1,4 @@
-// What is written on a connection: a text, which is a head or the size of a chunk, and the bytes behind it.
+// Writes on a connection: a text (a head, or the size of a chunk) and the bytes after it.
 
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'

@@ -1,4 +1,4 @@
-// What one turn of the event loop says on one stream leaves in one write.
+// Joins the messages of one turn of the event loop to one write.
 //
 // Every message has its line feed directly behind it in memory, so a message is
 // a slice, and messages that lie next to each other are one slice.

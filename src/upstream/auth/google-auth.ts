@@ -1,4 +1,4 @@
-// What the configuration says about Google credentials; nothing is loaded for that.
+// The configuration of Google credentials; this file loads no package.
 
 import type { HttpServerConfig } from '../contracts/server-config.js'
 

@@ -1,4 +1,4 @@
-// Why there is no ID token, in words of ours.
+// Why there is no ID token, in words of the proxy.
 //
 // Errors of Google's library hold requests, and what answers those may repeat them
 // (a gateway of a company, say): refresh tokens, keys, access tokens. So of an answer

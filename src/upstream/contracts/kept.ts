@@ -1,4 +1,4 @@
-// What servers said of themselves, kept for lists that are asked for before they have started again.
+// The interface to kept facts.
 
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { ServerConfig } from './server-config.js'

@@ -1,4 +1,4 @@
-// What one configured server is, after reading, defaulting and expansion.
+// One configured server, after reading, defaulting and expansion.
 //
 // `src/config.ts` makes these from a file; the kinds in this folder open them.
 // Every field is present: defaults are applied once, where the file is read.

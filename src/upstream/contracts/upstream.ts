@@ -1,4 +1,4 @@
-// What the proxy sees of a configured server, whatever its kind.
+// The interface of a configured server to the proxy, whatever its kind.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Connection } from '../../jsonrpc/connection.js'

@@ -1,4 +1,4 @@
-// How the connections to one remote server are made; loaded when the first one is.
+// Makes the connections to one remote server; loaded for the first one.
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import { refusesRequest } from '../../mcp/error-codes.js'

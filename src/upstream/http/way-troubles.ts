@@ -1,4 +1,4 @@
-// What is wrong with the way to a remote server, found without going there.
+// Problems with the proxy or the certificates of a remote server, found without a connection.
 
 import { contextOf } from '../../transports/http-client/connect-tls.js'
 import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js'

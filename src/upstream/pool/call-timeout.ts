@@ -1,4 +1,4 @@
-// What a client is told of a call that took too long: which server, which tool, which time.
+// The error of a call that took too long: the server, the tool, the time limit.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call } from '../../mcp/call.js'

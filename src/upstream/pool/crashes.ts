@@ -1,4 +1,4 @@
-// What is remembered of a server's crashes, and what follows from them.
+// The crashes of a server, and the delay that follows from them.
 
 import type { Runtime } from '../../runtime/runtime.js'
 

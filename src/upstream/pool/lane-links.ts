@@ -1,4 +1,4 @@
-// What the processes of a lane say that is no answer, and what becomes of it.
+// Handles the messages of a lane's servers that are not answers.
 //
 // Everything that a server says without naming a client is decided here. What
 // cannot be tied to one client is refused or logged, never broadcast.

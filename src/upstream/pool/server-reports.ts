@@ -1,4 +1,4 @@
-// What is told of the processes of one server: each begins once and ends once.
+// Emits the `server` events of one server: each process begins once and ends once.
 
 import { asUpstreamError } from '../contracts/errors.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'

@@ -1,4 +1,4 @@
-// How many calls one process works on at a time.
+// The limit of calls in flight on one process, and the queue for it.
 //
 // Calls start in the order in which they came. A call that finds a slot free and
 // nobody waiting starts at once; the others wait in a p-queue, which holds the

@@ -1,4 +1,4 @@
-// What of the proxy's environment a child sees: an allow-list, and the rest only where the configuration says so.
+// The environment of a child: an allow-list, and more only as configured.
 
 import type { SpawnSpec } from '../../runtime/runtime.js'
 import type { StdioServerConfig } from '../contracts/server-config.js'

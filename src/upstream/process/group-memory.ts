@@ -1,4 +1,4 @@
-// How much memory the processes of a group use together.
+// The memory of a process group.
 //
 // Servers are looked at one by one, but all processes of the machine have to be
 // read for it; so those who ask at about the same time share one reading.

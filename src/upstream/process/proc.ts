@@ -1,4 +1,4 @@
-// What Linux tells of processes in `/proc`.
+// Reads processes from `/proc`, on Linux.
 
 import { readFileSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'

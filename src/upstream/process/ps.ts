@@ -1,4 +1,4 @@
-// What `ps` tells of processes, where there is no `/proc`.
+// Reads processes from `ps`, where there is no `/proc`.
 
 import { execFile } from 'node:child_process'
 
