@@ -1,6 +1,7 @@
 // Whose a client is: found by its token, the same on every instance, and known to the session that serves it.
 
 import assert from 'node:assert'
+import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { httpServer } from '../src/index.js'
 import { readFrame } from '../src/jsonrpc/frame.js'
@@ -8,6 +9,7 @@ import { toLine } from '../src/jsonrpc/line.js'
 import type { ClientOrigin } from '../src/mcp/call.js'
 import { LegacyClientLeg } from '../src/mcp/eras/legacy-client.js'
 import { realRuntime } from '../src/real-runtime.js'
+import type { Owner } from '../src/transports/http-server/endpoint.js'
 import {
   type Scope,
   ScriptedSession,
@@ -88,6 +90,21 @@ describe('a principal', () => {
     stream.once('data', () => stream.destroy())
     await read(stream).catch(() => events(''))
     assert.equal(sessions[0]?.principal, 'a')
+  })
+
+  test('is told, with the endpoint, to whoever names a session', async (t) => {
+    const owners: string[] = []
+    const newId = ({ endpoint, principal }: Owner): string => `${endpoint.name}-${owners.push(principal)}`
+    const { port } = await front(t, { principalOf: (token) => token, newId })
+    const body = message('initialize', 0, { protocolVersion: '2025-06-18' })
+    const opened = await send(port, { path: '/other', body, headers: bearer('a') })
+    assert.equal(opened.headers['mcp-session-id'], 'other-1')
+    const stream = await open(port, { path: '/sse', method: 'GET', headers: bearer('b') })
+    const [event] = await once(stream, 'data')
+    stream.destroy()
+    assert.match(String(event), /sessionId=pair-2\b/)
+    await send(port, { body: message('echo', 1), headers: bearer('c') })
+    assert.deepEqual(owners, ['a', 'b'], 'who stands alone has no session')
   })
 
   test('stays that of a client that says who it is', () => {

@@ -3,12 +3,12 @@
 import { BriefSet } from '../../jsonrpc/brief-set.js'
 import type { Connection } from '../../jsonrpc/connection.js'
 import { StreamableConnection } from './connection.js'
-import type { HttpAttached, HttpRevision, HttpSurroundings } from './endpoint.js'
+import type { HttpAttached, HttpRevision, HttpSurroundings, Owner } from './endpoint.js'
 import { EventBudget, EventStore } from './event-store.js'
 import type { SessionClient } from './judge.js'
 import type { HttpServerLimits } from './limits.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { HttpSessions, type Kept, type Owner } from './sessions.js'
+import { HttpSessions, type Kept } from './sessions.js'
 import type { Fields } from './status-line.js'
 import { HttpStreams } from './streams.js'
 import { Waits } from '../../runtime/waits.js'
@@ -79,8 +79,8 @@ export class Clients {
 
   /** Attaches a client and opens its session; undefined when there are too many. */
   async open(owner: Owner): Promise<Client | undefined> {
-    const hasRoom = this.#around.room() === 'enough' && this.#sessions.makeRoom()
-    return hasRoom ? this.#openSession(owner) : undefined
+    const id = this.#sessions.admit(owner)
+    return id === undefined ? undefined : this.#openSession(id, owner)
   }
 
   /** The same for one message, without a session; `version` is what it says that it speaks. */
@@ -119,8 +119,7 @@ export class Clients {
     for (const connection of this.#passing) void connection.close()
   }
 
-  async #openSession(owner: Owner): Promise<Client> {
-    const id = this.#around.newId()
+  async #openSession(id: string, owner: Owner): Promise<Client> {
     const store = new EventStore(this.#limits.events, this.#budget, this.#around.now)
     let fields: Fields = ['mcp-session-id', id]
     const connection: StreamableConnection = new StreamableConnection({

@@ -41,6 +41,12 @@ export interface HttpEndpoint {
   status(): string
 }
 
+/** Whose a session is. */
+export interface Owner {
+  readonly endpoint: HttpEndpoint
+  readonly principal: string
+}
+
 /** The handler of a path. */
 export type HttpRoute =
   /** Streamable HTTP. */
@@ -64,7 +70,7 @@ export interface HttpRoutes {
 /** The dependencies of the transport. */
 export interface HttpSurroundings {
   /** A session id that nobody can guess, of visible ASCII characters. */
-  readonly newId: () => string
+  readonly newId: (owner: Owner) => string
   /** Monotonic, in milliseconds. */
   readonly now: () => number
   /** The time of day, in milliseconds since 1970. */

@@ -11,14 +11,14 @@ import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Congestion } from '../congestion.js'
 import { MessageReader } from '../message-reader.js'
 import type { Bodies } from './body.js'
-import type { HttpAttached, HttpEndpoint, HttpSurroundings } from './endpoint.js'
+import type { HttpAttached, HttpEndpoint, HttpSurroundings, Owner } from './endpoint.js'
 import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
 import { type Incoming, type ReadingParts, isRefusal, readIncoming } from './incoming.js'
 import type { HttpServerLimits } from './limits.js'
 import type { Posted } from './message.js'
 import type { Refusal, Refusals } from './refusal.js'
-import { HttpSessions, type Kept, type Owner } from './sessions.js'
+import { HttpSessions, type Kept } from './sessions.js'
 import { SseWriter, messageEvent, textEvent } from './sse-writer.js'
 
 /** One client of the pair. */
@@ -156,13 +156,13 @@ export class EventPair {
     endpoint: HttpEndpoint,
     messagePath: string,
   ): Promise<Refusal | undefined> {
-    const { refusals, around } = this.#parts
+    const { refusals } = this.#parts
     if (incoming.request.method !== 'GET')
       return refusals.plain(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
-    if (around.room() !== 'enough' || !this.#sessions.makeRoom()) return refusals.crowded()
-    const id = around.newId()
-    const connection = new PairConnection(incoming, this.#parts, () => this.#sessions.delete(id))
     const owner = { endpoint, principal: incoming.principal }
+    const id = this.#sessions.admit(owner)
+    if (id === undefined) return refusals.crowded()
+    const connection = new PairConnection(incoming, this.#parts, () => this.#sessions.delete(id))
     this.#sessions.add(id, owner, connection)
     await attach(owner, connection)
     connection.invite(`${messagePath}?sessionId=${id}`)

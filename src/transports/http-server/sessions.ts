@@ -4,14 +4,8 @@
 // is found only at the endpoint and by the principal that it was opened with.
 
 import { BriefMap } from '../../jsonrpc/brief-map.js'
-import type { HttpEndpoint } from './endpoint.js'
-import type { SessionTransport, SessionWatch } from './session-watch.js'
-
-/** Whose a session is. */
-export interface Owner {
-  readonly endpoint: HttpEndpoint
-  readonly principal: string
-}
+import type { HttpSurroundings, Owner } from './endpoint.js'
+import type { SessionTransport } from './session-watch.js'
 
 /** One client's session as the registry sees it. */
 export interface Kept {
@@ -31,10 +25,8 @@ interface Entry<S> extends Owner {
   usedMs: number
 }
 
-export interface SessionsParts {
+export interface SessionsParts extends Pick<HttpSurroundings, 'newId' | 'now' | 'room' | 'watch'> {
   readonly transport: SessionTransport
-  readonly now: () => number
-  readonly watch: SessionWatch
 }
 
 export interface SessionsLimits {
@@ -57,14 +49,14 @@ export class HttpSessions<S extends Kept> {
     return this.#entries.size
   }
 
-  /** Makes room for one more, at the cost of the one that has been idle longest; false when all are busy. */
-  makeRoom(): boolean {
-    if (this.#entries.size < this.#limits.sessionsMax) return true
-    let idlest: Entry<S> | undefined
-    for (const entry of this.#entries.values())
-      if (!entry.session.busy && entry.usedMs < (idlest?.usedMs ?? Infinity)) idlest = entry
-    idlest?.session.end()
-    return idlest !== undefined
+  /**
+   * The id of one more session for this owner; undefined when there is no room.
+   *
+   * Room may be made at the cost of the session that has been idle longest.
+   */
+  admit(owner: Owner): string | undefined {
+    const { newId, room } = this.#parts
+    return room() === 'enough' && this.#makesRoom() ? newId(owner) : undefined
   }
 
   add(id: string, { endpoint, principal }: Owner, session: S): void {
@@ -105,5 +97,14 @@ export class HttpSessions<S extends Kept> {
 
   endAll(): void {
     for (const { session } of this.#entries.values()) session.end()
+  }
+
+  #makesRoom(): boolean {
+    if (this.#entries.size < this.#limits.sessionsMax) return true
+    let idlest: Entry<S> | undefined
+    for (const entry of this.#entries.values())
+      if (!entry.session.busy && entry.usedMs < (idlest?.usedMs ?? Infinity)) idlest = entry
+    idlest?.session.end()
+    return idlest !== undefined
   }
 }

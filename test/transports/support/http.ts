@@ -29,6 +29,7 @@ import type {
   HttpCaller,
   HttpEndpoint,
   HttpRoute,
+  Owner,
 } from '../../../src/transports/http-server/endpoint.js'
 import { type HttpServerLimits, defaultHttpServerLimits } from '../../../src/transports/http-server/limits.js'
 import { HttpServer, type HttpFrontParts } from '../../../src/transports/http-server/http-server.js'
@@ -138,6 +139,7 @@ export interface FrontOptions extends Partial<Omit<HttpFrontParts, 'limits'>> {
   /** Takes the connections in place of scripted sessions, and must start them. */
   readonly take?: (connection: Connection) => HttpAttached
   readonly now?: () => number
+  readonly newId?: (owner: Owner) => string
   readonly roomOf?: () => 'enough' | 'little' | 'none'
 }
 
@@ -184,7 +186,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
       remedies: { page: (origin) => `name ${origin}`, name: (host) => `allow ${host}` },
       around: {
         room: options.roomOf ?? (() => 'enough'),
-        newId: () => randomBytes(12).toString('base64url'),
+        newId: options.newId ?? (() => randomBytes(12).toString('base64url')),
         now: options.now ?? (() => realRuntime().now()),
         wallNow: () => realRuntime().wallNow(),
         setTimer: (delayMs, fire) => realRuntime().setTimer(delayMs, fire),
