@@ -41,6 +41,6 @@ const work = JSON.stringify(
 )
 
 /** The longest that nothing else may run: 50 ms, and more where everything takes longer just now. */
-export function turnMaxMs(): number {
+export function turnBoundMs(): number {
   return Math.max(50, 10 * costMs(() => JSON.parse(work)))
 }

@@ -16,8 +16,6 @@ import { type Findings, Promises, type Run, percentile } from './support/run.js'
 const SERVERS = 2
 /** Besides the start of the process. */
 const BACK_MS_MAX = 1000
-/** Starts by themselves, for comparison. */
-const STARTS = 10
 
 export const crashes: Scenario = measured(
   'single crashes: a server is back within a second and its start, knows what it was told, and its list never empties',
@@ -34,7 +32,6 @@ interface Tally {
 
 /** `count` is the number of crashes. */
 async function run(scope: Scope, { count, seed, say }: Run): Promise<Findings> {
-  const startMs = await longestStart()
   const names = Array.from({ length: SERVERS }, (_, at) => `s${at}`)
   const servers = Object.fromEntries(names.map((name) => [name, itServer({ IT_NAME: name })]))
   // Each crash is to count as a single one.
@@ -54,7 +51,9 @@ async function run(scope: Scope, { count, seed, say }: Run): Promise<Findings> {
       if (tally.crashes % 20 === 0) say(`${tally.crashes} crashes of ${count}`)
     }
   }
+  const beside = new StartsBeside()
   await Promise.all(clients.map(({ caller }, at) => lane(names[at] ?? '', caller)))
+  const startMs = await beside.longest()
   const misses = allMisses(clients.map(({ caller }) => caller))
   const promises = new Promises()
   promises.equal(tally.empty, 0, 'lists that were empty')
@@ -108,17 +107,36 @@ async function crash(caller: Caller, { name, pids, random, tally }: Crash): Prom
   if (!isTold('"logging/setLevel"') || !isTold(`"it://${name}/a"`)) tally.forgotten++
 }
 
-/** How long the program takes by itself, at its slowest. */
-async function longestStart(): Promise<number> {
-  const times: number[] = []
-  for (let left = STARTS; left > 0; left--) {
-    const from = performance.now()
-    const child = spawn(process.execPath, [program('it-server.mjs')], { stdio: ['pipe', 'pipe', 'ignore'] })
-    child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
-    await new Promise((resolve) => child.stdout.once('data', resolve))
-    times.push(performance.now() - from)
-    child.stdin.end()
-    await new Promise((resolve) => child.once('close', resolve))
+/** Starts of the program by itself, at the same time as those of the proxy. */
+class StartsBeside {
+  readonly #times: number[] = []
+  readonly #running: Promise<void>
+  #isOver = false
+
+  constructor() {
+    this.#running = this.#run()
   }
-  return percentile(times, 1)
+
+  /** How long the slowest of them took. */
+  async longest(): Promise<number> {
+    this.#isOver = true
+    await this.#running
+    return percentile(this.#times, 1)
+  }
+
+  async #run(): Promise<void> {
+    do this.#times.push(await startAlone())
+    while (!this.#isOver)
+  }
+}
+
+async function startAlone(): Promise<number> {
+  const from = performance.now()
+  const child = spawn(process.execPath, [program('it-server.mjs')], { stdio: ['pipe', 'pipe', 'ignore'] })
+  child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+  await new Promise((resolve) => child.stdout.once('data', resolve))
+  const ms = performance.now() - from
+  child.stdin.end()
+  await new Promise((resolve) => child.once('close', resolve))
+  return ms
 }

@@ -4,6 +4,7 @@
 import { type Socket, connect } from 'node:net'
 import { at, textAt } from '../integration/support/json.js'
 import { type Scope, type Servers, scratch } from '../integration/support/spawned.js'
+import { HANG_MS } from '../integration/support/waiting.js'
 import type { Scenario } from './scenario.js'
 import { HttpCaller, answerOf } from './support/http-caller.js'
 import { measured } from './support/measured.js'
@@ -18,7 +19,7 @@ const CROWD = 4
 /** More servers than the smallest limit has room for. */
 const SERVERS = 24
 const CALLS = 20
-const RECOVERY_MS = 45_000
+const RECOVERY_MS = HANG_MS
 
 export const emfile: Scenario = measured(
   'more clients and servers than descriptors: who is in is served, others are refused, and it recovers',

@@ -9,6 +9,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { textAt } from '../integration/support/json.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
+import { HANG_MS } from '../integration/support/waiting.js'
 import type { Scenario } from './scenario.js'
 import { GONE } from './support/caller.js'
 import { leftAfter, markName } from './support/marked.js'
@@ -21,7 +22,7 @@ import { type UnderTest, startUnderTest } from './support/under-test.js'
 const CALLS = 300
 const DISK_BYTES = 64 * 1024
 /** A log that could not be written is tried again after 30 s. */
-const AGAIN_MS = 45_000
+const AGAIN_MS = HANG_MS
 
 export const enospc: Scenario = measured(
   'the disk is full: calls go on while log lines are lost; what is to be recorded is not done unrecorded',

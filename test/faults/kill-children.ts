@@ -5,6 +5,7 @@
 import { type McpProxy, createProxy, limits } from '../../src/index.js'
 import { at, textAt } from '../integration/support/json.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
+import { HANG_MS } from '../integration/support/waiting.js'
 import type { Scenario } from './scenario.js'
 import { type AttachedCaller, attachCaller } from './support/attached.js'
 import { type Caller, allMisses } from './support/caller.js'
@@ -19,7 +20,7 @@ const INFLIGHT = 16
 /** Between two kills, so that the children get to work. */
 const PAUSE_MS = 12
 /** Longer than any call may take. */
-const SETTLE_MS = 40_000
+const SETTLE_MS = HANG_MS
 
 /** Children come back at once, however often they are killed: what is tested is not their rest. */
 const restless = {

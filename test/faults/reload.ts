@@ -6,6 +6,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { at, listAt, numberAt, textAt } from '../integration/support/json.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
+import { HANG_MS } from '../integration/support/waiting.js'
 import type { Scenario } from './scenario.js'
 import { ChangingConfig, type Servers, type Way, looks, start, ways } from './support/changing-config.js'
 import type { Answer, Caller } from './support/caller.js'
@@ -18,7 +19,7 @@ import { UnderTest } from './support/under-test.js'
 
 const INFLIGHT = 16
 /** Longest time from a change of the file to its use. */
-const APPLIED_MS_MAX = 15_000
+const APPLIED_MS_MAX = HANG_MS
 /** Longer than what is told together waits. */
 const QUIET_MS = 150
 

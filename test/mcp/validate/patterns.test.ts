@@ -5,7 +5,7 @@ import { GuardedPatterns } from '../../../src/mcp/validate/guarded-patterns.js'
 import { patternSteps } from '../../../src/mcp/validate/pattern-cost.js'
 import { readPattern } from '../../../src/mcp/validate/pattern-syntax.js'
 import { RunBudget } from '../../../src/mcp/validate/run-budget.js'
-import { costMs, turnMaxMs } from '../../processor-time.js'
+import { costMs, turnBoundMs } from '../../processor-time.js'
 
 /** The answer, or undefined where the pattern was not run. */
 function guarded(source: string, text: string): boolean | undefined {
@@ -106,7 +106,7 @@ describe('guarded patterns', () => {
       fc.property(pattern, fc.constantFrom(10, 30, 300, 3000), (source, length) => {
         for (const text of ['a'.repeat(length), `${'ab'.repeat(length / 2)}!`]) {
           const usedMs = costMs(() => guarded(source, text))
-          assert.ok(usedMs < turnMaxMs(), `${source} on ${length}: ${usedMs} ms`)
+          assert.ok(usedMs < turnBoundMs(), `${source} on ${length}: ${usedMs} ms`)
         }
       }),
       { numRuns: 300 },
