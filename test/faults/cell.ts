@@ -18,7 +18,7 @@ import {
 import { at } from '../integration/support/json.js'
 import { program } from '../integration/support/programs.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
-import { until } from '../integration/support/waiting.js'
+import { HANG_MS, until } from '../integration/support/waiting.js'
 import type { FaultName } from './faults.js'
 import type { PhaseName } from './phases.js'
 import { type AttachedCaller, attachCaller } from './support/attached.js'
@@ -29,7 +29,7 @@ import { SwiftServers } from './support/swift.js'
 /** A call that takes longer has failed; long enough for a busy machine to answer in. */
 const TIMEOUT_MS = 1500
 /** Within which everything is answered and well again. */
-const SETTLE_MS = 30_000
+const SETTLE_MS = HANG_MS
 const GONE_MS = 10_000
 
 /** Phases in which a call of the client is in flight, and the server waits for a signal. */
