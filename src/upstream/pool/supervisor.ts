@@ -14,8 +14,6 @@ import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 import type { Link } from './link.js'
 import { within } from '../../runtime/within.js'
 
-export type SupervisorState = 'stopped' | 'starting' | 'ready' | 'waiting' | 'broken' | 'closed'
-
 /** A link that is being opened; `ready` rejects with UpstreamError. */
 export interface OpeningLink {
   readonly link: Link
@@ -29,6 +27,24 @@ export interface SupervisorSurroundings {
   room(): Promise<void> | undefined
 }
 
+/** One attempt to open a link. */
+interface Attempt {
+  /** `probing` is the one that may close the breaker: whoever asks meanwhile is told that the server is down. */
+  readonly kind: 'starting' | 'probing'
+  made: Promise<Link>
+  /** As soon as it is being opened. */
+  link: Link | undefined
+}
+
+type State =
+  | { readonly kind: 'stopped' | 'closed' }
+  | { readonly kind: 'ready'; readonly link: Link }
+  | Attempt
+  /** It starts when `timer` runs out, where there is one, or somebody asks. */
+  | { readonly kind: 'waiting'; readonly timer: Timer | undefined }
+  /** The breaker is open until `timer` runs out. */
+  | { readonly kind: 'broken'; readonly timer: Timer }
+
 /** Opens links, one at a time. */
 export class Supervisor {
   readonly service: string
@@ -38,12 +54,9 @@ export class Supervisor {
   readonly #runtime: Runtime
   readonly #log: LogSink
   readonly #crashes: Crashes
-  #state: SupervisorState = 'stopped'
-  #link: Link | undefined
-  #starting: Promise<Link> | undefined
-  #opening: Link | undefined
+  /** Changed by `#to` only. */
+  #state: State = { kind: 'stopped' }
   #failure: Failure | undefined
-  #restart: Timer | undefined
   /** Links that are being stopped. */
   readonly #stopping = new Set<Promise<void>>()
   /** The end of a process that was at rest: its successor may need what it still holds, a lock perhaps. */
@@ -64,13 +77,15 @@ export class Supervisor {
     this.#crashes = new Crashes(policy, around.runtime)
   }
 
-  get state(): SupervisorState {
-    return this.#state
+  /** `broken` also while it is being probed. */
+  get state(): Exclude<State['kind'], 'probing'> {
+    const { kind } = this.#state
+    return kind === 'probing' ? 'broken' : kind
   }
 
   /** The link, when calls can start at once. */
   get link(): Link | undefined {
-    return this.#link
+    return this.#state.kind === 'ready' ? this.#state.link : undefined
   }
 
   /** Why the last link ended or could not be opened. */
@@ -80,21 +95,28 @@ export class Supervisor {
 
   /** The link, started if it is not there. @throws UpstreamError */
   ready(): Promise<Link> {
-    if (this.#link !== undefined) return Promise.resolve(this.#link)
-    if (this.#state === 'closed') return Promise.reject(this.#down('shutting-down', 'is stopped'))
-    if (this.#state === 'broken') return Promise.reject(this.#down('unavailable', 'is down'))
-    if (this.#starting !== undefined) return this.#starting
-    if (!this.#policy.restart && this.#crashes.any) {
-      return Promise.reject(this.#down('unavailable', 'is down and not restarted'))
+    const state = this.#state
+    switch (state.kind) {
+      case 'ready':
+        return Promise.resolve(state.link)
+      case 'starting':
+        return state.made
+      case 'closed':
+        return Promise.reject(this.#down('shutting-down', 'is stopped'))
+      case 'broken':
+      case 'probing':
+        return Promise.reject(this.#down('unavailable', 'is down'))
+      case 'stopped':
+      case 'waiting':
+        return !this.#policy.restart && this.#crashes.any
+          ? Promise.reject(this.#down('unavailable', 'is down and not restarted'))
+          : this.#start('starting')
     }
-    return this.#start('starting')
   }
 
   /** The link has ended by itself. */
   lost(link: Link): void {
-    if (this.#link !== link) return
-    this.#link = undefined
-    if (this.#state === 'closed') return
+    if (this.link !== link) return
     if (link.isSpent) return this.#renew(link)
     this.#failure = link.failure
     this.#crashes.wasUp()
@@ -104,10 +126,9 @@ export class Supervisor {
 
   /** Stops the link until somebody asks for it again; `why` is what the calls on it are told. */
   async rest(why?: string): Promise<void> {
-    const link = this.#link
+    const { link } = this
     if (link === undefined) return
-    this.#link = undefined
-    this.#state = 'stopped'
+    this.#to({ kind: 'stopped' })
     this.#crashes.wasUp()
     const stopped = this.#stop(link, why)
     if (link.dialed.pid !== undefined) this.#resting = stopped
@@ -116,17 +137,15 @@ export class Supervisor {
 
   /** Ends the link and starts it anew, though it has not crashed; one that has a successor already is ending. */
   async again(link: Link, why: string): Promise<void> {
-    if (this.#link !== link) return
+    if (this.link !== link) return
     this.#log({ level: 'warn', service: this.service, message: `restarting: ${why}` })
     await this.rest(why)
-    if (this.#state === 'stopped') await this.ready().catch(() => {})
+    if (this.#state.kind === 'stopped') await this.ready().catch(() => {})
   }
 
   async close(): Promise<void> {
-    const link = this.#link ?? this.#opening
-    this.#state = 'closed'
-    this.#restart?.cancel()
-    this.#link = undefined
+    const link = 'link' in this.#state ? this.#state.link : undefined
+    this.#to({ kind: 'closed' })
     if (link !== undefined) void this.#stop(link)
     await Promise.all(this.#stopping)
   }
@@ -148,48 +167,39 @@ export class Supervisor {
     this.#start('starting').catch(() => {})
   }
 
-  /** `broken` is the state of a probe: whoever asks meanwhile is told that the server is down. */
-  #start(state: 'starting' | 'broken'): Promise<Link> {
-    this.#restart?.cancel()
-    this.#state = state
-    const starting = this.#attempt().finally(() => {
-      if (this.#starting === starting) this.#starting = undefined
-    })
-    this.#starting = starting
-    return starting
+  #start(kind: Attempt['kind']): Promise<Link> {
+    const attempt: Attempt = { kind, link: undefined, made: new Promise(() => {}) }
+    this.#to(attempt)
+    attempt.made = this.#attempt(attempt)
+    return attempt.made
   }
 
-  async #attempt(): Promise<Link> {
-    let link: Link | undefined
+  async #attempt(attempt: Attempt): Promise<Link> {
     try {
       if (this.#resting !== undefined) await within(this.#resting, this.#policy.restWaitMs, this.#runtime)
       // Who need not wait takes the place in the turn in which it was there.
       const room = this.#room()
       if (room !== undefined) await room
-      if (this.#isClosed()) throw this.#down('shutting-down', 'is stopped')
-      const opening = this.#open()
-      link = opening.link
-      this.#opening = link
-      await opening.ready
-      if (this.#isClosed()) throw this.#down('shutting-down', 'is stopped')
-      this.#link = link
-      this.#state = 'ready'
+      this.#expect(attempt)
+      const { link, ready } = this.#open()
+      attempt.link = link
+      await ready
+      this.#expect(attempt)
+      this.#to({ kind: 'ready', link })
       this.#failure = undefined
       this.#crashes.isUp()
       return link
     } catch (error) {
-      if (link !== undefined) void this.#stop(link)
+      if (attempt.link !== undefined) void this.#stop(attempt.link)
       const failure = asUpstreamError(this.service, error)
-      if (!this.#isClosed()) this.#failedToStart(failure)
+      if (this.#state === attempt) this.#failedToStart(failure)
       throw failure
-    } finally {
-      this.#opening = undefined
     }
   }
 
-  /** A method, since the compiler would believe that the state cannot change across an await. */
-  #isClosed(): boolean {
-    return this.#state === 'closed'
+  /** @throws UpstreamError when it was closed meanwhile */
+  #expect(attempt: Attempt): void {
+    if (this.#state !== attempt) throw this.#down('shutting-down', 'is stopped')
   }
 
   #failedToStart(failure: Failure): void {
@@ -202,7 +212,7 @@ export class Supervisor {
     const opens = this.#crashes.add()
     // Who only waits for room among the processes is no crashing server, however often it is tried.
     const hasRoom = this.#failure?.reason !== 'overloaded'
-    if (!this.#policy.restart) this.#state = 'waiting'
+    if (!this.#policy.restart) this.#to({ kind: 'waiting', timer: undefined })
     else if (opens && hasRoom) this.#hold()
     // Somebody has to mend credentials first, and a server may lock out whoever tries too often.
     else
@@ -210,26 +220,26 @@ export class Supervisor {
   }
 
   #wait(delayMs: number): void {
-    this.#state = 'waiting'
-    this.#after(delayMs, () => {
-      if (this.#state === 'waiting') this.#start('starting').catch(() => {})
-    })
+    this.#to({ kind: 'waiting', timer: this.#after(delayMs, 'starting') })
   }
 
   #hold(): void {
-    this.#state = 'broken'
     const { holdMs } = this.#policy
     const message = `it keeps crashing: left alone for ${Math.round(holdMs / 1000)} s`
     this.#log({ level: 'error', service: this.service, message })
-    this.#after(holdMs, () => {
-      if (this.#state === 'broken') this.#start('broken').catch(() => {})
-    })
+    this.#to({ kind: 'broken', timer: this.#after(holdMs, 'probing') })
   }
 
   /** Servers that crashed together do not come back together. */
-  #after(delayMs: number, run: () => void): void {
-    this.#restart?.cancel()
-    this.#restart = this.#runtime.setTimer(delayMs * (0.8 + 0.4 * this.#runtime.random()), run)
+  #after(delayMs: number, kind: Attempt['kind']): Timer {
+    return this.#runtime.setTimer(delayMs * (0.8 + 0.4 * this.#runtime.random()), () => {
+      this.#start(kind).catch(() => {})
+    })
+  }
+
+  #to(state: State): void {
+    if ('timer' in this.#state) this.#state.timer?.cancel()
+    this.#state = state
   }
 
   #down(reason: FailureReason, what: string): Failure {

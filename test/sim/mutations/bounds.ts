@@ -26,7 +26,7 @@ export const bounds: readonly Mutation[] = [
   mutation(
     'every call that waits starts a process',
     'needless-process',
-    ['upstream/pool/supervisor', 'if (this.#starting !== undefined)', 'if (false)'],
+    ['upstream/pool/supervisor', 'return state.made;', "return this.#start('starting');"],
     ['upstream/pool/server-instance', 'if (!this.#isOpening)', 'if (true)'],
   ),
   mutation('no delay and no breaker', 'start-storm', [

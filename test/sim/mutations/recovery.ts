@@ -6,7 +6,7 @@ export const recovery: readonly Mutation[] = [
   mutation(
     'an open breaker stays open',
     ['not-recovered', 'not-ready'],
-    ['upstream/pool/supervisor', 'this.#after(holdMs, () => {', 'this.#after(2 ** 30, () => {'],
+    ['upstream/pool/supervisor', 'this.#after(holdMs,', 'this.#after(2 ** 30,'],
   ),
   mutation('closing waits for ever', 'not-closed', [
     'proxy/proxy',
@@ -26,8 +26,8 @@ export const recovery: readonly Mutation[] = [
   ),
   mutation('deadlines of a connection that has ended go on', 'left-timer', [
     'upstream/pool/supervisor',
-    "this.#state = 'closed';\n        this.#restart?.cancel();",
-    "this.#state = 'closed';\n        this.#runtime.setTimer(3600000, () => { });",
+    "this.#to({ kind: 'closed' });",
+    "this.#to({ kind: 'closed' }); this.#runtime.setTimer(3600000, () => { });",
   ]),
   mutation('a client that has gone is not let go', 'left-client', [
     'proxy/session/session',
