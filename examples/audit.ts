@@ -12,7 +12,7 @@
 import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { createProxy, editReasons, memoryPair } from 'mcps-proxy'
-import type { Connection, Edit, ForwardEvent, McpProxy, WireEvent } from 'mcps-proxy'
+import type { Edit, ForwardEvent, McpProxy, MemoryConnection, WireEvent } from 'mcps-proxy'
 import { readFrame, splice, toLine } from 'mcps-proxy/jsonrpc'
 import type { Frame, Line, Span } from 'mcps-proxy/jsonrpc'
 
@@ -126,11 +126,11 @@ class WireLog {
 
 /** The smallest client: one question at a time, every byte its own. */
 class Client {
-  readonly #connection: Connection
+  readonly #connection: MemoryConnection
   #lastId = 0
   #answered: (line: Line) => void = () => undefined
 
-  constructor(connection: Connection) {
+  constructor(connection: MemoryConnection) {
     this.#connection = connection
     connection.start({
       // Notifications are not what is audited here, and a client without capabilities is asked nothing.

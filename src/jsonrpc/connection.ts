@@ -44,6 +44,20 @@ export interface Sink {
   readonly wire?: ((direction: 'in' | 'out', bytes: Uint8Array, whole: boolean) => void) | undefined
 }
 
+/** What a message of ours is: no transport reads our own bytes for it. */
+export interface MessageHead {
+  /** Several answers in one array are a `batch`. */
+  readonly kind: Frame['kind'] | 'batch'
+  /** Of a request. */
+  readonly id: RequestId | undefined
+  /** Of a request or notification. */
+  readonly method: string | undefined
+  /** The id of our request that the message gives up. */
+  readonly cancels: RequestId | undefined
+  /** The id of the other end's request that the message answers or belongs to, as it was written. */
+  readonly about: RequestId | undefined
+}
+
 /** Messages that a connection was given to send. */
 export interface Traffic {
   readonly given: number
@@ -55,12 +69,10 @@ export interface Connection {
   start(sink: Sink): void
   /**
    * Queues a message, or drops it once closed; resolves when the connection takes more, at once unless congested.
-   *
-   * `about` is the id of the other end's request that the message answers or belongs to, as it was written.
    */
-  send(bytes: WireBytes, about?: RequestId): Promise<void>
+  send(bytes: WireBytes, head: MessageHead): Promise<void>
   /** The same for a long message in parts; a connection without it is sent the whole. */
-  sendParts?(parts: WireParts, about?: RequestId): Promise<void>
+  sendParts?(parts: WireParts, head: MessageHead): Promise<void>
   /** Whether more is queued than the other end has taken for a while; `drained` follows. */
   readonly congested: boolean
   /** Bytes queued here that the other end has not taken. */

@@ -5,13 +5,14 @@
 
 import { isBatch } from './batch.js'
 import { type ErrorBody, buildError, buildNotification, buildRequest, buildResult } from './build.js'
-import type { Connection } from './connection.js'
+import type { Connection, MessageHead } from './connection.js'
 import { FrameError, TransportError } from './errors.js'
 import type { Frame, NotificationFrame, RequestFrame, ResponseFrame } from './frame.js'
 import { frameOrError } from './frame-or-error.js'
 import { Forwarder } from './forwarder.js'
 import { withId } from './id-edit.js'
 import { Inflight } from './inflight.js'
+import { type Ties, answerHead, notificationHead, requestHead, untied } from './message-head.js'
 import type { Line } from './line.js'
 import { readLongFrame } from './long-frame.js'
 import type { LongLine } from './long-line.js'
@@ -85,13 +86,13 @@ export class Peer<E extends object> {
     const id = this.#inflight.mint(entry, lend ? frame.id : undefined)
     if (id === undefined) return undefined
     const all = id === frame.id ? edits : withId(edits, frame.idSpan, id)
-    this.send(this.#forwarder.message(frame, all), about)
+    this.send(this.#forwarder.message(frame, all), requestHead(id, frame.method, about))
     return id
   }
 
   /** Forwards an answer to the request that its sender knows as `id`. */
   answer(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): void {
-    this.send(this.answerBytes(frame, edits, id), id)
+    this.send(this.answerBytes(frame, edits, id), answerHead(frame.kind, id))
   }
 
   /** What `answer` sends, for one that leaves later. */
@@ -100,8 +101,8 @@ export class Peer<E extends object> {
   }
 
   /** Forwards a notification; `about` is the other end's request that it belongs to. */
-  pass(frame: NotificationFrame, edits: readonly Edit[], about?: RequestId): void {
-    this.send(this.#forwarder.message(frame, edits), about)
+  pass(frame: NotificationFrame, edits: readonly Edit[], ties: Ties = untied): void {
+    this.send(this.#forwarder.message(frame, edits), notificationHead(frame.method, ties))
   }
 
   /** Splices one item of a list, which leaves inside a message of the proxy's own. */
@@ -111,12 +112,12 @@ export class Peer<E extends object> {
 
   /** Asks something of the proxy's own; `params` is raw JSON. Undefined when too many requests are out. */
   ask(method: string, params?: string): PendingAnswer | undefined {
-    return this.#ask((id) => buildRequest(id, method, params))
+    return this.#ask(method, (id) => buildRequest(id, method, params))
   }
 
   /** The same in the bytes of a request that came, with the owner's edits; the answer is the proxy's to read. */
   askFor(frame: RequestFrame, edits: readonly Edit[]): PendingAnswer | undefined {
-    return this.#ask((id) => this.#forwarder.message(frame, withId(edits, frame.idSpan, id)))
+    return this.#ask(frame.method, (id) => this.#forwarder.message(frame, withId(edits, frame.idSpan, id)))
   }
 
   /** Stops waiting for the answer to `id`. */
@@ -135,33 +136,33 @@ export class Peer<E extends object> {
   }
 
   /** `about` is the other end's request that it belongs to. */
-  notify(method: string, params?: string, about?: RequestId): void {
-    this.send(buildNotification(method, params), about)
+  notify(method: string, params?: string, ties: Ties = untied): void {
+    this.send(buildNotification(method, params), notificationHead(method, ties))
   }
 
   /** `result` is raw JSON. */
   reply(id: RequestId, result: string | Uint8Array): void {
-    this.send(buildResult(id, result), id)
+    this.send(buildResult(id, result), answerHead('result', id))
   }
 
   refuse(id: RequestId | undefined, error: ErrorBody, orphan?: 'null' | 'omit'): void {
-    this.send(buildError(id, error, orphan), id)
+    this.send(buildError(id, error, orphan), answerHead('error', id))
   }
 
-  send(wire: Wire, about?: RequestId): void {
+  send(wire: Wire, head: MessageHead): void {
     if (this.#closed) return
     const connection = this.#connection
-    if (wire instanceof WireParts && connection.sendParts !== undefined)
-      void connection.sendParts(wire, about)
-    else void connection.send(joinedWire(wire), about)
+    if (wire instanceof WireParts && connection.sendParts !== undefined) void connection.sendParts(wire, head)
+    else void connection.send(joinedWire(wire), head)
   }
 
   close(atOnce = false): Promise<void> {
     return this.#connection.close(atOnce).finally(() => this.#close(undefined))
   }
 
-  #ask(message: (id: MintedId) => Wire): PendingAnswer | undefined {
-    return this.#closed ? undefined : askOwn(this.#inflight, (id) => this.send(message(id)))
+  #ask(method: string, message: (id: MintedId) => Wire): PendingAnswer | undefined {
+    const send = (id: MintedId): void => this.send(message(id), requestHead(id, method))
+    return this.#closed ? undefined : askOwn(this.#inflight, send)
   }
 
   #message(line: Line, during: RequestId | undefined, bytes: number = line.length): void {

@@ -7,9 +7,9 @@
 
 import { isBatch } from '../jsonrpc/batch.js'
 import type { Connection } from '../jsonrpc/connection.js'
-import type { TransportError } from '../jsonrpc/errors.js'
-import { readFrame } from '../jsonrpc/frame.js'
-import { type Line, toLine } from '../jsonrpc/line.js'
+import { FrameError, type TransportError } from '../jsonrpc/errors.js'
+import { frameOrError } from '../jsonrpc/frame-or-error.js'
+import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
 import { refusesRequest } from '../mcp/error-codes.js'
 import { ServerRedactor } from '../transports/http-client/redactor.js'
@@ -17,7 +17,7 @@ import { AutoHttpConnection } from '../transports/http-client/http-auto.js'
 import { HttpClientConnection } from '../transports/http-client/http-client.js'
 import { HttpAgent } from '../transports/http-client/agent.js'
 import type { Connect } from '../runtime/runtime.js'
-import { sentFrameLimits } from '../transports/http-client/envelope.js'
+import { headOf, sentFrameLimits } from '../transports/http-client/envelope.js'
 import { type HttpTarget, defaultHttpClientLimits } from '../transports/http-client/options.js'
 import { ListRefusals } from '../transports/http-client/list-refusals.js'
 import { HttpPause } from '../transports/http-client/pause.js'
@@ -71,7 +71,8 @@ export class ReplayRemote implements Server {
 
   send({ bytes }: Said): void {
     const line = toLine(bytes)
-    if (isMessage(line)) return void this.#connection.send(splice(line, []))
+    const frame = frameOrError(line, sentFrameLimits)
+    if (!(frame instanceof FrameError)) return void this.#connection.send(splice(line, []), headOf(frame))
     postRaw(line, isBatch(line), this.#session, (next) => this.#mail.put(next))
   }
 
@@ -149,12 +150,3 @@ function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarg
 }
 
 const REMEDY = "name credentials: --header 'Authorization: Bearer …'"
-
-function isMessage(line: Line): boolean {
-  try {
-    readFrame(line, sentFrameLimits)
-    return true
-  } catch {
-    return false
-  }
-}

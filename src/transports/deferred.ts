@@ -1,14 +1,13 @@
 // A connection that is still being made: what is sent meanwhile waits for it.
 
-import type { Connection, Sink } from '../jsonrpc/connection.js'
+import type { Connection, MessageHead, Sink } from '../jsonrpc/connection.js'
 import { TransportError } from '../jsonrpc/errors.js'
-import type { RequestId } from '../jsonrpc/request-id.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
 import { sinkWith } from './sink.js'
 
 interface Waiting {
   readonly bytes: WireBytes
-  readonly about: RequestId | undefined
+  readonly head: MessageHead
 }
 
 /** Stands for the connection that `made` resolves to; a rejection closes it. */
@@ -49,9 +48,9 @@ export class DeferredConnection implements Connection {
     else this.#inner?.start(this.#sink)
   }
 
-  send(bytes: WireBytes, about?: RequestId): Promise<void> {
-    if (this.#inner !== undefined) return this.#inner.send(bytes, about)
-    if (!this.#closed && this.#closing === undefined) this.#waiting.push({ bytes, about })
+  send(bytes: WireBytes, head: MessageHead): Promise<void> {
+    if (this.#inner !== undefined) return this.#inner.send(bytes, head)
+    if (!this.#closed && this.#closing === undefined) this.#waiting.push({ bytes, head })
     return Promise.resolve()
   }
 
@@ -75,7 +74,7 @@ export class DeferredConnection implements Connection {
     if (this.#sink !== undefined) inner.start(this.#sink)
     const waiting = this.#waiting
     this.#waiting = []
-    for (const { bytes, about } of waiting) void inner.send(bytes, about)
+    for (const { bytes, head } of waiting) void inner.send(bytes, head)
   }
 
   #end(cause: TransportError | undefined, sink = this.#sink): void {

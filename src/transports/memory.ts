@@ -9,8 +9,13 @@ import { Congestion } from './congestion.js'
 /** Above this many bytes that the other end has not taken, an end is congested. */
 const BACKLOG_BYTES_HIGH = 1024 * 1024
 
+/** A connection that sends whatever it is given, without a word about it. */
+export interface MemoryConnection extends Connection {
+  send(bytes: WireBytes): Promise<void>
+}
+
 /** One end; what it sends arrives at the other in a later turn, in order, as a copy. */
-class MemoryEnd implements Connection {
+class MemoryEnd implements MemoryConnection {
   readonly #congestion = new Congestion()
   #other: MemoryEnd | undefined
   #sink: Sink | undefined
@@ -123,7 +128,7 @@ class MemoryEnd implements Connection {
 }
 
 /** Two ends of one channel: what one sends, the other receives. */
-export function memoryPair(): [Connection, Connection] {
+export function memoryPair(): [MemoryConnection, MemoryConnection] {
   const left = new MemoryEnd()
   const right = new MemoryEnd()
   left.join(right)

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import type { Connection, Sink } from '../../src/jsonrpc/connection.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { type WireBytes, splice } from '../../src/jsonrpc/splice.js'
+import { send } from '../transports/support/sending.js'
 
 /** Two connected ends; `cut` takes the channel away without a word, where that can happen. */
 export interface Pair {
@@ -119,8 +120,8 @@ export function holdsConnectionContract(
     left.start(near)
     right.start(far)
     const texts = ['{"a":1}', '{"text":"é😀\\n"}', '[1.0]', `"${'x'.repeat(200_000)}"`, '0']
-    for (const text of texts) void left.send(say(text))
-    void right.send(say('"back"'))
+    for (const text of texts) void send(left, say(text))
+    void send(right, say('"back"'))
     await Promise.all([far.seen('message', texts.length), near.seen('message')])
     assert.deepEqual(arranged(far.events), arranged(texts.map(heard)))
     assert.deepEqual(near.events, [heard('"back"')])
@@ -137,7 +138,7 @@ export function holdsConnectionContract(
     far.wire = see
     left.start(near)
     right.start(far)
-    void left.send(say('"one"'))
+    void send(left, say('"one"'))
     await far.seen('message')
     const whole = taps === 'messages'
     const ours = seen.filter((each) => each.includes('"one"')).toSorted()
@@ -149,10 +150,10 @@ export function holdsConnectionContract(
     const { left, right } = await open(t)
     const [near, far] = [new Recorder(), new Recorder()]
     left.start(near)
-    void left.send(say('1'))
+    void send(left, say('1'))
     await turn()
     right.start(far)
-    void left.send(say('2'))
+    void send(left, say('2'))
     assert.deepEqual(far.events, [])
     await far.seen('message', 2)
     assert.deepEqual(arranged(far.events), [heard('1'), heard('2')])
@@ -171,7 +172,7 @@ export function holdsConnectionContract(
     }
     right.start(far)
     for (let i = 0; i < 100; i++) {
-      void left.send(say(`"${i} ${'x'.repeat(i)}"`))
+      void send(left, say(`"${i} ${'x'.repeat(i)}"`))
       if (i % 7 === 0) await turn()
     }
     await far.seen('message', 100)
@@ -187,7 +188,7 @@ export function holdsConnectionContract(
     const [near, far] = [new Recorder(), new Recorder()]
     left.start(near)
     right.start(far)
-    for (let i = 0; i < 100; i++) void left.send(say(String(i)))
+    for (let i = 0; i < 100; i++) void send(left, say(String(i)))
     await Promise.all([left.close(), left.close()])
     await far.seen('message', 100)
     await right.close()
@@ -205,7 +206,7 @@ export function holdsConnectionContract(
     left.start(near)
     right.start(new Recorder())
     await left.close()
-    await left.send(say('1'))
+    await send(left, say('1'))
     left.read(false)
     left.read(true)
     await turn()
@@ -229,7 +230,7 @@ export function holdsConnectionContract(
     left.start(new Recorder())
     right.read(false)
     right.start(far)
-    for (const text of ['1', '2', '3']) void left.send(say(text))
+    for (const text of ['1', '2', '3']) void send(left, say(text))
     for (let i = 0; i < 5; i++) await turn()
     assert.deepEqual(far.events, [])
     right.read(true)
@@ -244,14 +245,14 @@ export function holdsConnectionContract(
     left.start(near)
     right.read(false)
     right.start(far)
-    if (buffers !== 'system') await left.send(big)
+    if (buffers !== 'system') await send(left, big)
     if (buffers === 'own') assert.ok(left.backlogBytes >= 1_000_000)
     while (!left.congested) {
-      void left.send(big)
+      void send(left, big)
       await turn()
     }
     assert.ok(left.backlogBytes > 1_000_000)
-    const relieved = left.send(say('"last"'))
+    const relieved = send(left, say('"last"'))
     right.read(true)
     await Promise.all([near.seen('drained'), relieved, far.seen(heard('"last"'))])
     assert.equal(left.congested, false)
@@ -266,10 +267,10 @@ export function holdsConnectionContract(
     right.read(false)
     right.start(new Recorder())
     while (!left.congested) {
-      void left.send(big)
+      void send(left, big)
       await turn()
     }
-    const waiting = left.send(say('1'))
+    const waiting = send(left, say('1'))
     void right.close()
     void left.close()
     await waiting
@@ -285,7 +286,7 @@ export function holdsConnectionContract(
         if (event === heard('2')) void right.close().then(resolve)
       }
     })
-    for (let i = 1; i <= 3; i++) void left.send(say(String(i)))
+    for (let i = 1; i <= 3; i++) void send(left, say(String(i)))
     await closed
     assert.equal(far.events.at(-1), 'closed undefined')
     assert.equal(far.events.filter((event) => event.startsWith('closed')).length, 1)
@@ -300,8 +301,8 @@ export function holdsConnectionContract(
     }
     left.start(new Recorder())
     right.start(far)
-    void left.send(say('"secret"'))
-    void left.send(say('"secret"'))
+    void send(left, say('"secret"'))
+    void send(left, say('"secret"'))
     await far.seen('closed')
     assert.deepEqual(far.events, ['closed TRANSPORT_TAP'])
     await left.close()
@@ -315,8 +316,8 @@ export function holdsConnectionContract(
     }
     left.start(near)
     right.start(far)
-    void left.send(say('"secret"'))
-    void left.send(say('"secret"'))
+    void send(left, say('"secret"'))
+    void send(left, say('"secret"'))
     await near.seen('closed')
     await right.close()
     assert.deepEqual(near.events, ['closed TRANSPORT_TAP'])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
-import type { Connection, Sink } from '../../src/jsonrpc/connection.js'
+import type { Connection, MessageHead, Sink } from '../../src/jsonrpc/connection.js'
 import { type FrameError, TransportError } from '../../src/jsonrpc/errors.js'
 import {
   type NotificationFrame,
@@ -19,6 +19,7 @@ import type { WireParts } from '../../src/jsonrpc/splice-parts.js'
 import { type Edit, type WireBytes, splice } from '../../src/jsonrpc/splice.js'
 import { StringFinder } from '../../src/jsonrpc/string-finder.js'
 import { memoryPair } from '../../src/transports/memory.js'
+import { headIn } from '../transports/support/sending.js'
 
 interface Entry {
   readonly name: string
@@ -91,6 +92,7 @@ class Script implements Connection {
   readonly congested = false
   readonly backlogBytes = 0
   readonly sent: string[] = []
+  readonly heads: MessageHead[] = []
   closeCalls = 0
   sink: Sink | undefined
 
@@ -98,8 +100,9 @@ class Script implements Connection {
     this.sink = sink
   }
 
-  send(bytes: WireBytes): Promise<void> {
+  send(bytes: WireBytes, head: MessageHead): Promise<void> {
     this.sent.push(bytes.toString())
+    this.heads.push(head)
     return Promise.resolve()
   }
 
@@ -221,6 +224,30 @@ test('an answer goes back under the bytes of the id that its asker wrote', () =>
     '{"jsonrpc":"2.0","result":{"x":2},"id":"s"}',
     '{"jsonrpc":"2.0","result":{"x":1.0},"id":17}',
   ])
+})
+
+test('of every message the connection is told what a reader would find in its bytes', () => {
+  const { script, peer } = scene({ inflightMax: 9 })
+  const frame = request('{"jsonrpc":"2.0","id":"c","method":"m"}')
+  const cancel = notification('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
+  peer.forward(frame, [], entry, false)
+  peer.forward(frame, [], entry, true)
+  peer.ask('own')
+  peer.askFor(frame, [])
+  peer.pass(cancel, [], { cancels: id('1') })
+  peer.notify('notifications/n', '{"x":1}')
+  peer.reply(id('"a"'), '{}')
+  peer.refuse(id('1.0'), { code: 1, message: 'm' })
+  peer.refuse(undefined, { code: 1, message: 'm' })
+  for (const [i, text] of script.sent.entries()) assert.deepEqual(script.heads[i], headIn(text), text)
+  assert.equal(script.heads.length, 9)
+
+  peer.forward(frame, [], entry, false, id('7'))
+  peer.notify('notifications/n', undefined, { about: id('8') })
+  assert.deepEqual(
+    script.heads.slice(9).map(({ about }) => about),
+    ['7', '8'],
+  )
 })
 
 test('no line break leaves, so nothing can hide behind one', () => {

@@ -11,6 +11,7 @@ import { connectPlain } from '../../src/transports/http-client/connect.js'
 import { traced } from '../../src/transports/http-client/trace.js'
 import { at } from '../integration/support/json.js'
 import { Heard, type Scope, bytesOf, target, testTimers } from './support/scripted.js'
+import { send } from './support/sending.js'
 
 const limits = { socketsMax: 1, idleSocketsMax: 1, idleSocketMs: 4000 }
 
@@ -104,9 +105,9 @@ for (const what of ['a redirect', 'a notification', 'the end of a session'] as c
     const heard = new Heard()
     const connection = new HttpClientConnection(target(url, more), agent)
     connection.start(heard.sink)
-    void connection.send(bytesOf('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'))
+    void send(connection, bytesOf('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'))
     await heard.until(() => heard.messages.length === 1)
-    void connection.send(bytesOf('{"jsonrpc":"2.0","method":"notifications/n"}'))
+    void send(connection, bytesOf('{"jsonrpc":"2.0","method":"notifications/n"}'))
     await connection.close()
     assert.deepEqual(
       made.filter(({ socket, isHeld }) => isHeld && !socket.destroyed),

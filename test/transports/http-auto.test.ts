@@ -8,6 +8,7 @@ import { toLine } from '../../src/jsonrpc/line.js'
 import { LongLine } from '../../src/jsonrpc/long-line.js'
 import { wireBytes } from '../../src/jsonrpc/splice.js'
 import { AutoHttpConnection } from '../../src/transports/http-client/http-auto.js'
+import { send } from './support/sending.js'
 
 /** A connection whose other end is the test. */
 class Scripted implements Connection {
@@ -54,7 +55,7 @@ for (const [title, say] of ways) {
       ended: () => undefined,
       closed: () => undefined,
     })
-    void auto.send(wireBytes(toLine('{"jsonrpc":"2.0","id":1,"method":"initialize"}')))
+    void send(auto, wireBytes(toLine('{"jsonrpc":"2.0","id":1,"method":"initialize"}')))
     say(newer.sink)
     newer.sink?.failed?.(
       undefined,

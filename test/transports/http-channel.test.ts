@@ -9,6 +9,7 @@ import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
 import { connectPlain } from '../../src/transports/http-client/connect.js'
 import { rawServer } from './support/raw-server.js'
 import { Heard, type Scope, answerOf, bytesOf, target } from './support/scripted.js'
+import { send } from './support/sending.js'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
 const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
@@ -69,7 +70,7 @@ test('a connection whose sink stops at a message tells no other one', async (t) 
     },
   })
   for (const id of [1, 2, 3])
-    void connection.send(bytesOf(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{}}`))
+    void send(connection, bytesOf(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{}}`))
   await heard.until(() => heard.messages.length > 0)
   for (let n = 1; n < 12; n++) {
     await settled()

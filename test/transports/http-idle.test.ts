@@ -10,6 +10,7 @@ import { HttpClientConnection } from '../../src/transports/http-client/http-clie
 import { HttpAgent } from '../../src/transports/http-client/agent.js'
 import { retryAfterMs } from '../../src/transports/http-client/pause.js'
 import { Heard, answerOf, bytesOf, connect, json, scripted, target, testLimits } from './support/scripted.js'
+import { send } from './support/sending.js'
 
 test('a connection that its server has ended gets no request, so that no call is lost on it', async (t) => {
   const taken: Socket[] = []
@@ -41,7 +42,7 @@ test('a connection that its server has ended gets no request, so that no call is
   const connection = new HttpClientConnection(target(url), agent)
   connection.start(heard.sink)
   for (let id = 1; id <= 3; id++) {
-    void connection.send(bytesOf(`{"jsonrpc":"2.0","id":${id},"method":"work"}`))
+    void send(connection, bytesOf(`{"jsonrpc":"2.0","id":${id},"method":"work"}`))
     await heard.until(() => heard.messages.length + heard.failures.length === id)
     await Promise.all(ends)
   }

@@ -3,12 +3,11 @@ import { type Socket, connect } from 'node:net'
 import { describe, test } from 'node:test'
 import type { RequestId } from '../../src/jsonrpc/request-id.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { WireParts } from '../../src/jsonrpc/splice-parts.js'
+import { notificationHead } from '../../src/jsonrpc/message-head.js'
 import { wireBytes } from '../../src/jsonrpc/splice.js'
 import { quote } from '../../src/jsonrpc/text.js'
 import { EventBudget, EventStore } from '../../src/transports/http-server/event-store.js'
 import { readEventId } from '../../src/transports/http-server/event-stream.js'
-import { outgoing } from '../../src/transports/http-server/outgoing.js'
 import { until } from '../integration/support/waiting.js'
 import {
   EventReader,
@@ -193,9 +192,8 @@ describe('a client that reads nothing', () => {
     assert.ok(session)
     let ready: Promise<void> = Promise.resolve()
     while (!session.connection.congested) {
-      ready = session.connection.send(
-        wireBytes(toLine(`{"jsonrpc":"2.0","method":"n","params":{"p":${large}}}`)),
-      )
+      const bytes = wireBytes(toLine(`{"jsonrpc":"2.0","method":"n","params":{"p":${large}}}`))
+      ready = session.connection.send(bytes, notificationHead('n', {}))
       await new Promise((resolve) => setImmediate(resolve))
     }
     assert.ok(session.connection.backlogBytes > limits.backlogBytesHigh)
@@ -298,30 +296,4 @@ describe('kept events', () => {
     for (const text of ['', '-', 'a', 'a-', '-a', 'A-1', 'a-1-2', 'a-1 ', '123456789-1'])
       assert.equal(readEventId(text), undefined)
   })
-})
-
-test('an answer is told from everything else by its first telling member', () => {
-  const rows: [string, string][] = [
-    ['{"jsonrpc":"2.0","id":1,"result":{}}', 'result'],
-    ['{"result":{"method":1},"jsonrpc":"2.0","id":1}', 'result'],
-    [' { "id" : "a\\"b\\\\" , "result" : 1 }', 'result'],
-    ['{"x":{"result":[{}]},"y":["]"],"id":1,"error":{}}', 'error'],
-    ['{"id":1,"error":{}}', 'error'],
-    ['{"jsonrpc":"2.0","id":1,"method":"result"}', 'call'],
-    ['{"params":{"result":1},"method":"x"}', 'call'],
-    ['{"params":{"method":"x"},"id":1,"result":{}}', 'result'],
-    ['{"params":[],"id":1,"error":{}}', 'error'],
-    ['{"id":-1.0e2,"method":"x"}', 'call'],
-    ['{"id":"result","method":"x"}', 'call'],
-    ['{"n":null,"t":true,"result":1}', 'result'],
-  ]
-  for (const [text, kind] of rows) {
-    assert.equal(outgoing(wireBytes(toLine(text))), kind, text)
-    for (let cut = 1; cut < text.length; cut++) {
-      const parts = [toLine(text.slice(0, cut)), toLine(text.slice(cut))]
-      assert.equal(outgoing(new WireParts(parts)), kind, `${text} cut at ${cut}`)
-    }
-    const long = text.replace(/[:,]/, `$&${' '.repeat(1020)}`)
-    assert.equal(outgoing(new WireParts([toLine(long)])), kind, long)
-  }
 })

@@ -3,6 +3,7 @@
 import { BatchReply, Batches } from './batch-reply.js'
 import type { Flow } from './flow.js'
 import { type ErrorBody, buildResult } from '../../jsonrpc/build.js'
+import { type AnswerKind, answerHead } from '../../jsonrpc/message-head.js'
 import type { Peer } from '../../jsonrpc/peer.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { Wire } from '../../jsonrpc/splice-parts.js'
@@ -30,7 +31,7 @@ export class Answers {
 
   /** A batch whose answers leave together. */
   newBatch(): BatchReply {
-    return new BatchReply((bytes) => this.#inTurn(undefined, bytes))
+    return new BatchReply((bytes) => this.#inTurn('batch', undefined, bytes))
   }
 
   /** The request belongs to the batch; false when its id is in use, which the batch then says. */
@@ -43,23 +44,24 @@ export class Answers {
 
   /** The id is in use; whoever has it is answered later, alone or in its batch. */
   refuseTwin(id: RequestId): void {
-    this.#inTurn(undefined, this.refusal(id, idInUse(id)))
+    this.#inTurn('error', undefined, this.refusal(id, idInUse(id)))
   }
 
   /** `result` is raw JSON. */
   reply(id: RequestId, result: string): void {
     const answer = buildResult(id, result)
-    if (!this.#batches.takes(id, answer)) this.#inTurn(id, answer)
+    if (!this.#batches.takes(id, answer)) this.#inTurn('result', id, answer)
   }
 
   pong(id: RequestId): void {
     const answer = buildResult(id, '{}')
-    if (!this.#batches.takes(id, answer)) this.#opening.ping(answer.length, () => this.#send(id, answer))
+    if (!this.#batches.takes(id, answer))
+      this.#opening.ping(answer.length, () => this.#send('result', id, answer))
   }
 
   refuse(id: RequestId | undefined, error: ErrorBody): void {
     const answer = this.refusal(id, error)
-    if (!this.#batches.takes(id, answer)) this.#inTurn(id, answer)
+    if (!this.#batches.takes(id, answer)) this.#inTurn('error', id, answer)
   }
 
   refusal(id: RequestId | undefined, error: ErrorBody): WireBytes {
@@ -70,17 +72,22 @@ export class Answers {
   settle(call: Call, outcome: Outcome): void {
     const { id } = call.frame
     const answer = this.#leg.answer(call, outcome, this.#peer)
-    if (!this.#batches.takes(id, answer) && answer !== undefined) this.#send(id, answer)
+    if (!this.#batches.takes(id, answer) && answer !== undefined) this.#send(kindOf(outcome), id, answer)
   }
 
   /** What the proxy answers by itself leaves behind the answer to an `initialize` that came before. */
-  #inTurn(id: RequestId | undefined, answer: WireBytes): void {
-    this.#opening.behind(answer.length, () => this.#send(id, answer))
+  #inTurn(kind: AnswerKind, id: RequestId | undefined, answer: WireBytes): void {
+    this.#opening.behind(answer.length, () => this.#send(kind, id, answer))
   }
 
   /** The one place from which answers leave. */
-  #send(id: RequestId | undefined, answer: Wire): void {
-    this.#peer.send(answer, id)
+  #send(kind: AnswerKind, id: RequestId | undefined, answer: Wire): void {
+    this.#peer.send(answer, answerHead(kind, id))
     this.#flow.sent()
   }
+}
+
+function kindOf(outcome: Outcome): AnswerKind {
+  if (outcome.kind === 'answered') return outcome.frame.kind
+  return outcome.kind === 'result' ? 'result' : 'error'
 }

@@ -84,7 +84,9 @@ export class Questions {
     for (const question of this.#of(asker)) {
       if (span === undefined || !isSameId(question.id, id) || question.lentId === undefined) continue
       this.#drop(question)
-      return this.#peer.pass(frame, writing(frame.line, span, question.lentId, 'id'))
+      return this.#peer.pass(frame, writing(frame.line, span, question.lentId, 'id'), {
+        cancels: question.lentId,
+      })
     }
   }
 
@@ -98,7 +100,8 @@ export class Questions {
     for (const question of this.#of(asker)) {
       this.#drop(question)
       const reason = '"the server that asked is gone"'
-      this.#peer.notify('notifications/cancelled', `{"requestId":${question.lentId},"reason":${reason}}`)
+      const params = `{"requestId":${question.lentId},"reason":${reason}}`
+      this.#peer.notify('notifications/cancelled', params, { cancels: question.lentId })
     }
   }
 

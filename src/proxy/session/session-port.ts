@@ -128,13 +128,13 @@ export class SessionPort implements ClientPort {
   }
 
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
-    this.#peer.pass(frame, edits, during?.frame.id)
+    this.#peer.pass(frame, edits, { about: during?.frame.id })
     this.#owner.said()
   }
 
   /** How far a call is that the proxy answers itself; `params` is raw JSON. */
   progress(call: Call, params: string): void {
-    this.#peer.notify('notifications/progress', params, call.frame.id)
+    this.#peer.notify('notifications/progress', params, { about: call.frame.id })
     this.#owner.said()
   }
 

@@ -1,11 +1,12 @@
 // The few things that a transport has to know of the messages it carries.
 
-import type { Frame } from '../../jsonrpc/frame.js'
+import type { MessageHead } from '../../jsonrpc/connection.js'
 import type { FrameLimits } from '../../jsonrpc/frame-limits.js'
-import { readFrame } from '../../jsonrpc/frame.js'
+import { type Frame, type NotificationFrame, readFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { isAnswer } from '../../jsonrpc/peek.js'
 import { membersAt } from '../../jsonrpc/members.js'
+import { answerHead, notificationHead, requestHead } from '../../jsonrpc/message-head.js'
 import { type RequestId, readId } from '../../jsonrpc/request-id.js'
 import { Scanner } from '../../jsonrpc/scan.js'
 
@@ -15,9 +16,22 @@ export const sentFrameLimits: FrameLimits = { depthMax: 10_000, methodBytesMax: 
 /** A version goes into a header, so it has to look like one. */
 const headerText = /^[\x21-\x7e]{1,64}$/
 
+/** What a connection is told of a message that nobody else has read. */
+export function headOf(frame: Frame): MessageHead {
+  switch (frame.kind) {
+    case 'request':
+      return requestHead(frame.id, frame.method)
+    case 'notification':
+      return notificationHead(frame.method, { cancels: cancelledId(frame) })
+    case 'result':
+    case 'error':
+      return answerHead(frame.kind, frame.id)
+  }
+}
+
 /** The request that a cancel takes back. */
-export function cancelledId(frame: Frame): RequestId | undefined {
-  if (frame.kind !== 'notification' || frame.method !== 'notifications/cancelled') return undefined
+function cancelledId(frame: NotificationFrame): RequestId | undefined {
+  if (frame.method !== 'notifications/cancelled') return undefined
   const span = frame.params.members.span('requestId')
   return span === undefined ? undefined : readId(frame.line, span.start, span.end)
 }

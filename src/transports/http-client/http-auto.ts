@@ -5,7 +5,7 @@
 // that of an older server, which answers a GET with an event stream. Whoever takes
 // no POST at all (405) may say so in JSON-RPC.
 
-import type { Connection, Sink } from '../../jsonrpc/connection.js'
+import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
@@ -21,7 +21,7 @@ export class AutoHttpConnection implements Connection {
   #current: Connection
   #sink: Sink | undefined
   /** The first request, until it is known where it belongs. */
-  #first: WireBytes | undefined
+  #first: { readonly bytes: WireBytes; readonly head: MessageHead } | undefined
   /** Why the newer one was refused, until the older one has said something. */
   #refusal: { readonly id: RequestId | undefined; readonly error: TransportError } | undefined
   #isSettled = false
@@ -53,9 +53,9 @@ export class AutoHttpConnection implements Connection {
     )
   }
 
-  send(bytes: WireBytes, about?: RequestId): Promise<void> {
-    if (!this.#isSettled) this.#first ??= bytes
-    return this.#current.send(bytes, about)
+  send(bytes: WireBytes, head: MessageHead): Promise<void> {
+    if (!this.#isSettled) this.#first ??= { bytes, head }
+    return this.#current.send(bytes, head)
   }
 
   read(on: boolean): void {
@@ -79,10 +79,10 @@ export class AutoHttpConnection implements Connection {
     if (first === undefined || !isRefusal || !refusals.includes(status))
       return this.#sink?.failed?.(id, error)
     this.#refusal = { id, error }
-    this.#tryOlder(first)
+    this.#tryOlder(first.bytes, first.head)
   }
 
-  #tryOlder(first: WireBytes): void {
+  #tryOlder(first: WireBytes, head: MessageHead): void {
     const newer = this.#current
     const sink = this.#sink
     this.#current = this.#older()
@@ -99,7 +99,7 @@ export class AutoHttpConnection implements Connection {
         closed: (cause) => sink.closed(isOlder || cause === undefined ? cause : this.#refusal?.error),
       }),
     )
-    void this.#current.send(first)
+    void this.#current.send(first, head)
   }
 }
 

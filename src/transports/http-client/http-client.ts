@@ -5,9 +5,8 @@
 // through fails alone; the connection ends when the server has forgotten the
 // session, or cannot be reached while nothing else is on its way.
 
-import type { Connection, Sink } from '../../jsonrpc/connection.js'
+import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
-import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type LongLine, lineOf } from '../../jsonrpc/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
@@ -15,13 +14,12 @@ import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { HttpAgent } from './agent.js'
 import { IncomingMessages } from './incoming-messages.js'
 import { OutgoingMessages } from './outgoing-messages.js'
-import { answeredId, cancelledId, sentFrameLimits, versionIn } from './envelope.js'
+import { answeredId, versionIn } from './envelope.js'
 import { deleteSession } from './delete-session.js'
 import type { HttpTarget } from './options.js'
 import { HttpPost, type PostOwner } from './post.js'
 import { HttpSession } from './session.js'
 import { StandaloneStream } from './standalone.js'
-import { MessageReader } from '../message-reader.js'
 
 /** One session with one server. */
 export class HttpClientConnection implements Connection, PostOwner {
@@ -29,7 +27,6 @@ export class HttpClientConnection implements Connection, PostOwner {
   readonly #session: HttpSession
   readonly #standalone: StandaloneStream
   readonly #departures: OutgoingMessages
-  readonly #reader = new MessageReader(sentFrameLimits)
   readonly #arrivals = new IncomingMessages((cause) => this.#end(cause))
   /** What must be taken before anything else is sent, and what waits for that. */
   #gate: HttpPost | undefined
@@ -64,15 +61,14 @@ export class HttpClientConnection implements Connection, PostOwner {
     this.#arrivals.start(sink)
   }
 
-  send(bytes: WireBytes): Promise<void> {
+  send(bytes: WireBytes, head: MessageHead): Promise<void> {
     if (this.#arrivals.closed || this.#closing !== undefined) return Promise.resolve()
-    const frame = this.#reader.read(bytes)
-    const post = new HttpPost(frame, bytes, this.#session, this)
+    const post = new HttpPost(head, bytes, this.#session, this)
     this.#departures.add(post)
     // Later: whoever sends is not ready yet to hear that it failed.
     if (this.#forgotten) setImmediate(() => this.#refuse(post))
     else if (this.#gate !== undefined) this.#held.push(post)
-    else this.#post(post, frame)
+    else this.#post(post)
     return this.#departures.relieved
   }
 
@@ -132,13 +128,12 @@ export class HttpClientConnection implements Connection, PostOwner {
     post?.cancel()
   }
 
-  #post(post: HttpPost, frame: Frame): void {
+  #post(post: HttpPost): void {
     if (!this.#arrivals.watch('out', post.bytes)) return
     // Two POSTs may overtake each other, and a server must not be called before it is ready.
     if (post.method === 'notifications/initialized') this.#closeGate(post)
     post.send()
-    const cancelled = cancelledId(frame)
-    if (cancelled !== undefined) this.#departures.request(cancelled)?.abandon()
+    if (post.cancels !== undefined) this.#departures.request(post.cancels)?.abandon()
   }
 
   /** A server that says nothing to it is called all the same. */
@@ -155,7 +150,7 @@ export class HttpClientConnection implements Connection, PostOwner {
     this.#held = []
     if (this.#arrivals.closed || this.#forgotten || this.#closing !== undefined) return
     this.#standalone.open()
-    for (const post of held) this.#post(post, this.#reader.read(post.bytes))
+    for (const post of held) this.#post(post)
   }
 
   /** It was not taken: whoever sent it may send it to the next session. */

@@ -3,9 +3,8 @@
 // MCP 2024-11-05, Transports, HTTP with SSE. The first event names the address for
 // the POSTs; the end of the stream is the end of the session.
 
-import type { Connection, Sink } from '../../jsonrpc/connection.js'
+import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
-import { readFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { LongLine } from '../../jsonrpc/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
@@ -17,7 +16,6 @@ import { IncomingMessages } from './incoming-messages.js'
 import { Attempts } from './attempts.js'
 import { discard, isUnreadable, mediaType, readEvents, readExcerpt } from './body.js'
 import { OutgoingMessages } from './outgoing-messages.js'
-import { cancelledId, sentFrameLimits } from './envelope.js'
 import type { HttpExchange, HttpTrouble } from './exchange.js'
 import { failure, incomplete, notAMessage, redirected, refused, unreachable } from './failure.js'
 import type { HttpTarget } from './options.js'
@@ -72,9 +70,9 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#listen()
   }
 
-  send(bytes: WireBytes): Promise<void> {
+  send(bytes: WireBytes, head: MessageHead): Promise<void> {
     if (this.#arrivals.closed || this.#closing !== undefined) return Promise.resolve()
-    const post = new HttpPost(readFrame(bytes, sentFrameLimits), bytes, this.#session, this, true)
+    const post = new HttpPost(head, bytes, this.#session, this, true)
     this.#departures.add(post)
     if (this.#held === undefined) this.#post(post)
     else this.#held.push(post)
@@ -221,8 +219,7 @@ export class SseClientConnection implements Connection, PostOwner {
   #post(post: HttpPost): void {
     if (!this.#arrivals.watch('out', post.bytes)) return
     post.send()
-    const cancelled = cancelledId(readFrame(post.bytes, sentFrameLimits))
-    if (cancelled !== undefined) this.#departures.request(cancelled)?.abandon()
+    if (post.cancels !== undefined) this.#departures.request(post.cancels)?.abandon()
   }
 
   /** What was said last, a cancel perhaps, gets a moment to arrive. */

@@ -1,7 +1,7 @@
 // One message of ours on its way: the POST that carries it, and what becomes of it.
 
+import type { MessageHead } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
-import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { LongLine } from '../../jsonrpc/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
@@ -41,6 +41,8 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
   readonly method: string | undefined
   /** Undefined for a notification and for an answer. */
   readonly id: RequestId | undefined
+  /** Our request that it gives up. */
+  readonly cancels: RequestId | undefined
   readonly bytes: WireBytes
   /** Its number among those of its connection. */
   number = 0
@@ -61,10 +63,17 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
   #ended = false
 
   /** `elsewhere`: answers come on another stream, so that a message is done once it is taken. */
-  constructor(frame: Frame, bytes: WireBytes, session: HttpSession, owner: PostOwner, elsewhere = false) {
+  constructor(
+    head: MessageHead,
+    bytes: WireBytes,
+    session: HttpSession,
+    owner: PostOwner,
+    elsewhere = false,
+  ) {
     this.#elsewhere = elsewhere
-    this.method = 'method' in frame ? frame.method : undefined
-    this.id = frame.kind === 'request' ? frame.id : undefined
+    this.method = head.method
+    this.id = head.id
+    this.cancels = head.cancels
     this.bytes = bytes
     this.#session = session
     this.#owner = owner

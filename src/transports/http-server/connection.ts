@@ -5,7 +5,7 @@
 // all else on the client's standalone stream, where it waits until there is one.
 
 import { BriefMap } from '../../jsonrpc/brief-map.js'
-import type { Connection, Sink } from '../../jsonrpc/connection.js'
+import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
@@ -14,7 +14,6 @@ import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Exchange, type ExchangeOwner, type Post } from './exchange.js'
 import { Inbox } from './inbox.js'
 import { cancelledBy, opensSession } from './message.js'
-import { outgoing } from './outgoing.js'
 import type { HttpResponse } from './response.js'
 import type { Fields } from './status-line.js'
 import type { HttpStreams, ListenState } from './streams.js'
@@ -82,12 +81,12 @@ export class StreamableConnection implements Connection {
     this.#inbox.start(sink)
   }
 
-  send(message: WireBytes, about?: RequestId): Promise<void> {
-    return this.#send(message, about)
+  send(message: WireBytes, head: MessageHead): Promise<void> {
+    return this.#send(message, head)
   }
 
-  sendParts(parts: WireParts, about?: RequestId): Promise<void> {
-    return this.#send(parts, about)
+  sendParts(parts: WireParts, head: MessageHead): Promise<void> {
+    return this.#send(parts, head)
   }
 
   read(on: boolean): void {
@@ -131,8 +130,8 @@ export class StreamableConnection implements Connection {
     return this.#streams.listen(response, this.#parts.headers(), lastEventId)
   }
 
-  #send(wire: Wire, about: RequestId | undefined): Promise<void> {
-    if (this.#inbox.passesOut(wire)) this.#route(wire, about)
+  #send(wire: Wire, head: MessageHead): Promise<void> {
+    if (this.#inbox.passesOut(wire)) this.#route(wire, head)
     this.#streams.measure()
     return this.#streams.congestion.relieved
   }
@@ -145,17 +144,17 @@ export class StreamableConnection implements Connection {
     this.#exchanges.take(key)?.unanswered()
   }
 
-  #route(message: Wire, about: RequestId | undefined): void {
+  #route(message: Wire, { kind, about }: MessageHead): void {
     const key = about === undefined ? undefined : canonical(about)
     const exchange = key === undefined ? undefined : this.#exchanges.get(key)
     if (key === undefined) return this.#streams.aside(message)
-    const kind = outgoing(message)
+    const isAnswer = kind === 'result' || kind === 'error'
     if (exchange === undefined) {
       // The standalone stream carries no answers (MCP 2025-03-26, Transports, ListenState).
-      if (kind === 'call') this.#streams.aside(message)
+      if (!isAnswer) this.#streams.aside(message)
       return
     }
-    if (kind !== 'call') return this.#answer(exchange, key, message, kind === 'error')
+    if (isAnswer) return this.#answer(exchange, key, message, kind === 'error')
     if (!exchange.during(message)) this.#streams.aside(message)
   }
 

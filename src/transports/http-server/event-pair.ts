@@ -3,9 +3,8 @@
 // MCP 2024-11-05, Transports, HTTP with SSE. The first event names the path for
 // messages; the session lasts as long as the stream of events.
 
-import type { Connection, Sink } from '../../jsonrpc/connection.js'
+import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
-import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Wire, WireParts } from '../../jsonrpc/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Congestion } from '../congestion.js'
@@ -80,12 +79,12 @@ class PairConnection implements Connection, Kept {
     this.#inbox.deliver(() => void this.#inbox.message(posted.line))
   }
 
-  send(message: WireBytes, about?: RequestId): Promise<void> {
-    return this.#send(message, about)
+  send(message: WireBytes, head: MessageHead): Promise<void> {
+    return this.#send(message, head)
   }
 
-  sendParts(parts: WireParts, about?: RequestId): Promise<void> {
-    return this.#send(parts, about)
+  sendParts(parts: WireParts, head: MessageHead): Promise<void> {
+    return this.#send(parts, head)
   }
 
   read(on: boolean): void {
@@ -109,8 +108,8 @@ class PairConnection implements Connection, Kept {
     this.#end(undefined)
   }
 
-  #send(wire: Wire, about: RequestId | undefined): Promise<void> {
-    this.#holds.said(wire, about)
+  #send(wire: Wire, head: MessageHead): Promise<void> {
+    this.#holds.said(head)
     if (this.#inbox.passesOut(wire)) this.#writer.write(messageEvent(wire, undefined))
     this.#measure()
     return this.#congestion.relieved

@@ -1,12 +1,10 @@
 // The memory reservations of one session whose answers do not leave on the response to the request.
 
-import { isBatch } from '../../jsonrpc/batch.js'
+import type { MessageHead } from '../../jsonrpc/connection.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import { type Wire, WireParts } from '../../jsonrpc/splice-parts.js'
 import type { BodyReservation } from './body-reservation.js'
 import { type Posted, cancelledBy } from './message.js'
-import { outgoing } from './outgoing.js'
 
 /** Gives it back as requests are answered; there are no more of them than calls of a session. */
 export class Holds {
@@ -21,11 +19,11 @@ export class Holds {
   }
 
   /** A message leaves, which may be about a request. */
-  said(wire: Wire, about: RequestId | undefined): void {
+  said({ kind, about }: MessageHead): void {
     if (this.#holds.size === 0) return
-    if (about === undefined) return this.#answeredBatch(wire)
-    const key = canonical(about)
-    if (this.#holds.has(key) && outgoing(wire) !== 'call') this.#end(key)
+    if (kind === 'batch') return this.#answeredBatch()
+    const isAnswer = kind === 'result' || kind === 'error'
+    if (isAnswer && about !== undefined) this.#end(canonical(about))
   }
 
   /** The session has ended. */
@@ -41,8 +39,7 @@ export class Holds {
   }
 
   /** It cannot be told which batch has its answers now; those of others are soon to come. */
-  #answeredBatch(wire: Wire): void {
-    if (this.#batches.size === 0 || wire instanceof WireParts || !isBatch(wire)) return
+  #answeredBatch(): void {
     for (const key of this.#batches) this.#end(key)
   }
 

@@ -230,7 +230,7 @@ export class InflightCalls implements InflightOwner {
     peer.retire(flight.id)
     const span = frame?.params.members.span('requestId')
     if (frame === undefined || span === undefined) this.#cancelUpstream(flight, 'the client is gone')
-    else peer.pass(frame, writing(frame.line, span, flight.id, 'id'))
+    else peer.pass(frame, writing(frame.line, span, flight.id, 'id'), { cancels: flight.id })
     this.#end(flight)
   }
 
@@ -250,6 +250,7 @@ export class InflightCalls implements InflightOwner {
   }
 
   #cancelUpstream(flight: InflightCall, reason: string): void {
-    this.#parts.peer.notify('notifications/cancelled', cancelParams(flight.id, reason))
+    const params = cancelParams(flight.id, reason)
+    this.#parts.peer.notify('notifications/cancelled', params, { cancels: flight.id })
   }
 }

@@ -103,7 +103,7 @@ export class OwnRequests {
     peer.retire(id)
     // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
     if (of !== 'startTimeoutMs')
-      peer.notify('notifications/cancelled', cancelParams(id, 'the request timed out'))
+      peer.notify('notifications/cancelled', cancelParams(id, 'the request timed out'), { cancels: id })
     if (of === 'listTimeoutMs') this.#parts.timedOut()
     const budget = of.replace(/Ms$/, '')
     const message = `'${service}' did not answer ${method} within ${times[of]} ms (${budget})`

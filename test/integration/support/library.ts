@@ -3,6 +3,7 @@
 import {
   type AttachedSession,
   type Connection,
+  type MemoryConnection,
   type LogRecord,
   type McpProxy,
   type ProxyOptions,
@@ -18,7 +19,7 @@ import type { Scope, Servers } from './spawned.js'
 /** A client, its connection, and the proxy's side of its session. */
 export interface Attached {
   readonly client: RawClient
-  readonly connection: Connection
+  readonly connection: MemoryConnection
   /** The proxy's end of the same channel. */
   readonly proxyEnd: Connection
   readonly session: AttachedSession
@@ -31,7 +32,7 @@ export interface TestProxy {
 }
 
 /** A client at one end of a pair of connections. */
-export function clientOf(connection: Connection): RawClient {
+export function clientOf(connection: MemoryConnection): RawClient {
   const client = new RawClient((line) => void connection.send(wireBytes(toLine(line))))
   connection.start({
     message: (line) => client.take(line.toString()),

@@ -21,18 +21,22 @@ export const execution: readonly Mutation[] = [
   ),
   mutation('messages are written anew', 'altered', [
     'jsonrpc/peer',
-    'this.send(this.#forwarder.message(frame, all), about);',
-    'this.send(Buffer.from(`${JSON.stringify(JSON.parse(Buffer.from(joinedWire(this.#forwarder.message(frame, all))).toString()))}\\n`).subarray(0, -1), about);',
+    'this.send(this.#forwarder.message(frame, all), requestHead(id, frame.method, about));',
+    'this.send(Buffer.from(`${JSON.stringify(JSON.parse(Buffer.from(joinedWire(this.#forwarder.message(frame, all))).toString()))}\\n`).subarray(0, -1), requestHead(id, frame.method, about));',
   ]),
   mutation('messages are changed', 'invented', [
     'jsonrpc/peer',
-    'this.send(this.#forwarder.message(frame, all), about);',
-    "this.send(Buffer.from(`${Buffer.from(joinedWire(this.#forwarder.message(frame, all))).toString().replaceAll('n:c', 'n:z')}\\n`).subarray(0, -1), about);",
+    'this.send(this.#forwarder.message(frame, all), requestHead(id, frame.method, about));',
+    "this.send(Buffer.from(`${Buffer.from(joinedWire(this.#forwarder.message(frame, all))).toString().replaceAll('n:c', 'n:z')}\\n`).subarray(0, -1), requestHead(id, frame.method, about));",
   ]),
   mutation(
     'a cancel is not passed on',
     ['not-cancelled', 'not-reached'],
-    ['upstream/pool/inflight-calls', "peer.pass(frame, writing(frame.line, span, flight.id, 'id'));", ';'],
+    [
+      'upstream/pool/inflight-calls',
+      "peer.pass(frame, writing(frame.line, span, flight.id, 'id'), { cancels: flight.id });",
+      ';',
+    ],
   ),
   mutation('a server is not told of a deadline', 'not-cancelled', [
     'upstream/pool/inflight-calls',
@@ -41,8 +45,8 @@ export const execution: readonly Mutation[] = [
   ]),
   mutation('a cancel is passed on twice', 'cancelled-twice', [
     'upstream/pool/inflight-calls',
-    "peer.pass(frame, writing(frame.line, span, flight.id, 'id'));",
-    "{ peer.pass(frame, writing(frame.line, span, flight.id, 'id')); peer.pass(frame, writing(frame.line, span, flight.id, 'id')); }",
+    "peer.pass(frame, writing(frame.line, span, flight.id, 'id'), { cancels: flight.id });",
+    "{ peer.pass(frame, writing(frame.line, span, flight.id, 'id'), { cancels: flight.id }); peer.pass(frame, writing(frame.line, span, flight.id, 'id'), { cancels: flight.id }); }",
   ]),
   mutation(
     'ids are lent whether or not they are free',

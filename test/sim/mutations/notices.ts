@@ -8,14 +8,14 @@ export const notices: readonly Mutation[] = [
     ['order', 'late-progress'],
     [
       'proxy/session/session-port',
-      'this.#peer.pass(frame, edits, during?.frame.id);',
-      'this.#parts.runtime.setTimer(20, () => this.#peer.pass(frame, edits, during?.frame.id));',
+      'this.#peer.pass(frame, edits, { about: during?.frame.id });',
+      'this.#parts.runtime.setTimer(20, () => this.#peer.pass(frame, edits, { about: during?.frame.id }));',
     ],
   ),
   mutation('progress is told twice', 'progress-order', [
     'proxy/session/session-port',
-    'this.#peer.pass(frame, edits, during?.frame.id);',
-    'this.#peer.pass(frame, edits, during?.frame.id); this.#peer.pass(frame, edits, during?.frame.id);',
+    'this.#peer.pass(frame, edits, { about: during?.frame.id });',
+    'this.#peer.pass(frame, edits, { about: during?.frame.id }); this.#peer.pass(frame, edits, { about: during?.frame.id });',
   ]),
   mutation('progress comes with the token that the server knows', 'wrong-token', [
     'upstream/pool/inflight-calls',

@@ -5,8 +5,8 @@ import { type Mutation, mutation } from './mutation.js'
 export const settlement: readonly Mutation[] = [
   mutation('every answer leaves twice', 'answered-twice', [
     'proxy/session/answers',
-    'this.#peer.send(answer, id);',
-    'this.#peer.send(answer, id); this.#peer.send(answer, id);',
+    'this.#peer.send(answer, answerHead(kind, id));',
+    'this.#peer.send(answer, answerHead(kind, id)); this.#peer.send(answer, answerHead(kind, id));',
   ]),
   mutation('errors are not said', 'lost', [
     'proxy/session/session',

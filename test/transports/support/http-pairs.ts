@@ -1,10 +1,9 @@
 // Both ends of an HTTP connection, opened as the protocol says, as one pair of connections.
 
-import type { Connection, Sink } from '../../../src/jsonrpc/connection.js'
+import type { Connection, MessageHead, Sink } from '../../../src/jsonrpc/connection.js'
 import { buildNotification, buildResult } from '../../../src/jsonrpc/build.js'
 import type { Line } from '../../../src/jsonrpc/line.js'
 import { readFrame } from '../../../src/jsonrpc/frame.js'
-import type { RequestId } from '../../../src/jsonrpc/request-id.js'
 import type { WireBytes } from '../../../src/jsonrpc/splice.js'
 import { latestHandshake } from '../../../src/mcp/revisions.js'
 import { HttpClientConnection } from '../../../src/transports/http-client/http-client.js'
@@ -14,6 +13,7 @@ import { SseClientConnection } from '../../../src/transports/http-client/http-ss
 import { until } from '../../integration/support/waiting.js'
 import { type Scope, front } from './http.js'
 import { bytesOf, target, testLimits } from './scripted.js'
+import { send } from './sending.js'
 
 const INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
 
@@ -62,8 +62,8 @@ class End implements Connection {
     })
   }
 
-  send(bytes: WireBytes, about?: RequestId): Promise<void> {
-    return this.inner.send(bytes, about)
+  send(bytes: WireBytes, head: MessageHead): Promise<void> {
+    return this.inner.send(bytes, head)
   }
 
   read(on: boolean): void {
@@ -112,7 +112,7 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
   const client = new End(connection, () => {
     isOpen = true
   })
-  void client.send(bytesOf(INITIALIZE))
+  void send(client, bytesOf(INITIALIZE))
   await until(() => isOpen && server !== undefined)
   if (server === undefined) throw new Error('the front took no connection')
   const taken = server
@@ -120,7 +120,7 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
   taken.opening = () => {
     isReady = true
   }
-  void client.send(buildNotification('notifications/initialized'))
+  void send(client, buildNotification('notifications/initialized'))
   // What is said before anybody listens could be dropped.
   await until(() => isReady && (!('busy' in taken.inner) || taken.inner.busy))
   client.opening = undefined
@@ -132,5 +132,5 @@ function answer(connection: Connection, text: string, line: Line): void {
   if (!text.includes('"initialize"')) return
   const frame = readFrame(line)
   if (frame.kind !== 'request') return
-  void connection.send(buildResult(frame.id, '{"protocolVersion":"2025-11-25"}'), frame.id)
+  void send(connection, buildResult(frame.id, '{"protocolVersion":"2025-11-25"}'), frame.id)
 }

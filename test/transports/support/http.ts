@@ -33,6 +33,7 @@ import type {
 } from '../../../src/transports/http-server/endpoint.js'
 import { type HttpServerLimits, defaultHttpServerLimits } from '../../../src/transports/http-server/limits.js'
 import { HttpServer, type HttpFrontParts } from '../../../src/transports/http-server/http-server.js'
+import { headIn, send as say } from './sending.js'
 
 export interface Scope {
   after(run: () => void | Promise<void>): void
@@ -69,16 +70,16 @@ export class ScriptedSession {
   }
 
   answer(id: RequestId, result: string): void {
-    void this.connection.send(buildResult(id, result), id)
+    void say(this.connection, buildResult(id, result), id)
   }
 
   notify(method: string, about?: RequestId): void {
-    void this.connection.send(buildNotification(method), about)
+    void say(this.connection, buildNotification(method), about)
   }
 
   /** Sends these bytes as they are. */
   say(bytes: string | Uint8Array, about?: RequestId): void {
-    void this.connection.send(wireBytes(toLine(bytes)), about)
+    void say(this.connection, wireBytes(toLine(bytes)), about)
   }
 
   /** The same, cut into parts. */
@@ -86,7 +87,7 @@ export class ScriptedSession {
     const bytes = Buffer.from(text)
     const parts = cuts.map((cut, i) => bytes.subarray(cuts[i - 1] ?? 0, cut))
     const message = new WireParts([...parts, toLine(bytes.subarray(cuts.at(-1)))])
-    void this.connection.sendParts?.(message, about)
+    void this.connection.sendParts?.(message, headIn(bytes, about))
   }
 }
 
@@ -106,14 +107,14 @@ export const usual: Play = (frame, session) => {
     session.answer(frame.id, '{}')
   }
   if (frame.method === 'refuse')
-    void session.connection.send(buildError(frame.id, invalidRequest('no')), frame.id)
+    void say(session.connection, buildError(frame.id, invalidRequest('no')), frame.id)
 }
 
 function initialize(frame: RequestFrame, session: ScriptedSession): void {
   const version = frame.params.members.string('protocolVersion')
   const revision = handshakeRevision(version)
   if (revision === undefined)
-    return void session.connection.send(buildError(frame.id, invalidRequest('no version')), frame.id)
+    return void say(session.connection, buildError(frame.id, invalidRequest('no version')), frame.id)
   session.revision = revision
   session.answer(frame.id, `{"protocolVersion":${quote(revision.version)}}`)
 }

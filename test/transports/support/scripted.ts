@@ -28,6 +28,7 @@ import {
 } from '../../../src/transports/http-client/options.js'
 import { at, parsed } from '../../integration/support/json.js'
 import { HANG_MS } from '../../integration/support/waiting.js'
+import { send as sendTo } from './sending.js'
 
 export interface Scope {
   after(run: () => void | Promise<void>): void
@@ -213,7 +214,7 @@ export function connect(
     await connection.close()
     agent.destroy()
   })
-  const send = (text: string): void => void connection.send(bytesOf(text))
+  const send = (text: string): void => void sendTo(connection, bytesOf(text))
   const request = (id: number | string, method: string): void =>
     send(JSON.stringify({ jsonrpc: '2.0', id, method, params: {} }))
   return { heard, connection, send, request }
