@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { editReasons } from '../src/index.js'
-import { errorNumbers, heirs, protocolWords, uncheckedClaims } from './source-rules.js'
+import { clockAssertions, errorNumbers, heirs, protocolWords, uncheckedClaims } from './source-rules.js'
 import { readSource, readSources, root, topLevel } from './source-text.js'
 import type { SourceFile } from './source-text.js'
 
@@ -750,6 +750,17 @@ function mutableState(bare: string): string[] {
   return [...new Set([...variables, ...given, ...changed].map(([, name]) => name ?? ''))]
 }
 
+describe('no test', () => {
+  test('asserts how long something took by the clock', () => {
+    const tests = readSources('test')
+    assert.notEqual(tests.length, 0)
+    assert.deepEqual(
+      tests.flatMap(({ path, bare }) => clockAssertions(bare).map((found) => `${path}: ${found}`)),
+      [],
+    )
+  })
+})
+
 describe('the README', () => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
 
@@ -850,6 +861,20 @@ describe('the reader of sources', () => {
       ["function f(a: A): a is B {\n  return a.kind === 'b'\n}", []],
     ]
     for (const [code, found] of texts) assert.deepEqual(uncheckedClaims(code), found)
+  })
+
+  test('finds assertions on the clock', () => {
+    const texts: [string, number][] = [
+      ['assert(performance.now() - startedAt < 900)', 1],
+      ['assert.ok((performance.now() - start) / 20 < 1)', 1],
+      ['const tookMs = performance.now() - startedAt\nassert(tookMs > 150 && tookMs < 5000)', 1],
+      ['assert.ok(Date.now() - sent >= 28)', 1],
+      [
+        'const times = costRatio(a, b, 5)\nassert.ok(times < 32)\nconst endsAt = performance.now() + HANG_MS',
+        0,
+      ],
+    ]
+    for (const [code, found] of texts) assert.equal(clockAssertions(code).length, found, code)
   })
 
   test('finds classes that inherit', () => {

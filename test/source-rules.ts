@@ -71,6 +71,17 @@ export function uncheckedClaims(bare: string): string[] {
     .concat([...bare.matchAll(/:\s*(\w+ is [^={;]+?)\s*=>\s*true\b/g)].map(([, claim = '']) => claim))
 }
 
+/** Assertions on how long something took by the clock: on the difference itself, or on what it was called. */
+export function clockAssertions(bare: string): string[] {
+  const difference = String.raw`(?:performance|Date)\.now\(\)\s*-\s*\w+(?!\s*\+)`
+  const names = [...bare.matchAll(new RegExp(String.raw`\bconst (\w+) = ${difference}`, 'g'))].map(
+    ([, name = '']) => name,
+  )
+  const compared = [difference, ...names.map((name) => String.raw`\b${name}`)].join('|')
+  const found = new RegExp(String.raw`\bassert\b[^\n]*?(?:${compared})\)*\s*[<>/][^\n]*`, 'g')
+  return [...bare.matchAll(found)].map(([text]) => text)
+}
+
 /** The text of the braces that open at `from`, with them. */
 function bracedFrom(bare: string, from: number): string {
   let depth = 0
