@@ -53,7 +53,7 @@ export class Opening {
 
   /** Whether a call of so many bytes may wait. */
   hasRoom(bytes: number): boolean {
-    return !this.on || this.#room.has(bytes)
+    return this.#room.has(bytes)
   }
 
   /** Holds a call; who gives it up makes room for others. */

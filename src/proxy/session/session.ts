@@ -249,16 +249,17 @@ export class Session implements PeerOwner<Question> {
   #call(frame: RequestFrame, row: RequestRow): void {
     if (this.draining.on) return this.#refuse(frame, shuttingDown())
     const call = new Call(frame, row, this.#port, new CallDeadline(this.#parts.runtime.now()), this.#settled)
-    const isTooMuch = this.#calls.size >= this.#parts.limits.callsMax || !this.#opening.hasRoom(call.bytes)
+    const isEarly = this.#opening.on
+    const isTooMuch =
+      this.#calls.size >= this.#parts.limits.callsMax || (isEarly && !this.#opening.hasRoom(call.bytes))
     if (isTooMuch) return this.#refuse(frame, tooManyCalls())
     this.#calls.set(call.key, call)
     const { router } = this.#reach()
-    if (!this.#opening.on) router.route(call)
-    else
-      this.#opening.hold(call, () => {
-        call.beginAt(this.#parts.runtime.now())
-        router.route(call)
-      })
+    if (!isEarly) return router.route(call)
+    this.#opening.hold(call, () => {
+      call.beginAt(this.#parts.runtime.now())
+      router.route(call)
+    })
   }
 
   /** MCP, Lifecycle: the client has had the answer to `initialize`. */

@@ -42,8 +42,11 @@ export class Deadlines {
   /** The time of these stands still until what it gives is called. */
   pause(flights: readonly InflightCall[]): () => void {
     const now = this.#runtime.now()
-    for (const { call } of flights) call.deadline.pause(now)
     const paused = [...flights]
+    for (const flight of paused) {
+      flight.isPaused = true
+      flight.call.deadline.pause(now)
+    }
     return () => {
       for (const flight of paused.splice(0)) this.#resume(flight)
     }
@@ -51,7 +54,7 @@ export class Deadlines {
 
   /** A call is here no more; what was asked about it may still be open. */
   end({ call }: InflightCall): void {
-    if (call.deadline.isPaused) call.deadline.goOn(this.#runtime.now())
+    call.deadline.goOn(this.#runtime.now())
   }
 
   stop(): void {

@@ -19,6 +19,8 @@ export class InflightCall implements CallHolder {
   /** By how much its deadline was put off, since the proxy did not run. */
   graceMs = 0
   wasSent = false
+  /** Its client is asked about it, or was. */
+  isPaused = false
   /** Which of the messages to this server it is, where they are counted. */
   nth: number | undefined
   /** The id that the server knows it by. */

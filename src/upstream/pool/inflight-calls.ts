@@ -12,7 +12,8 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { rawAt } from '../../jsonrpc/text.js'
-import type { Call, ClientPort, Outcome } from '../../mcp/call.js'
+import type { Call, ClientPort } from '../../mcp/call.js'
+import type { ServerLeg } from '../../mcp/eras/leg.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import { Abandoned, type AbandonedLimits } from './abandoned.js'
@@ -32,7 +33,7 @@ export interface InflightCallsParts {
   readonly abandoned: AbandonedLimits
   /** Whether clients' ids and tokens may stay as they are. */
   mayLend(): boolean
-  outcome(call: Call, frame: ResponseFrame): Outcome
+  readonly leg: Pick<ServerLeg, 'outcome'>
   /** Why the peer takes no call. */
   refusal(): UpstreamError
   /** A call has ended, and its slot is free. */
@@ -78,7 +79,7 @@ export class InflightCalls implements InflightOwner {
   }
 
   answered(flight: InflightCall, frame: ResponseFrame): void {
-    flight.call.settle(this.#parts.outcome(flight.call, frame))
+    flight.call.settle(this.#parts.leg.outcome(flight.call, frame))
     this.#end(flight)
   }
 
@@ -244,7 +245,7 @@ export class InflightCalls implements InflightOwner {
   #end(flight: InflightCall): void {
     if (flight.ended) return
     flight.ended = true
-    this.#deadlines.end(flight)
+    if (flight.isPaused) this.#deadlines.end(flight)
     this.#tokens.release(flight.token)
     this.#parts.ended(flight.call)
   }

@@ -97,13 +97,13 @@ export class LaneLinks implements LinkOwner {
 
   asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void {
     const { sharing } = this.#parts
-    const call = during ?? (sharing === 'plain' ? undefined : link.subject.askable)
+    const call = during ?? (sharing === 'plain' ? undefined : link.inflight.askable)
     // On a lane of its own a client can be asked at any time.
     const client = sharing === 'own' ? this.#audience.only : call?.client
     const names = (call?.context ?? client?.profile)?.capabilities.names
     const isDeclared = row.capability !== undefined && names?.has(row.capability)
     if (isDeclared !== true || client === undefined) return this.#refuse(frame, link)
-    const over = link.subject.pause(client, call)
+    const over = link.inflight.pause(client, call)
     if (client.ask({ frame, asker: link, during: call, over })) return
     over()
     this.#refuse(frame, link)
@@ -111,7 +111,7 @@ export class LaneLinks implements LinkOwner {
 
   #refuse({ id, method }: RequestFrame, link: Link): void {
     link.refused(id, methodNotFound(method))
-    if (this.#parts.sharing !== 'shared' || !link.subject.isInDoubt)
+    if (this.#parts.sharing !== 'shared' || !link.inflight.isInDoubt)
       return this.#log('debug', `${method} was refused: no client to ask`)
     this.#inDoubt.add(link)
     this.#log('warn', `${method} was refused: it may be about a call that another client has given up`)

@@ -27,11 +27,12 @@ import type { ServerTimes } from '../contracts/server-config.js'
 export class Link implements PeerOwner<InflightCall>, Asker {
   readonly service: string
   readonly dialed: Dialed
+  /** The calls that are this link's to settle. */
+  readonly inflight: InflightCalls
   readonly #owner: LinkOwner
   readonly #leg: ServerLeg
   readonly #options: LinkOptions
   readonly #peer: Peer<InflightCall>
-  readonly #flights: InflightCalls
   readonly #own: OwnRequests
   readonly #noise: Noise
   readonly #ending: Ending
@@ -61,19 +62,19 @@ export class Link implements PeerOwner<InflightCall>, Asker {
       timedOut: () => owner.timedOut(this),
       explained: () => this.#ending.explained(),
     })
-    this.#flights = new InflightCalls({
+    this.inflight = new InflightCalls({
       ...options,
       peer: this.#peer,
       traffic: dialed.connection.traffic,
       mayLend: () => owner.carriesOneClient,
-      outcome: (call, frame) => leg.outcome(call, frame),
+      leg,
       refusal,
       ended: (call) => owner.ended(call, this),
       timedOut: () => owner.timedOut(this),
       again: (call, edits) => owner.again(call, edits, this),
     })
     this.#noise = new Noise({ ...options, limits: options.noise, tooMuch: (what) => this.#giveUp(what) })
-    const letGo = (): void => this.#flights.drain([...this.#peer.waiting()], () => this.failure)
+    const letGo = (): void => this.inflight.drain([...this.#peer.waiting()], () => this.failure)
     this.#lastAnswers = new LastAnswers(options, () => this.#answers, letGo)
     void dialed.ended.then((end) => this.#end(end))
   }
@@ -120,16 +121,6 @@ export class Link implements PeerOwner<InflightCall>, Asker {
     this.#peer.pass(frame, edits)
   }
 
-  /** Forwards a call; it is this link's to settle from now on. */
-  call(call: Call, edits: readonly Edit[]): void {
-    this.#flights.call(call, edits)
-  }
-
-  /** What is known of the calls that this server may ask about. */
-  get subject(): Pick<InflightCalls, 'askable' | 'isInDoubt' | 'pause'> {
-    return this.#flights
-  }
-
   /** Stops or resumes reading what the server says; one that has failed is not heard again. */
   read(on: boolean): void {
     if (!on || this.#ending.isHeard) this.dialed.connection.read(on)
@@ -171,18 +162,18 @@ export class Link implements PeerOwner<InflightCall>, Asker {
     this.#noise.over()
     const row = serverNotifications.row(frame.method)
     if (row?.does !== 'progress') this.#owner.told(frame, row, this, during?.call)
-    else if (!this.#flights.progressed(frame)) this.#log('debug', 'progress that nobody waits for')
+    else if (!this.inflight.progressed(frame)) this.#log('debug', 'progress that nobody waits for')
   }
 
   response(frame: ResponseFrame, flight: InflightCall): void {
     this.#noise.over()
     this.#answers++
-    this.#flights.answered(flight, frame)
+    this.inflight.answered(flight, frame)
   }
 
   stray(frame: ResponseFrame): void {
     this.#noise.over()
-    if (frame.id !== undefined) this.#flights.late(frame.id)
+    if (frame.id !== undefined) this.inflight.late(frame.id)
     this.#log('debug', 'an answer that nobody waits for', { id: frame.id })
   }
 
@@ -193,19 +184,19 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   failed(flight: InflightCall | undefined, error: TransportError): void {
     if (error.code === 'TRANSPORT_SESSION') this.#ending.forgotten(error)
     if (flight === undefined) this.#log('warn', error.message)
-    else this.#flights.failed(flight, error)
+    else this.inflight.failed(flight, error)
   }
 
   malformed(error: FrameError, line: Uint8Array, bytes: number): void {
-    const flights = this.#flights.addressees(error, line)
+    const flights = this.inflight.addressees(error, line)
     const what = `its answer is invalid: ${error.message}`
     if (flights.length === 0) return this.#noise.line(line, bytes, error)
-    for (const flight of flights) this.#flights.spoilt(flight, 'invalid-answer', what)
+    for (const flight of flights) this.inflight.spoilt(flight, 'invalid-answer', what)
   }
 
   oversize(id: RequestId | undefined, flight: InflightCall | undefined, bytes: number): void {
     const what = `its answer of ${bytes} bytes or more is over the limit`
-    if (flight !== undefined) this.#flights.spoilt(flight, 'too-large', what)
+    if (flight !== undefined) this.inflight.spoilt(flight, 'too-large', what)
     this.#noise.oversize(id, bytes, flight !== undefined)
   }
 
@@ -227,7 +218,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
     // The exit says more than the end of the stream, and follows it closely.
     void this.#ending.explained(deadline).then(() => {
       if (cause !== undefined) this.#log('debug', cause.message)
-      this.#flights.drain(unanswered, () => this.failure)
+      this.inflight.drain(unanswered, () => this.failure)
       this.#owner.closed(this)
       void this.dialed.stop()
     })

@@ -137,10 +137,9 @@ export class ServerInstance implements IdleProcess {
 
   async #open(): Promise<void> {
     this.#isOpening = true
-    let pass: (call: Call, edits: readonly Edit[]) => void
+    let pass = (call: Call, edits: readonly Edit[]): void => this.call(call, edits)
     try {
-      const link = await this.supervisor.ready()
-      pass = (call, edits) => this.#enqueue(call, edits, link)
+      await this.supervisor.ready()
     } catch (error) {
       const { body } = asUpstreamError(this.supervisor.service, error)
       pass = (call) => call.fail(body)
@@ -154,8 +153,9 @@ export class ServerInstance implements IdleProcess {
     if (link.dialed.connection.backlogBytes > this.#options.outgoingBytesMax)
       return call.fail(this.#overloaded('reads too slowly'))
     const slots = this.#slotsOf(call)
-    if (slots.available) slots.take(() => this.#start(call, edits))
-    else this.#wait(call, edits, slots)
+    if (!slots.available) return this.#wait(call, edits, slots)
+    slots.take()
+    this.#send(call, edits, link)
   }
 
   #wait(call: Call, edits: readonly Edit[], slots: Slots): void {
@@ -182,16 +182,17 @@ export class ServerInstance implements IdleProcess {
 
   /** The link may have gone while the call waited; what never left waits for the next one. */
   #start(call: Call, edits: readonly Edit[]): boolean {
-    const link = this.supervisor.link
-    if (link === undefined) {
-      this.call(call, edits)
-      return false
-    }
-    link.call(call, edits)
+    const { link } = this.supervisor
+    if (link === undefined) this.call(call, edits)
+    else this.#send(call, edits, link)
+    return link !== undefined
+  }
+
+  #send(call: Call, edits: readonly Edit[], link: Link): void {
+    link.inflight.call(call, edits)
     const { connection } = link.dialed
     if (!connection.congested) this.#holdup.over()
     else if (this.#holdup.slows(connection, this.#options.runtime.now())) call.client.slower()
-    return true
   }
 
   #slotsOf(call: Call): Slots {

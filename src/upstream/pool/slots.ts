@@ -53,10 +53,9 @@ export class Slots {
     return this.#taken < this.#concurrency && this.#waiting === 0
   }
 
-  /** Runs `start` in a free slot. */
-  take(start: Start): void {
+  /** A call starts, where one is free. */
+  take(): void {
     this.#taken++
-    if (!start()) this.#taken--
   }
 
   /** Runs `start` when its turn comes; gives what leaves the line before that, or undefined when too many wait. */
@@ -104,7 +103,8 @@ export class Slots {
     if (place.isLeft) return
     place.isLeft = true
     this.#waiting--
-    this.take(place.start)
+    this.#taken++
+    if (!place.start()) this.#taken--
   }
 
   #line(): Promise<PQueue> {

@@ -44,13 +44,13 @@ export const settlement: readonly Mutation[] = [
     ['foreign', 'wrong-answer'],
     [
       'upstream/pool/inflight-calls',
-      'flight.call.settle(this.#parts.outcome(flight.call, frame));',
-      'const kept = this.kept ?? frame; this.kept = frame; flight.call.settle(this.#parts.outcome(flight.call, kept));',
+      'flight.call.settle(this.#parts.leg.outcome(flight.call, frame));',
+      'const kept = this.kept ?? frame; this.kept = frame; flight.call.settle(this.#parts.leg.outcome(flight.call, kept));',
     ],
   ),
   mutation('a result is made up', 'made-up', [
     'upstream/pool/server-instance',
-    'link.call(call, edits);',
+    'link.inflight.call(call, edits);',
     "call.settle({ kind: 'result', result: '{}' });",
   ]),
   mutation('one request at a time', 'needless-error', [
