@@ -7,7 +7,7 @@ import type {
   PostedMessage,
   SessionClient,
 } from '../transports/http-server/judge.js'
-import { opensSession, requestKeys } from '../transports/http-server/message.js'
+import type { requestKeys } from '../transports/http-server/message.js'
 import type { Refusal, Refusals } from '../transports/http-server/refusal.js'
 import type { RequestHead } from '../transports/http-server/request-head.js'
 
@@ -37,8 +37,10 @@ export class HandshakeJudge implements RequestJudge {
 
   judge(message: PostedMessage, client: SessionClient | undefined): Judgement {
     const opens = message.frames.some(opensSession)
-    const isForSession = opens || client !== undefined
-    return this.#refusesMessage(message, opens, client) ?? (isForSession ? 'session' : 'alone')
+    const refusal = this.#refusesMessage(message, opens, client)
+    if (refusal !== undefined) return refusal
+    if (opens) return 'opening'
+    return client === undefined ? 'alone' : 'session'
   }
 
   #refusesMessage(
@@ -70,6 +72,11 @@ export class HandshakeJudge implements RequestJudge {
       ? undefined
       : this.#revisions.find((revision) => revision.version === version)
   }
+}
+
+/** Whether the message opens a session (MCP, Lifecycle). */
+function opensSession(frame: PostedMessage['frames'][number]): boolean {
+  return frame.kind === 'request' && frame.method === 'initialize'
 }
 
 function isAnswer({ kind }: PostedMessage['frames'][number]): boolean {

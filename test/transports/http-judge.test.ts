@@ -14,7 +14,7 @@ interface Judging {
 }
 
 function newJudging(): Judging {
-  return { judged: [], judgement: 'session', sessionId: (head) => head.get('mcp-session-id') }
+  return { judged: [], judgement: 'opening', sessionId: (head) => head.get('mcp-session-id') }
 }
 
 function judgedFront(scope: Scope, judging: Judging): Promise<Front> {

@@ -13,7 +13,7 @@ import type { Wire, WireParts } from '../../jsonrpc/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Exchange, type ExchangeOwner, type Post } from './exchange.js'
 import { Inbox } from './inbox.js'
-import { cancelledBy, opensSession } from './message.js'
+import { cancelledBy } from './message.js'
 import type { HttpResponse } from './response.js'
 import type { Fields } from './status-line.js'
 import type { HttpStreams, ListenState } from './streams.js'
@@ -114,7 +114,7 @@ export class StreamableConnection implements Connection {
     const exchange = new Exchange(post, this.#exchanging)
     post.hold?.begin()
     for (const key of post.keys) this.#exchanges.set(key, exchange)
-    if (opensSession(frames[0])) this.#opening = post.keys[0]
+    if (post.opens) this.#opening = post.keys[0]
     this.take(frames)
   }
 

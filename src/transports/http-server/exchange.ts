@@ -26,6 +26,8 @@ export interface Post {
   /** The requests, by their keys. */
   readonly keys: readonly RequestId[]
   readonly isBatch: boolean
+  /** Whether its request opens the session. */
+  readonly opens: boolean
   readonly accepts: Accepts
   /** What it has of the memory for all. */
   readonly hold: BodyReservation | undefined

@@ -20,8 +20,11 @@ export interface PostedMessage extends Posted {
   readonly keys: readonly RequestId[]
 }
 
-/** In the session that it names or opens, or alone, by a client that is gone once it is answered. */
-export type Judgement = Refusal | 'session' | 'alone'
+/**
+ * How a message is served: as the first of a session, which is opened where it has none, in the session that it names,
+ * or alone, by a client that is gone once it is answered.
+ */
+export type Judgement = Refusal | 'opening' | 'session' | 'alone'
 
 /** Decides how requests are served. */
 export interface RequestJudge {

@@ -30,11 +30,6 @@ export function readPosted(
   return { line, frames, isBatch: true, hold }
 }
 
-/** Whether the message opens a session (MCP, Lifecycle). */
-export function opensSession(frame: Frame | undefined): boolean {
-  return frame?.kind === 'request' && frame.method === 'initialize'
-}
-
 /** The key of the request that a client gives up with this message. */
 export function cancelledBy(frame: Frame): RequestId | undefined {
   if (frame.kind !== 'notification' || frame.method !== 'notifications/cancelled') return undefined

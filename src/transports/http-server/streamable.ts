@@ -10,7 +10,7 @@ import type { Bodies } from './body.js'
 import { type Client, Clients } from './clients.js'
 import type { HttpEndpoint, HttpSurroundings } from './endpoint.js'
 import { type Incoming, type ReadingParts, type ServeResult, isRefusal, readIncoming } from './incoming.js'
-import type { RequestJudge, PostedMessage } from './judge.js'
+import type { Judgement, PostedMessage, RequestJudge } from './judge.js'
 import type { HttpServerLimits } from './limits.js'
 import { type Posted, requestKeys } from './message.js'
 import type { Refusal, Refusals } from './refusal.js'
@@ -96,23 +96,26 @@ export class Streamable {
     const message = { ...posted, head: incoming.request.head, keys: requestKeys(posted.frames) }
     const judgement = this.#parts.judge.judge(message, session)
     if (typeof judgement === 'object') return { ...judgement, revision: session?.revision }
-    if (session !== undefined) return this.#take(message, incoming, session)
+    const opens = judgement === 'opening'
+    if (session !== undefined) return this.#take(message, opens, incoming, session)
     return this.#open(judgement, incoming, endpoint).then((client) => {
       if (client === undefined) return this.#refusals.crowded()
       // What it wanted to reach may have gone while the body came.
-      return client.connection.open ? this.#take(message, incoming, client) : this.#parts.closed(incoming)
+      return client.connection.open
+        ? this.#take(message, opens, incoming, client)
+        : this.#parts.closed(incoming)
     })
   }
 
   #open(
-    judgement: 'session' | 'alone',
+    judgement: Exclude<Judgement, Refusal>,
     { principal, request: { head } }: Incoming,
     endpoint: HttpEndpoint,
   ): Promise<Client | undefined> {
     const owner = { endpoint, principal }
-    return judgement === 'session'
-      ? this.#clients.open(owner)
-      : this.#clients.openAlone(owner, head.get('mcp-protocol-version'))
+    return judgement === 'alone'
+      ? this.#clients.openAlone(owner, head.get('mcp-protocol-version'))
+      : this.#clients.open(owner)
   }
 
   /** Nearly all requests accept the same. */
@@ -124,11 +127,12 @@ export class Streamable {
 
   #take(
     { frames, isBatch, hold, head, keys }: PostedMessage,
+    opens: boolean,
     { response }: Incoming,
     client: Client,
   ): undefined {
     if (keys.length > 0)
-      client.connection.post(frames, { response, keys, isBatch, hold, accepts: this.#accepts(head) })
+      client.connection.post(frames, { response, keys, isBatch, opens, hold, accepts: this.#accepts(head) })
     else {
       client.connection.take(frames)
       client.done()
