@@ -25,7 +25,8 @@ interface Layer {
 
 /** Who may import what, besides its own files; from the bottom to the top. */
 const layers: readonly Layer[] = [
-  { files: ['src/jsonrpc/'], project: [], modules: ['node:buffer'] },
+  { files: ['src/jsonrpc/fast/'], project: ['src/jsonrpc/'], modules: ['node:buffer'] },
+  { files: ['src/jsonrpc/'], project: ['src/jsonrpc/fast/'], modules: ['node:buffer'] },
   { files: ['src/runtime/'], project: [], modules: ['node:net', 'node:stream'] },
   { files: ['src/text/'], project: ['src/jsonrpc/text.ts'], modules: [] },
   { files: ['src/mcp/'], project: ['src/jsonrpc/'], modules: ['ajv'] },
@@ -482,7 +483,7 @@ const confined: readonly Confined[] = [
     pattern: /\bwireBytes\b|\bis WireBytes\b/,
     places: {
       'src/jsonrpc/splice.ts': 'forwards',
-      'src/jsonrpc/splice-parts.ts': 'forwards what is long',
+      'src/jsonrpc/fast/splice-parts.ts': 'forwards what is long',
       'src/jsonrpc/build.ts': 'says',
     },
   },

@@ -3,9 +3,9 @@
 import type { TransportError } from './errors.js'
 import type { Frame } from './frame.js'
 import type { Line } from './line.js'
-import type { LongLine } from './long-line.js'
+import type { LongLine } from './fast/long-line.js'
 import type { RequestId } from './request-id.js'
-import type { WireParts } from './splice-parts.js'
+import type { WireParts } from './fast/splice-parts.js'
 import type { WireBytes } from './splice.js'
 
 /** The events of a connection. No handler may throw. */

@@ -4,7 +4,7 @@ import { TransportError } from './errors.js'
 import type { Frame } from './frame.js'
 import type { Line } from './line.js'
 import { hasLineBreaks, lineSafe } from './line-safe.js'
-import { type Wire, spliceParts } from './splice-parts.js'
+import { type Wire, spliceParts } from './fast/splice-parts.js'
 import { type Edit, type WireBytes, inOrder, splice } from './splice.js'
 
 /** A longer message is not copied for an edit or two. */

@@ -7,7 +7,7 @@
 // id is lent as long as it is free and every writer would echo it unchanged, so
 // that nothing has to be edited.
 
-import { BriefMap } from './brief-map.js'
+import { BriefMap } from './fast/brief-map.js'
 import { MINTED_FROM, afterLending } from './lending.js'
 import { Remembered } from './remembered.js'
 import { type MintedId, type RequestId, canonical, isCanonical, numericId } from './request-id.js'

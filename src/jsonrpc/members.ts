@@ -1,7 +1,7 @@
 // The members of one object, as spans.
 
 import { CLOSE_ARRAY, COMMA, OPEN_ARRAY, OPEN_OBJECT } from './ascii.js'
-import type { LongLine } from './long-line.js'
+import type { LongLine } from './fast/long-line.js'
 import type { Scanner, Span } from './scan.js'
 import { stringAt } from './text.js'
 

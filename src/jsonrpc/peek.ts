@@ -7,7 +7,7 @@
 import { isSpace, COLON, COMMA, OPEN_OBJECT, QUOTE, BACKSLASH } from './ascii.js'
 import { readFrame } from './frame.js'
 import type { Line } from './line.js'
-import { LongLine } from './long-line.js'
+import { LongLine } from './fast/long-line.js'
 import { type RequestId, canonical, readId } from './request-id.js'
 
 /** Beyond this the whole message is read. */

@@ -10,9 +10,9 @@
 
 import { isUtf8 } from 'node:buffer'
 import { isDigit, isHex, isSpace } from './ascii.js'
-import { HAS_CONTROL, HAS_HIGH, byteKinds, validPrefix } from './byte-kinds.js'
+import { HAS_CONTROL, HAS_HIGH, byteKinds, validPrefix } from './fast/byte-kinds.js'
 import { FrameError, type FrameErrorCode } from './errors.js'
-import { StringSearch } from './string-search.js'
+import { StringSearch } from './fast/string-search.js'
 
 /** A half-open range of bytes. */
 export interface Span {

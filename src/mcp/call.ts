@@ -7,7 +7,7 @@
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
-import { LongLine } from '../jsonrpc/long-line.js'
+import { LongLine } from '../jsonrpc/fast/long-line.js'
 import { type RequestId, canonical } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'

@@ -3,7 +3,7 @@
 // A token is the requester's own choice, like an id, and like an id it passes
 // unchanged where the connection carries one requester and the token is free.
 
-import { BriefMap } from '../jsonrpc/brief-map.js'
+import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import { MINTED_FROM, afterLending } from '../jsonrpc/lending.js'
 import { Remembered } from '../jsonrpc/remembered.js'
 

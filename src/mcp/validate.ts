@@ -6,7 +6,7 @@
 // and the log says once why we did not.
 
 import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
-import { LongValue, type RawValue, firstByte } from '../jsonrpc/long-value.js'
+import { LongValue, type RawValue, firstByte } from '../jsonrpc/fast/long-value.js'
 import { loadAjv, nextTurn } from './validate/ajv-build.js'
 import { compileSchema, type CompiledSchema } from './validate/ajv-compile.js'
 import { type ArgumentFault, faultOf, notAnObject } from './validate/argument-fault.js'

@@ -6,7 +6,7 @@
 
 import type { ServerChanges } from '../events/proxy-events.js'
 import { Catalogs } from './routing/catalogs.js'
-import { BriefMap } from '../jsonrpc/brief-map.js'
+import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { ClientPort } from '../mcp/call.js'
 import { ClientRoutes, type ReachParts, type ReachSource } from './routing/client-routes.js'
 import { isSameServer } from './same-server.js'

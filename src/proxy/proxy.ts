@@ -13,7 +13,7 @@ import {
 import type { EventListener } from '../events/emitter.js'
 import type { ServerChanges } from '../events/proxy-events.js'
 import { Fleet, inWords } from './fleet.js'
-import { BriefMap } from '../jsonrpc/brief-map.js'
+import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { Connection } from '../jsonrpc/connection.js'
 import type { Peer } from '../jsonrpc/peer.js'
 import { openKeeping } from './keeping.js'

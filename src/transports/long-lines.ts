@@ -3,8 +3,8 @@
 import { CR } from '../jsonrpc/ascii.js'
 import { IdFinder } from '../jsonrpc/id-finder.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
-import { LongLine } from '../jsonrpc/long-line.js'
-import { StringFinder } from '../jsonrpc/string-finder.js'
+import { LongLine } from '../jsonrpc/fast/long-line.js'
+import { StringFinder } from '../jsonrpc/fast/string-finder.js'
 
 /** From here on a message is worth more than one look. */
 export const LONG_BYTES_MIN: number = 4 * 1024

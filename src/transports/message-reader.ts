@@ -3,7 +3,7 @@
 import type { FrameLimits } from '../jsonrpc/frame-limits.js'
 import { type Frame, readFrame } from '../jsonrpc/frame.js'
 import type { Line } from '../jsonrpc/line.js'
-import { readLongFrame } from '../jsonrpc/long-frame.js'
+import { readLongFrame } from '../jsonrpc/fast/long-frame.js'
 import { LONG_BYTES_MIN, LongLines } from './long-lines.js'
 
 /** Reads the messages of one place, long ones by their strings. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { LongLine } from '../../src/jsonrpc/long-line.js'
+import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
 import { isAnswer } from '../../src/jsonrpc/peek.js'
 import { readId } from '../../src/jsonrpc/request-id.js'
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { Buffer, isUtf8 } from 'node:buffer'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { StringFinder } from '../../src/jsonrpc/string-finder.js'
+import { StringFinder } from '../../src/jsonrpc/fast/string-finder.js'
 import { cut } from './cut.js'
 import { numRuns } from './runs.js'
 

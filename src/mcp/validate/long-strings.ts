@@ -6,7 +6,7 @@
 // is itself a long string: no schema that is indifferent between long strings
 // (see `shortText`) can tell the two apart.
 
-import type { LongValue } from '../../jsonrpc/long-value.js'
+import type { LongValue } from '../../jsonrpc/fast/long-value.js'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

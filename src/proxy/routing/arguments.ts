@@ -2,7 +2,7 @@
 
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
-import { LongValue, type RawValue, firstByte } from '../../jsonrpc/long-value.js'
+import { LongValue, type RawValue, firstByte } from '../../jsonrpc/fast/long-value.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call } from '../../mcp/call.js'

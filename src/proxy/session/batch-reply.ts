@@ -2,7 +2,7 @@
 
 import { buildBatch } from '../../jsonrpc/build.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import { type Wire, joinedWire } from '../../jsonrpc/splice-parts.js'
+import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 
 /** Collects answers until every request of a batch has one, or will have none. */

@@ -8,7 +8,7 @@
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { type LongLine, lineOf } from '../../jsonrpc/long-line.js'
+import { type LongLine, lineOf } from '../../jsonrpc/fast/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { HttpAgent } from './agent.js'

@@ -4,7 +4,7 @@ import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import type { Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { LongLine } from '../../jsonrpc/long-line.js'
+import { LongLine } from '../../jsonrpc/fast/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
 

@@ -1,6 +1,6 @@
 // The messages of one connection that are on their way, and how much of them the server has not taken.
 
-import { BriefMap } from '../../jsonrpc/brief-map.js'
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { Congestion } from '../congestion.js'
 import type { HttpTimers } from './options.js'

@@ -5,7 +5,7 @@
 // taken whatever large ones are there, since their number is limited already.
 
 import { CR, LF } from '../../jsonrpc/ascii.js'
-import { BriefMap } from '../../jsonrpc/brief-map.js'
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
 import { WholeBody } from '../http1/whole-body.js'
 import { BodyReservation } from './body-reservation.js'

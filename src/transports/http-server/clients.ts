@@ -1,6 +1,6 @@
 // The clients of Streamable HTTP: those with a session, and those that are gone after one request.
 
-import { BriefSet } from '../../jsonrpc/brief-set.js'
+import { BriefSet } from '../../jsonrpc/fast/brief-set.js'
 import type { Connection } from '../../jsonrpc/connection.js'
 import { StreamableConnection } from './connection.js'
 import type { HttpAttached, HttpRevision, HttpSurroundings, Owner } from './endpoint.js'

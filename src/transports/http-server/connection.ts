@@ -4,12 +4,12 @@
 // Multiple connections): what belongs to a request on the response to its POST,
 // all else on the client's standalone stream, where it waits until there is one.
 
-import { BriefMap } from '../../jsonrpc/brief-map.js'
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import type { Wire, WireParts } from '../../jsonrpc/splice-parts.js'
+import type { Wire, WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Exchange, type ExchangeOwner, type Post } from './exchange.js'
 import { Inbox } from './inbox.js'

@@ -5,7 +5,7 @@
 
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
-import type { Wire, WireParts } from '../../jsonrpc/splice-parts.js'
+import type { Wire, WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Congestion } from '../congestion.js'
 import { MessageReader } from '../message-reader.js'

@@ -6,7 +6,7 @@
 
 import { Buffer } from 'node:buffer'
 import { lengthOf } from '../../jsonrpc/line.js'
-import type { Wire } from '../../jsonrpc/splice-parts.js'
+import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
 import type { EventStore } from './event-store.js'
 import { type SseEvent, type SseWriter, messageEvent, primingEvent } from './sse-writer.js'
 

@@ -8,7 +8,7 @@
 
 import { buildBatch } from '../../jsonrpc/build.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { type Wire, joinedWire } from '../../jsonrpc/splice-parts.js'
+import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Accepts } from './accept.js'
 import type { EventStream } from './event-stream.js'
 import type { BodyReservation } from './body-reservation.js'

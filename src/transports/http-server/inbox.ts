@@ -5,7 +5,7 @@ import type { Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { type Wire, joinedWire } from '../../jsonrpc/splice-parts.js'
+import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import { Congestion } from '../congestion.js'
 
 /** Delivers to one sink until it is closed. */

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { buildError } from '../../jsonrpc/build.js'
-import type { WireParts } from '../../jsonrpc/splice-parts.js'
+import type { WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import type { Refusal } from './refusal.js'
 import type { HttpResponse } from './response.js'
 import type { Fields } from './status-line.js'

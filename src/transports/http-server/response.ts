@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { lengthOf } from '../../jsonrpc/line.js'
-import { WireParts } from '../../jsonrpc/splice-parts.js'
+import { WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import { fieldLine } from '../http1/field-syntax.js'
 import { behind } from '../http1/write.js'
 import { type Fields, statusLine } from './status-line.js'

@@ -3,7 +3,7 @@
 // A session id is no proof of identity (MCP, Security Best Practices): a session
 // is found only at the endpoint and by the principal that it was opened with.
 
-import { BriefMap } from '../../jsonrpc/brief-map.js'
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { HttpSurroundings, Owner } from './endpoint.js'
 import type { SessionTransport } from './session-watch.js'
 

@@ -6,7 +6,7 @@
 import { Buffer } from 'node:buffer'
 import type { HttpResponse } from './response.js'
 import type { Fields } from './status-line.js'
-import { type Wire, partsOf } from '../../jsonrpc/splice-parts.js'
+import { type Wire, partsOf } from '../../jsonrpc/fast/splice-parts.js'
 import { type HttpTimer, type SetTimer, repeat } from './clock.js'
 
 const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')

@@ -1,7 +1,7 @@
 // The event streams of one client: those of its POSTs, and the standalone one.
 
-import { BriefMap } from '../../jsonrpc/brief-map.js'
-import type { Wire } from '../../jsonrpc/splice-parts.js'
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
 import { Congestion } from '../congestion.js'
 import type { SetTimer } from './clock.js'
 import type { EventStore } from './event-store.js'

@@ -9,7 +9,7 @@
 import { Buffer } from 'node:buffer'
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
-import type { LongLine } from '../../jsonrpc/long-line.js'
+import type { LongLine } from '../../jsonrpc/fast/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
 import { UnfinishedLine } from '../unfinished-line.js'

@@ -5,7 +5,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Connection, Sink, Traffic } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
-import type { WireParts } from '../../jsonrpc/splice-parts.js'
+import type { WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { ReadThrottle } from '../../runtime/read-throttle.js'
 import { Congestion } from '../congestion.js'

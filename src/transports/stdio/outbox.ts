@@ -4,7 +4,7 @@
 // a slice, and messages that lie next to each other are one slice.
 
 import { Buffer } from 'node:buffer'
-import type { WireParts } from '../../jsonrpc/splice-parts.js'
+import type { WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 
 /** Up to here, copying slices together beats handing them over one by one. */

@@ -1,6 +1,6 @@
 // The clients of one lane: who may hear what a server says without naming anybody.
 
-import { BriefMap } from '../../jsonrpc/brief-map.js'
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { ClientPort } from '../../mcp/call.js'
 import { severity } from '../../mcp/methods/logging.js'
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { toLine } from '../../../src/jsonrpc/line.js'
-import { LongLine } from '../../../src/jsonrpc/long-line.js'
-import { LongValue } from '../../../src/jsonrpc/long-value.js'
-import { StringFinder } from '../../../src/jsonrpc/string-finder.js'
+import { LongLine } from '../../../src/jsonrpc/fast/long-line.js'
+import { LongValue } from '../../../src/jsonrpc/fast/long-value.js'
+import { StringFinder } from '../../../src/jsonrpc/fast/string-finder.js'
 import { shortenKnownStrings, shortenLongStrings } from '../../../src/mcp/validate/long-strings.js'
 
 const LONG = 4097

@@ -11,7 +11,7 @@ import type { Connection } from '../../../src/jsonrpc/connection.js'
 import { type Frame, type RequestFrame, readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import type { RequestId } from '../../../src/jsonrpc/request-id.js'
-import { WireParts } from '../../../src/jsonrpc/splice-parts.js'
+import { WireParts } from '../../../src/jsonrpc/fast/splice-parts.js'
 import { wireBytes } from '../../../src/jsonrpc/splice.js'
 import { quote } from '../../../src/jsonrpc/text.js'
 import {

@@ -3,7 +3,7 @@
 // Most long messages are only passed on. They leave in the parts in which they
 // came, and are joined into one line only when somebody wants to look into them.
 
-import { type Line, joinLine, lengthOf, toLine } from './line.js'
+import { type Line, joinLine, lengthOf, toLine } from '../line.js'
 import { PartReader } from './part-reader.js'
 
 /** What a value of JSON may begin with, white space before it included. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
-import { type Frame, readFrame } from '../../src/jsonrpc/frame.js'
-import { toLine } from '../../src/jsonrpc/line.js'
-import { readLongFrame } from '../../src/jsonrpc/long-frame.js'
-import { LongLine } from '../../src/jsonrpc/long-line.js'
-import { rawAt } from '../../src/jsonrpc/text.js'
-import { StringFinder } from '../../src/jsonrpc/string-finder.js'
+import { type Frame, readFrame } from '../../../src/jsonrpc/frame.js'
+import { toLine } from '../../../src/jsonrpc/line.js'
+import { readLongFrame } from '../../../src/jsonrpc/fast/long-frame.js'
+import { LongLine } from '../../../src/jsonrpc/fast/long-line.js'
+import { rawAt } from '../../../src/jsonrpc/text.js'
+import { StringFinder } from '../../../src/jsonrpc/fast/string-finder.js'
 
 const long = 'x\\n"'.slice(0, 3).repeat(1000)
 

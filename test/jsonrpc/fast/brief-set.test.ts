@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BriefSet } from '../../src/jsonrpc/brief-set.js'
+import { BriefSet } from '../../../src/jsonrpc/fast/brief-set.js'
 
 test('members come once, leave once, and stand in the order in which they came', () => {
   const [a, b, c] = [{ name: 'a' }, { name: 'b' }, { name: 'c' }]

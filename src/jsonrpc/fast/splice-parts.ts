@@ -1,9 +1,9 @@
 // Splicing a long message: what no edit touches stays where it lies.
 
-import { assert } from './assert.js'
-import { type Line, joinLine, lengthOf, toLine } from './line.js'
+import { assert } from '../assert.js'
+import { type Line, joinLine, lengthOf, toLine } from '../line.js'
 import { PartReader } from './part-reader.js'
-import { type Edit, type WireBytes, wireBytes } from './splice.js'
+import { type Edit, type WireBytes, wireBytes } from '../splice.js'
 
 /** A long message that may be sent, in parts; a line feed lies behind the last. */
 export class WireParts {

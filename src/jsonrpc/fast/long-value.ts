@@ -2,7 +2,7 @@
 
 import type { LongLine } from './long-line.js'
 import { PartReader } from './part-reader.js'
-import type { Span } from './scan.js'
+import type { Span } from '../scan.js'
 
 /** A value as it is written, in one piece or in a message that is in parts. */
 export type RawValue = Buffer | LongValue

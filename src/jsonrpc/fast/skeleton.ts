@@ -4,8 +4,8 @@
 // message that is read in no time, and that is good exactly when the long one is,
 // since the insides of the strings were found to be good before.
 
-import { COLON, isSpace } from './ascii.js'
-import { type Line, joinLine } from './line.js'
+import { COLON, isSpace } from '../ascii.js'
+import { type Line, joinLine } from '../line.js'
 import type { LongLine } from './long-line.js'
 import { PartReader } from './part-reader.js'
 

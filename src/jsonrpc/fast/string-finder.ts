@@ -11,7 +11,7 @@
 
 import { Buffer, isUtf8 } from 'node:buffer'
 import { wholeCharacters } from './byte-kinds.js'
-import type { IdFinder } from './id-finder.js'
+import type { IdFinder } from '../id-finder.js'
 import { stringScan } from './string-scan.js'
 
 /** What is used of WebAssembly; the types of Node do not have it, and an engine may lack it. */

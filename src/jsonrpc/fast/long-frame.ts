@@ -3,14 +3,14 @@
 // Nothing is refused here. What is not plainly a request or a result in good
 // order is left to the reader of whole messages, who says what is wrong and where.
 
-import { FrameError } from './errors.js'
-import { frameOrError } from './frame-or-error.js'
-import type { Params, RequestFrame, ResultFrame } from './frame.js'
-import type { FrameLimits } from './frame-limits.js'
-import type { Line } from './line.js'
+import { FrameError } from '../errors.js'
+import { frameOrError } from '../frame-or-error.js'
+import type { Params, RequestFrame, ResultFrame } from '../frame.js'
+import type { FrameLimits } from '../frame-limits.js'
+import type { Line } from '../line.js'
 import type { LongLine } from './long-line.js'
-import type { RequestId } from './request-id.js'
-import type { Span } from './scan.js'
+import type { RequestId } from '../request-id.js'
+import type { Span } from '../scan.js'
 import { Skeleton } from './skeleton.js'
 
 /** The frame that `readFrame` would read in the whole message; undefined when that has to be asked. */

@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { StringFinder } from '../../src/jsonrpc/string-finder.js'
-import { root } from '../source-text.js'
+import { StringFinder } from '../../../src/jsonrpc/fast/string-finder.js'
+import { root } from '../../source-text.js'
 
 const BYTES_MIN = 128
 
@@ -106,5 +106,5 @@ test('the program is the one that its source makes', () => {
   const made = execFileSync(process.execPath, [join(root, 'scripts/string-scan.mjs'), '--print'], {
     encoding: 'utf8',
   })
-  assert.equal(readFileSync(join(root, 'src/jsonrpc/string-scan.ts'), 'utf8'), made)
+  assert.equal(readFileSync(join(root, 'src/jsonrpc/fast/string-scan.ts'), 'utf8'), made)
 })

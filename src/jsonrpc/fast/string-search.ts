@@ -3,7 +3,7 @@
 // What a search found is kept: a text is searched once, however its quotes and
 // backslashes lie.
 
-import { BACKSLASH, QUOTE } from './ascii.js'
+import { BACKSLASH, QUOTE } from '../ascii.js'
 
 /** Finds the next byte of a text at which a string may end. */
 export class StringSearch {

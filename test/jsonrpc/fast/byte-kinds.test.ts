@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Buffer, isUtf8 } from 'node:buffer'
 import { test } from 'node:test'
-import { HAS_CONTROL, HAS_HIGH, byteKinds, validPrefix } from '../../src/jsonrpc/byte-kinds.js'
+import { HAS_CONTROL, HAS_HIGH, byteKinds, validPrefix } from '../../../src/jsonrpc/fast/byte-kinds.js'
 
 function kindsOneByOne(bytes: Buffer): number {
   let kinds = 0
