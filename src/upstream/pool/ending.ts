@@ -14,67 +14,73 @@ export interface EndingParts {
   readonly exitWaitMs: number
 }
 
+type EndState =
+  | { readonly kind: 'open' }
+  /** By itself; because the server has forgotten the session; because the proxy has stopped it. */
+  | { readonly kind: 'ended' | 'forgotten' | 'stopped'; readonly end: DialEnd }
+
 /** The end of one connection, and its error, which is made when it is first needed. */
 export class Ending {
   readonly #parts: EndingParts
-  #end: DialEnd | undefined
-  #isForgotten = false
-  #isStopped = false
+  #state: EndState = { kind: 'open' }
 
   constructor(parts: EndingParts) {
     this.#parts = parts
   }
 
   get known(): boolean {
-    return this.#end !== undefined
+    return this.#state.kind !== 'open'
   }
 
   /** As an error for whoever asks. */
   get failure(): UpstreamError {
     const { service } = this.#parts
-    const { reason, message, details } = this.#end ?? {
-      reason: 'closed',
-      message: `'${service}' closed its connection`,
-    }
+    const closed = { reason: 'closed', message: `'${service}' closed its connection` } as const
+    const { reason, message, details }: DialEnd = this.#state.kind === 'open' ? closed : this.#state.end
     return new UpstreamError(service, reason, message, { details })
   }
 
   /** The server has forgotten the session, which says nothing of its health. */
   get isForgotten(): boolean {
-    return this.#isForgotten
+    return this.#state.kind === 'forgotten'
   }
 
   /** In a session that is forgotten, and while the server is being stopped, what was asked before may still come to its end. */
   get isHeard(): boolean {
-    return !this.known || this.#isForgotten || this.#isStopped
+    return this.#state.kind !== 'ended'
   }
 
   /** Whether the proxy has ended it, before it ended otherwise. */
   get isStopped(): boolean {
-    return this.#isStopped
+    return this.#state.kind === 'stopped'
   }
 
   because(end: DialEnd): void {
-    this.#end ??= end
+    this.#first('ended', end)
   }
 
   forgotten(error: TransportError): void {
-    this.#isForgotten ||= !this.known
-    this.because(fromTransport(this.#parts.service, error))
+    this.#first('forgotten', fromTransport(this.#parts.service, error))
   }
 
   /** `why` is what the calls in flight are told where the server comes back. */
   stopped(why: string | undefined): void {
     const { service } = this.#parts
-    this.#isStopped ||= !this.known
-    if (why === undefined) this.because({ reason: 'shutting-down', message: `'${service}' is being stopped` })
-    else this.because({ reason: 'closed', message: `'${service}' is being restarted: ${why}` })
+    const end: DialEnd =
+      why === undefined
+        ? { reason: 'shutting-down', message: `'${service}' is being stopped` }
+        : { reason: 'closed', message: `'${service}' is being restarted: ${why}` }
+    this.#first('stopped', end)
+  }
+
+  #first(kind: 'ended' | 'forgotten' | 'stopped', end: DialEnd): void {
+    if (this.#state.kind === 'open') this.#state = { kind, end }
   }
 
   /** Waits for the exit that explains the end of the connection, but not for long, and not past `deadline`. */
   async explained(deadline: number = Infinity): Promise<void> {
     const { dialed, exitWaitMs, runtime } = this.#parts
     const leftMs = Math.max(0, deadline - runtime.now())
-    if (this.#end === undefined) await within(dialed.ended, Math.min(exitWaitMs, leftMs), runtime)
+    if (!this.known) await within(dialed.ended, Math.min(exitWaitMs, leftMs), runtime)
   }
 }

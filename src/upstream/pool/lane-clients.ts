@@ -81,10 +81,6 @@ export class LaneClients {
     return this.#followers.get(uri)?.has(client) ?? false
   }
 
-  get isFollowed(): boolean {
-    return this.#followers.size > 0
-  }
-
   /** Whether this is the first one who follows it. */
   follow(client: ClientPort, uri: string): boolean {
     const followers = this.#followers.get(uri) ?? new Set()

@@ -81,7 +81,7 @@ export class LaneLinks implements LinkOwner {
     const audience = this.#audience
     if (this.#parts.yields) return this.isAtWork || [...audience].some(({ listens }) => listens)
     const isAttended = this.#parts.staysForClients && audience.size > 0
-    return audience.isFollowed || isAttended || this.isAtWork
+    return audience.followedCount > 0 || isAttended || this.isAtWork
   }
 
   /** What a process has begun besides calls is not over. */

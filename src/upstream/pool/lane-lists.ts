@@ -140,8 +140,7 @@ export class LaneLists {
   }
 
   async #readOne(link: Link, capabilities: ServerCapabilities, kind: ListKind): Promise<void> {
-    const changed = await this.#parts.listing.refresh(link, capabilities, [kind])
-    if (changed.length > 0) this.#announce(changed)
+    if (await this.#parts.listing.refresh(link, capabilities, kind)) this.#announce([kind])
   }
 
   #cancelRetry(): void {

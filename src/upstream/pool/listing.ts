@@ -1,6 +1,6 @@
 // One server's lists, read through every page and kept until they change.
 
-import { type ListItem, type Page, isSameItem, listKinds, listShapes, readPage } from '../../mcp/lists.js'
+import { type ListItem, type Page, isSameItem, listShapes, readPage } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
 import type { ServerRedactor } from '../../transports/http-client/redactor.js'
@@ -70,21 +70,16 @@ export class Listing {
   }
 
   /**
-   * Reads lists anew and says which of them changed.
+   * Reads a list anew and says whether it changed.
    *
    * One read at a time for each list: a change that is announced during a read
    * makes it read once more. A list that cannot be read stays as it was.
    */
-  async refresh(
-    link: Link,
-    capabilities: ServerCapabilities,
-    kinds: readonly ListKind[] = listKinds,
-  ): Promise<ListKind[]> {
-    const before = new Map(kinds.map((kind) => [kind, this.items(kind)]))
-    for (const kind of kinds) if (!offers(capabilities, kind)) this.#none(kind)
-    const offered = kinds.filter((kind) => offers(capabilities, kind))
-    await Promise.all(offered.map((kind) => this.#readOnce(link, kind)))
-    return kinds.filter((kind) => this.items(kind) !== before.get(kind))
+  async refresh(link: Link, capabilities: ServerCapabilities, kind: ListKind): Promise<boolean> {
+    const before = this.items(kind)
+    if (offers(capabilities, kind)) await this.#readOnce(link, kind)
+    else this.#none(kind)
+    return this.items(kind) !== before
   }
 
   /** Shows what it listed in an earlier start, or to others, until it has been asked; whether that is something else than before. */

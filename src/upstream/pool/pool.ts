@@ -24,7 +24,6 @@ import type { ServerConfig } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import { ServerReports } from './server-reports.js'
 import { type Sharing, sharingFor } from './sharing.js'
-import { Spare } from './spare.js'
 import { type OpeningLink, Supervisor } from './supervisor.js'
 import type { Lane, Upstream, UpstreamStatus } from '../contracts/upstream.js'
 import { within } from '../../runtime/within.js'
@@ -45,7 +44,8 @@ export class Pool implements Upstream {
   readonly #around: PoolSurroundings
   readonly #lanes = new Set<PoolLane>()
   readonly #common = new Map<Sharing, PoolLane>()
-  readonly #spare = new Spare()
+  /** Started before its first client has come, who is to find one that is well. */
+  #spare: Dialed | undefined
   #warming: Timer | undefined
   readonly #reports: ServerReports
   readonly #recollections: Recollections
@@ -81,9 +81,9 @@ export class Pool implements Upstream {
   }
 
   #startSpare(): void {
-    if (this.#spare.there !== undefined || this.#lanes.size > 0 || this.#closed) return
+    if (this.#spare !== undefined || this.#lanes.size > 0 || this.#closed) return
     try {
-      this.#spare.keep(this.#dial())
+      this.#keep(this.#dial())
     } catch (error) {
       // Too many processes: the first client will be told.
       this.#around.log({ level: 'warn', service: this.config.name, message: String(error) })
@@ -94,10 +94,17 @@ export class Pool implements Upstream {
     if (this.#lanes.size > 0 || this.#closed) return false
     const adopted = 'stdin' in server ? this.#pooling.adopt?.(server) : new Adopted(this.config.name, server)
     if (adopted === undefined) return false
-    void this.#spare.there?.stop()
+    void this.#spare?.stop()
     this.#reports.began(adopted, () => this.#stopping)
-    this.#spare.keep(adopted)
+    this.#keep(adopted)
     return true
+  }
+
+  #keep(dialed: Dialed): void {
+    this.#spare = dialed
+    void dialed.ended.then(() => {
+      if (this.#spare === dialed) this.#spare = undefined
+    })
   }
 
   attach(client: ClientPort): Lane {
@@ -154,7 +161,7 @@ export class Pool implements Upstream {
     const lanes = [...this.#lanes]
     this.#lanes.clear()
     this.#common.clear()
-    await Promise.all([...lanes.map((lane) => lane.close()), this.#spare.there?.stop()])
+    await Promise.all([...lanes.map((lane) => lane.close()), this.#spare?.stop()])
   }
 
   /** Whether nothing runs before a client wants something of it. */
@@ -208,7 +215,7 @@ export class Pool implements Upstream {
       return { link, ready }
     }
     const room = (): Promise<void> | undefined =>
-      this.#spare.there === undefined ? this.#around.room.free() : undefined
+      this.#spare === undefined ? this.#around.room.free() : undefined
     const supervisor = new Supervisor(this.config.name, open, policy, { ...this.#around, room })
     const { yields } = use
     return new ServerInstance(supervisor, {
@@ -232,7 +239,8 @@ export class Pool implements Upstream {
   }
 
   #open(use: LaneUse, owner: LinkOwner, opened: LaneOpened): OpeningLink {
-    const dialed = this.#spare.take() ?? this.#dial()
+    const dialed = this.#spare ?? this.#dial()
+    this.#spare = undefined
     const link = this.#newLink(dialed, owner)
     const ready = link.start(use.declared, use.opening).then((facts) => {
       this.#connectedAtMs = this.#around.runtime.wallNow()
