@@ -18,8 +18,7 @@ import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/
 import type { LaneClients } from './lane-clients.js'
 import type { LaneLists } from './lane-lists.js'
 import type { LaneParts } from './lane-parts.js'
-import type { Link } from './link.js'
-import type { LinkOwner } from './link-parts.js'
+import type { Link, LinkOwner } from './link.js'
 import type { ServerInstance } from './server-instance.js'
 import { Resubscriptions } from './resubscriptions.js'
 

@@ -3,7 +3,7 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { FrameError, TransportError } from '../../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
-import { Peer, type PeerOwner } from '../../jsonrpc/peer.js'
+import { Peer, type PeerOptions, type PeerOwner } from '../../jsonrpc/peer.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Asker, Call } from '../../mcp/call.js'
@@ -11,17 +11,63 @@ import type { ClientCapabilities } from '../../mcp/capabilities.js'
 import type { ServerFacts, ServerLeg } from '../../mcp/eras/leg.js'
 import { methodNotFound } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
+import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
+import type { ServerRedactor } from '../../transports/http-client/redactor.js'
+import type { AbandonedLimits } from './abandoned.js'
 import type { DialEnd, Dialed } from '../contracts/dial.js'
 import { Ending } from './ending.js'
 import { type UpstreamError, thatServer, unusable } from '../contracts/errors.js'
 import type { InflightCall } from './inflight-call.js'
 import { InflightCalls } from './inflight-calls.js'
-import type { LogRecord } from '../../runtime/runtime.js'
-import { LastAnswers } from './last-answers.js'
-import type { LinkOptions, LinkOwner } from './link-parts.js'
-import { Noise } from './noise.js'
+import type { LogRecord, Runtime } from '../../runtime/runtime.js'
+import { LastAnswers, type LastAnswersWaits } from './last-answers.js'
+import { Noise, type NoiseLimits } from './noise.js'
 import { OwnRequests, type Patience } from './own-requests.js'
 import type { ServerTimes } from '../contracts/server-config.js'
+
+/** The owner of a link, which gets all that its server sends except answers. */
+export interface LinkOwner {
+  /** The connection carries one client, whose ids and tokens may stay as they are. */
+  readonly carriesOneClient: boolean
+  /** What it says by itself matters to somebody, so that it may not rest. */
+  readonly isNeeded: boolean
+  /** Its lists are being read, or it waits for the answer of a client. */
+  readonly isAtWork: boolean
+  /** The server asks something that only a client can answer, during a call where the transport tells. */
+  asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void
+  /** `row` is undefined for a notification that no revision has. */
+  told(
+    frame: NotificationFrame,
+    row: ServerNotificationRow | undefined,
+    link: Link,
+    during: Call | undefined,
+  ): void
+  /** A call has ended, and its slot is free. */
+  ended(call: Call, link: Link): void
+  /** Takes back a call for the link that follows this one; false when there will be none. */
+  again(call: Call, edits: readonly Edit[], link: Link): boolean
+  /** A call took too long. */
+  timedOut(link: Link): void
+  /** What the server said unasked until now may be lost. */
+  missed(link: Link): void
+  drained(): void
+  closed(link: Link): void
+}
+
+export interface LinkOptions {
+  readonly runtime: Runtime
+  readonly service: string
+  /** For what the server says that people are shown. */
+  readonly discretion: ServerRedactor
+  readonly log: (record: LogRecord) => void
+  readonly peer: PeerOptions
+  readonly times: ServerTimes
+  readonly noise: NoiseLimits
+  readonly abandoned: AbandonedLimits
+  readonly lastAnswers: LastAnswersWaits
+  /** How long the end of a connection waits for the exit that explains it. */
+  readonly exitWaitMs: number
+}
 
 /** A server as the proxy talks to it. */
 export class Link implements PeerOwner<InflightCall>, Asker {

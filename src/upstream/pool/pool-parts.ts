@@ -51,8 +51,3 @@ export interface Pooling {
   /** Whether it is needed for as long as it has clients, though nothing is asked of it. */
   readonly staysForClients: boolean
 }
-
-/** Of two times, either of which may be for ever. */
-export function shortest(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
-}

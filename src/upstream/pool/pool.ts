@@ -11,13 +11,12 @@ import { Adopted } from './adopted.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { Dialed } from '../contracts/dial.js'
 import { thatServer } from '../contracts/errors.js'
-import { Link } from './link.js'
-import type { LinkOwner } from './link-parts.js'
+import { Link, type LinkOwner } from './link.js'
 import { Listing } from './listing.js'
 import { ServerInstance } from './server-instance.js'
 import type { LaneOpened, LaneUse } from './lane-parts.js'
 import { PoolLane } from './lane.js'
-import { type PoolSurroundings, type Pooling, shortest } from './pool-parts.js'
+import type { PoolSurroundings, Pooling } from './pool-parts.js'
 import type { StopCause } from './news.js'
 import { Recollection, Recollections } from './recollection.js'
 import type { ServerConfig } from '../contracts/server-config.js'
@@ -287,4 +286,9 @@ export class Pool implements Upstream {
     if (link.failure.reason === 'closed') return 'restart'
     return this.#lanes.has(lane) ? 'idle' : 'client-gone'
   }
+}
+
+/** Of two times, either of which may be for ever. */
+function shortest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }
