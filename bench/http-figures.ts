@@ -24,6 +24,7 @@ import {
   httpForwarderSpec,
   httpProxySpec,
   httpServerSpec,
+  otherHttpSpec,
   lineSpecs,
   withHttpServer,
 } from './http-subject.js'
@@ -33,6 +34,10 @@ import type { Subject, Way } from './subject.js'
 import { type AroundId, SMALL_ANSWER_BYTES, blobCall, resultBytes, smallCallsOf } from './wire.js'
 
 const WAYS: readonly Way[] = ['direct', 'forwarder', 'proxy']
+
+function waysOf({ place }: Settings): readonly Way[] {
+  return place.other === undefined ? WAYS : [...WAYS, 'other build']
+}
 const LEGS: readonly Leg[] = ['HTTP -> stdio', 'stdio -> HTTP', 'HTTP -> HTTP']
 /** A process has one client on stdio and so no session to open and end. */
 const SESSION_LEGS: readonly Leg[] = ['HTTP -> stdio', 'HTTP -> HTTP']
@@ -53,8 +58,8 @@ function measureLeg(settings: Settings, leg: Leg, task: Task): Promise<Outcome<n
     }
     const to = leg === 'HTTP -> stdio' ? undefined : url
     const specs = [httpServerSpec(settings.place), httpForwarderSpec(settings.place, to)]
-    const proxy = httpProxySpec(settings.place, to)
-    if (proxy !== undefined) specs.push(proxy)
+    for (const spec of [httpProxySpec(settings.place, to), otherHttpSpec(settings.place, to)])
+      if (spec !== undefined) specs.push(spec)
     const plan = planOf(settings, task, task.overHttp)
     return alternateAny(specs, (spec) => HttpSubject.open(spec, settings.place), plan)
   })
@@ -81,7 +86,7 @@ async function legRows(settings: Settings, legs: readonly Leg[], task: Task, sho
     const rows = shown.rows({
       figure: `${leg}: ${shown.title}`,
       outcome,
-      ways: WAYS,
+      ways: waysOf(settings),
       value: (one) => one,
       show: shown.show,
       aim: shown.aim,

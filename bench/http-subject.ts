@@ -98,6 +98,13 @@ export function httpProxySpec(place: Place, url: string | undefined): HttpSpec |
   return { way: 'proxy', argv, toolPrefix: `${SERVER_NAME}__`, payload: place.payload }
 }
 
+/** Another build of the proxy; undefined where none is asked for. */
+export function otherHttpSpec(place: Place, url: string | undefined): HttpSpec | undefined {
+  if (place.other === undefined) return undefined
+  const spec = httpProxySpec({ ...place, cli: place.other }, url)
+  return spec === undefined ? undefined : { ...spec, way: 'other build' }
+}
+
 function proxyConfig(place: Place, url: string | undefined): string {
   const [command, ...args] = serverArgv(place, TOOLS)
   const server = url === undefined ? { command, args } : { type: 'http', url }
@@ -115,8 +122,15 @@ export function lineSpecs(place: Place, url: string): SubjectSpec[] {
     argv: [process.execPath, program('http-forwarder.js'), '--to', url],
   }
   if (!existsSync(place.cli)) return [direct, forwarder]
-  const argv = [process.execPath, place.cli, '--stdio', '--config', proxyConfig(place, url)]
-  return [direct, forwarder, { ...direct, way: 'proxy', argv, toolPrefix: `${SERVER_NAME}__` }]
+  const config = proxyConfig(place, url)
+  const built = (way: Way, cli: string): SubjectSpec => ({
+    ...direct,
+    way,
+    argv: [process.execPath, cli, '--stdio', '--config', config],
+    toolPrefix: `${SERVER_NAME}__`,
+  })
+  const others = place.other === undefined ? [] : [built('other build', place.other)]
+  return [direct, forwarder, built('proxy', place.cli), ...others]
 }
 
 /** A proxy on HTTP does not end with its stdin, so whatever ends the bench ends these first. */
