@@ -1,7 +1,7 @@
 // The proxy: what a configuration becomes, and who gets what.
 
 import { ArgumentChecks } from './routing/arguments.js'
-import { Attached, type AttachedSession } from './session/attached.js'
+import { type AttachedSession, attachedTo } from './session/attached.js'
 import { type Common, newCommon } from './common.js'
 import {
   type Configuration,
@@ -138,7 +138,7 @@ class PooledProxy implements McpProxy {
     })
     this.#sessions.set(serial, session)
     if (this.#isClosing) session.drain()
-    return Promise.resolve(new Attached(session))
+    return Promise.resolve(attachedTo(session))
   }
 
   async serve(listener: Listener): Promise<Serving> {

@@ -14,28 +14,14 @@ export interface AttachedSession {
   readonly ended: Promise<SessionEnd>
 }
 
-/**
- * The view of one session.
- *
- * A class, since the engine keeps the getters of an object that is written down with the object's hidden class, until the
- * next full collection: with them every session that ever was, and all that it held.
- */
-export class Attached implements AttachedSession {
-  readonly #session: Session
-
-  constructor(session: Session) {
-    this.#session = session
-  }
-
-  get leaving(): Promise<void> {
-    return this.#session.draining.begun
-  }
-
-  get ended(): Promise<SessionEnd> {
-    return this.#session.draining.ended
-  }
-
-  get revision(): Revision {
-    return this.#session.revision
+/** The view of one session. */
+export function attachedTo(session: Session): AttachedSession {
+  const { draining } = session
+  return {
+    leaving: draining.begun,
+    ended: draining.ended,
+    get revision() {
+      return session.revision
+    },
   }
 }
