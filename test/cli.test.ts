@@ -369,6 +369,24 @@ describe('the program', () => {
     assert.match(stderr, /JSON-RPC 2\.0 ready/)
   })
 
+  test(
+    'what is started behind it can still write to the same stdout',
+    { skip: process.platform === 'win32' },
+    async () => {
+      // The stdout that Node gives a child is a socket, which all that a shell starts share.
+      const script = `"$0" "$1" --stdio --silent; echo behind`
+      const child = spawn('sh', ['-c', script, process.execPath, program], {
+        cwd: folder,
+        env: { PATH: process.env['PATH'], HOME: folder },
+      })
+      let stdout = ''
+      child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+      child.stdin.end('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+      assert.equal(await new Promise((done) => child.on('close', done)), 0)
+      assert.equal(stdout, '{"jsonrpc":"2.0","id":1,"result":{}}\nbehind\n')
+    },
+  )
+
   test('--silent says nothing', async () => {
     const { code, stderr } = await run(['--stdio', '--silent'], list)
     assert.deepEqual([code, stderr], [0, ''])

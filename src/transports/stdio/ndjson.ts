@@ -22,10 +22,16 @@ export interface NdjsonOptions {
   readonly closeWaitMs: number
   /** Called before something is written to the output. */
   readonly writes?: (() => void) | undefined
+  /** The output is left open: it may be a socket that other processes write to, which an end would end for them too. */
+  readonly leavesOutputOpen?: boolean
 }
 
 const MiB = 1024 * 1024
-const defaultOptions: NdjsonOptions = { lineBytesMax: 64 * MiB, backlogBytesHigh: MiB, closeWaitMs: 2000 }
+export const defaultNdjsonOptions: NdjsonOptions = {
+  lineBytesMax: 64 * MiB,
+  backlogBytesHigh: MiB,
+  closeWaitMs: 2000,
+}
 
 /** Newline-delimited messages over a readable and a writable stream; both are destroyed when it closes. */
 export class NdjsonConnection implements Connection {
@@ -64,7 +70,7 @@ export class NdjsonConnection implements Connection {
   constructor(
     input: Readable,
     output: Writable,
-    options: NdjsonOptions = defaultOptions,
+    options: NdjsonOptions = defaultNdjsonOptions,
     timers: LastWaits = realLastWaits,
   ) {
     this.#input = input
@@ -176,9 +182,13 @@ export class NdjsonConnection implements Connection {
         timer.cancel()
         resolve()
       }
+      const end = (): void => {
+        if (this.#options.leavesOutputOpen === true) output.write('', done)
+        else output.end(done)
+      }
       output.once('close', done)
-      if (this.#outbox.bytes === 0) output.end(done)
-      else this.#flushed = () => output.end(done)
+      if (this.#outbox.bytes === 0) end()
+      else this.#flushed = end
     })
   }
 
