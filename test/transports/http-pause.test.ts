@@ -106,6 +106,7 @@ describe('Retry-After', () => {
     request(2, 'work')
     send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}')
     clock.move(5000)
+    while (server.seen.length < 2) await quiet()
     await quiet()
     assert.deepEqual(
       server.seen.map(({ rpc }) => rpc),
@@ -144,6 +145,7 @@ test('a server that never takes `initialized` is called all the same', async (t)
   request(0, 'initialize')
   send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
   request(1, 'work')
+  await heard.until(() => heard.messages.length === 1)
   clock.move(4999)
   await quiet()
   assert.equal(heard.messages.length, 1)
