@@ -39,6 +39,8 @@ export interface LaneParts
   readonly listing: Listing
   readonly recollection: Recollection
   readonly membersMax: number
+  /** Whether the first process is there already. */
+  readonly isStarted: boolean
   /** A process whose links report to `owner`. */
   member(owner: LinkOwner, opened: LaneOpened): ServerInstance
   /** A process has shaken hands, and its lists have been read or could not be. */

@@ -10,17 +10,18 @@ import type { LaneParts } from './lane-parts.js'
 import type { ServerInstances } from './server-instances.js'
 
 /**
- * How long the first answers, which need no server, go before its start: `initialize` and a list of a client that asks at once.
+ * How long a client that asks at once has the processor for itself: its `initialize` and its lists need no server.
  *
- * Many processes that start take the processor from everybody, for seconds where there are few.
+ * Many processes that start take the processor from everybody, for seconds where there are few. Clients read the lists
+ * in that time too: two seconds are enough for those that compile each schema. A call does not wait for this.
  */
-const ANSWERS_MS = 100
+const ANSWERS_MS = 2000
 
 type StartState =
   /** Nothing has been started yet. */
   | { readonly kind: 'asleep' }
-  /** The first attempt is under way; `late` runs out when the server has not answered in time. */
-  | { readonly kind: 'starting'; readonly settled: Promise<void>; readonly late: Timer }
+  /** The first attempt is under way, or waits until the first answers have gone. */
+  | { readonly kind: 'starting'; readonly settled: Promise<void> }
   /** The first attempt has ended, either way. */
   | { readonly kind: 'settled' }
 
@@ -40,6 +41,8 @@ export class LaneStart {
   readonly #lists: LaneLists
   readonly #ended: () => void
   #state: StartState = { kind: 'asleep' }
+  /** Runs out when the server has not answered the first attempt in time. */
+  #late: Timer | undefined
   #round: Round | undefined
   /** Comes when nothing is to be answered before the start. */
   readonly #hurried = new LazyPromise<void>()
@@ -81,16 +84,14 @@ export class LaneStart {
   /** Starts the first process, unless that was done; whether it was not. `isLater` lets what can be answered be answered first. */
   begin(isLater = false): boolean {
     if (this.#state.kind !== 'asleep') return false
-    const { runtime, lateMs, recollection } = this.#parts
-    const late = runtime.setTimer(lateMs, () => {
-      if (this.#links.facts === undefined) recollection.late()
-    })
-    const settled = this.#start(isLater).then(() => {
-      late.cancel()
+    const delay = isLater ? within(this.#hurried.promise, ANSWERS_MS, this.#parts.runtime) : undefined
+    const started = delay === undefined ? this.#launch() : delay.then(() => this.#launch())
+    const settled = this.#attempt(started).then(() => {
+      this.#late?.cancel()
       this.#state = { kind: 'settled' }
       this.#ended()
     })
-    this.#state = { kind: 'starting', settled, late }
+    this.#state = { kind: 'starting', settled }
     return true
   }
 
@@ -101,20 +102,26 @@ export class LaneStart {
     if (this.#round === undefined) {
       // It is there, and could not list.
       if (this.#members.firstLink !== undefined) this.#follow(Promise.resolve(), Promise.resolve())
-      else if (!isRefused) void this.#start()
+      else if (!isRefused) void this.#attempt(this.#members.start())
     }
     if (this.#round !== undefined) this.#round.isAwaited = true
   }
 
   close(): void {
-    if (this.#state.kind === 'starting') this.#state.late.cancel()
+    this.#late?.cancel()
     this.#hurried.come()
   }
 
-  /** Follows the start that is under way, or makes one. */
-  #start(isLater = false): Promise<void> {
-    const delay = isLater ? within(this.#hurried.promise, ANSWERS_MS, this.#parts.runtime) : undefined
-    const started = delay === undefined ? this.#members.start() : delay.then(() => this.#members.start())
+  /** The first attempt. */
+  #launch(): Promise<void> {
+    const { runtime, lateMs, recollection } = this.#parts
+    this.#late = runtime.setTimer(lateMs, () => {
+      if (this.#links.facts === undefined) recollection.late()
+    })
+    return this.#members.start()
+  }
+
+  #attempt(started: Promise<void>): Promise<void> {
     this.#follow(
       started,
       started.then(() => this.#links.reading),

@@ -41,8 +41,9 @@ export class PoolLane implements Lane, ServerView {
     this.#members = new ServerInstances(() => this.#newMember(), parts.membersMax)
     this.#start = new LaneStart(parts, this.#members, this.#links, this.#lists, () => this.#settle())
     parts.recollection.changed = announce
-    // What can be answered at once is answered first.
-    if (!parts.yields && !parts.config().lazy) this.#start.begin(parts.recollection.facts !== undefined)
+    // What can be answered at once is answered before a process is started.
+    const isLater = !parts.isStarted && parts.recollection.facts !== undefined
+    if (!parts.yields && !parts.config().lazy) this.#start.begin(isLater)
   }
 
   get view(): ServerView {

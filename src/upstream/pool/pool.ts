@@ -186,6 +186,7 @@ export class Pool implements Upstream {
       listing,
       recollection: new Recollection(this.#recollections, listing, use.declared),
       membersMax: use.sharing === 'own' ? 1 : processes,
+      isStarted: this.#spare !== undefined,
       member: (owner, opened) => this.#newMember(use, () => lane, owner, opened),
       ready: ({ dialed }, { revision }) =>
         this.#reports.ready(dialed, revision.version, listing.items('tools').length),
