@@ -251,7 +251,7 @@ describe('an earlier start has left what the servers said', () => {
     await timed(it, opening(party))
     party.client.notify('notifications/initialized')
     assert.equal(names((await timed(it, party.client.request('tools/list'))).heard).length, 2 * TOOLS)
-    await it.runtime.pass(4000)
+    await it.runtime.pass(2000)
     assert.equal(
       party.client.count((value) => at(value, 'method') === changed),
       1,

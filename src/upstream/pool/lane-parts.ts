@@ -33,7 +33,7 @@ export interface LaneParts
   extends
     LaneUse,
     Pick<Pooling, 'onTimeout' | 'staysForClients'>,
-    Pick<PoolSurroundings, 'runtime' | 'log' | 'lateMs' | 'limits'> {
+    Pick<PoolSurroundings, 'runtime' | 'log' | 'lateMs' | 'limits' | 'room'> {
   /** As it is now: what is shown of a server may change while it runs. */
   config(): ServerConfig
   readonly listing: Listing

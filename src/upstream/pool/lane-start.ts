@@ -9,14 +9,6 @@ import type { LaneLists } from './lane-lists.js'
 import type { LaneParts } from './lane-parts.js'
 import type { ServerInstances } from './server-instances.js'
 
-/**
- * How long a client that asks at once has the processor for itself: its `initialize` and its lists need no server.
- *
- * Many processes that start take the processor from everybody, for seconds where there are few. Clients read the lists
- * in that time too: two seconds are enough for those that compile each schema. A call does not wait for this.
- */
-const ANSWERS_MS = 2000
-
 type StartState =
   /** Nothing has been started yet. */
   | { readonly kind: 'asleep' }
@@ -84,7 +76,7 @@ export class LaneStart {
   /** Starts the first process, unless that was done; whether it was not. `isLater` lets what can be answered be answered first. */
   begin(isLater = false): boolean {
     if (this.#state.kind !== 'asleep') return false
-    const delay = isLater ? within(this.#hurried.promise, ANSWERS_MS, this.#parts.runtime) : undefined
+    const delay = isLater ? this.#delay() : undefined
     const started = delay === undefined ? this.#launch() : delay.then(() => this.#launch())
     const settled = this.#attempt(started).then(() => {
       this.#late?.cancel()
@@ -110,6 +102,12 @@ export class LaneStart {
   close(): void {
     this.#late?.cancel()
     this.#hurried.come()
+  }
+
+  /** A call does not wait for this. */
+  async #delay(): Promise<void> {
+    const { room, runtime } = this.#parts
+    await within(this.#hurried.promise, room.startsInMs(runtime.now()), runtime)
   }
 
   /** The first attempt. */

@@ -8,11 +8,18 @@ export interface IdleProcess {
   yield(): Promise<void>
 }
 
+/** `initialize`, and a list of a client that asks at once, are answered before a process starts. */
+const ANSWERS_MS = 100
+
+/** What a process takes of a processor until it has started, about. */
+const START_MS = 300
+
 /** Counts the child processes of all servers together. */
 export class ProcessRoom {
   readonly #processesMax: number
   readonly #idle = new Set<IdleProcess>()
   #processes = 0
+  #lastStartMs = -Infinity
 
   constructor(processesMax: number) {
     this.#processesMax = processesMax
@@ -25,6 +32,17 @@ export class ProcessRoom {
     return () => {
       this.#processes--
     }
+  }
+
+  /**
+   * In how many milliseconds a process may start for which nobody waits.
+   *
+   * One after the other: many that start together take the processor from clients that are reading the lists, for
+   * seconds where there are few processors.
+   */
+  startsInMs(nowMs: number): number {
+    this.#lastStartMs = Math.max(nowMs + ANSWERS_MS, this.#lastStartMs + START_MS)
+    return this.#lastStartMs - nowMs
   }
 
   /** Names a process that makes room for others when there is none; what it gives takes the name back. */
