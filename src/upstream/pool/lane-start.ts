@@ -107,7 +107,7 @@ export class LaneStart {
   /** A call does not wait for this. */
   async #delay(): Promise<void> {
     const { room, runtime } = this.#parts
-    await within(this.#hurried.promise, room.startsInMs(runtime.now()), runtime)
+    await within(this.#hurried.promise, room.takeStart(runtime.now()), runtime)
   }
 
   /** The first attempt. */

@@ -35,12 +35,12 @@ export class ProcessRoom {
   }
 
   /**
-   * In how many milliseconds a process may start for which nobody waits.
+   * Takes the next turn to start a process for which nobody waits; gives in how many milliseconds it comes.
    *
    * One after the other: many that start together take the processor from clients that are reading the lists, for
    * seconds where there are few processors.
    */
-  startsInMs(nowMs: number): number {
+  takeStart(nowMs: number): number {
     this.#lastStartMs = Math.max(nowMs + ANSWERS_MS, this.#lastStartMs + START_MS)
     return this.#lastStartMs - nowMs
   }
