@@ -106,11 +106,17 @@ export function excuse(telling: Telling): void {
   for (const entry of entriesOf(telling)) entry.excused = true
 }
 
-/** The request has got to the proxy; `order` counts what does. */
+/**
+ * The request has got to the proxy; `order` counts what does.
+ *
+ * While the proxy takes nothing more of its client it leaves bodies unread. HTTP promises no order across connections,
+ * so nobody can say which of those it reads first.
+ */
 export function arrived(telling: Telling, order: () => number): void {
   if (telling.said === undefined || telling.heard) return
   telling.heard = true
-  for (const entry of entriesOf(telling)) entry.order = order()
+  const isRead = telling.line?.socket.isPaused() === false
+  for (const entry of entriesOf(telling)) entry.order = isRead ? order() : undefined
   if (entriesOf(telling).length > 0) telling.said.read()
 }
 

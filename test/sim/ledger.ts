@@ -56,7 +56,11 @@ export interface Entry {
   readonly answers: { readonly at: number; readonly ok: boolean; readonly text: string }[]
   /** When the proxy had it, and afterwards when its client last heard of it; undefined on its way there. */
   heardAt: number | undefined
-  /** Where one may overtake another: the how manieth it was to get to the proxy; Infinity where no order is kept. */
+  /**
+   * The how manieth it was to be sent, or to get to the proxy where one may overtake another.
+   *
+   * Infinity where no order is kept; undefined when nobody can tell, since the proxy did not read when it came.
+   */
   order: number | undefined
   progress: number
   /** Its server may have asked about it, so that its time may stand still up to its total. */
@@ -141,7 +145,7 @@ export class Ledger {
       reply: undefined,
       answers: [],
       heardAt: undefined,
-      order: undefined,
+      order: Number(nonce.split('-')[1]),
       progress: Number.NEGATIVE_INFINITY,
       mayStandStill: false,
       askedAt: undefined,
@@ -249,11 +253,11 @@ export class Ledger {
 
   /** The calls of one client get to one process in the order in which they were sent, or came. */
   #ordered({ client, nonce, order }: Entry, instance: string): void {
+    if (order === undefined) return
     const key = `${client} ${instance}`
-    const count = order ?? Number(nonce.split('-')[1])
-    if (count < (this.#lastExecuted.get(key) ?? -1))
+    if (order < (this.#lastExecuted.get(key) ?? -1))
       this.fail('call-order', `${instance} had ${nonce} after a later call`)
-    this.#lastExecuted.set(key, count)
+    this.#lastExecuted.set(key, order)
   }
 
   /** The error of a deadline says whose it was and how long, and does not come before it. */

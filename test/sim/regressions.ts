@@ -26,17 +26,20 @@ const attach = (gapMs: number, at: number): Op => ({ gapMs, kind: 'attach', clie
 
 const four: readonly Work[] = [1, 2, 3, 4].map((ms): Work => ({ deed: 'echo', ms, n: 1 }))
 
-/** How a client speaks the older HTTP transport. */
-const overPair: HttpPlan = {
-  pair: true,
+/** How a client speaks Streamable HTTP. */
+const overHttp: HttpPlan = {
+  pair: false,
   session: true,
   listens: false,
   resumes: false,
   accept: 'application/json, text/event-stream',
   chunked: false,
-  idleMax: 2,
+  idleMax: 8,
   againMs: 50,
 }
+
+/** How a client speaks the older HTTP transport. */
+const overPair: HttpPlan = { ...overHttp, pair: true, idleMax: 2 }
 
 export const regressions: readonly Regression[] = [
   {
@@ -247,6 +250,27 @@ export const regressions: readonly Regression[] = [
         { gapMs: 1000, ...callOf('echo', 5, 'number') },
         { gapMs: 2000, ...callOf('echo', 5, 'number') },
         ...[1, 1, 1, 1].map((gapMs): Op => ({ gapMs, ...callOf('echo', 5, 'number') })),
+      ],
+    }),
+  },
+  {
+    what: 'calls on several connections, whose bodies the proxy left unread for a while, have no order among them',
+    plan: plainPlan({
+      seed: 15,
+      limits: { ...roomyLimits, backlogBytesHigh: 2048, roomy: false },
+      front: { answerWaitMs: 250, eventsMax: 1024, bodiesBytesMax: undefined },
+      servers: [plainServer('s0', { stdin: { chunkMax: 300, delayMsMax: 5, capacity: 4096 } })],
+      clients: [plainClient('c0', { http: overHttp, input: { ...whole, chunkMax: 300, delayMsMax: 2 } })],
+      ops: [
+        attach(1, 0),
+        ...Array.from({ length: 32 }, (_, at): Op => ({
+          gapMs: at === 0 ? 200 : 0,
+          kind: 'call',
+          client: 0,
+          server: 0,
+          work: { deed: 'echo', ms: 5, n: 1 },
+          spelling: 'number',
+        })),
       ],
     }),
   },
