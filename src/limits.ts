@@ -26,8 +26,6 @@ export interface SessionLimits {
   readonly instructionsLengthMax: number
   /** Questions of servers that wait for the client to be ready. */
   readonly earlyMax: number
-  /** How long reading pauses for a server that takes nothing. */
-  readonly slowDownMs: number
   /** How long the answer to a ping waits for that to an `initialize` before it. */
   readonly pingWaitMs: number
   /** Changes of lists within this time are told once. */
@@ -87,8 +85,6 @@ export const limits: Limits = {
     instructionsLengthMax: 64 * 1024,
     // Between the answer to `initialize` and `initialized` every server asks for roots, once.
     earlyMax: 64,
-    // What else comes from that client is as late, and has to end in time all the same.
-    slowDownMs: 50,
     // Who asks whether somebody is there gives up soon.
     pingWaitMs: 1000,
     changeDelayMs: 50,

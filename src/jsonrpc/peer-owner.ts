@@ -26,7 +26,8 @@ export interface PeerOwner<E> {
   oversize(id: RequestId | undefined, entry: E | undefined, bytes: number): void
   /** What the other end said unasked until now may be lost. */
   missed?(): void
-  drained(): void
+  /** What was sent to the other end has left, after more than it took at once. */
+  drained?(): void
   /** The other end will send nothing more; it may still read. */
   ended(): void
   /** Called once, with the forwarded requests that nobody will answer now. */

@@ -63,7 +63,7 @@ export class Peer<E extends object> {
       failed: (id, error) => this.#guard(() => this.#failed(id, error)),
       oversize: (id, bytes, isCall) => this.#guard(() => this.#oversize(id, bytes, isCall)),
       missed: () => this.#guard(() => this.#owner.missed?.()),
-      drained: () => this.#guard(() => this.#owner.drained()),
+      drained: () => this.#guard(() => this.#owner.drained?.()),
       ended: () => this.#guard(() => this.#owner.ended()),
       closed: (cause) => this.#close(cause),
       wire: this.#options.wire,

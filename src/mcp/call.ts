@@ -91,10 +91,6 @@ export interface ClientPort {
   /** Whether it has a stream open, or waits for an answer, where its transport can tell. */
   readonly listens: boolean
   listsChanged(lists: readonly ListKind[]): void
-  /** A server has not taken for a while what this client sends it. */
-  slower(): void
-  /** It takes bytes again. */
-  faster(): void
 }
 
 /** The holder of a call: the queue in which it waits, or the connection on which it is. */

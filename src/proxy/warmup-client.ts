@@ -23,8 +23,6 @@ const visitor: ClientPort = {
   log: ignore,
   listens: false,
   listsChanged: ignore,
-  slower: ignore,
-  faster: ignore,
 }
 
 /** Opens a server and reads its lists, unless every client is to have one of its own. */

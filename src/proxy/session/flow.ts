@@ -1,16 +1,14 @@
-// Back-pressure between one client and its servers.
+// Back-pressure from one client to its servers: a client that reads too slowly holds them back.
 //
-// A client that reads too slowly holds its servers back. A server that takes
-// nothing slows its client down, but never stops it: there are other servers.
+// A server that reads too slowly does not hold its clients back, since they have other servers: what it has not taken
+// has a limit, and calls above that are refused.
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { SessionLimits } from '../../limits.js'
 import type { SlowReader, Unread } from './unread.js'
-import type { Runtime, Timer } from '../../runtime/runtime.js'
 
 export interface FlowParts {
-  readonly limits: Pick<SessionLimits, 'backlogBytesMax' | 'slowDownMs'>
-  readonly runtime: Runtime
+  readonly limits: Pick<SessionLimits, 'backlogBytesMax'>
   /** What this client and all others have not read. */
   readonly unread: Unread
 }
@@ -28,7 +26,6 @@ export class Flow implements SlowReader {
   readonly #connection: Connection
   readonly #parts: FlowParts
   readonly #owner: FlowOwner
-  #slowedDown: Timer | undefined
 
   constructor(connection: Connection, parts: FlowParts, owner: FlowOwner) {
     this.#connection = connection
@@ -62,20 +59,5 @@ export class Flow implements SlowReader {
   drained(): void {
     this.#parts.unread.remove(this)
     this.#owner.readServers(true)
-  }
-
-  /** A server takes nothing. */
-  slowDown(): void {
-    if (this.#slowedDown !== undefined) return
-    const { limits, runtime } = this.#parts
-    this.#connection.read(false)
-    this.#slowedDown = runtime.setTimer(limits.slowDownMs, () => this.resume())
-  }
-
-  resume(): void {
-    if (this.#slowedDown === undefined) return
-    this.#slowedDown.cancel()
-    this.#slowedDown = undefined
-    this.#connection.read(true)
   }
 }

@@ -32,8 +32,6 @@ export interface PortOwner {
   said(): void
   /** Whether the client has a stream open, where its transport can tell. */
   listens(): boolean
-  /** Whether every server takes what this client sends. */
-  flows(yes: boolean): void
 }
 
 /** One client, as the upstream layer sees it. */
@@ -148,14 +146,6 @@ export class SessionPort implements ClientPort {
     // Who never asked for a list has nothing to read again.
     for (const kind of kinds) if (this.#given.includes(kind)) this.#untold.add(kind)
     this.#tellChanges()
-  }
-
-  slower(): void {
-    this.#owner.flows(false)
-  }
-
-  faster(): void {
-    this.#owner.flows(true)
   }
 
   /** The client has been given this list. */

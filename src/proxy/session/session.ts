@@ -67,7 +67,6 @@ export class Session implements PeerOwner<Question> {
       tell: (kinds) => this.#reached?.tell(kinds) ?? [],
       said: () => this.#flow.sent(),
       listens: () => connection.busy ?? false,
-      flows: (yes) => (yes ? this.#flow.resume() : this.#flow.slowDown()),
     })
     this.#flow = new Flow(connection, parts, {
       readServers: (on) => this.#reached?.read(on),

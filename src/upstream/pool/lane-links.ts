@@ -176,10 +176,6 @@ export class LaneLinks implements LinkOwner {
     this.#lists.missed(link)
   }
 
-  drained(): void {
-    for (const client of this.#audience) client.faster()
-  }
-
   closed(link: Link): void {
     for (const client of this.#audience) client.forget(link)
     this.#members.get(link)?.supervisor.lost(link)

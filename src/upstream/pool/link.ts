@@ -50,7 +50,6 @@ export interface LinkOwner {
   timedOut(link: Link): void
   /** What the server said unasked until now may be lost. */
   missed(link: Link): void
-  drained(): void
   closed(link: Link): void
 }
 
@@ -248,10 +247,6 @@ export class Link implements PeerOwner<InflightCall>, Asker {
 
   missed(): void {
     this.#owner.missed(this)
-  }
-
-  drained(): void {
-    this.#owner.drained()
   }
 
   ended(): void {

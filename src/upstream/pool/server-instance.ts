@@ -8,7 +8,6 @@ import { setDeadline } from '../../runtime/deadline.js'
 import { callTimeout } from './call-timeout.js'
 import { type UpstreamError, asUpstreamError, thatServer } from '../contracts/errors.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
-import { Holdup } from './holdup.js'
 import type { Link } from './link.js'
 import type { IdleProcess } from './process-room.js'
 import { Slots } from './slots.js'
@@ -54,7 +53,6 @@ export class ServerInstance implements IdleProcess {
   readonly #queued: CallQueue<Forward>
   /** Somebody waits for the process, once for all that arrive. */
   #isOpening = false
-  readonly #holdup = new Holdup()
   readonly #withdraw: (() => void) | undefined
   #usedAt = 0
   #idle: Timer | undefined
@@ -190,9 +188,6 @@ export class ServerInstance implements IdleProcess {
 
   #send(call: Call, edits: readonly Edit[], link: Link): void {
     link.inflight.call(call, edits)
-    const { connection } = link.dialed
-    if (!connection.congested) this.#holdup.over()
-    else if (this.#holdup.slows(connection, this.#options.runtime.now())) call.client.slower()
   }
 
   #slotsOf(call: Call): Slots {

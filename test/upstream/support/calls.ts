@@ -22,8 +22,6 @@ export const nobody: ClientPort = {
   log: ignore,
   listens: false,
   listsChanged: ignore,
-  slower: ignore,
-  faster: ignore,
 }
 
 /** A call with this id (raw JSON); `settled` hears how it ends. */
