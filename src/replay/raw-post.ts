@@ -7,6 +7,7 @@ import { type Line, joinLine } from '../jsonrpc/line.js'
 import { isAnswer } from '../jsonrpc/peek.js'
 import type { HttpAnswer } from '../transports/http-client/answer.js'
 import { isUnreadable, mediaType, readEvents, readLine } from '../transports/http-client/body.js'
+import { HttpExchange } from '../transports/http-client/exchange.js'
 import { refused, unreachable } from '../transports/http-client/failure.js'
 import { ACCEPT } from '../transports/http-client/post.js'
 import type { HttpSession } from '../transports/http-client/session.js'
@@ -20,7 +21,8 @@ type Put = (next: Next) => void
 export function postRaw(body: Line, isBatch: boolean, session: HttpSession, put: Put): void {
   const { target, url } = session
   const fail = (why: string): void => put({ kind: 'failed', id: undefined, why })
-  session.ask(
+  void new HttpExchange(
+    session,
     { method: 'POST', url, accept: ACCEPT, body },
     {
       responded: (answer) => {

@@ -8,9 +8,10 @@ import { HttpClientConnection } from '../../src/transports/http-client/http-clie
 import { HttpAgent } from '../../src/transports/http-client/agent.js'
 import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
 import { connectPlain } from '../../src/transports/http-client/connect.js'
-import { traced } from '../../src/transports/http-client/trace.js'
+import { HttpExchange } from '../../src/transports/http-client/exchange.js'
+import { HttpSession } from '../../src/transports/http-client/session.js'
 import { at } from '../integration/support/json.js'
-import { Heard, type Scope, bytesOf, target, testTimers } from './support/scripted.js'
+import { Heard, type Scope, bytesOf, target } from './support/scripted.js'
 import { send } from './support/sending.js'
 
 const limits = { socketsMax: 1, idleSocketsMax: 1, idleSocketMs: 4000 }
@@ -18,11 +19,11 @@ const limits = { socketsMax: 1, idleSocketsMax: 1, idleSocketMs: 4000 }
 test('an agent that is closed tells those who wait, and those who come later', async (t) => {
   const { url, came } = await silent(t)
   const agent = new HttpAgent(url, limits, connectPlain)
-  const asked = [asking(agent, url), asking(agent, url), asking(agent, url)]
+  const asked = [asking(agent), asking(agent), asking(agent)]
   await came
   agent.destroy()
   for (const each of asked) await assert.rejects(each, /cut|closed/)
-  await assert.rejects(asking(agent, url), /closed/)
+  await assert.rejects(asking(agent), /closed/)
 })
 
 test('a connection that cannot be made is the trouble of its own request alone', async (t) => {
@@ -33,7 +34,7 @@ test('a connection that cannot be made is the trouble of its own request alone',
     return connectPlain(to)
   })
   t.after(() => agent.destroy())
-  const [first, second, third] = [asking(agent, url), asking(agent, url), asking(agent, url)]
+  const [first, second, third] = [asking(agent), asking(agent), asking(agent)]
   await came
   sockets[0]?.destroy()
   await assert.rejects(first, /cut/)
@@ -61,10 +62,8 @@ test('an answer that is dropped at its end is traced once', async (t) => {
         }),
       troubled: () => {},
     }
-    const around = { trace: (message: string) => void told.push(message), timers: testTimers }
-    const heard = traced({ method: 'POST' }, handler, around)
-    const responded = (answer: HttpAnswer): void => heard.responded(answer)
-    agent.request(placeOf(url), undefined, { ...nobody, responded, failed: () => {} })
+    const session = new HttpSession(target(url, { trace: (message) => void told.push(message) }), agent)
+    void new HttpExchange(session, { method: 'POST', url, accept: '*/*' }, handler)
   })
   await came
   sockets[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx')
@@ -117,17 +116,14 @@ for (const what of ['a redirect', 'a notification', 'the end of a session'] as c
     assert.ok(sockets.length > 0)
   })
 
+const HEAD = 'GET / HTTP/1.1\r\n\r\n'
 const NONE = 'HTTP/1.1 204 No Content\r\n\r\n'
 const nobody = { gets: () => {}, connected: () => {}, sent: () => {} }
 
-function asking(agent: HttpAgent, url: URL): Promise<HttpAnswer> {
+function asking(agent: HttpAgent): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
-    agent.request(placeOf(url), undefined, { ...nobody, responded: resolve, failed: reject })
+    agent.request(HEAD, undefined, { ...nobody, responded: resolve, failed: reject })
   })
-}
-
-function placeOf({ hostname, port }: URL) {
-  return { method: 'GET', host: hostname, port: Number(port), path: '/', headers: [] }
 }
 
 /** A server that reads and says nothing unless told what. */

@@ -374,14 +374,10 @@ function readByUs(t: Scope, url: URL): Promise<string | undefined> {
   const agent = new HttpAgent(url, { socketsMax: 1, idleSocketsMax: 1, idleSocketMs: 4000 }, connectPlain)
   t.after(() => agent.destroy())
   return new Promise((resolve) => {
-    const place = {
-      method: 'GET',
-      host: url.hostname,
-      port: Number(url.port),
-      path: '/',
-      headers: ['Host', url.host],
-    }
-    agent.request(place, undefined, { ...asking, ...answering(resolve) })
+    agent.request(`GET / HTTP/1.1\r\nHost: ${url.host}\r\n\r\n`, undefined, {
+      ...asking,
+      ...answering(resolve),
+    })
   })
 }
 

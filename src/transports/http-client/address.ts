@@ -1,5 +1,7 @@
 // Addresses that servers and configurations name.
 
+import { Buffer } from 'node:buffer'
+
 /**
  * Whether an address has characters before its path that readers understand in their own ways.
  *
@@ -20,7 +22,30 @@ export function hostAndPort({ hostname, port, protocol }: URL): {
 }
 
 /** Where an address that a server names leads; undefined when it is none, or may be read in two ways. */
-export function resolvedAddress(address: string, base: URL): URL | undefined {
-  if (hasDoubtfulAuthority(address) || !URL.canParse(address, base.href)) return undefined
+export function resolvedAddress(address: string | undefined, base: URL): URL | undefined {
+  if (address === undefined || hasDoubtfulAuthority(address) || !URL.canParse(address, base.href))
+    return undefined
   return new URL(address, base)
+}
+
+/** The name and the password in an address as the value of `Authorization` (RFC 7617); undefined where it has none. */
+export function basicLogin({ username, password }: URL): string | undefined {
+  if (username === '' && password === '') return undefined
+  const pair = `${decoded(username)}:${decoded(password)}`
+  return `Basic ${Buffer.from(pair).toString('base64')}`
+}
+
+/** The texts of a login that must not be logged. */
+export function loginSecrets(url: URL): string[] {
+  const login = basicLogin(url)
+  return login === undefined ? [] : [url.password, decoded(url.password), login.slice('Basic '.length)]
+}
+
+/** What looks like an escape and is none stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }

@@ -4,22 +4,12 @@
 // two sets of credentials. The one that rested last is used first: of those that
 // are not needed any more the others close by themselves.
 
-import type { Connect } from '../../runtime/runtime.js'
-import { asError } from './as-error.js'
-import { Channel, type ClientChannelOwner, type ChannelUser, type HttpSocket } from './channel.js'
-import { fieldLine } from '../http1/field-syntax.js'
+import type { Connect, SocketPlace } from '../../runtime/runtime.js'
+import { hostAndPort } from './address.js'
+import { Channel, type ClientChannelOwner, type ChannelUser } from './channel.js'
 import type { HttpClientLimits } from './options.js'
 import { RestTime } from './rest-time.js'
-
-/** Where a request goes, and what it says there. */
-export interface RequestPlace {
-  readonly method: string
-  readonly host: string
-  readonly port: number
-  readonly path: string
-  /** Names and values in turn. */
-  readonly headers: readonly string[]
-}
+import { asError } from './trouble.js'
 
 /** The requester of a connection. */
 export interface AgentUser extends ChannelUser {
@@ -29,14 +19,13 @@ export interface AgentUser extends ChannelUser {
 
 /** A request that waits until there may be another connection. */
 interface Waiting {
-  readonly place: RequestPlace
   readonly head: string
   readonly body: Uint8Array | undefined
 }
 
 /** Sends requests to one origin. */
 export class HttpAgent implements ClientChannelOwner {
-  readonly isTls: boolean
+  readonly #place: SocketPlace
   readonly #connect: Connect
   readonly #limits: Pick<HttpClientLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>
   readonly #restTime: RestTime | undefined
@@ -54,19 +43,18 @@ export class HttpAgent implements ClientChannelOwner {
     now?: () => number,
   ) {
     this.#restTime = now && new RestTime(limits.idleSocketMs, now)
-    this.isTls = url.protocol === 'https:'
+    this.#place = { ...hostAndPort(url), isTls: url.protocol === 'https:' }
     this.#limits = limits
     this.#connect = connect
   }
 
-  /** @throws TypeError when a header cannot be sent, and what `connect` throws; any error once it is destroyed */
-  request(place: RequestPlace, body: Uint8Array | undefined, user: AgentUser): void {
-    const head = headOf(place)
+  /** Sends a head and a body. @throws what `connect` throws; any error once it is destroyed */
+  request(head: string, body: Uint8Array | undefined, user: AgentUser): void {
     if (this.#isDestroyed) throw closed()
     const resting = this.#resting.pop()
-    if (resting !== undefined) return start(resting, user, { place, head, body })
-    if (this.#channels.size >= this.#limits.socketsMax) this.#waiting.set(user, { place, head, body })
-    else this.#open(user, { place, head, body })
+    if (resting !== undefined) return start(resting, user, { head, body })
+    if (this.#channels.size >= this.#limits.socketsMax) this.#waiting.set(user, { head, body })
+    else this.#open(user, { head, body })
   }
 
   /** Takes back a request that has no connection yet. */
@@ -124,10 +112,8 @@ export class HttpAgent implements ClientChannelOwner {
   }
 
   #open(user: AgentUser, waiting: Waiting): void {
-    const { host, port } = waiting.place
-    const { isTls } = this
-    const socket: HttpSocket = this.#connect({ host, port, isTls })
-    const channel = new Channel(socket, isTls, this.#limits.idleSocketMs, this)
+    const socket = this.#connect(this.#place)
+    const channel = new Channel(socket, this.#place.isTls, this.#limits.idleSocketMs, this)
     this.#channels.add(channel)
     start(channel, user, waiting)
   }
@@ -140,12 +126,4 @@ function start(channel: Channel, user: AgentUser, { head, body }: Waiting): void
 
 function closed(): Error {
   return new Error('the connections to the server have been closed')
-}
-
-/** The request line and the fields (RFC 9112, sections 3 and 5); what would end a field early is refused. */
-function headOf({ method, path, headers }: RequestPlace): string {
-  let head = `${method} ${path} HTTP/1.1\r\n`
-  for (let at = 0; at + 1 < headers.length; at += 2)
-    head += fieldLine(headers[at] ?? '', headers[at + 1] ?? '')
-  return `${head}Connection: keep-alive\r\n\r\n`
 }

@@ -5,19 +5,10 @@
 // or it is an answer, of which the first counts. All attempts are within `retries`, and none is made before
 // the time of `Retry-After`.
 
-import type { TransportError } from '../../jsonrpc/errors.js'
 import type { HttpAnswer } from './answer.js'
 import type { HttpTrouble } from './exchange.js'
-import { type Credential, verdictOn } from './credentials.js'
 import type { HttpTarget } from './options.js'
 import { retryAfterMs } from './pause.js'
-
-/** What comes after a refusal: one of the two, unless the attempts are stopped. */
-export interface AfterRefusal {
-  readonly again: () => void
-  /** `error` takes the place of what the server said. */
-  readonly stands: (error: TransportError | undefined) => void
-}
 
 /** Counts the attempts of one message. */
 export class Attempts {
@@ -26,9 +17,6 @@ export class Attempts {
   #timer: { cancel(): void } | undefined
   #retried = 0
   #resumed = 0
-  #isRenewed = false
-  /** Whether credentials are asked what to do about a refusal. */
-  #isAsking = false
 
   /** An answer has no method. */
   constructor(target: HttpTarget, method: string | undefined) {
@@ -38,13 +26,12 @@ export class Attempts {
 
   /** Whether the message is not on its way now, but will be. */
   get waiting(): boolean {
-    return this.#timer !== undefined || this.#isAsking
+    return this.#timer !== undefined
   }
 
   stop(): void {
     this.#timer?.cancel()
     this.#timer = undefined
-    this.#isAsking = false
   }
 
   /** Waits for the end of a pause that the server asked for; gives whether the message may go, will go, or cannot wait. */
@@ -63,13 +50,8 @@ export class Attempts {
     return (neverSent || this.#isRepeatable) && this.#retry(undefined, again)
   }
 
-  /** Schedules another attempt where one is in order; `sent` is what the refused one carried. */
-  afterRefusal(answer: HttpAnswer, sent: Credential | undefined, next: AfterRefusal): void {
-    if (this.#asks(answer, sent, next)) return
-    if (!this.#isOfferedAgain(answer, next.again)) next.stands(undefined)
-  }
-
-  #isOfferedAgain(answer: HttpAnswer, again: () => void): boolean {
+  /** The same for a refusal. */
+  afterRefusal(answer: HttpAnswer, again: () => void): boolean {
     const { status } = answer
     const { patienceMs, limits, timers } = this.#target
     const wait = retryAfterMs(answer, timers)
@@ -90,35 +72,14 @@ export class Attempts {
   }
 
   /** The same where the attempt was refused with a status that passes; 409 says that we have not been missed yet. */
-  resumeAfter(
-    answer: HttpAnswer,
-    sent: Credential | undefined,
-    next: AfterRefusal & { readonly retryMs: number | undefined },
-  ): void {
-    if (this.#asks(answer, sent, next)) return
-    const { status } = answer
+  resumeAfter({ status }: HttpAnswer, retryMs: number | undefined, again: () => void): boolean {
     const isPassing = status === 409 || status === 429 || status >= 500
-    if (!isPassing || !this.resume(next.retryMs, next.again)) next.stands(undefined)
+    return isPassing && this.resume(retryMs, again)
   }
 
   /** The server is at work on it. */
   progressed(): void {
     this.#resumed = 0
-  }
-
-  /** A request that was refused for its credential never got to the server behind the gate. */
-  #asks(answer: HttpAnswer, sent: Credential | undefined, { again, stands }: AfterRefusal): boolean {
-    const verdict = this.#isRenewed ? undefined : verdictOn(answer, sent, this.#target.credentials)
-    if (verdict === undefined) return false
-    this.#isAsking = true
-    void verdict.then((said) => {
-      if (!this.#isAsking) return
-      this.#isAsking = false
-      if (said !== 'again') return stands(said)
-      this.#isRenewed = true
-      this.#after(0, again)
-    })
-    return true
   }
 
   #retry(waitMs: number | undefined, again: () => void): boolean {

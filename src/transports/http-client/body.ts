@@ -32,17 +32,15 @@ export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done<Whole
 function decodeFor(answer: HttpAnswer, body: WholeBody, bytesMax: number, done: Done<WholeBody>): void {
   const coding = codingOf(answer)
   if (coding === undefined) return done(body, undefined)
-  try {
-    const bytes = decodeWhole(coding, body.parts(), bytesMax)
-    if (bytes === undefined) return done(undefined, 'too-large')
-    const decoded = new WholeBody()
-    decoded.add(bytes)
-    done(decoded, undefined)
-  } catch (error) {
-    if (!(error instanceof HttpSyntaxError)) throw error
+  const bytes = decodeWhole(coding, body.parts(), bytesMax)
+  if (bytes === undefined) return done(undefined, 'too-large')
+  if (bytes instanceof HttpSyntaxError) {
     answer.drop()
-    done(undefined, 'cut', error)
+    return done(undefined, 'cut', bytes)
   }
+  const decoded = new WholeBody()
+  decoded.add(bytes)
+  done(decoded, undefined)
 }
 
 /** Reads a whole body as one line. */

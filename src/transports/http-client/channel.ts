@@ -7,10 +7,10 @@
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 import { behind, writeAll } from '../http1/write.js'
-import { asError } from './as-error.js'
 import { HttpAnswer, type AnswerSource } from './answer.js'
 import type { ResponseHead } from './response-head.js'
 import { ResponseReader, type ResponseSink } from './response-reader.js'
+import { asError } from './trouble.js'
 
 /** A socket; what only real ones have may be missing. */
 export type HttpSocket = Duplex & {

@@ -1,7 +1,6 @@
 // The interface to credentials that change during a connection.
 
 import type { TransportError } from '../../jsonrpc/errors.js'
-import type { HttpAnswer } from './answer.js'
 
 /** The credentials of one request; never logged. */
 export interface Credential {
@@ -34,15 +33,4 @@ export interface HttpCredentials {
   credential(request: UnprovenRequest): Credential | Promise<Credential>
   /** The server refused a request that carried `sent`. Never rejects. */
   refused(sent: Credential, refusal: CredentialRefusal): Promise<CredentialVerdict>
-}
-
-/** What is to be done about a refusal of what was sent; undefined when it is not about credentials that may change. */
-export function verdictOn(
-  answer: HttpAnswer,
-  sent: Credential | undefined,
-  credentials: HttpCredentials | undefined,
-): Promise<CredentialVerdict> | undefined {
-  const { status } = answer
-  if (sent === undefined || (status !== 401 && status !== 403)) return undefined
-  return credentials?.refused(sent, { status, challenges: answer.all('www-authenticate') })
 }

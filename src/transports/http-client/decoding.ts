@@ -9,7 +9,7 @@ import { Buffer } from 'node:buffer'
 import type { Transform } from 'node:stream'
 import { HttpSyntaxError } from '../http1/syntax-error.js'
 import type { BodyConsumer, HttpAnswer } from './answer.js'
-import { asError } from './as-error.js'
+import { asError } from './trouble.js'
 
 type Zlib = typeof import('node:zlib')
 
@@ -27,8 +27,12 @@ export function codingNamed(name: string): Coding | undefined {
   return coding === 'gzip' || coding === 'deflate' || coding === 'br' ? coding : undefined
 }
 
-/** Undefined when it would be longer than `bytesMax`. @throws HttpSyntaxError when it is broken */
-export function decodeWhole(coding: Coding, parts: readonly Buffer[], bytesMax: number): Buffer | undefined {
+/** Undefined when it would be longer than `bytesMax`, an error when it is broken. */
+export function decodeWhole(
+  coding: Coding,
+  parts: readonly Buffer[],
+  bytesMax: number,
+): Buffer | HttpSyntaxError | undefined {
   const bytes = Buffer.concat(parts)
   const { gunzipSync, inflateSync, inflateRawSync, brotliDecompressSync } = zlib()
   const options = { maxOutputLength: bytesMax }
@@ -37,8 +41,7 @@ export function decodeWhole(coding: Coding, parts: readonly Buffer[], bytesMax: 
     if (coding === 'br') return brotliDecompressSync(bytes, options)
     return isWrapped(bytes) ? inflateSync(bytes, options) : inflateRawSync(bytes, options)
   } catch (error) {
-    if (error instanceof RangeError) return undefined
-    throw broken(coding, error)
+    return error instanceof RangeError ? undefined : broken(coding, error)
   }
 }
 

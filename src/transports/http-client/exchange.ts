@@ -1,19 +1,25 @@
-// One HTTP request and the head of its response.
+// One HTTP request of a session, until there is a response to it or none will come.
+//
+// A redirect within the origin is followed, and a request whose credential was refused is made once more where
+// there may be a better one: neither got to the server behind. The response to the last request counts.
 
-import type { TransportError } from '../../jsonrpc/errors.js'
-import type { AgentUser, HttpAgent, RequestPlace } from './agent.js'
+import { TransportError } from '../../jsonrpc/errors.js'
+import type { AgentUser } from './agent.js'
 import type { HttpAnswer } from './answer.js'
+import { discard, mediaType } from './body.js'
 import type { Channel } from './channel.js'
-import type { Credential } from './credentials.js'
-import type { HttpTimers } from './options.js'
+import type { Credential, CredentialVerdict } from './credentials.js'
+import type { HttpAsk, HttpSession } from './session.js'
 import { type SocketTrouble, socketTrouble } from './trouble.js'
 
 /** Why there is no response. */
 export interface HttpTrouble extends SocketTrouble {
   /** No byte of the request can have reached the server. */
   readonly neverSent: boolean
-  /** There was no request, since its credentials cannot be had. */
+  /** What credentials say: that there are none, or what it means that they were refused. */
   readonly error?: TransportError
+  /** Of the refusal, where there was one. */
+  readonly status?: number
 }
 
 /** Exactly one of the two is called, unless the exchange is cancelled. */
@@ -26,39 +32,34 @@ export interface ExchangeHandler {
 
 /** A request that is on its way. */
 export class HttpExchange implements AgentUser {
-  /** What it was sent with, where that may change. */
-  credential: Credential | undefined
+  /** Where the response comes from. */
+  url: URL
+  readonly #session: HttpSession
+  readonly #ask: HttpAsk
   readonly #handler: ExchangeHandler
-  readonly #timers: HttpTimers
-  readonly #connectMs: number
-  #agent: HttpAgent | undefined
+  /** What it was sent with, where that may change. */
+  #credential: Credential | undefined
   #channel: Channel | undefined
   #connecting: { cancel(): void } | undefined
+  #startedAt = 0
+  #redirects = 0
+  #isRenewed = false
+  #isHeld = false
   #settled = false
   #cancelled = false
 
-  constructor(handler: ExchangeHandler, timers: HttpTimers, connectMs: number) {
+  /** Sends the request; it can be cancelled from now on. */
+  constructor(session: HttpSession, ask: HttpAsk, handler: ExchangeHandler) {
+    this.#session = session
+    this.#ask = ask
     this.#handler = handler
-    this.#timers = timers
-    this.#connectMs = connectMs
+    this.url = ask.url
+    this.#begin()
   }
 
-  start(agent: HttpAgent, to: RequestPlace, body: Uint8Array | undefined): void {
-    if (this.#settled) return
-    this.#agent = agent
-    try {
-      agent.request(to, body, this)
-    } catch (error) {
-      // A header that cannot be sent; whoever sends is not ready yet to hear of it.
-      setImmediate(() => this.#trouble(error))
-    }
-  }
-
-  /** Fails before there is a request. */
-  fail(error: TransportError): void {
-    // Credentials that are not there will not be there in a second either.
-    const trouble = { what: error.message, remedy: undefined, lasts: true, neverSent: true, error }
-    if (this.#settles()) this.#handler.troubled(trouble)
+  /** Whether the request waits for a credential. */
+  get isHeld(): boolean {
+    return this.#isHeld
   }
 
   /** Tells nothing any more and drops the connection. */
@@ -66,8 +67,34 @@ export class HttpExchange implements AgentUser {
     this.#settled = true
     this.#cancelled = true
     this.#connecting?.cancel()
-    this.#agent?.forget(this)
+    this.#session.agent.forget(this)
     this.#channel?.leave(this)
+  }
+
+  #begin(): void {
+    const { credentials } = this.#session.target
+    const credential = credentials?.credential({ method: this.#ask.method, url: this.url })
+    if (!(credential instanceof Promise)) return this.#send(credential)
+    this.#isHeld = true
+    credential.then(
+      (known) => this.#send(known),
+      (error: unknown) => this.#failed(asTransportError(error)),
+    )
+  }
+
+  #send(credential: Credential | undefined): void {
+    if (this.#settled) return
+    const { agent, target } = this.#session
+    this.#isHeld = false
+    this.#credential = credential
+    this.#channel = undefined
+    if (target.trace !== undefined) this.#startedAt = target.timers.now()
+    try {
+      agent.request(this.#session.headOf(this.#ask, this.url, credential), this.#ask.body, this)
+    } catch (error) {
+      // A header that cannot be sent; whoever sends is not ready yet to hear of it.
+      setImmediate(() => this.failed(error))
+    }
   }
 
   // AgentUser: what becomes of the request.
@@ -75,8 +102,9 @@ export class HttpExchange implements AgentUser {
   gets(channel: Channel): void {
     this.#channel = channel
     if (channel.isConnected) return
-    const late = new Error(`no connection within ${this.#connectMs} ms`)
-    this.#connecting = this.#timers.setTimer(this.#connectMs, () => channel.close(late))
+    const { timers, limits } = this.#session.target
+    const late = new Error(`no connection within ${limits.connectMs} ms`)
+    this.#connecting = timers.setTimer(limits.connectMs, () => channel.close(late))
   }
 
   connected(): void {
@@ -88,23 +116,89 @@ export class HttpExchange implements AgentUser {
   }
 
   responded(answer: HttpAnswer): void {
-    if (this.#settles()) this.#handler.responded(answer)
-  }
-
-  failed(error: Error): void {
-    this.#trouble(error)
-  }
-
-  #trouble(error: unknown): void {
-    const neverSent = this.#channel?.isConnected !== true
-    if (this.#settles()) this.#handler.troubled({ ...socketTrouble(error), neverSent })
-  }
-
-  /** Whether this is the first to be told of. */
-  #settles(): boolean {
-    if (this.#settled) return false
-    this.#settled = true
+    if (this.#settled) return
     this.#connecting?.cancel()
-    return true
+    if (this.#session.target.trace !== undefined) this.#traceAnswer(answer)
+    this.#session.learnCookies(answer, this.url)
+    const { excerptBytesMax, redirectsMax } = this.#session.target.limits
+    const to = this.#session.redirect(answer, this.#ask.method, this.url)
+    if (to !== undefined && ++this.#redirects <= redirectsMax) {
+      discard(answer, excerptBytesMax)
+      this.url = to
+      // What is posted later goes there at once.
+      if (this.#ask.method === 'POST') this.#session.url = to
+      return this.#begin()
+    }
+    const verdict = this.#verdictOn(answer)
+    if (verdict === undefined) return this.#settle(answer)
+    this.#isHeld = true
+    answer.read(false)
+    void verdict.then((said) => this.#renew(answer, said))
   }
+
+  failed(error: unknown): void {
+    const neverSent = this.#channel?.isConnected !== true
+    this.#trouble({ ...socketTrouble(error), neverSent })
+  }
+
+  /** What is to be done about a refusal; undefined when it is not about a credential that may change. */
+  #verdictOn(answer: HttpAnswer): Promise<CredentialVerdict> | undefined {
+    const { status } = answer
+    const sent = this.#credential
+    if (sent === undefined || this.#isRenewed || (status !== 401 && status !== 403)) return undefined
+    this.#isRenewed = true
+    const challenges = answer.all('www-authenticate')
+    return this.#session.target.credentials?.refused(sent, { status, challenges })
+  }
+
+  #renew(answer: HttpAnswer, said: CredentialVerdict): void {
+    if (this.#settled) return
+    this.#isHeld = false
+    if (said === undefined) this.#settle(answer)
+    else discard(answer, this.#session.target.limits.excerptBytesMax)
+    answer.read(true)
+    if (said === 'again') this.#begin()
+    else if (said !== undefined) this.#failed(said, answer.status)
+  }
+
+  #settle(answer: HttpAnswer): void {
+    this.#settled = true
+    this.#handler.responded(answer)
+  }
+
+  /** Credentials that are not there will not be there in a second either. */
+  #failed(error: TransportError, status?: number): void {
+    const about = status === undefined ? {} : { status }
+    this.#trouble({ what: error.message, remedy: undefined, lasts: true, neverSent: true, error, ...about })
+  }
+
+  #trouble(trouble: HttpTrouble): void {
+    if (this.#settled) return
+    this.#settled = true
+    this.#isHeld = false
+    this.#connecting?.cancel()
+    this.#trace(trouble.what)
+    this.#handler.troubled(trouble)
+  }
+
+  #traceAnswer(answer: HttpAnswer): void {
+    const type = mediaType(answer)
+    const head = `HTTP ${answer.status}${type === '' ? '' : ` ${type}`}`
+    const bytesOut = this.#ask.body?.length ?? 0
+    // A stream may go on for hours.
+    if (type === 'text/event-stream') this.#trace(`${head}, begins`)
+    answer.whenClosed(() => this.#trace(`${head}, ${bytesOut} bytes out, ${answer.bytes} bytes in`))
+  }
+
+  /** A line at level `debug`. It has no address and no header field, because both may hold credentials. */
+  #trace(what: string): void {
+    const { trace, timers } = this.#session.target
+    const { method, rpc } = this.#ask
+    const ms = Math.round(timers.now() - this.#startedAt)
+    trace?.(`${method}${rpc === undefined ? '' : ` ${rpc}`}: ${what}, ${ms} ms`)
+  }
+}
+
+function asTransportError(error: unknown): TransportError {
+  return error instanceof TransportError ? error : new TransportError('TRANSPORT_AUTH', String(error))
 }

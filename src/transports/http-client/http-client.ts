@@ -15,7 +15,8 @@ import type { HttpAgent } from './agent.js'
 import { IncomingMessages } from './incoming-messages.js'
 import { OutgoingMessages } from './outgoing-messages.js'
 import { answeredId, versionIn } from './envelope.js'
-import { deleteSession } from './delete-session.js'
+import { discard } from './body.js'
+import { HttpExchange } from './exchange.js'
 import type { HttpTarget } from './options.js'
 import { HttpPost, type PostOwner } from './post.js'
 import { HttpSession } from './session.js'
@@ -199,4 +200,28 @@ function forgetful(status?: number): TransportError {
   const options = status === undefined ? {} : { details: { status } }
   const how = status === undefined ? '' : ` (HTTP ${status})`
   return new TransportError('TRANSPORT_SESSION', `the server has forgotten the session${how}`, options)
+}
+
+/** Tells the server of the end of a session (MCP, Transports: session management). Resolves when it has heard it, or has taken too long; a server may not care (405). */
+function deleteSession(session: HttpSession): Promise<void> {
+  const { timers, limits } = session.target
+  if (session.id === undefined) return Promise.resolve()
+  return new Promise((resolve) => {
+    const ask = { method: 'DELETE', url: session.url, accept: '*/*' } as const
+    const exchange = new HttpExchange(session, ask, {
+      responded: (answer) => {
+        timer.cancel()
+        discard(answer, limits.excerptBytesMax)
+        resolve()
+      },
+      troubled: () => {
+        timer.cancel()
+        resolve()
+      },
+    })
+    const timer = timers.setTimer(limits.closeMs, () => {
+      exchange.cancel()
+      resolve()
+    })
+  })
 }

@@ -14,9 +14,9 @@ import type { HttpAgent } from './agent.js'
 import type { HttpAnswer } from './answer.js'
 import { IncomingMessages } from './incoming-messages.js'
 import { Attempts } from './attempts.js'
-import { discard, isUnreadable, mediaType, readEvents, readExcerpt } from './body.js'
+import { isUnreadable, mediaType, readEvents, readExcerpt } from './body.js'
 import { OutgoingMessages } from './outgoing-messages.js'
-import type { HttpExchange, HttpTrouble } from './exchange.js'
+import { HttpExchange, type HttpTrouble } from './exchange.js'
 import { failure, incomplete, notAMessage, redirected, refused, unreachable } from './failure.js'
 import type { HttpTarget } from './options.js'
 import { HttpPost, type PostOwner } from './post.js'
@@ -32,7 +32,6 @@ export class SseClientConnection implements Connection, PostOwner {
   #exchange: HttpExchange | undefined
   /** Where the stream is; a redirect within the origin moves it. */
   #url: URL
-  #redirects = 0
   #answer: HttpAnswer | undefined
   #opening: { cancel(): void } | undefined
   /** What waits for the address. */
@@ -128,7 +127,8 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#opening = timers.setTimer(limits.acceptMs, () =>
       this.#end(failure('TRANSPORT_TIMEOUT', `no event stream within ${limits.acceptMs} ms`)),
     )
-    this.#exchange = this.#session.ask(
+    this.#exchange = new HttpExchange(
+      this.#session,
       { method: 'GET', url: this.#url, accept: 'text/event-stream' },
       {
         responded: (answer) => this.#responded(answer),
@@ -140,6 +140,7 @@ export class SseClientConnection implements Connection, PostOwner {
   #troubled(trouble: HttpTrouble): void {
     this.#opening?.cancel()
     if (this.#attempts.afterTrouble(trouble, () => this.#listen())) return
+    if (trouble.status !== undefined) this.#refused()
     this.#end(trouble.error ?? unreachable(this.#target, trouble))
   }
 
@@ -148,40 +149,26 @@ export class SseClientConnection implements Connection, PostOwner {
     const type = mediaType(answer)
     this.#session.learn(answer, false)
     if (status === 200 && type === 'text/event-stream' && !isUnreadable(answer)) return this.#read(answer)
-    if (status >= 300 && status < 400) return this.#redirected(answer)
+    if (status >= 300 && status < 400) {
+      this.#refused()
+      return this.#end(redirected(this.#target, status, answer.get('location')))
+    }
     readExcerpt(answer, this.#target.limits.excerptBytesMax, (text) => {
       const body = this.#session.public(text)
       this.#opening?.cancel()
-      const isSuccess = status >= 200 && status < 300
-      this.#attempts.afterRefusal(answer, this.#exchange?.credential, {
-        again: () => this.#listen(),
-        stands: (error) => {
-          this.#refused()
-          const said = { status, body }
-          this.#end(
-            error ?? (isSuccess ? notAMessage(this.#target, type, said) : refused(this.#target, said)),
-          )
-        },
-      })
-    })
-  }
-
-  #redirected(answer: HttpAnswer): void {
-    const to = this.#session.redirect(answer, 'GET')
-    const { redirectsMax, excerptBytesMax } = this.#target.limits
-    discard(answer, excerptBytesMax)
-    if (to === undefined || ++this.#redirects > redirectsMax) {
+      if (this.#attempts.afterRefusal(answer, () => this.#listen())) return
       this.#refused()
-      return this.#end(redirected(this.#target, answer.status, answer.get('location')))
-    }
-    this.#url = to
-    // What it names for messages may be relative.
-    this.#session.url = to
-    this.#listen()
+      const said = { status, body }
+      const isSuccess = status >= 200 && status < 300
+      this.#end(isSuccess ? notAMessage(this.#target, type, said) : refused(this.#target, said))
+    })
   }
 
   #read(answer: HttpAnswer): void {
     this.#answer = answer
+    this.#url = this.#exchange?.url ?? this.#url
+    // What it names for messages may be relative.
+    this.#session.url = this.#url
     if (!this.#reading) answer.read(false)
     const sink = {
       event: (type: string, data: Line) => this.#event(type, data),

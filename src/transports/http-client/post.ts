@@ -10,7 +10,7 @@ import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
 import type { HttpAnswer } from './answer.js'
 import { Attempts } from './attempts.js'
 import { discard, mediaType, readExcerpt } from './body.js'
-import type { ExchangeHandler, HttpExchange, HttpTrouble } from './exchange.js'
+import { type ExchangeHandler, HttpExchange, type HttpTrouble } from './exchange.js'
 import { errorTo, failure, paused, redirected, refused, unreachable } from './failure.js'
 import { forgetsSession } from './forgotten.js'
 import { HttpReply, type ReplyHandler } from './reply.js'
@@ -57,7 +57,6 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
   #waits: Waits
   #wait: Wait
   readonly #elsewhere: boolean
-  #redirects = 0
   /** Whether anybody still waits for an answer. */
   #awaited: boolean
   #ended = false
@@ -99,7 +98,7 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
       accept: ACCEPT,
       body: this.bytes,
     } as const
-    this.#exchange = this.#session.ask(ask, this)
+    this.#exchange = new HttpExchange(this.#session, ask, this)
   }
 
   /** Stops or resumes reading what comes back. */
@@ -110,7 +109,7 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
   /** Nobody waits for the answer any more; the server gets a moment to end the exchange by itself. */
   abandon(): void {
     this.#awaited = false
-    if (this.#attempts.waiting) return this.cancel()
+    if (this.#attempts.waiting || this.#exchange?.isHeld === true) return this.cancel()
     this.#waits.cancel(this.#wait)
     if (this.#ended) return
     this.#waits = this.#session.waits.linger
@@ -157,7 +156,8 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
     const isSuccess = status >= 200 && status < 300
     this.#session.learn(answer, this.method === 'initialize' && isSuccess)
     if (isSuccess) this.#session.target.listRefusals.given(this.method)
-    if (status >= 300 && status < 400) return this.#redirected(answer)
+    if (status >= 300 && status < 400)
+      return this.#fail(redirected(this.#session.target, status, answer.get('location')))
     if (!isSuccess) return this.#refused(answer)
     if (this.id === undefined || this.#elsewhere) this.#taken(answer)
     else this.#answering(this.id, answer)
@@ -206,25 +206,10 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
     this.cancel()
   }
 
-  #redirected(answer: HttpAnswer): void {
-    const to = this.#session.redirect(answer)
-    if (to === undefined || ++this.#redirects > this.#session.target.limits.redirectsMax)
-      return this.#fail(redirected(this.#session.target, answer.status, answer.get('location')))
-    this.#session.url = to
-    discard(answer, this.#session.target.limits.excerptBytesMax)
-    this.send()
-  }
-
   #refused(answer: HttpAnswer): void {
     readExcerpt(answer, this.#session.target.limits.excerptBytesMax, (body) => {
-      if (!this.#ended) this.#refusedWith(answer, body)
-    })
-  }
-
-  #refusedWith(refusal: HttpAnswer, body: string): void {
-    this.#attempts.afterRefusal(refusal, this.#exchange?.credential, {
-      again: () => this.send(),
-      stands: (error) => (error === undefined ? this.#stands(refusal, body) : this.#fail(error)),
+      if (this.#ended || this.#attempts.afterRefusal(answer, () => this.send())) return
+      this.#stands(answer, body)
     })
   }
 

@@ -14,16 +14,8 @@ import type { WholeBody } from '../http1/whole-body.js'
 import { LONG_BYTES_MIN } from '../long-lines.js'
 import type { HttpAnswer } from './answer.js'
 import type { Attempts } from './attempts.js'
-import {
-  contentCodings,
-  discard,
-  isUnreadable,
-  mediaType,
-  readEvents,
-  readExcerpt,
-  readWhole,
-} from './body.js'
-import type { HttpExchange } from './exchange.js'
+import { contentCodings, isUnreadable, mediaType, readEvents, readExcerpt, readWhole } from './body.js'
+import { HttpExchange } from './exchange.js'
 import { failure, incomplete, notAMessage } from './failure.js'
 import type { HttpSession } from './session.js'
 import type { SseParser } from '../sse/parser.js'
@@ -50,7 +42,6 @@ export class HttpReply {
   #resuming: HttpExchange | undefined
   #parser: SseParser | undefined
   #lastEventId: string | undefined
-  #redirects = 0
   #answered = false
   #over = false
 
@@ -174,30 +165,23 @@ export class HttpReply {
   }
 
   /** Always with GET, though the stream began with a POST. */
-  #resume(url: URL = this.#session.url): void {
+  #resume(): void {
+    const { url } = this.#session
     const ask = { method: 'GET', url, accept: 'text/event-stream', lastEventId: this.#lastEventId } as const
-    this.#resuming = this.#session.ask(ask, {
+    this.#resuming = new HttpExchange(this.#session, ask, {
       responded: (source) => this.#resumed(source),
-      troubled: () => this.#streamEnded(),
+      troubled: ({ status, error }) => (status === undefined ? this.#streamEnded() : this.#finish(error)),
     })
   }
 
   #resumed(source: HttpAnswer): void {
     const { status } = source
     if (status === 200 && mediaType(source) === 'text/event-stream') return this.take(source)
-    const to = this.#session.redirect(source, 'GET')
-    if (to !== undefined && ++this.#redirects <= this.#session.target.limits.redirectsMax) {
-      discard(source, this.#session.target.limits.excerptBytesMax)
-      return this.#resume(to)
-    }
     source.drop()
     this.#session.learn(source, false)
+    if (this.#attempts.resumeAfter(source, this.#parser?.retryMs, () => this.#resume())) return
     const why = `the event stream ended before the answer and cannot be resumed (HTTP ${status})`
-    this.#attempts.resumeAfter(source, this.#resuming?.credential, {
-      retryMs: this.#parser?.retryMs,
-      again: () => this.#resume(),
-      stands: (error) => this.#finish(error ?? failure('TRANSPORT_IO', why)),
-    })
+    this.#finish(failure('TRANSPORT_IO', why))
   }
 }
 

@@ -2,18 +2,15 @@
 //
 // MCP, Transports, Streamable HTTP: session management, protocol version header.
 
-import { TransportError } from '../../jsonrpc/errors.js'
+import { Waits } from '../../runtime/waits.js'
+import { fieldLine } from '../http1/field-syntax.js'
 import { LongLines } from '../long-lines.js'
+import { basicLogin, resolvedAddress } from './address.js'
 import type { HttpAgent } from './agent.js'
 import type { HttpAnswer } from './answer.js'
-import { hostAndPort, resolvedAddress } from './address.js'
 import { CookieJar } from './cookie-jar.js'
 import type { Credential, UnprovenRequest } from './credentials.js'
-import { type ExchangeHandler, HttpExchange } from './exchange.js'
-import { basicLogin } from './login.js'
 import type { HttpTarget } from './options.js'
-import { PostWaits } from './post-waits.js'
-import { traced } from './trace.js'
 
 export interface HttpAsk extends UnprovenRequest {
   /** The JSON-RPC method in the body. */
@@ -21,6 +18,16 @@ export interface HttpAsk extends UnprovenRequest {
   readonly accept: string
   readonly body?: Uint8Array
   readonly lastEventId?: string | undefined
+}
+
+/** The time limits of the messages of one session. */
+interface PostWaits {
+  /** For the answer to a request, in all. */
+  readonly answer: Waits
+  /** For a message that has no answer, until it is taken. */
+  readonly accept: Waits
+  /** For an exchange of which nobody wants more. */
+  readonly linger: Waits
 }
 
 /** Written by the transport itself, whatever the configuration says. */
@@ -45,34 +52,42 @@ export function isReserved(name: string): boolean {
 /** Visible ASCII (MCP 2025-06-18, Transports: session management). */
 const sessionId = /^[\x21-\x7e]{1,1024}$/
 
+const redirects: Readonly<Record<HttpAsk['method'], readonly number[]>> = {
+  GET: [301, 302, 303, 307, 308],
+  POST: [307, 308],
+  DELETE: [],
+}
+
 /** One session with one server; sends its credentials to that server's origin and nowhere else. */
 export class HttpSession {
   readonly target: HttpTarget
+  readonly agent: HttpAgent
   /** Where messages are posted; a redirect within the origin moves it. */
   url: URL
   version: string | undefined
   readonly waits: PostWaits
   /** Looks at long answers. */
   readonly longLines: LongLines = new LongLines()
-  readonly #agent: HttpAgent
   readonly #cookies: CookieJar
-  readonly #fixed: readonly string[]
+  /** The fields that every request has, as they are written; undefined until the first. */
+  #fixed: string | undefined
   readonly #cookie: string | undefined
-  /** Where the last request went: nearly all go there. */
-  #place: Place
   #id: string | undefined
   #credential: Credential | undefined
 
   constructor(target: HttpTarget, agent: HttpAgent) {
+    const { url, limits, timers } = target
     this.target = target
-    this.url = target.url
-    this.#agent = agent
-    this.#cookies = new CookieJar(target.limits.cookiesMax, target.limits.cookieBytesMax)
-    this.#fixed = fixedHeaders(target)
+    this.agent = agent
+    this.url = url
+    this.#cookies = new CookieJar(limits.cookiesMax, limits.cookieBytesMax)
     this.#cookie = cookieOf(target)
-    this.waits = new PostWaits(target.limits, target.timers)
-    this.#place = placeOf(target.url)
-    const login = basicLogin(target.url)
+    this.waits = {
+      answer: new Waits(limits.answerMs, timers),
+      accept: new Waits(limits.acceptMs, timers),
+      linger: new Waits(limits.lingerMs, timers),
+    }
+    const login = basicLogin(url)
     if (login !== undefined) this.#keep(login.slice('Basic '.length))
   }
 
@@ -81,29 +96,14 @@ export class HttpSession {
     return this.#id
   }
 
-  /** Sends a request; it can be cancelled from now on. */
-  ask(ask: HttpAsk, handler: ExchangeHandler): HttpExchange {
-    const { timers, limits, credentials } = this.target
-    const exchange = new HttpExchange(traced(ask, handler, this.target), timers, limits.connectMs)
-    const credential = credentials?.credential(ask)
-    if (credential instanceof Promise) {
-      credential.then(
-        (known) => this.#start(exchange, ask, known),
-        (error: unknown) => exchange.fail(asTransportError(error)),
-      )
-    } else this.#start(exchange, ask, credential)
-    return exchange
-  }
-
   /** No message of it is waited for any more. */
   end(): void {
-    this.waits.stop()
+    for (const waits of Object.values(this.waits)) waits.stop()
   }
 
   /** Takes what the head of a response to a message says about the session, and about all of them. */
   learn(answer: HttpAnswer, isOpening: boolean): void {
     this.target.pause.learn(answer)
-    this.learnAside(answer)
     const id = answer.get('mcp-session-id')
     if (!isOpening || id === undefined) return
     this.#keep(id)
@@ -112,10 +112,11 @@ export class HttpSession {
       this.target.log('warn', 'its session id is ignored: it must be visible ASCII, 1024 characters at most')
   }
 
-  /** The same for a response that is no matter of the messages, and does not hold them back. */
-  learnAside(answer: HttpAnswer): void {
+  learnCookies(answer: HttpAnswer, url: URL): void {
     const cookies = answer.all('set-cookie')
-    if (cookies.length > 0) this.#learnCookies(cookies, answer)
+    if (cookies.length === 0) return
+    this.#cookies.take(cookies, { url, date: answer.get('date') })
+    for (const value of this.#cookies.values) this.#keep(value.replaceAll('"', ''))
   }
 
   /** What the server said, without what only it and we may know; it may be cut. */
@@ -124,28 +125,23 @@ export class HttpSession {
   }
 
   /** Where a redirect leads that may be followed: it stays within the origin and keeps the method, as every one of a GET does. */
-  redirect(answer: HttpAnswer, method: 'GET' | 'POST' = 'POST'): URL | undefined {
-    const { status } = answer
-    const location = answer.get('location')
-    const keepsMethod = method === 'GET' ? [301, 302, 303, 307, 308] : [307, 308]
-    if (!keepsMethod.includes(status) || location === undefined) return undefined
-    const to = resolvedAddress(location, this.url)
+  redirect(answer: HttpAnswer, method: HttpAsk['method'], from: URL): URL | undefined {
+    if (!redirects[method].includes(answer.status)) return undefined
+    const to = resolvedAddress(answer.get('location'), from)
     return to?.origin === this.target.url.origin ? to : undefined
   }
 
-  #start(exchange: HttpExchange, ask: HttpAsk, credential: Credential | undefined): void {
-    const { url, method, body } = ask
-    exchange.credential = credential
+  /**
+   * The request line and the fields (RFC 9112, sections 3 and 5).
+   *
+   * @throws TypeError when a field would end early, or cannot be written
+   */
+  headOf(ask: HttpAsk, url: URL, credential: Credential | undefined): string {
     if (credential !== undefined && credential !== this.#credential) this.#keep(credential.secret)
     this.#credential = credential
-    if (this.#place.url !== url) this.#place = placeOf(url)
-    const { host, port, path } = this.#place
-    exchange.start(this.#agent, { method, host, port, path, headers: this.#headers(ask, credential) }, body)
-  }
-
-  #learnCookies(cookies: readonly string[], answer: HttpAnswer): void {
-    this.#cookies.take(cookies, { url: this.url, date: answer.get('date') })
-    for (const value of this.#cookies.values) this.#keep(value.replaceAll('"', ''))
+    this.#fixed ??= fixedFields(this.target)
+    const fields = this.#fixed + written(this.#fieldsOf(ask, url, credential))
+    return `${ask.method} ${url.pathname}${url.search} HTTP/1.1\r\n${fields}Connection: keep-alive\r\n\r\n`
   }
 
   /** A server that repeats it is not repeated. */
@@ -153,18 +149,16 @@ export class HttpSession {
     this.target.discretion.learn(secret)
   }
 
-  #headers(ask: HttpAsk, credential: Credential | undefined): string[] {
-    const headers = [...this.#fixed, 'Accept', ask.accept]
-    if (credential !== undefined) headers.push(...credential.fields)
-    if (this.#id !== undefined) headers.push('Mcp-Session-Id', this.#id)
-    if (this.version !== undefined) headers.push('MCP-Protocol-Version', this.version)
-    const cookie = this.#cookies.header(ask.url, this.#cookie)
-    if (cookie !== undefined) headers.push('Cookie', cookie)
-    if (ask.lastEventId !== undefined && ask.lastEventId !== '')
-      headers.push('Last-Event-ID', inUtf8(ask.lastEventId))
-    if (ask.body !== undefined)
-      headers.push('Content-Type', 'application/json', 'Content-Length', String(ask.body.length))
-    return headers
+  #fieldsOf({ accept, lastEventId, body }: HttpAsk, url: URL, credential: Credential | undefined): string[] {
+    const fields = ['Accept', accept, ...(credential?.fields ?? [])]
+    if (this.#id !== undefined) fields.push('Mcp-Session-Id', this.#id)
+    if (this.version !== undefined) fields.push('MCP-Protocol-Version', this.version)
+    const cookie = this.#cookies.header(url, this.#cookie)
+    if (cookie !== undefined) fields.push('Cookie', cookie)
+    if (lastEventId !== undefined && lastEventId !== '') fields.push('Last-Event-ID', inUtf8(lastEventId))
+    if (body !== undefined)
+      fields.push('Content-Type', 'application/json', 'Content-Length', String(body.length))
+    return fields
   }
 }
 
@@ -173,26 +167,21 @@ function inUtf8(text: string): string {
   return Buffer.from(text).toString('latin1')
 }
 
-/** An address, taken apart. */
-interface Place {
-  readonly url: URL
-  readonly host: string
-  readonly port: number
-  readonly path: string
-}
-
-function placeOf(url: URL): Place {
-  return { url, ...hostAndPort(url), path: url.pathname + url.search }
-}
-
-function fixedHeaders({ url, headers }: HttpTarget): string[] {
+function fixedFields({ url, headers }: HttpTarget): string {
   const fixed = ['Host', url.host, 'Accept-Encoding', 'identity']
   const own = Object.entries(headers).filter(([name]) => !isReserved(name) && !isCookie(name))
   const has = (name: string): boolean => own.some(([key]) => key.toLowerCase() === name)
   if (!has('user-agent')) fixed.push('User-Agent', 'mcps-proxy')
   const login = basicLogin(url)
   if (login !== undefined && !has('authorization')) fixed.push('Authorization', login)
-  return [...fixed, ...own.flat()]
+  return written([...fixed, ...own.flat()])
+}
+
+/** Names and values in turn, as lines. */
+function written(fields: readonly string[]): string {
+  let lines = ''
+  for (let at = 0; at + 1 < fields.length; at += 2) lines += fieldLine(fields[at] ?? '', fields[at + 1] ?? '')
+  return lines
 }
 
 /** What the configuration has for the field `Cookie`, which is written together with what the server has set. */
@@ -203,8 +192,4 @@ function cookieOf({ headers }: HttpTarget): string | undefined {
 
 function isCookie(name: string): boolean {
   return name.toLowerCase() === 'cookie'
-}
-
-function asTransportError(error: unknown): TransportError {
-  return error instanceof TransportError ? error : new TransportError('TRANSPORT_AUTH', String(error))
 }

@@ -7,9 +7,8 @@ import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { SseParser } from '../sse/parser.js'
 import type { HttpAnswer } from './answer.js'
-import { discard, isUnreadable, mediaType, readEvents } from './body.js'
-import { verdictOn } from './credentials.js'
-import type { HttpExchange } from './exchange.js'
+import { isUnreadable, mediaType, readEvents } from './body.js'
+import { HttpExchange } from './exchange.js'
 import { incomplete } from './failure.js'
 import { retryAfterMs } from './pause.js'
 import type { HttpSession } from './session.js'
@@ -36,7 +35,6 @@ export class StandaloneStream {
   #lastEventId: string | undefined
   /** Where a redirect within the origin has led. */
   #moved: URL | undefined
-  #redirects = 0
   #openedAt = 0
   #failures = 0
   #stopped = false
@@ -51,9 +49,9 @@ export class StandaloneStream {
     const url = this.#moved ?? this.#session.url
     const ask = { method: 'GET', url, accept: 'text/event-stream', lastEventId: this.#lastEventId } as const
     this.#openedAt = this.#session.target.timers.now()
-    this.#exchange = this.#session.ask(ask, {
+    this.#exchange = new HttpExchange(this.#session, ask, {
       responded: (answer) => this.#responded(answer),
-      troubled: ({ what }) => this.#again(what),
+      troubled: ({ what, status }) => (status === undefined ? this.#again(what) : this.#none(status)),
     })
   }
 
@@ -69,37 +67,24 @@ export class StandaloneStream {
 
   #responded(answer: HttpAnswer): void {
     const { status } = answer
-    this.#session.learnAside(answer)
     const isStream = status === 200 && mediaType(answer) === 'text/event-stream' && !isUnreadable(answer)
     if (isStream) return this.#listen(answer)
-    const to = this.#session.redirect(answer, 'GET')
-    if (to !== undefined && ++this.#redirects <= this.#session.target.limits.redirectsMax)
-      return this.#move(to, answer)
     answer.drop()
     if (status === 404 && this.#session.id !== undefined && this.#answer !== undefined)
       return this.#handler.forgotten()
     // 409: our last stream is not forgotten yet; 429 and 5xx pass as well.
     if (status === 409 || status === 429 || status >= 500)
       return this.#again(`HTTP ${status}`, retryAfterMs(answer, this.#session.target.timers))
-    const sent = this.#failures === 0 ? this.#exchange?.credential : undefined
-    const verdict = verdictOn(answer, sent, this.#session.target.credentials)
-    if (verdict === undefined) return this.#none(status)
-    void verdict.then((said) => (said === 'again' ? this.#again(`HTTP ${status}`) : this.#none(status)))
+    this.#none(status)
   }
 
   #none(status: number): void {
     if (status !== 405 && !this.#stopped) this.#log(`the server offers no stream of its own (HTTP ${status})`)
   }
 
-  #move(to: URL, answer: HttpAnswer): void {
-    discard(answer, this.#session.target.limits.excerptBytesMax)
-    this.#moved = to
-    this.open()
-  }
-
   #listen(answer: HttpAnswer): void {
     this.#answer = answer
-    this.#redirects = 0
+    this.#moved = this.#exchange?.url
     // Where there is an event to go on after, what came behind it is said again.
     if (this.#lastEventId === undefined) this.#handler.missed()
     if (!this.#handler.isReading()) answer.read(false)

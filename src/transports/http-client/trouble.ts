@@ -138,3 +138,8 @@ const lasting: ReadonlyMap<string, Lasting> = new Map<string, Lasting>([
     { what: 'it answers something that is no HTTP', remedy: 'check whether the url begins with https://' },
   ],
 ])
+
+/** The Error for a thrown value, which may be anything. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}

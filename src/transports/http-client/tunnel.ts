@@ -7,13 +7,11 @@
 import type { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
 import { HeadReader } from '../http1/head-reader.js'
-import { hostAndPort } from './address.js'
+import { basicLogin, hostAndPort } from './address.js'
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
-import { asError } from './as-error.js'
 import type { HttpSocket } from './channel.js'
-import { basicLogin } from './login.js'
 import { ResponseHead } from './response-head.js'
-import { SocketTroubleError } from './trouble.js'
+import { SocketTroubleError, asError } from './trouble.js'
 
 /** As much as of any response. */
 const HEAD_BYTES_MAX = 16 * 1024

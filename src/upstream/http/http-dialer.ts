@@ -10,7 +10,7 @@ import { HttpAgent } from '../../transports/http-client/agent.js'
 import type { Connect } from '../../runtime/runtime.js'
 import { connectorFor } from '../../transports/http-client/connect.js'
 import type { HttpCredentials } from '../../transports/http-client/credentials.js'
-import { loginSecrets } from '../../transports/http-client/login.js'
+import { loginSecrets } from '../../transports/http-client/address.js'
 import {
   type HttpClientLimits,
   type HttpTarget,
