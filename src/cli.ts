@@ -35,7 +35,7 @@ async function run(command: Command): Promise<number> {
 
 async function said(reply: Reply): Promise<number> {
   const { say } = await import('./cli/say.js')
-  await say(reply)
+  await say(reply.stream, reply.text)
   return reply.exitCode
 }
 

@@ -130,7 +130,7 @@ const layers: readonly Layer[] = [
   },
   {
     files: ['src/record/'],
-    project: ['src/jsonrpc/', 'src/config/problems.ts'],
+    project: ['src/jsonrpc/', 'src/text/', 'src/config/problems.ts'],
     modules: ['node:buffer', 'node:fs', 'node:fs/promises', 'node:process'],
   },
   {
@@ -227,13 +227,14 @@ const layers: readonly Layer[] = [
     project: [
       'src/jsonrpc/',
       'src/mcp/error-codes.ts',
+      'src/runtime/',
+      'src/text/',
       'src/transports/',
       'src/folder.ts',
       'src/log/log.ts',
       'src/real-runtime.ts',
       'src/cli/say.ts',
     ],
-    types: ['src/runtime/'],
     modules: [
       'node:fs/promises',
       'node:http',
@@ -265,7 +266,7 @@ const layers: readonly Layer[] = [
       'src/log/log.ts',
       // Made before the proxy is loaded, and closed after it.
       'src/real-runtime.ts',
-      'src/text/nearest.ts',
+      'src/text/',
       'src/version.ts',
     ],
     modules: ['mri', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process'],
@@ -534,7 +535,7 @@ const confined: readonly Confined[] = [
       'src/log/log.ts': 'the last wait for stderr',
       'src/cli/endings.ts': 'the last resort of a process that cannot end',
       'src/cli/config-watch.ts': 'looks at the configuration file from time to time',
-      'src/cli/reloading.ts': 'watches it a little after the start',
+      'src/cli/config-follower.ts': 'watches it a little after the start',
       'src/record/writer.ts': 'lines leave in batches',
     },
   },
@@ -547,7 +548,7 @@ const confined: readonly Confined[] = [
       'src/log/log.ts': 'the time of a log record; a test gives its own',
       'src/record/record.ts': 'the date in the header of a recording',
       'src/gateway/serving.ts': 'the time of day on the page of health',
-      'src/cli/reloading.ts': 'whether the file is younger than this process',
+      'src/cli/config-follower.ts': 'whether the file is younger than this process',
       'src/servers/time.ts': 'what it is for',
     },
   },

@@ -9,7 +9,7 @@ import type { CommandMode } from './options.js'
 import { mistakeInRemote, remoteOf } from './remote-options.js'
 import { mistakeInReplay, replayOf } from './replay-options.js'
 import type { ReplayCommand } from './replay-options.js'
-import type { ServeOptions } from './surroundings.js'
+import type { ServeOptions } from './run.js'
 import { readTokens, usage } from './tokens.js'
 import type { Tokens, Usage } from './tokens.js'
 
@@ -126,19 +126,23 @@ function unexpected(word: string): Usage {
   )
 }
 
+/** Options whose value has a form, and what a person is told of it. */
+const forms: readonly (readonly [name: string, read: (text: string) => unknown, must: string])[] = [
+  ['timeout', millisecondsOf, `a number of milliseconds from 1 to ${timeoutMsMax}`],
+  ['port', portOf, `a number from 0 to ${PORT_MAX}`],
+  ['log-level', logLevelOf, 'error, warn, info or debug'],
+]
+
 function mistakeInValues(tokens: Tokens): Usage | undefined {
   const { values } = tokens
   const remote = mistakeInRemote(tokens)
   if (remote !== undefined) return remote
-  const timeout = values.get('timeout')
-  if (timeout !== undefined && millisecondsOf(timeout) === undefined)
-    return usage(`--timeout is "${timeout}"`, `it must be a number of milliseconds from 1 to ${timeoutMsMax}`)
-  const port = values.get('port')
-  if (port !== undefined && portOf(port) === undefined)
-    return usage(`--port is "${port}"`, `it must be a number from 0 to ${PORT_MAX}`)
+  for (const [name, read, must] of forms) {
+    const value = values.get(name)
+    if (value !== undefined && read(value) === undefined)
+      return usage(`--${name} is "${value}"`, `it must be ${must}`)
+  }
   const level = values.get('log-level')
-  if (level !== undefined && logLevelOf(level) === undefined)
-    return usage(`--log-level is "${level}"`, 'it must be error, warn, info or debug')
   if (values.has('silent') && values.has('verbose'))
     return usage('--silent and --verbose cannot be used together', 'choose one')
   if (values.has('verbose') && level !== undefined && level !== 'debug')
@@ -152,33 +156,26 @@ function portOf(text: string): number | undefined {
 }
 
 function logLevelOf(text: string | undefined): LogLevel | undefined {
-  const levels = ['error', 'warn', 'info', 'debug'] as const
-  return levels.find((level) => level === text)
+  return (['error', 'warn', 'info', 'debug'] as const).find((level) => level === text)
 }
 
 function commandOf(tokens: Tokens): Command {
-  const { values } = tokens
   const mode = modeOf(tokens)
-  switch (mode) {
-    case 'check':
-      return {
-        kind: 'check',
-        config: values.get('check') || values.get('config'),
-        schema: asksFor(tokens, 'stdio') ? (values.get('schema') ?? 'default') : undefined,
-        host: values.get('host'),
-        allowUnauthenticated: values.has('allow-unauthenticated'),
-        start: values.has('start'),
-      }
-    case 'replay':
-      return replayOf(tokens)
-    case 'stdio':
-    case 'url':
-      return stdioOf(tokens)
-    case 'http':
-    case undefined:
-      break
+  if (mode === 'check') return checkOf(tokens)
+  if (mode === 'replay') return replayOf(tokens)
+  return mode === 'stdio' || mode === 'url' ? stdioOf(tokens) : httpOf(tokens)
+}
+
+function checkOf(tokens: Tokens): CheckCommand {
+  const { values } = tokens
+  return {
+    kind: 'check',
+    config: values.get('check') || values.get('config'),
+    schema: asksFor(tokens, 'stdio') ? (values.get('schema') ?? 'default') : undefined,
+    host: values.get('host'),
+    allowUnauthenticated: values.has('allow-unauthenticated'),
+    start: values.has('start'),
   }
-  return httpOf(tokens)
 }
 
 function stdioOf(tokens: Tokens): StdioCommand {

@@ -5,7 +5,6 @@ import {
   ConfigError,
   type Environment,
   type SchemaConfig,
-  type ServerConfig,
   enabledSchemas,
   loadConfig,
   loopProblems,
@@ -36,18 +35,6 @@ export interface CheckedConfig {
 type ConfigWarning = Configuration['warnings'][number]
 type ConfigProblem = ConfigError['problems'][number]
 
-interface Started {
-  readonly server: ServerConfig
-  readonly schema: string
-  /** What messages call it. */
-  readonly path: string
-}
-
-interface Ways {
-  readonly problems: readonly ConfigProblem[]
-  readonly warnings: readonly ConfigWarning[]
-}
-
 /** `program` is the file that runs as this program. */
 export async function checkConfig(
   command: CheckCommand,
@@ -57,10 +44,8 @@ export async function checkConfig(
   try {
     const config = loadConfig({ path: command.config, env })
     const checked = { config, schemas: await servedBy(command, config) }
-    const ways = waysOf(checked, env)
-    const warnings = [...config.warnings, ...warningsOf(checked, env, program), ...ways.warnings]
-    if (ways.problems.length > 0)
-      throw new ConfigError('CONFIG_INVALID', config.source, ways.problems, warnings)
+    const { problems, warnings } = findingsIn(checked, env, program)
+    if (problems.length > 0) throw new ConfigError('CONFIG_INVALID', config.source, problems, warnings)
     return { text: validText(config, warnings, keptReport(config, env)), exitCode: 0, checked }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -76,52 +61,43 @@ async function servedBy(command: CheckCommand, config: Configuration): Promise<S
   return enabledSchemas(config).map((name) => selectSchema(config, name))
 }
 
-/** What a start would not stop at, though something of it would fail. */
-function warningsOf(checked: CheckedConfig, env: Environment, program: string): ConfigWarning[] {
-  const { config, schemas } = checked
-  const names = schemas.map(({ name }) => name)
+/** What a start would not stop at, though something of it would fail; a problem is a server that cannot be reached. */
+function findingsIn(
+  { config, schemas }: CheckedConfig,
+  env: Environment,
+  program: string,
+): { readonly problems: readonly ConfigProblem[]; readonly warnings: readonly ConfigWarning[] } {
   const selfStarts = new SelfStarts(program)
-  const ofServer = ({ server, schema }: Started): string[] =>
-    [
-      selfStarts.leadsBack(server, schema, config, env) ? leadsBack : undefined,
-      server.kind === 'stdio' ? programTrouble(server, env) : undefined,
-    ].filter((message) => message !== undefined)
-  return [
-    ...loopProblems(config, names, env).map(({ problem, hint }) => ({
-      path: '',
-      message: `${problem}; ${hint}`,
-    })),
-    ...startedIn(checked).flatMap((started) =>
-      ofServer(started).map((message) => ({ path: started.path, message })),
+  const names = schemas.map(({ name }) => name)
+  const loops = loopProblems(config, names, env).map(({ problem, hint }) => `${problem}; ${hint}`)
+  const found = schemas.flatMap(({ name: schema, servers }) =>
+    servers
+      .filter(({ disabled, unavailable }) => !disabled && unavailable === undefined)
+      .map((server) => ({
+        path: `server "${server.name}" of schema "${schema}"`,
+        starts: [
+          selfStarts.leadsBack(server, schema, config, env) ? leadsBack : undefined,
+          server.kind === 'stdio' ? programTrouble(server, env) : undefined,
+        ].filter((message) => message !== undefined),
+        // Proxies and certificates, which a connection would find to be of no use.
+        ways: wayTroubles(server, env),
+      })),
+  )
+  return {
+    problems: found.flatMap(({ path, ways }) =>
+      ways.problems.map((what) => ({ path, problem: `cannot be reached: ${what}`, hint: '' })),
     ),
-  ]
-}
-
-/** Proxies and certificates, which a connection would find to be of no use. */
-function waysOf(checked: CheckedConfig, env: Environment): Ways {
-  const problems: ConfigProblem[] = []
-  const warnings: ConfigWarning[] = []
-  for (const { server, path } of startedIn(checked)) {
-    const found = wayTroubles(server, env)
-    problems.push(
-      ...found.problems.map((what) => ({ path, problem: `cannot be reached: ${what}`, hint: '' })),
-    )
-    warnings.push(...found.warnings.map((message) => ({ path, message })))
+    warnings: [
+      ...config.warnings,
+      ...loops.map((message) => ({ path: '', message })),
+      ...found.flatMap(({ path, starts }) => starts.map((message) => ({ path, message }))),
+      ...found.flatMap(({ path, ways }) => ways.warnings.map((message) => ({ path, message }))),
+    ],
   }
-  return { problems, warnings }
 }
 
 const leadsBack =
   'starts this program again with a configuration that leads back here, which is refused; take it out of the file, or name another --config or --schema for it'
-
-/** Every server that would be started. */
-function startedIn({ schemas }: CheckedConfig): Started[] {
-  return schemas.flatMap(({ name: schema, servers }) =>
-    servers
-      .filter(({ disabled, unavailable }) => !disabled && unavailable === undefined)
-      .map((server) => ({ server, schema, path: `server "${server.name}" of schema "${schema}"` })),
-  )
-}
 
 function validText(
   config: Configuration,

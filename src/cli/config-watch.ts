@@ -5,9 +5,10 @@
 // which is quick, and the file is looked at from time to time, which is sure.
 // A file that is being written is left alone until it stays as it is.
 
-import { type BigIntStats, type FSWatcher, statSync, watch } from 'node:fs'
+import { type FSWatcher, watch } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
+import { errorCode } from '../text/error-text.js'
 
 /** How often the file is looked at where nothing tells of it. */
 const LOOK_MS = 2000
@@ -23,16 +24,14 @@ export class ConfigWatch {
   readonly #watcher: FSWatcher | undefined
   #soon: NodeJS.Timeout | undefined
   /** As the file was seen last, and as it was when `changed` was called last. */
-  #seen: string
-  #told: string
+  #seen = ''
+  #told = ''
   #stopped = false
 
-  /** Calls `changed` when what is at the path may be another text than now, or than when it was called last. */
+  /** Calls `changed` when what is at the path may be another text than now, or than when it was called last; once in any case. */
   constructor(path: string, changed: () => void) {
     this.#path = path
     this.#changed = changed
-    this.#seen = stampOfNow(path)
-    this.#told = this.#seen
     this.#interval = setInterval(() => void this.#look(), LOOK_MS).unref()
     this.#watcher = this.#watchFolder()
   }
@@ -74,28 +73,12 @@ export class ConfigWatch {
   }
 }
 
+/** What differs when anybody writes the file or puts another in its place. */
 async function stampOf(path: string): Promise<string> {
   try {
-    return stamp(await stat(path, { bigint: true }))
+    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
+    return [dev, ino, size, mtimeNs, ctimeNs].join(':')
   } catch (error) {
-    return codeOf(error)
+    return errorCode(error) ?? String(error)
   }
-}
-
-/** What nobody may change before it was looked at cannot be waited for. */
-function stampOfNow(path: string): string {
-  try {
-    return stamp(statSync(path, { bigint: true }))
-  } catch (error) {
-    return codeOf(error)
-  }
-}
-
-/** What differs when anybody writes the file or puts another in its place. */
-function stamp({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
-  return [dev, ino, size, mtimeNs, ctimeNs].join(':')
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
 }

@@ -14,12 +14,6 @@ import { counted } from './counted.js'
 import { LimitedLog } from './limited-log.js'
 import type { Screen } from './screen.js'
 
-export interface FeedbackParts {
-  readonly logger: Logger
-  readonly screen: Screen
-  readonly runtime: Pick<Runtime, 'setTimer'>
-}
-
 type Details = Readonly<Record<string, unknown>>
 
 const causes: Readonly<Record<Extract<ServerEvent, { state: 'stopped' }>['cause'], string>> = {
@@ -40,7 +34,7 @@ export class Feedback {
   #source: EventSource<ProxyEvents> | undefined
   #endCalls: (() => void) | undefined
 
-  constructor({ logger, screen, runtime }: FeedbackParts) {
+  constructor(logger: Logger, screen: Screen, runtime: Pick<Runtime, 'setTimer'>) {
     this.#logger = logger
     this.#screen = screen
     this.#limited = new LimitedLog(logger.sink, runtime)

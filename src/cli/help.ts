@@ -34,10 +34,7 @@ Schemas
   which is also what a plain "mcpServers" file becomes.
 
 Options
-${options
-  .filter(({ about }) => about !== '')
-  .map(optionLine)
-  .join('\n')}
+${options.map(optionLine).join('\n')}
 
 Configuration
   --config FILE, else the file that $MCPS_PROXY_CONFIG names, else ~/.mcps-proxy/config.json,

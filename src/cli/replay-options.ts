@@ -1,28 +1,22 @@
 // The options of `replay`.
 
+import type { ReplayRequest } from '../replay/command.js'
 import { millisecondsOf } from './milliseconds.js'
 import { usage } from './tokens.js'
 import type { Tokens, Usage } from './tokens.js'
 
-export interface ReplayCommand {
+export interface ReplayCommand extends ReplayRequest {
   readonly kind: 'replay'
-  readonly files: string[]
-  readonly command: string[]
-  readonly url: string | undefined
-  readonly http: boolean
-  readonly headers: Readonly<Record<string, string>>
-  readonly verbose: boolean
-  readonly timeoutMs: number
 }
 
 const timeoutMsDefault = 30_000
 
 export function replayOf({ words, rest, values, lists }: Tokens): ReplayCommand {
-  const fields = (lists.get('header') ?? []).flatMap((text) => [fieldOf(text) ?? []].flat())
+  const fields = (lists.get('header') ?? []).flatMap((text) => fieldOf(text) ?? [])
   return {
     kind: 'replay',
     files: words.slice(1),
-    command: [...(rest ?? [])],
+    command: rest ?? [],
     url: values.get('url'),
     http: values.has('http'),
     headers: Object.fromEntries(fields.map(({ name, value }) => [name, value])),

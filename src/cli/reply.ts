@@ -1,6 +1,7 @@
 // The output of a command that starts nothing: help, version, findings, mistakes.
 
 import { escapeText } from '../log/log.js'
+import { errorCode, errorText } from '../text/error-text.js'
 import type { Command } from './args.js'
 import type { Usage } from './tokens.js'
 import { internalErrorCode } from './endings.js'
@@ -22,14 +23,8 @@ export function replyTo(
   command: Exclude<Command, { kind: 'stdio' | 'http' | 'replay' | 'check' }>,
   program: string,
 ): Reply {
-  switch (command.kind) {
-    case 'help':
-      return { exitCode: 0, stream: 'stdout', text: helpText(program) }
-    case 'version':
-      return { exitCode: 0, stream: 'stdout', text: `${version}\n` }
-    case 'usage':
-      break
-  }
+  if (command.kind === 'help') return { exitCode: 0, stream: 'stdout', text: helpText(program) }
+  if (command.kind === 'version') return { exitCode: 0, stream: 'stdout', text: `${version}\n` }
   return { exitCode: usageMistake, stream: 'stderr', text: usageText(command, program) }
 }
 
@@ -51,7 +46,7 @@ function exampleFor(said: string, program: string): string {
 /** Why a start or a run failed. */
 export function replyToFailure(error: unknown, program: string): Reply {
   const exitCode = exitCodeOf(error)
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorText(error)
   const stack = error instanceof Error ? error.stack : undefined
   const text = exitCode === internalErrorCode ? `internal error: ${stack ?? message}` : message
   return { exitCode, stream: 'stderr', text: `${program}: ${text.split('\n').map(escapeText).join('\n')}\n` }
@@ -59,7 +54,7 @@ export function replyToFailure(error: unknown, program: string): Reply {
 
 /** By the `code` of the error: the caller's mistake, the world's (ours and the system's codes), or ours. */
 function exitCodeOf(error: unknown): number {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = errorCode(error) ?? ''
   if (code.startsWith('CONFIG_')) return usageMistake
   return /^(?:E[A-Z0-9]+|(?:UPSTREAM|TRANSPORT|FRAME)_\w+)$/.test(code) ? runTimeFailure : internalErrorCode
 }

@@ -11,7 +11,7 @@ import { Children } from './children.js'
 import { counted } from './counted.js'
 import { Endings } from './endings.js'
 import { say } from './say.js'
-import { addSecrets } from './surroundings.js'
+import { addSecrets } from './run.js'
 
 /** Servers that are tried at once: more would only slow each other down. */
 const atOnceMax = 4
@@ -27,7 +27,7 @@ interface Candidate {
 /** Tells everything on stdout; gives the exit code: 1 for mistakes, and when a server failed. */
 export async function runCheck(command: CheckCommand): Promise<number> {
   const { text, exitCode, checked } = await checkConfig(command, process.env, process.argv[1] ?? '')
-  await say({ stream: 'stdout', text, exitCode })
+  await say('stdout', text)
   return checked === undefined || !command.start ? exitCode : tryAll(checked)
 }
 
@@ -52,11 +52,9 @@ async function tryAll({ config, schemas }: CheckedConfig): Promise<number> {
     for (const { schema, server, label } of waiting) {
       progress.begin(label)
       const trial = await tryServer(config, schema, server, runtime)
-      progress.end(label, trial.failure !== undefined)
       const lines = inWords(trial).map((line) => escapeText(logger.clean(line)))
-      await progress.tell(
-        `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`,
-      )
+      const text = `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
+      await progress.end(label, trial.failure !== undefined, text)
     }
   }
   try {
@@ -91,18 +89,14 @@ function inWords({ failure, revision, tools, ms, lastWords }: Trial): string[] {
 
 /** What has been tried, and on a terminal also what is being waited for. */
 class Progress {
+  failed = 0
   readonly #all: number
   readonly #running = new Set<string>()
   readonly #isShown = process.stderr.isTTY
   #done = 0
-  #failed = 0
 
   constructor(all: number) {
     this.#all = all
-  }
-
-  get failed(): number {
-    return this.#failed
   }
 
   begin(label: string): void {
@@ -110,23 +104,19 @@ class Progress {
     this.#show()
   }
 
-  end(label: string, isFailed: boolean): void {
+  async end(label: string, isFailed: boolean, text: string): Promise<void> {
     this.#running.delete(label)
     this.#done++
-    if (isFailed) this.#failed++
-  }
-
-  async tell(line: string): Promise<void> {
+    if (isFailed) this.failed++
     this.#clear()
-    await say({ stream: 'stdout', text: line, exitCode: 0 })
+    await say('stdout', text)
     this.#show()
   }
 
   async finish(isCut: boolean): Promise<void> {
     this.#clear()
     const left = isCut ? `, ${this.#all - this.#done} not tried to the end` : ''
-    const text = `  started: ${this.#done - this.#failed} ready, ${this.#failed} failed${left}\n`
-    await say({ stream: 'stdout', text, exitCode: 0 })
+    await say('stdout', `  started: ${this.#done - this.failed} ready, ${this.failed} failed${left}\n`)
   }
 
   #show(): void {

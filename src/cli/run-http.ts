@@ -2,14 +2,8 @@
 
 import process from 'node:process'
 import { enabledSchemas, loadConfig, refuseLoop } from '../config/config.js'
-import { realRuntime } from '../real-runtime.js'
 import type { HttpCommand } from './args.js'
-import { Children } from './children.js'
-import { tellClientOnStdin } from './client-on-stdin.js'
-import { Endings } from './endings.js'
-import { Feedback } from './feedback.js'
-import { choosePaint, openLogger, openRecordIfAsked, openScreen, tellConfiguration } from './surroundings.js'
-import type { Invocation } from './surroundings.js'
+import { type Invocation, runPlan } from './run.js'
 
 /**
  * Serves until a signal comes; what is running may finish then, and everything is flushed and closed.
@@ -22,34 +16,37 @@ export async function runHttp(command: HttpCommand, invocation: Invocation): Pro
   const { config: path, timeoutMs } = command
   const config = loadConfig({ path, timeoutMs, nameDefault: invocation.program })
   refuseLoop(config, enabledSchemas(config), process.env)
-  const paint = await choosePaint()
-  const screen = openScreen(command)
-  const logger = openLogger(config, enabledSchemas(config), command, { paint, screen })
-  tellConfiguration(logger, config, enabledSchemas(config))
-  const children = new Children()
-  const endings = new Endings(logger.sink, () => children.kill())
-  endings.watch()
-  const own = realRuntime(logger.sink)
-  const feedback = new Feedback({ logger, screen, runtime: own })
-  try {
+  const plan = { ...invocation, command, config, isFile: true, schemasOf: enabledSchemas }
+  return runPlan(plan, nothing, async (run) => {
     const { serveHttp } = await import('./serve-http.js')
-    const record = await openRecordIfAsked(command, invocation, logger)
-    try {
-      const runtime = children.watch(own)
-      const { program } = invocation
-      return endings.verdict(
-        await serveHttp(
-          { program, command, config, paint, logger, screen, feedback, endings, runtime },
-          record?.tap,
-        ),
-      )
-    } finally {
-      await record?.close()
-    }
-  } finally {
-    feedback.close()
-    children.kill()
-    await own.close()
-    await logger.close()
+    return serveHttp(run)
+  })
+}
+
+async function nothing(): Promise<void> {}
+
+/** As much as shows what somebody speaks. */
+const lookedAtBytesMax = 256
+
+/** Warns once on stderr when a client speaks JSON-RPC on stdin, which is not read in this mode. */
+function tellClientOnStdin(program: string): void {
+  const { stdin } = process
+  if (stdin.isTTY) return
+  const look = (chunk: Buffer | string): void => {
+    const begins = chunk.slice(0, lookedAtBytesMax).toString().trimStart()
+    stop()
+    if (!/^(?:\[\s*)?\{\s*"/.test(begins)) return
+    process.stderr.write(
+      `${program}: a client speaks on stdin, and nobody listens there: without a mode this serves HTTP; ` +
+        `add --stdio to its arguments, for example: ${program} --stdio\n`,
+    )
   }
+  const stop = (): void => {
+    stdin.off('data', look)
+    stdin.pause()
+  }
+  stdin.on('error', stop)
+  stdin.on('data', look)
+  // A file has nothing to let go of, whatever the types say.
+  if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref()
 }

@@ -2,10 +2,9 @@
 // when stdout belongs to the protocol.
 
 import process from 'node:process'
-import type { Reply } from './reply.js'
 
 /** Resolves once the text is out, also when nobody reads it any more. */
-export async function say({ stream, text }: Reply): Promise<void> {
+export async function say(stream: 'stdout' | 'stderr', text: string): Promise<void> {
   const target = process[stream]
   target.on('error', ignore)
   await new Promise<void>((resolve) => {

@@ -21,14 +21,15 @@ export function canErase(isTerminal: boolean, env: Readonly<Record<string, strin
 /** Passes what is written to stderr, and keeps the line of what is awaited below it. */
 export class Screen implements LogStream {
   readonly #terminal: Terminal
-  readonly #isShown: boolean
+  /** Whether there is ever a line. */
+  readonly isShown: boolean
   readonly #awaited = new Set<string>()
   #line = ''
 
   /** Unless `isShown`, nothing but what is written goes out. */
   constructor(terminal: Terminal, isShown: boolean) {
     this.#terminal = terminal
-    this.#isShown = isShown
+    this.isShown = isShown
   }
 
   get writableLength(): number {
@@ -73,7 +74,7 @@ export class Screen implements LogStream {
 
   /** One line that is not wrapped, since only one line is erased; empty when nothing is shown. */
   #text(): string {
-    if (!this.#isShown || this.#awaited.size === 0) return ''
+    if (!this.isShown || this.#awaited.size === 0) return ''
     const names = [...this.#awaited].map((name) => escapeText(name)).join(', ')
     const text = `waiting for ${names}`
     // A terminal that does not know its width says 0.

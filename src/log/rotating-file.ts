@@ -10,6 +10,7 @@ import { constants, fstatSync } from 'node:fs'
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { errorCode, errorText } from '../text/error-text.js'
 
 /** Text that waits for a slow disk, in UTF-16 units; what comes on top is dropped and counted. */
 const pendingLengthMax = 4 * 1024 * 1024
@@ -118,7 +119,7 @@ export class RotatingFile {
       this.#written(missing)
     } catch (error) {
       this.#dropped += lines
-      this.#failed(error instanceof Error ? error.message : String(error))
+      this.#failed(errorText(error))
       await this.#closeHandle()
     }
   }
@@ -209,9 +210,7 @@ function statOfStdout(): { ino: number; dev: number } | undefined {
 }
 
 async function ignoreMissing(renamed: Promise<void>): Promise<void> {
-  try {
-    await renamed
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
-  }
+  await renamed.catch((error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error
+  })
 }

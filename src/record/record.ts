@@ -9,6 +9,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { ConfigError } from '../config/problems.js'
 import type { TransportError } from '../jsonrpc/errors.js'
 import type { WireEvent, WireTap } from '../jsonrpc/wire-tap.js'
+import { errorText } from '../text/error-text.js'
 import { recordHead, recordMessage } from './line.js'
 import { RecordStream } from './stream.js'
 import { RecordWriter } from './writer.js'
@@ -65,7 +66,7 @@ async function openFile(file: string, header: string): Promise<FileHandle> {
     return handle
   } catch (error) {
     await handle?.close()
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorText(error)
     const problem = `the recording cannot be written: ${why}`
     throw new ConfigError('CONFIG_INVALID', '--record', [{ path: file, problem, hint: 'name another file' }])
   }

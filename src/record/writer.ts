@@ -9,6 +9,7 @@ import { writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import process from 'node:process'
 import { TransportError } from '../jsonrpc/errors.js'
+import { errorText } from '../text/error-text.js'
 import type { RecordLine } from './line.js'
 
 /** How long a line may stay in memory. */
@@ -112,7 +113,7 @@ export class RecordWriter {
 
   #fail(error: unknown): void {
     if (this.#failure !== undefined) return
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorText(error)
     const message = `cannot record to ${this.#file}: ${why}`
     this.#failure = new TransportError('TRANSPORT_TAP', message, { cause: error })
     this.#waiting = []

@@ -132,8 +132,8 @@ function realSurroundings(runtime: RealRuntime): Surroundings {
     self: [process.execPath, program],
     runtime,
     cwd: process.cwd(),
-    print: (text) => say({ exitCode: 0, stream: 'stdout', text }),
-    complain: (text) => say({ exitCode: usageMistake, stream: 'stderr', text: `mcps-proxy: ${text}` }),
+    print: (text) => say('stdout', text),
+    complain: (text) => say('stderr', `mcps-proxy: ${text}`),
     progress: process.stderr.isTTY ? (text) => void process.stderr.write(`${clear}${text}`) : undefined,
   }
 }

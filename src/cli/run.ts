@@ -1,0 +1,176 @@
+// What every serving mode shares: the log, the recording, and the clean-up at the end.
+
+import process from 'node:process'
+import type { Configuration } from '../config/config.js'
+import type { ProxyOptions, Runtime } from '../index.js'
+import { createLogger, loadPaint, noPaint, wantsColors } from '../log/log.js'
+import type { LogLevel, LogSink, Logger, Paint } from '../log/log.js'
+import { realRuntime } from '../real-runtime.js'
+import { Children } from './children.js'
+import { counted } from './counted.js'
+import { Endings } from './endings.js'
+import { Feedback } from './feedback.js'
+import { Screen, canErase } from './screen.js'
+
+/** The name and the arguments of the process. */
+export interface Invocation {
+  /** The name it was called by. */
+  readonly program: string
+  readonly argv: readonly string[]
+}
+
+/** The options of every serving mode. */
+export interface ServeOptions {
+  readonly config: string | undefined
+  readonly record: string | undefined
+  readonly timeoutMs: number | undefined
+  readonly logLevel: LogLevel | undefined
+  readonly silent: boolean
+  /** Whether lists of servers are kept on disk. */
+  readonly keepsLists: boolean
+}
+
+/** What a process is to serve. */
+interface Plan<C extends ServeOptions> extends Invocation {
+  readonly command: C
+  readonly config: Configuration
+  /** Whether the configuration can be read again. */
+  readonly isFile: boolean
+  /** The schemas of a configuration that are served. */
+  readonly schemasOf: (config: Configuration) => readonly string[]
+}
+
+/** A process that is ready to serve. */
+export interface Run<C extends ServeOptions = ServeOptions> extends Plan<C> {
+  readonly paint: Paint
+  readonly logger: Logger
+  readonly screen: Screen
+  readonly feedback: Feedback
+  readonly endings: Endings
+  /** Of whatever is served. */
+  readonly options: ProxyOptions & { readonly runtime: Runtime }
+}
+
+/**
+ * Makes everything ready, serves, and flushes and closes everything; `prepare` is done before anything is opened but the log.
+ *
+ * @returns the exit code
+ */
+export async function runPlan<C extends ServeOptions>(
+  plan: Plan<C>,
+  prepare: () => Promise<void>,
+  serve: (run: Run<C>) => Promise<number>,
+): Promise<number> {
+  const { command } = plan
+  // Colours are chosen, and chalk loaded, only for a person who looks at a terminal.
+  const paint = wantsColors(process.stderr.isTTY, process.env) ? await loadPaint() : noPaint
+  const screen = new Screen(process.stderr, !command.silent && canErase(process.stderr.isTTY, process.env))
+  const logger = openLogger(plan, paint, screen)
+  await prepare()
+  logger.sink({ level: 'info', message: `configuration in force: ${inWords(plan)}` })
+  const children = new Children()
+  const endings = new Endings(logger.sink, () => children.kill())
+  endings.watch()
+  const own = realRuntime(logger.sink)
+  const feedback = new Feedback(logger, screen, own)
+  try {
+    // It may be refused, and a refusal costs no process.
+    const record = await openRecordIfAsked(plan, logger)
+    const options = {
+      log: logger.sink,
+      on: feedback.listeners,
+      verbose: logger.isVerbose,
+      runtime: children.watch(own),
+      keep: command.keepsLists,
+      ...(record && { tap: record.tap }),
+    }
+    try {
+      return endings.verdict(await serve({ ...plan, paint, logger, screen, feedback, endings, options }))
+    } finally {
+      await record?.close()
+    }
+  } finally {
+    feedback.close()
+    children.kill()
+    await own.close()
+    await logger.close()
+  }
+}
+
+type OpenRecord = Awaited<ReturnType<typeof import('../record/record.js').openRecord>>
+
+async function openRecordIfAsked(
+  { command: { record }, program, argv }: Plan<ServeOptions>,
+  logger: Logger,
+): Promise<OpenRecord | undefined> {
+  if (record === undefined) return undefined
+  const { openRecord } = await import('../record/record.js')
+  // An address may hold a password or a key.
+  const args = argv.map((arg) => logger.clean(arg))
+  return openRecord(record, { command: [program, ...args].join(' '), args }, ({ message }) =>
+    logger.sink({ level: 'error', message: `${message}; nothing more is let through` }),
+  )
+}
+
+/** Nothing secret of the schemas that are served, or of the front, is ever logged. */
+function openLogger(
+  { config, command, schemasOf }: Plan<ServeOptions>,
+  paint: Paint,
+  stream: Screen,
+): Logger {
+  const { logging } = config
+  const format = process.stderr.isTTY ? 'readable' : 'json'
+  // A client that stops reading our stderr must not stop us.
+  process.stderr.on('error', () => undefined)
+  const logger = createLogger({
+    level: levelOf(config, command),
+    console: logging.console ? { stream, format, level: command.silent ? 'error' : 'debug' } : undefined,
+    paint,
+    file: logging.file === undefined ? undefined : { ...logging, path: logging.file },
+  })
+  addSecrets(logger, config, schemasOf(config))
+  logNodeWarnings(logger.sink)
+  return logger
+}
+
+/** A look for Google's metadata server that finds none; what follows from that is said by whoever needed it. */
+const EXPECTED = 'MetadataLookupWarning'
+
+/**
+ * Warnings of Node and of packages become log lines instead of bare text on stderr.
+ *
+ * Whoever reads our stderr reads a log; a warning may hold an address, and belongs through what takes secrets out of
+ * it. One that was silenced (--no-warnings) stays so.
+ */
+function logNodeWarnings(log: LogSink): void {
+  if (process.listenerCount('warning') === 0) return
+  process.removeAllListeners('warning')
+  process.on('warning', ({ name, message }) =>
+    log({ level: name === EXPECTED ? 'debug' : 'warn', message: `${name}: ${message}` }),
+  )
+}
+
+/** Which file, which schemas, and how many servers. */
+function inWords({ config, schemasOf }: Plan<ServeOptions>): string {
+  const counts = schemasOf(config).map((name) => {
+    const count = config.schemas.get(name)?.servers.filter(({ disabled }) => !disabled).length ?? 0
+    return `schema '${name}' with ${counted(count, 'server')}`
+  })
+  return [config.source, ...counts].join(', ')
+}
+
+/** What is logged of this configuration. */
+export function levelOf({ logging }: Configuration, { logLevel }: ServeOptions): LogLevel {
+  return logLevel ?? logging.level
+}
+
+/** Nothing secret of these schemas, or of the front, is logged from now on. */
+export function addSecrets(
+  logger: Logger,
+  { server, schemas }: Configuration,
+  names: readonly string[],
+): void {
+  const servers = names.flatMap((name) => schemas.get(name)?.servers ?? [])
+  logger.addSecrets(servers.flatMap(({ secrets }) => secrets))
+  if (server.token !== undefined) logger.addSecrets([server.token])
+}
