@@ -1,6 +1,6 @@
 // Every limit of the proxy, with its reason. Nothing that holds data is without one.
 
-import { type FrameLimits, defaultFrameLimits } from './jsonrpc/frame-limits.js'
+import { type FrameLimits, defaultFrameLimits } from './jsonrpc/frame.js'
 import type { NdjsonOptions } from './transports/stdio/ndjson.js'
 import type { UpstreamLimits } from './upstream/pool/limits.js'
 

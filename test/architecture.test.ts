@@ -633,11 +633,11 @@ const wordsBelow: Readonly<Record<string, readonly string[]>> = {
   // The members by which messages are routed, and what the one scan of a message goes into.
   'src/jsonrpc/frame.ts': ['_meta'],
   'src/jsonrpc/routed-names.ts': [
+    'progressToken',
     '_meta',
     'uri',
     'cursor',
     'requestId',
-    'progressToken',
     'protocolVersion',
     'capabilities',
   ],

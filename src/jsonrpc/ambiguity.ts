@@ -4,18 +4,9 @@
 // would check one message and forward another. The members by which messages are routed must therefore be
 // present once, in their own case, and without escapes. Other members are not checked here.
 
-import { type Members, isKey } from './members.js'
+import type { Members } from './members.js'
+import { type RoutedNames, fold, indexOfName } from './routed-names.js'
 import { stringAt } from './text.js'
-
-/** Names that are routed by, and the same names folded. */
-export interface RoutedNames {
-  readonly exact: readonly string[]
-  readonly folded: ReadonlySet<string>
-}
-
-export function routedNames(exact: readonly string[]): RoutedNames {
-  return { exact, folded: new Set(exact.map(fold)) }
-}
 
 /**
  * What is ambiguous about an object's keys, as a message and the offset of the key; undefined when nothing is.
@@ -23,9 +14,10 @@ export function routedNames(exact: readonly string[]): RoutedNames {
  * No key may stand twice, in any case, and no other key may fold to a routed name.
  */
 export function ambiguity(
-  members: Members,
+  members: Members | undefined,
   names: RoutedNames,
 ): { message: string; offset: number } | undefined {
+  if (members === undefined) return undefined
   let seen = 0
   let others: Set<string> | undefined
   for (let i = 0; i < members.size; i++) {
@@ -55,19 +47,6 @@ export function spellings(members: Members, name: string): number {
 
 function at(offset: number, message: string): { message: string; offset: number } {
   return { message, offset }
-}
-
-function indexOfName(bytes: Buffer, start: number, end: number, names: readonly string[]): number {
-  for (let i = 0; i < names.length; i++) {
-    if (isKey(bytes, start, end, names[i] ?? '')) return i
-  }
-  return -1
-}
-
-/** One form for every case of a key: upper case first, since the long s and the Kelvin sign only fold that way. */
-function fold(text: string): string {
-  const nul = text.indexOf('\0')
-  return (nul < 0 ? text : text.slice(0, nul)).toUpperCase().toLowerCase()
 }
 
 function quoted(text: string): string {

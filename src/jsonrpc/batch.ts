@@ -2,10 +2,10 @@
 
 import { OPEN_ARRAY, isSpace } from './ascii.js'
 import { FrameError } from './errors.js'
-import { type FrameLimits, defaultFrameLimits } from './frame-limits.js'
+import { type FrameLimits, defaultFrameLimits } from './frame.js'
 import { type Line, toLine } from './line.js'
 import { itemsAt } from './members.js'
-import { Scanner } from './scan.js'
+import { scanText } from './scan.js'
 
 /** How many messages one batch may hold. */
 const BATCH_MAX = 100
@@ -24,14 +24,11 @@ export function isBatch(line: Uint8Array): boolean {
  * @throws FrameError when the line is not JSON, is empty, or holds more messages than allowed
  */
 export function splitBatch(line: Line, limits: FrameLimits = defaultFrameLimits): Line[] {
-  const scanner = new Scanner(line, limits.depthMax)
-  const start = scanner.skipSpace(0)
-  const end = scanner.value(start, 0)
-  scanner.finish(end)
-  const items = itemsAt(scanner, { start, end })
-  if (items.length === 0) throw new FrameError('FRAME_ENVELOPE', 'a batch is not empty', start)
+  const span = scanText(line, limits.depthMax)
+  const items = itemsAt(line, span)
+  if (items.length === 0) throw new FrameError('FRAME_ENVELOPE', 'a batch is not empty', span.start)
   if (items.length > BATCH_MAX) {
-    throw new FrameError('FRAME_TOO_LARGE', `a batch holds at most ${BATCH_MAX} messages`, start)
+    throw new FrameError('FRAME_TOO_LARGE', `a batch holds at most ${BATCH_MAX} messages`, span.start)
   }
   return items.map((item) => toLine(line.subarray(item.start, item.end)))
 }

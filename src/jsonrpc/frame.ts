@@ -6,16 +6,23 @@
 import { ambiguity, spellings } from './ambiguity.js'
 import { OPEN_OBJECT } from './ascii.js'
 import { FrameError } from './errors.js'
-import { type FrameLimits, defaultFrameLimits, limitMembers } from './frame-limits.js'
 import { IdFinder } from './id-finder.js'
 import type { Line } from './line.js'
 import type { LongLine } from './fast/long-line.js'
 import { Envelope } from './envelope.js'
-import { Members, isKey, membersAt } from './members.js'
+import { Members, membersAt } from './members.js'
 import { type RequestId, readId } from './request-id.js'
 import { envelopeNames, metaNames, paramsNames } from './routed-names.js'
 import { Scanner, type Span } from './scan.js'
-import { stringAt } from './text.js'
+import { isKey, stringAt } from './text.js'
+
+/** The limits of a frame; `src/limits.ts` has the values. */
+export interface FrameLimits {
+  readonly depthMax: number
+  readonly methodBytesMax: number
+}
+
+export const defaultFrameLimits: FrameLimits = { depthMax: 128, methodBytesMax: 256 }
 
 export interface RequestFrame {
   readonly kind: 'request'
@@ -88,6 +95,16 @@ export function readFrame(line: Line, limits: FrameLimits = defaultFrameLimits):
   }
 }
 
+/** Reads one message, or says why it cannot be read: where invalid input is common. */
+export function frameOrError(line: Line, limits?: FrameLimits): Frame | FrameError {
+  try {
+    return readFrame(line, limits)
+  } catch (error) {
+    if (error instanceof FrameError) return error
+    throw error
+  }
+}
+
 function isTooMuch(error: FrameError): boolean {
   return error.code === 'FRAME_DEPTH' || error.code === 'FRAME_TOO_LARGE'
 }
@@ -103,71 +120,28 @@ function addressed(error: FrameError, line: Line): FrameError {
 class FrameReader {
   readonly #line: Line
   readonly #limits: FrameLimits
-  readonly #scanner: Scanner
-  readonly #envelope = new Envelope()
-  #params: Members = noMembers
-  #meta: Members = noMembers
+  readonly #envelope: Envelope
   /** The id that an error may be addressed to. */
   #asker: RequestId | undefined
 
   constructor(line: Line, limits: FrameLimits) {
     this.#line = line
     this.#limits = limits
-    this.#scanner = new Scanner(line, limits.depthMax)
+    this.#envelope = new Envelope(line)
   }
 
   read(): Frame {
-    const start = this.#scanner.skipSpace(0)
-    if (this.#scanner.byte(start) !== OPEN_OBJECT) return this.#notAnObject(start)
-    const end = this.#readEnvelope(start)
-    this.#scanner.finish(end)
-    return this.#classify(this.#scanner.hasBreaks, { start, end })
+    const line = this.#line
+    const scanner = new Scanner(line, this.#limits.depthMax)
+    const start = line[0] === OPEN_OBJECT ? 0 : scanner.skipSpace(0)
+    if (line[start] !== OPEN_OBJECT) return this.#notAnObject(scanner, start)
+    const end = scanner.object(start, 1, this.#envelope)
+    scanner.finish(end)
+    return this.#classify(scanner.hasBreaks, { start, end })
   }
 
-  #readEnvelope(at: number): number {
-    const scanner = this.#scanner
-    let end = at + 1
-    for (let key = scanner.firstKey(end); key >= 0; key = scanner.nextKey(end)) {
-      const keyEnd = scanner.string(key)
-      const value = scanner.colon(keyEnd)
-      const isParams = scanner.byte(value) === OPEN_OBJECT && isKey(this.#line, key, keyEnd, 'params')
-      end = isParams ? this.#readParamsObject(value) : scanner.value(value, 1)
-      this.#envelope.add(this.#line, key, keyEnd, value, end)
-      limitMembers(scanner, key, this.#envelope.size)
-    }
-    return scanner.closed(end)
-  }
-
-  #readParamsObject(at: number): number {
-    this.#params = new Members(this.#line)
-    return this.#collect(at, 2, this.#params)
-  }
-
-  /** Skips an object, keeps its members in `into`, and goes into `params._meta` on the way. */
-  #collect(at: number, depth: number, into: Members): number {
-    const scanner = this.#scanner
-    scanner.checkDepth(at, depth)
-    let end = at + 1
-    for (let key = scanner.firstKey(end); key >= 0; key = scanner.nextKey(end)) {
-      const keyEnd = scanner.string(key)
-      const value = scanner.colon(keyEnd)
-      const nested = scanner.byte(value) === OPEN_OBJECT ? this.#nested(key, keyEnd, depth) : undefined
-      end = nested === undefined ? scanner.value(value, depth) : this.#collect(value, depth + 1, nested)
-      into.add(key, keyEnd, value, end)
-      limitMembers(scanner, key, into.size)
-    }
-    return scanner.closed(end)
-  }
-
-  /** Where the members of the object with this key go, if it is one that is gone into. */
-  #nested(key: number, keyEnd: number, depth: number): Members | undefined {
-    if (depth !== 2 || !isKey(this.#line, key, keyEnd, '_meta')) return undefined
-    this.#meta = new Members(this.#line)
-    return this.#meta
-  }
-
-  #notAnObject(start: number): never {
-    this.#scanner.finish(this.#scanner.value(start, 0))
+  #notAnObject(scanner: Scanner, start: number): never {
+    scanner.finish(scanner.value(start, 0))
     throw new FrameError('FRAME_ENVELOPE', 'a message is one object', start)
   }
 
@@ -210,8 +184,8 @@ class FrameReader {
     if (span !== undefined && this.#line[span.start] !== OPEN_OBJECT) {
       this.#invalid("'params' must be an object", span)
     }
-    const metaSpan = this.#params.span('_meta')
-    return { span, members: this.#params, metaSpan, meta: this.#meta }
+    const members = this.#envelope.paramsMembers ?? noMembers
+    return { span, members, metaSpan: members.span('_meta'), meta: members.inner ?? noMembers }
   }
 
   #response(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined): ResponseFrame {
@@ -228,9 +202,11 @@ class FrameReader {
   }
 
   #refuseAmbiguity(whole: Span): void {
-    const all = this.#envelope.isOdd ? membersAt(this.#scanner, whole) : undefined
+    const { isOdd, paramsMembers } = this.#envelope
+    if (!isOdd && paramsMembers?.isOdd !== true && paramsMembers?.inner?.isOdd !== true) return
+    const all = isOdd ? membersAt(this.#line, whole) : undefined
     const outer = all === undefined ? undefined : ambiguity(all, envelopeNames)
-    const found = outer ?? ambiguity(this.#params, paramsNames) ?? ambiguity(this.#meta, metaNames)
+    const found = outer ?? ambiguity(paramsMembers, paramsNames) ?? ambiguity(paramsMembers?.inner, metaNames)
     if (found === undefined) return
     // Of two ids nobody knows which one its sender waits for.
     const hasTwoIds = outer !== undefined && all !== undefined && spellings(all, 'id') > 1

@@ -18,7 +18,7 @@ import {
   SPACE,
 } from './ascii.js'
 import { type RequestId, readId } from './request-id.js'
-import { Scanner } from './scan.js'
+import { scanText } from './scan.js'
 
 const TOKEN_BYTES_MAX = 1024
 
@@ -189,8 +189,7 @@ function isIdKey(key: string): boolean {
 
 function idOf(token: Buffer): RequestId | undefined {
   try {
-    const scanner = new Scanner(token, 1)
-    scanner.finish(scanner.value(0, 0))
+    scanText(token, 1)
     return readId(token, 0, token.length)
   } catch {
     return undefined

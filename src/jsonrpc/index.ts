@@ -17,6 +17,7 @@ export {
 export {
   type ErrorFrame,
   type Frame,
+  type FrameLimits,
   type NotificationFrame,
   type Params,
   type RequestFrame,
@@ -24,7 +25,6 @@ export {
   type ResultFrame,
   readFrame,
 } from './frame.js'
-export type { FrameLimits } from './frame-limits.js'
 export { Inflight } from './inflight.js'
 export { type Line, toLine } from './line.js'
 export { type Member, Members, itemsAt, membersAt } from './members.js'

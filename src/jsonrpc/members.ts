@@ -1,9 +1,10 @@
 // The members of one object, as spans.
 
-import { CLOSE_ARRAY, COMMA, OPEN_ARRAY, OPEN_OBJECT } from './ascii.js'
+import { OPEN_ARRAY, OPEN_OBJECT } from './ascii.js'
 import type { LongLine } from './fast/long-line.js'
-import type { Scanner, Span } from './scan.js'
-import { stringAt } from './text.js'
+import { MEMBERS_MAX, type RoutedNames, indexOfName } from './routed-names.js'
+import { type MemberSink, Scanner, type Span } from './scan.js'
+import { isKey, stringAt } from './text.js'
 
 /** One member: its key with the quotes, and its value. */
 export interface Member {
@@ -15,14 +16,23 @@ const FIELDS = 4
 const NOTHING = Buffer.alloc(0)
 
 /** An object's members in the order in which they are written; spans count from the start of the bytes. */
-export class Members {
+export class Members implements MemberSink {
   readonly #bytes: Buffer
+  /** By which messages are routed, where the object is one of those that name them. */
+  readonly #routed: RoutedNames | undefined
   /** The message, where it is in parts. */
   readonly #long: LongLine | undefined
   readonly #offsets: number[] = []
+  /** The routed names that stand here, as bits. */
+  #seen = 0
+  /** Whether a key is no routed name, or stands twice: then somebody has to look at all of them. */
+  isOdd = false
+  /** The members of the member that is routed by too. */
+  inner: Members | undefined
 
-  constructor(bytes: Buffer, long?: LongLine) {
+  constructor(bytes: Buffer, routed?: RoutedNames, long?: LongLine) {
     this.#bytes = bytes
+    this.#routed = routed
     this.#long = long
   }
 
@@ -34,14 +44,31 @@ export class Members {
     return this.#offsets.length / FIELDS
   }
 
-  add(keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void {
-    this.#offsets.push(keyStart, keyEnd, valueStart, valueEnd)
+  inside(key: number, keyEnd: number): MemberSink | undefined {
+    const inner = this.#routed?.inner
+    if (inner === undefined || !isKey(this.#bytes, key, keyEnd, inner.key)) return undefined
+    this.inner = new Members(this.#bytes, inner.names)
+    return this.inner
+  }
+
+  add(key: number, keyEnd: number, value: number, end: number): boolean {
+    this.#offsets.push(key, keyEnd, value, end)
+    const routed = this.#routed
+    if (routed === undefined) return true
+    const bit = 1 << indexOfName(this.#bytes, key, keyEnd, routed.exact)
+    // No name is the thirty-second: a shift by -1 sets that bit.
+    if (bit < 0 || (this.#seen & bit) !== 0) this.isOdd = true
+    this.#seen |= bit
+    return this.#offsets.length <= MEMBERS_MAX * FIELDS
   }
 
   /** The value of the member called `name`, written without escapes. */
   span(name: string): Span | undefined {
-    for (let i = 0; i < this.#offsets.length; i += FIELDS) {
-      if (this.#isKey(this.#offset(i), this.#offset(i + 1), name)) return this.#span(i + 2)
+    const offsets = this.#offsets
+    for (let i = 0; i < offsets.length; i += FIELDS) {
+      const start = offsets[i] ?? 0
+      const end = offsets[i + 1] ?? 0
+      if (end - start === name.length + 2 && this.#isKey(start, end, name)) return this.#span(i + 2)
     }
     return undefined
   }
@@ -63,7 +90,7 @@ export class Members {
 
   /** The same members in a message that is in parts. */
   movedInto(long: LongLine, move: (offset: number) => number): Members {
-    return this.#movedTo(new Members(NOTHING, long), move)
+    return this.#movedTo(new Members(NOTHING, undefined, long), move)
   }
 
   #movedTo(members: Members, move: (offset: number) => number): Members {
@@ -83,51 +110,31 @@ export class Members {
 
   #isKey(start: number, end: number, name: string): boolean {
     if (this.#long === undefined) return isKey(this.#bytes, start, end, name)
-    return end - start === name.length + 2 && isKey(this.#long.slice(start, end), 0, end - start, name)
+    return isKey(this.#long.slice(start, end), 0, end - start, name)
   }
 
   #span(index: number): Span {
-    return { start: this.#offset(index), end: this.#offset(index + 1) }
-  }
-
-  #offset(index: number): number {
-    return this.#offsets[index] ?? 0
+    return { start: this.#offsets[index] ?? 0, end: this.#offsets[index + 1] ?? 0 }
   }
 }
 
-/** Whether the string from `start` to `end`, quotes included, spells `name` byte for byte; `name` is ASCII. */
-export function isKey(bytes: Buffer, start: number, end: number, name: string): boolean {
-  if (end - start !== name.length + 2) return false
-  for (let i = 0; i < name.length; i++) {
-    if (bytes[start + 1 + i] !== name.charCodeAt(i)) return false
-  }
-  return true
-}
-
-/** The members of the object at `span`, or undefined when there is no object; `scanner` has accepted it already. */
-export function membersAt(scanner: Scanner, span: Span | undefined): Members | undefined {
-  if (span === undefined || scanner.byte(span.start) !== OPEN_OBJECT) return undefined
-  const members = new Members(scanner.bytes)
-  let end = span.start + 1
-  for (let key = scanner.firstKey(end); key >= 0; key = scanner.nextKey(end)) {
-    const keyEnd = scanner.string(key)
-    const value = scanner.colon(keyEnd)
-    end = scanner.value(value, 0)
-    members.add(key, keyEnd, value, end)
-  }
+/** The members of the object at `span` of one JSON text, or undefined when there is no object. */
+export function membersAt(bytes: Buffer, span: Span | undefined): Members | undefined {
+  if (span === undefined || bytes[span.start] !== OPEN_OBJECT) return undefined
+  const members = new Members(bytes)
+  scannerOf(bytes, span).object(span.start, 1, members)
   return members
 }
 
-/** The items of the array at `span`, in order; empty when there is no array. */
-export function itemsAt(scanner: Scanner, span: Span | undefined): Span[] {
+/** The items of the array at `span` of one JSON text, in order; empty when there is no array. */
+export function itemsAt(bytes: Buffer, span: Span | undefined): Span[] {
   const items: Span[] = []
-  if (span === undefined || scanner.byte(span.start) !== OPEN_ARRAY) return items
-  let at = scanner.skipSpace(span.start + 1)
-  while (scanner.byte(at) !== CLOSE_ARRAY) {
-    const end = scanner.value(at, 0)
-    items.push({ start: at, end })
-    at = scanner.skipSpace(end)
-    if (scanner.byte(at) === COMMA) at = scanner.skipSpace(at + 1)
-  }
+  if (span === undefined || bytes[span.start] !== OPEN_ARRAY) return items
+  scannerOf(bytes, span).array(span.start, 1, items)
   return items
+}
+
+/** For a value that a scan has accepted already: no depth can surprise here, and nothing behind it is looked at. */
+function scannerOf(bytes: Buffer, { end }: Span): Scanner {
+  return new Scanner(bytes.subarray(0, end), Number.MAX_SAFE_INTEGER)
 }

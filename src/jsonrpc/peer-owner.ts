@@ -1,8 +1,7 @@
 // The events of a peer, and its options.
 
 import type { FrameError, TransportError } from './errors.js'
-import type { NotificationFrame, RequestFrame, ResponseFrame } from './frame.js'
-import type { FrameLimits } from './frame-limits.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame, FrameLimits } from './frame.js'
 import type { Line } from './line.js'
 import type { RequestId } from './request-id.js'
 import type { Edit } from './splice.js'

@@ -7,8 +7,13 @@ import { isBatch } from './batch.js'
 import { type ErrorBody, buildError, buildNotification, buildRequest, buildResult } from './build.js'
 import type { Connection, MessageHead } from './connection.js'
 import { FrameError, TransportError } from './errors.js'
-import type { Frame, NotificationFrame, RequestFrame, ResponseFrame } from './frame.js'
-import { frameOrError } from './frame-or-error.js'
+import {
+  type Frame,
+  type NotificationFrame,
+  type RequestFrame,
+  type ResponseFrame,
+  frameOrError,
+} from './frame.js'
 import { Forwarder } from './forwarder.js'
 import { withId } from './id-edit.js'
 import { Inflight } from './inflight.js'

@@ -1,6 +1,36 @@
 // The members by which messages are routed; see `ambiguity.ts` for what that asks of them.
 
-import { type RoutedNames, routedNames } from './ambiguity.js'
+import { isKey } from './text.js'
+
+/** Names that are routed by, and the same names folded. */
+export interface RoutedNames {
+  readonly exact: readonly string[]
+  readonly folded: ReadonlySet<string>
+  /** The member whose own members are routed by too. */
+  readonly inner: { readonly key: string; readonly names: RoutedNames } | undefined
+}
+
+/** How many members an object may have whose keys are compared; no real message comes near. */
+export const MEMBERS_MAX = 1024
+
+export function routedNames(exact: readonly string[], inner?: RoutedNames['inner']): RoutedNames {
+  return { exact, folded: new Set(exact.map(fold)), inner }
+}
+
+/** Which of `names` the key from `start` to `end` spells byte for byte, quotes included; -1 when none. */
+export function indexOfName(bytes: Buffer, start: number, end: number, names: readonly string[]): number {
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] ?? ''
+    if (end - start === name.length + 2 && isKey(bytes, start, end, name)) return i
+  }
+  return -1
+}
+
+/** One form for every case of a key: upper case first, since the long s and the Kelvin sign only fold that way. */
+export function fold(text: string): string {
+  const nul = text.indexOf('\0')
+  return (nul < 0 ? text : text.slice(0, nul)).toUpperCase().toLowerCase()
+}
 
 export const envelopeNames: RoutedNames = routedNames([
   'jsonrpc',
@@ -10,17 +40,20 @@ export const envelopeNames: RoutedNames = routedNames([
   'result',
   'error',
 ])
-export const paramsNames: RoutedNames = routedNames([
-  '_meta',
-  'name',
-  'arguments',
-  'uri',
-  'ref',
-  'cursor',
-  'level',
-  'requestId',
-  'progressToken',
-  'protocolVersion',
-  'capabilities',
-])
 export const metaNames: RoutedNames = routedNames(['progressToken'])
+export const paramsNames: RoutedNames = routedNames(
+  [
+    '_meta',
+    'name',
+    'arguments',
+    'uri',
+    'ref',
+    'cursor',
+    'level',
+    'requestId',
+    'progressToken',
+    'protocolVersion',
+    'capabilities',
+  ],
+  { key: '_meta', names: metaNames },
+)

@@ -9,7 +9,7 @@
 // the engine's to check as well, once the rest was found in order.
 
 import { isUtf8 } from 'node:buffer'
-import { isDigit, isHex, isSpace } from './ascii.js'
+import { isHex } from './ascii.js'
 import { HAS_CONTROL, HAS_HIGH, byteKinds, validPrefix } from './fast/byte-kinds.js'
 import { FrameError, type FrameErrorCode } from './errors.js'
 import { StringSearch } from './fast/string-search.js'
@@ -20,8 +20,9 @@ export interface Span {
   readonly end: number
 }
 
-// Repeated from `ascii.ts`: an imported constant is loaded anew at each use, and that is a third of the time here.
+// Repeated from `ascii.ts`: an imported constant is loaded anew at each use.
 const END = -1
+const TAB = 0x09
 const LF = 0x0a
 const CR = 0x0d
 const SPACE = 0x20
@@ -31,6 +32,7 @@ const COMMA = 0x2c
 const MINUS = 0x2d
 const DOT = 0x2e
 const ZERO = 0x30
+const NINE = 0x39
 const COLON = 0x3a
 const OPEN_ARRAY = 0x5b
 const BACKSLASH = 0x5c
@@ -46,10 +48,30 @@ const simpleEscapes = Uint8Array.from({ length: 256 }, (_, c) =>
   '"\\/bfnrt'.includes(String.fromCharCode(c)) ? 1 : 0,
 )
 
+/** Takes the members of an object while it is scanned. */
+export interface MemberSink {
+  /** Who takes the members of the object at this key, from `key` to `keyEnd`; undefined where nobody does. */
+  inside(key: number, keyEnd: number): MemberSink | undefined
+  /** One member, its key with the quotes. Gives false when it takes no more than these. */
+  add(key: number, keyEnd: number, value: number, end: number): boolean
+}
+
+/**
+ * Scans one whole JSON text; gives where its value stands.
+ *
+ * @throws FrameError when the bytes are not one
+ */
+export function scanText(bytes: Buffer, depthMax: number): Span {
+  const scanner = new Scanner(bytes, depthMax)
+  const start = scanner.skipSpace(0)
+  const end = scanner.value(start, 0)
+  scanner.finish(end)
+  return { start, end }
+}
+
 /** Walks one JSON text; every offset it takes and gives counts from the text's start. */
 export class Scanner {
-  readonly bytes: Buffer
-  readonly #end: number
+  readonly #bytes: Buffer
   readonly #depthMax: number
   #hasHigh = false
   /** Whether a line break stands between the tokens that were read. */
@@ -58,46 +80,37 @@ export class Scanner {
   #search: StringSearch | undefined
 
   constructor(bytes: Buffer, depthMax: number) {
-    this.bytes = bytes
-    this.#end = bytes.length
+    this.#bytes = bytes
     this.#depthMax = depthMax
   }
 
-  /** That the bytes are not UTF-8 says more than what they would be otherwise. */
-  fail(at: number, what: string, code: FrameErrorCode = 'FRAME_SYNTAX'): never {
-    this.#checkUtf8()
-    throw new FrameError(code, what, Math.min(at, this.#end))
-  }
-
-  byte(at: number): number {
-    return at < this.#end ? (this.bytes[at] ?? END) : END
-  }
-
+  /** The offset of the first byte from `at` on that is no white space. */
   skipSpace(at: number): number {
-    for (;;) {
-      const c = this.byte(at)
-      if (!isSpace(c)) return at
+    const bytes = this.#bytes
+    for (let i = at; ; i++) {
+      const c = bytes[i] ?? END
+      if (c > SPACE || (c !== SPACE && c !== LF && c !== CR && c !== TAB)) return i
       if (c === LF || c === CR) this.hasBreaks = true
-      at++
     }
   }
 
   /** Asserts that only white space follows, and that the whole text is UTF-8. */
   finish(at: number): void {
     const rest = this.skipSpace(at)
-    if (rest < this.#end) this.fail(rest, 'unexpected bytes after the JSON text')
+    if (rest < this.#bytes.length) this.#fail(rest, 'unexpected bytes after the JSON text')
     if (this.#hasHigh) this.#checkUtf8()
   }
 
   /** Skips the value that begins at `at`, which is not white space; `depth` counts the containers around it. */
   value(at: number, depth: number): number {
-    switch (this.byte(at)) {
+    const c = this.#bytes[at] ?? END
+    switch (c) {
       case QUOTE:
-        return this.string(at)
+        return this.#string(at)
       case OPEN_OBJECT:
-        return this.#object(at, depth + 1)
+        return this.object(at, depth + 1)
       case OPEN_ARRAY:
-        return this.#array(at, depth + 1)
+        return this.array(at, depth + 1)
       case 0x74:
         return this.#literal(at, 'true')
       case 0x66:
@@ -109,12 +122,66 @@ export class Scanner {
     }
   }
 
+  // White space is rare between tokens: it is looked for where the next byte may be some.
+
+  /** Skips the object whose brace is at `at`; `depth` counts it too. */
+  object(at: number, depth: number, into?: MemberSink): number {
+    const bytes = this.#bytes
+    this.#checkDepth(at, depth)
+    let i = this.skipSpace(at + 1)
+    if (bytes[i] === CLOSE_OBJECT) return i + 1
+    for (let members = 0; ; members++) {
+      if (bytes[i] !== QUOTE)
+        this.#fail(i, members > 0 ? 'expected a string' : 'expected a string or a closing brace')
+      const key = i
+      const keyEnd = this.#string(key)
+      i = (bytes[keyEnd] ?? END) > SPACE ? keyEnd : this.skipSpace(keyEnd)
+      if (bytes[i] !== COLON) this.#fail(i, "expected ':'")
+      const value = (bytes[i + 1] ?? END) > SPACE ? i + 1 : this.skipSpace(i + 1)
+      const inner = bytes[value] === OPEN_OBJECT ? into?.inside(key, keyEnd) : undefined
+      i = inner === undefined ? this.value(value, depth) : this.object(value, depth + 1, inner)
+      if (into?.add(key, keyEnd, value, i) === false) {
+        this.#fail(key, `more than ${members} members`, 'FRAME_TOO_LARGE')
+      }
+      if ((bytes[i] ?? END) <= SPACE) i = this.skipSpace(i)
+      if (bytes[i] === CLOSE_OBJECT) return i + 1
+      if (bytes[i] !== COMMA) this.#fail(i, "expected ',' or '}'")
+      i = (bytes[i + 1] ?? END) > SPACE ? i + 1 : this.skipSpace(i + 1)
+    }
+  }
+
+  /** Skips the array whose bracket is at `at`; `depth` counts it too. */
+  array(at: number, depth: number, into?: Span[]): number {
+    const bytes = this.#bytes
+    this.#checkDepth(at, depth)
+    let i = this.skipSpace(at + 1)
+    if (bytes[i] === CLOSE_ARRAY) return i + 1
+    for (;;) {
+      const end = this.value(i, depth)
+      into?.push({ start: i, end })
+      i = (bytes[end] ?? END) > SPACE ? end : this.skipSpace(end)
+      if (bytes[i] === CLOSE_ARRAY) return i + 1
+      if (bytes[i] !== COMMA) this.#fail(i, "expected ',' or ']'")
+      i = (bytes[i + 1] ?? END) > SPACE ? i + 1 : this.skipSpace(i + 1)
+    }
+  }
+
+  /** That the bytes are not UTF-8 says more than what they would be otherwise. */
+  #fail(at: number, what: string, code: FrameErrorCode = 'FRAME_SYNTAX'): never {
+    this.#checkUtf8()
+    throw new FrameError(code, what, Math.min(at, this.#bytes.length))
+  }
+
+  #checkDepth(at: number, depth: number): void {
+    if (depth > this.#depthMax) this.#fail(at, `nested deeper than ${this.#depthMax}`, 'FRAME_DEPTH')
+  }
+
   /** Skips the string whose opening quote is at `at`. */
-  string(at: number): number {
-    const bytes = this.bytes
+  #string(at: number): number {
+    const bytes = this.#bytes
     let i = at + 1
     for (;;) {
-      const near = Math.min(i + NEAR_BYTES, this.#end)
+      const near = Math.min(i + NEAR_BYTES, bytes.length)
       let escaped = 0
       let all = 0
       while (i < near) {
@@ -123,7 +190,7 @@ export class Scanner {
           if (all > 0x7f) this.#hasHigh = true
           return i + 1
         }
-        if (c < SPACE) this.fail(i, 'unescaped control character')
+        if (c < SPACE) this.#fail(i, 'unescaped control character')
         if (c === BACKSLASH) {
           escaped = i = simpleEscapes[bytes[i + 1] ?? 0] === 1 ? i + 2 : this.#escape(i)
         } else {
@@ -133,117 +200,63 @@ export class Scanner {
       }
       if (all > 0x7f) this.#hasHigh = true
       // Where there was an escape, there is soon another.
-      if (escaped > 0 && i < this.#end) continue
+      if (escaped > 0 && i < bytes.length) continue
       this.#search ??= new StringSearch(bytes)
       const stop = this.#search.stopFrom(i)
       this.#lookAt(i, stop)
-      if (stop >= this.#end) this.fail(this.#end, 'unterminated string')
+      if (stop >= bytes.length) this.#fail(bytes.length, 'unterminated string')
       if (bytes[stop] === QUOTE) return stop + 1
       i = this.#escape(stop)
     }
   }
 
-  /** Consumes `:` and the white space around it. */
-  colon(at: number): number {
-    const here = this.skipSpace(at)
-    if (this.byte(here) !== COLON) this.fail(here, "expected ':'")
-    return this.skipSpace(here + 1)
-  }
-
-  /** The first member's key, or -1 when the object is empty; `at` is behind the opening brace. */
-  firstKey(at: number): number {
-    const here = this.skipSpace(at)
-    if (this.byte(here) === CLOSE_OBJECT) return -1
-    if (this.byte(here) !== QUOTE) this.fail(here, 'expected a string or a closing brace')
-    return here
-  }
-
-  /** The next member's key, or -1 when the object ends at `closed(at)`; `at` is behind a value. */
-  nextKey(at: number): number {
-    const here = this.skipSpace(at)
-    if (this.byte(here) === CLOSE_OBJECT) return -1
-    if (this.byte(here) !== COMMA) this.fail(here, "expected ',' or '}'")
-    const key = this.skipSpace(here + 1)
-    if (this.byte(key) !== QUOTE) this.fail(key, 'expected a string')
-    return key
-  }
-
-  /** The offset behind the closing brace or bracket that follows `at`. */
-  closed(at: number): number {
-    return this.skipSpace(at) + 1
-  }
-
-  checkDepth(at: number, depth: number): void {
-    if (depth > this.#depthMax) this.fail(at, `nested deeper than ${this.#depthMax}`, 'FRAME_DEPTH')
-  }
-
-  #object(at: number, depth: number): number {
-    this.checkDepth(at, depth)
-    let end = at + 1
-    for (let key = this.firstKey(end); key >= 0; key = this.nextKey(end)) {
-      end = this.value(this.colon(this.string(key)), depth)
-    }
-    return this.closed(end)
-  }
-
-  #array(at: number, depth: number): number {
-    this.checkDepth(at, depth)
-    let here = this.skipSpace(at + 1)
-    if (this.byte(here) === CLOSE_ARRAY) return here + 1
-    for (;;) {
-      here = this.skipSpace(this.value(here, depth))
-      const c = this.byte(here)
-      if (c === CLOSE_ARRAY) return here + 1
-      if (c !== COMMA) this.fail(here, "expected ',' or ']'")
-      here = this.skipSpace(here + 1)
-    }
-  }
-
   #escape(at: number): number {
-    const c = this.byte(at + 1)
+    const c = this.#bytes[at + 1] ?? END
     if (simpleEscapes[c] === 1) return at + 2
-    if (c !== 0x75) this.fail(at + 1, 'unknown escape')
+    if (c !== 0x75) this.#fail(at + 1, 'unknown escape')
     for (let i = at + 2; i < at + 6; i++) {
-      if (!isHex(this.byte(i))) this.fail(i, 'expected four hexadecimal digits')
+      if (!isHex(this.#bytes[i] ?? END)) this.#fail(i, 'expected four hexadecimal digits')
     }
     return at + 6
   }
 
   /** What was skipped by a search. */
   #lookAt(from: number, to: number): void {
-    const kinds = byteKinds(this.bytes, from, to)
+    const kinds = byteKinds(this.#bytes, from, to)
     if ((kinds & HAS_HIGH) !== 0) this.#hasHigh = true
     if ((kinds & HAS_CONTROL) === 0) return
-    const at = this.bytes.findIndex((c, i) => i >= from && c < SPACE)
-    this.fail(at, 'unescaped control character')
+    const at = this.#bytes.findIndex((c, i) => i >= from && c < SPACE)
+    this.#fail(at, 'unescaped control character')
   }
 
   #checkUtf8(): void {
-    if (isUtf8(this.bytes)) return
-    throw new FrameError('FRAME_UTF8', 'the message is not UTF-8', validPrefix(this.bytes))
+    if (isUtf8(this.#bytes)) return
+    throw new FrameError('FRAME_UTF8', 'the message is not UTF-8', validPrefix(this.#bytes))
   }
 
   #literal(at: number, word: string): number {
     for (let i = 0; i < word.length; i++) {
-      if (this.byte(at + i) !== word.charCodeAt(i)) this.fail(at + i, `expected '${word}'`)
+      if (this.#bytes[at + i] !== word.charCodeAt(i)) this.#fail(at + i, `expected '${word}'`)
     }
     return at + word.length
   }
 
   #number(at: number): number {
-    let i = this.byte(at) === MINUS ? at + 1 : at
-    if (!isDigit(this.byte(i))) this.fail(i, i > at ? 'expected a digit' : 'expected a JSON value')
-    i = this.byte(i) === ZERO ? i + 1 : this.#digits(i)
-    if (this.byte(i) === DOT) i = this.#digits(i + 1)
-    if ((this.byte(i) | 0x20) !== 0x65) return i
-    const sign = this.byte(i + 1)
+    const bytes = this.#bytes
+    let i = bytes[at] === MINUS ? at + 1 : at
+    if (bytes[i] === ZERO) i++
+    else i = this.#digits(i, i > at ? 'expected a digit' : 'expected a JSON value')
+    if (bytes[i] === DOT) i = this.#digits(i + 1)
+    if (((bytes[i] ?? END) | 0x20) !== 0x65) return i
+    const sign = bytes[i + 1]
     return this.#digits(sign === PLUS || sign === MINUS ? i + 2 : i + 1)
   }
 
-  #digits(at: number): number {
-    if (!isDigit(this.byte(at))) this.fail(at, 'expected a digit')
-    let i = at + 1
-    while (isDigit(this.byte(i))) i++
+  #digits(at: number, expected = 'expected a digit'): number {
+    const bytes = this.#bytes
+    let i = at
+    for (let c = bytes[i] ?? END; c >= ZERO && c <= NINE; c = bytes[i] ?? END) i++
+    if (i === at) this.#fail(at, expected)
     return i
   }
 }

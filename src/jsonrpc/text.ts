@@ -12,6 +12,15 @@ export function stringAt(bytes: Buffer, span: Span | undefined): string | undefi
   return typeof value === 'string' ? value : undefined
 }
 
+/** Whether the string from `start` to `end`, quotes included, spells `name` byte for byte; `name` is ASCII. */
+export function isKey(bytes: Buffer, start: number, end: number, name: string): boolean {
+  if (end - start !== name.length + 2) return false
+  for (let i = 0; i < name.length; i++) {
+    if (bytes[start + 1 + i] !== name.charCodeAt(i)) return false
+  }
+  return true
+}
+
 /** The JSON text at `span`, as it is written. */
 export function rawAt(bytes: Buffer, span: Span): string {
   return bytes.toString('utf8', span.start, span.end)

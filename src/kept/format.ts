@@ -5,12 +5,12 @@
 // it was written counts as nothing: a file may be torn, damaged, or somebody else's.
 
 import { FrameError } from '../jsonrpc/errors.js'
-import { defaultFrameLimits } from '../jsonrpc/frame-limits.js'
-import { Scanner } from '../jsonrpc/scan.js'
+import { defaultFrameLimits } from '../jsonrpc/frame.js'
 import { listKinds } from '../mcp/lists.js'
 import type { ListKind } from '../mcp/methods/method-row.js'
 import type { KeptFacts, SelfDescription } from '../upstream/contracts/kept.js'
 import { KeptReader } from './kept-reader.js'
+import { scanText } from '../jsonrpc/scan.js'
 
 /** The kept facts of one server, by sets of capabilities; the newest set is the last. */
 export type KeptSets = ReadonlyMap<string, KeptFacts>
@@ -95,7 +95,6 @@ function readDescription(reader: KeptReader): SelfDescription {
 
 /** It stands in messages to clients: nothing but one JSON text may. @throws FrameError */
 function json(part: Buffer): Buffer {
-  const scanner = new Scanner(part, defaultFrameLimits.depthMax)
-  scanner.finish(scanner.value(scanner.skipSpace(0), 0))
+  scanText(part, defaultFrameLimits.depthMax)
   return part
 }

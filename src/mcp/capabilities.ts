@@ -1,7 +1,7 @@
 // The capabilities of clients and servers, and those that the proxy declares for all of them.
 
 import { type Members, membersAt } from '../jsonrpc/members.js'
-import { Scanner, type Span } from '../jsonrpc/scan.js'
+import type { Span } from '../jsonrpc/scan.js'
 import { quote, rawAt } from '../jsonrpc/text.js'
 import { listKinds } from './lists.js'
 import type { ListKind } from './methods/method-row.js'
@@ -26,7 +26,7 @@ export const notRelayed: ReadonlySet<string> = new Set(['tasks'])
 
 /** The capabilities object at `span`, which may be missing. */
 export function clientCapabilities(bytes: Buffer, span: Span | undefined): ClientCapabilities {
-  const members = span === undefined ? undefined : membersAt(scannerOf(bytes), span)
+  const members = span === undefined ? undefined : membersAt(bytes, span)
   if (members === undefined) return noCapabilities
   const kept: string[] = []
   const names = new Set<string>()
@@ -54,12 +54,11 @@ const askableParts: Readonly<Record<string, readonly string[]>> = {
 /** One text for all clients to which a server should say the same of itself; empty for those that can be asked nothing. */
 export function capabilitySet({ json }: ClientCapabilities): string {
   const bytes = Buffer.from(json)
-  const scanner = scannerOf(bytes)
-  const members = membersAt(scanner, { start: 0, end: bytes.length })
+  const members = membersAt(bytes, { start: 0, end: bytes.length })
   const named = Object.entries(askableParts).flatMap(([name, parts]) => {
     const span = members?.span(name)
     if (span === undefined) return []
-    const inner = membersAt(scanner, span)
+    const inner = membersAt(bytes, span)
     return [[name, ...parts.filter((part) => inner?.span(part) !== undefined)].join('.')]
   })
   return named.join(' ')
@@ -78,11 +77,10 @@ export interface ServerCapabilities {
 }
 
 export function serverCapabilities(bytes: Buffer, span: Span | undefined): ServerCapabilities {
-  const scanner = scannerOf(bytes)
-  const members = membersAt(scanner, span)
+  const members = membersAt(bytes, span)
   const has = (name: string): boolean => isObject(bytes, members?.span(name))
   const promises = (name: string, what: string): boolean =>
-    isTrue(bytes, membersAt(scanner, members?.span(name)), what)
+    isTrue(bytes, membersAt(bytes, members?.span(name)), what)
   return {
     tools: has('tools'),
     prompts: has('prompts'),
@@ -127,11 +125,6 @@ export function mergeCapabilities(
   if (any((server) => server.completions)) members.push('"completions":{}')
   for (const name of ['roots', 'sampling']) if (client.names.has(name)) members.push(`${quote(name)}:{}`)
   return `{${members.join(',')}}`
-}
-
-/** For text that a frame's scan has accepted already: no depth can surprise here. */
-function scannerOf(bytes: Buffer): Scanner {
-  return new Scanner(bytes, Number.MAX_SAFE_INTEGER)
 }
 
 function nameOf(bytes: Buffer, key: Span): string {

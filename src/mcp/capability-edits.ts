@@ -1,7 +1,7 @@
 // Capabilities that the proxy cannot carry, cut out of a handshake that passes through.
 
 import { membersAt } from '../jsonrpc/members.js'
-import { Scanner, type Span } from '../jsonrpc/scan.js'
+import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { notRelayed } from './capabilities.js'
 
@@ -9,7 +9,7 @@ const NOTHING = new Uint8Array()
 
 /** The edits that remove them from the capabilities object at `span`, which may be missing; `bytes` is a whole message. */
 export function capabilityEdits(bytes: Buffer, span: Span | undefined): readonly Edit[] {
-  const members = [...(membersAt(new Scanner(bytes, Number.MAX_SAFE_INTEGER), span) ?? [])]
+  const members = [...(membersAt(bytes, span) ?? [])]
   const edits: Edit[] = []
   let keptEnd: number | undefined
   for (const [index, { key, value }] of members.entries()) {

@@ -1,7 +1,7 @@
 // The `clientInfo` of `initialize`.
 
 import { membersAt } from '../jsonrpc/members.js'
-import { Scanner, type Span } from '../jsonrpc/scan.js'
+import type { Span } from '../jsonrpc/scan.js'
 
 /** Longer names are cut: they are shown to people. */
 const LENGTH_MAX = 200
@@ -13,7 +13,7 @@ export interface ClientInfo {
 
 /** Reads the object at `span` of an accepted message. */
 export function clientInfo(line: Buffer, span: Span | undefined): ClientInfo | undefined {
-  const members = membersAt(new Scanner(line, Number.MAX_SAFE_INTEGER), span)
+  const members = membersAt(line, span)
   if (members === undefined) return undefined
   return { name: shown(members.string('name')), version: shown(members.string('version')) }
 }

@@ -6,7 +6,7 @@
 import type { ResultFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
-import { Scanner, type Span } from '../jsonrpc/scan.js'
+import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import type { ListKind } from './methods/method-row.js'
@@ -73,12 +73,11 @@ export interface Page {
 /** The items of one page, without those that have no name; undefined when the result is no such list. */
 export function readPage(frame: ResultFrame, kind: ListKind): Page | undefined {
   const shape = listShapes[kind]
-  const scanner = new Scanner(frame.line, Number.MAX_SAFE_INTEGER)
-  const members = membersAt(scanner, frame.result)
+  const members = membersAt(frame.line, frame.result)
   const span = members?.span(shape.items)
   if (members === undefined || span === undefined || frame.line[span.start] !== 0x5b) return undefined
   const items: ListItem[] = []
-  for (const item of itemsAt(scanner, span)) {
+  for (const item of itemsAt(frame.line, span)) {
     const read = readItem(toLine(frame.line.subarray(item.start, item.end)), shape.key)
     if (read !== undefined) items.push(read)
   }
@@ -91,8 +90,7 @@ export function readListItem(bytes: Uint8Array, kind: ListKind): ListItem | unde
 }
 
 function readItem(line: Line, keyName: string): ListItem | undefined {
-  const scanner = new Scanner(line, Number.MAX_SAFE_INTEGER)
-  const members = membersAt(scanner, { start: 0, end: line.length })
+  const members = membersAt(line, { start: 0, end: line.length })
   const keySpan = members?.span(keyName)
   const key = stringAt(line, keySpan)
   if (members === undefined || keySpan === undefined || key === undefined) return undefined
@@ -102,7 +100,7 @@ function readItem(line: Line, keyName: string): ListItem | undefined {
     keySpan,
     descriptionSpan: members.span('description'),
     schemaSpan: members.span('inputSchema'),
-    needsTask: membersAt(scanner, members.span('execution'))?.string('taskSupport') === 'required',
+    needsTask: membersAt(line, members.span('execution'))?.string('taskSupport') === 'required',
   }
 }
 

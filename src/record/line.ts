@@ -4,8 +4,8 @@
 // text, which is as exact: it is JSON, so it is UTF-8. What is neither stands there in base64.
 
 import { Buffer } from 'node:buffer'
-import { Scanner } from '../jsonrpc/scan.js'
 import type { WireEvent } from '../jsonrpc/wire-tap.js'
+import { scanText } from '../jsonrpc/scan.js'
 
 /** One line in pieces, so that a large frame is not copied again. */
 export type RecordLine = readonly Buffer[]
@@ -75,8 +75,7 @@ function hasLineBreaks(frame: Buffer): boolean {
 
 function isJson(frame: Buffer): boolean {
   try {
-    const scanner = new Scanner(frame, DEPTH_MAX)
-    scanner.finish(scanner.value(scanner.skipSpace(0), 0))
+    scanText(frame, DEPTH_MAX)
     return true
   } catch {
     return false

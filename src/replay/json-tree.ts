@@ -5,7 +5,7 @@
 // and the place where they differ can be named.
 
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
-import { Scanner, type Span } from '../jsonrpc/scan.js'
+import { type Span, scanText } from '../jsonrpc/scan.js'
 import { stringAt } from '../jsonrpc/text.js'
 
 /** Deeper than the proxy itself allows, and far from the end of the stack. */
@@ -50,20 +50,15 @@ export type JsonNode = ObjectNode | ArrayNode | StringNode | PlainNode
  * @throws FrameError when the bytes are not one
  */
 export function readTree(bytes: Buffer): JsonNode {
-  const scanner = new Scanner(bytes, DEPTH_MAX)
-  const start = scanner.skipSpace(0)
-  const end = scanner.value(start, 0)
-  scanner.finish(end)
-  return nodeAt(scanner, { start, end })
+  return nodeAt(bytes, scanText(bytes, DEPTH_MAX))
 }
 
-function nodeAt(scanner: Scanner, { start, end }: Span): JsonNode {
-  const { bytes } = scanner
+function nodeAt(bytes: Buffer, { start, end }: Span): JsonNode {
   const first = bytes[start]
   if (first === OPEN_OBJECT)
-    return { kind: 'object', start, end, members: memberNodes(scanner, { start, end }) }
+    return { kind: 'object', start, end, members: memberNodes(bytes, { start, end }) }
   if (first === OPEN_ARRAY) {
-    const items = itemsAt(scanner, { start, end }).map((item) => nodeAt(scanner, item))
+    const items = itemsAt(bytes, { start, end }).map((item) => nodeAt(bytes, item))
     return { kind: 'array', start, end, items }
   }
   const text = stringAt(bytes, { start, end })
@@ -71,12 +66,12 @@ function nodeAt(scanner: Scanner, { start, end }: Span): JsonNode {
   return plainNode(bytes.toString('latin1', start, end), start, end)
 }
 
-function memberNodes(scanner: Scanner, span: Span): MemberNode[] {
-  const members = membersAt(scanner, span) ?? []
+function memberNodes(bytes: Buffer, span: Span): MemberNode[] {
+  const members = membersAt(bytes, span) ?? []
   return [...members].map(({ key, value }) => ({
-    name: stringAt(scanner.bytes, key) ?? '',
+    name: stringAt(bytes, key) ?? '',
     keyStart: key.start,
-    value: nodeAt(scanner, value),
+    value: nodeAt(bytes, value),
   }))
 }
 

@@ -8,7 +8,7 @@
 import { isBatch } from '../jsonrpc/batch.js'
 import type { Connection } from '../jsonrpc/connection.js'
 import { FrameError, type TransportError } from '../jsonrpc/errors.js'
-import { frameOrError } from '../jsonrpc/frame-or-error.js'
+import { frameOrError } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
 import { refusesRequest } from '../mcp/error-codes.js'

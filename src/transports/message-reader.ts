@@ -1,7 +1,6 @@
 // Reading messages that came whole, in a body or an event.
 
-import type { FrameLimits } from '../jsonrpc/frame-limits.js'
-import { type Frame, readFrame } from '../jsonrpc/frame.js'
+import { type FrameLimits, type Frame, readFrame } from '../jsonrpc/frame.js'
 import type { Line } from '../jsonrpc/line.js'
 import { readLongFrame } from '../jsonrpc/fast/long-frame.js'
 import { LONG_BYTES_MIN, LongLines } from './long-lines.js'

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ambiguity, routedNames, spellings } from '../../src/jsonrpc/ambiguity.js'
+import { ambiguity, spellings } from '../../src/jsonrpc/ambiguity.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { type Members, membersAt } from '../../src/jsonrpc/members.js'
-import { Scanner } from '../../src/jsonrpc/scan.js'
+import { routedNames } from '../../src/jsonrpc/routed-names.js'
 
 const names = routedNames(['kind', 'task'])
 
 function membersOf(text: string): Members {
-  const members = membersAt(new Scanner(toLine(text), 8), { start: 0, end: text.length })
+  const line = toLine(text)
+  const members = membersAt(line, { start: 0, end: line.length })
   assert.ok(members !== undefined)
   return members
 }

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { type Members, isKey, itemsAt, membersAt } from '../../src/jsonrpc/members.js'
-import { Scanner, type Span } from '../../src/jsonrpc/scan.js'
-
-function scannerOf(text: string): Scanner {
-  return new Scanner(toLine(text), 128)
-}
+import { type Members, itemsAt, membersAt } from '../../src/jsonrpc/members.js'
+import type { Span } from '../../src/jsonrpc/scan.js'
+import { isKey } from '../../src/jsonrpc/text.js'
 
 function text(bytes: Buffer, { start, end }: Span): string {
   return bytes.toString('utf8', start, end)
 }
 
 function membersOf(object: string): Members {
-  const members = membersAt(scannerOf(object), { start: 0, end: object.length })
+  const members = membersAt(toLine(object), { start: 0, end: object.length })
   assert.ok(members !== undefined)
   return members
 }
@@ -43,8 +40,8 @@ test('a member is found by its name as written without escapes; the first of two
 
 test('an empty object has no members, and what is no object has none to ask for', () => {
   assert.equal(membersOf('{ }').size, 0)
-  assert.equal(membersAt(scannerOf('[1]'), { start: 0, end: 3 }), undefined)
-  assert.equal(membersAt(scannerOf('1'), undefined), undefined)
+  assert.equal(membersAt(toLine('[1]'), { start: 0, end: 3 }), undefined)
+  assert.equal(membersAt(toLine('1'), undefined), undefined)
 })
 
 const arrays: [array: string, items: string[]][] = [
@@ -57,14 +54,14 @@ const arrays: [array: string, items: string[]][] = [
 
 test('the items of an array', () => {
   for (const [array, items] of arrays) {
-    const scanner = scannerOf(array)
-    const spans = itemsAt(scanner, { start: 0, end: array.length })
+    const bytes = toLine(array)
+    const spans = itemsAt(bytes, { start: 0, end: array.length })
     assert.deepEqual(
-      spans.map((span) => text(scanner.bytes, span)),
+      spans.map((span) => text(bytes, span)),
       items,
     )
   }
-  assert.deepEqual(itemsAt(scannerOf('[1]'), undefined), [])
+  assert.deepEqual(itemsAt(toLine('[1]'), undefined), [])
 })
 
 test('a key is compared byte for byte', () => {

@@ -9,15 +9,14 @@ import { FrameError } from '../../src/jsonrpc/errors.js'
 import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { itemsAt, membersAt } from '../../src/jsonrpc/members.js'
-import { Scanner } from '../../src/jsonrpc/scan.js'
 import { numRuns } from './runs.js'
+import { scanText } from '../../src/jsonrpc/scan.js'
 
 const DEPTH_MAX = 5000
 
 function scans(bytes: Buffer): boolean {
   try {
-    const scanner = new Scanner(bytes, DEPTH_MAX)
-    scanner.finish(scanner.value(scanner.skipSpace(0), 0))
+    scanText(bytes, DEPTH_MAX)
     return true
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
@@ -190,20 +189,19 @@ test('the spans of members and items are the values that JSON.parse gives', () =
       fc.nat(4),
       (object, array, indent) => {
         const text = JSON.stringify(object, null, indent)
-        const scanner = new Scanner(toLine(text), 128)
-        const members = membersAt(scanner, { start: 0, end: text.length })
+        const bytes = toLine(text)
+        const members = membersAt(bytes, { start: 0, end: bytes.length })
         assert.ok(members !== undefined)
-        const read = (start: number, end: number): unknown =>
-          JSON.parse(scanner.bytes.toString('utf8', start, end))
+        const read = (start: number, end: number): unknown => JSON.parse(bytes.toString('utf8', start, end))
         const pairs = [...members].map(({ key, value }) => [
           read(key.start, key.end),
           read(value.start, value.end),
         ])
         assert.deepEqual(pairs, Object.entries(asParsed(object)))
-        const list = new Scanner(toLine(JSON.stringify(array, null, indent)), 128)
-        const items = itemsAt(list, { start: 0, end: list.bytes.length })
+        const list = toLine(JSON.stringify(array, null, indent))
+        const items = itemsAt(list, { start: 0, end: list.length })
         assert.deepEqual(
-          items.map(({ start, end }): unknown => JSON.parse(list.bytes.toString('utf8', start, end))),
+          items.map(({ start, end }): unknown => JSON.parse(list.toString('utf8', start, end))),
           asParsed(array),
         )
       },

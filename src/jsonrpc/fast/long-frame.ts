@@ -4,9 +4,7 @@
 // order is left to the reader of whole messages, who says what is wrong and where.
 
 import { FrameError } from '../errors.js'
-import { frameOrError } from '../frame-or-error.js'
-import type { Params, RequestFrame, ResultFrame } from '../frame.js'
-import type { FrameLimits } from '../frame-limits.js'
+import { frameOrError, type Params, type RequestFrame, type ResultFrame, type FrameLimits } from '../frame.js'
 import type { Line } from '../line.js'
 import type { LongLine } from './long-line.js'
 import type { RequestId } from '../request-id.js'

@@ -2,13 +2,12 @@
 
 import type { ResultFrame } from '../../jsonrpc/frame.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
-import { Scanner } from '../../jsonrpc/scan.js'
 import type { Revision } from '../revisions/revision.js'
 import { handshakeRevision } from '../revisions.js'
 
 /** The members of the result; undefined when it is no object. */
 export function handshakeMembers({ line, result }: ResultFrame): Members | undefined {
-  return membersAt(new Scanner(line, Number.MAX_SAFE_INTEGER), result)
+  return membersAt(line, result)
 }
 
 /** The revision that the server has chosen; undefined when the proxy does not know it. */

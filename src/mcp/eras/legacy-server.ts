@@ -5,7 +5,6 @@
 import type { ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Line, toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
-import { Scanner } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
@@ -81,7 +80,7 @@ function handshakeOf({ line, result }: ResultFrame): Line {
 /** The result of `initialize`. */
 function readHandshake(handshake: Line): Opened {
   const span = { start: 0, end: handshake.length }
-  const members = membersAt(new Scanner(handshake, Number.MAX_SAFE_INTEGER), span)
+  const members = membersAt(handshake, span)
   const revision = chosenRevision(members)
   if (members === undefined || revision === undefined) {
     const known = handshakeRevisions.map((each) => each.version).join(', ')

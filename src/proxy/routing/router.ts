@@ -5,7 +5,7 @@ import type { Catalog, SpliceItem, Target } from './catalog.js'
 import { problemOf } from './down-line.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import { membersAt } from '../../jsonrpc/members.js'
-import { Scanner, type Span } from '../../jsonrpc/scan.js'
+import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { parse, rawAt, stringAt } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../../mcp/call.js'
@@ -160,7 +160,7 @@ export class Router {
 
   #byReference(call: Call): void {
     const { line, params } = call.frame
-    const members = membersAt(new Scanner(line, Number.MAX_SAFE_INTEGER), params.members.span('ref'))
+    const members = membersAt(line, params.members.span('ref'))
     const uri = members?.string('uri')
     const nameSpan = members?.span('name')
     const name = stringAt(line, nameSpan)
@@ -248,6 +248,6 @@ function unavailable({ config: { name }, view }: CallTarget): ReturnType<typeof 
 function isNotFound(outcome: Outcome): boolean {
   if (outcome.kind !== 'answered' || outcome.frame.kind !== 'error') return false
   const { line, error } = outcome.frame
-  const code = membersAt(new Scanner(line, Number.MAX_SAFE_INTEGER), error)?.span('code')
+  const code = membersAt(line, error)?.span('code')
   return code !== undefined && saysResourceNotFound(Number(parse(rawAt(line, code))))
 }

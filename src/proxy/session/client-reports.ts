@@ -4,7 +4,6 @@ import type { Emitter } from '../../events/emitter.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
-import { Scanner } from '../../jsonrpc/scan.js'
 import { parse, rawAt } from '../../jsonrpc/text.js'
 import type { Call, ClientProfile, Outcome } from '../../mcp/call.js'
 import type { CallEvent, ProxyEvents } from '../../events/proxy-events.js'
@@ -111,7 +110,7 @@ function endOf(outcome: Outcome): End {
 function endByServer(frame: ResponseFrame): End {
   if (frame.kind === 'result') return { outcome: 'answered' }
   const { line, error } = frame
-  const members = membersAt(new Scanner(line, Number.MAX_SAFE_INTEGER), error)
+  const members = membersAt(line, error)
   const span = members?.span('code')
   const code = span === undefined ? undefined : Number(parse(rawAt(line, span)))
   return { outcome: 'error', code, message: members?.string('message')?.slice(0, MESSAGE_LENGTH_MAX) }

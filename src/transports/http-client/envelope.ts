@@ -1,14 +1,12 @@
 // The few things that a transport has to know of the messages it carries.
 
 import type { MessageHead } from '../../jsonrpc/connection.js'
-import type { FrameLimits } from '../../jsonrpc/frame-limits.js'
-import { type Frame, type NotificationFrame, readFrame } from '../../jsonrpc/frame.js'
+import { type FrameLimits, type Frame, type NotificationFrame, readFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { isAnswer } from '../../jsonrpc/peek.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { answerHead, notificationHead, requestHead } from '../../jsonrpc/message-head.js'
 import { type RequestId, readId } from '../../jsonrpc/request-id.js'
-import { Scanner } from '../../jsonrpc/scan.js'
 
 /** Every message was read before it is sent, within limits that are not ours. */
 export const sentFrameLimits: FrameLimits = { depthMax: 10_000, methodBytesMax: 1024 * 1024 }
@@ -52,7 +50,7 @@ export function versionIn(line: Line): string | undefined {
   try {
     const frame = readFrame(line)
     if (frame.kind !== 'result') return undefined
-    const members = membersAt(new Scanner(frame.line, Number.MAX_SAFE_INTEGER), frame.result)
+    const members = membersAt(frame.line, frame.result)
     const version = members?.string('protocolVersion')
     return version !== undefined && headerText.test(version) ? version : undefined
   } catch {

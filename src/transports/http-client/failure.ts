@@ -5,7 +5,6 @@ import { type ErrorFrame, readFrame } from '../../jsonrpc/frame.js'
 import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import { Scanner } from '../../jsonrpc/scan.js'
 import { HttpSyntaxError } from '../http1/syntax-error.js'
 import { resolvedAddress } from './address.js'
 import type { HttpTrouble } from './exchange.js'
@@ -130,7 +129,7 @@ export function errorTo(id: RequestId | undefined, body: string): ErrorFrame | u
 function rpcMessage(body: string): string | undefined {
   const frame = errorIn(body)
   if (frame === undefined) return undefined
-  return membersAt(new Scanner(frame.line, Number.MAX_SAFE_INTEGER), frame.error)?.string('message')
+  return membersAt(frame.line, frame.error)?.string('message')
 }
 
 function errorIn(body: string): ErrorFrame | undefined {

@@ -6,7 +6,6 @@
 
 import { membersAt } from '../../jsonrpc/members.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { Scanner } from '../../jsonrpc/scan.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import { errorTo } from './failure.js'
 
@@ -23,7 +22,7 @@ export function forgetsSession(status: number, body: string, { id, refusesReques
   if (status !== 404 && status !== 400) return false
   const own = errorTo(id, body)
   if (own === undefined) return status === 404 || unknownSession.test(body)
-  const members = membersAt(new Scanner(own.line, Number.MAX_SAFE_INTEGER), own.error)
+  const members = membersAt(own.line, own.error)
   const code = members?.span('code')
   if (code === undefined || !refusesRequest(Number(rawAt(own.line, code)))) return false
   return (status === 404 ? /session/i : unknownSession).test(members?.string('message') ?? '')

@@ -1,7 +1,7 @@
 // One request that was let in, and how its message is read.
 
 import { FrameError } from '../../jsonrpc/errors.js'
-import type { FrameLimits } from '../../jsonrpc/frame-limits.js'
+import type { FrameLimits } from '../../jsonrpc/frame.js'
 import type { MessageReader } from '../message-reader.js'
 import type { Bodies, Body } from './body.js'
 import { isJson } from './guard.js'

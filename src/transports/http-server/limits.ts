@@ -1,6 +1,6 @@
 // The limits of the HTTP front, each with its reason. All that a client can make grow has one.
 
-import { type FrameLimits, defaultFrameLimits } from '../../jsonrpc/frame-limits.js'
+import { type FrameLimits, defaultFrameLimits } from '../../jsonrpc/frame.js'
 import type { EventLimits } from './event-store.js'
 
 const KiB = 1024

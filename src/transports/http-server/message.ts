@@ -2,8 +2,7 @@
 
 import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import { FrameError } from '../../jsonrpc/errors.js'
-import type { Frame } from '../../jsonrpc/frame.js'
-import { type FrameLimits } from '../../jsonrpc/frame-limits.js'
+import type { Frame, FrameLimits } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type RequestId, canonical, readId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'

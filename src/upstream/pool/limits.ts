@@ -1,6 +1,6 @@
 // The limits that the upstream layer works under; `src/limits.ts` holds the numbers and their reasons.
 
-import type { FrameLimits } from '../../jsonrpc/frame-limits.js'
+import type { FrameLimits } from '../../jsonrpc/frame.js'
 import type { NdjsonOptions } from '../../transports/stdio/ndjson.js'
 import type { AbandonedLimits } from './abandoned.js'
 import type { ListLimits } from './listing.js'

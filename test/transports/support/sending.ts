@@ -2,7 +2,7 @@
 
 import type { Connection, MessageHead } from '../../../src/jsonrpc/connection.js'
 import { FrameError } from '../../../src/jsonrpc/errors.js'
-import { frameOrError } from '../../../src/jsonrpc/frame-or-error.js'
+import { frameOrError } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { answerHead } from '../../../src/jsonrpc/message-head.js'
 import type { RequestId } from '../../../src/jsonrpc/request-id.js'
