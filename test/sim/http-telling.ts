@@ -19,6 +19,8 @@ export interface Telling {
   isRead: boolean
   /** The request that is under way is the one for the rest. */
   isResumed: boolean
+  /** Requests for the rest that were lost: one that comes late takes the stream from the one that is under way. */
+  lostResumes: number
   /** The last event of it that came. */
   lastId: string | undefined
   /** Where it is told now. */
@@ -94,7 +96,16 @@ export class Response implements Asked {
 }
 
 export function newTelling(name: string, said: Said | undefined): Telling {
-  return { name, said, heard: false, isRead: false, isResumed: false, lastId: undefined, line: undefined }
+  return {
+    name,
+    said,
+    heard: false,
+    isRead: false,
+    isResumed: false,
+    lostResumes: 0,
+    lastId: undefined,
+    line: undefined,
+  }
 }
 
 export function entriesOf({ said }: Telling): readonly Entry[] {

@@ -143,6 +143,9 @@ export class HttpWire implements ClientWire, ResponseOwner {
     if (telling === this.#aside) {
       this.#isListening = false
       this.#courier.later(() => this.#listen())
+    } else if (telling.lostResumes > 0 && entriesOf(telling).some(({ answers }) => answers.length === 0)) {
+      telling.lostResumes--
+      this.#courier.later(() => this.#resume(telling))
     }
     this.#courier.closeIdle()
   }
@@ -158,8 +161,10 @@ export class HttpWire implements ClientWire, ResponseOwner {
       // What nobody has got can be sent again; requests that it has lost itself a client gives up.
       if (said !== undefined && !heard && !(isOwn && said.entries.length > 0))
         return this.#courier.later(() => this.#ask(telling, { method: 'POST', body: said.text }))
-      if (telling.lastId !== undefined && http.resumes)
+      if (telling.lastId !== undefined && http.resumes) {
+        if (telling.isResumed) telling.lostResumes++
         return this.#courier.later(() => this.#resume(telling))
+      }
     }
     this.#tellings.delete(telling)
     if (isOwn || this.#courier.lines.wasPaused || !telling.heard || telling.isResumed) excuse(telling)

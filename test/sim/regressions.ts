@@ -274,4 +274,26 @@ export const regressions: readonly Regression[] = [
       ],
     }),
   },
+  {
+    what: 'a request for the rest of a stream that its client had given up came late and took the stream from the next one',
+    plan: plainPlan({
+      seed: 2,
+      front: { answerWaitMs: 1, eventsMax: 1024, bodiesBytesMax: undefined },
+      servers: [plainServer('s0')],
+      clients: [
+        plainClient('c0', {
+          revision: '2025-11-25',
+          http: { ...overHttp, resumes: true, idleMax: 0, againMs: 0 },
+          input: { ...whole, delayMsMax: 20 },
+        }),
+      ],
+      ops: [
+        attach(1, 0),
+        { gapMs: 200, ...callOf('echo', 100, 'number') },
+        { gapMs: 60, kind: 'cut', client: 0 },
+        { gapMs: 5, kind: 'cut', client: 0 },
+        { gapMs: 5, kind: 'cut', client: 0 },
+      ],
+    }),
+  },
 ]
