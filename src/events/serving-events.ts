@@ -1,7 +1,7 @@
 // The events of an HTTP front.
 
 import type { Emitter } from './emitter.js'
-import type { SessionTransport, SessionWatch } from '../transports/http-server/session-watch.js'
+import type { SessionTransport, SessionWatch } from '../transports/http-server/endpoint.js'
 
 /** A session over HTTP is opened or has ended. Its id is in no event, because anyone who has it may use the session. */
 export type SessionEvent = {

@@ -1,13 +1,13 @@
 // How requests are served by the handshake revisions (MCP 2025-03-26 to 2025-11-25, Transports).
 
-import type { HttpRevision } from '../transports/http-server/endpoint.js'
+import type { RequestId } from '../jsonrpc/request-id.js'
+import type { PostedMessage } from '../transports/http-server/body.js'
 import type {
-  RequestJudge,
+  HttpRevision,
   Judgement,
-  PostedMessage,
+  RequestJudge,
   SessionClient,
-} from '../transports/http-server/judge.js'
-import type { requestKeys } from '../transports/http-server/message.js'
+} from '../transports/http-server/endpoint.js'
 import type { Refusal, Refusals } from '../transports/http-server/refusal.js'
 import type { RequestHead } from '../transports/http-server/request-head.js'
 
@@ -83,7 +83,7 @@ function isAnswer({ kind }: PostedMessage['frames'][number]): boolean {
   return kind === 'result' || kind === 'error'
 }
 
-function onlyId({ frames }: PostedMessage): ReturnType<typeof requestKeys>[number] | undefined {
+function onlyId({ frames }: PostedMessage): RequestId | undefined {
   const [only] = frames
   return frames.length === 1 && only?.kind === 'request' ? only.id : undefined
 }

@@ -13,11 +13,10 @@ import {
   sessionNotFound,
   transportRefused,
 } from '../mcp/error-codes.js'
-import type { HttpRoutes, HttpSurroundings } from '../transports/http-server/endpoint.js'
+import type { HttpRoutes, HttpSurroundings, SessionWatch } from '../transports/http-server/endpoint.js'
 import type { GuardRemedies, PrincipalOf } from '../transports/http-server/guard.js'
 import { isLoopback } from '../transports/http-server/host.js'
 import type { RefusalKind, Wording } from '../transports/http-server/refusal.js'
-import type { SessionWatch } from '../transports/http-server/session-watch.js'
 import { type HttpFrontParts, type HttpRules, HttpServer } from '../transports/http-server/http-server.js'
 import { descriptorRoom } from '../upstream/process/descriptor-room.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'

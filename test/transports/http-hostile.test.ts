@@ -93,7 +93,7 @@ class Bench {
       room: () => 'enough',
       hasToken: () => false,
       warn: () => undefined,
-      serve: (_, response) => {
+      serve: ({ response }) => {
         this.served++
         response.send(200, [], Buffer.from('ok'))
       },

@@ -3,7 +3,8 @@
 import assert from 'node:assert'
 import { describe, test } from 'node:test'
 import { transportRefused } from '../../src/mcp/error-codes.js'
-import type { RequestJudge, PostedMessage } from '../../src/transports/http-server/judge.js'
+import type { PostedMessage } from '../../src/transports/http-server/body.js'
+import type { RequestJudge } from '../../src/transports/http-server/endpoint.js'
 import { type Front, type Scope, front, handshake, message, send } from './support/http.js'
 
 /** What it was asked to judge, and how it judges that. */

@@ -271,8 +271,8 @@ describe('kept events', () => {
   test('are limited in number, bytes and age, and together', () => {
     let now = 0
     const budget = new EventBudget(limits.totalBytesMax)
-    const one = new EventStore(limits, budget, () => now)
-    const two = new EventStore(limits, budget, () => now)
+    const one = new EventStore(limits, budget, { now: () => now })
+    const two = new EventStore(limits, budget, { now: () => now })
     for (let at = 1; at <= 4; at++) one.add(0, at, Buffer.alloc(10))
     assert.equal(one.after(0, 0).length, 3)
     one.add(0, 5, Buffer.alloc(100))

@@ -5,36 +5,38 @@
 // taken whatever large ones are there, since their number is limited already.
 
 import { CR, LF } from '../../jsonrpc/ascii.js'
+import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
+import { FrameError } from '../../jsonrpc/errors.js'
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import type { Frame } from '../../jsonrpc/frame.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
+import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import type { Clock } from '../../runtime/deadline.js'
 import { WholeBody } from '../http1/whole-body.js'
-import { BodyReservation } from './body-reservation.js'
+import { MessageReader } from '../message-reader.js'
+import type { HttpServerLimits } from './limits.js'
+import { type Refusal, type Refusals, isRefusal } from './refusal.js'
 import type { HttpRequest } from './request.js'
+import type { RequestHead } from './request-head.js'
 import type { HttpResponse } from './response.js'
 import { Slices } from './slices.js'
 
-export type Body =
-  | { readonly kind: 'line'; readonly line: Line; readonly hold: BodyReservation | undefined }
-  | { readonly kind: 'too-large' }
-  | { readonly kind: 'too-slow' }
-  /** It is large, and others have taken the memory for large ones. */
-  | { readonly kind: 'too-many' }
-  /** The client went away before the end. */
-  | { readonly kind: 'gone' }
-
-export interface BodyFrom {
-  readonly request: HttpRequest
-  readonly response: HttpResponse
+/** The message of a POST, or several in an array. */
+export interface PostedMessage {
+  readonly head: RequestHead
+  readonly line: Line
+  readonly frames: readonly Frame[]
+  readonly isBatch: boolean
+  /** Of the requests in it. */
+  readonly keys: readonly RequestId[]
+  /** Of a large one, what it has of the memory for all. */
+  readonly hold: BodyReservation | undefined
 }
 
-export interface BodiesLimits {
-  readonly bodyBytesMax: number
-  readonly smallBodyBytes: number
-  readonly bodiesBytesMax: number
-  /** A body must bring this many bytes in each such time, or end. */
-  readonly slowBodyMs: number
-  readonly slowBodyBytes: number
-}
+/** A message, or why it is refused; undefined when its client has left. */
+export type ReadResult = PostedMessage | Refusal | undefined
+
+type Body = Pick<PostedMessage, 'line' | 'hold'>
 
 /** One body that is on its way. */
 interface Reading {
@@ -48,43 +50,49 @@ interface Reading {
 
 /** Reads bodies, gives up those that drip, and counts what all of them hold. */
 export class Bodies {
-  readonly #limits: BodiesLimits
-  readonly #now: () => number
+  readonly #limits: HttpServerLimits
+  readonly #refusals: Refusals
+  readonly #clock: Clock
+  readonly #reader: MessageReader
   readonly #readings = new BriefMap<number, Reading>()
   readonly #slices = new Slices()
   #last = 0
   #bytes = 0
 
-  constructor(limits: BodiesLimits, now: () => number) {
+  constructor(limits: HttpServerLimits, refusals: Refusals, clock: Clock) {
     this.#limits = limits
-    this.#now = now
+    this.#refusals = refusals
+    this.#clock = clock
+    this.#reader = new MessageReader(limits.frame)
   }
 
-  /** Reads a body, at once where it has come with its head; one that is too large is left where it is. */
-  read({ request, response }: BodyFrom): Body | Promise<Body> {
+  /** Reads the message of a POST, at once where it has come with its head; one that is too large is left where it is. */
+  read(request: HttpRequest): ReadResult | Promise<ReadResult> {
+    const { head, body, response } = request
+    if (!isJson(head.get('content-type')))
+      return this.#refusals.plain(415, 'Content-Type must be application/json')
     // Its session let it wait, and its client has not.
-    if (response.isClosed) return { kind: 'gone' }
-    const { framing } = request.head
-    if (framing.kind === 'length' && framing.bytes > this.#limits.bodyBytesMax) return { kind: 'too-large' }
-    if (request.body === undefined) return this.#readPieces(request, response)
-    const bytes = request.body.length
+    if (response.isClosed) return undefined
+    const { framing } = head
+    if (framing.kind === 'length' && framing.bytes > this.#limits.bodyBytesMax) return this.#tooLarge()
+    if (body === undefined) return this.#readPieces(request).then((came) => this.#message(came, head))
+    const bytes = body.length
     this.#bytes += bytes
-    const excess = this.#excess(bytes)
-    const body = excess === undefined ? this.#whole(toLine(request.body), bytes, response) : { kind: excess }
-    if (body.kind !== 'line' || body.hold === undefined) this.#bytes -= bytes
-    return body
+    const came = this.#excess(bytes) ?? this.#whole(toLine(body), bytes, response)
+    this.#release(came, bytes)
+    return this.#message(came, head)
   }
 
-  #readPieces(request: HttpRequest, response: HttpResponse): Promise<Body> {
+  #readPieces({ wire, response }: HttpRequest): Promise<Body | Refusal | undefined> {
     return new Promise((resolve) => {
       const whole = new WholeBody()
-      const done = (body: Body): void => {
+      const done = (came: Body | Refusal | undefined): void => {
         if (this.#readings.take(reading.number) === undefined) return
-        if (body.kind !== 'line' || body.hold === undefined) this.#bytes -= reading.bytes
-        resolve(body)
+        this.#release(came, reading.bytes)
+        resolve(came)
       }
-      const reading = this.#begin(() => done({ kind: 'too-slow' }))
-      request.readBy({
+      const reading = this.#begin(() => done(this.#refusals.plain(408, 'The body comes too slowly')))
+      wire.readBody({
         data: (chunk) => {
           // The rest of one that is refused comes too.
           if (!this.#readings.has(reading.number)) return
@@ -92,12 +100,12 @@ export class Bodies {
           this.#bytes += chunk.length
           whole.add(chunk)
           const excess = this.#excess(reading.bytes)
-          if (excess !== undefined) done({ kind: excess })
+          if (excess !== undefined) done(excess)
         },
         end: () => {
           if (this.#readings.has(reading.number)) done(this.#whole(whole.line(), reading.bytes, response))
         },
-        gone: () => done({ kind: 'gone' }),
+        gone: () => done(undefined),
       })
     })
   }
@@ -105,7 +113,7 @@ export class Bodies {
   /** Looks at every body that is on its way. */
   sweep(): void {
     const { slowBodyMs, slowBodyBytes } = this.#limits
-    const nowMs = this.#now()
+    const nowMs = this.#clock.now()
     for (const reading of this.#readings.values()) {
       if (nowMs - reading.seenAtMs < slowBodyMs) continue
       if (reading.bytes - reading.seenBytes < slowBodyBytes) this.#slices.add(reading.giveUp)
@@ -114,22 +122,46 @@ export class Bodies {
     }
   }
 
-  #excess(bytes: number): 'too-large' | 'too-many' | undefined {
+  #excess(bytes: number): Refusal | undefined {
     const { bodyBytesMax, smallBodyBytes, bodiesBytesMax } = this.#limits
-    if (bytes > bodyBytesMax) return 'too-large'
-    return bytes > smallBodyBytes && this.#bytes > bodiesBytesMax ? 'too-many' : undefined
+    if (bytes > bodyBytesMax) return this.#tooLarge()
+    if (bytes <= smallBodyBytes || this.#bytes <= bodiesBytesMax) return undefined
+    return this.#refusals.plain(503, 'Too many large messages are being served', { 'retry-after': '1' })
+  }
+
+  #tooLarge(): Refusal {
+    return this.#refusals.plain(413, `A message may have ${this.#limits.bodyBytesMax} bytes`)
   }
 
   #whole(line: Line, bytes: number, response: HttpResponse): Body {
     const isSmall = bytes <= this.#limits.smallBodyBytes
     const hold = isSmall ? undefined : new BodyReservation(response, () => void (this.#bytes -= bytes))
-    return { kind: 'line', line: trimmed(line), hold }
+    return { line: trimmed(line), hold }
+  }
+
+  /** Counts a body no longer that holds nothing. */
+  #release(came: Body | Refusal | undefined, bytes: number): void {
+    if (came === undefined || isRefusal(came) || came.hold === undefined) this.#bytes -= bytes
   }
 
   #begin(giveUp: () => void): Reading {
-    const reading = { number: ++this.#last, bytes: 0, seenBytes: 0, seenAtMs: this.#now(), giveUp }
+    const reading = { number: ++this.#last, bytes: 0, seenBytes: 0, seenAtMs: this.#clock.now(), giveUp }
     this.#readings.set(reading.number, reading)
     return reading
+  }
+
+  #message(came: Body | Refusal | undefined, head: RequestHead): ReadResult {
+    if (came === undefined || isRefusal(came)) return came
+    const { line, hold } = came
+    try {
+      const isOfBatch = isBatch(line)
+      const lines = isOfBatch ? splitBatch(line, this.#limits.frame) : [line]
+      const frames = lines.map((member) => this.#reader.read(member))
+      return { head, line, frames, isBatch: isOfBatch, keys: requestKeys(frames), hold }
+    } catch (error) {
+      if (error instanceof FrameError) return this.#refusals.malformed(error)
+      throw error
+    }
   }
 }
 
@@ -140,4 +172,50 @@ function trimmed(line: Line): Line {
   if (end === line.length) return line
   line[end] = LF
   return lineAt(line, 0, end)
+}
+
+/** The key of each request among the frames. */
+function requestKeys(frames: readonly Frame[]): RequestId[] {
+  const [only] = frames
+  if (frames.length === 1 && only?.kind === 'request') return [canonical(only.id)]
+  return frames.flatMap((frame) => (frame.kind === 'request' ? [canonical(frame.id)] : []))
+}
+
+/** Whether a `Content-Type` is JSON; browsers send anything else across sites without asking first. */
+export function isJson(contentType: string | undefined): boolean {
+  return (
+    contentType === 'application/json' || /^application\/json[ \t]*(?:;|$)/i.test(contentType?.trim() ?? '')
+  )
+}
+
+/**
+ * Memory reserved for one large request body; given back once, whatever becomes of the request.
+ *
+ * The reservation of a call lasts until the answer, also when its client has left meanwhile. That of any
+ * other body ends with its response.
+ */
+export class BodyReservation {
+  readonly #release: () => void
+  #isAnswering = false
+  #isClosed = false
+
+  constructor(response: HttpResponse, release: () => void) {
+    this.#release = release
+    response.whenClosed(() => {
+      this.#isClosed = true
+      if (!this.#isAnswering) this.#release()
+    })
+  }
+
+  /** Its requests are being answered. */
+  begin(): void {
+    this.#isAnswering = true
+  }
+
+  /** They have their answers, or will have none. */
+  end(): void {
+    if (!this.#isAnswering) return
+    this.#isAnswering = false
+    if (this.#isClosed) this.#release()
+  }
 }

@@ -1,58 +1,63 @@
 // One connection of a client: what is asked on it, what is answered, and when it ends.
 
 import type { Buffer } from 'node:buffer'
+import type { Clock } from '../../runtime/deadline.js'
 import { HttpSyntaxError } from '../http1/syntax-error.js'
 import { writeAll } from '../http1/write.js'
-import type { HttpTimer, SetTimer } from './clock.js'
 import { Intake, type IntakeOwner } from './intake.js'
-import { CLOSES, stays } from './persistence.js'
-import { type FrontSocket, HttpRequest, type RequestBodySink, type RequestWire } from './request.js'
+import type { HttpServerLimits } from './limits.js'
+import type { FrontSocket, HttpRequest, RequestBodySink, RequestWire } from './request.js'
 import type { RequestHead } from './request-head.js'
-import type { RequestLimits } from './request-reader.js'
-import { HttpResponse, type ResponseWire } from './response.js'
-import { statusLine } from './status-line.js'
+import { HttpResponse, type ResponseWire, statusLine } from './response.js'
 
-export interface ChannelLimits extends RequestLimits {
-  readonly headersTimeoutMs: number
-  readonly requestTimeoutMs: number
-  readonly idleConnectionMs: number
-  readonly refusedBodyMs: number
-  /** How long a client may take nothing of what was sent. */
-  readonly stallMs: number
+/** The dependencies of every connection. */
+export interface ChannelParts extends Clock {
+  readonly limits: HttpServerLimits
+  serve(request: HttpRequest): void
+  /** Something went wrong that is our own fault. */
+  failed(error: unknown): void
 }
 
 /** The listener of a connection. */
 export interface ChannelOwner {
-  readonly limits: ChannelLimits
-  readonly setTimer: SetTimer
   /** Whether every connection ends with what is being answered on it. */
   readonly isStopping: boolean
   /** Whether connections should rather end than rest. */
   readonly isShort: boolean
-  /** Monotonic, in milliseconds. */
-  now(): number
   /** The field that says when a response is made, with its line end. */
   date(): string
   /** A request has come whole. */
   asked(channel: FrontChannel): void
-  serve(request: HttpRequest, response: HttpResponse): void
   /** Calls `goOn` in another turn: only a few of those that ask for it in each. */
   later(goOn: () => void): void
   /** The connection is closed. */
   gone(channel: FrontChannel): void
-  /** Something went wrong that is our own fault. */
-  failed(error: unknown): void
+}
+
+// The header fields of a response about its connection (RFC 9112, section 9.3).
+
+/** It ends with the response. */
+const CLOSES = 'connection: close\r\n'
+
+/** A client counts from when it has the answer, and what it sends at the last moment is on its way for a while. */
+const ON_THE_WAY_MS = 2000
+
+/** Another request may follow within this time; what is announced is a little less. */
+function stays(idleMs: number): string {
+  const announcedMs = Math.max(0, idleMs - ON_THE_WAY_MS)
+  return `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(announcedMs / 1000)}\r\n`
 }
 
 /** One socket and its requests. */
 export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   readonly socket: FrontSocket
+  readonly #parts: ChannelParts
   readonly #owner: ChannelOwner
   readonly #intake: Intake
   /** What a response says where another may follow. */
   readonly #stays: string
-  #response: HttpResponse | undefined
-  #head: RequestHead | undefined
+  /** The one that is being answered. */
+  #request: HttpRequest | undefined
   /** Since when it rests, or the request comes that is not there whole. */
   #sinceMs: number
   #isFirst = true
@@ -60,19 +65,19 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   #isLast = false
   #isTimed = false
   /** The rest of a request is read for a while, so that its client can read why it is refused. */
-  #lingering: HttpTimer | undefined
+  #lingering: { cancel(): void } | undefined
   /** Its client is not heard any more. */
   #isGone = false
 
-  constructor(socket: FrontSocket, owner: ChannelOwner) {
-    const { limits } = owner
+  constructor(socket: FrontSocket, parts: ChannelParts, owner: ChannelOwner) {
     this.socket = socket
+    this.#parts = parts
     this.#owner = owner
-    this.#intake = new Intake(socket, limits, this)
-    this.#stays = stays(limits.idleConnectionMs)
-    this.#sinceMs = owner.now()
+    this.#intake = new Intake(socket, parts.limits, this)
+    this.#stays = stays(parts.limits.idleConnectionMs)
+    this.#sinceMs = parts.now()
     socket.on('data', (chunk: Buffer) => this.#take(chunk))
-    socket.on('drain', () => this.#response?.onDrain())
+    socket.on('drain', () => this.#request?.response.onDrain())
     socket.on('timeout', () => {
       if (this.unsentBytes > 0) this.cut()
     })
@@ -84,7 +89,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
 
   /** Nothing is asked on it, and nothing has begun to come. */
   get isIdle(): boolean {
-    return this.#response === undefined && this.#intake.isResting
+    return this.#request === undefined && this.#intake.isResting
   }
 
   /** Since when it rests between two requests; Infinity when it does not. */
@@ -93,11 +98,11 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   }
 
   /** Looks whether the client has had its time; between two requests that is `idleMs`. */
-  sweep(nowMs: number, idleMs: number): 'late' | 'idle' | undefined {
-    const { headersTimeoutMs, requestTimeoutMs } = this.#owner.limits
-    const forMs = nowMs - this.#sinceMs
+  sweep(idleMs: number): 'late' | 'idle' | undefined {
+    const { headersTimeoutMs, requestTimeoutMs } = this.#parts.limits
+    const forMs = this.#parts.now() - this.#sinceMs
     if (this.#isGone || this.#lingering !== undefined) return undefined
-    if (this.#response !== undefined)
+    if (this.#request !== undefined)
       return this.#intake.isLeft && forMs > requestTimeoutMs ? 'late' : undefined
     if (this.isIdle && !this.#isFirst) return forMs > idleMs ? 'idle' : undefined
     return forMs > headersTimeoutMs ? 'late' : undefined
@@ -112,7 +117,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   /** Answers what is no request, or comes too late: nothing behind it on this connection can be trusted. */
   refuse(status: number): void {
     if (this.#isGone || this.#lingering !== undefined) return
-    const hasBegun = this.#response?.hasBegun === true
+    const hasBegun = this.#request?.response.hasBegun === true
     this.#leave()
     if (hasBegun || !this.socket.writable) return void this.socket.destroy()
     this.socket.end(`${statusLine(status)}${CLOSES}content-length: 0\r\n\r\n`, 'latin1')
@@ -122,15 +127,14 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   // IntakeOwner
 
   get isOpen(): boolean {
-    return !this.#isLast && this.#response === undefined
+    return !this.#isLast && this.#request === undefined
   }
 
   begins(head: RequestHead, body: Buffer | undefined): void {
-    const response = new HttpResponse(this, head)
-    this.#head = head
-    this.#response = response
+    const request = { wire: this, head, body, response: new HttpResponse(this, head) }
+    this.#request = request
     if (body !== undefined) this.whole()
-    this.#owner.serve(new HttpRequest(this, head, body), response)
+    this.#parts.serve(request)
   }
 
   whole(): void {
@@ -143,14 +147,14 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
 
   failed(error: unknown): void {
     if (error instanceof HttpSyntaxError) return this.refuse(error.code === 'TOO_LONG' ? 431 : 400)
-    this.#owner.failed(error)
+    this.#parts.failed(error)
     this.cut()
   }
 
   // RequestWire
 
   readBody(sink: RequestBodySink): void {
-    this.#intake.readBody(sink, this.#head?.expectation !== undefined)
+    this.#intake.readBody(sink, this.#request?.head.expectation !== undefined)
   }
 
   // ResponseWire
@@ -160,7 +164,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   }
 
   begin(closes: boolean): string {
-    const keepsAlive = this.#head?.keepsAlive === true && this.#intake.isWhole
+    const keepsAlive = this.#request?.head.keepsAlive === true && this.#intake.isWhole
     if (closes || !keepsAlive || this.#owner.isStopping || this.#owner.isShort) this.#isLast = true
     return this.#owner.date() + (this.#isLast ? CLOSES : this.#stays)
   }
@@ -182,16 +186,16 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
 
   cutWhenStalled(): void {
     this.#isTimed = true
-    this.socket.setTimeout?.(this.#owner.limits.stallMs)
+    this.socket.setTimeout?.(this.#parts.limits.stallMs)
   }
 
   readonly #written = (): void => {
-    if (this.unsentBytes === 0 && this.#response?.hasEnded === true) this.#finish()
+    if (this.unsentBytes === 0 && this.#request?.response.hasEnded === true) this.#finish()
   }
 
   #take(chunk: Buffer): void {
     if (!this.isIdle) return this.#intake.take(chunk)
-    const nowMs = this.#owner.now()
+    const nowMs = this.#parts.now()
     this.#intake.take(chunk)
     // Empty lines are no request: whoever sends nothing else goes on resting.
     if (!this.isIdle) this.#sinceMs = nowMs
@@ -199,17 +203,16 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
 
   /** The system has taken the whole response. */
   #finish(): void {
-    const response = this.#response
-    this.#response = undefined
-    this.#head = undefined
+    const request = this.#request
+    this.#request = undefined
     if (this.#isTimed) this.socket.setTimeout?.(0)
     this.#isTimed = false
-    response?.close()
+    request?.response.close()
     if (this.#isGone) return
     if (!this.#intake.isWhole) return this.#dropBody()
     if (this.#isLast || this.#owner.isStopping) return this.close()
     this.#isFirst = false
-    this.#sinceMs = this.#owner.now()
+    this.#sinceMs = this.#parts.now()
     this.#intake.next()
   }
 
@@ -220,8 +223,8 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   }
 
   #linger(): void {
-    const { setTimer, limits } = this.#owner
-    this.#lingering = setTimer(limits.refusedBodyMs, () => this.socket.destroy())
+    const { refusedBodyMs } = this.#parts.limits
+    this.#lingering = this.#parts.setTimer(refusedBodyMs, () => this.socket.destroy())
   }
 
   /** The client waits for nothing more; what was written may still leave. */
@@ -235,7 +238,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
     if (this.#isGone) return
     this.#isGone = true
     this.#intake.end()
-    this.#response?.close()
+    this.#request?.response.close()
     // Whatever comes now is read and dropped, so that its end is seen.
     this.socket.resume()
   }

@@ -4,38 +4,34 @@
 // Multiple connections): what belongs to a request on the response to its POST,
 // all else on the client's standalone stream, where it waits until there is one.
 
-import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import { assert } from '../../jsonrpc/assert.js'
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import type { Wire, WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import type { Wire, WireParts } from '../../jsonrpc/fast/splice-parts.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
+import type { Waits } from '../../runtime/waits.js'
+import type { HttpAttached, HttpRevision, SessionClient } from './endpoint.js'
 import { Exchange, type ExchangeOwner, type Post } from './exchange.js'
 import { Inbox } from './inbox.js'
 import { cancelledBy } from './message.js'
 import type { HttpResponse } from './response.js'
-import type { Fields } from './status-line.js'
-import type { HttpStreams, ListenState } from './streams.js'
-import type { Waits } from '../../runtime/waits.js'
+import type { Kept } from './sessions.js'
+import { HttpStreams, type ListenState, type StreamsParts } from './streams.js'
 
-export interface ConnectionParts {
-  readonly streams: HttpStreams
+export interface ConnectionParts extends Omit<StreamsParts, 'primes'> {
   readonly waits: Waits
-  /** Fields of every response. */
-  headers(): Fields
-  /** The answer to `initialize` is an error; called before it leaves. */
-  refused(): void
-  /** Nothing is being answered any more. */
-  idle(): void
   closed(): void
 }
 
-/** One client of Streamable HTTP. */
-export class StreamableConnection implements Connection {
+/** One client of Streamable HTTP, in its session or without one. */
+export class StreamableConnection implements Connection, Kept, SessionClient {
+  /** Known before the first message comes. */
+  attached: HttpAttached | undefined
   readonly #parts: ConnectionParts
   readonly #streams: HttpStreams
-  readonly #inbox = new Inbox((cause) => this.#end(cause))
+  readonly #inbox: Inbox
   readonly #exchanges = new BriefMap<RequestId, Exchange>()
   readonly #exchanging: ExchangeOwner
   /** The key of the `initialize` that is being answered. */
@@ -44,19 +40,24 @@ export class StreamableConnection implements Connection {
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts
-    this.#streams = parts.streams
-    this.#streams.onDrained = () => this.#inbox.drained()
+    this.#inbox = new Inbox(parts.limits, (cause) => this.#end(cause))
+    this.#streams = new HttpStreams({ ...parts, primes: () => this.revision.primesStreams }, () =>
+      this.#measure(),
+    )
     this.#exchanging = {
       waits: parts.waits,
-      headers: () => parts.headers(),
-      openStream: (response) => this.#streams.open(response, parts.headers()),
-      sending: (response) => this.#streams.sending(response),
+      streams: this.#streams,
       done: (exchange) => this.#forget(exchange),
     }
   }
 
+  get revision(): HttpRevision {
+    assert(this.attached !== undefined, 'the client is attached')
+    return this.attached.revision
+  }
+
   get congested(): boolean {
-    return this.#streams.congestion.on
+    return this.#inbox.congested
   }
 
   get backlogBytes(): number {
@@ -81,12 +82,13 @@ export class StreamableConnection implements Connection {
     this.#inbox.start(sink)
   }
 
-  send(message: WireBytes, head: MessageHead): Promise<void> {
-    return this.#send(message, head)
+  send(wire: Wire, head: MessageHead): Promise<void> {
+    if (this.#inbox.passesOut(wire)) this.#route(wire, head)
+    return this.#measure()
   }
 
   sendParts(parts: WireParts, head: MessageHead): Promise<void> {
-    return this.#send(parts, head)
+    return this.send(parts, head)
   }
 
   read(on: boolean): void {
@@ -104,36 +106,40 @@ export class StreamableConnection implements Connection {
     this.#inbox.ended()
   }
 
-  /** Whether one of these requests is being answered already. */
+  sweep(): void {
+    this.#parts.session?.store.sweep()
+  }
+
   knows(keys: readonly RequestId[]): boolean {
     return keys.some((key) => this.#exchanges.has(key))
   }
 
   /** Takes what a POST brought, and answers its requests on its response. */
-  post(frames: readonly Frame[], post: Post): void {
-    const exchange = new Exchange(post, this.#exchanging)
-    post.hold?.begin()
-    for (const key of post.keys) this.#exchanges.set(key, exchange)
-    if (post.opens) this.#opening = post.keys[0]
-    this.take(frames)
-  }
-
-  /** Takes messages; a request among them must have been posted. */
-  take(frames: readonly Frame[]): void {
+  post(post: Post): undefined {
+    const { message, response, opens } = post
+    if (message.keys.length > 0) {
+      const exchange = new Exchange(post, this.#exchanging)
+      message.hold?.begin()
+      for (const key of message.keys) this.#exchanges.set(key, exchange)
+      if (opens) this.#opening = message.keys[0]
+    }
     this.#inbox.deliver(() => {
-      for (const frame of frames) this.#deliver(frame)
+      for (const frame of message.frames) this.#deliver(frame)
     })
+    if (message.keys.length > 0) return
+    // A client without a session has said everything.
+    if (this.#parts.session === undefined) this.#end(undefined)
+    response.send(202, [])
   }
 
   /** Opens the standalone stream, or resumes the one that holds this event. */
   listen(response: HttpResponse, lastEventId: string | undefined): ListenState {
-    return this.#streams.listen(response, this.#parts.headers(), lastEventId)
+    return this.#streams.listen(response, lastEventId)
   }
 
-  #send(wire: Wire, head: MessageHead): Promise<void> {
-    if (this.#inbox.passesOut(wire)) this.#route(wire, head)
-    this.#streams.measure()
-    return this.#streams.congestion.relieved
+  /** Sees whether the client has left too much unread; resolves when it takes more. */
+  #measure(): Promise<void> {
+    return this.#inbox.measure(this.#streams.backlogBytes)
   }
 
   #deliver(frame: Frame): void {
@@ -163,17 +169,25 @@ export class StreamableConnection implements Connection {
     if (key === this.#opening) {
       this.#opening = undefined
       // A second `initialize` is refused to a session that goes on.
-      if (isError && !this.#opened) this.#parts.refused()
+      if (isError && !this.#opened) this.#refused()
       this.#opened ||= !isError
     }
     exchange.answer(message)
   }
 
+  /** The answer to `initialize` is an error: it leaves without the id of a session. */
+  #refused(): void {
+    this.#streams.fields = []
+    setImmediate(() => this.#end(undefined))
+  }
+
   #forget(exchange: Exchange): void {
-    const { keys, hold } = exchange.post
+    const { keys, hold } = exchange.post.message
     hold?.end()
     for (const key of keys) if (this.#exchanges.get(key) === exchange) this.#exchanges.take(key)
-    if (this.#exchanges.size === 0) this.#parts.idle()
+    // Whoever said the last word is still in the middle of it.
+    if (this.#exchanges.size === 0 && this.#parts.session === undefined)
+      setImmediate(() => this.#end(undefined))
   }
 
   #end(cause: TransportError | undefined): void {

@@ -1,6 +1,6 @@
 // The CORS header fields for web pages of other origins (Fetch standard, CORS protocol).
 
-import type { Fields } from './status-line.js'
+import type { Fields } from './response.js'
 
 export interface CorsRules {
   readonly enabled: boolean

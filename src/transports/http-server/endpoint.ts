@@ -2,9 +2,11 @@
 
 import type { Server } from 'node:net'
 import type { Connection } from '../../jsonrpc/connection.js'
-import type { SetTimer } from './clock.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { Clock } from '../../runtime/deadline.js'
+import type { PostedMessage } from './body.js'
 import type { Refusal } from './refusal.js'
-import type { SessionWatch } from './session-watch.js'
+import type { RequestHead } from './request-head.js'
 
 /** The features of a client's revision that the transport uses. */
 export interface HttpRevision {
@@ -67,15 +69,45 @@ export interface HttpRoutes {
   readonly revisions: readonly HttpRevision[]
 }
 
+/** The client of a session, as far as a judge asks. */
+export interface SessionClient {
+  readonly revision: HttpRevision
+  /** Whether one of these requests is being answered already. */
+  knows(keys: readonly RequestId[]): boolean
+}
+
+/**
+ * How a message is served: as the first of a session, which is opened where it has none, in the session that it names,
+ * or alone, by a client that is gone once it is answered.
+ */
+export type Judgement = Refusal | 'opening' | 'session' | 'alone'
+
+/** Decides how requests are served. */
+export interface RequestJudge {
+  /** The session that a request is for; asked before its body is read. */
+  sessionId(head: RequestHead): string | undefined
+  /** Why a client of a session may not listen, or end its session, with a request that has this head. */
+  refuses(head: RequestHead, client: SessionClient): Refusal | undefined
+  /** How a message is served; `client` is that of the session it is for. */
+  judge(message: PostedMessage, client: SessionClient | undefined): Judgement
+}
+
+/** How a session is spoken. */
+export type SessionTransport = 'streamable-http' | 'http+sse'
+
+/** Is called at the begin and at the end of every session. */
+export interface SessionWatch {
+  /** Gives the number by which its end is told. */
+  opened(endpoint: string, transport: SessionTransport): number
+  ended(endpoint: string, transport: SessionTransport, session: number, ms: number): void
+}
+
 /** The dependencies of the transport. */
-export interface HttpSurroundings {
+export interface HttpSurroundings extends Clock {
   /** A session id that nobody can guess, of visible ASCII characters. */
   readonly newId: (owner: Owner) => string
-  /** Monotonic, in milliseconds. */
-  readonly now: () => number
   /** The time of day, in milliseconds since 1970. */
   readonly wallNow: () => number
-  readonly setTimer: SetTimer
   /** Lets connections come to a server and gives the port; absent where that is the server's own business. */
   readonly listen?: (server: Server, host: string, port: number) => Promise<number>
   /** How many more the system has room for: sessions and connections, connections only, or neither. */

@@ -6,42 +6,32 @@
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Wire, WireParts } from '../../jsonrpc/fast/splice-parts.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
-import { Congestion } from '../congestion.js'
-import { MessageReader } from '../message-reader.js'
-import type { Bodies } from './body.js'
-import type { HttpAttached, HttpEndpoint, HttpSurroundings, Owner } from './endpoint.js'
+import type { Bodies, PostedMessage } from './body.js'
+import type { HttpEndpoint, HttpSurroundings } from './endpoint.js'
 import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
-import { type Incoming, type ReadingParts, isRefusal, readIncoming } from './incoming.js'
 import type { HttpServerLimits } from './limits.js'
-import type { Posted } from './message.js'
-import type { Refusal, Refusals } from './refusal.js'
-import { HttpSessions, type Kept } from './sessions.js'
-import { SseWriter, messageEvent, textEvent } from './sse-writer.js'
+import { type Refusal, type Refusals, isRefusal } from './refusal.js'
+import type { Incoming } from './request.js'
+import type { HttpResponse } from './response.js'
+import { HttpSessions, type Kept, attach } from './sessions.js'
+import { type SseParts, SseWriter, messageEvent, textEvent } from './sse-writer.js'
 
 /** One client of the pair. */
 class PairConnection implements Connection, Kept {
-  readonly #limits: HttpServerLimits
   readonly #ended: () => void
   readonly #writer: SseWriter
-  readonly #congestion = new Congestion()
   /** What large requests have of the memory for all, until they are answered. */
   readonly #holds = new Holds()
-  readonly #inbox = new Inbox((cause) => this.#end(cause))
+  readonly #inbox: Inbox
 
-  constructor(incoming: Incoming, { limits, around }: PairParts, ended: () => void) {
-    this.#limits = limits
+  constructor(response: HttpResponse, parts: SseParts, ended: () => void) {
     this.#ended = ended
-    this.#writer = new SseWriter(
-      incoming.response,
-      [],
-      { ...limits, setTimer: around.setTimer },
-      {
-        drained: () => this.#measure(),
-        gone: () => this.#end(undefined),
-      },
-    )
+    this.#inbox = new Inbox(parts.limits, (cause) => this.#end(cause))
+    this.#writer = new SseWriter(response, [], parts, {
+      drained: () => void this.#inbox.measure(this.backlogBytes),
+      gone: () => this.#end(undefined),
+    })
   }
 
   /** As long as it is kept, its client listens. */
@@ -49,16 +39,12 @@ class PairConnection implements Connection, Kept {
     return true
   }
 
-  get open(): boolean {
-    return this.#inbox.open
-  }
-
   get paused(): Promise<void> | undefined {
     return this.#inbox.paused
   }
 
   get congested(): boolean {
-    return this.#congestion.on
+    return this.#inbox.congested
   }
 
   get backlogBytes(): number {
@@ -74,17 +60,19 @@ class PairConnection implements Connection, Kept {
     this.#inbox.start(sink)
   }
 
-  take(posted: Posted): void {
+  take(posted: PostedMessage): void {
     this.#holds.took(posted)
-    this.#inbox.deliver(() => void this.#inbox.message(posted.line))
+    this.#inbox.deliver(() => this.#inbox.message(posted.line))
   }
 
-  send(message: WireBytes, head: MessageHead): Promise<void> {
-    return this.#send(message, head)
+  send(wire: Wire, head: MessageHead): Promise<void> {
+    this.#holds.said(head)
+    if (this.#inbox.passesOut(wire)) this.#writer.write(messageEvent(wire, undefined))
+    return this.#inbox.measure(this.backlogBytes)
   }
 
   sendParts(parts: WireParts, head: MessageHead): Promise<void> {
-    return this.#send(parts, head)
+    return this.send(parts, head)
   }
 
   read(on: boolean): void {
@@ -104,26 +92,9 @@ class PairConnection implements Connection, Kept {
     // Nothing is kept that could grow old.
   }
 
-  end(): void {
-    this.#end(undefined)
-  }
-
-  #send(wire: Wire, head: MessageHead): Promise<void> {
-    this.#holds.said(head)
-    if (this.#inbox.passesOut(wire)) this.#writer.write(messageEvent(wire, undefined))
-    this.#measure()
-    return this.#congestion.relieved
-  }
-
-  #measure(): void {
-    if (this.backlogBytes > this.#limits.backlogBytesHigh) this.#congestion.begin()
-    else if (this.#congestion.end()) this.#inbox.drained()
-  }
-
   #end(cause: TransportError | undefined): void {
     this.#inbox.close(cause, () => {
       this.#writer.end()
-      this.#congestion.end()
       this.#holds.clear()
       this.#ended()
     })
@@ -140,13 +111,11 @@ export interface PairParts {
 /** Serves the clients of all endpoints that speak the older transport. */
 export class EventPair {
   readonly #parts: PairParts
-  readonly #reading: ReadingParts
   readonly #sessions: HttpSessions<PairConnection>
 
   constructor(parts: PairParts) {
     this.#parts = parts
-    this.#reading = { ...parts, reader: new MessageReader(parts.limits.frame) }
-    this.#sessions = new HttpSessions(parts.limits, { ...parts.around, transport: 'http+sse' })
+    this.#sessions = new HttpSessions(parts, 'http+sse')
   }
 
   /** Opens a session and its stream of events. */
@@ -156,12 +125,12 @@ export class EventPair {
     messagePath: string,
   ): Promise<Refusal | undefined> {
     const { refusals } = this.#parts
-    if (incoming.request.method !== 'GET')
+    if (incoming.head.method !== 'GET')
       return refusals.plain(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
     const owner = { endpoint, principal: incoming.principal }
     const id = this.#sessions.admit(owner)
     if (id === undefined) return refusals.crowded()
-    const connection = new PairConnection(incoming, this.#parts, () => this.#sessions.delete(id))
+    const connection = new PairConnection(incoming.response, this.#parts, () => this.#sessions.delete(id))
     this.#sessions.add(id, owner, connection)
     await attach(owner, connection)
     connection.invite(`${messagePath}?sessionId=${id}`)
@@ -170,16 +139,15 @@ export class EventPair {
 
   /** Takes a message, whose answer will be an event. */
   async messages(incoming: Incoming, endpoint: HttpEndpoint): Promise<Refusal | undefined> {
-    const { refusals } = this.#parts
-    const { request, response, query, principal } = incoming
-    if (request.method !== 'POST')
-      return refusals.plain(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
+    const { refusals, bodies } = this.#parts
+    const { head, response, query, principal } = incoming
+    if (head.method !== 'POST') return refusals.plain(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
     const id = new URLSearchParams(query).get('sessionId')
     if (id === null) return refusals.plain(400, 'The query must name a sessionId')
     const find = (): PairConnection | undefined => this.#sessions.find(id, { endpoint, principal })
     await find()?.paused
     if (find() === undefined) return refusals.noSession()
-    const posted = await readIncoming(incoming, this.#reading)
+    const posted = await bodies.read(incoming)
     if (posted === undefined || isRefusal(posted)) return posted
     const connection = find()
     if (connection === undefined) return refusals.noSession()
@@ -194,14 +162,5 @@ export class EventPair {
 
   endAll(): void {
     this.#sessions.endAll()
-  }
-}
-
-async function attach({ endpoint, principal }: Owner, connection: PairConnection): Promise<HttpAttached> {
-  try {
-    return await endpoint.attach(connection, { principal })
-  } catch (error) {
-    connection.end()
-    throw error
   }
 }

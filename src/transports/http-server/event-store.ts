@@ -6,14 +6,8 @@
 // is told so.
 
 import type { Buffer } from 'node:buffer'
-
-export interface EventLimits {
-  readonly eventsMax: number
-  readonly bytesMax: number
-  /** Of all sessions together. */
-  readonly totalBytesMax: number
-  readonly ageMsMax: number
-}
+import type { Clock } from '../../runtime/deadline.js'
+import type { EventLimits } from './limits.js'
 
 /** The size of all stores of a front together. */
 export class EventBudget {
@@ -49,15 +43,15 @@ interface StoredEvent {
 export class EventStore {
   readonly #limits: EventLimits
   readonly #budget: EventBudget
-  readonly #now: () => number
+  readonly #clock: Pick<Clock, 'now'>
   /** Made for the first event: where answers come at once there is none. */
   #events: Set<StoredEvent> | undefined
   #bytes = 0
 
-  constructor(limits: EventLimits, budget: EventBudget, now: () => number) {
+  constructor(limits: EventLimits, budget: EventBudget, clock: Pick<Clock, 'now'>) {
     this.#limits = limits
     this.#budget = budget
-    this.#now = now
+    this.#clock = clock
   }
 
   /** Keeps event `number` of a stream, unless it is larger than everything that may be kept. */
@@ -65,7 +59,7 @@ export class EventStore {
     this.#makeRoom(bytes.length)
     if (!this.#hasRoom(bytes.length)) return
     this.#events ??= new Set()
-    this.#events.add({ stream, number, bytes, atMs: this.#now() })
+    this.#events.add({ stream, number, bytes, atMs: this.#clock.now() })
     this.#count(bytes.length)
   }
 
@@ -84,7 +78,7 @@ export class EventStore {
 
   /** Drops what is too old to be asked for. */
   sweep(): void {
-    const oldestMs = this.#now() - this.#limits.ageMsMax
+    const oldestMs = this.#clock.now() - this.#limits.ageMsMax
     for (const event of this.#events ?? []) {
       if (event.atMs >= oldestMs) return
       this.#drop(event)

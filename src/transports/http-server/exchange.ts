@@ -7,44 +7,33 @@
 // resume is kept, and the rest is said to nobody.
 
 import { buildBatch } from '../../jsonrpc/build.js'
-import type { RequestId } from '../../jsonrpc/request-id.js'
 import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
-import type { Accepts } from './accept.js'
-import type { EventStream } from './event-stream.js'
-import type { BodyReservation } from './body-reservation.js'
-import { sendJson } from './reply.js'
-import type { HttpResponse } from './response.js'
-import type { Fields } from './status-line.js'
 import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
+import type { Accepts } from './accept.js'
+import type { PostedMessage } from './body.js'
+import type { EventStream } from './event-stream.js'
+import type { HttpResponse } from './response.js'
+import type { HttpStreams } from './streams.js'
 
 /** What is left of a body that a client did not take at once. */
 const LARGE_BYTES = 64 * 1024
 
-/** The content of a POST. */
+/** A message and how it is answered. */
 export interface Post {
+  readonly message: PostedMessage
   readonly response: HttpResponse
-  /** The requests, by their keys. */
-  readonly keys: readonly RequestId[]
-  readonly isBatch: boolean
   /** Whether its request opens the session. */
   readonly opens: boolean
   readonly accepts: Accepts
-  /** What it has of the memory for all. */
-  readonly hold: BodyReservation | undefined
 }
 
 /** The dependencies of every exchange of a connection. */
 export interface ExchangeOwner {
   /** For how long nothing is said while there is no answer. */
   readonly waits: Waits
-  /** Fields that the response has either way. */
-  headers(): Fields
-  /** Opens an event stream on the response. */
-  openStream(response: HttpResponse): EventStream
-  /** A body larger than the client may take at once is being sent. */
-  sending(response: HttpResponse): void
+  readonly streams: HttpStreams
   /** Every request has its answer, or will have none. */
-  done(exchange: Exchange): void
+  readonly done: (exchange: Exchange) => void
 }
 
 /** The request or batch that is answered on one response. */
@@ -62,7 +51,7 @@ export class Exchange implements Waiting {
   constructor(post: Post, owner: ExchangeOwner) {
     this.post = post
     this.#owner = owner
-    this.#pending = post.keys.length
+    this.#pending = post.message.keys.length
     if (post.accepts.stream) this.#wait = owner.waits.begin(this)
   }
 
@@ -83,7 +72,7 @@ export class Exchange implements Waiting {
   /** Says something before the answers; false when this client takes nothing but them. */
   during(message: Wire): boolean {
     if (!this.post.accepts.stream) return false
-    this.#open()?.send(message)
+    this.#open().send(message)
     return true
   }
 
@@ -98,10 +87,10 @@ export class Exchange implements Waiting {
     this.#open()
   }
 
-  #open(): EventStream | undefined {
+  #open(): EventStream {
     this.#stopWaiting()
     if (this.#stream !== undefined) return this.#stream
-    this.#stream = this.#owner.openStream(this.post.response)
+    this.#stream = this.#owner.streams.open(this.post.response)
     for (const message of this.#answers.splice(0)) this.#stream.send(message)
     return this.#stream
   }
@@ -115,16 +104,14 @@ export class Exchange implements Waiting {
   }
 
   #sendBody(): void {
-    const { response, isBatch, accepts } = this.post
+    const { response, message, accepts } = this.post
+    const { streams } = this.#owner
     const [first] = this.#answers
-    if (first === undefined) return response.send(this.#statusOfNothing, this.#owner.headers())
-    if (accepts.prefersStream) {
-      this.#open()?.end()
-      return
-    }
-    const body = isBatch ? buildBatch(this.#answers.map(joinedWire)) : first
-    sendJson(response, 200, body, this.#owner.headers())
-    if (response.unsentBytes > LARGE_BYTES) this.#owner.sending(response)
+    if (first === undefined) return response.send(this.#statusOfNothing, streams.fields)
+    if (accepts.prefersStream) return this.#open().end()
+    const body = message.isBatch ? buildBatch(this.#answers.map(joinedWire)) : first
+    response.sendJson(200, body, streams.fields)
+    if (response.unsentBytes > LARGE_BYTES) streams.sending(response)
   }
 
   #stopWaiting(): void {

@@ -1,48 +1,49 @@
 // The listening socket of the front, and its connections.
 //
-// It ends without taking a word back: no connection is closed before what was
-// written on it has left.
+// When all connections that there may be are in use, one is closed for a new one: first the oldest of those that have
+// not authenticated, then the one that has been idle longest between two requests. A connection with a request in
+// progress is never closed, so the new one may be refused.
+//
+// The listener ends without taking a word back: no connection is closed before what was written on it has left.
 
 import { type Server, createServer } from 'node:net'
 import { TCP_KEEP_ALIVE_MS } from '../http1/tcp-keep-alive.js'
-import { FrontChannel, type ChannelLimits, type ChannelOwner } from './channel.js'
-import { type HttpTimer, type SetTimer, repeat } from './clock.js'
-import { ConnectionRoom, type ConnectionRoomLimits, type ConnectionRoomParts } from './connection-room.js'
-import type { FrontSocket, HttpRequest } from './request.js'
-import type { HttpResponse } from './response.js'
+import { type ChannelOwner, type ChannelParts, FrontChannel } from './channel.js'
+import type { HttpSurroundings } from './endpoint.js'
+import { RareWarnings } from './rare-warnings.js'
+import { repeat } from './repeat.js'
+import type { FrontSocket } from './request.js'
 import { Slices } from './slices.js'
+import { UnauthenticatedConnections } from './unauthenticated-connections.js'
 
-export interface ListeningLimits extends ChannelLimits, ConnectionRoomLimits {
-  readonly lateCheckMs: number
-}
-
-export interface ListeningParts extends ConnectionRoomParts {
-  readonly limits: ListeningLimits
-  readonly setTimer: SetTimer
-  wallNow(): number
-  /** Lets connections come and gives the port; absent where that is the server's own business. */
-  readonly listen?: ((server: Server, host: string, port: number) => Promise<number>) | undefined
-  serve(request: HttpRequest, response: HttpResponse): void
-  failed(error: unknown): void
+export interface ListeningParts
+  extends ChannelParts, Pick<HttpSurroundings, 'wallNow' | 'listen' | 'room' | 'warn'> {
+  /** Whether a token is asked for. */
+  readonly hasToken: () => boolean
 }
 
 /** How often it is said at most that the system gives no connections. */
 const COMPLAINT_MS = 60_000
 
+/** From this share of the connections on, none is kept for a request that may come later. */
+const SHORT_SHARE = 0.75
+
+/** Where descriptors are short: whoever asks again at once keeps its connection, which a newcomer could take. */
+const SCARCE_IDLE_MS = 1000
+
 /** Serves what comes; it listens once and closes once. */
 export class FrontListener implements ChannelOwner {
-  readonly limits: ListeningLimits
-  readonly setTimer: SetTimer
   readonly #parts: ListeningParts
   readonly #server: Server
   readonly #channels = new Set<FrontChannel>()
-  readonly #room: ConnectionRoom
+  readonly #unauthenticated: UnauthenticatedConnections
+  readonly #notices: RareWarnings
   readonly #closed: Promise<void>
   /** Many may be late at once. */
   readonly #late = new Slices()
   /** So may those be that send much at once. */
   readonly #busy = new Slices()
-  #sweeper: HttpTimer | undefined
+  #sweeper: { cancel(): void } | undefined
   #isStopping = false
   #hasListened = false
   /** When a response is made, and the second for which that holds. */
@@ -52,28 +53,19 @@ export class FrontListener implements ChannelOwner {
 
   constructor(parts: ListeningParts) {
     this.#parts = parts
-    this.limits = parts.limits
-    this.setTimer = parts.setTimer
     this.#server = createServer(
       { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS },
       (socket) => this.#come(socket),
     )
     this.#server.on('error', (error) => this.#hasNoConnection(error))
-    this.#room = new ConnectionRoom(parts, this.#channels)
+    this.#unauthenticated = new UnauthenticatedConnections(parts.limits, parts)
+    this.#notices = new RareWarnings(parts)
     this.#closed = new Promise((resolve) => this.#server.once('close', resolve))
-  }
-
-  get isStopping(): boolean {
-    return this.#isStopping
-  }
-
-  get isShort(): boolean {
-    return this.#room.isShort
   }
 
   /** Whoever is there has shown the token. */
   know(socket: FrontSocket): void {
-    this.#room.know(socket)
+    this.#unauthenticated.know(socket)
   }
 
   /** Gives the port. @throws the system's error */
@@ -83,7 +75,7 @@ export class FrontListener implements ChannelOwner {
     this.#hasListened = true
     // Whoever stopped it meanwhile waits for its end.
     if (this.#isStopping) this.#server.close()
-    this.#sweeper = repeat(this.setTimer, this.limits.lateCheckMs, () => this.#sweep())
+    this.#sweeper = repeat(this.#parts, this.#parts.limits.lateCheckMs, () => this.#sweep())
     return given
   }
 
@@ -100,7 +92,7 @@ export class FrontListener implements ChannelOwner {
   async close(waitMs: number): Promise<void> {
     this.stop()
     if (!this.#hasListened) return
-    const last = this.setTimer(waitMs, () => {
+    const last = this.#parts.setTimer(waitMs, () => {
       for (const channel of this.#channels) channel.cut()
     })
     await this.#closed
@@ -110,8 +102,14 @@ export class FrontListener implements ChannelOwner {
 
   // ChannelOwner
 
-  now(): number {
-    return this.#parts.now()
+  get isStopping(): boolean {
+    return this.#isStopping
+  }
+
+  /** Those that have shown nothing do not count, since they go first. */
+  get isShort(): boolean {
+    const known = this.#channels.size - this.#unauthenticated.size
+    return known > this.#parts.limits.connectionsMax * SHORT_SHARE
   }
 
   date(): string {
@@ -122,11 +120,7 @@ export class FrontListener implements ChannelOwner {
   }
 
   asked({ socket }: FrontChannel): void {
-    this.#room.asked(socket)
-  }
-
-  serve(request: HttpRequest, response: HttpResponse): void {
-    this.#parts.serve(request, response)
+    if (!this.#parts.hasToken()) this.#unauthenticated.know(socket)
   }
 
   later(goOn: () => void): void {
@@ -137,31 +131,61 @@ export class FrontListener implements ChannelOwner {
     this.#channels.delete(channel)
   }
 
-  failed(error: unknown): void {
+  /** The system could not give a connection that came, and will try again; it may have much to say about that. */
+  #hasNoConnection(error: Error): void {
+    const nowMs = this.#parts.now()
+    if (!this.#hasListened || nowMs - this.#complainedMs < COMPLAINT_MS) return
+    this.#complainedMs = nowMs
     this.#parts.failed(error)
   }
 
-  /** The system could not give a connection that came, and will try again; it may have much to say about that. */
-  #hasNoConnection(error: Error): void {
-    const nowMs = this.now()
-    if (!this.#hasListened || nowMs - this.#complainedMs < COMPLAINT_MS) return
-    this.#complainedMs = nowMs
-    this.failed(error)
+  #come(socket: FrontSocket): void {
+    const { limits, room, hasToken } = this.#parts
+    const isFull = this.#channels.size >= limits.connectionsMax || room() === 'none'
+    if (isFull && !this.#makesRoom()) return void socket.destroy()
+    const crowded = this.#unauthenticated.admit(socket, hasToken())
+    if (crowded !== undefined) {
+      const many = `${crowded} has ${limits.strangersMax} connections that have not shown the token`
+      this.#notices.note('network', `${many}: the oldest of them are closed for new ones`)
+    }
+    this.#channels.add(new FrontChannel(socket, this.#parts, this))
   }
 
-  #come(socket: FrontSocket): void {
-    if (this.#room.admits(socket)) this.#channels.add(new FrontChannel(socket, this))
-    else socket.destroy()
+  #makesRoom(): boolean {
+    const { hasToken } = this.#parts
+    const all = `all ${this.#channels.size} connections that there may be are in use`
+    const network = this.#unauthenticated.makeRoom()
+    if (network !== undefined) {
+      const what = hasToken() ? 'has not shown the token' : 'has sent no request'
+      const goes = `the oldest that ${what} is closed for a new one, here one of ${network}`
+      this.#notices.note('full', `${all}: ${goes}`)
+      return true
+    }
+    const resting = this.#longestResting()
+    resting?.cut()
+    const goes =
+      resting === undefined
+        ? 'a new one is refused'
+        : 'the one that has rested longest is closed for a new one'
+    this.#notices.note('full', `${all}: ${goes}`)
+    return resting !== undefined
+  }
+
+  #longestResting(): FrontChannel | undefined {
+    let longest: FrontChannel | undefined
+    for (const channel of this.#channels)
+      if (channel.restsSinceMs < (longest?.restsSinceMs ?? Infinity)) longest = channel
+    return longest
   }
 
   #sweep(): void {
-    const nowMs = this.now()
-    const { idleMs } = this.#room
+    const { limits, room } = this.#parts
+    const scarceMs = Math.min(limits.idleConnectionMs, SCARCE_IDLE_MS)
+    const idleMs = room() === 'enough' ? limits.idleConnectionMs : scarceMs
     for (const channel of this.#channels) {
-      const why = channel.sweep(nowMs, idleMs)
+      const why = channel.sweep(idleMs)
       // What is late may still come before its turn.
-      if (why === 'late')
-        this.#late.add(() => channel.sweep(this.now(), idleMs) === 'late' && channel.refuse(408))
+      if (why === 'late') this.#late.add(() => channel.sweep(idleMs) === 'late' && channel.refuse(408))
       else if (why === 'idle') channel.close()
     }
   }

@@ -17,12 +17,11 @@ import type { RequestHead } from './request-head.js'
 export interface GuardRules {
   readonly hosts: HostRule
   readonly cors: CorsRules
-  /** Whether a bearer token is asked for. */
-  readonly hasToken: boolean
+  /** Whose token it is; undefined where none is asked for. */
+  readonly principalOf: PrincipalOf | undefined
   /** Whether what stands at this path is open to everybody. */
   isOpen(path: string): boolean
   readonly remedies: GuardRemedies
-  readonly principalOf: PrincipalOf
 }
 
 /**
@@ -59,12 +58,12 @@ export interface RequestTarget {
 export class Guard {
   readonly #rules: GuardRules
   readonly #refusals: Refusals
-  readonly #notices: RareWarnings<'page' | 'name'>
+  readonly #notices: RareWarnings
   /** Heads that were let in, and whose they are: a head that comes again on its connection is the same one. */
   readonly #letIn = new WeakSet<RequestHead>()
   readonly #principals = new WeakMap<RequestHead, string>()
 
-  constructor(rules: GuardRules, refusals: Refusals, notices: RareWarnings<'page' | 'name'>) {
+  constructor(rules: GuardRules, refusals: Refusals, notices: RareWarnings) {
     this.#rules = rules
     this.#refusals = refusals
     this.#notices = notices
@@ -80,11 +79,12 @@ export class Guard {
 
   /** Who sends the request; undefined when a token is asked for and this is none. */
   principal(head: RequestHead): Principal | Promise<Principal> {
-    if (!this.#rules.hasToken) return ANYBODY
+    const { principalOf } = this.#rules
+    if (principalOf === undefined) return ANYBODY
     const known = this.#principals.get(head)
     if (known !== undefined) return known
     const [, token] = /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '') ?? []
-    const principal = token === undefined ? undefined : this.#rules.principalOf(token)
+    const principal = token === undefined ? undefined : principalOf(token)
     return principal instanceof Promise
       ? principal.then((said) => this.#keep(head, said))
       : this.#keep(head, principal)
@@ -140,12 +140,12 @@ export class Guard {
    * Where a token is asked for, a page needs it too: then `*` lets in any, and those of this machine come in unnamed.
    */
   #lets(origin: string, head: RequestHead): boolean {
-    const { cors, hasToken } = this.#rules
+    const { cors, principalOf } = this.#rules
     if (cors.enabled && names(cors.origins, origin)) return true
     const host = head.get('host')?.toLowerCase()
     if (origin === `http://${host}` || origin === `https://${host}`) return true
     const page = originAuthority(origin)
-    if (page === undefined || !hasToken) return false
+    if (page === undefined || principalOf === undefined) return false
     return isLoopback(page.host) || (cors.enabled && cors.origins.includes('*'))
   }
 
@@ -189,11 +189,4 @@ export function targetOf(url: string): RequestTarget {
   const mark = local.indexOf('?')
   if (mark < 0) return { path: local === '' ? '/' : local, query: '' }
   return { path: mark === 0 ? '/' : local.slice(0, mark), query: local.slice(mark + 1) }
-}
-
-/** Whether a `Content-Type` is JSON; browsers send anything else across sites without asking first. */
-export function isJson(contentType: string | undefined): boolean {
-  return (
-    contentType === 'application/json' || /^application\/json[ \t]*(?:;|$)/i.test(contentType?.trim() ?? '')
-  )
 }

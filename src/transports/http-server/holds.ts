@@ -3,8 +3,8 @@
 import type { MessageHead } from '../../jsonrpc/connection.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import type { BodyReservation } from './body-reservation.js'
-import { type Posted, cancelledBy } from './message.js'
+import type { BodyReservation, PostedMessage } from './body.js'
+import { cancelledBy } from './message.js'
 
 /** Gives it back as requests are answered; there are no more of them than calls of a session. */
 export class Holds {
@@ -13,8 +13,8 @@ export class Holds {
   readonly #batches = new Set<RequestId>()
 
   /** A message comes. */
-  took({ frames: [first], hold, isBatch: isOfBatch }: Posted): void {
-    if (hold !== undefined && first?.kind === 'request') this.#begin(canonical(first.id), hold, isOfBatch)
+  took({ frames: [first], keys: [key], hold, isBatch: isOfBatch }: PostedMessage): void {
+    if (hold !== undefined && key !== undefined) this.#begin(key, hold, isOfBatch)
     else if (first !== undefined && this.#holds.size > 0) this.#cancelled(first)
   }
 

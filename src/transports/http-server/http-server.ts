@@ -3,23 +3,20 @@
 // Every request passes the guard first, then finds its route, then its handler;
 // what a handler refuses is said in one place.
 
+import { buildError } from '../../jsonrpc/build.js'
 import { Bodies } from './body.js'
-import { type HttpTimer, repeat } from './clock.js'
 import { type CorsRules, allows, corsHeaderFields, preflightFields } from './cors.js'
-import type { HttpRoutes, HttpSurroundings, HttpRoute } from './endpoint.js'
+import type { HttpRoute, HttpRoutes, HttpSurroundings, RequestJudge } from './endpoint.js'
 import { EventPair } from './event-pair.js'
+import { FrontListener } from './front-listener.js'
 import { Guard, type GuardRemedies, type Principal, type PrincipalOf, targetOf } from './guard.js'
 import { hostRule, reachable } from './host.js'
-import type { Incoming, ServeResult } from './incoming.js'
-import type { RequestJudge } from './judge.js'
 import type { HttpServerLimits } from './limits.js'
-import { FrontListener } from './front-listener.js'
 import { RareWarnings } from './rare-warnings.js'
 import { type Refusal, Refusals, type Wording, closing } from './refusal.js'
-import { refuse, sendJson } from './reply.js'
-import type { HttpRequest } from './request.js'
-import type { HttpResponse } from './response.js'
-import type { Fields } from './status-line.js'
+import { repeat } from './repeat.js'
+import type { HttpRequest, ServeResult } from './request.js'
+import type { Fields, HttpResponse } from './response.js'
 import { Streamable } from './streamable.js'
 
 /** The access rules; they may change while the server runs. */
@@ -56,57 +53,57 @@ export class HttpServer {
   readonly #options: HttpFrontParts
   readonly #listening: FrontListener
   readonly #refusals: Refusals
-  readonly #notices: RareWarnings<'page' | 'name'>
+  readonly #notices: RareWarnings
   readonly #streamable: Streamable
   readonly #pair: EventPair
   readonly #routes: HttpRoutes
   readonly #bodies: Bodies
-  #sweepers: readonly HttpTimer[] = []
+  #sweepers: readonly { cancel(): void }[] = []
   #rules: HttpRules
-  /** Known once the server listens. */
-  #port: number | undefined
-  #guard: Guard | undefined
+  #port: number
+  #guard: Guard
 
   constructor(options: HttpFrontParts, routes: HttpRoutes) {
     const { limits, around } = options
     this.#options = options
     this.#rules = options
+    this.#port = options.port
     this.#routes = routes
     this.#refusals = new Refusals(options.wording)
-    this.#notices = new RareWarnings(around.now, around.warn)
-    this.#bodies = new Bodies(limits, around.now)
+    this.#notices = new RareWarnings(around)
+    this.#guard = this.#newGuard()
+    this.#bodies = new Bodies(limits, this.#refusals, around)
     const parts = { limits, refusals: this.#refusals, bodies: this.#bodies, around }
-    const closed = ({ request }: Incoming): Refusal => this.#closed(request)
+    const closed = (request: HttpRequest): Refusal => this.#closed(request)
     this.#streamable = new Streamable({ ...parts, judge: options.judge(this.#refusals), closed })
     this.#pair = new EventPair(parts)
     this.#listening = new FrontListener({
       ...around,
       limits,
       hasToken: () => this.#rules.principalOf !== undefined,
-      serve: (request, response) => this.#handle(request, response),
+      serve: (request) => this.#handle(request),
     })
   }
 
   /** @throws the system's error (`EADDRINUSE`, …) when the address cannot be had */
   async listen(): Promise<HttpAddress> {
     const { host, limits, around } = this.#options
-    const port = await this.#listening.listen(host, this.#options.port)
+    this.#port = await this.#listening.listen(host, this.#port)
+    this.#guard = this.#newGuard()
     this.#sweepers = [
-      repeat(around.setTimer, limits.sweepMs, () => this.#streamable.clients.sweep()),
-      repeat(around.setTimer, limits.lateCheckMs, () => this.#bodies.sweep()),
+      repeat(around, limits.sweepMs, () => this.#streamable.sweep()),
+      repeat(around, limits.lateCheckMs, () => this.#bodies.sweep()),
     ]
-    this.#port = port
-    this.#guard = this.#guardAt(port)
-    return { host, port, origin: `http://${reachable(host)}:${port}` }
+    return { host, port: this.#port, origin: `http://${reachable(host)}:${this.#port}` }
   }
 
   /** From now on other rules hold; where tokens are compared anew, those who are in may only finish. */
   change(rules: HttpRules): void {
     const isSameToken = rules.principalOf === this.#rules.principalOf
     this.#rules = rules
-    if (this.#port !== undefined) this.#guard = this.#guardAt(this.#port)
+    this.#guard = this.#newGuard()
     if (isSameToken) return
-    this.#streamable.clients.leaveAll()
+    this.#streamable.leaveAll()
     this.#pair.leaveAll()
   }
 
@@ -119,31 +116,30 @@ export class HttpServer {
   async close(): Promise<void> {
     this.stop()
     for (const sweeper of this.#sweepers) sweeper.cancel()
-    this.#streamable.clients.endAll()
+    this.#streamable.endAll()
     this.#pair.endAll()
     await this.#listening.close(this.#options.limits.closeWaitMs)
   }
 
-  #guardAt(port: number): Guard {
+  #newGuard(): Guard {
     const { allowedHosts, principalOf, cors } = this.#rules
+    const { host, remedies } = this.#options
     const hasToken = principalOf !== undefined
-    const hosts = hostRule({ host: this.#options.host, port, alsoKnownAs: allowedHosts, hasToken })
+    const hosts = hostRule({ host, port: this.#port, alsoKnownAs: allowedHosts, hasToken })
     const hasPage = (path: string): boolean => isOpenPage(this.#routes.find(path))
-    const { remedies } = this.#options
-    const rules = { hosts, cors, hasToken, isOpen: hasPage, remedies, principalOf: principalOf ?? nobody }
-    return new Guard(rules, this.#refusals, this.#notices)
+    return new Guard({ hosts, cors, principalOf, isOpen: hasPage, remedies }, this.#refusals, this.#notices)
   }
 
-  #handle(request: HttpRequest, response: HttpResponse): void {
+  #handle(request: HttpRequest): void {
     const end = (refusal: Refusal | undefined): void => {
-      if (refusal !== undefined) this.#refuse(request, response, refusal)
+      if (refusal !== undefined) this.#refuse(request, refusal)
     }
     const fail = (error: unknown): void => {
       this.#options.around.failed(error)
       end(this.#refusals.plain(500, 'Internal error'))
     }
     try {
-      const served = this.#refuses(request) ?? this.#admitted(request, response)
+      const served = this.#serve(request)
       if (served instanceof Promise) served.then(end).catch(fail)
       else end(served)
     } catch (error) {
@@ -151,13 +147,49 @@ export class HttpServer {
     }
   }
 
-  #refuses({ head }: HttpRequest): Refusal | undefined {
-    if (this.#listening.isStopping || this.#guard === undefined) return this.#shuttingDown()
-    return this.#guard.refuses(head)
+  #serve(request: HttpRequest): ServeResult {
+    const { head, response } = request
+    if (this.#listening.isStopping) return this.#shuttingDown()
+    const refusal = this.#guard.refuses(head)
+    if (refusal !== undefined) return refusal
+    const { cors } = this.#rules
+    const fields = corsHeaderFields(cors, head.get('origin'))
+    if (head.method === 'OPTIONS') return preflight(response, cors, fields)
+    if (fields.length > 0) response.add(fields)
+    const { path, query } = targetOf(head.target)
+    const route = this.#routes.find(path)
+    const principal = this.#guard.principal(head)
+    return principal instanceof Promise
+      ? principal.then((known) => this.#dispatch(request, query, route, known))
+      : this.#dispatch(request, query, route, principal)
   }
 
-  #closed({ target }: HttpRequest): Refusal {
-    const found = this.#routes.find(targetOf(target).path)
+  #dispatch(request: HttpRequest, query: string, route: HttpRoute, principal: Principal): ServeResult {
+    if (principal === undefined && !isOpen(route)) return this.#guard.unauthorized()
+    if (principal !== undefined && this.#rules.principalOf !== undefined)
+      this.#listening.know(request.wire.socket)
+    const incoming = { ...request, query, principal: principal ?? '' }
+    switch (route.kind) {
+      case 'mcp':
+        return this.#streamable.serve(incoming, route.endpoint)
+      case 'events':
+        return this.#pair.events(incoming, route.endpoint, route.messagePath)
+      case 'messages':
+        return this.#pair.messages(incoming, route.endpoint)
+      case 'nothing':
+        return route.refusal
+      case 'page':
+        break
+    }
+    const { method } = request.head
+    if (method !== 'GET' && method !== 'HEAD')
+      return this.#refusals.plain(405, 'Method not allowed', { allow: 'GET, HEAD, OPTIONS' })
+    request.response.sendJson(200, route.body())
+    return undefined
+  }
+
+  #closed({ head }: HttpRequest): Refusal {
+    const found = this.#routes.find(targetOf(head.target).path)
     return !this.#listening.isStopping && found.kind === 'nothing' ? found.refusal : this.#shuttingDown()
   }
 
@@ -165,65 +197,25 @@ export class HttpServer {
     return this.#refusals.plain(503, 'Shutting down', { ...closing, 'retry-after': '5' })
   }
 
-  #admitted(request: HttpRequest, response: HttpResponse): ServeResult {
-    const { head } = request
-    const { cors } = this.#rules
-    const fields = corsHeaderFields(cors, head.get('origin'))
-    if (head.method === 'OPTIONS') return preflight(response, cors, fields)
-    if (fields.length > 0) response.add(fields)
-    const { path, query } = targetOf(head.target)
-    const target = this.#routes.find(path)
-    const arrived = { request, response, query }
-    const principal = this.#guard?.principal(head)
-    return principal instanceof Promise
-      ? principal.then((known) => this.#identified(known, arrived, target))
-      : this.#identified(principal, arrived, target)
-  }
-
-  #identified(principal: Principal, arrived: Omit<Incoming, 'principal'>, target: HttpRoute): ServeResult {
-    if (principal === undefined && !isOpen(target)) return this.#guard?.unauthorized()
-    if (principal !== undefined && this.#rules.principalOf !== undefined)
-      this.#listening.know(arrived.request.socket)
-    return this.#dispatch({ ...arrived, principal: principal ?? '' }, target)
-  }
-
-  #dispatch(incoming: Incoming, target: HttpRoute): ServeResult {
-    const { request, response } = incoming
-    switch (target.kind) {
-      case 'mcp':
-        return this.#streamable.serve(incoming, target.endpoint)
-      case 'events':
-        return this.#pair.events(incoming, target.endpoint, target.messagePath)
-      case 'messages':
-        return this.#pair.messages(incoming, target.endpoint)
-      case 'nothing':
-        return target.refusal
-      case 'page':
-        break
-    }
-    if (request.method !== 'GET' && request.method !== 'HEAD')
-      return this.#refusals.plain(405, 'Method not allowed', { allow: 'GET, HEAD, OPTIONS' })
-    sendJson(response, 200, target.body())
-    return undefined
-  }
-
-  #refuse({ head }: HttpRequest, response: HttpResponse, refusal: Refusal): void {
+  /** Says why a request is not served. */
+  #refuse({ head, response }: HttpRequest, refusal: Refusal): void {
+    if (response.hasBegun || response.isClosed) return response.cut()
     const version = head.get('mcp-protocol-version')
     const revision = refusal.revision ?? this.#routes.revisions.find((each) => each.version === version)
-    refuse(response, { ...refusal, revision })
+    const { status, error, id, headers = {}, body } = refusal
+    const text = body ?? buildError(id, error, revision?.orphanId)
+    response.sendJson(status, text, Object.entries(headers).flat())
   }
 }
 
-function isOpenPage(target: HttpRoute): boolean {
-  return target.kind === 'page' && target.open
+function isOpenPage(route: HttpRoute): boolean {
+  return route.kind === 'page' && route.open
 }
 
 /** Whether the answer is the same for everybody. */
-function isOpen(target: HttpRoute): boolean {
-  return isOpenPage(target) || (target.kind === 'nothing' && target.isForAll === true)
+function isOpen(route: HttpRoute): boolean {
+  return isOpenPage(route) || (route.kind === 'nothing' && route.isForAll === true)
 }
-
-function nobody(): undefined {}
 
 function preflight(response: HttpResponse, cors: CorsRules, fields: Fields): undefined {
   response.send(204, allows(fields) ? [...fields, ...preflightFields(cors)] : fields)

@@ -1,30 +1,39 @@
-// How messages of an HTTP client reach its sink, the same for both transports.
+// How messages of an HTTP client reach its sink, and what holds both ways up, the same for both transports.
 
 import { Buffer } from 'node:buffer'
 import type { Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
+import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import { Congestion } from '../congestion.js'
+import type { HttpServerLimits } from './limits.js'
 
 /** Delivers to one sink until it is closed. */
 export class Inbox {
+  readonly #limits: HttpServerLimits
   readonly #tapFailed: (cause: TransportError) => void
   #sink: Sink | undefined
   /** On while reading is off: bodies are not read meanwhile, so that their senders feel it. */
   readonly #pause = new Congestion()
   /** What was on its way already when reading was turned off. */
   readonly #held: (() => void)[] = []
+  /** On while the client leaves too much unread. */
+  readonly #congestion = new Congestion()
   #closed = false
 
   /** `tapFailed` closes the connection: an audit that fails must not pass traffic. */
-  constructor(tapFailed: (cause: TransportError) => void) {
+  constructor(limits: HttpServerLimits, tapFailed: (cause: TransportError) => void) {
+    this.#limits = limits
     this.#tapFailed = tapFailed
   }
 
   get open(): boolean {
     return !this.#closed
+  }
+
+  get congested(): boolean {
+    return this.#congestion.on
   }
 
   start(sink: Sink): void {
@@ -53,46 +62,33 @@ export class Inbox {
     else this.#held.push(deliver)
   }
 
-  /** The same for a message that was read already. */
+  /** Delivers a message that was read already; false when it was not delivered. */
   frame(frame: Frame): boolean {
-    if (this.#sink?.frame === undefined) return this.message(frame.line)
-    if (this.#closed || !this.passes('in', frame.line)) return false
-    this.#sink.frame(frame)
+    if (!this.#passes('in', frame.line)) return false
+    if (this.#sink?.frame === undefined) this.#sink?.message(frame.line)
+    else this.#sink.frame(frame)
     return true
   }
 
-  /** Whether the message was delivered. */
-  message(line: Line): boolean {
-    if (this.#closed || !this.passes('in', line)) return false
-    this.#sink?.message(line)
-    return true
+  message(line: Line): void {
+    if (this.#passes('in', line)) this.#sink?.message(line)
   }
 
   /** Whether a message may leave; only for a tap it is put together. */
   passesOut(wire: Wire): boolean {
-    return this.#sink?.wire === undefined ? !this.#closed : this.passes('out', joinedWire(wire))
+    return this.#sink?.wire === undefined ? !this.#closed : this.#passes('out', joinedWire(wire))
   }
 
-  /** Shows a message to the tap; false when it must not pass. */
-  passes(direction: 'in' | 'out', line: Line): boolean {
-    if (this.#closed) return false
-    try {
-      // With the line feed behind every message, by which a recording is cut.
-      this.#sink?.wire?.(direction, Buffer.from(line.buffer, line.byteOffset, line.length + 1), true)
-      return true
-    } catch (error) {
-      this.#tapFailed(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))
-      return false
-    }
+  /** Sees whether these are too many bytes that the client has not taken; resolves when it takes more. */
+  measure(backlogBytes: number): Promise<void> {
+    if (backlogBytes > this.#limits.backlogBytesHigh) this.#congestion.begin()
+    else if (this.#congestion.end() && !this.#closed) this.#sink?.drained()
+    return this.#congestion.relieved
   }
 
   /** Nothing more will come: what was asked is answered, and then the session ends. */
   ended(): void {
     if (!this.#closed) this.#sink?.ended()
-  }
-
-  drained(): void {
-    if (!this.#closed) this.#sink?.drained()
   }
 
   /** Calls `before`, then tells the sink, once. */
@@ -102,6 +98,20 @@ export class Inbox {
     this.#held.length = 0
     this.#pause.end()
     before()
+    this.#congestion.end()
     this.#sink?.closed(cause)
+  }
+
+  /** Shows a message to the tap; false when it must not pass. */
+  #passes(direction: 'in' | 'out', line: Line): boolean {
+    if (this.#closed) return false
+    try {
+      // With the line feed behind every message, by which a recording is cut.
+      this.#sink?.wire?.(direction, Buffer.from(line.buffer, line.byteOffset, line.length + 1), true)
+      return true
+    } catch (error) {
+      this.#tapFailed(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))
+      return false
+    }
   }
 }

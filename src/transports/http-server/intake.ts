@@ -8,7 +8,7 @@
 import { Buffer } from 'node:buffer'
 import type { FrontSocket, RequestBodySink } from './request.js'
 import type { RequestHead } from './request-head.js'
-import { type RequestLimits, RequestReader, type RequestSink } from './request-reader.js'
+import { RequestReader, type RequestSink, type RequestLimits } from './request-reader.js'
 
 /** The handler of requests. */
 export interface IntakeOwner {

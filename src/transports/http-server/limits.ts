@@ -1,10 +1,18 @@
 // The limits of the HTTP front, each with its reason. All that a client can make grow has one.
 
 import { type FrameLimits, defaultFrameLimits } from '../../jsonrpc/frame.js'
-import type { EventLimits } from './event-store.js'
 
 const KiB = 1024
 const MiB = 1024 * KiB
+
+/** Events that a client may ask for again. */
+export interface EventLimits {
+  readonly eventsMax: number
+  readonly bytesMax: number
+  /** Of all sessions together. */
+  readonly totalBytesMax: number
+  readonly ageMsMax: number
+}
 
 export interface HttpServerLimits {
   readonly frame: FrameLimits

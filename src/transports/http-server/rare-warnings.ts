@@ -1,7 +1,12 @@
 // Warnings about heavy use, each kind at most once a minute, with a count of the others.
 
+import type { HttpSurroundings } from './endpoint.js'
+
 /** How often the same is said at most. */
 const NOTICE_MS = 60_000
+
+/** Requests of pages or for names that are refused; connections that go for new ones. */
+type WarningKind = 'page' | 'name' | 'full' | 'network'
 
 interface Notice {
   readonly saidMs: number
@@ -10,18 +15,16 @@ interface Notice {
 }
 
 /** Says things of a few kinds, each now and then. */
-export class RareWarnings<Kind extends string> {
-  readonly #now: () => number
-  readonly #say: (message: string) => void
-  readonly #notices = new Map<Kind, Notice>()
+export class RareWarnings {
+  readonly #around: Pick<HttpSurroundings, 'now' | 'warn'>
+  readonly #notices = new Map<WarningKind, Notice>()
 
-  constructor(now: () => number, say: (message: string) => void) {
-    this.#now = now
-    this.#say = say
+  constructor(around: Pick<HttpSurroundings, 'now' | 'warn'>) {
+    this.#around = around
   }
 
-  note(kind: Kind, message: string): void {
-    const nowMs = this.#now()
+  note(kind: WarningKind, message: string): void {
+    const nowMs = this.#around.now()
     const last = this.#notices.get(kind)
     if (last !== undefined && nowMs - last.saidMs < NOTICE_MS) {
       last.unsaid++
@@ -30,6 +33,6 @@ export class RareWarnings<Kind extends string> {
     const before =
       last === undefined || last.unsaid === 0 ? '' : `; so ${last.unsaid} times more since the last such line`
     this.#notices.set(kind, { saidMs: nowMs, unsaid: 0 })
-    this.#say(message + before)
+    this.#around.warn(message + before)
   }
 }

@@ -20,6 +20,10 @@ export interface Refusal {
   readonly body?: string
 }
 
+export function isRefusal(value: object): value is Refusal {
+  return 'status' in value
+}
+
 /** Makes error bodies: this layer knows no JSON-RPC number. */
 export interface Wording {
   refused(kind: RefusalKind, why: string): ErrorBody

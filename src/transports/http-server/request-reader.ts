@@ -7,6 +7,7 @@ import { CR, LF } from '../../jsonrpc/ascii.js'
 import { BodyReader, type BodySink } from '../http1/body-reader.js'
 import { HeadReader, type WholeHead } from '../http1/head-reader.js'
 import { HttpSyntaxError } from '../http1/syntax-error.js'
+import type { HttpServerLimits } from './limits.js'
 import { RequestHead } from './request-head.js'
 
 /** The events of a request, in this order. */
@@ -20,10 +21,7 @@ const FAMILIAR_BYTES_MAX = 2048
 
 const NOTHING = Buffer.alloc(0)
 
-export interface RequestLimits {
-  readonly headersBytesMax: number
-  readonly headersMax: number
-}
+export type RequestLimits = Pick<HttpServerLimits, 'headersBytesMax' | 'headersMax'>
 
 /** Reads one request after another. */
 export class RequestReader {

@@ -1,9 +1,11 @@
-// One request and its body.
+// One request, from its head to whoever serves it.
 
 import type { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 import type { BodySink } from '../http1/body-reader.js'
+import type { Refusal } from './refusal.js'
 import type { RequestHead } from './request-head.js'
+import type { HttpResponse } from './response.js'
 
 /** A connection as a listening server gives it; what is missing is not asked for. */
 export type FrontSocket = Duplex & {
@@ -21,35 +23,23 @@ export interface RequestBodySink extends BodySink {
 /** The connection of a request. */
 export interface RequestWire {
   readonly socket: FrontSocket
+  /** Reads a body that has not come with the head, from now on. */
   readBody(sink: RequestBodySink): void
 }
 
-export class HttpRequest {
+export interface HttpRequest {
+  readonly wire: RequestWire
   readonly head: RequestHead
   /** All of it, where it came with the head. */
   readonly body: Buffer | undefined
-  readonly #wire: RequestWire
-
-  constructor(wire: RequestWire, head: RequestHead, body: Buffer | undefined) {
-    this.#wire = wire
-    this.head = head
-    this.body = body
-  }
-
-  get method(): string {
-    return this.head.method
-  }
-
-  get target(): string {
-    return this.head.target
-  }
-
-  get socket(): FrontSocket {
-    return this.#wire.socket
-  }
-
-  /** Reads a body that has not come with the head, from now on. */
-  readBy(sink: RequestBodySink): void {
-    this.#wire.readBody(sink)
-  }
+  readonly response: HttpResponse
 }
+
+/** One request that was let in. */
+export interface Incoming extends HttpRequest {
+  readonly query: string
+  readonly principal: string
+}
+
+/** Why a request is not served, if there is a reason; otherwise the response is on its way. */
+export type ServeResult = Refusal | undefined | Promise<Refusal | undefined>

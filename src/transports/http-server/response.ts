@@ -5,10 +5,21 @@ import { lengthOf } from '../../jsonrpc/line.js'
 import { WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import { fieldLine } from '../http1/field-syntax.js'
 import { behind } from '../http1/write.js'
-import { type Fields, statusLine } from './status-line.js'
+
+/** Header fields, names in lower case and values in turn. */
+export type Fields = readonly string[]
 
 const LINE_END = Buffer.from('\r\n')
 const LAST_CHUNK = Buffer.from('0\r\n\r\n')
+
+const jsonFields: Fields = [
+  'content-type',
+  'application/json',
+  'cache-control',
+  'no-store',
+  'x-content-type-options',
+  'nosniff',
+]
 
 /** The connection of a response. */
 export interface ResponseWire {
@@ -82,6 +93,12 @@ export class HttpResponse {
     this.#wire.ended()
   }
 
+  /** Sends JSON, which is whole too. */
+  sendJson(status: number, body: string | Uint8Array | WireParts, fields?: Fields): void {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    this.send(status, fields === undefined ? jsonFields : [...jsonFields, ...fields], bytes)
+  }
+
   /** Begins a stream, whose head leaves at once; a client that takes nothing of it is cut off. @throws TypeError when a field cannot be sent */
   stream(status: number, fields: Fields): void {
     const head = this.#head(status, fields, this.#isChunked ? 'transfer-encoding: chunked\r\n' : '')
@@ -149,4 +166,29 @@ function nothing(): void {}
 
 function partsIn(body: Uint8Array | WireParts): readonly Uint8Array[] {
   return body instanceof WireParts ? body.parts : [body]
+}
+
+const reasons: ReadonlyMap<number, string> = new Map([
+  [200, 'OK'],
+  [202, 'Accepted'],
+  [204, 'No Content'],
+  [400, 'Bad Request'],
+  [401, 'Unauthorized'],
+  [403, 'Forbidden'],
+  [404, 'Not Found'],
+  [405, 'Method Not Allowed'],
+  [406, 'Not Acceptable'],
+  [408, 'Request Timeout'],
+  [409, 'Conflict'],
+  [413, 'Content Too Large'],
+  [415, 'Unsupported Media Type'],
+  [417, 'Expectation Failed'],
+  [431, 'Request Header Fields Too Large'],
+  [500, 'Internal Server Error'],
+  [503, 'Service Unavailable'],
+])
+
+/** With its line end; a status that has no words of ours has none. */
+export function statusLine(status: number): string {
+  return `HTTP/1.1 ${status} ${reasons.get(status) ?? ''}\r\n`
 }

@@ -3,19 +3,19 @@
 // A session id is no proof of identity (MCP, Security Best Practices): a session
 // is found only at the endpoint and by the principal that it was opened with.
 
+import type { Connection } from '../../jsonrpc/connection.js'
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
-import type { HttpSurroundings, Owner } from './endpoint.js'
-import type { SessionTransport } from './session-watch.js'
+import type { HttpAttached, HttpSurroundings, Owner, SessionTransport } from './endpoint.js'
+import type { HttpServerLimits } from './limits.js'
 
 /** One client's session as the registry sees it. */
-export interface Kept {
+export interface Kept extends Connection {
   /** Whether somebody listens or waits. */
   readonly busy: boolean
   /** Lets go of what has become too old. */
   sweep(): void
   /** Answers what was asked, and ends. */
   leave(): void
-  end(): void
 }
 
 interface Entry<S> extends Owner {
@@ -25,28 +25,22 @@ interface Entry<S> extends Owner {
   usedMs: number
 }
 
-export interface SessionsParts extends Pick<HttpSurroundings, 'newId' | 'now' | 'room' | 'watch'> {
-  readonly transport: SessionTransport
-}
-
-export interface SessionsLimits {
-  readonly sessionsMax: number
-  readonly sessionIdleMs: number
+interface SessionsParts {
+  readonly limits: HttpServerLimits
+  readonly around: HttpSurroundings
 }
 
 /** Sessions by id. */
 export class HttpSessions<S extends Kept> {
   readonly #entries = new BriefMap<string, Entry<S>>()
-  readonly #limits: SessionsLimits
-  readonly #parts: SessionsParts
+  readonly #limits: HttpServerLimits
+  readonly #around: HttpSurroundings
+  readonly #transport: SessionTransport
 
-  constructor(limits: SessionsLimits, parts: SessionsParts) {
+  constructor({ limits, around }: SessionsParts, transport: SessionTransport) {
     this.#limits = limits
-    this.#parts = parts
-  }
-
-  get size(): number {
-    return this.#entries.size
+    this.#around = around
+    this.#transport = transport
   }
 
   /**
@@ -55,14 +49,13 @@ export class HttpSessions<S extends Kept> {
    * Room may be made at the cost of the session that has been idle longest.
    */
   admit(owner: Owner): string | undefined {
-    const { newId, room } = this.#parts
+    const { newId, room } = this.#around
     return room() === 'enough' && this.#makesRoom() ? newId(owner) : undefined
   }
 
   add(id: string, { endpoint, principal }: Owner, session: S): void {
-    const { transport, now, watch } = this.#parts
-    const openedMs = now()
-    const number = watch.opened(endpoint.name, transport)
+    const openedMs = this.#around.now()
+    const number = this.#around.watch.opened(endpoint.name, this.#transport)
     this.#entries.set(id, { endpoint, principal, session, number, openedMs, usedMs: openedMs })
   }
 
@@ -70,24 +63,24 @@ export class HttpSessions<S extends Kept> {
   find(id: string, owner: Owner): S | undefined {
     const entry = this.#entries.get(id)
     if (entry?.endpoint !== owner.endpoint || entry.principal !== owner.principal) return undefined
-    entry.usedMs = this.#parts.now()
+    entry.usedMs = this.#around.now()
     return entry.session
   }
 
   delete(id: string): void {
     const entry = this.#entries.take(id)
     if (entry === undefined) return
-    const { transport, now, watch } = this.#parts
-    watch.ended(entry.endpoint.name, transport, entry.number, now() - entry.openedMs)
+    const { endpoint, number, openedMs } = entry
+    this.#around.watch.ended(endpoint.name, this.#transport, number, this.#around.now() - openedMs)
   }
 
   /** Ends the sessions that nobody has used for long. */
   sweep(): void {
-    const nowMs = this.#parts.now()
+    const nowMs = this.#around.now()
     for (const entry of this.#entries.values()) {
       entry.session.sweep()
       if (entry.session.busy) entry.usedMs = nowMs
-      else if (nowMs - entry.usedMs > this.#limits.sessionIdleMs) entry.session.end()
+      else if (nowMs - entry.usedMs > this.#limits.sessionIdleMs) void entry.session.close()
     }
   }
 
@@ -96,7 +89,7 @@ export class HttpSessions<S extends Kept> {
   }
 
   endAll(): void {
-    for (const { session } of this.#entries.values()) session.end()
+    for (const { session } of this.#entries.values()) void session.close()
   }
 
   #makesRoom(): boolean {
@@ -104,7 +97,21 @@ export class HttpSessions<S extends Kept> {
     let idlest: Entry<S> | undefined
     for (const entry of this.#entries.values())
       if (!entry.session.busy && entry.usedMs < (idlest?.usedMs ?? Infinity)) idlest = entry
-    idlest?.session.end()
+    void idlest?.session.close()
     return idlest !== undefined
+  }
+}
+
+/** Attaches a client; a connection that nobody takes is closed. `version` is what it says that it speaks. */
+export async function attach(
+  { endpoint, principal }: Owner,
+  connection: Connection,
+  version?: string,
+): Promise<HttpAttached> {
+  try {
+    return await endpoint.attach(connection, { principal, version })
+  } catch (error) {
+    await connection.close()
+    throw error
   }
 }

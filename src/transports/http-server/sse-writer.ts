@@ -4,10 +4,11 @@
 // bytes, and nothing in them is escaped or cut.
 
 import { Buffer } from 'node:buffer'
-import type { HttpResponse } from './response.js'
-import type { Fields } from './status-line.js'
 import { type Wire, partsOf } from '../../jsonrpc/fast/splice-parts.js'
-import { type HttpTimer, type SetTimer, repeat } from './clock.js'
+import type { Clock } from '../../runtime/deadline.js'
+import type { HttpServerLimits } from './limits.js'
+import { repeat } from './repeat.js'
+import type { Fields, HttpResponse } from './response.js'
 
 const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 const END_OF_EVENT = Buffer.from('\n\n')
@@ -48,32 +49,28 @@ export interface SseWatch {
   gone(): void
 }
 
-export interface SseWriterLimits {
-  readonly keepAliveMs: number
-  readonly backlogBytesMax: number
-}
-
-export interface SseParts extends SseWriterLimits {
-  readonly setTimer: SetTimer
+/** The limits and the time of a stream. */
+export interface SseParts {
+  readonly limits: HttpServerLimits
+  readonly around: Clock
 }
 
 /** One open event stream. */
 export class SseWriter {
   readonly #response: HttpResponse
-  readonly #limits: SseParts
-  readonly #beat: HttpTimer
-  #ended = false
+  readonly #backlogBytesMax: number
+  readonly #beat: { cancel(): void }
 
   /** Sends the header fields at once. */
-  constructor(response: HttpResponse, fields: Fields, limits: SseParts, watch: SseWatch) {
+  constructor(response: HttpResponse, fields: Fields, { limits, around }: SseParts, watch: SseWatch) {
     this.#response = response
-    this.#limits = limits
+    this.#backlogBytesMax = limits.backlogBytesMax
     response.stream(200, [...sseHead, ...fields])
-    this.#beat = repeat(limits.setTimer, limits.keepAliveMs, () => this.#keepAlive())
+    this.#beat = repeat(around, limits.keepAliveMs, () => this.#keepAlive())
     response.onDrain = () => watch.drained()
     response.whenClosed(() => {
       this.#beat.cancel()
-      if (!this.#ended) watch.gone()
+      if (!response.hasEnded) watch.gone()
     })
   }
 
@@ -83,14 +80,12 @@ export class SseWriter {
 
   /** Writes one event, or cuts a client off that has left too much unread. */
   write(event: SseEvent): void {
-    if (this.#ended) return
-    if (this.backlogBytes > this.#limits.backlogBytesMax) this.#response.cut()
+    if (this.#response.hasEnded) return
+    if (this.backlogBytes > this.#backlogBytesMax) this.#response.cut()
     else this.#response.write(event)
   }
 
   end(): void {
-    if (this.#ended) return
-    this.#ended = true
     this.#beat.cancel()
     this.#response.end()
   }

@@ -4,52 +4,55 @@
 // session is served too, one request at a time, so that a person with a command
 // line needs no handshake.
 
+import { BriefSet } from '../../jsonrpc/fast/brief-set.js'
+import { Waits } from '../../runtime/waits.js'
 import { type Accepts, readAccept } from './accept.js'
-import { MessageReader } from '../message-reader.js'
-import type { Bodies } from './body.js'
-import { type Client, Clients } from './clients.js'
-import type { HttpEndpoint, HttpSurroundings } from './endpoint.js'
-import { type Incoming, type ReadingParts, type ServeResult, isRefusal, readIncoming } from './incoming.js'
-import type { Judgement, PostedMessage, RequestJudge } from './judge.js'
-import type { HttpServerLimits } from './limits.js'
-import { type Posted, requestKeys } from './message.js'
-import type { Refusal, Refusals } from './refusal.js'
+import type { ReadResult } from './body.js'
+import { StreamableConnection } from './connection.js'
+import type { HttpEndpoint, Owner, RequestJudge } from './endpoint.js'
+import type { PairParts } from './event-pair.js'
+import { EventBudget, EventStore } from './event-store.js'
+import { type Refusal, isRefusal } from './refusal.js'
 import type { RequestHead } from './request-head.js'
-import { sendJson } from './reply.js'
+import type { Incoming, ServeResult } from './request.js'
+import { HttpSessions, attach } from './sessions.js'
 
-export interface StreamableParts {
-  readonly limits: HttpServerLimits
-  readonly refusals: Refusals
-  readonly bodies: Bodies
-  readonly around: HttpSurroundings
+export interface StreamableParts extends PairParts {
   readonly judge: RequestJudge
   /** Why a client was not taken, though its endpoint was there when its request began. */
   closed(incoming: Incoming): Refusal
 }
 
+/** A POST, and the client of the session that it names. */
+interface Asked {
+  readonly incoming: Incoming
+  readonly endpoint: HttpEndpoint
+  readonly accepts: Accepts
+  readonly client: StreamableConnection | undefined
+}
+
 const allow = { allow: 'GET, POST, DELETE, OPTIONS' } as const
 
-/** Serves the clients of all endpoints. */
+/** Serves the clients of all endpoints: those with a session, and those that are gone after one request. */
 export class Streamable {
   readonly #parts: StreamableParts
-  readonly #reading: ReadingParts
-  readonly #refusals: Refusals
-  readonly #clients: Clients
+  readonly #sessions: HttpSessions<StreamableConnection>
+  readonly #budget: EventBudget
+  readonly #waits: Waits
+  /** Clients without a session that are being served. */
+  readonly #passing = new BriefSet<StreamableConnection>()
   #accepted = { text: '', accepts: readAccept('') }
 
   constructor(parts: StreamableParts) {
+    const { limits, around } = parts
     this.#parts = parts
-    this.#reading = { ...parts, reader: new MessageReader(parts.limits.frame) }
-    this.#refusals = parts.refusals
-    this.#clients = new Clients(parts.limits, parts.around)
-  }
-
-  get clients(): Clients {
-    return this.#clients
+    this.#sessions = new HttpSessions(parts, 'streamable-http')
+    this.#waits = new Waits(limits.answerWaitMs, around)
+    this.#budget = new EventBudget(limits.events.totalBytesMax)
   }
 
   serve(incoming: Incoming, endpoint: HttpEndpoint): ServeResult {
-    switch (incoming.request.method) {
+    switch (incoming.head.method) {
       case 'POST':
         return this.#post(incoming, endpoint)
       case 'GET':
@@ -59,63 +62,90 @@ export class Streamable {
         return this.#delete(incoming, endpoint)
       case undefined:
       default:
-        return this.#refusals.plain(405, 'Method not allowed', allow)
+        return this.#parts.refusals.plain(405, 'Method not allowed', allow)
     }
   }
 
+  sweep(): void {
+    this.#sessions.sweep()
+  }
+
+  /** Ends the sessions there are, once what was asked in them is answered. */
+  leaveAll(): void {
+    this.#sessions.leaveAll()
+  }
+
+  endAll(): void {
+    this.#waits.stop()
+    this.#sessions.endAll()
+    for (const client of this.#passing) void client.close()
+  }
+
   #post(incoming: Incoming, endpoint: HttpEndpoint): ServeResult {
-    const { head } = incoming.request
+    const { judge, refusals } = this.#parts
+    const { head } = incoming
     const accepts = this.#accepts(head)
     if (!accepts.json && !accepts.stream)
-      return this.#refusals.plain(406, 'Accept must list application/json and text/event-stream')
-    const id = this.#parts.judge.sessionId(head)
-    const session = id === undefined ? undefined : this.#find(id, incoming, endpoint)
-    if (id !== undefined && session === undefined) return this.#refusals.noSession()
-    const paused = session?.connection.paused
-    if (paused === undefined) return this.#read(incoming, endpoint, session)
-    return paused.then(() => this.#read(incoming, endpoint, session))
+      return refusals.plain(406, 'Accept must list application/json and text/event-stream')
+    const id = judge.sessionId(head)
+    const client = id === undefined ? undefined : this.#find(id, incoming, endpoint)
+    if (id !== undefined && client === undefined) return refusals.noSession()
+    const asked = { incoming, endpoint, accepts, client }
+    const paused = client?.paused
+    return paused === undefined ? this.#read(asked) : paused.then(() => this.#read(asked))
   }
 
   /** Nearly always the body has come with its head: then the message is taken in the same turn. */
-  #read(incoming: Incoming, endpoint: HttpEndpoint, session: Client | undefined): ServeResult {
-    const posted = readIncoming(incoming, this.#reading)
-    if (!(posted instanceof Promise)) return this.#posted(posted, incoming, endpoint, session)
-    return posted.then((read) => this.#posted(read, incoming, endpoint, session))
+  #read(asked: Asked): ServeResult {
+    const read = this.#parts.bodies.read(asked.incoming)
+    return read instanceof Promise
+      ? read.then((came) => this.#posted(came, asked))
+      : this.#posted(read, asked)
   }
 
-  #posted(
-    posted: Posted | Refusal | undefined,
-    incoming: Incoming,
-    endpoint: HttpEndpoint,
-    session: Client | undefined,
-  ): ServeResult {
-    if (posted === undefined) return undefined
-    if (isRefusal(posted)) return { ...posted, revision: session?.revision }
+  #posted(read: ReadResult, { incoming, endpoint, accepts, client }: Asked): ServeResult {
+    if (read === undefined) return undefined
+    if (isRefusal(read)) return { ...read, revision: client?.revision }
     // The session may have ended while the body came.
-    if (session?.connection.open === false) return this.#refusals.noSession()
-    const message = { ...posted, head: incoming.request.head, keys: requestKeys(posted.frames) }
-    const judgement = this.#parts.judge.judge(message, session)
-    if (typeof judgement === 'object') return { ...judgement, revision: session?.revision }
-    const opens = judgement === 'opening'
-    if (session !== undefined) return this.#take(message, opens, incoming, session)
-    return this.#open(judgement, incoming, endpoint).then((client) => {
-      if (client === undefined) return this.#refusals.crowded()
+    if (client?.open === false) return this.#parts.refusals.noSession()
+    const judgement = this.#parts.judge.judge(read, client)
+    if (typeof judgement === 'object') return { ...judgement, revision: client?.revision }
+    const { response } = incoming
+    const post = { message: read, response, opens: judgement === 'opening', accepts }
+    if (client !== undefined) return client.post(post)
+    const owner = { endpoint, principal: incoming.principal }
+    const opened = judgement === 'alone' ? this.#openAlone(owner, read.head) : this.#open(owner)
+    return opened.then((taken) => {
+      if (taken === undefined) return this.#parts.refusals.crowded()
       // What it wanted to reach may have gone while the body came.
-      return client.connection.open
-        ? this.#take(message, opens, incoming, client)
-        : this.#parts.closed(incoming)
+      return taken.open ? taken.post(post) : this.#parts.closed(incoming)
     })
   }
 
-  #open(
-    judgement: Exclude<Judgement, Refusal>,
-    { principal, request: { head } }: Incoming,
-    endpoint: HttpEndpoint,
-  ): Promise<Client | undefined> {
-    const owner = { endpoint, principal }
-    return judgement === 'alone'
-      ? this.#clients.openAlone(owner, head.get('mcp-protocol-version'))
-      : this.#clients.open(owner)
+  /** Attaches a client and opens its session; undefined when there are too many. */
+  async #open(owner: Owner): Promise<StreamableConnection | undefined> {
+    const id = this.#sessions.admit(owner)
+    if (id === undefined) return undefined
+    const { limits, around } = this.#parts
+    const store = new EventStore(limits.events, this.#budget, around)
+    const closed = (): void => this.#sessions.delete(id)
+    const session = { id, store }
+    const client = new StreamableConnection({ limits, around, waits: this.#waits, session, closed })
+    client.attached = await attach(owner, client)
+    if (client.open) this.#sessions.add(id, owner, client)
+    return client
+  }
+
+  /** The same for one message, without a session. */
+  async #openAlone(owner: Owner, head: RequestHead): Promise<StreamableConnection | undefined> {
+    const { limits, around } = this.#parts
+    if (this.#passing.size >= limits.sessionlessMax) return undefined
+    const closed = (): void => void this.#passing.delete(client)
+    const parts = { limits, around, waits: this.#waits, session: undefined, closed }
+    const client: StreamableConnection = new StreamableConnection(parts)
+    this.#passing.add(client)
+    client.attached = await attach(owner, client, head.get('mcp-protocol-version'))
+    return client
   }
 
   /** Nearly all requests accept the same. */
@@ -125,57 +155,39 @@ export class Streamable {
     return this.#accepted.accepts
   }
 
-  #take(
-    { frames, isBatch, hold, head, keys }: PostedMessage,
-    opens: boolean,
-    { response }: Incoming,
-    client: Client,
-  ): undefined {
-    if (keys.length > 0)
-      client.connection.post(frames, { response, keys, isBatch, opens, hold, accepts: this.#accepts(head) })
-    else {
-      client.connection.take(frames)
-      client.done()
-      response.send(202, [])
-    }
-    return undefined
-  }
-
   #get(incoming: Incoming, endpoint: HttpEndpoint): Refusal | undefined {
-    const { response, request } = incoming
-    const { head } = request
-    if (request.method === 'HEAD' || !readAccept(head.list('accept')).stream) {
-      sendJson(response, 200, endpoint.status())
+    const { response, head } = incoming
+    if (head.method === 'HEAD' || !readAccept(head.list('accept')).stream) {
+      response.sendJson(200, endpoint.status())
       return undefined
     }
     const client = this.#session(incoming, endpoint)
     if (isRefusal(client)) return client
-    const listening = client.connection.listen(response, head.get('last-event-id'))
+    const { refusals } = this.#parts
+    const listening = client.listen(response, head.get('last-event-id'))
     if (listening === 'busy')
-      return this.#refusals.plain(409, 'Only one stream of this kind is allowed per session')
-    return listening === 'open'
-      ? undefined
-      : this.#refusals.plain(400, 'The events after this id are not kept')
+      return refusals.plain(409, 'Only one stream of this kind is allowed per session')
+    return listening === 'open' ? undefined : refusals.plain(400, 'The events after this id are not kept')
   }
 
   #delete(incoming: Incoming, endpoint: HttpEndpoint): Refusal | undefined {
     const client = this.#session(incoming, endpoint)
     if (isRefusal(client)) return client
-    void client.connection.close()
+    void client.close()
     incoming.response.send(200, [])
     return undefined
   }
 
-  #session(incoming: Incoming, endpoint: HttpEndpoint): Client | Refusal {
-    const { head } = incoming.request
-    const id = this.#parts.judge.sessionId(head)
-    if (id === undefined) return this.#refusals.noSessionId()
+  #session(incoming: Incoming, endpoint: HttpEndpoint): StreamableConnection | Refusal {
+    const { judge, refusals } = this.#parts
+    const id = judge.sessionId(incoming.head)
+    if (id === undefined) return refusals.noSessionId()
     const client = this.#find(id, incoming, endpoint)
-    if (client === undefined) return this.#refusals.noSession()
-    return this.#parts.judge.refuses(head, client) ?? client
+    if (client === undefined) return refusals.noSession()
+    return judge.refuses(incoming.head, client) ?? client
   }
 
-  #find(id: string, { principal }: Incoming, endpoint: HttpEndpoint): Client | undefined {
-    return this.#clients.find(id, { endpoint, principal })
+  #find(id: string, { principal }: Incoming, endpoint: HttpEndpoint): StreamableConnection | undefined {
+    return this.#sessions.find(id, { endpoint, principal })
   }
 }

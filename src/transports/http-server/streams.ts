@@ -2,25 +2,14 @@
 
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
-import { Congestion } from '../congestion.js'
-import type { SetTimer } from './clock.js'
 import type { EventStore } from './event-store.js'
 import { EventStream, readEventId } from './event-stream.js'
-import type { HttpResponse } from './response.js'
-import { type SseWriterLimits, SseWriter } from './sse-writer.js'
-import type { Fields } from './status-line.js'
+import type { Fields, HttpResponse } from './response.js'
+import { type SseParts, SseWriter } from './sse-writer.js'
 
-export interface StreamLimits extends SseWriterLimits {
-  readonly retryMs: number
-  readonly endedStreamsMax: number
-  readonly backlogBytesHigh: number
-}
-
-export interface StreamsParts {
-  readonly limits: StreamLimits
-  readonly setTimer: SetTimer
-  /** Undefined for a client without a session: it can resume nothing and has no standalone stream. */
-  readonly store: EventStore | undefined
+export interface StreamsParts extends SseParts {
+  /** Undefined for a client that has none: it can resume nothing and has no standalone stream. */
+  readonly session: { readonly id: string; readonly store: EventStore } | undefined
   /** Whether this client may be given an event without data. */
   readonly primes: () => boolean
 }
@@ -32,21 +21,26 @@ export type ListenState = 'open' | 'busy' | 'unknown'
 const STANDALONE = 0
 
 export class HttpStreams {
-  readonly congestion: Congestion = new Congestion()
-  /** Called when a client that had left much unread has taken it. */
-  onDrained: () => void = () => {}
+  /** Of every response. */
+  fields: Fields
   readonly #parts: StreamsParts
+  readonly #store: EventStore | undefined
+  readonly #taken: () => void
   readonly #streams = new Map<number, EventStream>()
   /** Responses that hold what their client has not taken. */
   readonly #sending = new BriefMap<number, HttpResponse>()
   #lastSending = 0
   readonly #standalone: EventStream
   #last = STANDALONE
-  #closed = false
 
-  constructor(parts: StreamsParts) {
+  /** `taken` is called when a client has taken what it had left unread. */
+  constructor(parts: StreamsParts, taken: () => void) {
+    const { session } = parts
     this.#parts = parts
-    this.#standalone = new EventStream(STANDALONE, parts.store)
+    this.#store = session?.store
+    this.#taken = taken
+    this.fields = session === undefined ? [] : ['mcp-session-id', session.id]
+    this.#standalone = new EventStream(STANDALONE, this.#store)
     this.#streams.set(STANDALONE, this.#standalone)
   }
 
@@ -56,34 +50,35 @@ export class HttpStreams {
   }
 
   get backlogBytes(): number {
+    if (!this.attached) return 0
     let bytes = 0
     for (const response of this.#sending.values()) bytes += response.unsentBytes
     return bytes
   }
 
   /** Begins the event stream of a POST. */
-  open(response: HttpResponse, fields: Fields): EventStream {
-    const stream = new EventStream(++this.#last, this.#parts.store)
+  open(response: HttpResponse): EventStream {
+    const stream = new EventStream(++this.#last, this.#store)
     this.#streams.set(stream.number, stream)
     this.#dropEnded()
-    this.#write(response, fields, stream)
+    this.#write(response, stream)
     return stream
   }
 
   /** Opens the standalone stream, or goes on with the one that holds the event of that id. */
-  listen(response: HttpResponse, fields: Fields, lastEventId: string | undefined): ListenState {
+  listen(response: HttpResponse, lastEventId: string | undefined): ListenState {
     const place = lastEventId === undefined ? undefined : readEventId(lastEventId)
     const stream = lastEventId === undefined ? this.#standalone : this.#streams.get(place?.stream ?? -1)
     if (stream === undefined) return 'unknown'
     if (place === undefined && stream.attached) return 'busy'
     if (place !== undefined && !stream.reaches(place.number)) return 'unknown'
-    this.#write(response, fields, stream, place?.number)
+    this.#write(response, stream, place?.number)
     return 'open'
   }
 
   /** Says what belongs to no request. */
   aside(message: Wire): void {
-    if (this.#parts.store !== undefined) this.#standalone.send(message)
+    if (this.#store !== undefined) this.#standalone.send(message)
   }
 
   /** Counts what its client has not taken of this one until it has taken everything. */
@@ -92,23 +87,14 @@ export class HttpStreams {
     this.#sending.set(number, response)
     response.whenClosed(() => {
       this.#sending.take(number)
-      this.measure()
+      this.#taken()
     })
   }
 
-  /** Whether there is too much that the client has not taken. */
-  measure(): void {
-    const { backlogBytesHigh } = this.#parts.limits
-    if (this.attached && this.backlogBytes > backlogBytesHigh) this.congestion.begin()
-    else if (this.congestion.end() && !this.#closed) this.onDrained()
-  }
-
   close(): void {
-    this.#closed = true
     for (const stream of this.#streams.values()) stream.end()
     this.#streams.clear()
-    this.congestion.end()
-    this.#parts.store?.clear()
+    this.#store?.clear()
   }
 
   /** Drops what the client has not taken. */
@@ -116,23 +102,18 @@ export class HttpStreams {
     for (const response of this.#sending.values()) response.cut()
   }
 
-  #write(response: HttpResponse, fields: Fields, stream: EventStream, after?: number): void {
+  #write(response: HttpResponse, stream: EventStream, after?: number): void {
     // Whoever has gone already will not be seen to go.
     if (response.isClosed) return
-    const { limits, setTimer, store, primes } = this.#parts
-    const writer = new SseWriter(
-      response,
-      fields,
-      { ...limits, setTimer },
-      {
-        drained: () => this.measure(),
-        gone: () => stream.detach(writer),
-      },
-    )
+    const { limits, primes } = this.#parts
+    const writer = new SseWriter(response, this.fields, this.#parts, {
+      drained: this.#taken,
+      gone: () => stream.detach(writer),
+    })
     this.sending(response)
     stream.attach(writer, after)
     // Where there is something to replay, that has ids of its own.
-    if (store !== undefined && after === undefined && primes()) stream.prime(limits.retryMs)
+    if (this.#store !== undefined && after === undefined && primes()) stream.prime(limits.retryMs)
   }
 
   /** A client that lost the end of a stream comes back for it soon, or not at all. */

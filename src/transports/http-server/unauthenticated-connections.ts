@@ -5,36 +5,31 @@
 // connections affects only itself. A sender with many networks can still open every connection; then the
 // oldest of all is closed.
 
+import type { Clock } from '../../runtime/deadline.js'
+import type { HttpServerLimits } from './limits.js'
 import type { FrontSocket } from './request.js'
 
-export interface UnauthenticatedLimits {
-  /** Connections of one network. */
-  readonly strangersMax: number
-  /** For so long a connection may be above that: what it says may be on its way. */
-  readonly strangerMs: number
-}
-
 /** Where a connection comes from, and since when it is there. */
-interface Stranger {
+interface Origin {
   readonly network: string
   readonly sinceMs: number
 }
 
 /** Keeps connections until they have shown what is asked for. */
 export class UnauthenticatedConnections {
-  readonly #limits: UnauthenticatedLimits
-  readonly #now: () => number
+  readonly #limits: HttpServerLimits
+  readonly #clock: Clock
   /** The oldest first, as in every set below. */
-  readonly #strangers = new Map<FrontSocket, Stranger>()
+  readonly #origins = new Map<FrontSocket, Origin>()
   readonly #byNetwork = new Map<string, Set<FrontSocket>>()
 
-  constructor(limits: UnauthenticatedLimits, now: () => number) {
+  constructor(limits: HttpServerLimits, clock: Clock) {
     this.#limits = limits
-    this.#now = now
+    this.#clock = clock
   }
 
   get size(): number {
-    return this.#strangers.size
+    return this.#origins.size
   }
 
   /** A new connection. Gives the network whose oldest one had to make room for it, if one had. */
@@ -43,36 +38,36 @@ export class UnauthenticatedConnections {
     const isCrowded = isLimited && this.#makesRoomIn(network)
     const sockets = this.#byNetwork.get(network) ?? new Set()
     this.#byNetwork.set(network, sockets.add(socket))
-    this.#strangers.set(socket, { network, sinceMs: this.#now() })
+    this.#origins.set(socket, { network, sinceMs: this.#clock.now() })
     socket.once('close', () => this.know(socket))
     return isCrowded ? network : undefined
   }
 
   /** It has shown what is asked for, or is gone. */
   know(socket: FrontSocket): void {
-    const stranger = this.#strangers.get(socket)
-    if (stranger === undefined) return
-    this.#strangers.delete(socket)
-    const sockets = this.#byNetwork.get(stranger.network)
+    const origin = this.#origins.get(socket)
+    if (origin === undefined) return
+    this.#origins.delete(socket)
+    const sockets = this.#byNetwork.get(origin.network)
     sockets?.delete(socket)
-    if (sockets?.size === 0) this.#byNetwork.delete(stranger.network)
+    if (sockets?.size === 0) this.#byNetwork.delete(origin.network)
   }
 
   /** Closes the oldest: of a network that has too many, otherwise of all. Gives its network; undefined when there is none. */
   makeRoom(): string | undefined {
     for (const [network, sockets] of this.#byNetwork)
       if (sockets.size > this.#limits.strangersMax) return this.#close(sockets, network)
-    const [oldest] = this.#strangers
+    const [oldest] = this.#origins
     return oldest === undefined ? undefined : this.#close([oldest[0]], oldest[1].network)
   }
 
   #makesRoomIn(network: string): boolean {
     const { strangersMax, strangerMs } = this.#limits
-    const untilMs = this.#now() - strangerMs
+    const untilMs = this.#clock.now() - strangerMs
     const sockets = this.#byNetwork.get(network) ?? new Set()
     let isCrowded = false
     for (const socket of sockets) {
-      const { sinceMs } = this.#strangers.get(socket) ?? { sinceMs: 0 }
+      const { sinceMs } = this.#origins.get(socket) ?? { sinceMs: 0 }
       if (sockets.size < strangersMax || sinceMs > untilMs) break
       this.#close([socket], network)
       isCrowded = true

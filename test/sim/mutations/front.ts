@@ -29,8 +29,8 @@ export const front: readonly Mutation[] = [
   ]),
   mutation('a client that loses its connection has cancelled', 'lost', [
     'transports/http-server/exchange',
-    'this.#pending = post.keys.length;',
-    'this.#pending = post.keys.length; post.response.whenClosed(() => { if (this.#pending > 0) this.end(); });',
+    'this.#pending = post.message.keys.length;',
+    'this.#pending = post.message.keys.length; post.response.whenClosed(() => { if (this.#pending > 0) this.end(); });',
   ]),
   mutation('a session whose client went before its answer stays', 'left-session', [
     'transports/http-server/streams',
@@ -44,11 +44,11 @@ export const front: readonly Mutation[] = [
   ]),
   mutation('a session that is ended goes on with its calls', 'not-cancelled', [
     'transports/http-server/streamable',
-    'void client.connection.close();',
+    'void client.close();',
     ';',
   ]),
   mutation('what a call holds is kept when its client has gone', 'not-recovered', [
-    'transports/http-server/body-reservation',
+    'transports/http-server/body',
     'if (this.#isClosed)',
     'if (false)',
   ]),
