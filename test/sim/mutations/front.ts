@@ -44,8 +44,8 @@ export const front: readonly Mutation[] = [
   ]),
   mutation('a session that is ended goes on with its calls', 'not-cancelled', [
     'transports/http-server/streamable',
-    'void client.close();',
-    ';',
+    'void client.close();\n        incoming',
+    'incoming',
   ]),
   mutation('what a call holds is kept when its client has gone', 'not-recovered', [
     'transports/http-server/body',
