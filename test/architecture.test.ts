@@ -233,6 +233,7 @@ const layers: readonly Layer[] = [
       'src/folder.ts',
       'src/log/log.ts',
       'src/real-runtime.ts',
+      'src/cli/children.ts',
       'src/cli/say.ts',
     ],
     modules: [

@@ -1,6 +1,6 @@
 // The options of `replay`.
 
-import type { ReplayRequest } from '../replay/command.js'
+import type { ReplayRequest } from '../replay/replayer.js'
 import { millisecondsOf } from './milliseconds.js'
 import { usage } from './tokens.js'
 import type { Tokens, Usage } from './tokens.js'

@@ -1,44 +1,25 @@
 // `mcps-proxy replay`: transcripts in, a verdict out.
 
 import process from 'node:process'
+import { Children } from '../cli/children.js'
 import { say } from '../cli/say.js'
-import { type RealRuntime, realRuntime } from '../real-runtime.js'
-import { isReserved } from '../transports/http-client/session.js'
+import { realRuntime } from '../real-runtime.js'
 import type { Runtime } from '../runtime/runtime.js'
+import { isReserved } from '../transports/http-client/session.js'
 import { TranscriptError } from './line.js'
-import { Replayer, type Result } from './replayer.js'
-import { type Tally, skipReport, summary, transcriptReport } from './report.js'
+import { type ReplayRequest, type ReplaySurroundings, Replayer } from './replayer.js'
+import { type Tally, count, report, summary } from './report.js'
 import { type Transcript, readTranscripts } from './transcript.js'
 
-/** What the command line asks for. */
-export interface ReplayRequest {
-  readonly files: readonly string[]
-  /** The server's command; empty lets each transcript say. */
-  readonly command: readonly string[]
-  /** The server's address; undefined starts one. */
-  readonly url: string | undefined
-  /** What is started speaks HTTP. */
-  readonly http: boolean
-  /** Of every request over HTTP. */
-  readonly headers: Readonly<Record<string, string>>
-  /** Show every frame. */
-  readonly verbose: boolean
-  /** How long one frame may take to come. */
-  readonly timeoutMs: number
-}
-
-/** What a replay is done with, apart from what was asked. */
-export interface Surroundings {
-  /** How this program is started again. */
-  readonly self: readonly string[]
-  readonly runtime: Runtime
-  readonly cwd: string
-  /** Where the report goes. */
+/** Where the report goes. */
+export interface ReportPlaces {
   print(text: string): Promise<void>
   complain(text: string): Promise<void>
   /** Where it is; undefined shows nothing. */
   readonly progress: ((text: string) => void) | undefined
 }
+
+export type Surroundings = ReplaySurroundings & ReportPlaces
 
 const failed = 1
 const usageMistake = 2
@@ -49,12 +30,21 @@ const usageMistake = 2
  * @returns 0 when everything came as expected, 1 when not, 2 for what cannot be replayed
  */
 export async function replayCommand(request: ReplayRequest): Promise<number> {
-  const runtime = realRuntime()
+  const own = realRuntime()
+  // Each server has a process group of its own, which no Ctrl-C reaches.
+  const children = new Children()
+  process.on('exit', () => children.kill())
+  process.on('SIGINT', interrupted)
+  process.on('SIGTERM', interrupted)
   try {
-    return await replay(request, realSurroundings(runtime))
+    return await replay(request, realSurroundings(children.watch(own)))
   } finally {
-    await runtime.close()
+    await own.close()
   }
+}
+
+function interrupted(): never {
+  process.exit(130)
 }
 
 export async function replay(request: ReplayRequest, around: Surroundings): Promise<number> {
@@ -66,11 +56,8 @@ export async function replay(request: ReplayRequest, around: Surroundings): Prom
     await around.complain(`${problems.join('\n')}\n`)
     return usageMistake
   }
-  const tally = await replayAll(
-    read.flatMap((each) => (typeof each === 'string' ? [] : each)),
-    request,
-    around,
-  )
+  const transcripts = read.flatMap((each) => (typeof each === 'string' ? [] : each))
+  const tally = await replayAll(transcripts, request, around)
   await around.print(summary(tally))
   return tally.failed > 0 ? failed : 0
 }
@@ -89,17 +76,16 @@ async function replayAll(
   request: ReplayRequest,
   around: Surroundings,
 ): Promise<Tally> {
-  let tally: Tally = { passed: 0, failed: 0, skipped: 0, frames: 0, times: 0, early: 0 }
-  const { self, cwd, runtime } = around
-  const replayer = new Replayer({ ...request, launch: { self, cwd, env: runtime.env }, runtime })
+  const tally = { passed: 0, failed: 0, skipped: 0, frames: 0, times: 0, early: 0 }
+  const replayer = new Replayer(request, around)
   try {
     for (const [at, transcript] of transcripts.entries()) {
       around.progress?.(`${at + 1}/${transcripts.length} ${transcript.name}`)
       const result = await replayer.replay(transcript)
       around.progress?.('')
-      tally = counted(tally, result)
-      const report = reportOf(transcript, result, request.verbose)
-      if (report !== '') await around.print(report)
+      count(tally, result)
+      const text = report(transcript, result, request.verbose)
+      if (text !== '') await around.print(text)
     }
   } finally {
     await replayer.close()
@@ -107,25 +93,7 @@ async function replayAll(
   return tally
 }
 
-function reportOf(transcript: Transcript, result: Result, verbose: boolean): string {
-  if (result.kind === 'skipped') return skipReport(transcript, result.why)
-  return transcriptReport(transcript, result, verbose)
-}
-
-function counted(tally: Tally, result: Result): Tally {
-  if (result.kind === 'skipped') return { ...tally, skipped: tally.skipped + 1 }
-  const { passed, events, times, early } = result
-  return {
-    passed: tally.passed + (passed ? 1 : 0),
-    failed: tally.failed + (passed ? 0 : 1),
-    skipped: tally.skipped,
-    frames: tally.frames + events.filter(({ kind }) => kind === 'equal' || kind === 'different').length,
-    times: tally.times + times,
-    early: tally.early + early,
-  }
-}
-
-function realSurroundings(runtime: RealRuntime): Surroundings {
+function realSurroundings(runtime: Runtime): Surroundings {
   const [, program = ''] = process.argv
   const clear = '\r\u001b[K'
   return {

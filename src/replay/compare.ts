@@ -5,7 +5,6 @@
 // `bytes` is that and then every byte, but for the places that may vary.
 
 import type { Span } from '../jsonrpc/scan.js'
-import { Accepted } from './accepted.js'
 import { type ArrayNode, type JsonNode, type ObjectNode, memberOf, pathAt } from './json-tree.js'
 import { idOf } from './message.js'
 import { type Hole, type Pattern, REST } from './pattern.js'
@@ -62,7 +61,8 @@ class Comparison {
   readonly #received: ReceivedMessage
   readonly #mode: Mode
   readonly #known: Knowledge
-  readonly #accepted: Accepted
+  /** Where another value was accepted, in the order of the expected frame. */
+  readonly #accepted: { readonly expected: Span; readonly received: Span }[] = []
   readonly #bound = new Map<string, string>()
   #times = 0
 
@@ -71,7 +71,6 @@ class Comparison {
     this.#received = received
     this.#mode = mode
     this.#known = known
-    this.#accepted = new Accepted(pattern.bytes, received.bytes)
   }
 
   verdict(): MessageVerdict {
@@ -190,7 +189,7 @@ class Comparison {
   }
 
   #accept(expected: Span, received: Span, times: number): undefined {
-    this.#accepted.add(expected, received)
+    this.#accepted.push({ expected, received })
     this.#times += times
   }
 
@@ -201,21 +200,24 @@ class Comparison {
     return { path, problem, offset: came.start + same, expectedOffset: expected.start + same }
   }
 
-  /** The first byte of a span that differs although its values are equal. */
+  /** The first byte of a span that differs although its values are equal; what was accepted may differ. */
   #bytes(expected: Span, came: Span): Difference | undefined {
     if (this.#mode === 'json' || this.#pattern.open.size > 0) return undefined
-    const wanted = this.#accepted.filled(expected)
-    const got = this.#received.bytes.subarray(came.start, came.end)
-    if (wanted.equals(got)) return undefined
-    const same = commonLength(wanted, got)
-    const offset = came.start + same
-    const path = pathAt(this.#received.tree, offset)
-    return {
-      path,
-      problem: 'is written differently',
-      offset,
-      expectedOffset: this.#accepted.unfilled(expected, same),
+    const accepted = this.#accepted.filter((place) => isWithin(place.expected, expected))
+    const end = { expected: endOf(expected), received: endOf(came) }
+    let [at, offset] = [expected.start, came.start]
+    for (const place of [...accepted, end]) {
+      const wanted = this.#pattern.bytes.subarray(at, place.expected.start)
+      const got = this.#received.bytes.subarray(offset, place.received.start)
+      const same = commonLength(wanted, got)
+      if (same < Math.max(wanted.length, got.length)) {
+        const path = pathAt(this.#received.tree, offset + same)
+        return { path, problem: 'is written differently', offset: offset + same, expectedOffset: at + same }
+      }
+      at = place.expected.end
+      offset = place.received.end
     }
+    return undefined
   }
 
   #expectedText(node: Span): string {
@@ -225,6 +227,14 @@ class Comparison {
   #cameText(node: Span): string {
     return this.#received.bytes.toString('utf8', node.start, node.end)
   }
+}
+
+function endOf({ end }: Span): Span {
+  return { start: end, end }
+}
+
+function isWithin(inner: Span, outer: Span): boolean {
+  return outer.start <= inner.start && inner.end <= outer.end
 }
 
 function kindOf(came: JsonNode, expected: JsonNode | undefined): string {

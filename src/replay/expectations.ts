@@ -7,8 +7,8 @@
 
 import { type Difference, type Knowledge, type ReceivedMessage, compareFrames } from './compare.js'
 import type { JsonNode } from './json-tree.js'
-import { type Address, addressOf, sameAddress } from './message.js'
-import type { Expected } from './transcript.js'
+import { type Address, addressOf } from './message.js'
+import type { Expected } from './line.js'
 
 /** What a frame turned out to be. */
 export type Finding =
@@ -54,19 +54,21 @@ export class Expectations {
   /** Finds out what a frame is, and expects it no more. */
   take(came: Came, known: Knowledge): Finding {
     const address = addressOf(came.tree)
-    if (address.kind === 'message') return this.#message(came, address.method, known)
-    const pending = this.#pending.find((each) => sameAddress(each.address, address))
-    if (pending === undefined) return { kind: 'unexpected' }
-    this.#remove(pending)
-    return findingOf(pending, came, known, false)
+    if (address.kind === 'message') return this.#message(came, address.key, known)
+    const pending = this.#claim(address)
+    return pending === undefined ? { kind: 'unexpected' } : findingOf(pending, came, known, false)
   }
 
   /** The answer to this id will not come: what was expected, and is no more. */
   drop(id: string): Expected | undefined {
-    const address = { kind: 'answer', id } as const
-    const pending = this.#pending.find((each) => sameAddress(each.address, address))
-    if (pending !== undefined) this.#remove(pending)
-    return pending?.step
+    return this.#claim({ kind: 'answer', key: id })?.step
+  }
+
+  /** The first frame with this address, which is expected no more. */
+  #claim({ kind, key }: Address): Pending | undefined {
+    const pending = this.#pending.find(({ address }) => address.kind === kind && address.key === key)
+    this.#pending = this.#pending.filter((other) => other !== pending)
+    return pending
   }
 
   #message(came: Came, method: string, known: Knowledge): Finding {
@@ -74,7 +76,7 @@ export class Expectations {
     let alike: Pending | undefined
     let blocking: Pending | undefined
     for (const pending of waiting) {
-      const isAlike = pending.address.kind === 'message' && pending.address.method === method
+      const isAlike = pending.address.key === method
       if (this.#recorded && !isAlike) continue
       const early = pending !== waiting[0]
       const finding = findingOf(pending, came, known, early && this.#recorded)
@@ -86,7 +88,7 @@ export class Expectations {
     }
     const meant = alike ?? blocking
     if (meant === undefined) return { kind: 'unexpected' }
-    this.#remove(meant)
+    this.#pending = this.#pending.filter((other) => other !== meant)
     return findingOf(meant, came, known, false)
   }
 
@@ -104,10 +106,6 @@ export class Expectations {
       return other !== pending && !passedOver
     })
     return finding
-  }
-
-  #remove(pending: Pending): void {
-    this.#pending = this.#pending.filter((other) => other !== pending)
   }
 }
 

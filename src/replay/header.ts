@@ -1,9 +1,9 @@
 // The first line of a transcript: what it was made with, and what to replay it against.
 
-import { type HeaderField, type Filled, fieldsOf } from './http-line.js'
+import { type HeaderField, filledFields } from './http-line.js'
 import { type JsonNode, type ObjectNode, child, textOf } from './json-tree.js'
 import { refuseUnknown } from './line.js'
-import { PatternError } from './pattern.js'
+import { type Filled, PatternError } from './pattern.js'
 
 /** What carries the messages. */
 export type Carrier = 'stdio' | 'http'
@@ -50,7 +50,7 @@ export function readHeader(tree: JsonNode, bytes: Buffer): Header {
     recorded: recorded?.kind === 'boolean' && recorded.text === 'true',
     transport: transportOf(tree),
     url: urlOf(tree),
-    headers: fieldsOf(child(tree, 'headers'), filledOf),
+    headers: filledFields(child(tree, 'headers')),
     command: commandOf(tree),
     args: texts(tree, 'args'),
     config: config && bytes.toString('utf8', config.start, config.end),
@@ -67,13 +67,6 @@ function urlOf(tree: ObjectNode): string | undefined {
   const example = url?.replaceAll('$port', '1') ?? ''
   if (url !== undefined && /^https?:/.test(example) && URL.canParse(example)) return url
   throw new PatternError('"url" must be like "http://127.0.0.1:$port/mcp"')
-}
-
-function filledOf(node: JsonNode): Filled {
-  const text = textOf(node)
-  if (text === undefined) throw new PatternError('a header field is a string')
-  const name = /^\$id:([\w-]+)$/.exec(text)?.[1]
-  return name === undefined ? { text } : { name }
 }
 
 function transportOf(tree: ObjectNode): Carrier | undefined {

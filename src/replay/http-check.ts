@@ -1,17 +1,17 @@
 // A response or an event that came, against the line of the transcript that expects it.
 
 import { quote } from '../jsonrpc/text.js'
-import { type Difference, type Knowledge, compareFrames } from './compare.js'
+import { type Difference, type Knowledge, type MessageVerdict, type Mode, compareFrames } from './compare.js'
 import type { Part } from './http-exchange.js'
 import type { EventStep, ExpectedStep, HeaderField, Payload, ResponseStep } from './http-line.js'
-import { readTree } from './json-tree.js'
+import { jsonTreeOf } from './json-tree.js'
 import type { Pattern } from './pattern.js'
 
 type Response = Extract<Part, { kind: 'response' }>
 type StreamEvent = Extract<Part, { kind: 'event' }>
 
 export type HttpCheck =
-  /** `bound` are names that got a value. */
+  /** `bound` are the names that have a value now. */
   | { readonly kind: 'equal'; readonly bound: ReadonlyMap<string, string> }
   | { readonly kind: 'unlike'; readonly problem: string }
   | {
@@ -54,24 +54,25 @@ function checkEvent(step: EventStep, came: StreamEvent, known: Knowledge): HttpC
   return findings.payload(step.payload, came.data)
 }
 
-/** What is known while one part is checked. */
+/** What is known while one part is checked: a name may be used in the line that gives it its value. */
 class Findings {
   readonly #known: Knowledge
-  #bound: ReadonlyMap<string, string> = new Map()
+  readonly #values: Map<string, string>
 
   constructor(known: Knowledge) {
-    this.#known = known
+    this.#values = new Map(known.values)
+    this.#known = { ...known, values: this.#values }
   }
 
   get all(): HttpCheck {
-    return { kind: 'equal', bound: this.#bound }
+    return { kind: 'equal', bound: this.#values }
   }
 
   /** What is wrong with a field. */
   field({ name, values }: HeaderField<Pattern>, came: string | undefined): string | undefined {
     if (values === null) return came === undefined ? undefined : `${name} is there: ${came}`
     if (came === undefined) return `${name} is missing`
-    const isOne = values.some((pattern) => this.#text(pattern, came))
+    const isOne = values.some((pattern) => this.#isText(pattern, came))
     return isOne ? undefined : `${name} is "${came}", not ${values.map(written).join(' or ')}`
   }
 
@@ -79,34 +80,29 @@ class Findings {
     switch (payload.kind) {
       case 'any':
         return this.all
-      case 'bytes':
+      case 'junk':
         return payload.bytes.equals(came) ? this.all : unlike('the bytes are others')
       case 'text':
-        return this.#text(payload.pattern, came.toString()) ? this.all : unlike('the text is another')
-      case 'frame':
-        return this.#frame(payload, came)
+        return this.#isText(payload.pattern, came.toString()) ? this.all : unlike('the text is another')
+      case 'frame': {
+        const verdict = this.#compare(payload.pattern, came, payload.mode)
+        if (verdict === undefined) return unlike('it is no JSON')
+        return verdict.kind === 'equal' ? this.all : { ...verdict, expected: payload.bytes, came }
+      }
     }
   }
 
-  #frame({ pattern, mode, bytes }: Extract<Payload, { kind: 'frame' }>, came: Buffer): HttpCheck {
-    const tree = treeOf(came)
-    if (tree === undefined) return unlike('it is no JSON')
-    const verdict = compareFrames(pattern, { bytes: came, tree }, mode, this.#now())
-    if (verdict.kind === 'different') return { ...verdict, expected: bytes, came }
-    this.#bound = new Map([...this.#bound, ...verdict.bound])
-    return this.all
+  #isText(pattern: Pattern, came: string): boolean {
+    return this.#compare(pattern, Buffer.from(quote(came)), 'json')?.kind === 'equal'
   }
 
-  #text(pattern: Pattern, came: string): boolean {
-    const bytes = Buffer.from(quote(came))
-    const verdict = compareFrames(pattern, { bytes, tree: readTree(bytes) }, 'json', this.#now())
-    if (verdict.kind === 'equal') this.#bound = new Map([...this.#bound, ...verdict.bound])
-    return verdict.kind === 'equal'
-  }
-
-  /** A name may be used in the line that gives it its value. */
-  #now(): Knowledge {
-    return { ...this.#known, values: new Map([...this.#known.values, ...this.#bound]) }
+  /** Undefined for what is no JSON. */
+  #compare(pattern: Pattern, bytes: Buffer, mode: Mode): MessageVerdict | undefined {
+    const tree = jsonTreeOf(bytes)
+    if (tree === undefined) return undefined
+    const verdict = compareFrames(pattern, { bytes, tree }, mode, this.#known)
+    if (verdict.kind === 'equal') for (const [name, value] of verdict.bound) this.#values.set(name, value)
+    return verdict
   }
 }
 
@@ -118,24 +114,10 @@ function written({ bytes }: Pattern): string {
   return bytes.toString()
 }
 
-function treeOf(bytes: Buffer): ReturnType<typeof readTree> | undefined {
-  try {
-    return readTree(bytes)
-  } catch {
-    return undefined
-  }
-}
-
 /** What a line expects, in words. */
-export function stepTitle(step: ExpectedStep, method: string): string {
-  switch (step.kind) {
-    case 'response':
-      return `the response to ${method}`
-    case 'event':
-      return `an event on ${method}`
-    case 'end':
-      return `the end of the response to ${method}`
-  }
+export function stepTitle({ kind }: ExpectedStep, method: string): string {
+  if (kind === 'event') return `an event on ${method}`
+  return kind === 'end' ? `the end of the response to ${method}` : `the response to ${method}`
 }
 
 export function stepBytes(step: ExpectedStep): Buffer {

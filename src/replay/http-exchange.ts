@@ -10,7 +10,8 @@ import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
 import { hostAndPort } from '../transports/http-client/address.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { EventReader, type StreamEvent } from './event-reader.js'
-import { type Mail, Mailbox } from './mailbox.js'
+import type { EventStep } from './http-line.js'
+import { Mailbox } from './mailbox.js'
 
 /** Longer bodies are not kept; none of a transcript comes near. */
 const BODY_BYTES_MAX = 256 * 1024 * 1024
@@ -39,14 +40,16 @@ export interface ReplayHttpRequest {
 
 export class ReplayHttpExchange {
   readonly method: string
-  readonly #parts: Mailbox<Part>
+  /** Events that need not come. */
+  optional: readonly EventStep[] = []
+  readonly parts: Mailbox<Part>
   readonly #request: ClientRequest
   #over = false
 
   /** Sends the request. */
   constructor({ method, url, headers, body }: ReplayHttpRequest, runtime: Runtime) {
     this.method = method
-    this.#parts = new Mailbox(runtime)
+    this.parts = new Mailbox(runtime)
     const isTls = url.protocol === 'https:'
     const agent = isTls ? new TlsAgent({ keepAlive: true }) : new PlainAgent({ keepAlive: true })
     const options = { method, agent, path: url.pathname + url.search, headers: [...headers] }
@@ -57,15 +60,11 @@ export class ReplayHttpExchange {
     this.#request.end(body)
   }
 
-  next(deadline: number): Promise<Mail<Part>> {
-    return this.#parts.next(deadline)
-  }
-
   /** Drops the connection; nothing comes any more. */
   cut(): void {
     this.#over = true
     this.#request.destroy()
-    this.#parts.end()
+    this.parts.end()
   }
 
   #responded(response: IncomingMessage): void {
@@ -98,13 +97,13 @@ export class ReplayHttpExchange {
   }
 
   #put(part: Part): void {
-    if (!this.#over) this.#parts.put(part)
+    if (!this.#over) this.parts.put(part)
   }
 
   #end(): void {
     this.#put({ kind: 'end' })
     this.#over = true
-    this.#parts.end()
+    this.parts.end()
   }
 
   #broken(why: string): void {

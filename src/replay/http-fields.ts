@@ -1,6 +1,7 @@
 // The header fields of a request as they are sent: what the transcript says, and what no request is without.
 
-import type { HeaderField, Filled } from './http-line.js'
+import type { HeaderField } from './http-line.js'
+import type { Filled } from './pattern.js'
 
 export interface FieldOptions {
   readonly url: URL

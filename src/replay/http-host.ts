@@ -3,8 +3,7 @@
 import type { Runtime } from '../runtime/runtime.js'
 import type { Launch } from './launch.js'
 import { isListening } from './port.js'
-import type { Processes } from './processes.js'
-import type { ReplayProcess } from './replay-process.js'
+import { ReplayProcess } from './replay-process.js'
 
 /** A port that was free may be taken before the server has it. */
 const ATTEMPTS_MAX = 3
@@ -20,13 +19,9 @@ export class HostError extends Error {
   }
 }
 
-export interface HostParts {
-  readonly processes: Processes
-  readonly runtime: Runtime
-  /** How long the server may take to listen. */
-  readonly timeoutMs: number
-  /** Chooses a port, and what listens on it. */
-  prepare(): Promise<Launch & { readonly url: URL }>
+/** How a server is started that listens. */
+export interface HttpLaunch extends Launch {
+  readonly url: URL
 }
 
 /** A running server, with its address. */
@@ -35,12 +30,19 @@ export class HttpHost {
   readonly #process: ReplayProcess
   readonly #launch: Launch
 
-  /** @throws HostError when it does not listen in time, or ends */
-  static async start(parts: HostParts): Promise<HttpHost> {
+  /**
+   * `prepare` chooses a port, and what listens on it within `timeoutMs`.
+   *
+   * @throws HostError when it does not listen in time, or ends
+   */
+  static async start(
+    prepare: () => Promise<HttpLaunch>,
+    runtime: Runtime,
+    timeoutMs: number,
+  ): Promise<HttpHost> {
     for (let attempt = 1; ; attempt++) {
-      const launch = await parts.prepare()
-      const host = new HttpHost(launch.url, parts.processes.start(launch.spec), launch)
-      const problem = await host.#problem(parts)
+      const host = new HttpHost(await prepare(), runtime)
+      const problem = await host.#problem(runtime, timeoutMs)
       if (problem === undefined) return host
       await host.stop()
       const isTaken = host.stderr.includes('EADDRINUSE') && attempt < ATTEMPTS_MAX
@@ -48,10 +50,10 @@ export class HttpHost {
     }
   }
 
-  private constructor(url: URL, process: ReplayProcess, launch: Launch) {
-    this.url = url
-    this.#process = process
+  private constructor(launch: HttpLaunch, runtime: Runtime) {
+    this.url = launch.url
     this.#launch = launch
+    this.#process = new ReplayProcess(launch.spec, runtime)
   }
 
   get stderr(): string {
@@ -64,7 +66,7 @@ export class HttpHost {
   }
 
   /** Why nobody can reach it. */
-  async #problem({ runtime, timeoutMs }: HostParts): Promise<string | undefined> {
+  async #problem(runtime: Runtime, timeoutMs: number): Promise<string | undefined> {
     let isOver = false
     void this.#process.exited.then(() => (isOver = true))
     if (await isListening(this.url, runtime, runtime.now() + timeoutMs, () => isOver)) return undefined

@@ -1,12 +1,17 @@
 // Lines of a transcript that say what crosses HTTP itself: requests, responses, events.
 
 import type { Mode } from './compare.js'
-import { type JsonNode, type ObjectNode, child, textOf } from './json-tree.js'
-import { flag, modeOf, refuseUnknown } from './line.js'
-import { type Fill, type Pattern, PatternError, readFills, readMessagePattern } from './pattern.js'
-
-/** A text that we send, or the name of the value that it has by then. */
-export type Filled = { readonly text: string } | { readonly name: string }
+import { type JsonNode, type ObjectNode, child, readTree, textOf } from './json-tree.js'
+import { contentOf, flag, modeOf, refuseUnknown } from './line.js'
+import {
+  type Fill,
+  type Filled,
+  type Pattern,
+  PatternError,
+  readFilled,
+  readFills,
+  readMessagePattern,
+} from './pattern.js'
 
 /** What is said of one header field; a null says that there is none. */
 export interface HeaderField<T> {
@@ -19,7 +24,7 @@ export type Payload =
   | { readonly kind: 'frame'; readonly bytes: Buffer; readonly pattern: Pattern; readonly mode: Mode }
   /** As a JSON string, so that placeholders mean the same. */
   | { readonly kind: 'text'; readonly bytes: Buffer; readonly pattern: Pattern }
-  | { readonly kind: 'bytes'; readonly bytes: Buffer }
+  | { readonly kind: 'junk'; readonly bytes: Buffer }
   | { readonly kind: 'any'; readonly bytes: Buffer }
 
 interface Line {
@@ -95,20 +100,8 @@ export function readHttpStep(tree: ObjectNode, bytes: Buffer, line: number, name
   if (mark === undefined || given.length > 1) throw new PatternError(`a line is one of ${marks.join(', ')}`)
   const wanted = mark === 'request' || mark === 'cut' ? 'in' : 'out'
   if (textOf(child(tree, 'dir')) !== wanted) throw new PatternError(`"dir" of a ${mark} must be "${wanted}"`)
-  const reader = new HttpLineReader(tree, bytes, names)
-  const at = { line, on: textOf(child(tree, 'on')) ?? '' }
-  switch (mark) {
-    case 'request':
-      return { ...at, ...reader.request() }
-    case 'status':
-      return { ...at, ...reader.response() }
-    case 'event':
-      return { ...at, ...reader.event() }
-    case 'end':
-      return { ...at, kind: 'end' }
-    case 'cut':
-      return { ...at, kind: 'cut' }
-  }
+  const reader = new HttpLineReader(tree, bytes, names, { line, on: textOf(child(tree, 'on')) ?? '' })
+  return reader[mark]()
 }
 
 /** Reads one line; lives for one call. */
@@ -116,86 +109,67 @@ class HttpLineReader {
   readonly #tree: ObjectNode
   readonly #bytes: Buffer
   readonly #names: Set<string>
+  readonly #at: Line
 
-  constructor(tree: ObjectNode, bytes: Buffer, names: Set<string>) {
+  constructor(tree: ObjectNode, bytes: Buffer, names: Set<string>, at: Line) {
     this.#tree = tree
     this.#bytes = bytes
     this.#names = names
+    this.#at = at
   }
 
-  request(): Omit<RequestStep, keyof Line> {
+  request(): RequestStep {
     const [, method, target] = /^([A-Z]+) (\S+)$/.exec(textOf(this.#child('request')) ?? '') ?? []
     if (method === undefined || target === undefined)
       throw new PatternError('"request" must be like "POST /mcp"')
-    const { body, fields } = { body: this.#sent(), fields: this.#fields((node) => this.#filled(node)) }
-    return { kind: 'request', method, target: this.#named(target), fields, body }
+    const { bytes, kind } = contentOf(this.#tree, this.#bytes) ?? {}
+    const body = bytes && { bytes, fills: kind === 'frame' ? readFills(readTree(bytes), this.#names) : [] }
+    const fields = filledFields(this.#child('headers'), this.#names)
+    return { ...this.#at, kind: 'request', method, target: readFilled(target, this.#names), fields, body }
   }
 
-  response(): Omit<ResponseStep, keyof Line> {
-    const status = Number(textOfNumber(this.#child('status')))
+  status(): ResponseStep {
+    const node = this.#child('status')
+    const status = node?.kind === 'number' ? Number(node.text) : NaN
     if (!Number.isInteger(status)) throw new PatternError('"status" must be a number')
-    return {
-      kind: 'response',
-      status,
-      fields: this.#fields((node) => this.#pattern(node)),
-      payload: this.#payload(),
-    }
+    const fields = fieldsOf(this.#child('headers'), (value) => this.#pattern(value))
+    return { ...this.#at, kind: 'response', status, fields, payload: this.#payload() }
   }
 
-  event(): Omit<EventStep, keyof Line> {
+  event(): EventStep {
     const type = textOf(this.#child('event'))
     const [id, retry, payload] = [this.#free('id'), this.#free('retry'), this.#payload()]
     if (type === undefined || payload === undefined)
       throw new PatternError('"event" must be a text, and needs a "frame", a "text" or "body":"any"')
-    return { kind: 'event', type, id, retry, payload, optional: flag(this.#tree, 'optional') }
+    return { ...this.#at, kind: 'event', type, id, retry, payload, optional: flag(this.#tree, 'optional') }
+  }
+
+  end(): EndStep {
+    return { ...this.#at, kind: 'end' }
+  }
+
+  cut(): CutStep {
+    return { ...this.#at, kind: 'cut' }
   }
 
   #child(name: string): JsonNode | undefined {
     return child(this.#tree, name)
   }
 
-  #sent(): RequestStep['body'] {
-    const frame = this.#child('frame')
-    if (frame !== undefined) {
-      // Spans of the fills count from the start of the frame.
-      const bytes = this.#bytes.subarray(frame.start, frame.end)
-      const fills = readFills(frame, this.#names)
-      const moved = fills.map(({ start, end, name }) => ({
-        start: start - frame.start,
-        end: end - frame.start,
-        name,
-      }))
-      return { bytes, fills: moved }
-    }
-    const text = textOf(this.#child('text'))
-    const junk = textOf(this.#child('junk64'))
-    if (text !== undefined) return { bytes: Buffer.from(text), fills: [] }
-    return junk === undefined ? undefined : { bytes: Buffer.from(junk, 'base64'), fills: [] }
-  }
-
   #payload(): Payload | undefined {
-    const [frame, text] = [this.#child('frame'), this.#child('text')]
-    if (frame !== undefined) {
-      const bytes = this.#bytes.subarray(frame.start, frame.end)
-      return {
-        kind: 'frame',
-        bytes,
-        pattern: readMessagePattern(bytes, this.#names),
-        mode: modeOf(this.#tree),
-      }
+    const content = contentOf(this.#tree, this.#bytes)
+    const text = this.#child('text')
+    if (content?.kind === 'frame') {
+      const pattern = readMessagePattern(content.bytes, this.#names)
+      return { kind: 'frame', bytes: content.bytes, pattern, mode: modeOf(this.#tree) }
     }
     if (text !== undefined)
       return { kind: 'text', bytes: Buffer.from(textOf(text) ?? ''), pattern: this.#pattern(text) }
-    const junk = textOf(this.#child('junk64'))
-    if (junk !== undefined) return { kind: 'bytes', bytes: Buffer.from(junk, 'base64') }
+    if (content !== undefined) return { kind: 'junk', bytes: content.bytes }
     const any = this.#child('body')
     if (any === undefined) return undefined
     if (textOf(any) !== 'any') throw new PatternError('"body" can only be "any"; write a "frame" or a "text"')
     return { kind: 'any', bytes: Buffer.from('(any body)') }
-  }
-
-  #fields<T>(read: (node: JsonNode) => T): HeaderField<T>[] {
-    return fieldsOf(this.#child('headers'), read)
   }
 
   #free(name: string): Pattern | null | undefined {
@@ -209,31 +183,23 @@ class HttpLineReader {
       throw new PatternError('a header field, an id, a retry and a text are strings')
     return readMessagePattern(this.#bytes.subarray(node.start, node.end), this.#names)
   }
+}
 
-  #filled(node: JsonNode): Filled {
-    const text = textOf(node)
+/** Fields that we send; `names` are those that have values, where that is known. */
+export function filledFields(node: JsonNode | undefined, names?: ReadonlySet<string>): HeaderField<Filled>[] {
+  return fieldsOf(node, (value) => {
+    const text = textOf(value)
     if (text === undefined) throw new PatternError('a header field is a string')
-    return this.#named(text)
-  }
-
-  #named(text: string): Filled {
-    const name = /^\$id:([\w-]+)$/.exec(text)?.[1]
-    if (name === undefined) return { text }
-    if (this.#names.has(name)) return { name }
-    throw new PatternError(`"$id:${name}" is sent, but nothing before it gives it a value`)
-  }
+    return readFilled(text, names)
+  })
 }
 
 /** What an object says of header fields. */
-export function fieldsOf<T>(node: JsonNode | undefined, read: (node: JsonNode) => T): HeaderField<T>[] {
+function fieldsOf<T>(node: JsonNode | undefined, read: (node: JsonNode) => T): HeaderField<T>[] {
   if (node === undefined) return []
   if (node.kind !== 'object') throw new PatternError('"headers" must be an object')
   return node.members.map(({ name, value }) => ({
     name,
     values: value.kind === 'null' ? null : (value.kind === 'array' ? value.items : [value]).map(read),
   }))
-}
-
-function textOfNumber(node: JsonNode | undefined): string | undefined {
-  return node?.kind === 'number' ? node.text : undefined
 }

@@ -5,11 +5,12 @@
 // A difference does not stop the replay; what does not come, does.
 
 import type { Runtime } from '../runtime/runtime.js'
+import { errorText } from '../text/error-text.js'
 import { type HttpCheck, check, partBytes, stepBytes, stepTitle } from './http-check.js'
 import { ReplayHttpExchange, type Part } from './http-exchange.js'
 import { requestFields } from './http-fields.js'
-import type { EventStep, ExpectedStep, HttpStep, RequestStep, ResponseStep } from './http-line.js'
-import { type Event, type ReplayOutcome, type Place, isFailure } from './outcome.js'
+import type { ExpectedStep, HttpStep, RequestStep, ResponseStep } from './http-line.js'
+import type { Event, Place } from './outcome.js'
 import type { Transcript } from './transcript.js'
 import { Values } from './values.js'
 
@@ -20,28 +21,18 @@ export interface HttpReplayOptions {
   readonly runtime: Runtime
   /** How long one part may take to come. */
   readonly timeoutMs: number
-  /** Of the process behind the address, where it is ours. */
-  stderr(): string
 }
 
 /** How long a response that nothing more is expected of may still say something. */
 const END_WAIT_MS = 5000
 
-export async function replayExchanges(
-  transcript: Transcript,
-  options: HttpReplayOptions,
-): Promise<ReplayOutcome> {
-  return new HttpReplay(transcript, options).run()
-}
-
 /** Replays one transcript; lives for one run. */
-class HttpReplay {
+export class HttpReplay {
   readonly #transcript: Transcript
   readonly #options: HttpReplayOptions
   readonly #exchanges = new Map<string, ReplayHttpExchange>()
   /** Every one of them, also those whose name another one has now. */
   readonly #all = new Set<ReplayHttpExchange>()
-  readonly #optional = new Map<ReplayHttpExchange, EventStep[]>()
   readonly #values = new Values()
   readonly #events: Event[] = []
 
@@ -50,15 +41,13 @@ class HttpReplay {
     this.#options = options
   }
 
-  async run(): Promise<ReplayOutcome> {
+  async run(): Promise<readonly Event[]> {
     try {
       if (await this.#talk()) await this.#listen()
     } finally {
       for (const exchange of this.#all) exchange.cut()
     }
-    const events = this.#events
-    const passed = !events.some(isFailure)
-    return { kind: 'replayed', events, passed, times: 0, early: 0, stderr: this.#options.stderr() }
+    return this.#events
   }
 
   /** False when something did not come. */
@@ -74,18 +63,12 @@ class HttpReplay {
       this.#events.push({ kind: 'failed', why: `line ${step.line} belongs to no request` })
       return false
     }
-    if (step.kind === 'cut') return this.#cut(exchange)
-    if (step.kind === 'event' && step.optional) {
-      this.#optional.set(exchange, [...(this.#optional.get(exchange) ?? []), step])
-      return true
-    }
-    return this.#expect(step, exchange)
-  }
-
-  /** What was on its way is of no interest any more. */
-  #cut(exchange: ReplayHttpExchange): true {
-    exchange.cut()
-    this.#all.delete(exchange)
+    if (step.kind === 'cut') {
+      // What was on its way is of no interest any more.
+      exchange.cut()
+      this.#all.delete(exchange)
+    } else if (step.kind === 'event' && step.optional) exchange.optional = [...exchange.optional, step]
+    else return this.#expect(step, exchange)
     return true
   }
 
@@ -95,8 +78,7 @@ class HttpReplay {
       this.#ask(step)
       return true
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
-      this.#events.push({ kind: 'failed', why: `line ${step.line}: ${why}` })
+      this.#events.push({ kind: 'failed', why: `line ${step.line}: ${errorText(error)}` })
       return false
     }
   }
@@ -167,17 +149,17 @@ class HttpReplay {
   }
 
   async #take(exchange: ReplayHttpExchange, deadline: number): Promise<Part | string> {
-    const mail = await exchange.next(deadline)
-    if (mail.kind === 'too-late') return `nothing came within ${this.#options.timeoutMs} ms`
-    if (mail.kind === 'ended') return 'the response is over'
-    return mail.item.kind === 'broken' ? mail.item.why : mail.item
+    const part = await exchange.parts.next(deadline)
+    if (part.kind === 'too-late') return `nothing came within ${this.#options.timeoutMs} ms`
+    if (part.kind === 'ended') return 'the response is over'
+    return part.kind === 'broken' ? part.why : part
   }
 
   #judge(found: HttpCheck, step: Place, part: Part): void {
     switch (found.kind) {
       case 'equal':
         this.#values.learn(found.bound)
-        this.#events.push({ kind: 'equal', step, bytes: partBytes(part), times: 0 })
+        this.#events.push({ kind: 'equal', step, bytes: partBytes(part), times: 0, early: false })
         return
       case 'unlike':
         this.#events.push({ kind: 'unlike', step, bytes: partBytes(part), problem: found.problem })
@@ -192,10 +174,10 @@ class HttpReplay {
   /** Whether a part is one that need not have come. */
   #isOptional(part: Part, exchange: ReplayHttpExchange): boolean {
     if (part.kind !== 'event') return false
-    const steps = this.#optional.get(exchange) ?? []
-    const at = steps.findIndex((step) => check(step, part, this.#values.known(false)).kind === 'equal')
-    if (at >= 0) this.#optional.set(exchange, steps.toSpliced(at, 1))
-    return at >= 0
+    const known = this.#values.known(false)
+    const came = exchange.optional.find((step) => check(step, part, known).kind === 'equal')
+    exchange.optional = exchange.optional.filter((step) => step !== came)
+    return came !== undefined
   }
 
   /** What comes after the last line is not expected; a stream of the server's own may go on. */

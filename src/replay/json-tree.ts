@@ -53,6 +53,15 @@ export function readTree(bytes: Buffer): JsonNode {
   return nodeAt(bytes, scanText(bytes, DEPTH_MAX))
 }
 
+/** The tree of a text; undefined for what is no JSON. */
+export function jsonTreeOf(bytes: Buffer): JsonNode | undefined {
+  try {
+    return readTree(bytes)
+  } catch {
+    return undefined
+  }
+}
+
 function nodeAt(bytes: Buffer, { start, end }: Span): JsonNode {
   const first = bytes[start]
   if (first === OPEN_OBJECT)

@@ -1,11 +1,11 @@
-// One line of a transcript behind its header.
+// One line of a transcript of messages, behind its header.
 //
 // A key that is not known is a mistake and not ignored: a misspelt `optional`
 // would silently make a fixture say something else.
 
 import type { Mode } from './compare.js'
-import { type JsonNode, type ObjectNode, child, readTree, textOf } from './json-tree.js'
-import { PatternError } from './pattern.js'
+import { type ObjectNode, child, jsonTreeOf, textOf } from './json-tree.js'
+import { type Fill, type Pattern, PatternError } from './pattern.js'
 
 /** A transcript that cannot be replayed as it is written. */
 export class TranscriptError extends Error {
@@ -16,26 +16,43 @@ export class TranscriptError extends Error {
   }
 }
 
-interface Framed {
+export interface Sent {
+  readonly kind: 'send'
+  /** Counted from 1. */
   readonly line: number
-  readonly connection: number
-  readonly schema: string | undefined
   readonly bytes: Buffer
-  readonly isJson: boolean
   readonly lineEnd: string
   /** One message, whatever line breaks it has. */
   readonly whole: boolean
+  readonly fills: readonly Fill[]
 }
 
-export type Entry =
-  | ({ readonly kind: 'in' } & Framed)
-  | ({
-      readonly kind: 'out'
-      readonly mode: Mode
-      readonly optional: boolean
-      readonly unordered: boolean
-    } & Framed)
-  | { readonly kind: 'exit'; readonly line: number; readonly connection: number; readonly code: number }
+export interface Expected {
+  readonly kind: 'expect'
+  readonly line: number
+  readonly bytes: Buffer
+  /** Undefined for what is no JSON, which is compared as bytes. */
+  readonly pattern: Pattern | undefined
+  readonly mode: Mode
+  /** It need not come. */
+  readonly optional: boolean
+  /** Its place among the messages of the other end is free. */
+  readonly unordered: boolean
+}
+
+export interface Exit {
+  readonly kind: 'exit'
+  readonly line: number
+  readonly code: number
+}
+
+export type Step = Sent | Expected | Exit
+
+/** Knows the names that the values of one client have so far. */
+export interface FrameReader {
+  pattern(bytes: Buffer): Pattern
+  fills(bytes: Buffer): readonly Fill[]
+}
 
 const KEYS: ReadonlySet<string> = new Set(
   't hop service schema conn dir frame text junk64 whole eol expect optional unordered exit comment'.split(
@@ -44,21 +61,36 @@ const KEYS: ReadonlySet<string> = new Set(
 )
 
 /**
- * What a line says about the client's side; undefined for a comment and for what passed between the proxy
- * and its servers.
+ * Whether a line is a comment, or passed between the proxy and its servers.
  *
- * @throws PatternError when it is not written as it must be
+ * @throws PatternError for a key that is not known
  */
-export function readEntry(tree: JsonNode, bytes: Buffer, line: number): Entry | undefined {
-  if (tree.kind !== 'object') throw new PatternError('a line must be an object')
+export function isIgnored(tree: ObjectNode): boolean {
   refuseUnknown(tree, KEYS)
   const hop = textOf(child(tree, 'hop')) ?? 'client'
   if (hop !== 'client' && hop !== 'upstream') throw new PatternError(`"hop" must be "client" or "upstream"`)
-  if (hop === 'upstream' || tree.members.every(({ name }) => name === 'comment')) return undefined
-  const connection = wholeNumber(tree, 'conn') ?? 1
+  return hop === 'upstream' || tree.members.every(({ name }) => name === 'comment')
+}
+
+/** @throws PatternError when it is not written as it must be */
+export function readStep(tree: ObjectNode, text: Buffer, line: number, reader: FrameReader): Step {
   const code = wholeNumber(tree, 'exit')
-  if (code !== undefined) return { kind: 'exit', line, connection, code }
-  return framed(tree, bytes, { line, connection, schema: textOf(child(tree, 'schema')) })
+  if (code !== undefined) return { kind: 'exit', line, code }
+  const content = contentOf(tree, text)
+  if (content === undefined) throw new PatternError('a line needs a "frame", a "text" or a "junk64"')
+  const { kind, bytes } = content
+  const whole = flag(tree, 'whole')
+  const isJson = kind === 'frame' || (whole && jsonTreeOf(bytes) !== undefined)
+  const direction = textOf(child(tree, 'dir'))
+  if (direction === 'in') {
+    const lineEnd = kind === 'junk' && !whole ? '' : (textOf(child(tree, 'eol')) ?? '\n')
+    return { kind: 'send', line, bytes, lineEnd, whole, fills: isJson ? reader.fills(bytes) : [] }
+  }
+  if (direction !== 'out')
+    throw new PatternError('"dir" must be "in" (sent by the client) or "out" (expected by it)')
+  const pattern = isJson ? reader.pattern(bytes) : undefined
+  const [optional, unordered] = [flag(tree, 'optional'), flag(tree, 'unordered')]
+  return { kind: 'expect', line, bytes, pattern, mode: modeOf(tree), optional, unordered }
 }
 
 export function refuseUnknown({ members }: ObjectNode, known: ReadonlySet<string>): void {
@@ -67,39 +99,17 @@ export function refuseUnknown({ members }: ObjectNode, known: ReadonlySet<string
     throw new PatternError(`"${stray.name}" is not known; there is ${[...known].join(', ')}`)
 }
 
-function framed(tree: ObjectNode, bytes: Buffer, at: Pick<Framed, 'line' | 'connection' | 'schema'>): Entry {
-  const frame = { ...at, ...payload(tree, bytes) }
-  const direction = textOf(child(tree, 'dir'))
-  if (direction === 'in') return { kind: 'in', ...frame }
-  if (direction !== 'out') {
-    throw new PatternError('"dir" must be "in" (sent by the client) or "out" (expected by it)')
-  }
-  const [optional, unordered] = [flag(tree, 'optional'), flag(tree, 'unordered')]
-  return { kind: 'out', ...frame, mode: modeOf(tree), optional, unordered }
-}
-
-function payload(tree: ObjectNode, bytes: Buffer): Omit<Framed, 'line' | 'connection' | 'schema'> {
+/** What a line has in it: a frame, a text, or any bytes. */
+export function contentOf(
+  tree: ObjectNode,
+  line: Buffer,
+): { readonly kind: 'frame' | 'text' | 'junk'; readonly bytes: Buffer } | undefined {
   const frame = child(tree, 'frame')
-  const lineEnd = textOf(child(tree, 'eol')) ?? '\n'
-  const whole = flag(tree, 'whole')
-  if (frame !== undefined)
-    return { bytes: bytes.subarray(frame.start, frame.end), isJson: true, lineEnd, whole }
+  if (frame !== undefined) return { kind: 'frame', bytes: line.subarray(frame.start, frame.end) }
   const text = textOf(child(tree, 'text'))
+  if (text !== undefined) return { kind: 'text', bytes: Buffer.from(text) }
   const junk = textOf(child(tree, 'junk64'))
-  if (text === undefined && junk === undefined)
-    throw new PatternError('a line needs a "frame", a "text" or a "junk64"')
-  const said = text === undefined ? Buffer.from(junk ?? '', 'base64') : Buffer.from(text)
-  const isLine = text !== undefined || whole
-  return { bytes: said, isJson: whole && isJson(said), lineEnd: isLine ? lineEnd : '', whole }
-}
-
-function isJson(bytes: Buffer): boolean {
-  try {
-    readTree(bytes)
-    return true
-  } catch {
-    return false
-  }
+  return junk === undefined ? undefined : { kind: 'junk', bytes: Buffer.from(junk, 'base64') }
 }
 
 export function modeOf(tree: ObjectNode): Mode {
@@ -120,5 +130,5 @@ export function wholeNumber(tree: ObjectNode, name: string): number | undefined 
   const node = child(tree, name)
   if (node === undefined) return undefined
   if (node.kind === 'number' && Number.isSafeInteger(Number(node.text))) return Number(node.text)
-  throw new PatternError(`"${name}" must be an wholeNumber`)
+  throw new PatternError(`"${name}" must be a whole number`)
 }

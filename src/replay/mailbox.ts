@@ -5,8 +5,8 @@ import type { Runtime } from '../runtime/runtime.js'
 /** A transcript is far shorter; whoever says more than that without being read is not listened to any more. */
 const ITEMS_MAX = 100_000
 
-export type Mail<T> =
-  { readonly kind: 'item'; readonly item: T } | { readonly kind: 'ended' } | { readonly kind: 'too-late' }
+/** An item, or why there is none. */
+export type Mail<T> = T | { readonly kind: 'ended' } | { readonly kind: 'too-late' }
 
 /** Holds what nobody has taken yet. */
 export class Mailbox<T> {
@@ -35,9 +35,7 @@ export class Mailbox<T> {
   /** The next item, waited for until `deadline`. */
   async next(deadline: number): Promise<Mail<T>> {
     if (this.#items.length === 0 && !this.#ended) await this.#arrival(deadline)
-    const item = this.#items.shift()
-    if (item !== undefined) return { kind: 'item', item }
-    return { kind: this.#ended ? 'ended' : 'too-late' }
+    return this.#items.shift() ?? { kind: this.#ended ? 'ended' : 'too-late' }
   }
 
   async #arrival(deadline: number): Promise<void> {

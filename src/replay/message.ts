@@ -3,26 +3,23 @@
 import { type JsonNode, child, readTree, textOf } from './json-tree.js'
 
 /** By what an expected frame and a received one find each other. */
-export type Address =
-  | { readonly kind: 'answer'; readonly id: string }
-  | { readonly kind: 'message'; readonly method: string; readonly isRequest: boolean }
-  | { readonly kind: 'batch'; readonly ids: readonly string[] }
-  /** JSON, but no message of JSON-RPC. */
-  | { readonly kind: 'value' }
-  /** No JSON at all. */
-  | { readonly kind: 'bytes' }
+export interface Address {
+  /** A value is JSON, but no message of JSON-RPC; bytes are no JSON at all. */
+  readonly kind: 'answer' | 'message' | 'batch' | 'value' | 'bytes'
+  /** The id, the method or the ids; empty for what has none. */
+  readonly key: string
+}
 
 /** Stands for the id of an answer that has none, or `null`. */
 const NO_ID = 'none'
 
 export function addressOf(tree: JsonNode | undefined): Address {
-  if (tree === undefined) return { kind: 'bytes' }
-  if (tree.kind === 'array') return { kind: 'batch', ids: tree.items.map(idOf).sort() }
-  if (tree.kind !== 'object') return { kind: 'value' }
+  if (tree === undefined) return { kind: 'bytes', key: '' }
+  if (tree.kind === 'array') return { kind: 'batch', key: tree.items.map(idOf).sort().join() }
   const method = textOf(child(tree, 'method'))
-  if (method !== undefined) return { kind: 'message', method, isRequest: child(tree, 'id') !== undefined }
+  if (method !== undefined) return { kind: 'message', key: method }
   const isAnswer = child(tree, 'result') !== undefined || child(tree, 'error') !== undefined
-  return isAnswer ? { kind: 'answer', id: idOf(tree) } : { kind: 'value' }
+  return isAnswer ? { kind: 'answer', key: idOf(tree) } : { kind: 'value', key: '' }
 }
 
 /** One text for all spellings of a message's id. */
@@ -38,26 +35,12 @@ export function idText(id: string): string {
   return idOf(readTree(Buffer.from(`{"id":${id}}`)))
 }
 
-/** Whether two frames can only mean each other. */
-export function sameAddress(left: Address, right: Address): boolean {
-  if (left.kind === 'answer') return right.kind === 'answer' && left.id === right.id
-  if (left.kind === 'batch') return right.kind === 'batch' && left.ids.join() === right.ids.join()
-  return left.kind === right.kind
-}
-
 /** A frame in words, as it is sent or expected. */
 export function describe(tree: JsonNode | undefined): string {
-  const address = addressOf(tree)
-  switch (address.kind) {
-    case 'answer':
-      return address.id === NO_ID ? 'an answer without an id' : `the answer to id ${address.id}`
-    case 'message':
-      return `${address.isRequest ? 'the request' : 'the notification'} ${address.method}`
-    case 'batch':
-      return `a batch of ${address.ids.length}`
-    case 'value':
-      return 'a JSON value that is no message'
-    case 'bytes':
-      return 'bytes that are no JSON'
-  }
+  if (tree?.kind === 'array') return `a batch of ${tree.items.length}`
+  const { kind, key } = addressOf(tree)
+  if (kind === 'answer') return key === NO_ID ? 'an answer without an id' : `the answer to id ${key}`
+  if (kind === 'message')
+    return `${child(tree, 'id') === undefined ? 'the notification' : 'the request'} ${key}`
+  return kind === 'value' ? 'a JSON value that is no message' : 'bytes that are no JSON'
 }

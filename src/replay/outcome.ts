@@ -15,7 +15,15 @@ export interface Place {
 /** What happened, in the order in which it happened. */
 export type Event =
   | { readonly kind: 'sent'; readonly step: Place; readonly bytes: Buffer }
-  | { readonly kind: 'equal'; readonly step: Place; readonly bytes: Buffer; readonly times: number }
+  | {
+      readonly kind: 'equal'
+      readonly step: Place
+      readonly bytes: Buffer
+      /** Dates that were accepted although they differ. */
+      readonly times: number
+      /** Whether it was accepted although it came before others. */
+      readonly early: boolean
+    }
   | {
       readonly kind: 'different'
       readonly step: Place
@@ -39,13 +47,11 @@ export type Event =
 export interface ReplayOutcome {
   readonly kind: 'replayed'
   readonly events: readonly Event[]
-  readonly passed: boolean
-  /** Dates that were accepted although they differ. */
-  readonly times: number
-  /** Messages that were accepted although they came before others. */
-  readonly early: number
   readonly stderr: string
 }
+
+/** How a replay went, or why there was none. */
+export type Result = ReplayOutcome | { readonly kind: 'skipped'; readonly why: string }
 
 export function isFailure(event: Event): boolean {
   return event.kind === 'exit' ? event.problem !== undefined : event.kind !== 'sent' && event.kind !== 'equal'

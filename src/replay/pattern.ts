@@ -4,6 +4,7 @@
 // `$`. In a recording they follow from the protocol (see `chosen.ts`), so that
 // nothing in it is ever taken for a placeholder by accident.
 
+import { errorText } from '../text/error-text.js'
 import { type JsonNode, readTree } from './json-tree.js'
 
 /** What may stand at one place. */
@@ -106,6 +107,17 @@ function holeOf(text: string, bound: Set<string>): Hole {
   return { kind: 'bind', name }
 }
 
+/** A text that we send, or the name of the value that it has by then. */
+export type Filled = { readonly text: string } | { readonly name: string }
+
+/** @throws PatternError for a name that nothing before it gives a value, where it is known what does */
+export function readFilled(text: string, bound?: ReadonlySet<string>): Filled {
+  const name = nameIn(text)
+  if (name === undefined) return { text }
+  if (bound?.has(name) !== false) return { name }
+  throw new PatternError(`"$id:${name}" is sent, but nothing before it gives it a value`)
+}
+
 function nameIn(text: string): string | undefined {
   return /^\$id:([\w-]+)$/.exec(text)?.[1]
 }
@@ -114,6 +126,6 @@ function expressionOf(source: string): RegExp {
   try {
     return new RegExp(`^(?:${source})$`, 'su')
   } catch (error) {
-    throw new PatternError(`"$match:${source}": ${error instanceof Error ? error.message : String(error)}`)
+    throw new PatternError(`"$match:${source}": ${errorText(error)}`)
   }
 }

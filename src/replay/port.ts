@@ -2,6 +2,7 @@
 
 import { connect, createServer } from 'node:net'
 import type { Runtime } from '../runtime/runtime.js'
+import { hostAndPort } from '../transports/http-client/address.js'
 
 /** How often a port is tried. */
 const TRY_MS = 25
@@ -21,22 +22,20 @@ export function freePort(): Promise<number> {
 
 /** Whether somebody listens there before `deadline`; gives up as soon as `isOver`. */
 export async function isListening(
-  { hostname, port }: URL,
+  url: URL,
   runtime: Runtime,
   deadline: number,
   isOver: () => boolean,
 ): Promise<boolean> {
-  // Brackets belong to the URL, not to the address.
-  const host = hostname.replace(/^\[|\]$/g, '')
   while (!isOver() && runtime.now() < deadline) {
-    if (await accepts(host, Number(port))) return true
+    if (await accepts(url)) return true
     await new Promise<void>((resolve) => void runtime.setTimer(TRY_MS, resolve))
   }
   return false
 }
 
-function accepts(host: string, port: number): Promise<boolean> {
-  const socket = connect({ host, port })
+function accepts(url: URL): Promise<boolean> {
+  const socket = connect(hostAndPort(url))
   const isOpen = new Promise<boolean>((resolve) => {
     socket.once('connect', () => resolve(true))
     socket.once('error', () => resolve(false))

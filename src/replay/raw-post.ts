@@ -11,11 +11,11 @@ import { HttpExchange } from '../transports/http-client/exchange.js'
 import { refused, unreachable } from '../transports/http-client/failure.js'
 import { ACCEPT } from '../transports/http-client/post.js'
 import type { HttpSession } from '../transports/http-client/session.js'
-import { readTree } from './json-tree.js'
+import { jsonTreeOf } from './json-tree.js'
 import { addressOf } from './message.js'
-import type { Next } from './server.js'
+import type { ServerOutput } from './server.js'
 
-type Put = (next: Next) => void
+type Put = (said: ServerOutput) => void
 
 /** Posts a body; `isBatch` says that its answers belong together, also when they come one by one. */
 export function postRaw(body: Line, isBatch: boolean, session: HttpSession, put: Put): void {
@@ -72,9 +72,6 @@ function together(answers: readonly Line[]): Line {
 }
 
 function isSaid(line: Line): boolean {
-  try {
-    return addressOf(readTree(line)).kind !== 'value'
-  } catch {
-    return false
-  }
+  const { kind } = addressOf(jsonTreeOf(line))
+  return kind !== 'value' && kind !== 'bytes'
 }

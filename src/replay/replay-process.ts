@@ -4,9 +4,10 @@ import { lineSafe } from '../jsonrpc/line-safe.js'
 import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
 import { LineSplitter } from '../transports/stdio/line-splitter.js'
-import type { Child, ChildExit, Runtime, SpawnSpec, Timer } from '../runtime/runtime.js'
-import { Mailbox } from './mailbox.js'
-import type { Next, Said, Server } from './server.js'
+import type { Child, ChildExit, Runtime, SpawnSpec } from '../runtime/runtime.js'
+import { within } from '../runtime/within.js'
+import { type Mail, Mailbox } from './mailbox.js'
+import type { ServerOutput, Said, Server } from './server.js'
 
 /** Longer lines are not kept; no frame of a transcript comes near. */
 const LINE_BYTES_MAX = 256 * 1024 * 1024
@@ -25,7 +26,7 @@ export class ReplayProcess implements Server {
   readonly exited: Promise<ChildExit>
   readonly #child: Child
   readonly #runtime: Runtime
-  readonly #lines: Mailbox<Buffer>
+  readonly #lines: Mailbox<ServerOutput>
   #stderr = ''
 
   constructor(spec: SpawnSpec, runtime: Runtime) {
@@ -57,19 +58,12 @@ export class ReplayProcess implements Server {
   }
 
   /** The next line, without its line end. */
-  async next(deadline: number): Promise<Next> {
-    const mail = await this.#lines.next(deadline)
-    return mail.kind === 'item' ? { kind: 'message', bytes: mail.item } : mail
+  next(deadline: number): Promise<Mail<ServerOutput>> {
+    return this.#lines.next(deadline)
   }
 
-  async exit(ms: number): Promise<ChildExit | undefined> {
-    let timer: Timer | undefined
-    const late = new Promise<undefined>((resolve) => {
-      timer = this.#runtime.setTimer(ms, () => resolve(undefined))
-    })
-    const exit = await Promise.race([this.exited, late])
-    timer?.cancel()
-    return exit
+  exit(ms: number): Promise<ChildExit | undefined> {
+    return within(this.exited, ms, this.#runtime)
   }
 
   async endedWhy(): Promise<string> {
@@ -92,20 +86,17 @@ export class ReplayProcess implements Server {
   async terminate(waitMs: number = STOP_WAIT_MS): Promise<void> {
     this.#child.signal('SIGTERM')
     if ((await this.exit(waitMs)) !== undefined) return
-    this.kill()
-    await this.exited
-  }
-
-  kill(): void {
     this.#child.signal('SIGKILL')
+    await this.exited
   }
 
   #read(): void {
     const { stdout } = this.#child
+    const put = (bytes: Buffer): void => this.#lines.put({ kind: 'message', bytes })
     const splitter = new LineSplitter(
       {
-        line: (line) => this.#lines.put(line.at(-1) === 0x0d ? line.subarray(0, -1) : line),
-        oversize: (_id, bytes) => this.#lines.put(Buffer.from(`(a line of ${bytes} bytes)`)),
+        line: (line) => put(line.at(-1) === 0x0d ? line.subarray(0, -1) : line),
+        oversize: (_id, bytes) => put(Buffer.from(`(a line of ${bytes} bytes)`)),
       },
       LINE_BYTES_MAX,
     )

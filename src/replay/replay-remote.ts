@@ -23,38 +23,26 @@ import { ListRefusals } from '../transports/http-client/list-refusals.js'
 import { HttpPause } from '../transports/http-client/pause.js'
 import { HttpSession } from '../transports/http-client/session.js'
 import { SseClientConnection } from '../transports/http-client/http-sse.js'
-import type { ChildExit, Runtime } from '../runtime/runtime.js'
-import { Mailbox } from './mailbox.js'
+import type { ChildExit } from '../runtime/runtime.js'
+import type { HttpReplayOptions } from './http-replay.js'
+import { type Mail, Mailbox } from './mailbox.js'
 import { postRaw } from './raw-post.js'
-import type { Next, Said, Server } from './server.js'
+import type { ServerOutput, Said, Server } from './server.js'
 
 /** Longer answers are not kept; no message of a transcript comes near. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
 
-export interface RemoteOptions {
-  readonly url: URL
-  readonly headers: Readonly<Record<string, string>>
-  readonly runtime: Runtime
-  readonly connect: Connect
-  /** How long one answer may take. */
-  readonly timeoutMs: number
-  /** Of the process behind the address, where it is ours. */
-  stderr(): string
-}
-
 export class ReplayRemote implements Server {
-  readonly #options: RemoteOptions
-  readonly #mail: Mailbox<Next>
+  readonly #mail: Mailbox<ServerOutput>
   readonly #agent: HttpAgent
   readonly #connection: Connection
   #session: HttpSession
   #why = 'the connection was closed'
 
-  constructor(options: RemoteOptions) {
+  constructor(options: HttpReplayOptions, connect: Connect) {
     const target = targetOf(options)
-    this.#options = options
     this.#mail = new Mailbox(options.runtime)
-    this.#agent = new HttpAgent(target.url, target.limits, options.connect)
+    this.#agent = new HttpAgent(target.url, target.limits, connect)
     this.#session = new HttpSession(target, this.#agent)
     const newer = new HttpClientConnection(target, this.#agent, this.#session)
     const older = (): Connection => {
@@ -65,24 +53,19 @@ export class ReplayRemote implements Server {
     this.#start()
   }
 
-  get stderr(): string {
-    return this.#options.stderr()
-  }
-
   send({ bytes }: Said): void {
     const line = toLine(bytes)
     const frame = frameOrError(line, sentFrameLimits)
     if (!(frame instanceof FrameError)) return void this.#connection.send(splice(line, []), headOf(frame))
-    postRaw(line, isBatch(line), this.#session, (next) => this.#mail.put(next))
+    postRaw(line, isBatch(line), this.#session, (said) => this.#mail.put(said))
   }
 
   closeInput(): void {
     void this.#connection.close()
   }
 
-  async next(deadline: number): Promise<Next> {
-    const mail = await this.#mail.next(deadline)
-    return mail.kind === 'item' ? mail.item : mail
+  next(deadline: number): Promise<Mail<ServerOutput>> {
+    return this.#mail.next(deadline)
   }
 
   exit(): Promise<ChildExit | undefined> {
@@ -95,10 +78,6 @@ export class ReplayRemote implements Server {
 
   async stop(): Promise<void> {
     await this.#connection.close()
-    this.#agent.destroy()
-  }
-
-  kill(): void {
     this.#agent.destroy()
   }
 
@@ -121,7 +100,7 @@ export class ReplayRemote implements Server {
 }
 
 /** What is sent twice would be answered twice, so nothing is. */
-function targetOf({ url, headers, runtime, timeoutMs }: RemoteOptions): HttpTarget {
+function targetOf({ url, headers, runtime, timeoutMs }: HttpReplayOptions): HttpTarget {
   const { sse } = defaultHttpClientLimits
   return {
     url,

@@ -4,54 +4,59 @@ import { connectorFor } from '../transports/http-client/connect.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { type CarrierChoice, carrierOf, unfit } from './carrier.js'
-import { HostError, HttpHost } from './http-host.js'
+import { HostError, HttpHost, type HttpLaunch } from './http-host.js'
+import { HttpReplay } from './http-replay.js'
 import { type LaunchOptions, prepareBeside, prepareHttpLaunch, prepareLaunch } from './launch.js'
-import { Processes } from './processes.js'
+import type { Event, ReplayOutcome, Result } from './outcome.js'
+import { ReplayProcess } from './replay-process.js'
 import { ReplayRemote } from './replay-remote.js'
-import { replayExchanges } from './http-replay.js'
-import type { ReplayOutcome } from './outcome.js'
-import { replayTranscript } from './run.js'
-import type { Server } from './server.js'
+import { Replay } from './run.js'
 import type { Transcript } from './transcript.js'
 
-export interface ReplayerOptions extends CarrierChoice {
-  readonly launch: Omit<LaunchOptions, 'command'>
+/** What the command line asks for. */
+export interface ReplayRequest extends CarrierChoice {
+  readonly files: readonly string[]
   /** Of every request over HTTP. */
   readonly headers: Readonly<Record<string, string>>
-  readonly runtime: Runtime
+  /** Show every frame. */
+  readonly verbose: boolean
   /** How long one frame may take to come. */
   readonly timeoutMs: number
 }
 
-/** How a replay went, or why there was none. */
-export type Result = ReplayOutcome | { readonly kind: 'skipped'; readonly why: string }
+/** What a replay is done with, apart from what was asked. */
+export interface ReplaySurroundings {
+  /** How this program is started again. */
+  readonly self: readonly string[]
+  readonly runtime: Runtime
+  readonly cwd: string
+}
 
 /** Replays transcripts, one after the other. */
 export class Replayer {
-  readonly #options: ReplayerOptions
-  readonly #processes: Processes
-  #besidePort: number | undefined
+  readonly #request: ReplayRequest
+  readonly #around: ReplaySurroundings
   /** Serves every client of one recording. */
   #host: { readonly of: Transcript['header']; readonly host: HttpHost } | undefined
 
-  constructor(options: ReplayerOptions) {
-    this.#options = options
-    this.#processes = new Processes(options.runtime)
+  constructor(request: ReplayRequest, around: ReplaySurroundings) {
+    this.#request = request
+    this.#around = around
   }
 
   async replay(transcript: Transcript): Promise<Result> {
-    const carrier = carrierOf(transcript, this.#options)
+    const carrier = carrierOf(transcript, this.#request)
     const why = unfit(transcript, carrier)
     if (why !== undefined) return { kind: 'skipped', why }
     let beside: HttpHost | undefined
     try {
       beside = await this.#beside(transcript)
-      this.#besidePort = beside && Number(beside.url.port)
-      return await (carrier === 'stdio' ? this.#overStdio(transcript) : this.#overHttp(transcript))
+      const options = this.#launchOptions(beside && Number(beside.url.port))
+      if (carrier === 'stdio') return await this.#overStdio(transcript, options)
+      return await this.#overHttp(transcript, options)
     } catch (error) {
       if (!(error instanceof HostError)) throw error
-      const events = [{ kind: 'failed', why: error.message }] as const
-      return { kind: 'replayed', events, passed: false, times: 0, early: 0, stderr: error.stderr }
+      return outcome([{ kind: 'failed', why: error.message }], error.stderr)
     } finally {
       await beside?.stop()
     }
@@ -59,79 +64,75 @@ export class Replayer {
 
   /** What the configuration of the transcript needs, where that is what is started. */
   async #beside(transcript: Transcript): Promise<HttpHost | undefined> {
-    const { runtime, timeoutMs, command, url } = this.#options
+    const { command, url } = this.#request
     const { beside } = transcript.header
     if (beside === undefined || command.length > 0 || url !== undefined) return undefined
-    const prepare = (): ReturnType<typeof prepareBeside> =>
-      prepareBeside(transcript, beside, this.#launchOptions())
-    return HttpHost.start({ processes: this.#processes, runtime, timeoutMs, prepare })
+    return this.#start(() => prepareBeside(transcript, beside, this.#launchOptions(undefined)))
   }
 
   /** Ends what is still running. */
   async close(): Promise<void> {
-    await this.#stopHost()
-    this.#processes.close()
+    const held = this.#host
+    this.#host = undefined
+    await held?.host.stop()
   }
 
-  async #overStdio(transcript: Transcript): Promise<ReplayOutcome> {
-    const launch = await prepareLaunch(transcript, this.#launchOptions())
-    const server = this.#processes.start(launch.spec)
+  async #overStdio(transcript: Transcript, options: LaunchOptions): Promise<ReplayOutcome> {
+    const { runtime } = this.#around
+    const launch = await prepareLaunch(transcript, options)
+    const server = new ReplayProcess(launch.spec, runtime)
     try {
-      return await this.#against(server, transcript)
+      const events = await new Replay(transcript, server, runtime, this.#request.timeoutMs).run()
+      return outcome(events, server.stderr)
     } finally {
       await server.stop()
       await launch.dispose()
     }
   }
 
-  async #overHttp(transcript: Transcript): Promise<ReplayOutcome> {
-    const { url } = this.#options
-    if (url !== undefined) return this.#at(new URL(url), transcript, () => '')
-    const host = await this.#hostFor(transcript)
-    return this.#at(urlFor(transcript, host.url), transcript, () => host.stderr)
+  async #overHttp(transcript: Transcript, options: LaunchOptions): Promise<ReplayOutcome> {
+    const { url } = this.#request
+    if (url !== undefined) return outcome(await this.#at(new URL(url), transcript), '')
+    const host = await this.#hostFor(transcript, options)
+    return outcome(await this.#at(urlFor(transcript, host.url), transcript), host.stderr)
   }
 
-  async #at(url: URL, transcript: Transcript, stderr: () => string): Promise<ReplayOutcome> {
-    const { headers, runtime, timeoutMs } = this.#options
-    if (transcript.exchanges.length > 0)
-      return replayExchanges(transcript, { url, headers, runtime, timeoutMs, stderr })
+  async #at(url: URL, transcript: Transcript): Promise<readonly Event[]> {
+    const { headers, timeoutMs } = this.#request
+    const { runtime } = this.#around
+    const options = { url, headers, runtime, timeoutMs }
+    if (transcript.exchanges.length > 0) return new HttpReplay(transcript, options).run()
     const proxy = proxyFor(url, { own: undefined, env: runtime.env })
-    const connect = await connectorFor(url, { proxy })
-    const server = new ReplayRemote({ url, headers, runtime, connect, timeoutMs, stderr })
+    const server = new ReplayRemote(options, await connectorFor(url, { proxy }))
     try {
-      return await this.#against(server, transcript)
+      return await new Replay(transcript, server, runtime, timeoutMs).run()
     } finally {
       await server.stop()
     }
   }
 
-  #against(server: Server, transcript: Transcript): Promise<ReplayOutcome> {
-    const { runtime, timeoutMs } = this.#options
-    return replayTranscript(transcript, server, { runtime, timeoutMs })
-  }
-
   /** A fixture has a server of its own; the clients of a recording shared one. */
-  async #hostFor(transcript: Transcript): Promise<HttpHost> {
+  async #hostFor(transcript: Transcript, options: LaunchOptions): Promise<HttpHost> {
     const { header } = transcript
     if (this.#host?.of === header && header.recorded) return this.#host.host
-    await this.#stopHost()
-    const { runtime, timeoutMs } = this.#options
-    const prepare = (): ReturnType<typeof prepareHttpLaunch> =>
-      prepareHttpLaunch(transcript, this.#launchOptions())
-    const host = await HttpHost.start({ processes: this.#processes, runtime, timeoutMs, prepare })
+    await this.close()
+    const host = await this.#start(() => prepareHttpLaunch(transcript, options))
     this.#host = { of: header, host }
     return host
   }
 
-  async #stopHost(): Promise<void> {
-    const held = this.#host
-    this.#host = undefined
-    await held?.host.stop()
+  #start(prepare: () => Promise<HttpLaunch>): Promise<HttpHost> {
+    return HttpHost.start(prepare, this.#around.runtime, this.#request.timeoutMs)
   }
 
-  #launchOptions(): LaunchOptions {
-    return { ...this.#options.launch, command: this.#options.command, beside: this.#besidePort }
+  #launchOptions(beside: number | undefined): LaunchOptions {
+    const { self, cwd, runtime } = this.#around
+    return { self, cwd, env: runtime.env, command: this.#request.command, beside }
   }
+}
+
+function outcome(events: readonly Event[], stderr: string): ReplayOutcome {
+  return { kind: 'replayed', events, stderr }
 }
 
 /** Each schema of a recording has a path of its own. */

@@ -2,9 +2,9 @@
 
 import { escapeText } from '../log/log.js'
 import type { Difference } from './compare.js'
-import { readTree } from './json-tree.js'
+import { jsonTreeOf } from './json-tree.js'
 import { describe } from './message.js'
-import { type Event, type ReplayOutcome, type Place, isFailure } from './outcome.js'
+import { type Event, type Place, type Result, isFailure } from './outcome.js'
 import type { Transcript } from './transcript.js'
 
 /** Bytes shown on each side of a difference. */
@@ -13,31 +13,42 @@ const AROUND_BYTES = 60
 /** Bytes shown of a frame as a whole. */
 const FRAME_BYTES = 160
 
+/** What came of several transcripts. */
 export interface Tally {
-  readonly passed: number
-  readonly failed: number
-  readonly skipped: number
-  readonly frames: number
-  readonly times: number
-  readonly early: number
+  passed: number
+  failed: number
+  skipped: number
+  frames: number
+  /** Dates and messages that were accepted although they differ, or came before others. */
+  times: number
+  early: number
 }
 
-/** The report on one transcript; empty when nothing failed, unless every frame is wanted. */
-export function transcriptReport(
-  { file, name }: Transcript,
-  outcome: ReplayOutcome,
-  verbose: boolean,
-): string {
-  const events = verbose ? outcome.events : outcome.events.filter(isFailure)
-  if (events.length === 0 && outcome.passed && !verbose) return ''
-  const lines = events.flatMap((event) => eventLines(file, event))
-  const stderr = outcome.passed ? [] : stderrLines(outcome.stderr)
-  return [`${outcome.passed ? 'pass' : 'FAIL'} ${escapeText(name)}`, ...lines, ...stderr, ''].join('\n')
+export function count(tally: Tally, result: Result): void {
+  if (result.kind === 'skipped') tally.skipped++
+  else if (result.events.some(isFailure)) tally.failed++
+  else tally.passed++
+  for (const event of result.kind === 'skipped' ? [] : result.events) {
+    if (event.kind === 'equal' || event.kind === 'different') tally.frames++
+    if (event.kind !== 'equal') continue
+    tally.times += event.times
+    if (event.early) tally.early++
+  }
 }
 
-/** Said of every transcript that is left out, so that nobody takes it for passed. */
-export function skipReport({ name }: Transcript, why: string): string {
-  return `skip ${escapeText(`${name}: ${why}`)}\n`
+/**
+ * The report on one transcript; empty when nothing failed, unless every frame is wanted.
+ *
+ * One that was left out is always named, so that nobody takes it for passed.
+ */
+export function report({ file, name }: Transcript, result: Result, verbose: boolean): string {
+  if (result.kind === 'skipped') return `skip ${escapeText(`${name}: ${result.why}`)}\n`
+  const failures = result.events.filter(isFailure)
+  if (failures.length === 0 && !verbose) return ''
+  const verdict = failures.length === 0 ? 'pass' : 'FAIL'
+  const lines = (verbose ? result.events : failures).flatMap((event) => eventLines(file, event))
+  const stderr = failures.length === 0 ? [] : stderrLines(result.stderr)
+  return [`${verdict} ${escapeText(name)}`, ...lines, ...stderr, ''].join('\n')
 }
 
 export function summary({ passed, failed, skipped, frames, times, early }: Tally): string {
@@ -59,7 +70,11 @@ function eventLines(file: string, event: Event): string[] {
     case 'different':
       return [`  ${place(file, event.step)}: ${titleOf(event.step)} differs`, ...differenceLines(event)]
     case 'unlike':
-      return unlikeLines(file, event)
+      return [
+        `  ${place(file, event.step)}: ${titleOf(event.step)} differs: ${escapeText(event.problem)}`,
+        `    expected  ${whole(event.step.bytes)}`,
+        `    came      ${whole(event.bytes)}`,
+      ]
     case 'unexpected':
       return [
         `  ${escapeText(file)}: ${event.title ?? nameOf(event.bytes)} was not expected`,
@@ -67,26 +82,16 @@ function eventLines(file: string, event: Event): string[] {
       ]
     case 'failed':
       return [`  ${escapeText(`${file}: a message did not get through: ${event.why}`)}`]
-    case 'missing': {
-      const expected = `    expected  ${whole(event.step.bytes)}`
+    case 'missing':
       return [
         `  ${place(file, event.step)}: ${titleOf(event.step)} did not come: ${escapeText(event.why)}`,
-        expected,
+        `    expected  ${whole(event.step.bytes)}`,
       ]
-    }
     case 'exit': {
       const { problem = 'the server exited' } = event
       return [`  ${place(file, event.step)}: ${problem}, expected exit ${event.step.code}`]
     }
   }
-}
-
-function unlikeLines(file: string, { step, bytes, problem }: Event & { readonly kind: 'unlike' }): string[] {
-  return [
-    `  ${place(file, step)}: ${titleOf(step)} differs: ${escapeText(problem)}`,
-    `    expected  ${whole(step.bytes)}`,
-    `    came      ${whole(bytes)}`,
-  ]
 }
 
 function titleOf({ title, bytes }: Place): string {
@@ -125,11 +130,7 @@ function place(file: string, { line }: { readonly line: number }): string {
 }
 
 function nameOf(bytes: Buffer): string {
-  try {
-    return escapeText(describe(readTree(bytes)))
-  } catch {
-    return describe(undefined)
-  }
+  return escapeText(describe(jsonTreeOf(bytes)))
 }
 
 function stderrLines(stderr: string): string[] {

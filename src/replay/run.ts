@@ -5,55 +5,41 @@
 // does not come does: what follows would only repeat that.
 
 import type { Runtime } from '../runtime/runtime.js'
-import { type Came, Expectations } from './expectations.js'
-import { readTree } from './json-tree.js'
+import { Expectations } from './expectations.js'
+import { jsonTreeOf } from './json-tree.js'
 import { idText } from './message.js'
-import { type Event, type ReplayOutcome, isFailure } from './outcome.js'
+import type { Event } from './outcome.js'
 import type { Server } from './server.js'
-import type { Exit, Expected, Sent, Transcript } from './transcript.js'
+import type { Exit, Expected, Sent } from './line.js'
+import type { Transcript } from './transcript.js'
 import { Values } from './values.js'
 
-export interface ReplayOptions {
-  readonly runtime: Runtime
-  /** How long one frame may take to come. */
-  readonly timeoutMs: number
-}
-
-export async function replayTranscript(
-  transcript: Transcript,
-  server: Server,
-  options: ReplayOptions,
-): Promise<ReplayOutcome> {
-  return new Replay(transcript, server, options).run()
-}
-
 /** Replays one transcript; lives for one run. */
-class Replay {
+export class Replay {
   readonly #transcript: Transcript
   readonly #server: Server
-  readonly #options: ReplayOptions
+  readonly #runtime: Runtime
+  /** How long one frame may take to come. */
+  readonly #timeoutMs: number
   readonly #expectations: Expectations
   readonly #values = new Values()
   readonly #events: Event[] = []
-  #early = 0
 
-  constructor(transcript: Transcript, server: Server, options: ReplayOptions) {
+  constructor(transcript: Transcript, server: Server, runtime: Runtime, timeoutMs: number) {
     this.#transcript = transcript
     this.#server = server
-    this.#options = options
+    this.#runtime = runtime
+    this.#timeoutMs = timeoutMs
     const steps = transcript.steps.flatMap((step, at) => (step.kind === 'expect' ? [{ at, step }] : []))
     this.#expectations = new Expectations(steps, transcript.header.recorded)
   }
 
-  async run(): Promise<ReplayOutcome> {
+  async run(): Promise<readonly Event[]> {
     if (await this.#talk()) {
       this.#server.closeInput()
-      await this.#listen(Math.min(this.#options.timeoutMs, END_WAIT_MS))
+      await this.#listen(Math.min(this.#timeoutMs, END_WAIT_MS))
     }
-    const times = this.#events.reduce((sum, event) => sum + (event.kind === 'equal' ? event.times : 0), 0)
-    const { stderr } = this.#server
-    const passed = !this.#events.some(isFailure)
-    return { kind: 'replayed', events: this.#events, passed, times, early: this.#early, stderr }
+    return this.#events
   }
 
   /** Says and awaits everything; false when something did not come. */
@@ -73,7 +59,7 @@ class Replay {
       step !== undefined;
       step = this.#expectations.awaited(at)
     ) {
-      const end = await this.#receive(this.#options.timeoutMs)
+      const end = await this.#receive(this.#timeoutMs)
       if (end === undefined) continue
       this.#events.push({ kind: 'missing', step: end.step ?? step, why: end.why })
       return false
@@ -83,7 +69,7 @@ class Replay {
 
   /** Takes the next frame; the reason when there is none, and which one it is that will not come. */
   async #receive(timeoutMs: number): Promise<{ why: string; step?: Expected } | undefined> {
-    const next = await this.#server.next(this.#options.runtime.now() + timeoutMs)
+    const next = await this.#server.next(this.#runtime.now() + timeoutMs)
     switch (next.kind) {
       case 'message':
         this.#take(next.bytes)
@@ -111,7 +97,7 @@ class Replay {
 
   #take(bytes: Buffer): void {
     const timesVary = this.#transcript.header.recorded
-    const finding = this.#expectations.take(cameOf(bytes), this.#values.known(timesVary))
+    const finding = this.#expectations.take({ bytes, tree: jsonTreeOf(bytes) }, this.#values.known(timesVary))
     switch (finding.kind) {
       case 'unexpected':
         this.#events.push({ kind: 'unexpected', bytes })
@@ -121,20 +107,19 @@ class Replay {
         return
       case 'expected':
         this.#values.learn(finding.bound)
-        if (finding.early) this.#early++
-        this.#events.push({ kind: 'equal', step: finding.step, bytes, times: finding.times })
+        this.#events.push({ ...finding, kind: 'equal', bytes })
     }
   }
 
   #send(step: Sent): void {
     const bytes = this.#values.frame(step)
-    this.#server.send({ bytes, lineEnd: step.lineEnd, whole: step.whole })
+    this.#server.send({ ...step, bytes })
     this.#events.push({ kind: 'sent', step, bytes })
   }
 
   /** The server ends by itself, while its input is still open. */
   async #exit(step: Exit): Promise<void> {
-    await this.#listen(this.#options.timeoutMs)
+    await this.#listen(this.#timeoutMs)
     const { code } = (await this.#server.exit(EXIT_WAIT_MS)) ?? {}
     const problem =
       code === step.code
@@ -151,11 +136,3 @@ const EXIT_WAIT_MS = 2000
 
 /** How long a server whose input has ended may still say something. */
 const END_WAIT_MS = 5000
-
-function cameOf(bytes: Buffer): Came {
-  try {
-    return { bytes, tree: readTree(bytes) }
-  } catch {
-    return { bytes, tree: undefined }
-  }
-}

@@ -1,14 +1,13 @@
 // The interface to a server that a transcript of messages is replayed against.
 
 import type { ChildExit } from '../runtime/runtime.js'
+import type { Mail } from './mailbox.js'
 
-/** What comes next from a server. */
-export type Next =
+/** What a server says. */
+export type ServerOutput =
   | { readonly kind: 'message'; readonly bytes: Buffer }
   /** A message of ours did not get through; `id` is that of a request, as it was written. */
   | { readonly kind: 'failed'; readonly id: string | undefined; readonly why: string }
-  | { readonly kind: 'ended' }
-  | { readonly kind: 'too-late' }
 
 /** What we say. */
 export interface Said {
@@ -20,18 +19,13 @@ export interface Said {
 }
 
 export interface Server {
-  /** The end of what it said beside the protocol. */
-  readonly stderr: string
   send(message: Said): void
   /** We have said everything. */
   closeInput(): void
   /** The next message, waited for until `deadline`. */
-  next(deadline: number): Promise<Next>
+  next(deadline: number): Promise<Mail<ServerOutput>>
   /** How its process ended by itself; undefined when it has none, or not within `ms`. */
   exit(ms: number): Promise<ChildExit | undefined>
   /** Why nothing more comes. */
   endedWhy(): Promise<string>
-  stop(): Promise<void>
-  /** At once, and without waiting. */
-  kill(): void
 }

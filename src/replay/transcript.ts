@@ -5,12 +5,12 @@
 
 import { readFile } from 'node:fs/promises'
 import { FrameError } from '../jsonrpc/errors.js'
+import { errorText } from '../text/error-text.js'
 import { ChosenValues } from './chosen.js'
-import type { Mode } from './compare.js'
 import { type Carrier, type Header, readHeader } from './header.js'
 import { type HttpStep, isHttpLine, readHttpStep } from './http-line.js'
-import { type ObjectNode, child, readTree } from './json-tree.js'
-import { type Entry, TranscriptError, wholeNumber, readEntry } from './line.js'
+import { type ObjectNode, child, readTree, textOf } from './json-tree.js'
+import { type FrameReader, type Step, TranscriptError, isIgnored, readStep, wholeNumber } from './line.js'
 import {
   type Fill,
   type Pattern,
@@ -19,38 +19,6 @@ import {
   readFills,
   readMessagePattern,
 } from './pattern.js'
-
-export interface Sent {
-  readonly kind: 'send'
-  /** Counted from 1. */
-  readonly line: number
-  readonly bytes: Buffer
-  readonly lineEnd: string
-  /** One message, whatever line breaks it has. */
-  readonly whole: boolean
-  readonly fills: readonly Fill[]
-}
-
-export interface Expected {
-  readonly kind: 'expect'
-  readonly line: number
-  readonly bytes: Buffer
-  /** Undefined for what is no JSON, which is compared as bytes. */
-  readonly pattern: Pattern | undefined
-  readonly mode: Mode
-  /** It need not come. */
-  readonly optional: boolean
-  /** Its place among the messages of the other end is free. */
-  readonly unordered: boolean
-}
-
-export interface Exit {
-  readonly kind: 'exit'
-  readonly line: number
-  readonly code: number
-}
-
-export type Step = Sent | Expected | Exit
 
 /** What one client said and was answered. */
 export interface Transcript {
@@ -83,7 +51,7 @@ async function contentOf(file: string): Promise<Buffer> {
   try {
     return await readFile(file)
   } catch (error) {
-    throw new TranscriptError(file, undefined, error instanceof Error ? error.message : String(error))
+    throw new TranscriptError(file, undefined, errorText(error))
   }
 }
 
@@ -97,7 +65,7 @@ export function parseTranscripts(file: string, content: Buffer): Transcript[] {
       throw new TranscriptError(file, index + 1, mistakeIn(error))
     }
   }
-  const transcripts = parts.flatMap((part) => part.transcripts())
+  const transcripts = parts.flatMap(transcriptsOf)
   if (transcripts.length === 0) throw new TranscriptError(file, undefined, 'there is nothing to replay in it')
   return transcripts.map((transcript, at) => ({
     ...transcript,
@@ -121,54 +89,37 @@ function* linesOf(content: Buffer): IterableIterator<[number, Buffer]> {
   }
 }
 
+/** One header, and the clients whose lines follow it. */
+interface Part {
+  readonly header: Header
+  readonly clients: Map<number, Client>
+}
+
 function addLine(parts: Part[], bytes: Buffer, line: number): void {
   const tree = readTree(bytes)
   if (child(tree, 'mcps') !== undefined) {
-    parts.push(new Part(readHeader(tree, bytes)))
+    parts.push({ header: readHeader(tree, bytes), clients: new Map() })
     return
   }
   const part = parts.at(-1)
   if (part === undefined) throw new PatternError('the first line must be a header: {"mcps":1}')
-  if (tree.kind === 'object' && isHttpLine(tree)) return part.addHttp(tree, bytes, line)
-  const entry = readEntry(tree, bytes, line)
-  if (entry !== undefined) part.add(entry)
+  if (tree.kind !== 'object') throw new PatternError('a line must be an object')
+  const isHttp = isHttpLine(tree)
+  if (!isHttp && isIgnored(tree)) return
+  const connection = wholeNumber(tree, 'conn') ?? 1
+  const client = part.clients.get(connection) ?? new Client(part.header.recorded)
+  part.clients.set(connection, client)
+  client.add(tree, bytes, line, isHttp)
 }
 
-/** One header and what follows it. */
-class Part {
-  readonly #header: Header
-  readonly #connections = new Map<number, Client>()
-
-  constructor(header: Header) {
-    this.#header = header
-  }
-
-  add(entry: Entry): void {
-    this.#client(entry.connection).add(entry)
-  }
-
-  addHttp(tree: ObjectNode, bytes: Buffer, line: number): void {
-    this.#client(wholeNumber(tree, 'conn') ?? 1).addHttp(tree, bytes, line)
-  }
-
-  #client(connection: number): Client {
-    const known = this.#connections.get(connection)
-    if (known !== undefined) return known
-    const client = new Client(this.#header.recorded)
-    this.#connections.set(connection, client)
-    return client
-  }
-
-  transcripts(): Omit<Transcript, 'file' | 'name'>[] {
-    const header = this.#header
-    return [...this.#connections.values()].map(({ steps, exchanges, schema }) => ({
-      header,
-      steps,
-      exchanges,
-      schema,
-      ...needOf(header, steps, exchanges),
-    }))
-  }
+function transcriptsOf({ header, clients }: Part): Omit<Transcript, 'file' | 'name'>[] {
+  return [...clients.values()].map(({ steps, exchanges, schema }) => ({
+    header,
+    steps,
+    exchanges,
+    schema,
+    ...needOf(header, steps, exchanges),
+  }))
 }
 
 function needOf(
@@ -185,7 +136,7 @@ function needOf(
 }
 
 /** One client of a transcript, and the names that its values have so far. */
-class Client {
+class Client implements FrameReader {
   readonly steps: Step[] = []
   readonly exchanges: HttpStep[] = []
   schema: string | undefined
@@ -196,39 +147,20 @@ class Client {
     this.#recorded = recorded
   }
 
-  add(entry: Entry): void {
-    if (entry.kind !== 'exit') this.schema ??= entry.schema
-    this.steps.push(this.#step(entry))
-    this.#refuseMixed()
-  }
-
-  addHttp(tree: ObjectNode, bytes: Buffer, line: number): void {
-    this.exchanges.push(readHttpStep(tree, bytes, line, this.#names))
-    this.#refuseMixed()
-  }
-
-  #refuseMixed(): void {
+  add(tree: ObjectNode, bytes: Buffer, line: number, isHttp: boolean): void {
+    if (isHttp) this.exchanges.push(readHttpStep(tree, bytes, line, this.#names))
+    else this.steps.push(readStep(tree, bytes, line, this))
+    this.schema ??= textOf(child(tree, 'schema'))
     if (this.steps.length > 0 && this.exchanges.length > 0)
       throw new PatternError('lines of messages and lines of HTTP cannot be mixed')
   }
 
-  #step(entry: Entry): Step {
-    switch (entry.kind) {
-      case 'exit':
-        return entry
-      case 'in':
-        return { ...entry, kind: 'send', fills: entry.isJson ? this.#fills(entry.bytes) : [] }
-      case 'out':
-        return { ...entry, kind: 'expect', pattern: entry.isJson ? this.#pattern(entry.bytes) : undefined }
-    }
-  }
-
-  #pattern(bytes: Buffer): Pattern {
+  pattern(bytes: Buffer): Pattern {
     if (!this.#recorded) return readMessagePattern(bytes, this.#names)
     return new ChosenValues(bytes, this.#names).expected(exactPattern(bytes))
   }
 
-  #fills(bytes: Buffer): Fill[] {
+  fills(bytes: Buffer): Fill[] {
     const tree = readTree(bytes)
     return this.#recorded ? new ChosenValues(bytes, this.#names).sent(tree) : readFills(tree, this.#names)
   }

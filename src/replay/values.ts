@@ -3,9 +3,8 @@
 import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
 import type { Knowledge } from './compare.js'
-import type { Filled } from './http-line.js'
 import { readTree, textOf } from './json-tree.js'
-import type { Fill } from './pattern.js'
+import type { Fill, Filled } from './pattern.js'
 
 /** Values of one replay, as raw JSON. */
 export class Values {

@@ -11,7 +11,8 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type ReplayRequest, type Surroundings, replay } from '../../src/replay/command.js'
+import { type Surroundings, replay } from '../../src/replay/command.js'
+import type { ReplayRequest } from '../../src/replay/replayer.js'
 import { realRuntime } from '../../src/real-runtime.js'
 
 /** The compiled program: what `MCPS_PROXY_CLI` names, else the build beside these tests. */
