@@ -30,8 +30,8 @@ function saysSomething(line: Line): line is WireBytes {
 
 /** Marks a message that this process says itself; only `build` and `splice` may. */
 export function wireBytes(line: Line): WireBytes {
-  assert(saysSomething(line), 'a message is not empty')
-  return line
+  if (saysSomething(line)) return line
+  throw new Error('does not hold: a message is not empty')
 }
 
 /** The input with each edit in its place; edits are in order and do not overlap. */
@@ -41,8 +41,8 @@ export function splice<Why extends string>(input: Line, edits: readonly Edit<Why
   let from = 0
   let to = 0
   for (const edit of edits) {
-    assert(edit.start >= from && edit.end >= edit.start, 'edits are in order and do not overlap')
-    assert(edit.end <= input.length, 'edits lie in the input')
+    const isInOrder = edit.start >= from && edit.end >= edit.start && edit.end <= input.length
+    assert(isInOrder, 'edits lie in the input, in order, and do not overlap')
     to += copy(input, memory, to, from, edit.start)
     memory.set(edit.bytes, to)
     to += edit.bytes.length

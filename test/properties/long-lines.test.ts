@@ -9,7 +9,7 @@ import { frameOrError } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
 import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
-import { WireParts, joinedWire, spliceParts } from '../../src/jsonrpc/fast/splice-parts.js'
+import { joinedWire, spliceParts } from '../../src/jsonrpc/fast/splice-parts.js'
 import { type Edit, splice } from '../../src/jsonrpc/splice.js'
 import { StringFinder } from '../../src/jsonrpc/fast/string-finder.js'
 import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
@@ -146,8 +146,7 @@ test('splicing parts gives what splicing the whole gives', () => {
       assert.ok(joinedWire(wire).equals(want))
       assert.equal(wire.length, want.length)
       const outbox = new Outbox()
-      if (wire instanceof WireParts) outbox.addParts(wire)
-      else outbox.add(wire)
+      outbox.add(wire)
       outbox.add(splice(toLine('next'), []))
       assert.equal(Buffer.concat(outbox.take()).toString(), `${want.toString()}\nnext\n`)
     }),

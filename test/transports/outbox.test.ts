@@ -5,7 +5,7 @@ import { lineAt, toLine } from '../../src/jsonrpc/line.js'
 import { splice } from '../../src/jsonrpc/splice.js'
 import { Outbox } from '../../src/transports/stdio/outbox.js'
 
-test('neighbours in one chunk leave as one slice of it, without a copy', () => {
+test('short messages leave as one buffer', () => {
   const chunk = Buffer.from('{"a":1}\n{"b":2}\n{"c":3}\n')
   const outbox = new Outbox()
   for (const [start, end] of [
@@ -18,19 +18,26 @@ test('neighbours in one chunk leave as one slice of it, without a copy', () => {
   assert.equal(outbox.bytes, 24)
   const buffers = outbox.take()
   assert.equal(buffers.length, 1)
-  assert.equal(buffers[0]?.buffer, chunk.buffer)
   assert.equal(buffers[0]?.toString(), chunk.toString())
 })
 
-test('few bytes leave as one buffer, many as they lie', () => {
-  const outbox = new Outbox()
-  outbox.add(splice(toLine('1'), []))
-  outbox.add(splice(toLine('22'), []))
-  assert.deepEqual(outbox.take().map(String), ['1\n22\n'])
-  const big = 'x'.repeat(70_000)
-  outbox.add(splice(toLine('1'), []))
-  outbox.add(splice(toLine(big), []))
-  assert.deepEqual(outbox.take().map(String), ['1\n', `${big}\n`])
+test('a long message leaves from where it lies, between its neighbours', () => {
+  for (const bytes of [4095, 4096, 70_000]) {
+    const outbox = new Outbox()
+    const big = toLine('x'.repeat(bytes))
+    outbox.add(splice(toLine('1'), []))
+    outbox.add(splice(toLine('22'), []))
+    outbox.add(splice(big, []))
+    outbox.add(splice(toLine('3'), []))
+    const buffers = outbox.take()
+    const isCopied = bytes < 4096
+    assert.equal(buffers.length, isCopied ? 1 : 3)
+    assert.equal(
+      buffers.some(({ buffer }) => buffer === big.buffer),
+      !isCopied,
+    )
+    assert.equal(Buffer.concat(buffers).toString(), `1\n22\n${'x'.repeat(bytes)}\n3\n`)
+  }
 })
 
 test('it is empty afterwards', () => {

@@ -45,9 +45,11 @@ export class LineSplitter {
 
   push(chunk: Buffer): void {
     let start = 0
+    let isPending = this.pendingBytes > 0
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
-      if (this.pendingBytes === 0 && end - start <= this.#lineBytesMax) this.#view(chunk, start, end)
-      else this.#endLine(chunk.subarray(start, end))
+      if (isPending || end - start > this.#lineBytesMax) this.#endLine(chunk.subarray(start, end))
+      else this.#whole(chunk, start, end)
+      isPending = false
       start = end + 1
     }
     if (start < chunk.length) this.#keep(start === 0 ? chunk : chunk.subarray(start))
@@ -58,13 +60,10 @@ export class LineSplitter {
     if (this.pendingBytes > 0) this.#endLine(EMPTY)
   }
 
-  #view(chunk: Buffer, start: number, end: number): void {
-    if (end === start) return
-    if (chunk[end - 1] !== CR) this.#whole(lineAt(chunk, start, end))
-    else if (end - start > 1) this.#whole(toLine(chunk.subarray(start, end - 1)))
-  }
-
-  #whole(line: Line): void {
+  /** The line from `start` to the line feed at `end`. */
+  #whole(chunk: Buffer, start: number, end: number): void {
+    const line = chunk[end - 1] === CR ? toLine(chunk.subarray(start, end - 1)) : lineAt(chunk, start, end)
+    if (line.length === 0) return
     if (line.length < LONG_BYTES_MIN || this.#sink.long === undefined) this.#sink.line(line)
     else this.#sink.long(this.#longLines.whole(line))
   }

@@ -5,7 +5,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Connection, Sink, Traffic } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
-import type { WireParts } from '../../jsonrpc/fast/splice-parts.js'
+import type { Wire, WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { ReadThrottle } from '../../runtime/read-throttle.js'
 import { Congestion } from '../congestion.js'
@@ -52,12 +52,13 @@ export class NdjsonConnection implements Connection {
     // Before the stream says so: what waits must not seem to have left.
     if (error) return this.#loseOutput(streamFailure(error))
     this.#isWriting = false
-    if (!this.#flushScheduled) this.#flush()
-    if (this.#outbox.bytes === 0) this.#flushed()
-    if (!this.#isWriting && this.#outbox.bytes === 0) this.#drained()
+    if (this.#outbox.bytes > 0 && !this.#flushScheduled) this.#flush()
+    if (this.#outbox.bytes > 0) return
+    this.#ending?.()
+    if (!this.#isWriting && this.#congestion.end() && !this.#closed) this.#sink?.drained()
   }
-  /** What follows when nothing waits here. */
-  #flushed = (): void => {}
+  /** Ends the output when nothing waits here any more. */
+  #ending: (() => void) | undefined
   readonly #traffic = { given: 0, departed: 0 }
   #inputEnded = false
   #outputGone = false
@@ -126,26 +127,22 @@ export class NdjsonConnection implements Connection {
   }
 
   send(bytes: WireBytes): Promise<void> {
-    if (this.#closed || this.#closing !== undefined) return Promise.resolve()
-    this.#traffic.given++
-    if (this.#outputGone) return Promise.resolve()
-    this.#outbox.add(bytes)
-    return this.#scheduled()
+    return this.#queue(bytes)
   }
 
   sendParts(parts: WireParts): Promise<void> {
+    return this.#queue(parts)
+  }
+
+  #queue(message: Wire): Promise<void> {
     if (this.#closed || this.#closing !== undefined) return Promise.resolve()
     this.#traffic.given++
     if (this.#outputGone) return Promise.resolve()
-    this.#outbox.addParts(parts)
-    return this.#scheduled()
-  }
-
-  #scheduled(): Promise<void> {
+    this.#outbox.add(message)
     if (this.#isWriting) this.#watchBacklog()
     else if (!this.#flushScheduled) {
       this.#flushScheduled = true
-      setImmediate(() => this.#flush())
+      setImmediate(this.#flush)
     }
     return this.#congestion.relieved
   }
@@ -188,12 +185,12 @@ export class NdjsonConnection implements Connection {
       }
       output.once('close', done)
       if (this.#outbox.bytes === 0) end()
-      else this.#flushed = end
+      else this.#ending = end
     })
   }
 
   /** One write at a time: what waits here has not left, whatever becomes of the other end. */
-  #flush(): void {
+  readonly #flush = (): void => {
     this.#flushScheduled = false
     if (this.#isWriting) return
     const buffers = this.#outbox.take()
@@ -214,10 +211,6 @@ export class NdjsonConnection implements Connection {
 
   #watchBacklog(): void {
     if (this.backlogBytes > this.#options.backlogBytesHigh) this.#congestion.begin()
-  }
-
-  #drained(): void {
-    if (this.#congestion.end() && !this.#closed) this.#sink?.drained()
   }
 
   #endInput(): void {

@@ -1,66 +1,81 @@
 // Joins the messages of one turn of the event loop to one write.
 //
-// Every message has its line feed directly behind it in memory, so a message is
-// a slice, and messages that lie next to each other are one slice.
+// Short pieces are copied behind each other. A long piece is written from where it lies; every message
+// has its line feed directly behind it in memory.
 
 import { Buffer } from 'node:buffer'
-import type { WireParts } from '../../jsonrpc/fast/splice-parts.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
+import { LF } from '../../jsonrpc/ascii.js'
+import { type Wire, partsOf } from '../../jsonrpc/fast/splice-parts.js'
 
-/** Up to here, copying slices together beats handing them over one by one. */
-const COPY_BYTES_MAX = 64 * 1024
-
-interface Slice {
-  /** The bytes from `start` to `end`, as long as nothing has been added to them. */
-  view: Uint8Array | undefined
-  readonly memory: ArrayBufferLike
-  readonly start: number
-  end: number
-}
+/** Above this a piece is not copied. */
+const COPIED_BYTES_MAX = 4 * 1024
+const BLOCK_BYTES = 16 * 1024
 
 /** Messages that wait for the end of the turn. */
 export class Outbox {
-  #slices: Slice[] = []
+  #buffers: Uint8Array[] = []
   #bytes = 0
+  /** Where short pieces go; what lies between `#from` and `#to` is not among the buffers yet. */
+  #block = Buffer.alloc(0)
+  #from = 0
+  #to = 0
 
   get bytes(): number {
     return this.#bytes
   }
 
-  add(message: WireBytes): void {
-    this.#add(message, message.length + 1)
-  }
-
-  addParts(message: WireParts): void {
-    const last = message.parts.length - 1
-    for (const [i, part] of message.parts.entries())
-      this.#add(part, i === last ? part.length + 1 : part.length)
-  }
-
-  #add(part: Uint8Array, bytes: number): void {
-    const start = part.byteOffset
-    const end = start + bytes
-    this.#bytes += bytes
-    const last = this.#slices.at(-1)
-    if (last !== undefined && last.memory === part.buffer && last.end === start) {
-      last.end = end
-      last.view = undefined
-    } else
-      this.#slices.push({ view: bytes === part.length ? part : undefined, memory: part.buffer, start, end })
+  add(message: Wire): void {
+    if (message.length < COPIED_BYTES_MAX && message instanceof Uint8Array) {
+      const at = this.#room(message.length + 1)
+      this.#block.set(message, at)
+      this.#block[at + message.length] = LF
+    } else this.#addParts(partsOf(message))
   }
 
   /** Everything that waits, as few buffers as are worth making; empty afterwards. */
-  take(): Uint8Array[] {
-    const slices = this.#slices
-    const bytes = this.#bytes
-    this.#slices = []
+  take(): readonly Uint8Array[] {
+    this.#cut()
+    const buffers = this.#buffers
+    this.#buffers = []
     this.#bytes = 0
-    const views = slices.map(viewOf)
-    if (views.length < 2 || bytes > COPY_BYTES_MAX) return views
-    return [Buffer.concat(views, bytes)]
+    return buffers
   }
-}
 
-function viewOf({ view, memory, start, end }: Slice): Uint8Array {
-  return view ?? Buffer.from(memory, start, end - start)
+  #addParts(parts: readonly Uint8Array[]): void {
+    const last = parts.length - 1
+    for (const [i, part] of parts.entries()) this.#addPart(part, i === last ? 1 : 0)
+  }
+
+  /** `feeds`: how many line feeds lie behind it and belong to it. */
+  #addPart(part: Uint8Array, feeds: 0 | 1): void {
+    const bytes = part.length + feeds
+    const view = feeds === 0 ? part : Buffer.from(part.buffer, part.byteOffset, bytes)
+    if (bytes <= COPIED_BYTES_MAX) {
+      const at = this.#room(bytes)
+      this.#block.set(view, at)
+    } else {
+      this.#cut()
+      this.#bytes += bytes
+      this.#buffers.push(view)
+    }
+  }
+
+  /** Makes room for so many bytes in the block; gives where they go. */
+  #room(bytes: number): number {
+    if (bytes > this.#block.length - this.#to) {
+      this.#cut()
+      this.#block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
+      this.#from = 0
+      this.#to = 0
+    }
+    const at = this.#to
+    this.#to += bytes
+    this.#bytes += bytes
+    return at
+  }
+
+  #cut(): void {
+    if (this.#to > this.#from) this.#buffers.push(this.#block.subarray(this.#from, this.#to))
+    this.#from = this.#to
+  }
 }

@@ -5,8 +5,8 @@ import { type Mutation, mutation } from './mutation.js'
 export const bounds: readonly Mutation[] = [
   mutation('a message has no end', 'bad-line', [
     'transports/stdio/outbox',
-    'this.#add(message, message.length + 1);',
-    'this.#add(message, message.length);',
+    'this.#block[at + message.length] = LF;',
+    '',
   ]),
   mutation('what servers log is not escaped', 'bad-log', [
     'text/escape',
