@@ -513,7 +513,7 @@ const confined: readonly Confined[] = [
       'src/transports/stdio/ndjson.ts': 'streams',
       'src/transports/memory.ts': 'memory',
       'src/transports/http-server/inbox.ts': 'bodies and events',
-      'src/transports/http-client/incoming-messages.ts': 'bodies and events',
+      'src/transports/http-client/messages.ts': 'bodies and events',
     },
   },
   {
@@ -644,7 +644,7 @@ const wordsBelow: Readonly<Record<string, readonly string[]>> = {
   ],
   // Streamable HTTP begins and ends sessions, and ends requests, by messages.
   'src/transports/http-client/envelope.ts': ['notifications/cancelled', 'requestId', 'protocolVersion'],
-  'src/transports/http-client/http-client.ts': ['initialize', 'notifications/initialized'],
+  'src/transports/http-client/http-client.ts': ['notifications/initialized'],
   'src/transports/http-client/post.ts': ['initialize'],
   'src/transports/http-server/message.ts': ['notifications/cancelled', 'requestId'],
 }

@@ -13,7 +13,7 @@ import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
 import { refusesRequest } from '../mcp/error-codes.js'
 import { ServerRedactor } from '../transports/http-client/redactor.js'
-import { AutoHttpConnection } from '../transports/http-client/http-auto.js'
+import { RemoteConnection } from '../transports/http-client/remote-connection.js'
 import { HttpClientConnection } from '../transports/http-client/http-client.js'
 import { HttpAgent } from '../transports/http-client/agent.js'
 import type { Connect } from '../runtime/runtime.js'
@@ -44,12 +44,12 @@ export class ReplayRemote implements Server {
     this.#mail = new Mailbox(options.runtime)
     this.#agent = new HttpAgent(target.url, target.limits, connect)
     this.#session = new HttpSession(target, this.#agent)
-    const newer = new HttpClientConnection(target, this.#agent, this.#session)
+    const connection = new HttpClientConnection(target, this.#agent, this.#session)
     const older = (): Connection => {
       this.#session = new HttpSession(target, this.#agent)
       return new SseClientConnection(target, this.#agent, this.#session)
     }
-    this.#connection = new AutoHttpConnection(newer, older, () => {})
+    this.#connection = new RemoteConnection(Promise.resolve({ connection, older }))
     this.#start()
   }
 

@@ -7,7 +7,7 @@ import { TransportError } from '../../src/jsonrpc/errors.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
 import { wireBytes } from '../../src/jsonrpc/splice.js'
-import { AutoHttpConnection } from '../../src/transports/http-client/http-auto.js'
+import { RemoteConnection } from '../../src/transports/http-client/remote-connection.js'
 import { send } from './support/sending.js'
 
 /** A connection whose other end is the test. */
@@ -38,13 +38,9 @@ const ways: readonly (readonly [title: string, say: (sink: Sink | undefined) => 
 ]
 
 for (const [title, say] of ways) {
-  test(`a refusal after a first answer that is ${title} is a refusal and nothing more`, () => {
+  test(`a refusal after a first answer that is ${title} is a refusal and nothing more`, async () => {
     const [newer, older] = [new Scripted(), new Scripted()]
-    const auto = new AutoHttpConnection(
-      newer,
-      () => older,
-      () => undefined,
-    )
+    const auto = new RemoteConnection(Promise.resolve({ connection: newer, older: () => older }))
     const heard: string[] = []
     auto.start({
       message: (line) => heard.push(line.toString()),
@@ -56,6 +52,7 @@ for (const [title, say] of ways) {
       closed: () => undefined,
     })
     void send(auto, wireBytes(toLine('{"jsonrpc":"2.0","id":1,"method":"initialize"}')))
+    await Promise.resolve()
     say(newer.sink)
     newer.sink?.failed?.(
       undefined,

@@ -6,16 +6,14 @@
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
-import type { LongLine } from '../../jsonrpc/fast/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { resolvedAddress } from './address.js'
 import type { HttpAgent } from './agent.js'
 import type { HttpAnswer } from './answer.js'
-import { IncomingMessages } from './incoming-messages.js'
 import { Attempts } from './attempts.js'
 import { isUnreadable, mediaType, readEvents, readExcerpt } from './body.js'
-import { OutgoingMessages } from './outgoing-messages.js'
+import { HttpMessages } from './messages.js'
 import { HttpExchange, type HttpTrouble } from './exchange.js'
 import { failure, incomplete, notAMessage, redirected, refused, unreachable } from './failure.js'
 import type { HttpTarget } from './options.js'
@@ -26,8 +24,7 @@ import { HttpSession } from './session.js'
 export class SseClientConnection implements Connection, PostOwner {
   readonly #target: HttpTarget
   readonly #session: HttpSession
-  readonly #departures: OutgoingMessages
-  readonly #arrivals = new IncomingMessages((cause) => this.#end(cause))
+  readonly #messages: HttpMessages
   readonly #attempts: Attempts
   #exchange: HttpExchange | undefined
   /** Where the stream is; a redirect within the origin moves it. */
@@ -36,7 +33,6 @@ export class SseClientConnection implements Connection, PostOwner {
   #opening: { cancel(): void } | undefined
   /** What waits for the address. */
   #held: HttpPost[] | undefined = []
-  #reading = true
   #closing: Promise<void> | undefined
   readonly #refused: () => void
 
@@ -51,35 +47,34 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#url = target.url
     this.#session = session
     this.#refused = refused
-    this.#departures = new OutgoingMessages(target.limits.backlogBytesHigh, () => this.#arrivals.drained())
+    this.#messages = new HttpMessages(session, (cause) => this.#end(cause))
     // To listen is to read.
     this.#attempts = new Attempts({ ...target, retryDelayMs: target.reconnectMs, isRead: () => true }, '')
   }
 
   get congested(): boolean {
-    return this.#departures.congested
+    return this.#messages.congested
   }
 
   get backlogBytes(): number {
-    return this.#departures.bytes
+    return this.#messages.bytes
   }
 
   start(sink: Sink): void {
-    this.#arrivals.start(sink)
+    this.#messages.start(sink)
     this.#listen()
   }
 
   send(bytes: WireBytes, head: MessageHead): Promise<void> {
-    if (this.#arrivals.closed || this.#closing !== undefined) return Promise.resolve()
-    const post = new HttpPost(head, bytes, this.#session, this, true)
-    this.#departures.add(post)
-    if (this.#held === undefined) this.#post(post)
+    if (this.#messages.closed || this.#closing !== undefined) return Promise.resolve()
+    const post = new HttpPost(head, bytes, this.#messages, this, true)
+    if (this.#held === undefined) this.#messages.post(post)
     else this.#held.push(post)
-    return this.#departures.relieved
+    return this.#messages.relieved
   }
 
   read(on: boolean): void {
-    this.#reading = on
+    this.#messages.read(on)
     this.#answer?.read(on)
   }
 
@@ -88,40 +83,16 @@ export class SseClientConnection implements Connection, PostOwner {
     return this.#closing
   }
 
-  // PostOwner: what becomes of the messages.
-
-  isReading(): boolean {
-    return this.#reading
-  }
-
-  message(message: Line | LongLine, post: HttpPost): void {
-    this.#arrivals.message(message, post.id)
-  }
-
-  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
-    this.#arrivals.oversize(id, bytes, isCall)
-  }
-
-  sent(post: HttpPost): void {
-    this.#departures.sent(post)
-  }
-
-  failed(post: HttpPost, error: TransportError): void {
-    this.#arrivals.failed(post.id, error)
-  }
+  // PostOwner
 
   forgotten(post: HttpPost, status: number): void {
     const error = failure('TRANSPORT_SESSION', 'the server has forgotten the session', { status })
-    this.#arrivals.failed(post.id, error)
+    this.#messages.failed(post.id, error)
     this.#end(error)
   }
 
-  ended(post: HttpPost): void {
-    this.#departures.ended(post)
-  }
-
   #listen(): void {
-    if (this.#arrivals.closed) return
+    if (this.#messages.closed) return
     const { timers, limits } = this.#target
     this.#opening?.cancel()
     this.#opening = timers.setTimer(limits.acceptMs, () =>
@@ -169,14 +140,14 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#url = this.#exchange?.url ?? this.#url
     // What it names for messages may be relative.
     this.#session.url = this.#url
-    if (!this.#reading) answer.read(false)
+    if (!this.#messages.reading) answer.read(false)
     const sink = {
       event: (type: string, data: Line) => this.#event(type, data),
       long: (type: string, parts: readonly Buffer[]) => {
-        if (type === 'message') this.#arrivals.message(this.#session.longLines.end(parts), undefined)
+        if (type === 'message') this.#messages.message(this.#session.longLines.end(parts), undefined)
       },
       oversize: (id: RequestId | undefined, bytes: number, isCall: boolean) =>
-        this.#arrivals.oversize(id, bytes, isCall),
+        this.#messages.oversize(id, bytes, isCall),
     }
     readEvents(answer, this.#target.limits.sse, sink, (error) => {
       this.#end(incomplete('the event stream has ended, and the session with it', error))
@@ -184,7 +155,7 @@ export class SseClientConnection implements Connection, PostOwner {
   }
 
   #event(type: string, data: Line): void {
-    if (type === 'message') return this.#arrivals.message(data, undefined)
+    if (type === 'message') return this.#messages.message(data, undefined)
     if (type === 'endpoint' && this.#held !== undefined) this.#open(data.toString('utf8').trim())
   }
 
@@ -200,30 +171,22 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#session.url = url
     const held = this.#held ?? []
     this.#held = undefined
-    for (const post of held) this.#post(post)
-  }
-
-  #post(post: HttpPost): void {
-    if (!this.#arrivals.watch('out', post.bytes)) return
-    post.send()
-    if (post.cancels !== undefined) this.#departures.request(post.cancels)?.abandon()
+    for (const post of held) this.#messages.post(post)
   }
 
   /** What was said last, a cancel perhaps, gets a moment to arrive. */
   async #finish(): Promise<void> {
-    const { timers, limits } = this.#target
     // What waits for an address that may never be named is not worth waiting for.
-    if (this.#held === undefined) await this.#departures.quiet(timers, limits.closeMs)
+    if (this.#held === undefined) await this.#messages.quiet()
     this.#end(undefined)
   }
 
   #end(cause: TransportError | undefined): void {
-    if (this.#arrivals.closed) return
+    if (this.#messages.closed) return
     this.#opening?.cancel()
     this.#attempts.stop()
-    this.#arrivals.close(cause)
+    this.#messages.close(cause)
     this.#exchange?.cancel()
-    this.#departures.cancel()
-    this.#session.end()
+    this.#messages.stop()
   }
 }

@@ -3,51 +3,44 @@
 import type { MessageHead } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
-import type { LongLine } from '../../jsonrpc/fast/long-line.js'
+import { type LongLine, lineOf } from '../../jsonrpc/fast/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
 import type { HttpAnswer } from './answer.js'
 import { Attempts } from './attempts.js'
 import { discard, mediaType, readExcerpt } from './body.js'
+import { versionIn } from './envelope.js'
 import { type ExchangeHandler, HttpExchange, type HttpTrouble } from './exchange.js'
 import { errorTo, failure, paused, redirected, refused, unreachable } from './failure.js'
 import { forgetsSession } from './forgotten.js'
 import { HttpReply, type ReplyHandler } from './reply.js'
+import type { HttpMessages, OutgoingMessage } from './messages.js'
 import type { HttpSession } from './session.js'
 
-/** The events of a sent message. */
+/** Hears what a message of its connection means for the others. */
 export interface PostOwner {
-  /** Whether anybody takes what comes back now. */
-  isReading(): boolean
-  /** The system has the whole message. */
-  sent(post: HttpPost): void
-  message(message: Line | LongLine, post: HttpPost): void
-  oversize(id: RequestId | undefined, bytes: number, isCall: boolean, post: HttpPost): void
-  /** The message did not get through, or its answer will not come. */
-  failed(post: HttpPost, error: TransportError): void
+  /** The message did not get through, or its answer will not come; the sink was told. */
+  failed?(error: TransportError): void
   /** The server does not know the session any more, and has not taken the message. */
   forgotten(post: HttpPost, status: number): void
   /** Called once, after any of the others; nothing comes after it. */
-  ended(post: HttpPost): void
+  ended?(post: HttpPost): void
 }
 
 /** What an answer to a POST may be. */
 export const ACCEPT = 'application/json, text/event-stream'
 
 /** Sends one message and reads everything that belongs to it. */
-export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
+export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler, Waiting {
   /** Undefined for an answer. */
   readonly method: string | undefined
-  /** Undefined for a notification and for an answer. */
   readonly id: RequestId | undefined
-  /** Our request that it gives up. */
   readonly cancels: RequestId | undefined
   readonly bytes: WireBytes
-  /** Its number among those of its connection. */
   number = 0
-  /** Whether the system has the whole of it. */
   isSent = false
+  readonly #messages: HttpMessages
   readonly #session: HttpSession
   readonly #owner: PostOwner
   readonly #attempts: Attempts
@@ -58,14 +51,14 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
   #wait: Wait
   readonly #elsewhere: boolean
   /** Whether anybody still waits for an answer. */
-  #awaited: boolean
+  #awaited = true
   #ended = false
 
   /** `elsewhere`: answers come on another stream, so that a message is done once it is taken. */
   constructor(
     head: MessageHead,
     bytes: WireBytes,
-    session: HttpSession,
+    messages: HttpMessages,
     owner: PostOwner,
     elsewhere = false,
   ) {
@@ -74,14 +67,17 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
     this.id = head.id
     this.cancels = head.cancels
     this.bytes = bytes
-    this.#session = session
+    this.#messages = messages
+    this.#session = messages.session
     this.#owner = owner
-    this.#awaited = true
-    this.#attempts = new Attempts(session.target, this.method)
-    const { accept, answer } = session.waits
+    this.#attempts = new Attempts(this.#session.target, this.method)
+    const { accept, answer } = this.#session.waits
     this.#waits = this.id === undefined || elsewhere ? accept : answer
     this.#wait = this.#waits.begin(this)
+    messages.add(this)
   }
+
+  // OutgoingMessage
 
   send(): void {
     if (this.#ended) return
@@ -101,12 +97,10 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
     this.#exchange = new HttpExchange(this.#session, ask, this)
   }
 
-  /** Stops or resumes reading what comes back. */
   read(on: boolean): void {
     this.#reply?.read(on)
   }
 
-  /** Nobody waits for the answer any more; the server gets a moment to end the exchange by itself. */
   abandon(): void {
     this.#awaited = false
     if (this.#attempts.waiting || this.#exchange?.isHeld === true) return this.cancel()
@@ -116,7 +110,6 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
     this.#wait = this.#waits.begin(this)
   }
 
-  /** Drops everything; the owner is told nothing but the end. */
   cancel(): void {
     if (this.#ended) return
     this.#ended = true
@@ -124,7 +117,8 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
     this.#attempts.stop()
     this.#reply?.stop()
     this.#exchange?.cancel()
-    this.#owner.ended(this)
+    this.#messages.ended(this)
+    this.#owner.ended?.(this)
   }
 
   // Waiting: nothing has come for too long.
@@ -136,12 +130,15 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
   // ExchangeHandler: what becomes of the request.
 
   sent(): void {
-    this.#owner.sent(this)
+    this.#messages.sent(this)
   }
 
   #fail(error: TransportError): void {
     if (this.#ended) return
-    if (this.#awaited) this.#owner.failed(this, error)
+    if (this.#awaited) {
+      this.#messages.failed(this.id, error)
+      this.#owner.failed?.(error)
+    }
     this.cancel()
   }
 
@@ -165,16 +162,9 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
 
   // ReplyHandler: what the answer brings.
 
-  isReading(): boolean {
-    return this.#owner.isReading()
-  }
-
   message(message: Line | LongLine): void {
-    this.#owner.message(message, this)
-  }
-
-  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
-    this.#owner.oversize(id, bytes, isCall, this)
+    if (this.method === 'initialize') this.#session.version ??= versionIn(lineOf(message))
+    this.#messages.message(message, this.id)
   }
 
   answered(): void {
@@ -193,7 +183,7 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
   }
 
   #answering(id: RequestId, answer: HttpAnswer): void {
-    this.#reply = new HttpReply(id, this.#session, this.#attempts, this)
+    this.#reply = new HttpReply(id, this.#messages, this.#attempts, this)
     this.#reply.take(answer)
   }
 
@@ -224,7 +214,7 @@ export class HttpPost implements ExchangeHandler, ReplyHandler, Waiting {
       const said = { status, body: this.#session.public(body) }
       return this.#fail(refused(this.#session.target, said))
     }
-    this.#owner.message(answer, this)
+    this.message(answer)
     this.cancel()
   }
 

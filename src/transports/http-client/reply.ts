@@ -17,15 +17,13 @@ import type { Attempts } from './attempts.js'
 import { contentCodings, isUnreadable, mediaType, readEvents, readExcerpt, readWhole } from './body.js'
 import { HttpExchange } from './exchange.js'
 import { failure, incomplete, notAMessage } from './failure.js'
+import type { HttpMessages } from './messages.js'
 import type { HttpSession } from './session.js'
 import type { SseParser } from '../sse/parser.js'
 
 /** The events of a reply. */
 export interface ReplyHandler {
-  /** Whether anybody takes what comes now. */
-  isReading(): boolean
   message(message: Line | LongLine): void
-  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
   /** The answer has come; the stream that carried it may go on for a moment. */
   answered(): void
   /** Told once: everything has been read, or the answer will not come. */
@@ -35,6 +33,7 @@ export interface ReplyHandler {
 /** Reads until the answer has come, or cannot come. */
 export class HttpReply {
   readonly #id: RequestId
+  readonly #messages: HttpMessages
   readonly #session: HttpSession
   readonly #attempts: Attempts
   readonly #handler: ReplyHandler
@@ -45,15 +44,16 @@ export class HttpReply {
   #answered = false
   #over = false
 
-  constructor(id: RequestId, session: HttpSession, attempts: Attempts, handler: ReplyHandler) {
+  constructor(id: RequestId, messages: HttpMessages, attempts: Attempts, handler: ReplyHandler) {
     this.#id = id
-    this.#session = session
+    this.#messages = messages
+    this.#session = messages.session
     this.#attempts = attempts
     this.#handler = handler
   }
 
   take(source: HttpAnswer): void {
-    if (!this.#handler.isReading()) source.read(false)
+    if (!this.#messages.reading) source.read(false)
     this.#source = source
     const type = mediaType(source)
     if (isUnreadable(source)) return this.#finish(compressed(source, this.#session))
@@ -114,7 +114,7 @@ export class HttpReply {
   }
 
   #tooLarge(bytes: number): void {
-    this.#handler.oversize(this.#id, bytes, false)
+    this.#messages.oversize(this.#id, bytes, false)
     this.#finish(undefined)
   }
 
@@ -140,7 +140,7 @@ export class HttpReply {
 
   #oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
     if (this.#over) return
-    this.#handler.oversize(isCall ? id : this.#id, bytes, isCall)
+    this.#messages.oversize(isCall ? id : this.#id, bytes, isCall)
     // The rest of it may be without end, and nobody wants it.
     if (!isCall) this.#finish(undefined)
   }

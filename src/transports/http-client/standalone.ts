@@ -11,21 +11,19 @@ import { isUnreadable, mediaType, readEvents } from './body.js'
 import { HttpExchange } from './exchange.js'
 import { incomplete } from './failure.js'
 import { retryAfterMs } from './pause.js'
+import type { HttpMessages } from './messages.js'
 import type { HttpSession } from './session.js'
 
+/** The owner of the connection. */
 export interface StandaloneHandler {
-  /** Whether anybody takes what comes now. */
-  isReading(): boolean
   message(line: Line): void
-  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
-  /** It listens from now on, and does not know what was said before. */
-  missed(): void
   /** The server does not know the session any more. */
   forgotten(): void
 }
 
 /** Listens until it is stopped, or the server says that it has nothing to say. */
 export class StandaloneStream {
+  readonly #messages: HttpMessages
   readonly #session: HttpSession
   readonly #handler: StandaloneHandler
   #exchange: HttpExchange | undefined
@@ -39,8 +37,9 @@ export class StandaloneStream {
   #failures = 0
   #stopped = false
 
-  constructor(session: HttpSession, handler: StandaloneHandler) {
-    this.#session = session
+  constructor(messages: HttpMessages, handler: StandaloneHandler) {
+    this.#messages = messages
+    this.#session = messages.session
     this.#handler = handler
   }
 
@@ -85,15 +84,16 @@ export class StandaloneStream {
   #listen(answer: HttpAnswer): void {
     this.#answer = answer
     this.#moved = this.#exchange?.url
+    // It listens from now on, and does not know what was said before.
     // Where there is an event to go on after, what came behind it is said again.
-    if (this.#lastEventId === undefined) this.#handler.missed()
-    if (!this.#handler.isReading()) answer.read(false)
+    if (this.#lastEventId === undefined) this.#messages.missed()
+    if (!this.#messages.reading) answer.read(false)
     const sink = {
       event: (type: string, data: Line): void => {
         if (!this.#stopped && type === 'message') this.#handler.message(data)
       },
       oversize: (id: RequestId | undefined, bytes: number, isCall: boolean): void => {
-        if (!this.#stopped) this.#handler.oversize(id, bytes, isCall)
+        if (!this.#stopped) this.#messages.oversize(id, bytes, isCall)
       },
     }
     this.#parser = readEvents(answer, this.#session.target.limits.sse, sink, (error) =>

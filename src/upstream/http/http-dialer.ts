@@ -4,7 +4,7 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import { refusesRequest } from '../../mcp/error-codes.js'
 import { requests } from '../../mcp/methods.js'
 import type { ServerRedactor } from '../../transports/http-client/redactor.js'
-import { AutoHttpConnection } from '../../transports/http-client/http-auto.js'
+import type { RemoteWays } from '../../transports/http-client/remote-connection.js'
 import { HttpClientConnection } from '../../transports/http-client/http-client.js'
 import { HttpAgent } from '../../transports/http-client/agent.js'
 import type { Connect } from '../../runtime/runtime.js'
@@ -94,16 +94,16 @@ export class HttpDialer {
     this.#agent = new HttpAgent(url, limits, connect, () => runtime.now())
   }
 
-  connect(): Connection {
-    if (this.#isOlder) return this.#older()
-    const newer = new HttpClientConnection(this.#target, this.#agent)
-    return new AutoHttpConnection(
-      newer,
-      () => this.#older(),
-      () => {
+  /** Ways of a new connection. */
+  ways(): RemoteWays {
+    if (this.#isOlder) return { connection: this.#older() }
+    return {
+      connection: new HttpClientConnection(this.#target, this.#agent),
+      older: () => this.#older(),
+      chosen: () => {
         this.#isOlder = true
       },
-    )
+    }
   }
 
   #older(): Connection {

@@ -5,7 +5,7 @@
 // not pay for it.
 
 import { ServerRedactor } from '../../transports/http-client/redactor.js'
-import { DeferredConnection } from '../../transports/deferred.js'
+import { RemoteConnection } from '../../transports/http-client/remote-connection.js'
 import type { DialEnd, Dialed } from '../contracts/dial.js'
 import { fromTransport } from '../contracts/errors.js'
 import type { HttpDialer } from '../http/http-dialer.js'
@@ -24,7 +24,7 @@ export function open(config: HttpServerConfig, proxy: PoolSurroundings): Upstrea
     dialer ??= import('../http/http-dialer.js').then((module) =>
       module.HttpDialer.of(config, around, discretion),
     )
-    return new HttpDialed(config.name, new DeferredConnection(dialer.then((made) => made.connect())))
+    return new HttpDialed(config.name, new RemoteConnection(dialer.then((made) => made.ways())))
   }
   const pooling = {
     dial,
@@ -63,11 +63,11 @@ function redactedLog(log: PoolSurroundings['log'], discretion: ServerRedactor): 
 
 /** One session with a remote server. */
 class HttpDialed implements Dialed {
-  readonly connection: DeferredConnection
+  readonly connection: RemoteConnection
   readonly pid = undefined
   readonly ended: Promise<DialEnd>
 
-  constructor(service: string, connection: DeferredConnection) {
+  constructor(service: string, connection: RemoteConnection) {
     this.connection = connection
     this.ended = connection.ended.then((cause) => {
       if (cause === undefined) return { reason: 'closed', message: `'${service}' closed its connection` }

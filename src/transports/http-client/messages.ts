@@ -1,0 +1,217 @@
+// The messages of one connection: those of the server, which go to the owner of the connection and to the tap, and
+// ours that are on their way.
+
+import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
+import type { Sink } from '../../jsonrpc/connection.js'
+import { TransportError } from '../../jsonrpc/errors.js'
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import { LongLine } from '../../jsonrpc/fast/long-line.js'
+import type { Line } from '../../jsonrpc/line.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { WireBytes } from '../../jsonrpc/splice.js'
+import { Congestion } from '../congestion.js'
+import { LONG_BYTES_MIN } from '../long-lines.js'
+import type { HttpSession } from './session.js'
+
+/** A message of ours until its end. */
+export interface OutgoingMessage {
+  /** Undefined for a notification and for an answer. */
+  readonly id: RequestId | undefined
+  /** Our request that it gives up. */
+  readonly cancels: RequestId | undefined
+  readonly bytes: WireBytes
+  /** Its number among those of its connection. */
+  number: number
+  /** Whether the system has the whole of it. */
+  isSent: boolean
+  send(): void
+  /** Stops or resumes reading what comes back. */
+  read(on: boolean): void
+  /** Nobody waits for the answer any more; the server gets a moment to end the exchange by itself. */
+  abandon(): void
+  /** Drops everything; nobody is told anything but the end. */
+  cancel(): void
+}
+
+/** Passes on what the server says until the connection has closed, and keeps every message of ours until its end. */
+export class HttpMessages {
+  readonly session: HttpSession
+  readonly #broken: (cause: TransportError) => void
+  readonly #posts = new BriefMap<number, OutgoingMessage>()
+  readonly #congestion = new Congestion()
+  #sink: Sink | undefined
+  #closed = false
+  #reading = true
+  #last = 0
+  #unsentBytes = 0
+  #quiet: (() => void) | undefined
+
+  /** `broken` is told of a tap that fails, which must not let traffic pass. */
+  constructor(session: HttpSession, broken: (cause: TransportError) => void) {
+    this.session = session
+    this.#broken = broken
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Whether anybody takes what comes now. */
+  get reading(): boolean {
+    return this.#reading
+  }
+
+  /** How many of ours are on their way. */
+  get size(): number {
+    return this.#posts.size
+  }
+
+  /** How much of ours the server has not taken. */
+  get bytes(): number {
+    return this.#unsentBytes
+  }
+
+  get congested(): boolean {
+    return this.#congestion.on
+  }
+
+  /** Resolves when more may be sent. */
+  get relieved(): Promise<void> {
+    return this.#congestion.relieved
+  }
+
+  start(sink: Sink): void {
+    this.#sink = sink
+    if (this.#closed) setImmediate(() => sink.closed(undefined))
+  }
+
+  read(on: boolean): void {
+    this.#reading = on
+    for (const post of this.#posts.values()) post.read(on)
+  }
+
+  close(cause: TransportError | undefined): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#sink?.closed(cause)
+  }
+
+  /** Gives up what is on its way. */
+  stop(): void {
+    for (const post of this.#posts.values()) post.cancel()
+    this.#congestion.end()
+    this.session.end()
+  }
+
+  // What the server says.
+
+  /** `during` is the request of ours on whose stream it came. */
+  message(message: Line | LongLine, during: RequestId | undefined): void {
+    if (this.#closed) return
+    if (message instanceof LongLine) return this.#inParts(message, during)
+    if (!this.#watch('in', message)) return
+    if (!isBatch(message)) return this.#one(message, during)
+    for (const member of messagesOf(message)) this.#sink?.message(member, during)
+  }
+
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
+    if (!this.#closed) this.#sink?.oversize(id, bytes, isCall)
+  }
+
+  failed(id: RequestId | undefined, error: TransportError): void {
+    if (!this.#closed) this.#sink?.failed?.(id, error)
+  }
+
+  missed(): void {
+    if (!this.#closed) this.#sink?.missed?.()
+  }
+
+  // What we say.
+
+  add(post: OutgoingMessage): void {
+    post.number = ++this.#last
+    this.#posts.set(post.number, post)
+    this.#unsentBytes += post.bytes.length
+    if (this.#unsentBytes > this.session.target.limits.backlogBytesHigh) this.#congestion.begin()
+  }
+
+  post(post: OutgoingMessage): void {
+    if (!this.#watch('out', post.bytes)) return
+    post.send()
+    if (post.cancels !== undefined) this.request(post.cancels)?.abandon()
+  }
+
+  /** The system has the whole message. */
+  sent(post: OutgoingMessage): void {
+    if (post.isSent) return
+    post.isSent = true
+    this.#unsentBytes -= post.bytes.length
+    const isRelieved = this.#unsentBytes <= this.session.target.limits.backlogBytesHigh
+    if (isRelieved && this.#congestion.end() && !this.#closed) this.#sink?.drained()
+  }
+
+  ended(post: OutgoingMessage): void {
+    this.sent(post)
+    this.#posts.take(post.number)
+    if (this.#quiet !== undefined && !this.#isTelling()) this.#quiet()
+  }
+
+  /** The request of ours that is known by this id: the last one, since an id may have been given back and lent again. */
+  request(id: RequestId): OutgoingMessage | undefined {
+    let found: OutgoingMessage | undefined
+    for (const post of this.#posts.values()) if (post.id === id) found = post
+    return found
+  }
+
+  /** Waits until nothing is on its way that expects no answer (a cancel, or an answer of ours), but not for long. */
+  async quiet(): Promise<void> {
+    if (!this.#isTelling()) return
+    const { timers, limits } = this.session.target
+    await new Promise<void>((resolve) => {
+      const timer = timers.setTimer(limits.closeMs, resolve)
+      this.#quiet = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
+  }
+
+  #isTelling(): boolean {
+    for (const post of this.#posts.values()) if (post.id === undefined) return true
+    return false
+  }
+
+  /** One that came in parts is no batch; only for a tap it is put together. */
+  #inParts(long: LongLine, during: RequestId | undefined): void {
+    const sink = this.#sink
+    if (sink?.wire !== undefined && !this.#watch('in', long.line)) return
+    if (sink?.long === undefined) sink?.message(long.line, during)
+    else sink.long(long, during)
+  }
+
+  #one(line: Line, during: RequestId | undefined): void {
+    const isShort = line.length < LONG_BYTES_MIN || this.#sink?.long === undefined
+    if (isShort) this.#sink?.message(line, during)
+    else this.#sink?.long?.(this.session.longLines.whole(line), during)
+  }
+
+  /** Whether the message may pass. Bodies are tapped as lines; headers, which hold credentials, are not. */
+  #watch(direction: 'in' | 'out', line: Line): boolean {
+    try {
+      this.#sink?.wire?.(direction, Buffer.from(line.buffer, line.byteOffset, line.length + 1), true)
+      return true
+    } catch (error) {
+      this.#broken(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))
+      return false
+    }
+  }
+}
+
+/** The messages of a batch; one that is broken goes on as it is, and is refused there. */
+function messagesOf(line: Line): readonly Line[] {
+  try {
+    return splitBatch(line)
+  } catch {
+    return [line]
+  }
+}
