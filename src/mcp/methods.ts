@@ -1,4 +1,4 @@
-// Every method of the handshake revisions, by who sends it.
+// Every method of the handshake revisions, by who sends it and the feature that it is of.
 
 import { MethodTable } from '../jsonrpc/method-table.js'
 import type {
@@ -7,42 +7,91 @@ import type {
   ServerNotificationRow,
   ServerRequestRow,
 } from './methods/method-row.js'
-import * as completion from './methods/completion.js'
-import * as lifecycle from './methods/lifecycle.js'
-import * as logging from './methods/logging.js'
-import * as prompts from './methods/prompts.js'
-import * as resources from './methods/resources.js'
-import * as client from './methods/client-features.js'
-import * as tools from './methods/tools.js'
 
 /** What clients ask. */
-export const requests: MethodTable<RequestRow> = new MethodTable([
-  lifecycle.requests,
-  tools.requests,
-  prompts.requests,
-  resources.requests,
-  completion.requests,
-  logging.requests,
+export const requests: MethodTable<RequestRow> = new MethodTable<RequestRow>([
+  // Lifecycle; Utilities: ping.
+  [
+    { method: 'initialize', route: { to: 'proxy' }, askable: false, reads: true },
+    { method: 'ping', route: { to: 'proxy' }, askable: false, reads: true },
+    // Not MCP, but what clients with a language-server background send.
+    { method: 'shutdown', route: { to: 'proxy' }, askable: false },
+  ],
+  // Server features: tools, prompts, resources with their templates and subscriptions.
+  [
+    { method: 'tools/list', route: { to: 'merge', list: 'tools' }, askable: false, reads: true },
+    { method: 'tools/call', route: { to: 'name', list: 'tools' }, askable: true },
+    { method: 'prompts/list', route: { to: 'merge', list: 'prompts' }, askable: false, reads: true },
+    { method: 'prompts/get', route: { to: 'name', list: 'prompts' }, askable: true, reads: true },
+    { method: 'resources/list', route: { to: 'merge', list: 'resources' }, askable: false, reads: true },
+    {
+      method: 'resources/templates/list',
+      route: { to: 'merge', list: 'templates' },
+      askable: false,
+      reads: true,
+    },
+    { method: 'resources/read', route: { to: 'uri' }, askable: true, reads: true },
+    { method: 'resources/subscribe', route: { to: 'uri' }, askable: false, subscribes: true },
+    { method: 'resources/unsubscribe', route: { to: 'uri' }, askable: false, subscribes: false },
+  ],
+  // Server utilities: completion, logging.
+  [
+    { method: 'completion/complete', route: { to: 'reference' }, askable: false, reads: true },
+    { method: 'logging/setLevel', route: { to: 'proxy' }, askable: false },
+  ],
 ])
 
 /** What clients tell. */
-export const clientNotifications: MethodTable<ClientNotificationRow> = new MethodTable([
-  lifecycle.clientNotifications,
-  client.clientNotifications,
-])
+export const clientNotifications: MethodTable<ClientNotificationRow> = new MethodTable<ClientNotificationRow>(
+  [
+    // Lifecycle; Utilities: cancellation, progress.
+    [
+      { method: 'notifications/initialized', does: 'initialized' },
+      { method: 'notifications/cancelled', does: 'cancel' },
+      { method: 'notifications/progress', does: 'progress' },
+      { method: 'notifications/exit', does: 'exit' },
+      { method: 'exit', does: 'exit' },
+    ],
+    // Client features: roots.
+    [{ method: 'notifications/roots/list_changed', does: 'roots-changed' }],
+  ],
+)
 
 /** What servers ask. */
-export const serverRequests: MethodTable<ServerRequestRow> = new MethodTable([
-  lifecycle.serverRequests,
-  client.serverRequests,
+export const serverRequests: MethodTable<ServerRequestRow> = new MethodTable<ServerRequestRow>([
+  // Utilities: ping.
+  [{ method: 'ping', capability: undefined }],
+  // Client features: roots, sampling, elicitation.
+  [
+    { method: 'roots/list', capability: 'roots' },
+    { method: 'sampling/createMessage', capability: 'sampling' },
+    { method: 'elicitation/create', capability: 'elicitation' },
+  ],
 ])
 
 /** What servers tell. */
-export const serverNotifications: MethodTable<ServerNotificationRow> = new MethodTable([
-  lifecycle.serverNotifications,
-  tools.serverNotifications,
-  prompts.serverNotifications,
-  resources.serverNotifications,
-  logging.serverNotifications,
-  client.serverNotifications,
-])
+export const serverNotifications: MethodTable<ServerNotificationRow> = new MethodTable<ServerNotificationRow>(
+  [
+    // Utilities: cancellation, progress.
+    [
+      { method: 'notifications/cancelled', does: 'cancel', lists: [] },
+      { method: 'notifications/progress', does: 'progress', lists: [] },
+    ],
+    // Server features: tools, prompts, resources.
+    [
+      { method: 'notifications/tools/list_changed', does: 'list-changed', lists: ['tools'] },
+      { method: 'notifications/prompts/list_changed', does: 'list-changed', lists: ['prompts'] },
+      {
+        method: 'notifications/resources/list_changed',
+        does: 'list-changed',
+        lists: ['resources', 'templates'],
+      },
+      { method: 'notifications/resources/updated', does: 'updated', lists: [] },
+    ],
+    // Server utilities: logging. Client features: elicitation.
+    [
+      { method: 'notifications/message', does: 'log', lists: [] },
+      { method: 'notifications/elicitation/complete', does: 'owner', lists: [] },
+    ],
+  ],
+)

@@ -10,9 +10,9 @@ import { LongValue, type RawValue, firstByte } from '../jsonrpc/fast/long-value.
 import { loadAjv, nextTurn } from './validate/ajv-build.js'
 import { compileSchema, type CompiledSchema } from './validate/ajv-compile.js'
 import { type ArgumentFault, faultOf, notAnObject } from './validate/argument-fault.js'
-import type { Errors, Verdict } from './validate/judging.js'
-import { LenientRun } from './validate/lenient-run.js'
-import { shortenKnownStrings, shortenLongStrings } from './validate/long-strings.js'
+import { LenientJudge } from './validate/lenient-judge.js'
+import { lenientRules } from './validate/lenient-rules.js'
+import { LONG_BYTES, readArguments } from './validate/long-strings.js'
 import { RunBudget } from './validate/run-budget.js'
 import { schemaLimits } from './validate/schema-limits.js'
 import { planSchema, type SchemaPlan } from './validate/schema-plan.js'
@@ -40,16 +40,27 @@ export async function prepareValidators(): Promise<void> {
   await validator.check(Buffer.from('{}'), true)
 }
 
-type Check = (json: RawValue | undefined, isLenient: boolean) => ArgumentFault | undefined
 type CompilePlan = Extract<SchemaPlan, { kind: 'compile' }>
+
+/** How arguments are checked. */
+type Check =
+  /** They only have to be an object. */
+  | { readonly kind: 'object' }
+  | { readonly kind: 'none' }
+  | {
+      readonly kind: 'schema'
+      readonly compiled: CompiledSchema
+      readonly judge: LenientJudge
+      readonly budget: RunBudget
+      readonly readsLongStrings: boolean
+    }
 
 /** The schema of one tool, compiled when the first call comes. */
 export class ArgumentValidator {
   readonly #options: ValidatorOptions
   readonly #warned = new Set<string>()
-  /** Undefined until the first call, and while that one waits for the compiler. */
-  #check: Check | undefined
-  #compiling: Promise<Check> | undefined
+  /** Undefined until the first call, and a promise while that one waits for the compiler. */
+  #check: Check | Promise<Check> | undefined
   #overruns = 0
 
   constructor(options: ValidatorOptions) {
@@ -59,53 +70,61 @@ export class ArgumentValidator {
   /**
    * The first fault of a call's arguments, whose raw JSON must be valid; undefined when there is none.
    *
-   * A lenient check forgives what a tolerant server puts right itself (`validate/lenient-run.ts`).
+   * A lenient check forgives what a tolerant server puts right itself (`validate/lenient-judge.ts`).
    * Answers at once, but for calls that come before the schema is compiled. Never throws or rejects.
    */
   check(
     json: RawValue | undefined,
     isLenient = false,
   ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
-    const check = this.#check ?? this.#prepare()
-    return check instanceof Promise ? check.then((ready) => ready(json, isLenient)) : check(json, isLenient)
+    const check = (this.#check ??= this.#prepare())
+    return check instanceof Promise
+      ? check.then((ready) => this.#run(ready, json, isLenient))
+      : this.#run(check, json, isLenient)
   }
 
   #prepare(): Check | Promise<Check> {
-    if (this.#compiling !== undefined) return this.#compiling
-    const plan = planSchema(this.#options.schema)
-    if (plan.kind === 'object') return (this.#check = checkIsObject)
-    if (plan.kind === 'unchecked') return this.#giveUp(plan.reason)
-    return (this.#compiling = this.#compile(plan))
-  }
-
-  async #compile(plan: CompilePlan): Promise<Check> {
     try {
-      const build = await loadAjv(plan.dialect)
-      const budget = new RunBudget()
-      const compiled = compileSchema(build, plan.schema, budget, (pattern) => this.#leftOut(pattern))
-      const lenient = new LenientRun(plan.schema, compiled, budget)
-      // Compiling and running each have a budget, and so a turn of the event loop, of their own.
-      await nextTurn()
-      const read = plan.readsLongStrings ? readWhole : readShortened
-      return (this.#check = (json, isLenient) =>
-        this.#run(read, json, (value) => {
-          const errors = compiled.run(value)
-          if (errors === undefined || !isLenient) return errors
-          return unforgiven(errors, lenient.judge(value))
-        }))
+      const plan = planSchema(this.#options.schema)
+      return plan.kind === 'object' ? plan : this.#compile(plan)
     } catch (error) {
-      return this.#giveUp(`its schema cannot be compiled: ${messageOf(error)}`)
+      return this.#giveUp(messageOf(error))
     }
   }
 
-  #run(read: Reader, json: RawValue | undefined, run: CompiledSchema['run']): ArgumentFault | undefined {
+  async #compile({ dialect, schema, readsLongStrings }: CompilePlan): Promise<Check> {
     try {
-      const text = json === undefined ? '{}' : read(json)
-      if (text === undefined) return this.#overran('they are too large')
-      const errors = run(JSON.parse(text))
-      return errors === undefined ? undefined : faultOf(errors)
+      const build = await loadAjv(dialect)
+      const budget = new RunBudget()
+      const compiled = compileSchema(build, schema, budget, (pattern) => this.#leftOut(pattern))
+      const judge = new LenientJudge(lenientRules, schema, compiled, budget)
+      // Compiling and running each have a budget, and so a turn of the event loop, of their own.
+      await nextTurn()
+      return (this.#check = { kind: 'schema', compiled, judge, budget, readsLongStrings })
     } catch (error) {
-      if (++this.#overruns === schemaLimits.overrunsMax) this.#check = unchecked
+      return (this.#check = this.#giveUp(`its schema cannot be compiled: ${messageOf(error)}`))
+    }
+  }
+
+  #run(check: Check, json: RawValue | undefined, isLenient: boolean): ArgumentFault | undefined {
+    if (check.kind === 'none') return undefined
+    if (check.kind === 'object')
+      return json === undefined || firstByte(json) === OPEN_OBJECT ? undefined : notAnObject()
+    const { compiled, judge, budget, readsLongStrings } = check
+    try {
+      const isShort = json === undefined || (json.length <= LONG_BYTES && !(json instanceof LongValue))
+      const text = isShort ? (json?.toString() ?? '{}') : readArguments(json, readsLongStrings)
+      if (text === undefined) return this.#overran('they are too large')
+      const value: unknown = JSON.parse(text)
+      budget.refill()
+      if (compiled.validate(value)) return undefined
+      const errors = compiled.validate.errors ?? []
+      const { errors: left, doubt } = isLenient ? judge.judge(value) : { errors, doubt: false }
+      if (left.length > 0) return faultOf(left)
+      // Where nothing was there to be forgiven, the rules know less than the schema says.
+      return doubt ? undefined : faultOf(errors)
+    } catch (error) {
+      if (++this.#overruns === schemaLimits.overrunsMax) this.#check = { kind: 'none' }
       return this.#overran(`its schema takes too long to run (${messageOf(error)})`)
     }
   }
@@ -116,7 +135,7 @@ export class ArgumentValidator {
 
   #giveUp(reason: string): Check {
     this.#warnOnce('unchecked', `arguments are not checked: ${reason}`)
-    return (this.#check = unchecked)
+    return { kind: 'none' }
   }
 
   #leftOut(pattern: string): void {
@@ -128,38 +147,6 @@ export class ArgumentValidator {
     this.#warned.add(kind)
     this.#options.warn(`Tool '${this.#options.tool}': ${message}`)
   }
-}
-
-/** What is left of the errors of a strict run; all of them when nothing was there to be forgiven. */
-function unforgiven(errors: Errors, { errors: left, doubt }: Verdict): Errors | undefined {
-  if (left.length > 0) return left
-  return doubt ? undefined : errors
-}
-
-function unchecked(): undefined {
-  return undefined
-}
-
-function checkIsObject(json: RawValue | undefined): ArgumentFault | undefined {
-  return json === undefined || firstByte(json) === OPEN_OBJECT ? undefined : notAnObject()
-}
-
-/** The text to parse; undefined when that would take too long. */
-type Reader = (json: RawValue) => string | undefined
-
-function readWhole(json: RawValue): string | undefined {
-  if (json.length > schemaLimits.argumentBytesMax) return undefined
-  return (json instanceof LongValue ? json.whole : json).toString()
-}
-
-function readShortened(json: RawValue): string | undefined {
-  const { longArgumentBytesMax, argumentBytesMax } = schemaLimits
-  if (json.length > longArgumentBytesMax) return undefined
-  if (!(json instanceof LongValue)) return shortenLongStrings(json, argumentBytesMax)
-  const { strings } = json
-  return strings === undefined
-    ? shortenLongStrings(json.whole, argumentBytesMax)
-    : shortenKnownStrings(json, strings, argumentBytesMax)
 }
 
 function messageOf(error: unknown): string {

@@ -6,17 +6,16 @@
 
 import type { CodeKeywordDefinition, ErrorObject, Options } from 'ajv'
 import type { AjvBuild } from './ajv-build.js'
-import { GuardedPatterns, type TextTest } from './guarded-patterns.js'
+import { GuardedPatterns } from './guarded-patterns.js'
 import type { JsonObject } from './json-value.js'
 import type { RunBudget } from './run-budget.js'
 import { hasAtLeast, hasAtMost } from './text-length.js'
 import { hasUniqueItems } from './unique-items.js'
 
 export interface CompiledSchema {
-  /** The faults of a value, undefined when it is valid. Throws a RangeError when the budget is spent. */
-  run(value: unknown): readonly ErrorObject[] | undefined
-  /** Whether a text has a pattern of the schema; true when that may not be found out. */
-  matches(pattern: string, text: string): boolean
+  /** Whether a value is valid; its faults are in `errors` then. Throws a RangeError when the budget is spent. */
+  readonly validate: ((value: unknown) => unknown) & { errors?: ErrorObject[] | null }
+  readonly patterns: GuardedPatterns
   /** Whether the dialect has the keyword. */
   knows(keyword: string): boolean
 }
@@ -29,29 +28,15 @@ export function compileSchema(
   patternLeftOut: (pattern: string) => void,
 ): CompiledSchema {
   const patterns = new GuardedPatterns(budget, patternLeftOut)
-  const made = new Map<string, TextTest>()
-  const make = (source: string): TextTest => {
-    const test = patterns.make(source)
-    made.set(source, test)
-    return test
-  }
-  const ajv = new build.Ajv(optionsWith(make))
+  const ajv = new build.Ajv(optionsWith((source) => patterns.make(source)))
   for (const definition of keywordsOn(build, budget)) {
     ajv.removeKeyword(definition.keyword)
     ajv.addKeyword(definition)
   }
-  const validate = ajv.compile(schema)
-  return {
-    run: (value) => {
-      budget.refill()
-      return validate(value) ? undefined : (validate.errors ?? [])
-    },
-    matches: (pattern, text) => made.get(pattern)?.test(text) ?? true,
-    knows: (keyword) => ajv.getKeyword(keyword) !== false,
-  }
+  return { validate: ajv.compile(schema), patterns, knows: (keyword) => ajv.getKeyword(keyword) !== false }
 }
 
-function optionsWith(regExp: (source: string) => TextTest): Options {
+function optionsWith(regExp: (source: string) => ReturnType<GuardedPatterns['make']>): Options {
   return {
     strict: false,
     // Members are those of the data; `toString` is not one of them.
@@ -75,13 +60,8 @@ interface Definition extends CodeKeywordDefinition {
   readonly keyword: string
 }
 
-function keywordsOn({ code }: AjvBuild, budget: RunBudget): readonly Definition[] {
-  const spend = (steps: number): void => budget.spend(steps)
-  const spendOnMembers = (value: unknown, lists: number): void => budget.spendOnMembers(value, lists)
-  const atLeast = (text: string, limit: number): boolean => hasAtLeast(text, limit, spend)
-  const atMost = (text: string, limit: number): boolean => hasAtMost(text, limit, spend)
-  const unique = (items: readonly unknown[], wanted: boolean): boolean =>
-    !wanted || hasUniqueItems(items, spend)
+/** The functions get the value, what the schema has there, and how to pay. */
+function keywordsOn({ code }: AjvBuild, { spend, spendOnMembers }: RunBudget): readonly Definition[] {
   const error: CodeKeywordDefinition['error'] = {
     message: '',
     params: ({ schemaCode }) => code`{limit: ${schemaCode}}`,
@@ -89,13 +69,15 @@ function keywordsOn({ code }: AjvBuild, budget: RunBudget): readonly Definition[
   const check = (keyword: string, holds: unknown): Pick<Definition, 'keyword' | 'code' | 'error'> => ({
     keyword,
     error,
-    code: (cxt) =>
-      cxt.fail(code`!${cxt.gen.scopeValue('func', { ref: holds })}(${cxt.data}, ${cxt.schemaCode})`),
+    code: (cxt) => {
+      const [func, pay] = [holds, spend].map((ref) => cxt.gen.scopeValue('func', { ref }))
+      cxt.fail(code`!${func}(${cxt.data}, ${cxt.schemaCode}, ${pay})`)
+    },
   })
   return [
-    { ...check('minLength', atLeast), type: 'string', schemaType: 'number' },
-    { ...check('maxLength', atMost), type: 'string', schemaType: 'number' },
-    { ...check('uniqueItems', unique), type: 'array', schemaType: 'boolean' },
+    { ...check('minLength', hasAtLeast), type: 'string', schemaType: 'number' },
+    { ...check('maxLength', hasAtMost), type: 'string', schemaType: 'number' },
+    { ...check('uniqueItems', isUnique), type: 'array', schemaType: 'boolean' },
     {
       keyword: 'stepsPerMember',
       schemaType: 'number',
@@ -110,4 +92,9 @@ function keywordsOn({ code }: AjvBuild, budget: RunBudget): readonly Definition[
       code: ({ gen, schemaCode }) => gen.code(code`${gen.scopeValue('func', { ref: spend })}(${schemaCode})`),
     },
   ]
+}
+
+/** The copy of a schema has no `uniqueItems` that is false. */
+function isUnique(items: readonly unknown[], _wanted: true, spend: RunBudget['spend']): boolean {
+  return hasUniqueItems(items, spend)
 }

@@ -4,12 +4,20 @@
 // because something was forgiven may or may not be what the server sees: then
 // the keyword does not refuse, and the value stays as it is.
 
-import { isJsonArray } from './json-value.js'
-import { adopt, type Errors, type Judge, NO_ERRORS, type NamedRule, type Subject, wrong } from './judging.js'
+import { listOf } from './json-value.js'
+import {
+  type Errors,
+  firstErrors,
+  type LenientJudge,
+  NO_ERRORS,
+  type NamedRule,
+  type Subject,
+  wrong,
+} from './lenient-judge.js'
 
 export const branchRules: readonly NamedRule[] = [
-  ['$ref', reference],
-  ['allOf', everyBranch],
+  ['$ref', (subject, wanted, judge) => judge.also(judge.target(wanted), subject)],
+  ['allOf', (subject, wanted, judge) => firstErrors(listOf(wanted), (branch) => judge.also(branch, subject))],
 ]
 
 /** Those that come last, when the value has been put right by the others. */
@@ -20,72 +28,57 @@ export const choiceRules: readonly NamedRule[] = [
   ['if', condition],
 ]
 
-function reference(subject: Subject, wanted: unknown, judge: Judge): Errors {
-  return typeof wanted === 'string' ? adopt(subject, judge.same(judge.target(wanted), subject)) : NO_ERRORS
+interface Tried {
+  /** Of the branches that do not fit. */
+  readonly errors: Errors
+  readonly fitting: number
+  /** Whether one fits only with something forgiven. */
+  readonly doubt: boolean
 }
 
-function everyBranch(subject: Subject, wanted: unknown, judge: Judge): Errors {
-  for (const branch of listOf(wanted)) {
-    const errors = adopt(subject, judge.same(branch, subject))
-    if (errors.length > 0) return errors
+function tried(subject: Subject, branches: unknown, most: number, judge: LenientJudge): Tried {
+  const errors: Errors[] = []
+  let fitting = 0
+  let doubt = false
+  for (const branch of listOf(branches)) {
+    if (fitting === most) break
+    const verdict = judge.same(branch, subject)
+    if (verdict.errors.length > 0) errors.push(verdict.errors)
+    else if (verdict.doubt) doubt = true
+    else fitting++
   }
-  return NO_ERRORS
+  return { errors: errors.flat(), fitting, doubt }
 }
 
-function anyBranch(subject: Subject, wanted: unknown, judge: Judge): Errors {
-  const tried: Errors[] = []
-  let isDoubtful = false
-  for (const branch of listOf(wanted)) {
-    const { errors, doubt } = judge.same(branch, subject)
-    if (errors.length === 0 && !doubt) return NO_ERRORS
-    if (errors.length === 0) isDoubtful = true
-    tried.push(errors)
-  }
-  if (!isDoubtful) return [...tried.flat(), ...wrong(subject.path, 'anyOf')]
-  subject.doubt = true
-  return NO_ERRORS
+function anyBranch(subject: Subject, wanted: unknown, judge: LenientJudge): Errors {
+  const { errors, fitting, doubt } = tried(subject, wanted, 1, judge)
+  if (fitting > 0) return NO_ERRORS
+  subject.doubt ||= doubt
+  return doubt ? NO_ERRORS : [...errors, ...wrong(subject.path, 'anyOf')]
 }
 
-function oneBranch(subject: Subject, wanted: unknown, judge: Judge): Errors {
-  const tried: Errors[] = []
-  const fitting: number[] = []
-  let isDoubtful = false
-  for (const [at, branch] of listOf(wanted).entries()) {
-    const { errors, doubt } = judge.same(branch, subject)
-    if (errors.length > 0) tried.push(errors)
-    else if (doubt) isDoubtful = true
-    else fitting.push(at)
-  }
-  if (fitting.length > 1) return wrong(subject.path, 'oneOf', { passingSchemas: fitting })
-  if (fitting.length === 0 && !isDoubtful)
-    return [...tried.flat(), ...wrong(subject.path, 'oneOf', { passingSchemas: null })]
-  if (isDoubtful) subject.doubt = true
-  return NO_ERRORS
+function oneBranch(subject: Subject, wanted: unknown, judge: LenientJudge): Errors {
+  const { errors, fitting, doubt } = tried(subject, wanted, 2, judge)
+  if (fitting > 1) return wrong(subject.path, 'oneOf')
+  subject.doubt ||= doubt
+  if (fitting === 1 || doubt) return NO_ERRORS
+  return [...errors, ...wrong(subject.path, 'oneOf', { passingSchemas: null })]
 }
 
-function forbidden(subject: Subject, wanted: unknown, judge: Judge): Errors {
+function forbidden(subject: Subject, wanted: unknown, judge: LenientJudge): Errors {
   const { errors, doubt } = judge.same(wanted, subject)
-  if (errors.length > 0) return NO_ERRORS
-  if (!doubt) return wrong(subject.path, 'not')
-  subject.doubt = true
+  if (errors.length === 0 && !doubt) return wrong(subject.path, 'not')
+  subject.doubt ||= errors.length === 0
   return NO_ERRORS
 }
 
-function condition(subject: Subject, wanted: unknown, judge: Judge): Errors {
+function condition(subject: Subject, wanted: unknown, judge: LenientJudge): Errors {
   const { errors, doubt } = judge.same(wanted, subject)
   if (errors.length === 0 && doubt) {
     subject.doubt = true
     return NO_ERRORS
   }
-  const keyword = errors.length === 0 ? 'then' : 'else'
-  const branch = subject.schema[keyword]
-  if (branch === undefined) return NO_ERRORS
-  const found = adopt(subject, judge.same(branch, subject))
-  return found.length === 0
-    ? NO_ERRORS
-    : [...found, ...wrong(subject.path, 'if', { failingKeyword: keyword })]
-}
-
-function listOf(wanted: unknown): readonly unknown[] {
-  return isJsonArray(wanted) ? wanted : []
+  const branch = subject.schema[errors.length === 0 ? 'then' : 'else']
+  const found = branch === undefined ? NO_ERRORS : judge.also(branch, subject)
+  return found.length === 0 ? NO_ERRORS : [...found, ...wrong(subject.path, 'if')]
 }

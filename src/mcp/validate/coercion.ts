@@ -11,15 +11,11 @@ import { isJsonArray, isJsonObject } from './json-value.js'
 /** Stands for what a text holds that may be a list or an object and was too long to be read. */
 export const UNREAD: symbol = Symbol('unread')
 
-interface Coerced {
-  readonly value: unknown
-}
-
 type Spend = (steps: number) => void
-type Reading = (value: unknown, spend: Spend) => Coerced | undefined
+type Reading = (value: unknown, spend: Spend) => unknown
 
 /** `value` as the first of these types of JSON Schema that it can become; undefined when it can become none. */
-export function coerced(value: unknown, types: readonly unknown[], spend: Spend): Coerced | undefined {
+export function coerced(value: unknown, types: readonly unknown[], spend: Spend): unknown {
   for (const type of types) {
     const found = typeof type === 'string' ? readings.get(type)?.(value, spend) : undefined
     if (found !== undefined) return found
@@ -44,6 +40,7 @@ const truths: ReadonlyMap<string, boolean> = new Map([
 /** The longest text that is looked up among the truths. */
 const TRUTH_LENGTH_MAX = 5
 
+/** Each gives undefined for what it cannot read. */
 const readings: ReadonlyMap<string, Reading> = new Map<string, Reading>([
   ['integer', toInteger],
   ['number', toNumber],
@@ -51,53 +48,43 @@ const readings: ReadonlyMap<string, Reading> = new Map<string, Reading>([
   ['string', toText],
   ['array', (value, spend) => inText(value, '[', isJsonArray, spend)],
   ['object', (value, spend) => inText(value, '{', isJsonObject, spend)],
-  ['null', (value) => (value === 'null' ? { value: null } : undefined)],
+  ['null', (value) => (value === 'null' ? null : undefined)],
 ])
 
-function toInteger(value: unknown, spend: Spend): Coerced | undefined {
+function toInteger(value: unknown, spend: Spend): number | undefined {
   const found = toNumber(value, spend)
-  return found !== undefined && isOfType(found.value, 'integer') ? found : undefined
+  return isOfType(found, 'integer') ? found : undefined
 }
 
-function toNumber(value: unknown, spend: Spend): Coerced | undefined {
-  if (typeof value === 'boolean') return { value: Number(value) }
+function toNumber(value: unknown, spend: Spend): number | undefined {
+  if (typeof value === 'boolean') return Number(value)
   if (typeof value !== 'string') return undefined
   spend(value.length >> 4)
   const number = value.trim() === '' ? NaN : Number(value)
-  return isFinite(number) ? { value: number } : undefined
+  return isFinite(number) ? number : undefined
 }
 
-function toBoolean(value: unknown): Coerced | undefined {
-  const isText = typeof value === 'string' && value.length <= TRUTH_LENGTH_MAX
-  const text = typeof value === 'number' ? String(value) : isText ? value.toLowerCase() : ''
-  const truth = truths.get(text)
-  return truth === undefined ? undefined : { value: truth }
+function toBoolean(value: unknown): boolean | undefined {
+  if (typeof value === 'number') return truths.get(String(value))
+  const isShort = typeof value === 'string' && value.length <= TRUTH_LENGTH_MAX
+  return isShort ? truths.get(value.toLowerCase()) : undefined
 }
 
 /** A large integer keeps its digits: a pattern may ask for nothing else. */
-function toText(value: unknown): Coerced | undefined {
-  if (typeof value === 'boolean') return { value: String(value) }
+function toText(value: unknown): string | undefined {
+  if (typeof value === 'boolean') return String(value)
   if (typeof value !== 'number') return undefined
-  return { value: Number.isInteger(value) ? BigInt(value).toString() : String(value) }
+  return Number.isInteger(value) ? BigInt(value).toString() : String(value)
 }
 
-function inText(
-  value: unknown,
-  open: string,
-  isWanted: (read: unknown) => boolean,
-  spend: Spend,
-): Coerced | undefined {
+function inText(value: unknown, open: string, isWanted: (read: unknown) => boolean, spend: Spend): unknown {
   if (typeof value !== 'string') return undefined
-  if (isStandIn(value)) return { value: UNREAD }
+  if (isStandIn(value)) return UNREAD
   if (!value.trimStart().startsWith(open)) return undefined
   spend(value.length)
-  const read = parsed(value)
-  return isWanted(read) ? { value: read } : undefined
-}
-
-function parsed(text: string): unknown {
   try {
-    return parse(text)
+    const read = parse(value)
+    return isWanted(read) ? read : undefined
   } catch {
     return undefined
   }

@@ -3,8 +3,7 @@
 // A pattern that may be slow on a text counts as matching it: the server checks
 // its arguments itself, and a proxy that hangs helps nobody.
 
-import { patternSteps } from './pattern-cost.js'
-import { type PatternNode, readPattern } from './pattern-syntax.js'
+import { type PatternSteps, readPattern } from './pattern-cost.js'
 import type { RunBudget } from './run-budget.js'
 import { schemaLimits } from './schema-limits.js'
 
@@ -17,6 +16,7 @@ export interface TextTest {
 export class GuardedPatterns {
   readonly #budget: RunBudget
   readonly #leftOut: (pattern: string) => void
+  readonly #made = new Map<string, TextTest>()
   #lengthsLeft: number = schemaLimits.patternLengthsMax
   #propertyEscapesLeft: number = schemaLimits.propertyEscapesMax
 
@@ -26,16 +26,31 @@ export class GuardedPatterns {
     this.#leftOut = leftOut
   }
 
-  /** Never throws; `make` is called once for every use of a pattern in the schema. */
+  /** Never throws; called once for every use of a pattern in the schema. */
   make(source: string): TextTest {
-    const pattern = this.#isAffordable(source) ? readPattern(source) : undefined
-    const expression = pattern === undefined ? undefined : compile(source)
-    if (pattern === undefined || expression === undefined) {
+    const made = { test: this.#testOf(source), toString: () => source }
+    this.#made.set(source, made)
+    return made
+  }
+
+  /** Whether a text has a pattern of the schema; true when that may not be found out. */
+  matches(source: string, text: string): boolean {
+    return this.#made.get(source)?.test(text) ?? true
+  }
+
+  #testOf(source: string): TextTest['test'] {
+    const steps = this.#isAffordable(source) ? readPattern(source) : undefined
+    const expression = steps && compile(source)
+    if (steps === undefined || expression === undefined) {
       this.#leftOut(source)
-      return { test: () => true, toString: () => source }
+      return () => true
     }
-    const cost = new PatternPrice(pattern)
-    return { test: (text) => this.#test(expression, cost, text), toString: () => source }
+    const priceOf = remembered(steps)
+    return (text) => {
+      if (this.#budget.spendOnPattern(priceOf(text.length))) return expression.test(text)
+      this.#leftOut(source)
+      return true
+    }
   }
 
   #isAffordable(source: string): boolean {
@@ -43,12 +58,6 @@ export class GuardedPatterns {
     this.#lengthsLeft -= source.length
     this.#propertyEscapesLeft -= source.split(/\\p/i).length - 1
     return this.#lengthsLeft >= 0 && this.#propertyEscapesLeft >= 0
-  }
-
-  #test(expression: RegExp, price: PatternPrice, text: string): boolean {
-    if (this.#budget.spendOnPattern(price.of(text.length))) return expression.test(text)
-    this.#leftOut(expression.source)
-    return true
   }
 }
 
@@ -64,22 +73,14 @@ function compile(source: string): RegExp | undefined {
   return undefined
 }
 
-/** What testing a pattern costs, worked out once for each length of text that is told apart. */
-class PatternPrice {
-  readonly #pattern: PatternNode
-  readonly #steps = new Map<number, number>()
-
-  constructor(pattern: PatternNode) {
-    this.#pattern = pattern
-  }
-
-  of(length: number): number {
+/** Works out what a test costs once for each length of text that is told apart. */
+function remembered(stepsOf: PatternSteps): PatternSteps {
+  const known = new Map<number, number>()
+  return (length) => {
     // Longer texts are rounded up to a power of two: few prices then serve them all.
     const rounded = length <= 32 ? length : 2 ** (32 - Math.clz32(length - 1))
-    const known = this.#steps.get(rounded)
-    if (known !== undefined) return known
-    const steps = patternSteps(this.#pattern, rounded)
-    this.#steps.set(rounded, steps)
+    const steps = known.get(rounded) ?? stepsOf(rounded)
+    known.set(rounded, steps)
     return steps
   }
 }

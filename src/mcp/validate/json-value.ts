@@ -11,6 +11,16 @@ export function isJsonArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value)
 }
 
+/** The items of what is a list, none of anything else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return isJsonArray(value) ? value : []
+}
+
+/** The members of what is an object, none of anything else. */
+export function membersOf(value: unknown): readonly (readonly [name: string, value: unknown])[] {
+  return isJsonObject(value) ? Object.entries(value) : []
+}
+
 /** Every value inside `root`, itself first; a loop, since strangers nest deeper than the stack. */
 export function* valuesIn(root: unknown): Generator {
   const waiting: unknown[] = [root]

@@ -6,14 +6,15 @@
 // is itself a long string: no schema that is indifferent between long strings
 // (see `shortText`) can tell the two apart.
 
-import type { LongValue } from '../../jsonrpc/fast/long-value.js'
+import { LongValue, type RawValue } from '../../jsonrpc/fast/long-value.js'
+import { schemaLimits } from './schema-limits.js'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
 
 /** Strings of more bytes than this between their quotes are replaced. */
-const LONG_BYTES = 4096
+export const LONG_BYTES = 4096
 
 /** What a replaced string has at least: a character may take six bytes as `\uXXXX`, and a code point two of them. */
 const STAND_IN = 'x'.repeat(Math.floor(LONG_BYTES / 6))
@@ -29,13 +30,23 @@ export const shortText: number = Math.floor(LONG_BYTES / 12)
 /** How far to look byte by byte before asking for the next quote: below this a call costs more than the loop. */
 const NEAR_BYTES = 64
 
+/** Arguments as text to parse, with their long strings where they are told apart; undefined when that would take too long. */
+export function readArguments(json: RawValue, readsLongStrings: boolean): string | undefined {
+  const { argumentBytesMax, longArgumentBytesMax } = schemaLimits
+  if (json.length > (readsLongStrings ? argumentBytesMax : longArgumentBytesMax)) return undefined
+  const strings = readsLongStrings || !(json instanceof LongValue) ? undefined : json.strings
+  if (json instanceof LongValue && strings !== undefined)
+    return shortenKnownStrings(json, strings, argumentBytesMax)
+  const whole = json instanceof LongValue ? json.whole : json
+  return readsLongStrings ? whole.toString() : shortenLongStrings(whole, argumentBytesMax)
+}
+
 /**
  * `json`, which must be valid, as text with every long string value replaced; member names are kept.
  *
  * Undefined when what is left is longer than `lengthMax` bytes, found out without reading on.
  */
 export function shortenLongStrings(json: Buffer, lengthMax: number): string | undefined {
-  if (json.length <= LONG_BYTES) return json.toString()
   let text = ''
   let copied = 0
   let open = nextQuote(json, 0)

@@ -8,7 +8,7 @@ import { schemaLimits } from './schema-limits.js'
 /** Objects of more members than this may be hash tables, which have to be sorted to be listed. */
 const FEW_MEMBERS = 128
 
-/** The purse of one schema, filled anew for every run. */
+/** The purse of one schema, filled anew for every run. Compiled schemas and rules are handed its functions. */
 export class RunBudget {
   #steps = 0
   #patternSteps = 0
@@ -19,13 +19,13 @@ export class RunBudget {
   }
 
   /** Throws a RangeError, as running out of stack does, once the budget is spent. */
-  spend(steps: number): void {
+  readonly spend = (steps: number): void => {
     this.#steps -= steps
     if (this.#steps < 0) throw new RangeError('the budget of a schema is spent')
   }
 
   /** Pays for listing the members of `value`, `lists` times. */
-  spendOnMembers(value: unknown, lists: number): void {
+  readonly spendOnMembers = (value: unknown, lists: number): void => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return
     const members = Object.keys(value).length
     this.spend(members <= FEW_MEMBERS ? lists * members : 4 * lists * members)

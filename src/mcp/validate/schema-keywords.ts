@@ -7,70 +7,42 @@
 export type KeywordKind =
   'value' | 'schema' | 'schemas' | 'schema-or-schemas' | 'schemas-by-name' | 'reference'
 
-interface KeywordRow {
-  readonly kind: KeywordKind
-  /** Its subschemas apply to every item or member, so that data decides how often they run. */
-  readonly repeats: boolean
-  /** Lists the members of the value, whatever the keyword then does with them. */
-  readonly listsMembers: boolean
-  /** Absent from draft-07, or of another meaning there. */
-  readonly late: boolean
-}
-
+/**
+ * - `repeats`: its subschemas apply to every item or member, so that data decides how often they run.
+ * - `lists`: lists the members of the value, whatever the keyword then does with them.
+ * - `late`: absent from draft-07, or of another meaning there.
+ */
 type Trait = 'repeats' | 'lists' | 'late'
 
-const row = (kind: KeywordKind, ...traits: readonly Trait[]): KeywordRow => ({
-  kind,
-  repeats: traits.includes('repeats'),
-  listsMembers: traits.includes('lists'),
-  late: traits.includes('late'),
-})
+const rows: readonly (readonly [kind: KeywordKind, traits: readonly Trait[], keywords: readonly string[]])[] =
+  [
+    ['value', [], ['type', 'nullable', 'enum', 'const', 'required']],
+    ['value', [], ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
+    ['value', [], ['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'uniqueItems']],
+    ['value', ['late'], ['minContains', 'maxContains', 'dependentRequired']],
+    ['value', ['lists'], ['minProperties', 'maxProperties']],
+    ['schema', [], ['not', 'if', 'then', 'else']],
+    ['schema', ['repeats'], ['additionalItems', 'contains']],
+    ['schema', ['repeats', 'late'], ['unevaluatedItems']],
+    ['schema', ['repeats', 'lists'], ['additionalProperties', 'propertyNames']],
+    ['schema', ['repeats', 'lists', 'late'], ['unevaluatedProperties']],
+    ['schema-or-schemas', ['repeats'], ['items']],
+    ['schemas', [], ['allOf', 'anyOf', 'oneOf']],
+    ['schemas', ['late'], ['prefixItems']],
+    ['schemas-by-name', [], ['properties', 'dependencies']],
+    ['schemas-by-name', ['repeats', 'lists'], ['patternProperties']],
+    ['schemas-by-name', ['late'], ['dependentSchemas']],
+    ['reference', [], ['$ref', '$dynamicRef', '$recursiveRef']],
+  ]
 
-export const keywords: ReadonlyMap<string, KeywordRow> = new Map([
-  ['type', row('value')],
-  ['nullable', row('value')],
-  ['enum', row('value')],
-  ['const', row('value')],
-  ['minimum', row('value')],
-  ['maximum', row('value')],
-  ['exclusiveMinimum', row('value')],
-  ['exclusiveMaximum', row('value')],
-  ['multipleOf', row('value')],
-  ['minLength', row('value')],
-  ['maxLength', row('value')],
-  ['pattern', row('value')],
-  ['minItems', row('value')],
-  ['maxItems', row('value')],
-  ['uniqueItems', row('value')],
-  ['minContains', row('value', 'late')],
-  ['maxContains', row('value', 'late')],
-  ['required', row('value')],
-  ['minProperties', row('value', 'lists')],
-  ['maxProperties', row('value', 'lists')],
-  ['dependentRequired', row('value', 'late')],
-  ['not', row('schema')],
-  ['if', row('schema')],
-  ['then', row('schema')],
-  ['else', row('schema')],
-  ['allOf', row('schemas')],
-  ['anyOf', row('schemas')],
-  ['oneOf', row('schemas')],
-  ['items', row('schema-or-schemas', 'repeats')],
-  ['prefixItems', row('schemas', 'late')],
-  ['additionalItems', row('schema', 'repeats')],
-  ['contains', row('schema', 'repeats')],
-  ['unevaluatedItems', row('schema', 'repeats', 'late')],
-  ['properties', row('schemas-by-name')],
-  ['patternProperties', row('schemas-by-name', 'repeats', 'lists')],
-  ['additionalProperties', row('schema', 'repeats', 'lists')],
-  ['propertyNames', row('schema', 'repeats', 'lists')],
-  ['unevaluatedProperties', row('schema', 'repeats', 'lists', 'late')],
-  ['dependentSchemas', row('schemas-by-name', 'late')],
-  ['dependencies', row('schemas-by-name')],
-  ['$ref', row('reference')],
-  ['$dynamicRef', row('reference')],
-  ['$recursiveRef', row('reference')],
-])
+interface KeywordRow {
+  readonly kind: KeywordKind
+  readonly traits: readonly Trait[]
+}
+
+export const keywords: ReadonlyMap<string, KeywordRow> = new Map(
+  rows.flatMap(([kind, traits, names]) => names.map((name) => [name, { kind, traits }] as const)),
+)
 
 /** Which of ajv's builds runs a schema. */
 export type Dialect = 'draft-07' | '2019-09' | '2020-12'

@@ -5,8 +5,8 @@
 // and counted themselves, and what data can make run often carries its price.
 // Whatever is too large or leads outside is refused before anything compiles it.
 
-import { SchemaCopy, type Schema } from './schema-copy.js'
 import { isJsonObject, type JsonObject } from './json-value.js'
+import { SchemaCopy } from './schema-copy.js'
 import { type Dialect, namedDialect } from './schema-keywords.js'
 import { schemaLimits } from './schema-limits.js'
 
@@ -14,7 +14,6 @@ import { schemaLimits } from './schema-limits.js'
 export type SchemaPlan =
   /** They only have to be an object. */
   | { readonly kind: 'object' }
-  | { readonly kind: 'unchecked'; readonly reason: string }
   | {
       readonly kind: 'compile'
       readonly dialect: Dialect
@@ -23,31 +22,18 @@ export type SchemaPlan =
       readonly readsLongStrings: boolean
     }
 
-/** Reads a tool's `inputSchema`; never throws. */
+/** Reads a tool's `inputSchema`. Throws an Error when arguments are not to be checked; its message says why. */
 export function planSchema(json: Buffer): SchemaPlan {
-  if (json.length > schemaLimits.schemaBytesMax) return unchecked(`its schema has ${json.length} bytes`)
+  if (json.length > schemaLimits.schemaBytesMax) throw new Error(`its schema has ${json.length} bytes`)
   const root = parse(json)
   if (root === true) return { kind: 'object' }
-  if (!isJsonObject(root)) return unchecked('its schema is not an object')
+  if (!isJsonObject(root)) throw new Error('its schema is not an object')
   const named = root['$schema'] === undefined ? 'none' : namedDialect(root['$schema'])
-  if (named === undefined) return unchecked('its schema names a dialect that is not known here')
-  const { copy, schema } = copyOf(root)
-  if (schema === undefined) return unchecked(copy.refusal)
+  if (named === undefined) throw new Error('its schema names a dialect that is not known here')
+  const copy = new SchemaCopy(root)
+  const schema = copy.make()
   if (onlyObject(schema)) return { kind: 'object' }
   return { kind: 'compile', dialect: dialectOf(named, copy), schema, readsLongStrings: copy.readsLongStrings }
-}
-
-interface Copied {
-  readonly copy: SchemaCopy
-  readonly schema: JsonObject | undefined
-}
-
-function copyOf(root: JsonObject): Copied {
-  const copy = new SchemaCopy(root, false)
-  const schema = copy.make()
-  if (!copy.usesUnevaluated) return { copy, schema }
-  const priced = new SchemaCopy(root, true)
-  return { copy: priced, schema: priced.make() }
 }
 
 function parse(json: Buffer): unknown {
@@ -58,12 +44,7 @@ function parse(json: Buffer): unknown {
   }
 }
 
-function unchecked(reason: string): SchemaPlan {
-  return { kind: 'unchecked', reason }
-}
-
-function onlyObject(schema: Schema): boolean {
-  if (typeof schema === 'boolean') return schema
+function onlyObject(schema: JsonObject): boolean {
   return Object.entries(schema).every(
     ([keyword, value]) =>
       keyword === 'steps' || keyword === 'default' || (keyword === 'type' && value === 'object'),

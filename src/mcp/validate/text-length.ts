@@ -14,22 +14,10 @@ export function hasAtMost(text: string, limit: number, spend: Spend): boolean {
   return text.length <= limit * 2 && codePoints(text, spend) <= limit
 }
 
+/** No iterator: it would make a string of every code point. */
 function codePoints(text: string, spend: Spend): number {
   spend(text.length >> 4)
-  let count = text.length
-  for (let at = 0; at + 1 < text.length; at++) {
-    if (isHigh(text.charCodeAt(at)) && isLow(text.charCodeAt(at + 1))) {
-      count--
-      at++
-    }
-  }
+  let count = 0
+  for (let at = 0; at < text.length; at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1) count++
   return count
-}
-
-function isHigh(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff
-}
-
-function isLow(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff
 }

@@ -1,106 +1,98 @@
 // Keywords that say something about the value of a subject itself.
 
 import { coerced, isOfType } from './coercion.js'
-import { isEqual, isJsonArray } from './json-value.js'
+import { isEqual, isJsonArray, listOf } from './json-value.js'
 import {
   type Errors,
-  type Judge,
+  type LenientJudge,
   NO_ERRORS,
   type NamedRule,
-  type Rule,
   type Subject,
   wrong,
-} from './judging.js'
+} from './lenient-judge.js'
+import type { RunBudget } from './run-budget.js'
 import { hasAtLeast, hasAtMost } from './text-length.js'
+import { hasUniqueItems } from './unique-items.js'
 
 /** What is first: the others judge the value as this leaves it. */
 export const typeRules: readonly NamedRule[] = [['type', typed]]
 
 export const valueRules: readonly NamedRule[] = [
-  bound('maximum', '<=', (value, limit) => value <= limit),
-  bound('minimum', '>=', (value, limit) => value >= limit),
-  bound('exclusiveMaximum', '<', (value, limit) => value < limit),
-  bound('exclusiveMinimum', '>', (value, limit) => value > limit),
-  ['multipleOf', multiple],
-  textLength('maxLength', hasAtMost),
-  textLength('minLength', hasAtLeast),
+  limit('maxItems', isJsonArray, ({ length }, most) => length <= most),
+  limit('minItems', isJsonArray, ({ length }, least) => length >= least),
+  ['uniqueItems', unique],
+  limit('maximum', isNumber, (value, most) => value <= most, '<='),
+  limit('minimum', isNumber, (value, least) => value >= least, '>='),
+  limit('exclusiveMaximum', isNumber, (value, end) => value < end, '<'),
+  limit('exclusiveMinimum', isNumber, (value, end) => value > end, '>'),
+  limit('multipleOf', isNumber, (value, step) => step !== 0 && Number.isInteger(value / step)),
+  limit('maxLength', isText, hasAtMost),
+  limit('minLength', isText, hasAtLeast),
   ['pattern', pattern],
-  ['const', constant],
-  ['enum', listed],
+  ['const', (subject, wanted, judge) => listed(subject, [wanted], judge, 'const', { allowedValue: wanted })],
+  ['enum', (subject, wanted, judge) => listed(subject, wanted, judge, 'enum', { allowedValues: wanted })],
 ]
 
-function typed(subject: Subject, wanted: unknown, judge: Judge): Errors {
+function typed(subject: Subject, wanted: unknown, judge: LenientJudge): Errors {
   const types = isJsonArray(wanted) ? wanted : [wanted]
   const isNullable = subject.schema['nullable'] === true
   if (types.some((type) => isOfType(subject.value, type)) || (isNullable && subject.value === null))
     return NO_ERRORS
-  const found = coerced(subject.value, types, (steps) => judge.spend(steps))
+  const found = coerced(subject.value, types, judge.spend)
   if (found === undefined) return wrong(subject.path, 'type', { type: wanted })
   subject.doubt = true
-  subject.value = found.value
+  subject.value = found
   return NO_ERRORS
 }
 
-function constant(subject: Subject, wanted: unknown, judge: Judge): Errors {
-  if (isOneOf(subject, [wanted], judge)) return NO_ERRORS
-  return wrong(subject.path, 'const', { allowedValue: wanted })
-}
-
-function listed(subject: Subject, wanted: unknown, judge: Judge): Errors {
-  if (!isJsonArray(wanted) || isOneOf(subject, wanted, judge)) return NO_ERRORS
-  return wrong(subject.path, 'enum', { allowedValues: wanted })
-}
-
 /** Of another type, a value may still become one of those allowed. */
-function isOneOf(subject: Subject, allowed: readonly unknown[], judge: Judge): boolean {
-  const spend = (steps: number): void => judge.spend(steps)
-  const { value } = subject
-  if (allowed.some((each) => isEqual(value, each, spend))) return true
-  const meant = allowed.find((each) => becomes(value, each, spend))
-  if (meant === undefined) return false
+function listed(
+  subject: Subject,
+  wanted: unknown,
+  { spend }: LenientJudge,
+  keyword: string,
+  params: Readonly<Record<string, unknown>>,
+): Errors {
+  const allowed = listOf(wanted)
+  if (allowed.some((each) => isEqual(subject.value, each, spend))) return NO_ERRORS
+  const meant = allowed.find(
+    (each) => typeof each !== 'object' && coerced(subject.value, [typeof each], spend) === each,
+  )
+  if (meant === undefined) return wrong(subject.path, keyword, params)
   subject.doubt = true
   subject.value = meant
-  return true
+  return NO_ERRORS
 }
 
-function becomes(value: unknown, allowed: unknown, spend: (steps: number) => void): boolean {
-  if (typeof allowed === 'object') return false
-  const found = coerced(value, [typeof allowed], spend)
-  return found !== undefined && found.value === allowed
-}
-
-function bound(
+function limit<Value>(
   keyword: string,
-  comparison: string,
-  holds: (value: number, limit: number) => boolean,
+  isMeant: (value: unknown) => value is Value,
+  holds: (value: Value, limit: number, spend: RunBudget['spend']) => boolean,
+  comparison?: string,
 ): NamedRule {
-  const rule: Rule = ({ value, path }, limit) => {
-    if (typeof value !== 'number' || typeof limit !== 'number' || holds(value, limit)) return NO_ERRORS
-    return wrong(path, keyword, { comparison, limit })
-  }
-  return [keyword, rule]
+  return [
+    keyword,
+    ({ value, path }, wanted, { spend }) => {
+      if (!isMeant(value) || typeof wanted !== 'number' || holds(value, wanted, spend)) return NO_ERRORS
+      return wrong(path, keyword, { comparison, limit: wanted, [keyword]: wanted })
+    },
+  ]
 }
 
-function multiple({ value, path }: Subject, wanted: unknown): Errors {
-  if (typeof value !== 'number' || typeof wanted !== 'number' || isMultiple(value, wanted)) return NO_ERRORS
-  return wrong(path, 'multipleOf', { multipleOf: wanted })
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number'
 }
 
-function isMultiple(value: number, step: number): boolean {
-  return step !== 0 && Number.isInteger(value / step)
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
-type HasLength = (text: string, limit: number, spend: (steps: number) => void) => boolean
-
-function textLength(keyword: string, holds: HasLength): NamedRule {
-  const rule: Rule = ({ value, path }, limit, judge) => {
-    if (typeof value !== 'string' || typeof limit !== 'number') return NO_ERRORS
-    return holds(value, limit, (steps) => judge.spend(steps)) ? NO_ERRORS : wrong(path, keyword, { limit })
-  }
-  return [keyword, rule]
+function pattern({ value, path }: Subject, wanted: unknown, judge: LenientJudge): Errors {
+  if (!isText(value) || !isText(wanted) || judge.matches(wanted, value)) return NO_ERRORS
+  return wrong(path, 'pattern', { pattern: wanted })
 }
 
-function pattern({ value, path }: Subject, wanted: unknown, judge: Judge): Errors {
-  if (typeof value !== 'string' || typeof wanted !== 'string') return NO_ERRORS
-  return judge.matches(wanted, value) ? NO_ERRORS : wrong(path, 'pattern', { pattern: wanted })
+function unique({ value, path }: Subject, wanted: unknown, { spend }: LenientJudge): Errors {
+  const fits = wanted !== true || !isJsonArray(value) || hasUniqueItems(value, spend)
+  return fits ? NO_ERRORS : wrong(path, 'uniqueItems')
 }

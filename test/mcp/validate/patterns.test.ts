@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { GuardedPatterns } from '../../../src/mcp/validate/guarded-patterns.js'
-import { patternSteps } from '../../../src/mcp/validate/pattern-cost.js'
-import { readPattern } from '../../../src/mcp/validate/pattern-syntax.js'
+import { readPattern } from '../../../src/mcp/validate/pattern-cost.js'
 import { RunBudget } from '../../../src/mcp/validate/run-budget.js'
 import { costMs, turnBoundMs } from '../../processor-time.js'
 
@@ -114,7 +113,7 @@ describe('guarded patterns', () => {
   })
 })
 
-describe('patternSteps', () => {
+describe('readPattern', () => {
   const cases = [
     ['^abc$', 10, 7],
     ['^a+$', 10, 31],
@@ -122,9 +121,8 @@ describe('patternSteps', () => {
   ] as const
   for (const [source, length, atMost] of cases) {
     it(`is close for ${source}`, () => {
-      const pattern = readPattern(source)
-      assert.ok(pattern !== undefined)
-      const steps = patternSteps(pattern, length)
+      const steps = readPattern(source)?.(length)
+      assert.ok(steps !== undefined)
       assert.ok(steps <= atMost && steps >= length / 3, `${steps}`)
     })
   }
