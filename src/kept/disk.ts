@@ -7,10 +7,10 @@ import { randomBytes } from 'node:crypto'
 import { isAbsolute } from 'node:path'
 import type { KeptLimits } from '../limits.js'
 import type { KeptFiles, LogSink, Runtime, Timer } from '../runtime/runtime.js'
+import type { KeptFacts } from '../upstream/contracts/kept.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
-import { type KeptFolder, KeptFile } from './kept-file.js'
-import { KEY_BYTES, KEY_FILE, readNames } from './key.js'
-import { KeptNames } from './names.js'
+import { type KeptSets, decodeKept, encodeKept } from './format.js'
+import { KEY_BYTES, KEY_FILE, KeptNames, readNames } from './names.js'
 import { type TidyRules, untidy } from './tidy.js'
 
 export interface KeptDiskParts {
@@ -28,51 +28,44 @@ export interface KeptDiskParts {
 const TIDY_FIRST_MS = 5000
 const TIDY_NEXT_MS = 3_600_000
 
+/** Servers that start together are written a moment later; one whose lists change all the time, rarely. */
+const FIRST_WAIT_MS = 500
+const NEXT_WAIT_MS = 10_000
+
+const DAY_MS = 24 * 3_600_000
+
 /** The kept files of one configuration. */
-export class KeptDisk implements KeptFolder {
-  readonly files: KeptFiles
-  readonly limits: KeptLimits
-  readonly runtime: KeptDiskParts['runtime']
-  readonly log: LogSink
+export class KeptDisk {
+  readonly parts: KeptDiskParts
+  /** Undefined as long as nothing was ever kept there. */
   names: KeptNames | undefined
+  /** Nothing is written any more that comes from now on. */
   isClosed = false
-  readonly #source: string
+  /** Those with something to be written. */
+  readonly pending: Set<KeptFile> = new Set()
   /** By their names; those that a reload brings are added. */
   readonly #servers: Set<string>
-  readonly #pending = new Set<KeptFile>()
   #readying: Promise<KeptNames | undefined> | undefined
   #tidying: Timer | undefined
   #tidyNotBefore = 0
   #hasFailed = false
 
-  constructor({ files, limits, runtime, log, source, servers }: KeptDiskParts) {
-    this.files = files
-    this.limits = limits
-    this.runtime = runtime
-    this.log = log
-    this.#source = source
-    this.#servers = new Set(servers.flatMap(({ name, keep }) => (keep ? [name] : [])))
+  constructor(parts: KeptDiskParts) {
+    this.parts = parts
+    this.#servers = new Set(parts.servers.flatMap(({ name, keep }) => (keep ? [name] : [])))
     this.names = this.#readNames()
   }
 
   file(config: ServerConfig): KeptFile {
     this.#servers.add(config.name)
-    if (this.names !== undefined) this.#tidySoon()
+    if (this.names !== undefined) this.tidySoon()
     return new KeptFile(this, config)
   }
 
+  /** Makes the folder ready to be written; undefined when it cannot be. */
   ready(): Promise<KeptNames | undefined> {
     this.#readying ??= this.#makeReady().finally(() => (this.#readying = undefined))
     return this.#readying
-  }
-
-  pending(file: KeptFile, isPending: boolean): void {
-    if (isPending) this.#pending.add(file)
-    else this.#pending.delete(file)
-  }
-
-  wrote(): void {
-    this.#tidySoon()
   }
 
   failed(error: unknown): void {
@@ -80,10 +73,19 @@ export class KeptDisk implements KeptFolder {
     this.#fail('warn', `${why}; what servers list is kept in memory only`)
   }
 
+  tidySoon(): void {
+    if (this.#tidying !== undefined || this.isClosed) return
+    const waitMs = Math.max(TIDY_FIRST_MS, this.#tidyNotBefore - this.parts.runtime.now())
+    this.#tidying = this.parts.runtime.setTimer(waitMs, () => {
+      this.#tidying = undefined
+      void this.#tidy()
+    })
+  }
+
   /** Writes what is left to be written. */
   async close(): Promise<void> {
     this.isClosed = true
-    await Promise.all([...this.#pending].map((file) => file.flush()))
+    await Promise.all([...this.pending].map((file) => file.flush()))
     if (this.#tidying === undefined) return
     this.#tidying.cancel()
     // A process that never lives for long has to do it too.
@@ -91,7 +93,7 @@ export class KeptDisk implements KeptFolder {
   }
 
   async #makeReady(): Promise<KeptNames | undefined> {
-    const why = await this.files.prepare()
+    const why = await this.parts.files.prepare()
     if (why !== undefined) {
       this.#fail('debug', `there is no folder for them: ${why}`)
       return undefined
@@ -101,35 +103,26 @@ export class KeptDisk implements KeptFolder {
   }
 
   #readNames(): KeptNames | undefined {
-    return readNames(this.files, this.#source)
+    return readNames(this.parts.files, this.parts.source)
   }
 
   /** Of two processes that make the first key at once, both use the one that was first. */
   async #makeNames(): Promise<KeptNames> {
-    const key = (this.runtime.secret ?? randomBytes)(KEY_BYTES)
-    if ((await this.files.list()).some(({ name }) => name === KEY_FILE)) await this.files.remove(KEY_FILE)
-    await this.files.create(KEY_FILE, key).catch((error: unknown) => {
+    const key = (this.parts.runtime.secret ?? randomBytes)(KEY_BYTES)
+    if ((await this.parts.files.list()).some(({ name }) => name === KEY_FILE))
+      await this.parts.files.remove(KEY_FILE)
+    await this.parts.files.create(KEY_FILE, key).catch((error: unknown) => {
       if (this.#readNames() === undefined) throw error
     })
-    return this.#readNames() ?? new KeptNames(key, this.#source)
-  }
-
-  #tidySoon(): void {
-    if (this.#tidying !== undefined || this.isClosed) return
-    const waitMs = Math.max(TIDY_FIRST_MS, this.#tidyNotBefore - this.runtime.now())
-    this.#tidying = this.runtime.setTimer(waitMs, () => {
-      this.#tidying = undefined
-      void this.#tidy()
-    })
+    return this.#readNames() ?? new KeptNames(key, this.parts.source)
   }
 
   async #tidy(): Promise<void> {
-    this.#tidyNotBefore = this.runtime.now() + TIDY_NEXT_MS
+    this.#tidyNotBefore = this.parts.runtime.now() + TIDY_NEXT_MS
     try {
-      const { limits } = this
-      const entries = await this.files.list()
-      const gone = untidy(entries, { limits, now: this.runtime.wallNow(), isOrphan: this.#orphans() })
-      await Promise.all(gone.map((name) => this.files.remove(name)))
+      const { files, limits, runtime } = this.parts
+      const gone = untidy(await files.list(), { limits, now: runtime.wallNow(), isOrphan: this.#orphans() })
+      await Promise.all(gone.map((name) => files.remove(name)))
     } catch (error) {
       this.#fail('debug', error instanceof Error ? error.message : String(error))
     }
@@ -138,7 +131,8 @@ export class KeptDisk implements KeptFolder {
   /** Programs that give their configuration by themselves may all call it the same. */
   #orphans(): TidyRules['isOrphan'] {
     const { names } = this
-    const isNamedAlone = isAbsolute(this.#source) || this.#source === 'embedded'
+    const { source } = this.parts
+    const isNamedAlone = isAbsolute(source) || source === 'embedded'
     if (names === undefined || !isNamedAlone) return () => false
     const there = new Set([...this.#servers].map((name) => names.server(name)))
     return ({ owner, server }) => owner === names.owner && !there.has(server)
@@ -148,6 +142,93 @@ export class KeptDisk implements KeptFolder {
   #fail(level: 'warn' | 'debug', why: string): void {
     if (this.#hasFailed) return
     this.#hasFailed = true
-    this.log({ level, message: `kept lists in ${this.files.folder}: ${why}` })
+    this.parts.log({ level, message: `kept lists in ${this.parts.files.folder}: ${why}` })
+  }
+}
+
+/** The file of one server. */
+export class KeptFile {
+  readonly #disk: KeptDisk
+  readonly #config: ServerConfig
+  #unsaved: KeptSets | undefined
+  #timer: Timer | undefined
+  #notBefore = 0
+  #saved: Promise<void> = Promise.resolve()
+
+  constructor(disk: KeptDisk, config: ServerConfig) {
+    this.#disk = disk
+    this.#config = config
+  }
+
+  /** What was kept; nothing where that cannot be read or is damaged. */
+  load(): ReadonlyMap<string, KeptFacts> {
+    const { names } = this.#disk
+    const { files, limits } = this.#disk.parts
+    const name = names?.file(this.#config)
+    const found = name === undefined ? undefined : files.read(name, limits.fileBytesMax)
+    if (names === undefined || name === undefined || found === undefined) return new Map()
+    const sets = decodeKept(found.bytes, names.seal(name))
+    if (sets === undefined) this.#debug(`${name} is damaged and not used`)
+    else this.#use(name, found.modifiedMs)
+    return sets ?? new Map()
+  }
+
+  /** Writes these in a moment, or what they are by then. */
+  save(sets: KeptSets): void {
+    if (this.#disk.isClosed) return
+    this.#unsaved = sets
+    this.#disk.pending.add(this)
+    const { runtime } = this.#disk.parts
+    const waitMs = Math.max(FIRST_WAIT_MS, this.#notBefore - runtime.now())
+    this.#timer ??= runtime.setTimer(waitMs, () => void this.flush())
+  }
+
+  /** Resolves when nothing is left to be written. */
+  flush(): Promise<void> {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#saved = this.#saved.then(() => this.#flush())
+    return this.#saved
+  }
+
+  async #flush(): Promise<void> {
+    const sets = this.#unsaved
+    if (sets === undefined) return
+    this.#unsaved = undefined
+    this.#notBefore = this.#disk.parts.runtime.now() + NEXT_WAIT_MS
+    try {
+      const names = await this.#disk.ready()
+      if (names !== undefined) await this.#write(names, sets)
+    } catch (error) {
+      this.#disk.failed(error)
+    }
+    if (this.#unsaved === undefined) this.#disk.pending.delete(this)
+  }
+
+  /** Another process may have kept what clients of another set were told. */
+  async #write(names: KeptNames, sets: KeptSets): Promise<void> {
+    const { files, limits } = this.#disk.parts
+    const name = names.file(this.#config)
+    const seal = names.seal(name)
+    const there = files.read(name, limits.fileBytesMax)?.bytes
+    const others = [...((there && decodeKept(there, seal)) ?? [])].filter(([set]) => !sets.has(set))
+    const bytes = encodeKept(new Map([...others, ...sets].slice(-limits.setsMax)), seal, limits.fileBytesMax)
+    if (bytes === undefined) return this.#debug('its lists are too long to be kept on disk')
+    if (there?.equals(bytes) === true) return
+    await files.write(name, bytes)
+    this.#disk.tidySoon()
+  }
+
+  /** A file that is used stays; once a day is often enough to say so. */
+  #use(name: string, modifiedMs: number): void {
+    const now = this.#disk.parts.runtime.wallNow()
+    if (Math.abs(now - modifiedMs) < DAY_MS) return
+    this.#disk.parts.files
+      .touch(name, now)
+      .catch((error: unknown) => this.#debug(`${name}: ${String(error)}`))
+  }
+
+  #debug(message: string): void {
+    this.#disk.parts.log({ level: 'debug', service: this.#config.name, message: `kept lists: ${message}` })
   }
 }

@@ -9,7 +9,6 @@ import { defaultFrameLimits } from '../jsonrpc/frame.js'
 import { listKinds } from '../mcp/lists.js'
 import type { ListKind } from '../mcp/methods/method-row.js'
 import type { KeptFacts, SelfDescription } from '../upstream/contracts/kept.js'
-import { KeptReader } from './kept-reader.js'
 import { scanText } from '../jsonrpc/scan.js'
 
 /** The kept facts of one server, by sets of capabilities; the newest set is the last. */
@@ -72,9 +71,9 @@ function contentOf(bytes: Buffer, seal: Seal): Buffer | undefined {
 function readSets(reader: KeptReader): Map<string, KeptFacts> {
   const sets = new Map<string, KeptFacts>()
   while (!reader.atEnd) {
-    reader.expect(SET)
+    reader.oneOf(SET)
     const set = reader.part().toString('utf8')
-    const answered = reader.oneOf([ANSWERED, SILENT]) === ANSWERED
+    const answered = reader.oneOf(ANSWERED, SILENT) === ANSWERED
     sets.set(set, { answered, description: reader.follows(HANDSHAKE) ? readDescription(reader) : undefined })
   }
   reader.finish()
@@ -97,4 +96,61 @@ function readDescription(reader: KeptReader): SelfDescription {
 function json(part: Buffer): Buffer {
   scanText(part, defaultFrameLimits.depthMax)
   return part
+}
+
+const LF = 0x0a
+
+/** Reads the words of the first line, and the parts behind it; whatever is odd throws a FrameError. */
+class KeptReader {
+  readonly #bytes: Buffer
+  readonly #words: readonly string[]
+  /** Where the next word and the next part are. */
+  #word = 0
+  #part: number
+
+  constructor(bytes: Buffer) {
+    const lineEnd = bytes.indexOf(LF)
+    if (lineEnd < 0) this.#fail('expected a line feed')
+    this.#bytes = bytes
+    this.#words = lineEnd === 0 ? [] : bytes.toString('latin1', 0, lineEnd).split(' ')
+    this.#part = lineEnd + 1
+  }
+
+  /** Whether there is no word any more. */
+  get atEnd(): boolean {
+    return this.#word === this.#words.length
+  }
+
+  /** Takes the next word where it is this one. */
+  follows(word: string): boolean {
+    const isThere = this.#words[this.#word] === word
+    if (isThere) this.#word++
+    return isThere
+  }
+
+  oneOf(...words: readonly string[]): string {
+    return words.find((word) => this.follows(word)) ?? this.#fail(`expected ${words.join(' or ')}`)
+  }
+
+  number(): number {
+    const word = this.#words[this.#word++] ?? ''
+    return /^(?:0|[1-9]\d*)$/.test(word) ? Number(word) : this.#fail('expected a number')
+  }
+
+  /** The next part, whose length is the next word. */
+  part(): Buffer {
+    const start = this.#part
+    this.#part += this.number()
+    if (this.#part > this.#bytes.length) this.#fail('a part is longer than the file')
+    return this.#bytes.subarray(start, this.#part)
+  }
+
+  /** Asserts that the parts are all there is. */
+  finish(): void {
+    if (this.#part !== this.#bytes.length) this.#fail('the lengths are not those of the file')
+  }
+
+  #fail(what: string): never {
+    throw new FrameError('FRAME_SYNTAX', what, 0)
+  }
 }

@@ -5,9 +5,20 @@
 
 import { createHmac } from 'node:crypto'
 import { write } from '../jsonrpc/text.js'
+import type { KeptFiles } from '../runtime/runtime.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { Seal } from './format.js'
 import { identityOf } from './identity.js'
+
+/** The secret key from which names and checksums are computed. */
+export const KEY_FILE = 'key'
+export const KEY_BYTES = 32
+
+/** The names of a configuration; undefined as long as nothing was ever kept. */
+export function readNames(files: KeptFiles, source: string): KeptNames | undefined {
+  const key = files.read(KEY_FILE, KEY_BYTES)?.bytes
+  return key?.length === KEY_BYTES ? new KeptNames(key, source) : undefined
+}
 
 /** The parts of the name of a kept file. */
 export interface KeptName {

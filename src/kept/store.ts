@@ -3,10 +3,9 @@
 import { type KeptLimits, limits as defaultLimits } from '../limits.js'
 import type { KeptFacts, KeptServer, KeptServers } from '../upstream/contracts/kept.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
-import type { KeptDisk } from './disk.js'
+import type { KeptDisk, KeptFile } from './disk.js'
+import { encodeKept } from './format.js'
 import { identityOf } from './identity.js'
-import type { KeptFile } from './kept-file.js'
-import { isSameFacts } from './same-facts.js'
 
 /** Keeps the facts of every server of one proxy, or of all schemas of a gateway. */
 export class KeptStore implements KeptServers {
@@ -70,4 +69,10 @@ class RememberedServer implements KeptServer {
     this.#sets ??= new Map(this.#file?.load())
     return this.#sets
   }
+}
+
+/** Byte by byte. */
+function isSameFacts(one: KeptFacts, other: KeptFacts): boolean {
+  const [first, second] = [one, other].map((facts) => encodeKept(new Map([['', facts]]), () => '', Infinity))
+  return first !== undefined && second?.equals(first) === true
 }

@@ -13,30 +13,20 @@ export interface CallTimes {
   readonly totalTimeoutMs: number
 }
 
-const unlimited: CallTimes = { timeoutMs: Infinity, totalTimeoutMs: Infinity }
-
 /** The deadline of one call, in monotonic milliseconds. */
 export class CallDeadline {
-  #arrivedAt: number
+  arrivedAt: number
   /** From here its `timeoutMs` runs. */
   #quietSince: number
-  #times = unlimited
+  /** Those that hold now: what it waits for gives it others. */
+  times: CallTimes = { timeoutMs: Infinity, totalTimeoutMs: Infinity }
   #notBefore = -Infinity
   #questions = 0
   #pausedAt = 0
 
   constructor(arrivedAt: number) {
-    this.#arrivedAt = arrivedAt
+    this.arrivedAt = arrivedAt
     this.#quietSince = arrivedAt
-  }
-
-  get arrivedAt(): number {
-    return this.#arrivedAt
-  }
-
-  /** Those that hold now. */
-  get times(): CallTimes {
-    return this.#times
   }
 
   /** When the call has taken too long, as far as is known now. */
@@ -51,13 +41,8 @@ export class CallDeadline {
 
   /** Its time runs from a later moment. */
   beginAt(now: number): void {
-    this.#arrivedAt = now
+    this.arrivedAt = now
     this.#quietSince = now
-  }
-
-  /** What it waits for from now on gives it these times. */
-  allow(times: CallTimes): void {
-    this.#times = times
   }
 
   /** It was due while the process did not run. */
@@ -69,10 +54,6 @@ export class CallDeadline {
   extend(now: number): void {
     this.#quietSince = now
     this.#pausedAt = now
-  }
-
-  get isPaused(): boolean {
-    return this.#questions > 0
   }
 
   /** The client is being asked. */
@@ -87,16 +68,16 @@ export class CallDeadline {
 
   /** The server that has asked is not at work on it any more. */
   goOn(now: number): void {
-    if (!this.isPaused) return
+    if (this.#questions === 0) return
     this.#questions = 1
     this.resume(now)
   }
 
   get #quietEndsAt(): number {
-    return this.isPaused ? Infinity : this.#quietSince + this.#times.timeoutMs
+    return this.#questions > 0 ? Infinity : this.#quietSince + this.times.timeoutMs
   }
 
   get #totalEndsAt(): number {
-    return this.#arrivedAt + this.#times.totalTimeoutMs
+    return this.arrivedAt + this.times.totalTimeoutMs
   }
 }

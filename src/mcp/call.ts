@@ -104,12 +104,13 @@ export type Settle = (call: Call, outcome: Outcome) => void
 
 /** One request of one client. */
 export class Call implements CallHolder {
-  #frame: RequestFrame
+  /** What the client has sent; another copy once the call is kept. */
+  frame: RequestFrame
   /** One text for all spellings of the client's id. */
   readonly key: RequestId
   readonly row: RequestRow
   readonly client: ClientPort
-  #context: CallContext
+  context: CallContext
   /** The server that it is for, once that is known. */
   service: string | undefined
   readonly #settle: Settle
@@ -132,40 +133,32 @@ export class Call implements CallHolder {
     settle: Settle,
     context: CallContext = client.profile,
   ) {
-    this.#context = context
+    this.context = context
     this.deadline = deadline
-    this.#frame = frame
+    this.frame = frame
     this.key = canonical(frame.id)
     this.row = row
     this.client = client
     this.#settle = settle
   }
 
-  get frame(): RequestFrame {
-    return this.#frame
-  }
-
   /** How long its message is. */
   get bytes(): number {
-    return this.#frame.long?.length ?? this.#frame.line.length
+    return this.frame.long?.length ?? this.frame.line.length
   }
 
   /** The JSON text at `span` of its message, as it is written. */
   raw({ start, end }: Span): string {
-    const { long } = this.#frame
+    const { long } = this.frame
     return long === undefined
-      ? this.#frame.line.toString('utf8', start, end)
+      ? this.frame.line.toString('utf8', start, end)
       : long.slice(start, end).toString()
-  }
-
-  get context(): CallContext {
-    return this.#context
   }
 
   /** It came before `initialize` was answered: its time begins with that, and what its client is was said there. */
   beginAt(now: number): void {
     this.deadline.beginAt(now)
-    this.#context = this.client.profile
+    this.context = this.client.profile
   }
 
   get settled(): boolean {
@@ -175,7 +168,7 @@ export class Call implements CallHolder {
   /** The same call for one of several servers, or for a while; who cancels this one cancels that. */
   attempt(settle: (outcome: Outcome) => void): Call {
     const settled: Settle = (_attempt, outcome) => settle(outcome)
-    const attempt = new Call(this.#frame, this.row, this.client, this.deadline, settled, this.#context)
+    const attempt = new Call(this.frame, this.row, this.client, this.deadline, settled, this.context)
     this.#holder = attempt
     return attempt
   }
@@ -189,7 +182,7 @@ export class Call implements CallHolder {
   keep(): void {
     if (this.#isKept) return
     this.#isKept = true
-    this.#frame = copied(this.#frame)
+    this.frame = copied(this.frame)
   }
 
   /** The first outcome wins; false when there was one already. */

@@ -2,7 +2,7 @@
 
 import { type Configuration, type Environment, type ServerConfig, keptFolder } from '../config/config.js'
 import { FolderFiles } from '../kept/folder-files.js'
-import { readNames } from '../kept/key.js'
+import { readNames } from '../kept/names.js'
 import { type KeptPlace, keptInWords } from '../kept/summary.js'
 import { limits } from '../limits.js'
 

@@ -1,7 +1,7 @@
 // The files that an earlier run of the proxy has written, and what became of them since.
 
 import { KeptDisk } from '../../src/kept/disk.js'
-import { KEY_FILE, readNames } from '../../src/kept/key.js'
+import { KEY_FILE, readNames } from '../../src/kept/names.js'
 import { KeptStore } from '../../src/kept/store.js'
 import { limits } from '../../src/limits.js'
 import type { ListKind } from '../../src/mcp/methods/method-row.js'

@@ -33,7 +33,7 @@ function run(times: { timeoutMs: number; totalTimeoutMs: number }): Run {
   let last = 0
   const start = (own?: { timeoutMs: number; totalTimeoutMs: number }): InflightCall => {
     const call = callOf(`${++last}`, clock.now())
-    call.deadline.allow(own ?? times)
+    call.deadline.times = own ?? times
     const flight = new InflightCall(call, [], { cancelled: () => undefined })
     deadlines.start(call)
     flights.add(flight)
@@ -147,7 +147,7 @@ describe('the deadlines of one link', () => {
     const { clock, deadlines, expired } = run({ timeoutMs: 2000, totalTimeoutMs: 60_000 })
     clock.advance(1500)
     const call = callOf('1', 0)
-    call.deadline.allow({ timeoutMs: 2000, totalTimeoutMs: 60_000 })
+    call.deadline.times = { timeoutMs: 2000, totalTimeoutMs: 60_000 }
     assert(deadlines.start(call))
     assert.equal(call.deadline.endsAt, 2000)
     assert.deepEqual(expired, [])

@@ -74,7 +74,7 @@ export class NameWaits {
     if (!this.#named.hasRoom(call.bytes)) return call.fail(tooManyCalls())
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
     const { deadline } = call
-    deadline.allow({ timeoutMs: patienceMs, totalTimeoutMs: patienceMs })
+    deadline.times = { timeoutMs: patienceMs, totalTimeoutMs: patienceMs }
     const leftMs = deadline.endsAt - this.#parts.runtime.now()
     const expire = (): void => call.abandon(stillStarting(pending, wanted.name, patienceMs))
     const patience = setDeadline(this.#parts.runtime, leftMs, expire, (to) => deadline.putOff(to))

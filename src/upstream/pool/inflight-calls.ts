@@ -246,7 +246,7 @@ export class InflightCalls implements InflightOwner {
     if (flight.ended) return
     flight.ended = true
     if (flight.isPaused) this.#deadlines.end(flight)
-    this.#tokens.release(flight.token)
+    if (flight.token !== undefined) this.#tokens.release(flight.token)
     this.#parts.ended(flight.call)
   }
 

@@ -85,7 +85,7 @@ export class ServerInstance implements IdleProcess {
   /** Forwards a call as soon as the process is there and has a slot. */
   call(call: Call, edits: readonly Edit[]): void {
     const link = this.supervisor.link
-    call.deadline.allow(call.times ?? this.#options.times)
+    call.deadline.times = call.times ?? this.#options.times
     if (link !== undefined) return this.#enqueue(call, edits, link)
     if (!this.#arriving.hasRoom(call.bytes)) return call.fail(this.#overloaded('has too many calls waiting'))
     const patience = this.#patience(call)

@@ -20,8 +20,8 @@ export const settlement: readonly Mutation[] = [
   ]),
   mutation('deadlines are a second late', 'late', [
     'mcp/call-deadline',
-    'this.#quietSince + this.#times.timeoutMs;',
-    'this.#quietSince + this.#times.timeoutMs + 1000;',
+    'this.#quietSince + this.times.timeoutMs;',
+    'this.#quietSince + this.times.timeoutMs + 1000;',
   ]),
   mutation('a cancelled call is refused', 'after-cancel', [
     'mcp/call',
@@ -65,8 +65,8 @@ export const settlement: readonly Mutation[] = [
   ]),
   mutation('deadlines are early', 'bad-timeout', [
     'mcp/call-deadline',
-    'this.#quietSince + this.#times.timeoutMs;',
-    'this.#quietSince + this.#times.timeoutMs / 2;',
+    'this.#quietSince + this.times.timeoutMs;',
+    'this.#quietSince + this.times.timeoutMs / 2;',
   ]),
   mutation('the time of a call runs while its client is being asked', 'bad-timeout', [
     'mcp/call-deadline',
@@ -75,8 +75,8 @@ export const settlement: readonly Mutation[] = [
   ]),
   mutation('the total time stands still while a client is being asked', 'late', [
     'mcp/call-deadline',
-    'this.#arrivedAt + this.#times.totalTimeoutMs;',
-    'this.isPaused ? Infinity : this.#arrivedAt + this.#times.totalTimeoutMs;',
+    'this.arrivedAt + this.times.totalTimeoutMs;',
+    'this.#questions > 0 ? Infinity : this.arrivedAt + this.times.totalTimeoutMs;',
   ]),
   mutation('answers of a batch are not parted', 'bad-batch', [
     'proxy/session/batch-reply',
