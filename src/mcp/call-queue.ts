@@ -41,26 +41,16 @@ export interface Held<T> {
 /** One place in a queue. */
 export class Queued<T> implements CallHolder {
   readonly #queue: CallQueue<T>
-  #held: Held<T> | undefined
+  /** Its queue sets it to undefined once the wait is over. */
+  held: Held<T> | undefined
 
   constructor(queue: CallQueue<T>, held: Held<T>) {
     this.#queue = queue
-    this.#held = held
-  }
-
-  get held(): Held<T> | undefined {
-    return this.#held
+    this.held = held
   }
 
   cancel(): void {
     this.#queue.take(this)
-  }
-
-  /** Called by its queue. */
-  leave(): Held<T> | undefined {
-    const held = this.#held
-    this.#held = undefined
-    return held
   }
 }
 
@@ -107,8 +97,9 @@ export class CallQueue<T> {
 
   /** The turn has come: gives what waited, unless it waits no more. */
   take(queued: Queued<T>): T | undefined {
-    const held = queued.leave()
+    const { held } = queued
     if (held === undefined) return undefined
+    queued.held = undefined
     this.#waiting.delete(queued)
     this.#room.free(held.bytes)
     held.ended?.()

@@ -43,13 +43,13 @@ export function refusesRequest(code: number): boolean {
 }
 
 export function malformed(error: FrameError): ErrorBody {
-  if (!error.unreadable) return { code: INVALID_REQUEST, message: `Invalid Request: ${error.message}` }
-  const message = `Parse error: ${error.message} at byte ${error.offset}`
-  return { code: PARSE_ERROR, message, data: write({ offset: error.offset }) }
+  if (!error.unreadable) return invalidRequest(error.message)
+  const { message, offset } = error
+  return failure(PARSE_ERROR, `Parse error: ${message} at byte ${offset}`, { offset })
 }
 
 export function invalidRequest(why: string): ErrorBody {
-  return { code: INVALID_REQUEST, message: `Invalid Request: ${why}` }
+  return failure(INVALID_REQUEST, `Invalid Request: ${why}`)
 }
 
 /** `id` is the id as it was written. */
@@ -58,38 +58,37 @@ export function idInUse(id: string): ErrorBody {
 }
 
 export function methodNotFound(method: string): ErrorBody {
-  return { code: METHOD_NOT_FOUND, message: `Method '${method}' not found` }
+  return failure(METHOD_NOT_FOUND, `Method '${method}' not found`)
 }
 
 /** `nearest` are the names that the caller may have meant. */
 export function toolNotFound(name: string, nearest: readonly string[]): ErrorBody {
-  const data = nearest.length === 0 ? undefined : write({ nearest })
-  return { code: METHOD_NOT_FOUND, message: `Tool '${name}' not found`, data }
+  return failure(METHOD_NOT_FOUND, `Tool '${name}' not found`, nearest.length > 0 ? { nearest } : undefined)
 }
 
 /** What the server itself says to a call that is no task (2025-11-25, Tool-Level Negotiation). */
 export function toolNeedsTask(name: string): ErrorBody {
-  const message = `Tool '${name}' can only be called as a task, and tasks do not pass this proxy`
-  return { code: METHOD_NOT_FOUND, message }
+  return failure(
+    METHOD_NOT_FOUND,
+    `Tool '${name}' can only be called as a task, and tasks do not pass this proxy`,
+  )
 }
 
 export function promptNotFound(name: string, nearest: readonly string[]): ErrorBody {
-  const data = nearest.length === 0 ? undefined : write({ nearest })
-  return { code: INVALID_PARAMS, message: `Prompt '${name}' not found`, data }
+  return failure(INVALID_PARAMS, `Prompt '${name}' not found`, nearest.length > 0 ? { nearest } : undefined)
 }
 
 export function resourceNotFound(uri: string): ErrorBody {
-  return { code: RESOURCE_NOT_FOUND, message: `Resource '${uri}' not found`, data: write({ uri }) }
+  return failure(RESOURCE_NOT_FOUND, `Resource '${uri}' not found`, { uri })
 }
 
-export function invalidParams(why: string, data?: Readonly<Record<string, unknown>>): ErrorBody {
-  const body = { code: INVALID_PARAMS, message: `Invalid params: ${why}` }
-  return data === undefined ? body : { ...body, data: write(data) }
+export function invalidParams(why: string, data?: Details): ErrorBody {
+  return failure(INVALID_PARAMS, `Invalid params: ${why}`, data)
 }
 
 /** Arguments that do not fit; `message` is the whole sentence. */
-export function invalidArguments(message: string, data: Readonly<Record<string, unknown>>): ErrorBody {
-  return { code: INVALID_PARAMS, message, data: write(data) }
+export function invalidArguments(message: string, data: Details): ErrorBody {
+  return failure(INVALID_PARAMS, message, data)
 }
 
 /** An upstream cannot serve; `message` says what happened, in words. */
@@ -97,9 +96,9 @@ export function upstreamFailed(
   service: string,
   reason: FailureReason,
   message: string,
-  details: Readonly<Record<string, unknown>> = {},
+  details: Details = {},
 ): ErrorBody {
-  return { code: INTERNAL_ERROR, message, data: write({ service, reason, ...details }) }
+  return failure(INTERNAL_ERROR, message, { service, reason, ...details })
 }
 
 /** Every configured server has failed; each problem is a sentence. */
@@ -108,49 +107,34 @@ export function noUpstream(
 ): ErrorBody {
   const why = problems.map(({ service, problem }) => `${service}: ${problem}`).join('; ')
   const message = `No server is available: ${why}`.slice(0, NO_UPSTREAM_LENGTH_MAX)
-  return {
-    code: INTERNAL_ERROR,
-    message,
-    data: write({ reason: 'unavailable', services: problems.map(({ service }) => service) }),
-  }
+  const services = problems.map(({ service }) => service)
+  return failure(INTERNAL_ERROR, message, { reason: 'unavailable', services })
 }
 
 /** A person reads it, and many servers may have failed for the same reason. */
 const NO_UPSTREAM_LENGTH_MAX = 4096
 
 /** An upstream refuses our credentials; `message` says which variable holds them, where that is known. */
-export function authenticationFailed(
-  service: string,
-  message: string,
-  details: Readonly<Record<string, unknown>> = {},
-): ErrorBody {
-  return { code: INTERNAL_ERROR, message, data: write({ service, ...details }) }
+export function authenticationFailed(service: string, message: string, details: Details = {}): ErrorBody {
+  return failure(INTERNAL_ERROR, message, { service, ...details })
 }
 
 export function shuttingDown(): ErrorBody {
-  return {
-    code: INTERNAL_ERROR,
-    message: 'The proxy is shutting down',
-    data: write({ reason: 'shutting-down' }),
-  }
+  return failure(INTERNAL_ERROR, 'The proxy is shutting down', { reason: 'shutting-down' })
 }
 
 /** Said to a server whose question did not get to a client. */
 export function clientUnreachable(): ErrorBody {
-  return { code: INTERNAL_ERROR, message: 'The client cannot be reached' }
+  return failure(INTERNAL_ERROR, 'The client cannot be reached')
 }
 
 /** The error for a server whose request was to a client that has left. */
 export function clientGone(): ErrorBody {
-  return { code: INTERNAL_ERROR, message: 'The client is gone' }
+  return failure(INTERNAL_ERROR, 'The client is gone')
 }
 
 export function tooManyCalls(): ErrorBody {
-  return {
-    code: INTERNAL_ERROR,
-    message: 'Too many requests in flight',
-    data: write({ reason: 'overloaded' }),
-  }
+  return failure(INTERNAL_ERROR, 'Too many requests in flight', { reason: 'overloaded' })
 }
 
 /** Whether an upstream's error says that it has no such resource; servers say it in both ways. */
@@ -160,19 +144,24 @@ export function saysResourceNotFound(code: number): boolean {
 
 /** An HTTP request that is refused before it reaches a session. */
 export function transportRefused(why: string): ErrorBody {
-  return { code: TRANSPORT_ERROR, message: why }
+  return failure(TRANSPORT_ERROR, why)
 }
 
 export function sessionNotFound(why: string): ErrorBody {
-  return { code: SESSION_NOT_FOUND, message: why }
+  return failure(SESSION_NOT_FOUND, why)
 }
 
 export function internalError(why: string): ErrorBody {
-  return { code: INTERNAL_ERROR, message: why }
+  return failure(INTERNAL_ERROR, why)
 }
 
 /** `known` are the schemas that are served. */
 export function schemaNotFound(name: string, known: readonly string[]): ErrorBody {
-  const message = `Schema '${name}' not found or disabled`
-  return { code: SCHEMA_NOT_FOUND, message, data: write({ schemas: known }) }
+  return failure(SCHEMA_NOT_FOUND, `Schema '${name}' not found or disabled`, { schemas: known })
+}
+
+type Details = Readonly<Record<string, unknown>>
+
+function failure(code: number, message: string, data?: Details): ErrorBody {
+  return data === undefined ? { code, message } : { code, message, data: write(data) }
 }

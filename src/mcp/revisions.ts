@@ -1,10 +1,7 @@
 // The revisions that are negotiated by handshake, oldest first.
 
 import type { Revision } from './revisions/revision.js'
-import { revision as first } from './revisions/2024-11-05.js'
-import { revision as second } from './revisions/2025-03-26.js'
-import { revision as third } from './revisions/2025-06-18.js'
-import { revision as fourth } from './revisions/2025-11-25.js'
+import { first, fourth, second, third } from './revisions/handshake.js'
 
 export const handshakeRevisions: readonly Revision[] = [first, second, third, fourth]
 
