@@ -11,16 +11,19 @@ const secret = 'sk-live-Q7ZpQ7ZpQ7Zp'
 
 const limits = { linesMax: 5, bytesBeforeFirstMax: 100, bytesMax: 1e6, oversizeMax: 3, oversizeWindowMs: 100 }
 
-function listener(): { noise: Noise; log: LogRecord[]; ends: string[]; clock: { now: number } } {
+function listener() {
   const log: LogRecord[] = []
   const ends: string[] = []
   const clock = { now: 10 }
+  let messages = 0
   const runtime = { now: () => clock.now }
   const tooMuch = (what: string): void => void ends.push(what)
   const discretion = new ServerRedactor([secret])
   const sink = (record: LogRecord): void => void log.push(record)
-  const noise = new Noise({ service: 's', discretion, limits, runtime, log: sink, tooMuch })
-  return { noise, log, ends, clock }
+  const parts = { service: 's', discretion, limits: { noise: limits }, runtime, log: sink }
+  const noise = new Noise(parts, () => messages, tooMuch)
+  const hear = (): void => void messages++
+  return { noise, hear, log, ends, clock }
 }
 
 const error = new FrameError('FRAME_SYNTAX', 'no JSON', 0)
@@ -35,8 +38,8 @@ test('so much before the first message is too much, and later it is not', () => 
     noise.line(line, bytes, error)
     assert.equal(ends.length, wanted)
   }
-  const { noise, ends } = listener()
-  noise.over()
+  const { noise, hear, ends } = listener()
+  hear()
   noise.line(line, 1000, error)
   noise.oversize(undefined, 1e9, true)
   assert.deepEqual(ends, [])
@@ -44,9 +47,9 @@ test('so much before the first message is too much, and later it is not', () => 
 
 describe('lines that are no messages', () => {
   test('are too much when so many come in a row, and only then', () => {
-    const { noise, ends } = listener()
+    const { noise, hear, ends } = listener()
     for (let i = 0; i < 4; i++) noise.line(line, line.length, error)
-    noise.over()
+    hear()
     for (let i = 0; i < 3; i++) noise.line(line, line.length, error)
     noise.batch()
     assert.deepEqual(ends, [])
@@ -70,10 +73,10 @@ describe('lines that are no messages', () => {
   })
 
   test('are too much when they are very long', () => {
-    const { noise, ends } = listener()
-    noise.over()
+    const { noise, hear, ends } = listener()
+    hear()
     noise.line(line, 600_000, error)
-    noise.over()
+    hear()
     noise.line(line, 600_000, error)
     assert.deepEqual(ends, [])
     noise.line(line, 600_000, error)
@@ -81,8 +84,8 @@ describe('lines that are no messages', () => {
   })
 
   test('are shown by their beginning', () => {
-    const { noise, log } = listener()
-    noise.over()
+    const { noise, hear, log } = listener()
+    hear()
     noise.line(Buffer.alloc(1000, 'x'), 1e6, error)
     assert((log[0]?.message.length ?? 0) < 300)
   })
@@ -99,8 +102,8 @@ describe('lines that are no messages', () => {
 })
 
 test('messages over the limit are too much when they come soon after one another', () => {
-  const { noise, ends, clock } = listener()
-  noise.over()
+  const { noise, hear, ends, clock } = listener()
+  hear()
   noise.oversize(undefined, 1e9, true)
   noise.oversize(undefined, 1e9, true)
   clock.now += 100

@@ -14,8 +14,8 @@ const refusal = { code: -32_603, message: 'exited' }
 
 function run() {
   const audience = new LaneClients()
-  const parts = { service: 's', audience, subscriptionsMax: 10, failed: () => undefined }
-  const standing = new Resubscriptions(parts)
+  const parts = { service: 's', limits: { subscriptionsMax: 10 }, log: () => undefined }
+  const standing = new Resubscriptions(parts, audience)
   let last = 0
   const asks = (subscribes: boolean): Call => {
     const method = subscribes ? 'resources/subscribe' : 'resources/unsubscribe'

@@ -4,9 +4,7 @@ import type { Runtime } from '../../runtime/runtime.js'
 
 /** How crashes are answered. */
 export interface RestartPolicy {
-  readonly restart: boolean
-  /** Before the first restart; doubles with every crash. */
-  readonly delayMs: number
+  /** The delay before a restart doubles with every crash, up to this. */
   readonly delayMsMax: number
   /** Crashes within the window that open the breaker. */
   readonly crashesMax: number
@@ -15,13 +13,12 @@ export interface RestartPolicy {
   readonly holdMs: number
   /** Uptime after which crashes are forgotten; a start that succeeds says little. */
   readonly healthyMs: number
-  /** How long a start waits for the end of a process that was at rest. */
-  readonly restWaitMs: number
 }
 
 /** The crashes since the server was last up for a while. */
 export class Crashes {
   readonly #policy: RestartPolicy
+  readonly #firstDelayMs: number
   readonly #runtime: Pick<Runtime, 'now'>
   /** When the latest ones were. */
   #recent: number[] = []
@@ -30,8 +27,9 @@ export class Crashes {
   #onTrial = false
   #upSince: number | undefined
 
-  constructor(policy: RestartPolicy, runtime: Pick<Runtime, 'now'>) {
+  constructor(policy: RestartPolicy, firstDelayMs: number, runtime: Pick<Runtime, 'now'>) {
     this.#policy = policy
+    this.#firstDelayMs = firstDelayMs
     this.#runtime = runtime
   }
 
@@ -41,8 +39,7 @@ export class Crashes {
 
   /** How long to wait before the next start. */
   get delayMs(): number {
-    const { delayMs, delayMsMax } = this.#policy
-    return Math.min(delayMs * 2 ** Math.max(0, this.#inARow - 1), delayMsMax)
+    return Math.min(this.#firstDelayMs * 2 ** Math.max(0, this.#inARow - 1), this.#policy.delayMsMax)
   }
 
   isUp(): void {

@@ -1,18 +1,15 @@
 // Why a connection to a server ended: the first known reason is kept.
+//
+// A server that is being stopped has a while of its own before it is told by a signal, and what it answers until then
+// is heard. One that is to come back and answers nothing is stuck: those who wait for it, or for a slot of it, are
+// better off with its successor.
 
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import { UpstreamError, fromTransport } from '../contracts/errors.js'
-import type { Runtime } from '../../runtime/runtime.js'
+import type { Timer } from '../../runtime/runtime.js'
 import { within } from '../../runtime/within.js'
-
-export interface EndingParts {
-  readonly service: string
-  readonly dialed: Dialed
-  readonly runtime: Runtime
-  /** How long the end of a connection waits for the exit that explains it. */
-  readonly exitWaitMs: number
-}
+import type { ServerParts } from './pool-parts.js'
 
 type EndState =
   | { readonly kind: 'open' }
@@ -21,14 +18,18 @@ type EndState =
 
 /** The end of one connection, and its error, which is made when it is first needed. */
 export class Ending {
-  readonly #parts: EndingParts
+  readonly #dialed: Dialed
+  readonly #parts: ServerParts
   #state: EndState = { kind: 'open' }
+  /** Runs out when no further answer of a stopping server is waited for. */
+  #lastAnswers: Timer | undefined
 
-  constructor(parts: EndingParts) {
+  constructor(dialed: Dialed, parts: ServerParts) {
+    this.#dialed = dialed
     this.#parts = parts
   }
 
-  get known(): boolean {
+  get isKnown(): boolean {
     return this.#state.kind !== 'open'
   }
 
@@ -77,10 +78,28 @@ export class Ending {
     if (this.#state.kind === 'open') this.#state = { kind, end }
   }
 
+  /** Calls `over` when the calls in flight on a server that was told to stop wait no longer; `answers` says how many have come. */
+  awaitAnswers(comesBack: boolean, answers: () => number, over: () => void): void {
+    if (this.#lastAnswers !== undefined) return
+    const { limits, runtime } = this.#parts
+    const ownMs = limits.ladder.stdinWaitMs
+    const before = answers()
+    const firstMs = comesBack ? Math.min(limits.ndjson.closeWaitMs, ownMs) : ownMs
+    this.#lastAnswers = runtime.setTimer(firstMs, () => {
+      if (answers() === before || firstMs === ownMs) return over()
+      this.#lastAnswers = runtime.setTimer(ownMs - firstMs, over)
+    })
+  }
+
+  /** The server is gone. */
+  closed(): void {
+    this.#lastAnswers?.cancel()
+  }
+
   /** Waits for the exit that explains the end of the connection, but not for long, and not past `deadline`. */
   async explained(deadline: number = Infinity): Promise<void> {
-    const { dialed, exitWaitMs, runtime } = this.#parts
+    const { limits, runtime } = this.#parts
     const leftMs = Math.max(0, deadline - runtime.now())
-    if (!this.known) await within(dialed.ended, Math.min(exitWaitMs, leftMs), runtime)
+    if (!this.isKnown) await within(this.#dialed.ended, Math.min(limits.exitWaitMs, leftMs), runtime)
   }
 }

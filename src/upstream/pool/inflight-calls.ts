@@ -16,58 +16,62 @@ import type { Call, ClientPort } from '../../mcp/call.js'
 import type { ServerLeg } from '../../mcp/eras/leg.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
-import { Abandoned, type AbandonedLimits } from './abandoned.js'
+import { Abandoned } from './abandoned.js'
 import { callTimeout } from './call-timeout.js'
 import { cancelParams } from './cancel-params.js'
 import { type UpstreamError, fromTransport } from '../contracts/errors.js'
 import { Deadlines } from './deadlines.js'
-import type { Runtime } from '../../runtime/runtime.js'
 import { InflightCall, type InflightOwner } from './inflight-call.js'
+import type { ServerParts } from './pool-parts.js'
 
-export interface InflightCallsParts {
-  readonly runtime: Runtime
-  readonly service: string
+/** The link of the calls. */
+export interface InflightCallsOwner {
   readonly peer: Peer<InflightCall>
+  readonly leg: Pick<ServerLeg, 'outcome'>
   /** Of the connection, where it counts. */
   readonly traffic: Traffic | undefined
-  readonly abandoned: AbandonedLimits
-  /** Whether clients' ids and tokens may stay as they are. */
-  mayLend(): boolean
-  readonly leg: Pick<ServerLeg, 'outcome'>
+  /** Its clients; the ids and tokens of one alone may stay as they are. */
+  readonly audience: { readonly only: ClientPort | undefined }
+  /** Hears of each call that has ended, so that its slot is free. */
+  readonly member: { ended(call: Call): void }
   /** Why the peer takes no call. */
   refusal(): UpstreamError
-  /** A call has ended, and its slot is free. */
-  ended(call: Call): void
-  /** Takes back a call for the next connection; false when there will be none. */
-  again(call: Call, edits: readonly Edit[]): boolean
   timedOut(): void
+  /** Takes back a call for the next connection. */
+  again(call: Call, edits: readonly Edit[]): void
+  /** The server is to be started anew. */
+  replace(why: string): void
 }
 
 /** Sends calls and settles them. */
 export class InflightCalls implements InflightOwner {
-  readonly #parts: InflightCallsParts
+  readonly #service: string
+  readonly #link: InflightCallsOwner
   readonly #deadlines: Deadlines
   readonly #tokens = new ProgressTokens<InflightCall>()
   /** Whose calls the server may still be at work on, though nobody waits for them. */
   readonly #abandoned: Abandoned
   /** Calls that came when the connection had ended, until it is known what is next. */
   readonly #unsent: InflightCall[] = []
+  /** A question was lost since it may have been about a call that was given up. */
+  #hasLostQuestion = false
 
-  constructor(parts: InflightCallsParts) {
-    this.#parts = parts
-    this.#abandoned = new Abandoned(parts.abandoned, parts.runtime)
+  constructor({ service, limits, runtime }: ServerParts, link: InflightCallsOwner) {
+    this.#service = service
+    this.#link = link
+    this.#abandoned = new Abandoned(limits.abandoned, runtime)
     this.#deadlines = new Deadlines(
-      parts.runtime,
-      () => parts.peer.waiting(),
+      runtime,
+      () => link.peer.waiting(),
       (flight) => this.#expired(flight),
     )
   }
 
   call(call: Call, edits: readonly Edit[]): void {
-    const { peer, traffic } = this.#parts
+    const { peer, traffic } = this.#link
     const flight = new InflightCall(call, edits, this)
     if (!this.#deadlines.start(call)) return this.#tooLate(flight)
-    const lend = this.#parts.mayLend()
+    const lend = this.#link.audience.only !== undefined
     const own = call.frame.params.meta.span('progressToken')
     const all = own === undefined ? edits : this.#withToken(edits, flight, own, lend)
     const id = peer.forward(call.frame, all, flight, lend)
@@ -79,7 +83,7 @@ export class InflightCalls implements InflightOwner {
   }
 
   answered(flight: InflightCall, frame: ResponseFrame): void {
-    flight.call.settle(this.#parts.leg.outcome(flight.call, frame))
+    flight.call.settle(this.#link.leg.outcome(flight.call, frame))
     this.#end(flight)
   }
 
@@ -94,7 +98,7 @@ export class InflightCalls implements InflightOwner {
    */
   get askable(): Call | undefined {
     let found: Call | undefined
-    for (const { call } of this.#parts.peer.waiting()) {
+    for (const { call } of this.#link.peer.waiting()) {
       if (!call.row.askable) continue
       if (found !== undefined) return undefined
       found = call
@@ -104,15 +108,17 @@ export class InflightCalls implements InflightOwner {
 
   /** The client is asked: the time of the calls that it may be about stands still until what this gives is called. */
   pause(client: ClientPort, during: Call | undefined): () => void {
-    const flights = [...this.#parts.peer.waiting()]
+    const flights = [...this.#link.peer.waiting()]
     return this.#deadlines.pause(
       flights.filter(({ call }) => (during === undefined ? call.client === client : call === during)),
     )
   }
 
-  /** Whether a call that was given up a while ago keeps a question from being tied to one that runs. */
-  get isInDoubt(): boolean {
-    return this.#abandoned.isInDoubt
+  /** A question was refused; whether a call that was given up a while ago kept it from being tied to one that runs. */
+  questionLost(): boolean {
+    const isInDoubt = this.#abandoned.isInDoubt
+    this.#hasLostQuestion ||= isInDoubt
+    return isInDoubt
   }
 
   /** Gives each token back as its client wrote it; false when nobody waits for this progress. */
@@ -138,19 +144,19 @@ export class InflightCalls implements InflightOwner {
     finder.push(line)
     // The id of a question is the server's own, and no call of ours.
     if (finder.isCall) return []
-    return [...new Set(finder.claims.flatMap((id) => this.#parts.peer.entry(id) ?? []))]
+    return [...new Set(finder.claims.flatMap((id) => this.#link.peer.entry(id) ?? []))]
   }
 
   /** The call did not get through, or its answer will not come; the transport says why. */
   failed(flight: InflightCall, error: TransportError): void {
     this.#end(flight)
-    const follows = error.code === 'TRANSPORT_SESSION' && this.#mayFollow(flight.call, error)
-    if (!follows || !this.#repeated(flight)) flight.call.fail(fromTransport(this.#parts.service, error).body)
+    if (error.code === 'TRANSPORT_SESSION' && this.#mayFollow(flight.call, error)) this.#repeat(flight)
+    else flight.call.fail(fromTransport(this.#service, error).body)
   }
 
   /** The answer came, but cannot be given. */
   spoilt(flight: InflightCall, reason: FailureReason, what: string): void {
-    const { service } = this.#parts
+    const service = this.#service
     this.#giveUp(flight, upstreamFailed(service, reason, `'${service}': ${what}`))
   }
 
@@ -158,16 +164,17 @@ export class InflightCalls implements InflightOwner {
   drain(unanswered: readonly InflightCall[], failure: () => UpstreamError): void {
     this.#deadlines.stop()
     for (const flight of [...unanswered, ...this.#unsent.splice(0)]) {
-      if (flight.wasSent) this.#parts.peer.retire(flight.id)
+      if (flight.wasSent) this.#link.peer.retire(flight.id)
       this.#end(flight)
-      if (!this.#mayRepeat(flight) || !this.#repeated(flight)) flight.call.fail(failure().body)
+      if (this.#mayRepeat(flight)) this.#repeat(flight)
+      else flight.call.fail(failure().body)
     }
   }
 
   /** A connection that has just ended takes nothing, and why is about to be known. */
   #notSent(flight: InflightCall): void {
-    if (!this.#parts.peer.open) return void this.#unsent.push(flight)
-    flight.call.fail(this.#parts.refusal().body)
+    if (!this.#link.peer.open) return void this.#unsent.push(flight)
+    flight.call.fail(this.#link.refusal().body)
     this.#end(flight)
   }
 
@@ -178,7 +185,7 @@ export class InflightCalls implements InflightOwner {
    */
   #mayRepeat({ call, nth, wasSent }: InflightCall): boolean {
     if (call.settled) return false
-    const { traffic } = this.#parts
+    const { traffic } = this.#link
     if (!wasSent || (nth !== undefined && traffic !== undefined && nth > traffic.departed)) return true
     return call.row.reads === true && call.repeats === 0
   }
@@ -191,9 +198,9 @@ export class InflightCalls implements InflightOwner {
     return follows
   }
 
-  #repeated({ call, edits }: InflightCall): boolean {
+  #repeat({ call, edits }: InflightCall): void {
     call.repeats++
-    return this.#parts.again(call, edits)
+    this.#link.again(call, edits)
   }
 
   #withToken(edits: readonly Edit[], flight: InflightCall, own: Span, lend: boolean): readonly Edit[] {
@@ -207,26 +214,26 @@ export class InflightCalls implements InflightOwner {
     const { call } = flight
     this.#abandon(flight)
     const what = call.deadline.budget === 'timeoutMs' ? 'no answer or progress' : 'no answer'
-    this.#giveUp(flight, callTimeout(this.#parts.service, call, what))
+    this.#giveUp(flight, callTimeout(this.#service, call, what))
     this.#cancelUpstream(flight, 'the request timed out')
-    this.#parts.timedOut()
+    this.#link.timedOut()
   }
 
   /** It has waited elsewhere for longer than it may take: nothing is begun that nobody waits for. */
   #tooLate(flight: InflightCall): void {
-    flight.call.fail(callTimeout(this.#parts.service, flight.call, 'no turn'))
+    flight.call.fail(callTimeout(this.#service, flight.call, 'no turn'))
     this.#end(flight)
   }
 
   #giveUp(flight: InflightCall, error: ErrorBody): void {
-    this.#parts.peer.retire(flight.id)
+    this.#link.peer.retire(flight.id)
     flight.call.fail(error)
     this.#end(flight)
   }
 
   /** Nobody wants the answer any more. */
   cancelled(flight: InflightCall, frame: NotificationFrame | undefined): void {
-    const { peer } = this.#parts
+    const { peer } = this.#link
     this.#abandon(flight)
     peer.retire(flight.id)
     const span = frame?.params.members.span('requestId')
@@ -247,11 +254,15 @@ export class InflightCalls implements InflightOwner {
     flight.ended = true
     if (flight.isPaused) this.#deadlines.end(flight)
     if (flight.token !== undefined) this.#tokens.release(flight.token)
-    this.#parts.ended(flight.call)
+    this.#link.member.ended(flight.call)
+    // Of calls that can be asked about, one ran at a time.
+    if (!this.#hasLostQuestion || !flight.call.row.askable) return
+    this.#hasLostQuestion = false
+    this.#link.replace('it may still be at work on a call that was given up')
   }
 
   #cancelUpstream(flight: InflightCall, reason: string): void {
     const params = cancelParams(flight.id, reason)
-    this.#parts.peer.notify('notifications/cancelled', params, { cancels: flight.id })
+    this.#link.peer.notify('notifications/cancelled', params, { cancels: flight.id })
   }
 }

@@ -12,16 +12,11 @@ export class LaneClients {
   readonly #followers = new Map<string, Set<ClientPort>>()
   /** Somebody has left whose business the server may still be at. */
   #mixed = false
+  /** The one client there is; undefined when what belongs to one cannot be told from what belongs to another. */
+  only: ClientPort | undefined
 
   get size(): number {
     return this.#clients.size
-  }
-
-  /** The one client there is; undefined when what belongs to one cannot be told from what belongs to another. */
-  get only(): ClientPort | undefined {
-    if (this.#clients.size !== 1 || this.#mixed) return undefined
-    for (const client of this) return client
-    return undefined
   }
 
   [Symbol.iterator](): IterableIterator<ClientPort> {
@@ -30,12 +25,14 @@ export class LaneClients {
 
   add(client: ClientPort): void {
     this.#clients.set(client.serial, client)
+    this.#findOnly()
   }
 
   /** Forgets a client and gives the resources that nobody follows any more. */
   remove(client: ClientPort): string[] {
     const was = this.#clients.take(client.serial)
     if (was !== undefined && was.asksNothing !== true) this.#mixed = true
+    this.#findOnly()
     this.#levels.delete(client)
     if (this.#followers.size === 0) return []
     return [...this.#followers.keys()].filter((uri) => this.unfollow(client, uri))
@@ -44,6 +41,12 @@ export class LaneClients {
   /** The server has started anew and knows of nobody. */
   renew(): void {
     this.#mixed = false
+    this.#findOnly()
+  }
+
+  #findOnly(): void {
+    const [first] = this.size === 1 && !this.#mixed ? this : []
+    this.only = first
   }
 
   setLevel(client: ClientPort, level: string): void {

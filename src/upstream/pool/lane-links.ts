@@ -10,74 +10,60 @@
 // never asks.
 
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
-import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call } from '../../mcp/call.js'
 import type { ServerFacts } from '../../mcp/eras/leg.js'
 import { methodNotFound } from '../../mcp/error-codes.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
-import type { LaneClients } from './lane-clients.js'
+import { LaneClients } from './lane-clients.js'
 import type { LaneLists } from './lane-lists.js'
 import type { LaneParts } from './lane-parts.js'
-import type { Link, LinkOwner } from './link.js'
-import type { ServerInstance } from './server-instance.js'
+import type { Link } from './link.js'
+import type { InstanceOwner } from './server-instance.js'
 import { Resubscriptions } from './resubscriptions.js'
 
-/** The owner of a lane's links. */
-export class LaneLinks implements LinkOwner {
+/** The links of a lane. */
+export class LaneLinks implements InstanceOwner {
+  readonly audience: LaneClients = new LaneClients()
   readonly standing: Resubscriptions
   readonly #parts: LaneParts
-  readonly #audience: LaneClients
   readonly #lists: LaneLists
-  readonly #members = new Map<Link, ServerInstance>()
-  /** Links on which a question was lost since it may have been about a call that was given up. */
-  readonly #inDoubt = new Set<Link>()
-  #facts: ServerFacts | undefined
-  #reading: Promise<void> = Promise.resolve()
-
-  constructor(parts: LaneParts, audience: LaneClients, lists: LaneLists) {
-    this.#parts = parts
-    this.#audience = audience
-    this.#lists = lists
-    const { subscriptionsMax } = parts.limits
-    const failed = (message: string): void => this.#log('debug', message)
-    this.standing = new Resubscriptions({ service: parts.config().name, audience, subscriptionsMax, failed })
-  }
-
+  readonly #links = new Set<Link>()
   /** What the server said of itself last; undefined before it has. */
-  get facts(): ServerFacts | undefined {
-    return this.#facts
-  }
-
+  facts: ServerFacts | undefined
   /** Resolves when the lists have been read that are being read now. */
-  get reading(): Promise<void> {
-    return this.#reading
+  reading: Promise<void> = Promise.resolve()
+  isClosed = false
+
+  constructor(parts: LaneParts, lists: LaneLists) {
+    this.#parts = parts
+    this.#lists = lists
+    this.standing = new Resubscriptions(parts, this.audience)
   }
 
-  /** A process has shaken hands; calls start after this. */
-  opened(member: ServerInstance, isFirst: boolean, link: Link, facts: ServerFacts): void {
-    if (this.#members.size === 0) this.#audience.renew()
-    this.#facts = facts
-    this.#members.set(link, member)
-    member.opened()
+  /** One process tells of each resource, or every update would be heard from all of them. */
+  opened(link: Link, facts: ServerFacts, isFirst: boolean): void {
+    if (this.#links.size === 0) this.audience.renew()
+    this.facts = facts
+    this.#links.add(link)
     if (facts.capabilities.logging) this.standing.sendLevel(link)
-    if (!isFirst) return
-    // One process tells of each resource, or every update would be heard from all of them.
-    this.standing.resubscribe(link)
-    this.#reading = this.#lists.opened(link, facts.capabilities)
+    if (isFirst) {
+      this.standing.resubscribe(link)
+      this.reading = this.#lists.opened(link, facts.capabilities)
+    }
+    const { reports } = this.#parts
+    void this.reading.then(() =>
+      reports.ready(link.dialed, facts.revision.version, this.#lists.items('tools').length),
+    )
   }
 
   /** Also those whose place another has taken: what they still carry must not wait for ever. */
   read(on: boolean): void {
-    for (const link of this.#members.keys()) link.read(on)
-  }
-
-  get carriesOneClient(): boolean {
-    return this.#audience.only !== undefined
+    for (const link of this.#links) link.read(on)
   }
 
   /** A remote server may run, and be paid for, only while it is listened to: it rests once nobody is there. */
   get isNeeded(): boolean {
-    const audience = this.#audience
+    const { audience } = this
     if (this.#parts.yields) return this.isAtWork || [...audience].some(({ listens }) => listens)
     const isAttended = this.#parts.staysForClients && audience.size > 0
     return audience.followedCount > 0 || isAttended || this.isAtWork
@@ -90,15 +76,15 @@ export class LaneLinks implements LinkOwner {
 
   /** A client is about to answer what a process has asked. */
   get #isOwed(): boolean {
-    const clients = [...this.#audience]
-    return [...this.#members.keys()].some((link) => clients.some((client) => client.owes(link)))
+    const clients = [...this.audience]
+    return [...this.#links].some((link) => clients.some((client) => client.owes(link)))
   }
 
   asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void {
     const { sharing } = this.#parts
     const call = during ?? (sharing === 'plain' ? undefined : link.inflight.askable)
     // On a lane of its own a client can be asked at any time.
-    const client = sharing === 'own' ? this.#audience.only : call?.client
+    const client = sharing === 'own' ? this.audience.only : call?.client
     const names = (call?.context ?? client?.profile)?.capabilities.names
     const isDeclared = row.capability !== undefined && names?.has(row.capability)
     if (isDeclared !== true || client === undefined) return this.#refuse(frame, link)
@@ -110,10 +96,9 @@ export class LaneLinks implements LinkOwner {
 
   #refuse({ id, method }: RequestFrame, link: Link): void {
     link.refused(id, methodNotFound(method))
-    if (this.#parts.sharing !== 'shared' || !link.inflight.isInDoubt)
-      return this.#log('debug', `${method} was refused: no client to ask`)
-    this.#inDoubt.add(link)
-    this.#log('warn', `${method} was refused: it may be about a call that another client has given up`)
+    if (this.#parts.sharing === 'shared' && link.inflight.questionLost())
+      this.#log('warn', `${method} was refused: it may be about a call that another client has given up`)
+    else this.#log('debug', `${method} was refused: no client to ask`)
   }
 
   told(
@@ -128,7 +113,7 @@ export class LaneLinks implements LinkOwner {
       case 'updated':
         return this.#updated(frame)
       case 'cancel':
-        for (const client of this.#audience) client.withdraw(frame, link)
+        for (const client of this.audience) client.withdraw(frame, link)
         return
       case 'log':
       case 'progress':
@@ -141,7 +126,7 @@ export class LaneLinks implements LinkOwner {
   #updated(frame: NotificationFrame): void {
     const uri = frame.params.members.string('uri')
     if (uri === undefined) return
-    for (const client of this.#audience.followersOf(uri)) client.tell(frame, [], undefined)
+    for (const client of this.audience.followersOf(uri)) client.tell(frame, [], undefined)
   }
 
   #toOnlyClient(
@@ -149,27 +134,10 @@ export class LaneLinks implements LinkOwner {
     row: ServerNotificationRow | undefined,
     during: Call | undefined,
   ): void {
-    const client = during?.client ?? this.#audience.only
+    const client = during?.client ?? this.audience.only
     if (client === undefined) this.#log('debug', `${frame.method} belongs to no one client`)
     else if (row?.does === 'log') client.log(frame, during)
     else client.tell(frame, [], during)
-  }
-
-  /** Of calls that can be asked about, one ran at a time. */
-  ended(call: Call, link: Link): void {
-    this.#members.get(link)?.ended(call)
-    if (this.#inDoubt.size > 0 && call.row.askable && this.#inDoubt.delete(link))
-      this.#replace(link, 'it may still be at work on a call that was given up')
-  }
-
-  again(call: Call, edits: readonly Edit[], link: Link): boolean {
-    const member = this.#members.get(link)
-    member?.again(call, edits, link)
-    return member !== undefined
-  }
-
-  timedOut(link: Link): void {
-    if (this.#parts.onTimeout === 'restart') this.#replace(link, 'a call timed out')
   }
 
   missed(link: Link): void {
@@ -177,18 +145,12 @@ export class LaneLinks implements LinkOwner {
   }
 
   closed(link: Link): void {
-    for (const client of this.#audience) client.forget(link)
-    this.#members.get(link)?.supervisor.lost(link)
-    this.#members.delete(link)
+    for (const client of this.audience) client.forget(link)
+    this.#links.delete(link)
     this.#lists.closed(link)
-    this.#inDoubt.delete(link)
-  }
-
-  #replace(link: Link, why: string): void {
-    void this.#members.get(link)?.supervisor.again(link, why)
   }
 
   #log(level: 'debug' | 'warn', message: string): void {
-    this.#parts.log({ level, service: this.#parts.config().name, message })
+    this.#parts.log({ level, service: this.#parts.service, message })
   }
 }

@@ -6,11 +6,15 @@
 // it has nothing is asked again, since many say so before they are done.
 
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
-import { listKinds } from '../../mcp/lists.js'
+import { type ListItem, isSameItem, listKinds, listShapes } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
-import type { Timer } from '../../runtime/runtime.js'
+import type { LogRecord, Timer } from '../../runtime/runtime.js'
+import { UpstreamError } from '../contracts/errors.js'
 import type { Link } from './link.js'
-import type { LaneParts } from './lane-parts.js'
+import type { ServerParts } from './pool-parts.js'
+import { readList } from './read-list.js'
+
+const NOTHING: readonly ListItem[] = []
 
 /** How often a server that had something before it was started anew is asked again whether it has nothing now. */
 const DOUBTED_RETRIES = 3
@@ -18,17 +22,36 @@ const DOUBTED_RETRIES = 3
 /** How often a server that cannot list is asked while somebody waits for it. */
 const HURRIED_TRIES = 3
 
-/** Keeps the lists of a lane up to date. */
+/** Tools that one log line names. */
+const NAMED_MAX = 10
+
+/** Who says what is in a list. */
+interface Source {
+  readonly link: Link
+  readonly capabilities: ServerCapabilities
+}
+
+/** Keeps the lists of a lane up to date. Items that did not change stay the same objects. */
 export class LaneLists {
-  readonly #parts: Pick<LaneParts, 'listing' | 'runtime'>
+  readonly #parts: ServerParts
   readonly #announce: (kinds: readonly ListKind[]) => void
   readonly #over: () => void
   /** Of the process whose lists these are. */
   #link: Link | undefined
   #capabilities: ServerCapabilities | undefined
-  #readings = 0
-  /** The last reading of each list. */
-  readonly #lists = new Map<ListKind, Promise<void>>()
+  readonly #lists = new Map<ListKind, readonly ListItem[]>()
+  /** Lists that were read at least once. */
+  readonly #read = new Set<ListKind>()
+  /** Why a list could not be read the last time. */
+  readonly #failures = new Map<ListKind, string>()
+  /** Lists that had something before the server came back. */
+  readonly #doubted = new Set<ListKind>()
+  /** Lists that are being read. */
+  readonly #reading = new Map<ListKind, Promise<void>>()
+  /** Lists that have changed while they were read, and who said so. */
+  readonly #stale = new Map<ListKind, Source>()
+  /** Readings of several lists that are under way. */
+  #rounds = 0
   #retries = 0
   #retry: Timer | undefined
   /** What those who have hurried wait for, and how many lists were missing then. */
@@ -36,14 +59,19 @@ export class LaneLists {
   #endWait: () => void = () => {}
 
   /** `announce` hears which lists have changed, `over` that what was asked for has been read, or could not be. */
-  constructor(
-    parts: Pick<LaneParts, 'listing' | 'runtime'>,
-    announce: (kinds: readonly ListKind[]) => void,
-    over: () => void,
-  ) {
+  constructor(parts: ServerParts, announce: (kinds: readonly ListKind[]) => void, over: () => void) {
     this.#parts = parts
     this.#announce = announce
     this.#over = over
+  }
+
+  items(kind: ListKind): readonly ListItem[] {
+    return this.#lists.get(kind) ?? NOTHING
+  }
+
+  /** Whether this list was read at least once, or is not there to be read. */
+  knows(kind: ListKind): boolean {
+    return this.#read.has(kind) || (this.#capabilities !== undefined && !offers(this.#capabilities, kind))
   }
 
   /** Whether the names of tools and prompts have been read at least once. */
@@ -51,23 +79,20 @@ export class LaneLists {
     return this.knows('tools') && this.knows('prompts')
   }
 
-  knows(kind: ListKind): boolean {
-    return this.#capabilities !== undefined && this.#parts.listing.hasRead(kind, this.#capabilities)
-  }
-
   /** Resolves when this list has been read that is being read now. */
   reading(kind: ListKind): Promise<void> | undefined {
-    return this.#lists.get(kind)
+    return this.#reading.get(kind)
   }
 
   /** Why a list could not be read last, where that is so. */
   get failure(): string | undefined {
-    return this.#parts.listing.failure
+    const [why] = this.#failures.values()
+    return why
   }
 
   /** Whether something is being read, or about to be. */
   get busy(): boolean {
-    return this.#readings > 0 || this.#retry !== undefined
+    return this.#rounds > 0 || this.#retry !== undefined
   }
 
   /** A process is there; resolves when its lists have been read, or could not be. */
@@ -75,34 +100,35 @@ export class LaneLists {
     this.#link = link
     this.#capabilities = capabilities
     this.#retries = 0
-    this.#parts.listing.doubt()
-    return this.#read(link, listKinds)
+    // One that has nothing now may not be done with its start.
+    for (const [kind, items] of this.#lists) if (items.length > 0) this.#doubted.add(kind)
+    return this.#refresh(link, listKinds)
   }
 
   /** What could not be read is asked for now, and a few times more; resolves when some of it is there, or not to be had. */
   hurry(): Promise<void> {
-    const { failed } = this.#parts.listing
-    if (this.#link === undefined || this.known || failed.length === 0) return Promise.resolve()
+    const missing = this.#failures.size
+    if (this.#link === undefined || this.known || missing === 0) return Promise.resolve()
     if (this.#hurried !== undefined) return this.#hurried.over
     const over = new Promise<void>((resolve) => {
       this.#endWait = resolve
     })
-    this.#hurried = { over, missing: failed.length }
+    this.#hurried = { over, missing }
     this.#cancelRetry()
     this.#retries = 0
-    void this.#read(this.#link, failed)
+    void this.#refresh(this.#link, [...this.#failures.keys()])
     return over
   }
 
   /** A process says that these have changed. */
   changed(link: Link, kinds: readonly ListKind[]): void {
-    void this.#read(link, kinds)
+    void this.#refresh(link, kinds)
   }
 
   /** Whether any of them has changed may have been said to nobody. */
   missed(link: Link): void {
     const kinds = this.#capabilities?.changes ?? []
-    if (link === this.#link && kinds.length > 0) void this.#read(link, kinds)
+    if (link === this.#link && kinds.length > 0) void this.#refresh(link, kinds)
   }
 
   closed(link: Link): void {
@@ -115,32 +141,116 @@ export class LaneLists {
     this.#endHurry()
   }
 
+  /** Shows what it listed in an earlier start, or to others, until it has been asked; whether that is something else than before. */
+  recall(kind: ListKind, items: readonly ListItem[]): boolean {
+    const shown = this.items(kind)
+    if (shown.length === items.length && shown.every((item, at) => isSameItem(item, items[at]))) return false
+    if (items.length > 0) this.#lists.set(kind, items)
+    else this.#lists.delete(kind)
+    return true
+  }
+
+  /** Shows nothing any more that the server has not said itself; gives the lists that had something. */
+  forget(): ListKind[] {
+    const forgotten = [...this.#lists.keys()].filter((kind) => !this.#read.has(kind))
+    for (const kind of forgotten) this.#lists.delete(kind)
+    return forgotten
+  }
+
   /** Each list is there as soon as it has been read: tools need not wait for resources. */
-  async #read(link: Link, kinds: readonly ListKind[]): Promise<void> {
+  async #refresh(link: Link, kinds: readonly ListKind[]): Promise<void> {
     const capabilities = this.#capabilities
     if (capabilities === undefined) return
-    this.#readings++
-    const { listing } = this.#parts
-    const reads = kinds.map((kind) => this.#readOne(link, capabilities, kind))
-    for (const [at, kind] of kinds.entries()) if (reads[at] !== undefined) this.#lists.set(kind, reads[at])
-    await Promise.all(reads)
-    this.#readings--
+    this.#rounds++
+    await Promise.all(kinds.map((kind) => this.#readOnce(link, capabilities, kind)))
+    this.#rounds--
     this.#over()
-    if (listing.failed.length === 0) this.#retries = 0
+    if (this.#failures.size === 0) this.#retries = 0
     else if (link === this.#link) this.#again()
-    if (this.#hurried !== undefined) {
-      const isLess = listing.failed.length < this.#hurried.missing
-      if (isLess || this.#retries >= HURRIED_TRIES) this.#endHurry()
+    if (this.#hurried === undefined) return
+    const isLess = this.#failures.size < this.#hurried.missing
+    if (isLess || this.#retries >= HURRIED_TRIES) this.#endHurry()
+  }
+
+  /** One read at a time for each list: a change that is announced during a read makes it read once more. */
+  #readOnce(link: Link, capabilities: ServerCapabilities, kind: ListKind): Promise<void> {
+    const running = this.#reading.get(kind)
+    if (running !== undefined) {
+      this.#stale.set(kind, { link, capabilities })
+      return running
     }
+    const reading = this.#readUntilFresh({ link, capabilities }, kind).finally(() =>
+      this.#reading.delete(kind),
+    )
+    this.#reading.set(kind, reading)
+    return reading
+  }
+
+  async #readUntilFresh(first: Source, kind: ListKind): Promise<void> {
+    const before = this.items(kind)
+    for (let from: Source | undefined = first; from !== undefined; from = this.#stale.get(kind)) {
+      this.#stale.delete(kind)
+      const { link, capabilities } = from
+      try {
+        if (offers(capabilities, kind)) await this.#readFrom(link, kind)
+        else this.#accept(kind, [])
+      } catch (error) {
+        this.#failed(kind, error)
+        // It may be the session that is not found: what every server answers tells, and begins another one.
+        if (isNotFound(error)) void link.ask('ping', '{}').catch(() => {})
+      }
+    }
+    if (this.items(kind) !== before) this.#announce([kind])
+  }
+
+  async #readFrom(link: Link, kind: ListKind): Promise<void> {
+    const wasEmpty = this.items(kind).length === 0
+    this.#accept(kind, await readList(this.#parts, link, kind, wasEmpty))
+    this.#read.add(kind)
+  }
+
+  #failed(kind: ListKind, error: unknown): void {
+    const said = error instanceof Error ? error.message : String(error)
+    // Whoever tells of it names the server.
+    const why = `${listShapes[kind].method}: ${said.replace(`'${this.#parts.service}': `, '')}`
+    this.#failures.set(kind, why)
+    const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
+    // That a server which is being stopped lists nothing is no news.
+    const isStopped = error instanceof UpstreamError && error.reason === 'shutting-down'
+    this.#log(isStopped ? 'debug' : 'warn', `${why}${kept}`)
+  }
+
+  /** @throws UpstreamError when a server that had something may not be done with its start */
+  #accept(kind: ListKind, items: readonly ListItem[]): void {
+    if (items.length === 0 && this.#doubted.has(kind))
+      throw new UpstreamError(this.#parts.service, 'invalid-answer', 'nothing is there any more')
+    this.#doubted.delete(kind)
+    this.#failures.delete(kind)
+    const old = this.items(kind)
+    const byKey = new Map(old.map((item) => [item.key, item]))
+    const merged = items.map((item) => {
+      const known = byKey.get(item.key)
+      return known !== undefined && isSameItem(known, item) ? known : item
+    })
+    if (merged.length === old.length && merged.every((item, index) => item === old[index])) return
+    this.#lists.set(kind, merged)
+    this.#tellOfTasks(merged)
+  }
+
+  #tellOfTasks(items: readonly ListItem[]): void {
+    const names = items.filter(({ needsTask }) => needsTask).map(({ key }) => `'${key}'`)
+    if (names.length === 0) return
+    const first = names.slice(0, NAMED_MAX).join(', ')
+    const rest = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
+    this.#log(
+      'info',
+      `not listed: ${first}${rest} can only be called as a task, and tasks do not pass this proxy`,
+    )
   }
 
   #endHurry(): void {
     this.#endWait()
     this.#hurried = undefined
-  }
-
-  async #readOne(link: Link, capabilities: ServerCapabilities, kind: ListKind): Promise<void> {
-    if (await this.#parts.listing.refresh(link, capabilities, kind)) this.#announce([kind])
   }
 
   #cancelRetry(): void {
@@ -150,15 +260,28 @@ export class LaneLists {
 
   /** A server that cannot list now may be able to in a moment. */
   #again(): void {
-    const { listing, runtime } = this.#parts
-    const { retriesMax, retryMs, retryMsMax } = listing.limits
+    const { limits, runtime } = this.#parts
+    const { retriesMax, retryMs, retryMsMax } = limits.lists
     if (this.#retry !== undefined || this.#retries >= retriesMax) return
     const delayMs = Math.min(retryMs * 2 ** this.#retries++, retryMsMax)
     this.#retry = runtime.setTimer(delayMs, () => {
       this.#retry = undefined
-      if (this.#retries >= DOUBTED_RETRIES) listing.trust()
+      // A server that still has nothing is believed.
+      if (this.#retries >= DOUBTED_RETRIES) this.#doubted.clear()
       // Of the process that is there by then.
-      if (this.#link !== undefined) void this.#read(this.#link, listing.failed)
+      if (this.#link !== undefined) void this.#refresh(this.#link, [...this.#failures.keys()])
     })
   }
+
+  #log(level: LogRecord['level'], message: string): void {
+    this.#parts.log({ level, service: this.#parts.service, message })
+  }
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof UpstreamError && error.details?.['status'] === 404
+}
+
+function offers(capabilities: ServerCapabilities, kind: ListKind): boolean {
+  return kind === 'templates' ? capabilities.resources : capabilities[kind]
 }

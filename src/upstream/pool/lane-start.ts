@@ -7,6 +7,7 @@ import { within } from '../../runtime/within.js'
 import type { LaneLinks } from './lane-links.js'
 import type { LaneLists } from './lane-lists.js'
 import type { LaneParts } from './lane-parts.js'
+import type { Recollection } from './recollection.js'
 import type { ServerInstances } from './server-instances.js'
 
 type StartState =
@@ -31,6 +32,7 @@ export class LaneStart {
   readonly #members: ServerInstances
   readonly #links: LaneLinks
   readonly #lists: LaneLists
+  readonly #recollection: Recollection
   readonly #ended: () => void
   #state: StartState = { kind: 'asleep' }
   /** Runs out when the server has not answered the first attempt in time. */
@@ -45,12 +47,14 @@ export class LaneStart {
     members: ServerInstances,
     links: LaneLinks,
     lists: LaneLists,
+    recollection: Recollection,
     ended: () => void,
   ) {
     this.#parts = parts
     this.#members = members
     this.#links = links
     this.#lists = lists
+    this.#recollection = recollection
     this.#ended = ended
   }
 
@@ -112,9 +116,9 @@ export class LaneStart {
 
   /** The first attempt. */
   #launch(): Promise<void> {
-    const { runtime, lateMs, recollection } = this.#parts
+    const { runtime, lateMs } = this.#parts
     this.#late = runtime.setTimer(lateMs, () => {
-      if (this.#links.facts === undefined) recollection.late()
+      if (this.#links.facts === undefined) this.#recollection.late()
     })
     return this.#members.start()
   }

@@ -7,43 +7,52 @@ import type { ServerFacts } from '../../mcp/eras/leg.js'
 import { type ListItem, listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { shuttingDown } from '../../mcp/error-codes.js'
-import { LaneClients } from './lane-clients.js'
-import type { Described } from './recollection.js'
+import { type Described, Recollection } from './recollection.js'
 import type { LaneParts } from './lane-parts.js'
 import { LaneLinks } from './lane-links.js'
 import { LaneLists } from './lane-lists.js'
 import { LaneStart } from './lane-start.js'
-import type { ServerInstance } from './server-instance.js'
 import { ServerInstances } from './server-instances.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Lane, ServerView, UpstreamState } from '../contracts/upstream.js'
 
 /** The processes of one server for one set of clients. */
 export class PoolLane implements Lane, ServerView {
+  /** As it is now: what is shown of a server may change while it runs. */
+  config: ServerConfig
+  /** Its server has left the configuration. */
+  retired = false
   readonly #parts: LaneParts
-  readonly #members: ServerInstances
-  readonly #audience = new LaneClients()
+  readonly #left: () => void
   readonly #lists: LaneLists
   readonly #links: LaneLinks
-  /** What clients see of the server until something is wanted of this lane's own process. */
+  readonly #members: ServerInstances
+  readonly #recollection: Recollection
+  readonly #start: LaneStart
+  /** Nothing has been wanted yet of this lane's own process. */
+  #isUnused = true
+  /** What clients see of the server until then. */
   #standIn: PoolLane | undefined
   /** The lanes that this one stands in for. */
   readonly #deferred = new Set<PoolLane>()
-  readonly #start: LaneStart
-  #retired = false
-  #isClosed = false
 
-  constructor(parts: LaneParts) {
+  /** `left` hears that the one client of the lane has left. */
+  constructor(parts: LaneParts, config: ServerConfig, left: () => void) {
     this.#parts = parts
+    this.config = config
+    this.#left = left
     const announce = (kinds: readonly ListKind[]): void => this.#announce(kinds)
-    this.#lists = new LaneLists(parts, announce, () => this.#read())
-    this.#links = new LaneLinks(parts, this.#audience, this.#lists)
-    this.#members = new ServerInstances(() => this.#newMember(), parts.membersMax)
-    this.#start = new LaneStart(parts, this.#members, this.#links, this.#lists, () => this.#settle())
-    parts.recollection.changed = announce
+    this.#lists = new LaneLists(parts, announce, () => this.#keep())
+    this.#links = new LaneLinks(parts, this.#lists)
+    this.#members = new ServerInstances(parts, this.#links)
+    this.#recollection = new Recollection(parts.recollections, this.#lists, parts.declared)
+    this.#recollection.changed = announce
+    this.#start = new LaneStart(parts, this.#members, this.#links, this.#lists, this.#recollection, () =>
+      this.#settle(),
+    )
     // What can be answered at once is answered before a process is started.
-    const isLater = !parts.isStarted && parts.recollection.facts !== undefined
-    if (!parts.yields && !parts.config().lazy) this.#start.begin(isLater)
+    const isLater = !parts.pool.hasSpare && this.#recollection.facts !== undefined
+    if (!parts.yields && !config.lazy) this.#start.begin(isLater)
   }
 
   get view(): ServerView {
@@ -66,11 +75,18 @@ export class PoolLane implements Lane, ServerView {
     if (standIn === undefined) return
     this.#standIn = undefined
     standIn.#deferred.delete(this)
-    if (standIn.described !== undefined) this.#parts.recollection.borrow(standIn.described)
+    if (standIn.described !== undefined) this.#recollection.borrow(standIn.described)
+  }
+
+  /** Its own process is wanted. */
+  #use(): void {
+    this.#isUnused = false
+    this.#endDeferral()
+    this.#start.begin()
   }
 
   wake(kinds: readonly ListKind[]): boolean {
-    return !kinds.every((kind) => this.#parts.recollection.has(kind)) && this.#start.begin()
+    return !kinds.every((kind) => this.#recollection.has(kind)) && this.#start.begin()
   }
 
   hurry(): void {
@@ -90,8 +106,8 @@ export class PoolLane implements Lane, ServerView {
   }
 
   pending(kind: ListKind): Promise<void> | undefined {
-    const { recollection } = this.#parts
-    const isThere = this.knows(kind) || recollection.has(kind) || recollection.isSilent
+    const { isSilent } = this.#recollection
+    const isThere = this.knows(kind) || this.#recollection.has(kind) || isSilent
     return isThere ? undefined : this.#start.reading(kind)
   }
 
@@ -100,24 +116,19 @@ export class PoolLane implements Lane, ServerView {
   }
 
   get remembered(): boolean {
-    const { recollection } = this.#parts
-    return recollection.facts !== undefined || recollection.isSilent
+    return this.#recollection.facts !== undefined || this.#recollection.isSilent
   }
 
   get expected(): boolean {
-    return !this.#parts.recollection.isSilent
+    return !this.#recollection.isSilent
   }
 
   /** What the server said of itself, now or in an earlier start. */
   get described(): Described | undefined {
     const { facts } = this
     if (facts === undefined) return undefined
-    const isCurrent = this.#links.facts !== undefined || this.#parts.recollection.isCurrent
+    const isCurrent = this.#links.facts !== undefined || this.#recollection.isCurrent
     return { isCurrent, facts, lists: this.#known }
-  }
-
-  get config(): ServerConfig {
-    return this.#parts.config()
   }
 
   get shared(): boolean {
@@ -136,10 +147,6 @@ export class PoolLane implements Lane, ServerView {
     return this.#lists.knows(kind)
   }
 
-  get retired(): boolean {
-    return this.#retired
-  }
-
   /** Whether no call runs or waits here. */
   get idle(): boolean {
     return this.#members.idle
@@ -155,7 +162,7 @@ export class PoolLane implements Lane, ServerView {
   }
 
   get facts(): ServerFacts | undefined {
-    return this.#links.facts ?? this.#parts.recollection.facts
+    return this.#links.facts ?? this.#recollection.facts
   }
 
   get pids(): number[] {
@@ -163,28 +170,29 @@ export class PoolLane implements Lane, ServerView {
   }
 
   join(client: ClientPort): this {
-    this.#audience.add(client)
-    if (this.#audience.size > 1) this.#readOn()
+    this.#links.audience.add(client)
+    if (this.#links.audience.size > 1) this.#readOn()
     return this
   }
 
   items(kind: ListKind): readonly ListItem[] {
-    return this.#parts.listing.items(kind)
+    return this.#lists.items(kind)
   }
 
   call(call: Call, edits: readonly Edit[]): void {
-    this.#endDeferral()
-    this.#start.begin()
+    if (this.#isUnused) this.#use()
     const { subscribes } = call.row
     const sent =
       subscribes === undefined
         ? call
         : this.#links.standing.passing(call, subscribes, () => this.#members.firstLink)
-    if (sent !== undefined) this.#members.pick(sent).call(sent, edits)
+    if (sent === undefined) return
+    const member = this.#members.only ?? this.#members.pick(sent)
+    member.call(sent, edits)
   }
 
   level(client: ClientPort, level: string): void {
-    this.#audience.setLevel(client, level)
+    this.#links.audience.setLevel(client, level)
     this.#sendLevel()
   }
 
@@ -195,44 +203,39 @@ export class PoolLane implements Lane, ServerView {
 
   read(client: ClientPort, on: boolean): void {
     if (on) this.#readOn()
-    else if (this.#audience.only === client) this.#links.read(false)
+    else if (this.#links.audience.only === client) this.#links.read(false)
   }
 
   follow(client: ClientPort, uri: string): void {
-    this.#endDeferral()
+    this.#use()
     this.#links.standing.follow(client, uri, this.#members.firstLink)
-    this.#start.begin()
   }
 
   surrender(client: ClientPort): string[] {
-    return this.#audience.surrender(client)
+    return this.#links.audience.surrender(client)
   }
 
   release(client: ClientPort): Call[] {
     return this.#members.release(client)
   }
 
-  retire(): void {
-    this.#retired = true
-  }
-
   leave(client: ClientPort): Promise<void> | undefined {
-    const { level } = this.#audience
-    const unfollowed = this.#audience.remove(client)
+    const { level } = this.#links.audience
+    const unfollowed = this.#links.audience.remove(client)
     this.#readOn()
     if (this.#parts.sharing === 'own') {
-      this.#parts.abandoned()
+      this.#left()
       return this.close()
     }
     this.#links.standing.unsubscribe(this.#members.firstLink, unfollowed)
-    if (this.#audience.level !== level) this.#sendLevel()
+    if (this.#links.audience.level !== level) this.#sendLevel()
     return undefined
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#links.isClosed = true
     if (this.#standIn !== undefined) this.#standIn.#deferred.delete(this)
-    this.#parts.recollection.over()
+    this.#recollection.over()
     this.#start.close()
     this.#lists.close()
     await this.#members.close()
@@ -243,25 +246,23 @@ export class PoolLane implements Lane, ServerView {
     // It has its answer, unless the server could not be reached.
     this.#parts.opening?.fail(this.#members.failure?.body ?? shuttingDown())
     // One for which there was no room is well, as far as anybody knows.
-    const isUnknown = this.#isClosed || this.#members.failure?.reason === 'overloaded'
+    const isUnknown = this.#links.isClosed || this.#members.failure?.reason === 'overloaded'
     if (this.#links.facts !== undefined || isUnknown) return
-    this.#parts.recollection.late()
-    this.#announce(this.#parts.recollection.forget())
+    this.#recollection.late()
+    this.#announce(this.#recollection.forget())
   }
 
   /** What the server has said of itself is kept for the next start. */
-  #read(): void {
+  #keep(): void {
     const { facts } = this.#links
-    if (facts !== undefined && !this.#retired)
-      this.#parts.recollection.confirmed({ facts, lists: this.#known })
+    if (facts !== undefined && !this.retired) this.#recollection.confirmed({ facts, lists: this.#known })
   }
 
   /** The lists of which something is known; one that could not be read may stand as it was before. */
   get #known(): Described['lists'] {
-    const { recollection } = this.#parts
     const lists = listKinds.map((kind) => [kind, this.items(kind)] as const)
     return new Map(
-      lists.filter(([kind, items]) => this.knows(kind) || recollection.has(kind) || items.length > 0),
+      lists.filter(([kind, items]) => this.knows(kind) || this.#recollection.has(kind) || items.length > 0),
     )
   }
 
@@ -275,19 +276,11 @@ export class PoolLane implements Lane, ServerView {
     for (const link of this.#members.links) this.#links.standing.sendLevel(link)
   }
 
-  #newMember(): ServerInstance {
-    const member: ServerInstance = this.#parts.member(this.#links, (link, facts) => {
-      this.#links.opened(member, member === this.#members.first, link, facts)
-      void this.#links.reading.then(() => this.#parts.ready(link, facts))
-    })
-    return member
-  }
-
   #announce(changed: readonly ListKind[]): void {
     if (changed.length === 0) return
-    this.#parts.announced(changed)
-    if (this.#retired) return
+    this.#parts.reports.lists(this.#lists, this.#parts.client, changed)
+    if (this.retired) return
     for (const lane of [...this.#deferred, this])
-      for (const client of lane.#audience) client.listsChanged(changed)
+      for (const client of lane.#links.audience) client.listsChanged(changed)
   }
 }

@@ -3,11 +3,20 @@
 import type { FrameLimits } from '../../jsonrpc/frame.js'
 import type { NdjsonOptions } from '../../transports/stdio/ndjson.js'
 import type { AbandonedLimits } from './abandoned.js'
-import type { ListLimits } from './listing.js'
 import type { NoiseLimits } from './noise.js'
 import type { StopLadder } from '../process/process.js'
 import type { StderrLimits } from '../process/stderr-log.js'
 import type { RestartPolicy } from './crashes.js'
+
+/** How much of a list is read before the server is taken to be broken. */
+interface ListLimits {
+  readonly pagesMax: number
+  readonly itemsMax: number
+  /** Before a list that could not be read is read again; doubles up to `retryMsMax`, `retriesMax` times. */
+  readonly retryMs: number
+  readonly retryMsMax: number
+  readonly retriesMax: number
+}
 
 export interface UpstreamLimits {
   readonly frame: FrameLimits
@@ -36,5 +45,5 @@ export interface UpstreamLimits {
   readonly outgoingBytesMax: number
   /** Child processes in all. */
   readonly processesMax: number
-  readonly restart: Omit<RestartPolicy, 'restart' | 'delayMs' | 'restWaitMs'>
+  readonly restart: RestartPolicy
 }

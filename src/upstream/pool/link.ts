@@ -3,36 +3,30 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { FrameError, TransportError } from '../../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
-import { Peer, type PeerOptions, type PeerOwner } from '../../jsonrpc/peer.js'
+import { Peer, type PeerOwner } from '../../jsonrpc/peer.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit } from '../../jsonrpc/splice.js'
-import type { Asker, Call } from '../../mcp/call.js'
+import type { Asker, Call, ClientPort } from '../../mcp/call.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
 import type { ServerFacts, ServerLeg } from '../../mcp/eras/leg.js'
 import { methodNotFound } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
-import type { ServerRedactor } from '../../transports/http-client/redactor.js'
-import type { AbandonedLimits } from './abandoned.js'
 import type { DialEnd, Dialed } from '../contracts/dial.js'
 import { Ending } from './ending.js'
 import { type UpstreamError, thatServer, unusable } from '../contracts/errors.js'
 import type { InflightCall } from './inflight-call.js'
 import { InflightCalls } from './inflight-calls.js'
-import type { LogRecord, Runtime } from '../../runtime/runtime.js'
-import { LastAnswers, type LastAnswersWaits } from './last-answers.js'
-import { Noise, type NoiseLimits } from './noise.js'
+import type { LogRecord } from '../../runtime/runtime.js'
+import { Noise } from './noise.js'
 import { OwnRequests, type Patience } from './own-requests.js'
+import type { ServerParts } from './pool-parts.js'
 import type { ServerTimes } from '../contracts/server-config.js'
 
-/** The owner of a link, which gets all that its server sends except answers. */
+/** The lane of a link, which gets all that its server sends except answers. */
 export interface LinkOwner {
-  /** The connection carries one client, whose ids and tokens may stay as they are. */
-  readonly carriesOneClient: boolean
-  /** What it says by itself matters to somebody, so that it may not rest. */
-  readonly isNeeded: boolean
-  /** Its lists are being read, or it waits for the answer of a client. */
-  readonly isAtWork: boolean
+  /** Of the clients of the connection: where there is one, its ids and tokens may stay as they are. */
+  readonly audience: { readonly only: ClientPort | undefined }
   /** The server asks something that only a client can answer, during a call where the transport tells. */
   asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void
   /** `row` is undefined for a notification that no revision has. */
@@ -42,30 +36,21 @@ export interface LinkOwner {
     link: Link,
     during: Call | undefined,
   ): void
-  /** A call has ended, and its slot is free. */
-  ended(call: Call, link: Link): void
-  /** Takes back a call for the link that follows this one; false when there will be none. */
-  again(call: Call, edits: readonly Edit[], link: Link): boolean
-  /** A call took too long. */
-  timedOut(link: Link): void
   /** What the server said unasked until now may be lost. */
   missed(link: Link): void
   closed(link: Link): void
 }
 
-export interface LinkOptions {
-  readonly runtime: Runtime
-  readonly service: string
-  /** For what the server says that people are shown. */
-  readonly discretion: ServerRedactor
-  readonly log: (record: LogRecord) => void
-  readonly peer: PeerOptions
-  readonly times: ServerTimes
-  readonly noise: NoiseLimits
-  readonly abandoned: AbandonedLimits
-  readonly lastAnswers: LastAnswersWaits
-  /** How long the end of a connection waits for the exit that explains it. */
-  readonly exitWaitMs: number
+/** The process of a link, which gave it its calls. */
+export interface LinkMember {
+  /** A call has ended, and its slot is free. */
+  ended(call: Call): void
+  /** Takes back a call for the link that follows this one. */
+  again(call: Call, edits: readonly Edit[], link: Link): void
+  /** The server is to be started anew. */
+  replace(link: Link, why: string): void
+  /** The link has ended. */
+  lost(link: Link): void
 }
 
 /** A server as the proxy talks to it. */
@@ -74,53 +59,58 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   readonly dialed: Dialed
   /** The calls that are this link's to settle. */
   readonly inflight: InflightCalls
-  readonly #owner: LinkOwner
+  readonly #lane: LinkOwner
+  readonly #member: LinkMember
   readonly #leg: ServerLeg
-  readonly #options: LinkOptions
+  readonly #parts: ServerParts
   readonly #peer: Peer<InflightCall>
   readonly #own: OwnRequests
   readonly #noise: Noise
   readonly #ending: Ending
-  readonly #lastAnswers: LastAnswers
+  #messages = 0
   #answers = 0
 
-  constructor(dialed: Dialed, leg: ServerLeg, owner: LinkOwner, options: LinkOptions) {
+  constructor(dialed: Dialed, parts: ServerParts, lane: LinkOwner, member: LinkMember) {
+    const { limits, service } = parts
     this.dialed = dialed
-    this.service = options.service
-    this.#leg = leg
-    this.#owner = owner
-    this.#options = options
-    this.#peer = new Peer(dialed.connection, this, options.peer)
-    const refusal = (): UpstreamError =>
-      this.#peer.open && !this.#ending.known
-        ? thatServer(this.service, 'overloaded', 'has too many in flight')
-        : this.failure
-    this.#ending = new Ending({ ...options, dialed })
-    this.#own = new OwnRequests({
-      ...options,
-      peer: this.#peer,
-      refusal,
+    this.service = service
+    this.#leg = parts.leg()
+    this.#lane = lane
+    this.#member = member
+    this.#parts = parts
+    const { inflightMax, frame } = limits
+    const peer = new Peer<InflightCall>(dialed.connection, this, {
+      inflightMax,
+      frame,
+      ...parts.watch(service),
+    })
+    this.#peer = peer
+    const own = {
+      peer,
+      refusal: () => this.#refusal(),
+      timedOut: () => this.#timedOut(),
       heard: () => {
-        this.#noise.over()
+        this.#messages++
         this.#answers++
       },
-      timedOut: () => owner.timedOut(this),
       explained: () => this.#ending.explained(),
-    })
-    this.inflight = new InflightCalls({
-      ...options,
-      peer: this.#peer,
+    }
+    this.#ending = new Ending(dialed, parts)
+    this.#own = new OwnRequests(parts, own)
+    this.inflight = new InflightCalls(parts, {
+      ...own,
+      leg: this.#leg,
       traffic: dialed.connection.traffic,
-      mayLend: () => owner.carriesOneClient,
-      leg,
-      refusal,
-      ended: (call) => owner.ended(call, this),
-      timedOut: () => owner.timedOut(this),
-      again: (call, edits) => owner.again(call, edits, this),
+      audience: lane.audience,
+      member,
+      again: (call, edits) => member.again(call, edits, this),
+      replace: (why) => member.replace(this, why),
     })
-    this.#noise = new Noise({ ...options, limits: options.noise, tooMuch: (what) => this.#giveUp(what) })
-    const letGo = (): void => this.inflight.drain([...this.#peer.waiting()], () => this.failure)
-    this.#lastAnswers = new LastAnswers(options, () => this.#answers, letGo)
+    this.#noise = new Noise(
+      parts,
+      () => this.#messages,
+      (what) => this.#giveUp(what),
+    )
     void dialed.ended.then((end) => this.#end(end))
   }
 
@@ -148,7 +138,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
       notify: (method: string) => this.#peer.notify(method),
     }
     const opened = await this.#leg.open(voice, declared, opening)
-    if (opened.kind === 'refused') throw unusable(this.#options, opened.why)
+    if (opened.kind === 'refused') throw unusable(this.#parts, opened.why)
     return opened.facts
   }
 
@@ -175,7 +165,11 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   async stop(why?: string): Promise<void> {
     this.#ending.stopped(why)
     this.#own.stop()
-    this.#lastAnswers.begin(why !== undefined)
+    this.#ending.awaitAnswers(
+      why !== undefined,
+      () => this.#answers,
+      () => this.inflight.drain([...this.#peer.waiting()], () => this.failure),
+    )
     await this.dialed.stop()
   }
 
@@ -196,28 +190,28 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   // PeerOwner: what the server says.
 
   request(frame: RequestFrame, during: InflightCall | undefined): void {
-    this.#noise.over()
+    this.#messages++
     const row = serverRequests.row(frame.method)
     if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
-    else this.#owner.asked(frame, row, this, during?.call)
+    else this.#lane.asked(frame, row, this, during?.call)
   }
 
   notification(frame: NotificationFrame, during: InflightCall | undefined): void {
-    this.#noise.over()
+    this.#messages++
     const row = serverNotifications.row(frame.method)
-    if (row?.does !== 'progress') this.#owner.told(frame, row, this, during?.call)
+    if (row?.does !== 'progress') this.#lane.told(frame, row, this, during?.call)
     else if (!this.inflight.progressed(frame)) this.#log('debug', 'progress that nobody waits for')
   }
 
   response(frame: ResponseFrame, flight: InflightCall): void {
-    this.#noise.over()
+    this.#messages++
     this.#answers++
     this.inflight.answered(flight, frame)
   }
 
   stray(frame: ResponseFrame): void {
-    this.#noise.over()
+    this.#messages++
     if (frame.id !== undefined) this.inflight.late(frame.id)
     this.#log('debug', 'an answer that nobody waits for', { id: frame.id })
   }
@@ -246,7 +240,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   }
 
   missed(): void {
-    this.#owner.missed(this)
+    this.#lane.missed(this)
   }
 
   ended(): void {
@@ -254,15 +248,27 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   }
 
   closed(unanswered: readonly InflightCall[], cause: TransportError | undefined): void {
-    this.#lastAnswers.end()
+    this.#ending.closed()
     const deadline = Math.min(...unanswered.map(({ call }) => call.deadline.endsAt))
     // The exit says more than the end of the stream, and follows it closely.
     void this.#ending.explained(deadline).then(() => {
       if (cause !== undefined) this.#log('debug', cause.message)
       this.inflight.drain(unanswered, () => this.failure)
-      this.#owner.closed(this)
+      this.#member.lost(this)
+      this.#lane.closed(this)
       void this.dialed.stop()
     })
+  }
+
+  /** Why the peer takes nothing. */
+  #refusal(): UpstreamError {
+    return this.#peer.open && !this.#ending.isKnown
+      ? thatServer(this.service, 'overloaded', 'has too many in flight')
+      : this.failure
+  }
+
+  #timedOut(): void {
+    if (this.#parts.onTimeout === 'restart') this.#member.replace(this, 'a call timed out')
   }
 
   /** Nothing more is read of it, and it ends like one that has closed its connection. */
@@ -277,6 +283,6 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   }
 
   #log(level: LogRecord['level'], message: string, details?: Readonly<Record<string, unknown>>): void {
-    this.#options.log({ level, service: this.service, message, ...(details && { details }) })
+    this.#parts.log({ level, service: this.service, message, ...(details && { details }) })
   }
 }

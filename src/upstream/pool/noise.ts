@@ -23,11 +23,9 @@ export interface NoiseLimits {
 export interface NoiseParts {
   readonly service: string
   readonly discretion: ServerRedactor
-  readonly limits: NoiseLimits
+  readonly limits: { readonly noise: NoiseLimits }
   readonly runtime: Pick<Runtime, 'now'>
   readonly log: (record: LogRecord) => void
-  /** No more of it. */
-  tooMuch(what: string): void
 }
 
 /** A log that says the same more often hides the rest. */
@@ -39,24 +37,22 @@ const SHOWN_BYTES = 200
 /** Counts what is no message, and says when it is too much. */
 export class Noise {
   readonly #parts: NoiseParts
-  /** Since the last message. */
+  readonly #messages: () => number
+  readonly #end: (what: string) => void
+  /** Messages before the last noise, and what has come since them. */
+  #before = 0
   #lines = 0
   #bytes = 0
-  #hasSpoken = false
   #isOver = false
   #untold = 0
   #tellsAt = 0
   #oversizeAt: number[] = []
 
-  constructor(parts: NoiseParts) {
+  /** `messages` says how many have come; `end` is called once, when there is too much noise. */
+  constructor(parts: NoiseParts, messages: () => number, end: (what: string) => void) {
     this.#parts = parts
-  }
-
-  /** A message has come. */
-  over(): void {
-    this.#lines = 0
-    this.#bytes = 0
-    this.#hasSpoken = true
+    this.#messages = messages
+    this.#end = end
   }
 
   /** `line` may be the beginning of one of so many bytes. */
@@ -77,19 +73,21 @@ export class Noise {
 
   /** A message over the limit; `id` is that of a call which has been told so, or was not found. */
   oversize(id: RequestId | undefined, bytes: number, isTold: boolean): void {
-    const { limits, runtime } = this.#parts
+    const { runtime } = this.#parts
+    const limits = this.#parts.limits.noise
     if (!isTold) this.#log('error', 'a message over the limit was dropped', { id, bytes })
     const now = runtime.now()
     this.#oversizeAt = [...this.#oversizeAt.filter((at) => now - at < limits.oversizeWindowMs), now]
     const times = this.#oversizeAt.length
     if (times >= limits.oversizeMax) this.#tooMuch(`said ${times} messages over the limit`)
-    if (!this.#hasSpoken) this.#wrote(bytes)
+    if (this.#messages() === 0) this.#wrote(bytes)
   }
 
   #wrote(bytes: number): void {
-    const { bytesBeforeFirstMax, bytesMax } = this.#parts.limits
+    const { bytesBeforeFirstMax, bytesMax } = this.#parts.limits.noise
+    this.#startAnew()
     this.#bytes += bytes
-    if (!this.#hasSpoken && this.#bytes > bytesBeforeFirstMax)
+    if (this.#before === 0 && this.#bytes > bytesBeforeFirstMax)
       this.#tooMuch('said too much before its first message: it may be no MCP server')
     else if (this.#bytes > bytesMax) this.#tooMuch(`wrote ${this.#bytes} bytes in a row that are no messages`)
   }
@@ -97,10 +95,20 @@ export class Noise {
   #tooMuch(what: string): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#parts.tooMuch(what)
+    this.#end(what)
+  }
+
+  /** What came before a message does not count. */
+  #startAnew(): void {
+    const messages = this.#messages()
+    if (messages === this.#before) return
+    this.#before = messages
+    this.#lines = 0
+    this.#bytes = 0
   }
 
   #heard(what: () => string, details: Readonly<Record<string, unknown>>): void {
+    this.#startAnew()
     this.#lines++
     this.#untold++
     const now = this.#parts.runtime.now()
@@ -109,7 +117,7 @@ export class Noise {
       this.#log('warn', what(), { ...details, lines: this.#untold })
       this.#untold = 0
     }
-    if (this.#lines >= this.#parts.limits.linesMax)
+    if (this.#lines >= this.#parts.limits.noise.linesMax)
       this.#tooMuch(`wrote ${this.#lines} lines in a row that are no messages`)
   }
 

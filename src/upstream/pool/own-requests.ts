@@ -7,10 +7,10 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { UpstreamError, fromTransport } from '../contracts/errors.js'
 import type { InflightCall } from './inflight-call.js'
-import type { Runtime } from '../../runtime/runtime.js'
 import type { ServerTimes } from '../contracts/server-config.js'
 import { cancelParams } from './cancel-params.js'
 import { within } from '../../runtime/within.js'
+import type { ServerParts } from './pool-parts.js'
 
 /** One of a server's times, running. */
 export interface Patience {
@@ -18,10 +18,8 @@ export interface Patience {
   readonly endsAt: number
 }
 
-export interface OwnRequestsParts {
-  readonly service: string
-  readonly runtime: Runtime
-  readonly times: ServerTimes
+/** The link of the requests. */
+export interface OwnRequestsOwner {
   readonly peer: Peer<InflightCall>
   /** Why the peer takes nothing. */
   refusal(): UpstreamError
@@ -35,14 +33,15 @@ export interface OwnRequestsParts {
 
 /** Asks, and waits as long as the server's times allow. */
 export class OwnRequests {
-  readonly #parts: OwnRequestsParts
-
+  readonly #parts: ServerParts
+  readonly #owner: OwnRequestsOwner
   /** What ends the waits that are under way. */
   readonly #waits = new Set<() => void>()
   #isStopped = false
 
-  constructor(parts: OwnRequestsParts) {
+  constructor(parts: ServerParts, owner: OwnRequestsOwner) {
     this.#parts = parts
+    this.#owner = owner
   }
 
   /** The server is being stopped: nobody needs to know any more what was asked. */
@@ -59,12 +58,12 @@ export class OwnRequests {
 
   /** `params` is raw JSON. @throws UpstreamError */
   ask(method: string, params: string | undefined, patience: Patience): Promise<ResponseFrame> {
-    return this.#answer(method, this.#isStopped ? undefined : this.#parts.peer.ask(method, params), patience)
+    return this.#answer(method, this.#isStopped ? undefined : this.#owner.peer.ask(method, params), patience)
   }
 
   /** Asks what a client has asked, in its own bytes. @throws UpstreamError */
   pass(frame: RequestFrame, edits: readonly Edit[], patience: Patience): Promise<ResponseFrame> {
-    const asked = this.#isStopped ? undefined : this.#parts.peer.askFor(frame, edits)
+    const asked = this.#isStopped ? undefined : this.#owner.peer.askFor(frame, edits)
     return this.#answer(frame.method, asked, patience)
   }
 
@@ -73,24 +72,24 @@ export class OwnRequests {
     asked: PendingAnswer | undefined,
     patience: Patience,
   ): Promise<ResponseFrame> {
-    const { peer, runtime, service } = this.#parts
-    if (asked === undefined) throw this.#parts.refusal()
+    const { runtime, service } = this.#parts
+    if (asked === undefined) throw this.#owner.refusal()
     try {
       const answer = await within(this.#unlessStopped(asked.answer), patience.endsAt - runtime.now(), runtime)
       if (answer === undefined) return this.#expired(asked.id, method, patience)
-      this.#parts.heard()
+      this.#owner.heard()
       return answer
     } catch (error) {
       if (error instanceof UpstreamError) throw error
-      if (error instanceof TransportError && peer.open) throw fromTransport(service, error)
-      await this.#parts.explained()
-      throw this.#parts.refusal()
+      if (error instanceof TransportError && this.#owner.peer.open) throw fromTransport(service, error)
+      await this.#owner.explained()
+      throw this.#owner.refusal()
     }
   }
 
   #unlessStopped<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const end = (): void => reject(this.#parts.refusal())
+      const end = (): void => reject(this.#owner.refusal())
       this.#waits.add(end)
       void answer.then(resolve, reject).finally(() => this.#waits.delete(end))
     })
@@ -98,13 +97,14 @@ export class OwnRequests {
 
   /** @throws UpstreamError always */
   #expired(id: RequestId, method: string, { of }: Patience): never {
-    const { peer, service, times } = this.#parts
+    const { service, times } = this.#parts
+    const { peer } = this.#owner
     // Only now: the id of an answered request may have been lent to somebody else already.
     peer.retire(id)
     // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
     if (of !== 'startTimeoutMs')
       peer.notify('notifications/cancelled', cancelParams(id, 'the request timed out'), { cancels: id })
-    if (of === 'listTimeoutMs') this.#parts.timedOut()
+    if (of === 'listTimeoutMs') this.#owner.timedOut()
     const budget = of.replace(/Ms$/, '')
     const message = `'${service}' did not answer ${method} within ${times[of]} ms (${budget})`
     throw new UpstreamError(service, 'timeout', message, { details: { budget, ms: times[of] } })

@@ -1,4 +1,4 @@
-// The options of a pool.
+// What a pool is made of.
 
 import type { PeerOptions } from '../../jsonrpc/peer.js'
 import type { ServerLeg } from '../../mcp/eras/leg.js'
@@ -10,6 +10,7 @@ import type { UpstreamLimits } from './limits.js'
 import type { UpstreamNews } from './news.js'
 import type { ProcessRoom } from './process-room.js'
 import type { RunningProcess } from '../contracts/running-process.js'
+import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
 
 /** The dependencies of a pool. */
 export interface PoolSurroundings {
@@ -50,4 +51,11 @@ export interface Pooling {
   readonly onTimeout: 'cancel' | 'restart'
   /** Whether it is needed for as long as it has clients, though nothing is asked of it. */
   readonly staysForClients: boolean
+}
+
+/** What everything in the pool of one server has. */
+export interface ServerParts extends PoolSurroundings, Pooling {
+  readonly service: string
+  readonly kind: ServerConfig['kind']
+  readonly times: ServerTimes
 }

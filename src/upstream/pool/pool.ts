@@ -11,24 +11,17 @@ import { Adopted } from './adopted.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { Dialed } from '../contracts/dial.js'
 import { thatServer } from '../contracts/errors.js'
-import { Link, type LinkOwner } from './link.js'
-import { Listing } from './listing.js'
-import { ServerInstance } from './server-instance.js'
-import type { LaneOpened, LaneUse } from './lane-parts.js'
 import { PoolLane } from './lane.js'
-import type { PoolSurroundings, Pooling } from './pool-parts.js'
+import type { LaneOwner, LaneUse } from './lane-parts.js'
+import type { PoolSurroundings, Pooling, ServerParts } from './pool-parts.js'
 import type { StopCause } from './news.js'
-import { Recollection, Recollections } from './recollection.js'
+import { Recollections } from './recollection.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import { ServerReports } from './server-reports.js'
 import { type Sharing, sharingFor } from './sharing.js'
-import { type OpeningLink, Supervisor } from './supervisor.js'
 import type { Lane, Upstream, UpstreamStatus } from '../contracts/upstream.js'
 import { within } from '../../runtime/within.js'
-
-/** Of the time of a call, so much may go by for a process that ends; the rest is for the start and the call. */
-const REST_WAIT_SHARE = 12
 
 /** How long a server whose lists are kept waits for a client that speaks. */
 const SILENCE_MS = 300
@@ -37,10 +30,9 @@ const SILENCE_MS = 300
 const IDLE_CHECK_MS = 20
 
 /** The processes of one configured server. */
-export class Pool implements Upstream {
-  #config: ServerConfig
-  readonly #pooling: Pooling
-  readonly #around: PoolSurroundings
+export class Pool implements Upstream, LaneOwner {
+  config: ServerConfig
+  readonly #parts: ServerParts
   readonly #lanes = new Set<PoolLane>()
   readonly #common = new Map<Sharing, PoolLane>()
   /** Started before its first client has come, who is to find one that is well. */
@@ -53,30 +45,26 @@ export class Pool implements Upstream {
   #retired = false
 
   constructor(config: ServerConfig, pooling: Pooling, around: PoolSurroundings) {
-    this.#config = config
-    this.#pooling = pooling
-    this.#around = around
+    this.config = config
+    this.#parts = { ...around, ...pooling, service: config.name, kind: config.kind, times: config }
     this.#recollections = new Recollections(around.kept.of(config), (said) => around.leg().recall(said))
-    this.#reports = new ServerReports(() => this.#config, { ...around, lateMs: around.limits.lateMs })
-  }
-
-  get config(): ServerConfig {
-    return this.#config
+    this.#reports = new ServerReports(this.#parts, () => this.#stopping)
   }
 
   get isolated(): boolean {
-    return this.#pooling.isolation === 'session'
+    return this.#parts.isolation === 'session'
   }
 
   adjust(config: ServerConfig): void {
-    this.#config = config
+    this.config = config
+    for (const lane of this.#lanes) lane.config = config
   }
 
   warm(): void {
     if (this.config.lazy || this.#closed) return
     // Where something is kept, a client that speaks at once is answered before its lane starts the process.
     if (!this.#recollections.kept?.isDescribed) return this.#startSpare()
-    this.#warming = this.#around.runtime.setTimer(SILENCE_MS, () => this.#startSpare())
+    this.#warming = this.#parts.runtime.setTimer(SILENCE_MS, () => this.#startSpare())
   }
 
   #startSpare(): void {
@@ -85,16 +73,16 @@ export class Pool implements Upstream {
       this.#keep(this.#dial())
     } catch (error) {
       // Too many processes: the first client will be told.
-      this.#around.log({ level: 'warn', service: this.config.name, message: String(error) })
+      this.#parts.log({ level: 'warn', service: this.config.name, message: String(error) })
     }
   }
 
   adopt(server: Connection | RunningProcess): boolean {
     if (this.#lanes.size > 0 || this.#closed) return false
-    const adopted = 'stdin' in server ? this.#pooling.adopt?.(server) : new Adopted(this.config.name, server)
+    const adopted = 'stdin' in server ? this.#parts.adopt?.(server) : new Adopted(this.config.name, server)
     if (adopted === undefined) return false
     void this.#spare?.stop()
-    this.#reports.began(adopted, () => this.#stopping)
+    this.#reports.began(adopted)
     this.#keep(adopted)
     return true
   }
@@ -107,11 +95,11 @@ export class Pool implements Upstream {
   }
 
   attach(client: ClientPort): Lane {
-    const { isolation } = this.#pooling
+    const { isolation } = this.#parts
     const sharing = sharingFor(isolation, client)
     if (sharing !== 'own') return this.#commonLane(sharing).join(client)
     const { profile, opening, serial } = client
-    const yields = this.#around.ownStart === 'with-call'
+    const yields = this.#parts.ownStart === 'with-call'
     const use = { sharing, declared: profile.capabilities, opening, client: serial, yields }
     const own = this.#newLane(use).join(client)
     // What was kept for clients like this one says more than what others see.
@@ -144,10 +132,10 @@ export class Pool implements Upstream {
   }
 
   async retire(graceMs: number): Promise<void> {
-    const { runtime } = this.#around
+    const { runtime } = this.#parts
     const endsAt = runtime.now() + graceMs
     this.#retired = true
-    for (const lane of this.#lanes) lane.retire()
+    for (const lane of this.#lanes) lane.retired = true
     while (!this.#idle && runtime.now() < endsAt) {
       await within(new Promise(() => {}), IDLE_CHECK_MS, runtime)
     }
@@ -165,7 +153,7 @@ export class Pool implements Upstream {
 
   /** Whether nothing runs before a client wants something of it. */
   get #startsWhenAsked(): boolean {
-    const isOfSessions = this.isolated && this.#around.ownStart === 'with-call'
+    const isOfSessions = this.isolated && this.#parts.ownStart === 'with-call'
     return this.config.lazy || isOfSessions
   }
 
@@ -174,105 +162,45 @@ export class Pool implements Upstream {
   }
 
   #newLane(use: LaneUse): PoolLane {
-    const { limits, log } = this.#around
-    const { onTimeout, staysForClients, processes } = this.#pooling
-    const listing = new Listing(this.config.name, this.#pooling.discretion, limits.lists, log)
-    const lane: PoolLane = new PoolLane({
-      ...this.#around,
+    const parts = {
+      ...this.#parts,
       ...use,
-      onTimeout,
-      staysForClients,
-      config: () => this.#config,
-      listing,
-      recollection: new Recollection(this.#recollections, listing, use.declared),
-      membersMax: use.sharing === 'own' ? 1 : processes,
-      isStarted: this.#spare !== undefined,
-      member: (owner, opened) => this.#newMember(use, () => lane, owner, opened),
-      ready: ({ dialed }, { revision }) =>
-        this.#reports.ready(dialed, revision.version, listing.items('tools').length),
-      announced: (changed) => this.#reports.lists(listing, use.client, changed),
-      abandoned: () => this.#lanes.delete(lane),
-    })
+      pool: this,
+      recollections: this.#recollections,
+      reports: this.#reports,
+    }
+    const lane: PoolLane = new PoolLane(parts, this.config, () => this.#lanes.delete(lane))
     if (this.#closed) void lane.close()
     else this.#lanes.add(lane)
     return lane
   }
 
-  #newMember(use: LaneUse, lane: () => PoolLane, owner: LinkOwner, opened: LaneOpened): ServerInstance {
-    const { limits, runtime } = this.#around
-    const { concurrency, idleTimeoutMs, restart, restartDelayMs } = this.#pooling
-    const policy = {
-      ...limits.restart,
-      restart,
-      delayMs: restartDelayMs,
-      restWaitMs: this.config.timeoutMs / REST_WAIT_SHARE,
-    }
-    let starts = 0
-    const open = (): OpeningLink => {
-      const { link, ready } = this.#open(use, owner, opened)
-      const cause = (): StopCause => this.#causeFor(lane(), link)
-      this.#reports.used(link, { client: use.client, restarts: starts++, cause }, ready)
-      return { link, ready }
-    }
-    const room = (): Promise<void> | undefined =>
-      this.#spare === undefined ? this.#around.room.free() : undefined
-    const supervisor = new Supervisor(this.config.name, open, policy, { ...this.#around, room })
-    const { yields } = use
-    return new ServerInstance(supervisor, {
-      runtime,
-      concurrency,
-      queueMax: limits.queueMax,
-      outgoingBytesMax: limits.outgoingBytesMax,
-      times: this.config,
-      idleTimeoutMs: yields ? shortest(idleTimeoutMs, this.#around.sessionIdleMs) : idleTimeoutMs,
-      mayRest: () => !owner.isNeeded,
-      isAtWork: () => owner.isAtWork,
-      rested: () => yields && this.#tellRested(),
-      offer: (member) => (yields ? this.#around.room.offer(member) : undefined),
-      oneAskable: use.sharing === 'shared',
-    })
+  // LaneOwner: where lanes get their servers.
+
+  get hasSpare(): boolean {
+    return this.#spare !== undefined
   }
 
-  #tellRested(): void {
-    const message = "a client's process is stopped while the client is idle; its next call starts it again"
-    this.#around.log({ level: 'info', service: this.config.name, message })
-  }
-
-  #open(use: LaneUse, owner: LinkOwner, opened: LaneOpened): OpeningLink {
+  take(): Dialed {
     const dialed = this.#spare ?? this.#dial()
     this.#spare = undefined
-    const link = this.#newLink(dialed, owner)
-    const ready = link.start(use.declared, use.opening).then((facts) => {
-      this.#connectedAtMs = this.#around.runtime.wallNow()
-      opened(link, facts)
-    })
-    return { link, ready }
+    return dialed
   }
 
-  #newLink(dialed: Dialed, owner: LinkOwner): Link {
-    const { limits, leg, watch } = this.#around
-    return new Link(dialed, leg(), owner, {
-      service: this.config.name,
-      discretion: this.#pooling.discretion,
-      ...this.#around,
-      peer: { inflightMax: limits.inflightMax, frame: limits.frame, ...watch(this.config.name) },
-      times: this.config,
-      noise: limits.noise,
-      abandoned: limits.abandoned,
-      lastAnswers: { silentMs: limits.ndjson.closeWaitMs, ownMs: limits.ladder.stdinWaitMs },
-      exitWaitMs: limits.exitWaitMs,
-    })
+  connected(): void {
+    this.#connectedAtMs = this.#parts.runtime.wallNow()
   }
 
   #dial(): Dialed {
-    const release = this.#around.room.take()
+    const { limits, room, service } = this.#parts
+    const release = room.take()
     if (release === undefined) {
-      const what = `cannot be started: ${this.#around.limits.processesMax} processes run already, which is processesMax`
-      throw thatServer(this.config.name, 'overloaded', what)
+      const what = `cannot be started: ${limits.processesMax} processes run already, which is processesMax`
+      throw thatServer(service, 'overloaded', what)
     }
-    const dialed = this.#pooling.dial()
+    const dialed = this.#parts.dial()
     void dialed.ended.then(release)
-    this.#reports.began(dialed, () => this.#stopping)
+    this.#reports.began(dialed)
     return dialed
   }
 
@@ -281,15 +209,4 @@ export class Pool implements Upstream {
     if (!this.#closed) return undefined
     return this.#retired ? 'retired' : 'closing'
   }
-
-  #causeFor(lane: PoolLane, link: Link): StopCause {
-    if (this.#stopping !== undefined) return this.#stopping
-    if (link.failure.reason === 'closed') return 'restart'
-    return this.#lanes.has(lane) ? 'idle' : 'client-gone'
-  }
-}
-
-/** Of two times, either of which may be for ever. */
-function shortest(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }

@@ -8,7 +8,7 @@ import type { ServerFacts } from '../../mcp/eras/leg.js'
 import { type ListItem, readListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.js'
-import type { Listing } from './listing.js'
+import type { LaneLists } from './lane-lists.js'
 
 /** A server and its lists, as a lane shows them. */
 export interface Described {
@@ -73,7 +73,7 @@ export class Recollections {
 /** The facts of one lane that were kept. */
 export class Recollection {
   readonly #all: Recollections
-  readonly #listing: Listing
+  readonly #lists: LaneLists
   /** Of the clients of the lane (`capabilitySet`). */
   readonly #set: string
   /** What was kept when the lane was made; undefined once the server has answered or failed. */
@@ -88,9 +88,9 @@ export class Recollection {
   changed: (kinds: readonly ListKind[]) => void = () => {}
 
   /** `declared` is what the server of the lane is told that clients can do. */
-  constructor(all: Recollections, listing: Listing, declared: ClientCapabilities) {
+  constructor(all: Recollections, lists: LaneLists, declared: ClientCapabilities) {
     this.#all = all
-    this.#listing = listing
+    this.#lists = lists
     this.#set = capabilitySet(declared)
     this.#before = all.kept?.recall(this.#set)
     const description = this.#before?.description
@@ -149,7 +149,7 @@ export class Recollection {
   forget(): ListKind[] {
     if (this.#isOver || this.#isCurrent) return []
     this.over()
-    return this.#listing.forget()
+    return this.#lists.forget()
   }
 
   /** From now on nothing is shown that was kept. */
@@ -174,6 +174,6 @@ export class Recollection {
     this.#isCurrent = isCurrent
     this.#facts = facts
     this.#kinds = new Set([...this.#kinds, ...lists.keys()])
-    return [...lists].flatMap(([kind, items]) => (this.#listing.recall(kind, items) ? [kind] : []))
+    return [...lists].flatMap(([kind, items]) => (this.#lists.recall(kind, items) ? [kind] : []))
   }
 }

@@ -1,19 +1,17 @@
 // The log level and the subscriptions of a server, which are set again when it comes back.
 
 import { quote } from '../../jsonrpc/text.js'
+import type { LogSink } from '../../runtime/runtime.js'
 import type { Call, ClientPort, Outcome } from '../../mcp/call.js'
 import { upstreamFailed } from '../../mcp/error-codes.js'
 import type { LaneClients } from './lane-clients.js'
 import { asUpstreamError } from '../contracts/errors.js'
 import type { Link } from './link.js'
 
-export interface StandingParts {
+export interface ResubscriptionsParts {
   readonly service: string
-  readonly audience: LaneClients
-  /** Resources that the clients of one lane may follow. */
-  readonly subscriptionsMax: number
-  /** Something could not be told again. */
-  failed(message: string): void
+  readonly limits: { readonly subscriptionsMax: number }
+  readonly log: LogSink
 }
 
 /** The subscriptions of one client to one resource that are not answered yet. */
@@ -24,17 +22,13 @@ interface Asking {
 
 /** The log level and the subscriptions of a lane's clients. */
 export class Resubscriptions {
-  readonly #service: string
+  readonly #parts: ResubscriptionsParts
   readonly #audience: LaneClients
-  readonly #subscriptionsMax: number
-  readonly #failed: (message: string) => void
   readonly #asking = new WeakMap<ClientPort, Map<string, Asking>>()
 
-  constructor(parts: StandingParts) {
-    this.#service = parts.service
-    this.#audience = parts.audience
-    this.#subscriptionsMax = parts.subscriptionsMax
-    this.#failed = (message) => parts.failed(message)
+  constructor(parts: ResubscriptionsParts, audience: LaneClients) {
+    this.#parts = parts
+    this.#audience = audience
   }
 
   /** The most verbose level that any client asked for. */
@@ -73,9 +67,10 @@ export class Resubscriptions {
     const { client } = call
     const asking = this.#asking.get(client)?.get(uri)
     if (!this.#audience.follows(client, uri)) {
-      if (this.#audience.followedCount >= this.#subscriptionsMax) {
-        const what = `'${this.#service}' is followed in ${this.#subscriptionsMax} resources already`
-        call.fail(upstreamFailed(this.#service, 'overloaded', what))
+      const { limits, service } = this.#parts
+      if (this.#audience.followedCount >= limits.subscriptionsMax) {
+        const what = `'${service}' is followed in ${limits.subscriptionsMax} resources already`
+        call.fail(upstreamFailed(service, 'overloaded', what))
         return undefined
       }
       this.#audience.follow(client, uri)
@@ -135,7 +130,8 @@ export class Resubscriptions {
     try {
       await link.ask(method, params)
     } catch (error) {
-      this.#failed(`${method}: ${asUpstreamError(link.service, error).message}`)
+      const message = `${method}: ${asUpstreamError(link.service, error).message}`
+      this.#parts.log({ level: 'debug', service: link.service, message })
     }
   }
 }

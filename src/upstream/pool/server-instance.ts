@@ -2,35 +2,28 @@
 
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
-import type { CallTimes } from '../../mcp/call-deadline.js'
 import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
+import type { ServerFacts } from '../../mcp/eras/leg.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import { callTimeout } from './call-timeout.js'
-import { type UpstreamError, asUpstreamError, thatServer } from '../contracts/errors.js'
-import type { Runtime, Timer } from '../../runtime/runtime.js'
-import type { Link } from './link.js'
+import { asUpstreamError, thatServer } from '../contracts/errors.js'
+import type { Timer } from '../../runtime/runtime.js'
+import type { LaneParts } from './lane-parts.js'
+import { Link, type LinkMember, type LinkOwner } from './link.js'
 import type { IdleProcess } from './process-room.js'
 import { Slots } from './slots.js'
-import type { Supervisor } from './supervisor.js'
+import { type OpeningLink, Supervisor } from './supervisor.js'
 
-export interface MemberOptions {
-  readonly runtime: Runtime
-  readonly concurrency: number
-  readonly queueMax: number
-  readonly outgoingBytesMax: number
-  readonly idleTimeoutMs: number | undefined
-  /** From a call to its answer, waiting included; of calls whose tool has none of its own. */
-  readonly times: CallTimes
-  /** Whether nobody waits for what the server says by itself. */
-  mayRest(): boolean
-  /** Whether it is at something else than calls. */
-  isAtWork(): boolean
-  /** It had nothing to do for so long that it is stopped. */
-  rested(): void
-  /** Names this process as one that makes room for others, where it is; gives what takes that back. */
-  offer(process: IdleProcess): (() => void) | undefined
-  /** Calls during which the server may ask something run one at a time. */
-  readonly oneAskable: boolean
+/** The lane of a process. */
+export interface InstanceOwner extends LinkOwner {
+  /** What its servers say by themselves matters to somebody, so that none may rest. */
+  readonly isNeeded: boolean
+  /** Lists are being read, or a server waits for the answer of a client. */
+  readonly isAtWork: boolean
+  /** Nobody uses the lane any more. */
+  readonly isClosed: boolean
+  /** A process has shaken hands; calls start afterwards. */
+  opened(link: Link, facts: ServerFacts, isFirst: boolean): void
 }
 
 /** A call, and what it is to be sent with. */
@@ -43,9 +36,12 @@ interface Forward {
 const IDLE_CHECKS = 4
 
 /** Takes calls for one process. */
-export class ServerInstance implements IdleProcess {
+export class ServerInstance implements IdleProcess, LinkMember {
   readonly supervisor: Supervisor
-  readonly #options: MemberOptions
+  readonly #parts: LaneParts
+  readonly #lane: InstanceOwner
+  readonly #isFirst: boolean
+  readonly #idleTimeoutMs: number | undefined
   readonly #slots: Slots
   readonly #askable: Slots
   /** Calls that wait for the process itself, and those that wait for a slot. */
@@ -54,20 +50,28 @@ export class ServerInstance implements IdleProcess {
   /** Somebody waits for the process, once for all that arrive. */
   #isOpening = false
   readonly #withdraw: (() => void) | undefined
+  #starts = 0
   #usedAt = 0
   #idle: Timer | undefined
 
-  constructor(supervisor: Supervisor, options: MemberOptions) {
-    this.supervisor = supervisor
-    this.#options = options
-    const room = new QueueRoom(options.outgoingBytesMax)
-    this.#arriving = new CallQueue(room, options.concurrency + options.queueMax)
-    this.#queued = new CallQueue(room)
-    this.#slots = new Slots(options.concurrency, options.queueMax)
-    this.#withdraw = options.offer(this)
-    // With one slot in all, whoever can be asked waits for it like everybody else.
-    const isApart = options.oneAskable && options.concurrency > 1
-    this.#askable = isApart ? new Slots(1, options.queueMax) : this.#slots
+  /** `isFirst` is the one that is told what clients follow, and whose lists are read. */
+  constructor(parts: LaneParts, lane: InstanceOwner, isFirst: boolean) {
+    this.#parts = parts
+    this.#lane = lane
+    this.#isFirst = isFirst
+    const { concurrency, idleTimeoutMs, limits, room, sharing, yields } = parts
+    const makeRoom = (): Promise<void> | undefined => (parts.pool.hasSpare ? undefined : room.free())
+    this.supervisor = new Supervisor(parts, makeRoom, () => this.#openLink())
+    this.#idleTimeoutMs = yields ? shortest(idleTimeoutMs, parts.sessionIdleMs) : idleTimeoutMs
+    const bytes = new QueueRoom(limits.outgoingBytesMax)
+    this.#arriving = new CallQueue(bytes, concurrency + limits.queueMax)
+    this.#queued = new CallQueue(bytes)
+    this.#slots = new Slots(concurrency, limits.queueMax)
+    this.#withdraw = yields ? room.offer(this) : undefined
+    // During a call of several clients a server may ask something: of such calls one runs at a time. With one slot in all,
+    // they wait for it like everybody else.
+    const isApart = sharing === 'shared' && concurrency > 1
+    this.#askable = isApart ? new Slots(1, limits.queueMax) : this.#slots
   }
 
   /** How many more askable calls this process could start at once; negative when some wait. */
@@ -84,23 +88,24 @@ export class ServerInstance implements IdleProcess {
 
   /** Forwards a call as soon as the process is there and has a slot. */
   call(call: Call, edits: readonly Edit[]): void {
-    const link = this.supervisor.link
-    call.deadline.times = call.times ?? this.#options.times
-    if (link !== undefined) return this.#enqueue(call, edits, link)
-    if (!this.#arriving.hasRoom(call.bytes)) return call.fail(this.#overloaded('has too many calls waiting'))
-    const patience = this.#patience(call)
-    this.#arriving.add(call, { call, edits }, () => patience.cancel())
-    if (!this.#isOpening) void this.#open()
+    const { link } = this.supervisor
+    call.deadline.times = call.times ?? this.#parts.times
+    if (link === undefined) return this.#awaitLink(call, edits)
+    if (call.settled) return
+    if (link.dialed.connection.backlogBytes > this.#parts.limits.outgoingBytesMax)
+      return this.#refuse(call, 'reads too slowly')
+    const slots = call.row.askable ? this.#askable : this.#slots
+    if (slots.take()) link.inflight.call(call, edits)
+    else this.#awaitSlot(call, edits, slots)
   }
 
   get idleSince(): number | undefined {
-    const isIdle = this.supervisor.link !== undefined && this.idle && !this.#options.isAtWork()
+    const isIdle = this.supervisor.link !== undefined && this.idle && !this.#lane.isAtWork
     return isIdle ? this.#usedAt : undefined
   }
 
   yield(): Promise<void> {
-    this.#options.rested()
-    return this.supervisor.rest()
+    return this.#rest()
   }
 
   /** Gives back the calls of a client that have not begun here, in the order in which they came. */
@@ -109,22 +114,26 @@ export class ServerInstance implements IdleProcess {
     return released.map(({ call }) => call)
   }
 
-  /** A call has ended: its slot is free. */
+  // LinkMember: what becomes of its calls, and of itself.
+
   ended(call: Call): void {
-    this.#slotsOf(call).free()
-    this.opened()
+    const slots = call.row.askable ? this.#askable : this.#slots
+    slots.free()
+    this.#usedAt = this.#parts.runtime.now()
+    if (this.#idle === undefined) this.#watchIdle()
   }
 
-  /** Gives a call to the next link. */
   again(call: Call, edits: readonly Edit[], link: Link): void {
     this.supervisor.lost(link)
     this.call(call, edits)
   }
 
-  /** The process is free from now on, and may rest before it has had a call. */
-  opened(): void {
-    this.#usedAt = this.#options.runtime.now()
-    this.#watchIdle()
+  replace(link: Link, why: string): void {
+    void this.supervisor.again(link, why)
+  }
+
+  lost(link: Link): void {
+    this.supervisor.lost(link)
   }
 
   async close(): Promise<void> {
@@ -139,30 +148,27 @@ export class ServerInstance implements IdleProcess {
     try {
       await this.supervisor.ready()
     } catch (error) {
-      const { body } = asUpstreamError(this.supervisor.service, error)
+      const { body } = asUpstreamError(this.#parts.service, error)
       pass = (call) => call.fail(body)
     }
     this.#isOpening = false
     for (const { call, edits } of this.#arriving.takeAll()) pass(call, edits)
   }
 
-  #enqueue(call: Call, edits: readonly Edit[], link: Link): void {
-    if (call.settled) return
-    if (link.dialed.connection.backlogBytes > this.#options.outgoingBytesMax)
-      return call.fail(this.#overloaded('reads too slowly'))
-    const slots = this.#slotsOf(call)
-    if (!slots.available) return this.#wait(call, edits, slots)
-    slots.take()
-    this.#send(call, edits, link)
+  #awaitLink(call: Call, edits: readonly Edit[]): void {
+    if (!this.#arriving.hasRoom(call.bytes)) return this.#refuse(call, 'has too many calls waiting')
+    const patience = this.#patience(call)
+    this.#arriving.add(call, { call, edits }, () => patience.cancel())
+    if (!this.#isOpening) void this.#open()
   }
 
-  #wait(call: Call, edits: readonly Edit[], slots: Slots): void {
+  #awaitSlot(call: Call, edits: readonly Edit[], slots: Slots): void {
     const start = (): boolean => {
       const next = this.#queued.take(queued)
       return next !== undefined && this.#start(next.call, next.edits)
     }
     const leave = this.#queued.hasRoom(call.bytes) ? slots.wait(start) : undefined
-    if (leave === undefined) return call.fail(this.#overloaded('has too many calls waiting'))
+    if (leave === undefined) return this.#refuse(call, 'has too many calls waiting')
     const patience = this.#patience(call)
     const queued = this.#queued.add(call, { call, edits }, () => {
       patience.cancel()
@@ -172,9 +178,9 @@ export class ServerInstance implements IdleProcess {
 
   /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */
   #patience(call: Call): Timer {
-    const { runtime } = this.#options
+    const { runtime, service } = this.#parts
     const { deadline } = call
-    const expire = (): void => call.abandon(callTimeout(this.supervisor.service, call, 'no turn'))
+    const expire = (): void => call.abandon(callTimeout(service, call, 'no turn'))
     return setDeadline(runtime, deadline.endsAt - runtime.now(), expire, (to) => deadline.putOff(to))
   }
 
@@ -182,43 +188,59 @@ export class ServerInstance implements IdleProcess {
   #start(call: Call, edits: readonly Edit[]): boolean {
     const { link } = this.supervisor
     if (link === undefined) this.call(call, edits)
-    else this.#send(call, edits, link)
+    else link.inflight.call(call, edits)
     return link !== undefined
   }
 
-  #send(call: Call, edits: readonly Edit[], link: Link): void {
-    link.inflight.call(call, edits)
+  #refuse(call: Call, what: string): void {
+    call.fail(thatServer(this.#parts.service, 'overloaded', what).body)
   }
 
-  #slotsOf(call: Call): Slots {
-    return call.row.askable ? this.#askable : this.#slots
+  #openLink(): OpeningLink {
+    const { client, declared, opening, pool, reports } = this.#parts
+    const link = new Link(pool.take(), this.#parts, this.#lane, this)
+    const ready = link.start(declared, opening).then((facts) => {
+      pool.connected()
+      this.#lane.opened(link, facts, this.#isFirst)
+      // It is free from now on, and may rest before it has had a call.
+      this.#usedAt = this.#parts.runtime.now()
+      this.#watchIdle()
+    })
+    const isLeft = (): boolean => this.#lane.isClosed
+    reports.used(link, { client, restarts: this.#starts++, isLeft }, ready)
+    return { link, ready }
   }
 
-  #overloaded(what: string): UpstreamError['body'] {
-    return thatServer(this.supervisor.service, 'overloaded', what).body
-  }
-
-  #watchIdle(delayMs = this.#options.idleTimeoutMs): void {
-    const { idleTimeoutMs, runtime } = this.#options
+  #watchIdle(delayMs = this.#idleTimeoutMs): void {
+    const { runtime } = this.#parts
+    const idleTimeoutMs = this.#idleTimeoutMs
     if (idleTimeoutMs === undefined || delayMs === undefined || this.#idle !== undefined) return
     this.#idle = runtime.setTimer(delayMs, () => {
       this.#idle = undefined
       const leftMs = Math.ceil(idleTimeoutMs - (runtime.now() - this.#usedAt))
       const isFree = this.#slots.taken === 0 && this.#askable.taken === 0
       if (isFree && leftMs > 0) this.#watchIdle(leftMs)
-      else if (isFree && this.#options.mayRest()) this.#rest()
+      else if (isFree && !this.#lane.isNeeded) void this.#rest()
       else this.#watchAgain(idleTimeoutMs)
     })
   }
 
   /** Somebody needs it now, and its time runs from then. */
   #watchAgain(idleTimeoutMs: number): void {
-    this.#usedAt = this.#options.runtime.now()
+    this.#usedAt = this.#parts.runtime.now()
     this.#watchIdle(Math.ceil(idleTimeoutMs / IDLE_CHECKS))
   }
 
-  #rest(): void {
-    this.#options.rested()
-    void this.supervisor.rest()
+  /** It had nothing to do for long, or others need its place. */
+  #rest(): Promise<void> {
+    const { log, service, yields } = this.#parts
+    const message = "a client's process is stopped while the client is idle; its next call starts it again"
+    if (yields) log({ level: 'info', service, message })
+    return this.supervisor.rest()
   }
+}
+
+/** Of two times, either of which may be for ever. */
+function shortest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }

@@ -2,20 +2,24 @@
 
 import type { Call, ClientPort } from '../../mcp/call.js'
 import type { UpstreamError } from '../contracts/errors.js'
+import type { LaneParts } from './lane-parts.js'
 import type { Link } from './link.js'
-import type { ServerInstance } from './server-instance.js'
+import { type InstanceOwner, ServerInstance } from './server-instance.js'
 import type { UpstreamState } from '../contracts/upstream.js'
 
-/** Grows up to `membersMax` processes while all of them are busy. */
+/** Grows while all processes are busy, where more than one is allowed. */
 export class ServerInstances {
   readonly #members: ServerInstance[] = []
-  readonly #make: () => ServerInstance
+  /** The one process, once it is there, of a lane that has no more. */
+  only: ServerInstance | undefined
+  readonly #parts: LaneParts
+  readonly #lane: InstanceOwner
   readonly #membersMax: number
-  #closed = false
 
-  constructor(make: () => ServerInstance, membersMax: number) {
-    this.#make = make
-    this.#membersMax = membersMax
+  constructor(parts: LaneParts, lane: InstanceOwner) {
+    this.#parts = parts
+    this.#lane = lane
+    this.#membersMax = parts.sharing === 'own' ? 1 : parts.processes
   }
 
   get first(): ServerInstance {
@@ -42,7 +46,7 @@ export class ServerInstances {
   /** `wasReady` says whether a process at rest has ever run. */
   state(wasReady: boolean): UpstreamState {
     // The first process is made a moment after its lane.
-    if (this.#members.length === 0) return this.#closed ? 'disconnected' : 'starting'
+    if (this.#members.length === 0) return this.#lane.isClosed ? 'disconnected' : 'starting'
     const states = this.#members.map((member) => member.supervisor.state)
     if (states.includes('ready')) return 'connected'
     if (states.includes('starting')) return 'starting'
@@ -78,14 +82,14 @@ export class ServerInstances {
 
   /** Whoever still calls is refused. */
   async close(): Promise<void> {
-    this.#closed = true
     await Promise.all(this.#members.map((member) => member.close()))
   }
 
   #add(): ServerInstance {
-    const member = this.#make()
+    const member = new ServerInstance(this.#parts, this.#lane, this.#members.length === 0)
     this.#members.push(member)
-    if (this.#closed) void member.close()
+    if (this.#membersMax < 2) this.only = member
+    if (this.#lane.isClosed) void member.close()
     return member
   }
 }

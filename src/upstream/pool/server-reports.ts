@@ -2,19 +2,12 @@
 
 import { asUpstreamError } from '../contracts/errors.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
-import type { Runtime, Timer } from '../../runtime/runtime.js'
+import type { Timer } from '../../runtime/runtime.js'
+import type { LaneLists } from './lane-lists.js'
 import type { Link } from './link.js'
-import type { Listing } from './listing.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
-import type { ServerNews, StopCause, UpstreamNews } from './news.js'
-import type { ServerConfig } from '../contracts/server-config.js'
-
-export interface ServerReportsParts {
-  readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
-  readonly news: UpstreamNews
-  /** How long a start takes before it is called late. */
-  readonly lateMs: number
-}
+import type { ServerNews, StopCause } from './news.js'
+import type { ServerParts } from './pool-parts.js'
 
 /** A process in use, and its client where it has only one. */
 export interface ProcessUse {
@@ -23,8 +16,8 @@ export interface ProcessUse {
   readonly client: number | undefined
   /** How many went before it for the same clients. */
   readonly restarts: number
-  /** Why the proxy ends it, when it does. */
-  cause(): StopCause
+  /** Whether its client has left. */
+  readonly isLeft: () => boolean
 }
 
 interface Start {
@@ -42,22 +35,23 @@ type News = ServerNews extends infer One
 
 /** Tells of the processes of one server, or of its sessions. */
 export class ServerReports {
-  readonly #config: () => ServerConfig
-  readonly #parts: ServerReportsParts
+  readonly #parts: ServerParts
+  readonly #stopping: () => StopCause | undefined
   readonly #starts = new WeakMap<Dialed, Start>()
 
-  constructor(config: () => ServerConfig, parts: ServerReportsParts) {
-    this.#config = config
+  /** `stopping` says why all processes are being ended, if they are. */
+  constructor(parts: ServerParts, stopping: () => StopCause | undefined) {
     this.#parts = parts
+    this.#stopping = stopping
   }
 
-  /** A server is being reached; `unused` says why the proxy ends it before anybody uses it, if it does. */
-  began(dialed: Dialed, unused: () => StopCause | undefined): void {
-    const { runtime, lateMs } = this.#parts
-    const late = runtime.setTimer(lateMs, () => this.#tell(dialed, { state: 'late' }))
+  /** A server is being reached. */
+  began(dialed: Dialed): void {
+    const { limits, runtime } = this.#parts
+    const late = runtime.setTimer(limits.lateMs, () => this.#tell(dialed, { state: 'late' }))
     this.#starts.set(dialed, { startedAt: runtime.now(), late, use: undefined, isOver: false })
     this.#tell(dialed, { state: 'starting' })
-    void dialed.ended.then((end) => this.#ended(dialed, end, unused))
+    void dialed.ended.then((end) => this.#ended(dialed, end))
   }
 
   /** A client, or several, use it from now on; `ready` rejects when they cannot. */
@@ -74,22 +68,22 @@ export class ServerReports {
     this.#tell(dialed, { state: 'ready', revision, tools, restarts: start.use?.restarts ?? 0 })
   }
 
-  lists(listing: Listing, client: number | undefined, changed: readonly ListKind[]): void {
-    const count = (kind: ListKind): number => listing.items(kind).length
+  lists(lists: LaneLists, client: number | undefined, changed: readonly ListKind[]): void {
+    const count = (kind: ListKind): number => lists.items(kind).length
     const counts = {
       tools: count('tools'),
       prompts: count('prompts'),
       resources: count('resources'),
       templates: count('templates'),
     }
-    this.#parts.news.lists({ server: this.#config().name, client, changed, counts })
+    this.#parts.news.lists({ server: this.#parts.service, client, changed, counts })
   }
 
   /** Why is known to the link, which hears of the end in the same turn. */
-  async #ended(dialed: Dialed, end: DialEnd, unused: () => StopCause | undefined): Promise<void> {
+  async #ended(dialed: Dialed, end: DialEnd): Promise<void> {
     await Promise.resolve()
     const use = this.#starts.get(dialed)?.use
-    const cause = use === undefined ? unused() : causeOf(use)
+    const cause = use === undefined ? this.#stopping() : this.#causeOf(use)
     const { reason, message } = use?.link.failure ?? end
     if (cause === undefined) this.#over(dialed, { state: 'failed', reason, message })
     else this.#over(dialed, { state: 'stopped', cause, message })
@@ -97,7 +91,7 @@ export class ServerReports {
 
   /** It could not be made ready; being stopped meanwhile is no failure. */
   #failed(dialed: Dialed, error: unknown): void {
-    const { reason, message } = asUpstreamError(this.#config().name, error)
+    const { reason, message } = asUpstreamError(this.#parts.service, error)
     if (reason !== 'shutting-down') this.#over(dialed, { state: 'failed', reason, message })
   }
 
@@ -112,15 +106,17 @@ export class ServerReports {
   #tell(dialed: Dialed, news: News): void {
     const start = this.#starts.get(dialed)
     if (start === undefined || start.isOver) return
-    const { name: server, kind } = this.#config()
-    const { runtime } = this.#parts
+    const { kind, news: listener, runtime, service: server } = this.#parts
     const ms = runtime.now() - start.startedAt
     const client = start.use?.client
-    this.#parts.news.server({ server, kind, pid: dialed.pid, client, ms, ...news })
+    listener.server({ server, kind, pid: dialed.pid, client, ms, ...news })
   }
-}
 
-/** Undefined when it has ended by itself. */
-function causeOf(use: ProcessUse): StopCause | undefined {
-  return use.link.isStopped ? use.cause() : undefined
+  /** Undefined when it has ended by itself. */
+  #causeOf({ link, isLeft }: ProcessUse): StopCause | undefined {
+    if (!link.isStopped) return undefined
+    return (
+      this.#stopping() ?? (link.failure.reason === 'closed' ? 'restart' : isLeft() ? 'client-gone' : 'idle')
+    )
+  }
 }

@@ -48,14 +48,11 @@ export class Slots {
     return this.#concurrency - this.#taken - this.#waiting
   }
 
-  /** Whether a call would start at once. */
-  get available(): boolean {
-    return this.#taken < this.#concurrency && this.#waiting === 0
-  }
-
-  /** A call starts, where one is free. */
-  take(): void {
+  /** Takes a slot, unless all are taken or others wait for one. */
+  take(): boolean {
+    if (this.#taken >= this.#concurrency || this.#waiting > 0) return false
     this.#taken++
+    return true
   }
 
   /** Runs `start` when its turn comes; gives what leaves the line before that, or undefined when too many wait. */

@@ -8,10 +8,11 @@
 // the news that a server is back. Calls fail at once until it has succeeded.
 
 import type { FailureReason } from '../../mcp/error-codes.js'
-import { Crashes, type RestartPolicy } from './crashes.js'
+import { Crashes } from './crashes.js'
 import { type UpstreamError as Failure, asUpstreamError, thatServer } from '../contracts/errors.js'
-import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
+import type { LogRecord, Timer } from '../../runtime/runtime.js'
 import type { Link } from './link.js'
+import type { ServerParts } from './pool-parts.js'
 import { within } from '../../runtime/within.js'
 
 /** A link that is being opened; `ready` rejects with UpstreamError. */
@@ -20,12 +21,8 @@ export interface OpeningLink {
   readonly ready: Promise<unknown>
 }
 
-export interface SupervisorSurroundings {
-  readonly runtime: Runtime
-  readonly log: LogSink
-  /** Makes room for one more link; undefined when there is some. */
-  room(): Promise<void> | undefined
-}
+/** Of the time of a call, so much may go by for a process that ends; the rest is for the start and the call. */
+const REST_WAIT_SHARE = 12
 
 /** One attempt to open a link. */
 interface Attempt {
@@ -47,45 +44,32 @@ type State =
 
 /** Opens links, one at a time. */
 export class Supervisor {
-  readonly service: string
+  readonly #parts: ServerParts
   readonly #room: () => Promise<void> | undefined
   readonly #open: () => OpeningLink
-  readonly #policy: RestartPolicy
-  readonly #runtime: Runtime
-  readonly #log: LogSink
   readonly #crashes: Crashes
   /** Changed by `#to` only. */
   #state: State = { kind: 'stopped' }
+  /** The link, when calls can start at once. */
+  link: Link | undefined
   #failure: Failure | undefined
   /** Links that are being stopped. */
   readonly #stopping = new Set<Promise<void>>()
   /** The end of a process that was at rest: its successor may need what it still holds, a lock perhaps. */
   #resting: Promise<void> | undefined
 
-  constructor(
-    service: string,
-    open: () => OpeningLink,
-    policy: RestartPolicy,
-    around: SupervisorSurroundings,
-  ) {
-    this.service = service
+  /** `room` makes room for one more link; it gives nothing when there is some. */
+  constructor(parts: ServerParts, room: () => Promise<void> | undefined, open: () => OpeningLink) {
+    this.#parts = parts
+    this.#room = room
     this.#open = open
-    this.#policy = policy
-    this.#runtime = around.runtime
-    this.#log = around.log
-    this.#room = () => around.room()
-    this.#crashes = new Crashes(policy, around.runtime)
+    this.#crashes = new Crashes(parts.limits.restart, parts.restartDelayMs, parts.runtime)
   }
 
   /** `broken` also while it is being probed. */
   get state(): Exclude<State['kind'], 'probing'> {
     const { kind } = this.#state
     return kind === 'probing' ? 'broken' : kind
-  }
-
-  /** The link, when calls can start at once. */
-  get link(): Link | undefined {
-    return this.#state.kind === 'ready' ? this.#state.link : undefined
   }
 
   /** Why the last link ended or could not be opened. */
@@ -108,7 +92,7 @@ export class Supervisor {
         return Promise.reject(this.#down('unavailable', 'is down'))
       case 'stopped':
       case 'waiting':
-        return !this.#policy.restart && this.#crashes.any
+        return !this.#parts.restart && this.#crashes.any
           ? Promise.reject(this.#down('unavailable', 'is down and not restarted'))
           : this.#start('starting')
     }
@@ -120,7 +104,7 @@ export class Supervisor {
     if (link.isSpent) return this.#renew(link)
     this.#failure = link.failure
     this.#crashes.wasUp()
-    this.#log({ level: 'error', service: this.service, message: link.failure.message })
+    this.#log('error', link.failure.message)
     this.#crashed()
   }
 
@@ -138,7 +122,7 @@ export class Supervisor {
   /** Ends the link and starts it anew, though it has not crashed; one that has a successor already is ending. */
   async again(link: Link, why: string): Promise<void> {
     if (this.link !== link) return
-    this.#log({ level: 'warn', service: this.service, message: `restarting: ${why}` })
+    this.#log('warn', `restarting: ${why}`)
     await this.rest(why)
     if (this.#state.kind === 'stopped') await this.ready().catch(() => {})
   }
@@ -161,8 +145,7 @@ export class Supervisor {
 
   /** The next one begins at once, and what went before is forgiven: whoever serves is no crashing server. */
   #renew(link: Link): void {
-    const message = `${link.failure.message}; opening another one`
-    this.#log({ level: 'warn', service: this.service, message })
+    this.#log('warn', `${link.failure.message}; opening another one`)
     this.#crashes.forgive()
     this.#start('starting').catch(() => {})
   }
@@ -176,7 +159,7 @@ export class Supervisor {
 
   async #attempt(attempt: Attempt): Promise<Link> {
     try {
-      if (this.#resting !== undefined) await within(this.#resting, this.#policy.restWaitMs, this.#runtime)
+      if (this.#resting !== undefined) await this.#rested(this.#resting)
       // Who need not wait takes the place in the turn in which it was there.
       const room = this.#room()
       if (room !== undefined) await room
@@ -191,10 +174,15 @@ export class Supervisor {
       return link
     } catch (error) {
       if (attempt.link !== undefined) void this.#stop(attempt.link)
-      const failure = asUpstreamError(this.service, error)
+      const failure = asUpstreamError(this.#parts.service, error)
       if (this.#state === attempt) this.#failedToStart(failure)
       throw failure
     }
+  }
+
+  async #rested(resting: Promise<void>): Promise<void> {
+    const { times, runtime } = this.#parts
+    await within(resting, times.timeoutMs / REST_WAIT_SHARE, runtime)
   }
 
   /** @throws UpstreamError when it was closed meanwhile */
@@ -204,7 +192,7 @@ export class Supervisor {
 
   #failedToStart(failure: Failure): void {
     this.#failure = failure
-    this.#log({ level: 'error', service: this.service, message: failure.message })
+    this.#log('error', failure.message)
     this.#crashed()
   }
 
@@ -212,11 +200,11 @@ export class Supervisor {
     const opens = this.#crashes.add()
     // Who only waits for room among the processes is no crashing server, however often it is tried.
     const hasRoom = this.#failure?.reason !== 'overloaded'
-    if (!this.#policy.restart) this.#to({ kind: 'waiting', timer: undefined })
+    if (!this.#parts.restart) this.#to({ kind: 'waiting', timer: undefined })
     else if (opens && hasRoom) this.#hold()
     // Somebody has to mend credentials first, and a server may lock out whoever tries too often.
-    else
-      this.#wait(this.#failure?.reason === 'unauthorized' ? this.#policy.delayMsMax : this.#crashes.delayMs)
+    else if (this.#failure?.reason === 'unauthorized') this.#wait(this.#parts.limits.restart.delayMsMax)
+    else this.#wait(this.#crashes.delayMs)
   }
 
   #wait(delayMs: number): void {
@@ -224,15 +212,15 @@ export class Supervisor {
   }
 
   #hold(): void {
-    const { holdMs } = this.#policy
-    const message = `it keeps crashing: left alone for ${Math.round(holdMs / 1000)} s`
-    this.#log({ level: 'error', service: this.service, message })
+    const { holdMs } = this.#parts.limits.restart
+    this.#log('error', `it keeps crashing: left alone for ${Math.round(holdMs / 1000)} s`)
     this.#to({ kind: 'broken', timer: this.#after(holdMs, 'probing') })
   }
 
   /** Servers that crashed together do not come back together. */
   #after(delayMs: number, kind: Attempt['kind']): Timer {
-    return this.#runtime.setTimer(delayMs * (0.8 + 0.4 * this.#runtime.random()), () => {
+    const { runtime } = this.#parts
+    return runtime.setTimer(delayMs * (0.8 + 0.4 * runtime.random()), () => {
       this.#start(kind).catch(() => {})
     })
   }
@@ -240,11 +228,16 @@ export class Supervisor {
   #to(state: State): void {
     if ('timer' in this.#state) this.#state.timer?.cancel()
     this.#state = state
+    this.link = state.kind === 'ready' ? state.link : undefined
   }
 
   #down(reason: FailureReason, what: string): Failure {
     if (this.#failure?.reason === 'unauthorized') return this.#failure
     const why = this.#failure === undefined ? '' : `: ${this.#failure.message}`
-    return thatServer(this.service, reason, `${what}${why}`)
+    return thatServer(this.#parts.service, reason, `${what}${why}`)
+  }
+
+  #log(level: LogRecord['level'], message: string): void {
+    this.#parts.log({ level, service: this.#parts.service, message })
   }
 }

@@ -56,7 +56,11 @@ export const execution: readonly Mutation[] = [
       'return !this.#entries.has(id) && !this.#retired.has(id) && !this.#minted.has(id);',
       'return true;',
     ],
-    ['upstream/pool/lane-links', 'return this.#audience.only !== undefined;', 'return true;'],
+    [
+      'upstream/pool/inflight-calls',
+      'const lend = this.#link.audience.only !== undefined;',
+      'const lend = true;',
+    ],
   ),
   mutation('who waits longest starts last', 'call-order', [
     'upstream/pool/slots',

@@ -9,12 +9,12 @@ export const lists: readonly Mutation[] = [
     'if (true)',
   ]),
   mutation('every read of a list is a change', 'too-many-changes', [
-    'upstream/pool/listing',
-    'return this.items(kind) !== before;',
-    'return true;',
+    'upstream/pool/lane-lists',
+    'if (this.items(kind) !== before)',
+    'if (true)',
   ]),
   mutation('a list that cannot be read is empty', 'shrunk-list', [
-    'upstream/pool/listing',
+    'upstream/pool/lane-lists',
     'this.#failures.set(kind, why);',
     'this.#failures.set(kind, why); this.#lists.set(kind, []);',
   ]),

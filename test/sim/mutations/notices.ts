@@ -39,13 +39,13 @@ export const notices: readonly Mutation[] = [
   ]),
   mutation('everybody is told of resources', 'not-followed', [
     'upstream/pool/lane-links',
-    'this.#audience.followersOf(uri)',
-    'this.#audience',
+    'this.audience.followersOf(uri)',
+    'this.audience',
   ]),
   mutation('everybody is told of logs', 'foreign', [
     'upstream/pool/lane-links',
     "this.#log('debug', `${frame.method} belongs to no one client`);",
-    "for (const one of row?.does === 'log' ? this.#audience : []) one.log(frame, during);",
+    "for (const one of row?.does === 'log' ? this.audience : []) one.log(frame, during);",
   ]),
   mutation('nothing is followed after a restart', 'not-updated', [
     'upstream/pool/lane-links',

@@ -27,7 +27,7 @@ export const recovery: readonly Mutation[] = [
   mutation('deadlines of a connection that has ended go on', 'left-timer', [
     'upstream/pool/supervisor',
     "this.#to({ kind: 'closed' });",
-    "this.#to({ kind: 'closed' }); this.#runtime.setTimer(3600000, () => { });",
+    "this.#to({ kind: 'closed' }); this.#parts.runtime.setTimer(3600000, () => { });",
   ]),
   mutation('a client that has gone is not let go', 'left-client', [
     'proxy/session/session',

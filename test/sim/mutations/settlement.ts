@@ -44,14 +44,14 @@ export const settlement: readonly Mutation[] = [
     ['foreign', 'wrong-answer'],
     [
       'upstream/pool/inflight-calls',
-      'flight.call.settle(this.#parts.leg.outcome(flight.call, frame));',
-      'const kept = this.kept ?? frame; this.kept = frame; flight.call.settle(this.#parts.leg.outcome(flight.call, kept));',
+      'flight.call.settle(this.#link.leg.outcome(flight.call, frame));',
+      'const kept = this.kept ?? frame; this.kept = frame; flight.call.settle(this.#link.leg.outcome(flight.call, kept));',
     ],
   ),
   mutation('a result is made up', 'made-up', [
     'upstream/pool/server-instance',
-    'link.inflight.call(call, edits);',
-    "call.settle({ kind: 'result', result: '{}' });",
+    'if (call.settled)',
+    "if (call.settled || call.settle({ kind: 'result', result: '{}' }))",
   ]),
   mutation('one request at a time', 'needless-error', [
     'proxy/session/session',

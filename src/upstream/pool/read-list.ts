@@ -1,0 +1,45 @@
+// One list of a server, read through every page.
+
+import { type ListItem, listShapes, readPage } from '../../mcp/lists.js'
+import type { ListKind } from '../../mcp/methods/method-row.js'
+import { UpstreamError } from '../contracts/errors.js'
+import type { Link } from './link.js'
+import type { ServerParts } from './pool-parts.js'
+
+/** How much of what a server says instead is worth a look. */
+const SHOWN_LENGTH_MAX = 200
+
+/** `wasEmpty` says that nothing is known to be in the list. @throws UpstreamError */
+export async function readList(
+  { discretion, limits, service }: ServerParts,
+  link: Link,
+  kind: ListKind,
+  wasEmpty: boolean,
+): Promise<ListItem[]> {
+  const { pagesMax, itemsMax } = limits.lists
+  const broken = (what: string): UpstreamError => new UpstreamError(service, 'invalid-answer', what)
+  const items: ListItem[] = []
+  const seen = new Set<string>()
+  let params = '{}'
+  const patience = link.patience('listTimeoutMs')
+  for (let pages = 0; pages < pagesMax; pages++) {
+    const frame = await link.ask(listShapes[kind].method, params, patience)
+    if (frame.kind === 'error') {
+      // A server may offer resources and know no templates: that is an empty list. One that had some is not well.
+      if (kind === 'templates' && wasEmpty) return items
+      const why = frame.line.toString('utf8', frame.error.start, frame.error.end)
+      throw broken(discretion.shown(why, SHOWN_LENGTH_MAX))
+    }
+    const page = readPage(frame, kind)
+    if (page === undefined) throw broken('the answer holds no list')
+    for (const item of page.items) items.push(item)
+    if (items.length > itemsMax) throw broken(`more than ${itemsMax} items`)
+    const { cursor } = page
+    if (cursor === undefined) return items
+    if (seen.has(cursor))
+      throw broken(`the cursor ${discretion.shown(cursor, SHOWN_LENGTH_MAX)} does not advance`)
+    seen.add(cursor)
+    params = `{"cursor":${cursor}}`
+  }
+  throw broken(`more than ${pagesMax} pages`)
+}
