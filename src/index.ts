@@ -36,7 +36,7 @@ export type {
 export type { McpProxy } from './proxy/proxy-interface.js'
 export type { ProxyOptions } from './proxy/proxy-options.js'
 export { type RealRuntime, realRuntime } from './real-runtime.js'
-export type { SessionEnd } from './proxy/session/session-parts.js'
+export type { SessionEnd } from './proxy/session/draining.js'
 export type { ServingEvents, SessionEvent } from './events/serving-events.js'
 export type { SessionProcess, SessionStatus } from './proxy/routing/session-status.js'
 export { type MemoryConnection, memoryPair } from './transports/memory.js'

@@ -8,6 +8,7 @@ import type { ServerChanges } from '../events/proxy-events.js'
 import { Catalogs } from './routing/catalogs.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { ClientPort } from '../mcp/call.js'
+import type { RoutedClient } from './routing/routed-client.js'
 import { ClientRoutes, type ReachParts, type ReachSource } from './routing/client-routes.js'
 import { isSameServer } from './same-server.js'
 import { UpstreamError } from '../upstream/contracts/errors.js'
@@ -72,7 +73,7 @@ export class Fleet implements ReachSource {
   }
 
   /** What a client reaches; it follows every change until it leaves. */
-  reach(client: ClientPort, parts: ReachParts): ClientRoutes {
+  reach(client: RoutedClient, parts: ReachParts): ClientRoutes {
     const reach = new ClientRoutes(client, parts, this)
     this.#reaches.set(client.serial, reach)
     return reach

@@ -15,7 +15,6 @@ import type { ServerChanges } from '../events/proxy-events.js'
 import { Fleet, inWords } from './fleet.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { Connection } from '../jsonrpc/connection.js'
-import type { Peer } from '../jsonrpc/peer.js'
 import { openKeeping } from './keeping.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
 import type { Limits } from '../limits.js'
@@ -27,11 +26,10 @@ import { LegacyServerLeg } from '../mcp/eras/legacy-server.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
-import type { Question } from './session/questions.js'
 import type { ClientRoutes } from './routing/client-routes.js'
+import type { RoutedClient } from './routing/routed-client.js'
 import { type RealRuntime, realRuntime } from '../real-runtime.js'
 import { Session } from './session/session.js'
-import type { SessionPort } from './session/session-port.js'
 import type { SessionStatus } from './routing/session-status.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { RunningProcess } from '../upstream/contracts/running-process.js'
@@ -111,34 +109,23 @@ class PooledProxy implements McpProxy {
   attach(connection: Connection, origin: ClientOrigin = {}): Promise<AttachedSession> {
     const serial = ++this.#attached
     const { events } = this.#common
-    const reports = new ClientReports({
-      events,
-      schema: this.#schema,
-      client: serial,
-      runtime: this.#runtime,
-    })
+    const leg = new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent)
     const session = new Session(connection, {
       serial,
-      leg: new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent),
+      leg,
       limits: this.#limits.session,
       drainMs: this.#limits.drainMs,
       runtime: this.#runtime,
       unread: this.#common.unread,
       log: this.#log,
-      reports,
+      reports: new ClientReports({ events, schema: this.#schema, client: serial, runtime: this.#runtime }),
       watch: this.#common.taps.watch('client', undefined),
-      reach: (port, peer) => {
-        reports.attached(port.profile)
-        return this.#reach(port, peer)
-      },
-      ended: () => {
-        this.#sessions.take(serial)
-        reports.gone()
-      },
+      reach: (client) => this.#reach(client),
+      ended: () => void this.#sessions.take(serial),
     })
     this.#sessions.set(serial, session)
     if (this.#isClosing) session.drain()
-    return Promise.resolve(attachedTo(session))
+    return Promise.resolve(attachedTo(session.draining, leg))
   }
 
   async serve(listener: Listener): Promise<Serving> {
@@ -236,20 +223,14 @@ class PooledProxy implements McpProxy {
     }
   }
 
-  #reach(port: SessionPort, peer: Peer<Question>): ClientRoutes {
-    return this.#fleet.reach(port, {
+  #reach(client: RoutedClient): ClientRoutes {
+    return this.#fleet.reach(client, {
       checks: this.#checks,
-      splice: (line, edits) => peer.item(line, edits),
       runtime: this.#runtime,
-      log: this.#log,
       startupGraceMs: this.#config.startupGraceMs,
       initializeGraceMs: this.#limits.initializeGraceMs,
       namesDown: this.#config.nameUnavailable,
-      progress: (call, params) => port.progress(call, params),
-      listPageBytesMax: this.#limits.session.listPageBytesMax,
-      waitingBytesMax: this.#limits.session.waitingBytesMax,
-      instructionsLengthMax: this.#limits.session.instructionsLengthMax,
-      gave: (kind) => port.gave(kind),
+      limits: this.#limits.session,
     })
   }
 

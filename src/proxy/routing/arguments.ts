@@ -1,4 +1,7 @@
 // Checks a call's arguments against the tool's own schema, and makes the error.
+//
+// Calls reach a server in the order in which they came, though one may have to wait until its tool's schema is compiled
+// and the next has nothing to wait for.
 
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
@@ -11,7 +14,7 @@ import type { ListItem } from '../../mcp/lists.js'
 import type { ArgumentFault, ArgumentValidator } from '../../mcp/validate.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { Target } from './catalog.js'
-import { CallOrder } from './call-order.js'
+import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
 /** What a client asks for when it opens its session is answered first. */
 const PREPARE_DELAY_MS = 5
@@ -19,12 +22,14 @@ const PREPARE_DELAY_MS = 5
 /** With which the JSON of null begins, and no other. */
 const NULL = 0x6e
 
+type Fault = ArgumentFault | undefined
+
 type MakeValidator = (target: Target, schema: Span) => ArgumentValidator
 
 /** The validators of tools, compiled when a tool is first called. */
 export class ArgumentChecks {
-  /** In which calls leave that are checked, and those that have nothing to check. */
-  readonly turns: CallOrder = new CallOrder()
+  /** The last call to each lane of those that wait for their turn. */
+  readonly #last = new WeakMap<CallTarget, Promise<void>>()
   readonly #validators = new WeakMap<ListItem, ArgumentValidator>()
   readonly #log: LogSink
   #make: MakeValidator | undefined
@@ -49,8 +54,12 @@ export class ArgumentChecks {
     }
   }
 
-  /** Calls `pass` in the call's turn when the arguments fit, nearly always at once; else settles the call. */
-  check(call: Call, target: Target, pass: () => void): void {
+  /**
+   * Whether the call may go now, which is nearly always so.
+   *
+   * Else it is settled since its arguments do not fit, or `pass` is called in its turn when they do.
+   */
+  fits(call: Call, target: Target, pass: () => void): boolean {
     const { argumentErrors: mode, argumentChecks } = target.lane.config
     const isLenient = argumentChecks === 'lenient'
     const span = call.frame.params.members.span('arguments')
@@ -58,29 +67,39 @@ export class ArgumentChecks {
     // Servers in Python take null for no arguments.
     const json = isLenient && written !== undefined && firstByte(written) === NULL ? undefined : written
     if (json !== undefined && firstByte(json) !== OPEN_OBJECT) {
-      return call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
+      call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
+      return false
     }
-    const verdict = mode === 'off' ? undefined : this.#verdict(target, json, isLenient)
-    this.turns.take(call, target.lane, verdict, (fault) => {
-      if (fault === undefined) pass()
-      else this.#refuse(call, mode, fault)
-    })
+    const fault = mode === 'off' ? undefined : this.#fault(target, json, isLenient)
+    if (fault === undefined && !this.#last.has(target.lane)) return true
+    this.#takeTurn(call, target.lane, fault, pass)
+    return false
   }
 
-  #refuse(call: Call, mode: string, fault: ArgumentFault): void {
-    const say = mode === 'auto' ? call.context.revision.argumentErrors : mode
-    if (say === 'protocol')
-      return call.fail(invalidArguments(fault.message, { parameter: fault.parameter, ...fault.details }))
-    const content = `{"content":[{"type":"text","text":${quote(fault.message)}}],"isError":true}`
-    call.settle({ kind: 'result', result: content, refusal: fault.message })
+  /** The same for a call with nothing to check, which leaves behind those that are being checked. */
+  isTurn(call: Call, lane: CallTarget, pass: () => void): boolean {
+    if (!this.#last.has(lane)) return true
+    this.#takeTurn(call, lane, undefined, pass)
+    return false
+  }
+
+  #takeTurn(call: Call, lane: CallTarget, fault: Fault | Promise<Fault>, pass: () => void): void {
+    const before = this.#last.get(lane)
+    const end = (found: Fault): void => (found === undefined ? pass() : refuse(call, lane, found))
+    if (before === undefined && !(fault instanceof Promise)) return end(fault)
+    call.keep()
+    const turn = Promise.all([fault, before])
+      .then(([found]) => {
+        if (!call.settled) end(found)
+      })
+      .finally(() => {
+        if (this.#last.get(lane) === turn) this.#last.delete(lane)
+      })
+    this.#last.set(lane, turn)
   }
 
   /** Nearly always at once: only the first call waits for the validator, and each tool's first for its schema. */
-  #verdict(
-    target: Target,
-    json: RawValue | undefined,
-    isLenient: boolean,
-  ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
+  #fault(target: Target, json: RawValue | undefined, isLenient: boolean): Fault | Promise<Fault> {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined
     const known = this.#validators.get(target.item)
@@ -105,6 +124,14 @@ export class ArgumentChecks {
     }
     return this.#make
   }
+}
+
+function refuse(call: Call, { config: { argumentErrors } }: CallTarget, fault: ArgumentFault): void {
+  const { message, parameter, details } = fault
+  const say = argumentErrors === 'auto' ? call.context.revision.argumentErrors : argumentErrors
+  if (say === 'protocol') return call.fail(invalidArguments(message, { parameter, ...details }))
+  const content = `{"content":[{"type":"text","text":${quote(message)}}],"isError":true}`
+  call.settle({ kind: 'result', result: content, refusal: message })
 }
 
 function jsonAt(frame: RequestFrame, span: Span): RawValue {

@@ -11,8 +11,7 @@ import { literalPrefixLength, matchesUriTemplate, readUriTemplate } from '../../
 import type { LogSink } from '../../runtime/runtime.js'
 import type { ServerConfig, ToolFilter } from '../../upstream/contracts/server-config.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
-import type { Edit } from '../../jsonrpc/splice.js'
-import type { Line } from '../../jsonrpc/line.js'
+import type { RoutedClient } from './routed-client.js'
 
 /** One listed item and where it is. */
 export interface Target {
@@ -26,9 +25,6 @@ export interface Target {
   /** Undefined where the times of the server hold. */
   readonly times: CallTimes | undefined
 }
-
-/** Splices one item for the client that asked; the forward tap sees it. */
-export type SpliceItem = (line: Line, edits: readonly Edit[]) => Uint8Array
 
 interface Index {
   /** What the lanes listed when it was made. */
@@ -77,7 +73,7 @@ export class Catalog {
 
   /** The item with this public name, or with this own name where only one server has it; listed or not. */
   named(kind: 'tools' | 'prompts', name: string): Target | undefined {
-    const index = this.#index(kind)
+    const index = this.#indexes.get(kind) ?? this.#build(kind)
     return index.byPublicName.get(name) ?? index.byOwnName.get(name)
   }
 
@@ -105,7 +101,7 @@ export class Catalog {
     kind: ListKind,
     cursor: string | undefined,
     pageBytesMax: number,
-    splice: SpliceItem,
+    client: Pick<RoutedClient, 'splice'>,
   ): Uint8Array | undefined {
     const { targets } = this.#index(kind)
     const from = cursor === undefined ? 0 : this.#offsetOf(cursor, targets.length)
@@ -115,7 +111,7 @@ export class Catalog {
     for (let at = from; at < targets.length && (bytes < pageBytesMax || items.length === 0); at++) {
       const target = targets[at]
       if (target === undefined) break
-      const item = splice(target.item.line, itemEdits(target.item, target.publicName, target.mark))
+      const item = client.splice(target.item.line, itemEdits(target.item, target.publicName, target.mark))
       items.push(item)
       bytes += item.length
     }
@@ -144,12 +140,7 @@ export class Catalog {
   }
 
   #index(kind: ListKind): Index {
-    let index = this.#indexes.get(kind)
-    if (index === undefined) {
-      index = this.#build(kind)
-      this.#indexes.set(kind, index)
-    }
-    return index
+    return this.#indexes.get(kind) ?? this.#build(kind)
   }
 
   #build(kind: ListKind): Index {
@@ -166,7 +157,10 @@ export class Catalog {
       if (!byOwnName.has(item.key)) byOwnName.set(item.key, target)
       else if (isNamed && !item.needsTask) byOwnName.set(item.key, undefined)
     }
-    return { sources: this.#lanes.map((lane) => lane.view.items(kind)), targets, byPublicName, byOwnName }
+    const sources = this.#lanes.map((lane) => lane.view.items(kind))
+    const index = { sources, targets, byPublicName, byOwnName }
+    this.#indexes.set(kind, index)
+    return index
   }
 
   #namedTargets(kind: 'tools' | 'prompts'): Target[] {

@@ -1,19 +1,17 @@
 // What one client can reach: its lanes, their public names, and the wait for both.
 
-import type { ArgumentChecks } from './arguments.js'
-import type { Catalog, SpliceItem } from './catalog.js'
+import type { Catalog } from './catalog.js'
 import type { Catalogs } from './catalogs.js'
-import { downLine } from './down-line.js'
-import { FirstLists } from './first-lists.js'
-import { HeldChanges } from './held-changes.js'
+import { instructionsOf } from './instructions.js'
+import { ListChanges } from './list-changes.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
-import type { Call, ClientPort } from '../../mcp/call.js'
+import type { ClientPort } from '../../mcp/call.js'
 import { mergeCapabilities, presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
-import { Router } from './router.js'
+import type { RoutedClient } from './routed-client.js'
+import { Router, type RouterParts } from './router.js'
 import type { SessionProcess } from './session-status.js'
-import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
 import { within } from '../../runtime/within.js'
 
@@ -25,39 +23,28 @@ export interface ReachSource {
   left(client: ClientPort): void
 }
 
-export interface ReachParts {
-  readonly checks: ArgumentChecks
-  readonly splice: SpliceItem
-  readonly runtime: Runtime
-  readonly log: LogSink
-  /** How long the first lists wait for servers that are still starting. */
-  readonly startupGraceMs: number
-  /** How long the answer to `initialize` does, at most. */
+export interface ReachParts extends RouterParts {
+  /** How long the answer to `initialize` waits for servers that are still starting, at most. */
   readonly initializeGraceMs: number
   /** Whether the instructions name the servers that are known to be down. */
   readonly namesDown: boolean
-  /** Tells the client how far a call of its own is. */
-  progress(call: Call, params: string): void
-  readonly listPageBytesMax: number
-  /** Of calls that wait for servers to say what they have. */
-  readonly waitingBytesMax: number
-  /** Of all servers together. */
-  readonly instructionsLengthMax: number
-  /** The client has been given this list, and wants to hear when it changes. */
-  gave(kind: ListKind): void
+  readonly limits: RouterParts['limits'] & {
+    /** Of all servers together. */
+    readonly instructionsLengthMax: number
+    readonly changeDelayMs: number
+  }
 }
 
 /** A client's lanes, one for each server in configuration order. */
 export class ClientRoutes {
   readonly router: Router
-  readonly #client: ClientPort
-  readonly #parts: ReachParts
-  readonly #source: ReachSource
-  #catalog: Catalog
-  readonly #held: HeldChanges
-  readonly #lists: FirstLists
   /** Resolves when `initialize` can be answered; undefined when nobody has to be waited for, or something is known of an earlier start. */
   readonly settled: Promise<unknown> | undefined
+  readonly #client: RoutedClient
+  readonly #parts: ReachParts
+  readonly #source: ReachSource
+  readonly #changes: ListChanges
+  #catalog: Catalog
   #lanes: ReadonlyMap<Upstream, Lane>
   /** Opened for the next exchange. */
   readonly #coming = new Map<Upstream, Lane>()
@@ -67,40 +54,28 @@ export class ClientRoutes {
   #mayCall = false
   #left = false
 
-  constructor(client: ClientPort, parts: ReachParts, source: ReachSource) {
+  constructor(client: RoutedClient, parts: ReachParts, source: ReachSource) {
     this.#client = client
     this.#parts = parts
     this.#source = source
     this.#lanes = new Map(source.upstreams.map((upstream) => [upstream, upstream.attach(client)]))
     const lanes = this.#current
     this.#catalog = source.catalogs.of(lanes)
-    this.#held = new HeldChanges((kind) => this.#catalog.shown(kind))
-    const { startupGraceMs, initializeGraceMs, runtime } = parts
-    this.#lists = new FirstLists({ lanes: () => this.#current, startupGraceMs, runtime })
-    const opening = lanes.some(({ view }) => view.remembered)
-      ? []
-      : lanes.flatMap(({ view }) => view.settled ?? [])
-    this.settled =
-      opening.length === 0
-        ? undefined
-        : within(Promise.all(opening), Math.min(startupGraceMs, initializeGraceMs), runtime)
-    this.#tellOnce()
-    this.router = new Router({
-      lanes: () => this.#current,
-      catalog: () => this.#catalog,
-      checks: parts.checks,
-      splice: parts.splice,
-      runtime: parts.runtime,
-      listPageBytesMax: parts.listPageBytesMax,
-      waitingBytesMax: parts.waitingBytesMax,
-      lists: this.#lists,
-      progress: (call, params) => parts.progress(call, params),
-      gave: (kind) => {
-        this.#held.gave(kind)
-        parts.gave(kind)
-        if (kind === 'tools') this.ready()
-      },
+    const { startupGraceMs, initializeGraceMs, runtime, limits } = parts
+    this.#changes = new ListChanges(
+      client,
+      (kind) => this.#catalog.shown(kind),
+      (tell) => runtime.setTimer(limits.changeDelayMs, tell),
+    )
+    const isRemembered = lanes.some(({ view }) => view.remembered)
+    const opening = isRemembered ? [] : lanes.flatMap(({ view }) => view.settled ?? [])
+    const graceMs = Math.min(startupGraceMs, initializeGraceMs)
+    this.settled = opening.length === 0 ? undefined : within(Promise.all(opening), graceMs, runtime)
+    this.router = new Router(client, parts, { lanes, catalog: this.#catalog }, (kind) => {
+      this.#changes.gave(kind)
+      if (kind === 'tools') this.#prepareChecks()
     })
+    this.#tellOnce()
   }
 
   /** Those that run for this client alone. */
@@ -117,30 +92,35 @@ export class ClientRoutes {
     const capabilities = described.map(({ view }) => view.facts?.capabilities ?? presumedCapabilities)
     return {
       capabilities: mergeCapabilities(capabilities, this.#client.profile.capabilities),
-      instructions: this.#instructions(),
+      instructions: instructionsOf(
+        this.#current,
+        this.#parts.namesDown,
+        this.#parts.limits.instructionsLengthMax,
+      ),
     }
   }
 
-  /** What servers list has changed; false when the client is told of it later, with everything else. */
-  changed(kinds: readonly ListKind[]): boolean {
+  /** What servers list has changed. */
+  changed(kinds: readonly ListKind[]): void {
     this.#catalog.invalidate(kinds)
-    if (this.#mayCall) this.ready()
-    return !this.#held.on
+    if (this.#mayCall) this.#prepareChecks()
+    this.#changes.changed(kinds)
+  }
+
+  /** The client has said that it is ready. */
+  clientIsReady(): void {
+    this.#changes.tell()
+    this.#prepareChecks()
   }
 
   /** The client may call from now on: what every first call needs is made ready once there are tools. */
-  ready(): void {
+  #prepareChecks(): void {
     this.#mayCall = true
     const checked = this.#current.filter(({ config }) => config.argumentErrors !== 'off')
     this.#parts.checks.prepare(
       checked.flatMap(({ view }) => view.items('tools').slice(0, 1)),
       this.#parts.runtime,
     )
-  }
-
-  /** The client is told of changes now: of these lists, those that it has to read again. */
-  tell(kinds: readonly ListKind[]): ListKind[] {
-    return this.#held.tell(kinds)
   }
 
   level(level: string): void {
@@ -166,34 +146,35 @@ export class ClientRoutes {
 
   /** Opens what the client will reach, and resolves when it is listed; until `exchange` nothing else changes. */
   async prepare(upstreams: readonly Upstream[]): Promise<void> {
-    this.#held.begin()
+    this.#changes.begin()
     if (this.#left) return
     for (const upstream of upstreams) {
       if (!this.#lanes.has(upstream)) this.#coming.set(upstream, this.#enter(upstream))
     }
     // Who has asked for lists has asked for those of a server that starts when it is asked.
-    for (const lane of this.#coming.values()) lane.view.wake(this.#held.given)
+    for (const lane of this.#coming.values()) lane.view.wake(this.#changes.given)
     await Promise.all([...this.#coming.values()].flatMap(({ view }) => view.listed ?? []))
   }
 
   /** From now on the client reaches these, with the log level and the subscriptions that it has. */
   exchange(upstreams: readonly Upstream[]): void {
     if (this.#left) return
-    const before = this.#lanes
+    const before = [...this.#lanes]
     this.#lanes = new Map(upstreams.map((upstream) => [upstream, this.#laneOf(upstream)]))
     this.#coming.clear()
-    this.#catalog = this.#source.catalogs.of(this.#current)
-    const left = [...before].filter(([upstream]) => !this.#lanes.has(upstream))
+    const lanes = this.#current
+    this.#catalog = this.#source.catalogs.of(lanes)
+    const left = before.filter(([upstream]) => !this.#lanes.has(upstream))
     for (const [upstream, lane] of left) this.#let(upstream, lane)
     // What has not begun on a server that is gone is its successor's, or nobody's any more.
-    for (const [, lane] of left) for (const call of lane.release(this.#client)) this.router.route(call)
-    this.router.exchanged()
+    const released = left.flatMap(([, lane]) => lane.release(this.#client))
+    this.router.exchange({ lanes, catalog: this.#catalog }, released)
   }
 
   /** Ends one `prepare`: the client hears which lists differ from what it has. */
   tellChanges(): void {
-    const changed = this.#held.end()
-    if (changed.length > 0) this.#client.listsChanged(changed)
+    const changed = this.#changes.end()
+    if (changed.length > 0 && !this.#left) this.changed(changed)
   }
 
   /** The server is gone, and no call runs there any more. */
@@ -205,9 +186,9 @@ export class ClientRoutes {
 
   /** What servers that are starting list is told at once, when all of it is there. */
   #tellOnce(): void {
-    const coming = this.#lists.settled()
+    const coming = this.router.lists.settled()
     if (coming === undefined) return
-    this.#held.begin()
+    this.#changes.begin()
     void coming.then(() => this.tellChanges())
   }
 
@@ -240,22 +221,5 @@ export class ClientRoutes {
     const heir = this.#current.find(({ config }) => config.name === service)
     const lane = heir?.knows('resources') === false ? heir : (this.#catalog.resource(uri) ?? heir)
     lane?.follow(this.#client, uri)
-  }
-
-  /** One server's words are passed as they are; those of several stand under their names. */
-  #instructions(): string | undefined {
-    const lanes = this.#current
-    const down = this.#parts.namesDown ? downLine(lanes) : undefined
-    const said = lanes.flatMap((lane) => {
-      const text = lane.view.facts?.instructions?.trim()
-      return text === undefined || text === '' ? [] : [{ name: lane.config.name, text }]
-    })
-    const [first] = said
-    if (lanes.length === 1 && first !== undefined && down === undefined) return first.text
-    const { instructionsLengthMax } = this.#parts
-    const sections = said.map(({ name, text }) => `# ${name}\n\n${text}`).join('\n\n')
-    if (down === undefined) return sections === '' ? undefined : sections.slice(0, instructionsLengthMax)
-    const room = Math.max(0, instructionsLengthMax - down.length - 2)
-    return [...(sections === '' ? [] : [sections.slice(0, room)]), down].join('\n\n')
   }
 }

@@ -3,78 +3,82 @@
 // Most clients list once, right after `initialize`. What is not there then, they
 // never see.
 
+import type { Call } from '../../mcp/call.js'
+import { CallQueue, type QueueRoom } from '../../mcp/call-queue.js'
+import { tooManyCalls } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import { within } from '../../runtime/within.js'
 
-export interface FirstListsParts {
-  /** In configuration order; a reload changes them. */
-  lanes(): readonly Pick<CallTarget, 'view' | 'knows'>[]
-  /** How long lists wait from the start of the servers on. */
-  readonly startupGraceMs: number
-  readonly runtime: Runtime
-}
-
 /** The waits of one client's lists. */
 export class FirstLists {
-  readonly #parts: FirstListsParts
+  readonly #lanes: () => readonly CallTarget[]
+  readonly #room: QueueRoom
+  readonly #graceMs: number
+  readonly #runtime: Runtime
   #endsAt: number
-  /** One for all lists of the same kinds. */
-  readonly #waits = new Map<string, Promise<void>>()
+  /** Calls that wait for the same lists. */
+  readonly #waits = new Map<string, CallQueue<() => void>>()
 
-  constructor(parts: FirstListsParts) {
-    this.#parts = parts
-    this.#endsAt = this.#graceEnd()
+  /** `lanes` gives them in configuration order; a reload changes them. `graceMs` is counted from the start of the servers. */
+  constructor(lanes: () => readonly CallTarget[], room: QueueRoom, graceMs: number, runtime: Runtime) {
+    this.#lanes = lanes
+    this.#room = room
+    this.#graceMs = graceMs
+    this.#runtime = runtime
+    this.#endsAt = runtime.now() + graceMs
   }
 
-  /** Resolves when every server has listed these or could not, or the grace is over; undefined when that is so. */
-  shown(kinds: readonly ListKind[]): Promise<void> | undefined {
-    this.#wake(kinds)
-    const pending = this.#parts
-      .lanes()
-      .flatMap((lane) => kinds.flatMap((kind) => lane.view.pending(kind) ?? []))
-    return this.#within(`shown ${kinds.join(' ')}`, pending)
+  /** Runs `then` once every server has listed these or could not, or the grace is over. */
+  shown(call: Call, kind: ListKind, then: () => void): void {
+    this.#wake([kind])
+    const pending = this.#lanes().flatMap(({ view }) => view.pending(kind) ?? [])
+    this.#until(`shown ${kind}`, pending, call, then)
   }
 
   /** The same, for a call that must not rely on what was kept of an earlier start. */
-  said(kinds: readonly ListKind[]): Promise<void> | undefined {
+  said(call: Call, kinds: readonly ListKind[], then: () => void): void {
     this.#wake(kinds)
-    const expected = this.#parts.lanes().filter((lane) => lane.view.expected)
+    const expected = this.#lanes().filter(({ view }) => view.expected)
     const reading = expected.flatMap((lane) =>
       kinds.flatMap((kind) => (lane.knows(kind) ? [] : (lane.view.reading(kind) ?? []))),
     )
-    return this.#within(`said ${kinds.join(' ')}`, reading)
+    this.#until(`said ${kinds.join(' ')}`, reading, call, then)
   }
 
   /** Resolves when all that is on its way has come, or the grace is over; undefined when nothing is. */
-  settled(): Promise<void> | undefined {
-    const coming = this.#parts.lanes().filter(({ view }) => view.expected)
-    return this.#within(
-      'settled',
-      coming.flatMap(({ view }) => view.listed ?? []),
-    )
+  settled(): Promise<unknown> | undefined {
+    const coming = this.#lanes().filter(({ view }) => view.expected)
+    const pending = coming.flatMap(({ view }) => view.listed ?? [])
+    const leftMs = this.#leftMs(pending)
+    return leftMs <= 0 ? undefined : within(Promise.all(pending), leftMs, this.#runtime)
+  }
+
+  #until(what: string, pending: readonly Promise<void>[], call: Call, then: () => void): void {
+    const leftMs = this.#leftMs(pending)
+    if (leftMs <= 0) return then()
+    const key = `${what} ${this.#endsAt}`
+    const known = this.#waits.get(key)
+    const waiting = known ?? new CallQueue<() => void>(this.#room)
+    if (!waiting.hasRoom(call.bytes)) return call.fail(tooManyCalls())
+    waiting.add(call, then)
+    if (known !== undefined) return
+    this.#waits.set(key, waiting)
+    void within(Promise.all(pending), leftMs, this.#runtime).then(() => {
+      this.#waits.delete(key)
+      for (const wait of waiting) waiting.take(wait)?.()
+    })
   }
 
   /** Servers that start when somebody wants to know what they have start now, and have the whole grace. */
   #wake(kinds: readonly ListKind[]): void {
-    const woken = this.#parts.lanes().filter((lane) => lane.view.wake(kinds))
-    if (woken.length > 0) this.#endsAt = this.#graceEnd()
+    const woken = this.#lanes().filter((lane) => lane.view.wake(kinds))
+    if (woken.length > 0) this.#endsAt = this.#runtime.now() + this.#graceMs
   }
 
-  #within(what: string, pending: readonly Promise<void>[]): Promise<void> | undefined {
-    const { runtime } = this.#parts
-    const leftMs = this.#endsAt - runtime.now()
-    if (pending.length === 0 || leftMs <= 0) return undefined
-    const key = `${what} ${this.#endsAt}`
-    const known = this.#waits.get(key)
-    if (known !== undefined) return known
-    const wait = within(Promise.all(pending), leftMs, runtime).then(() => void this.#waits.delete(key))
-    this.#waits.set(key, wait)
-    return wait
-  }
-
-  #graceEnd(): number {
-    return this.#parts.runtime.now() + this.#parts.startupGraceMs
+  /** Of the grace; none where nothing is waited for. */
+  #leftMs(pending: readonly Promise<void>[]): number {
+    return pending.length === 0 ? 0 : this.#endsAt - this.#runtime.now()
   }
 }

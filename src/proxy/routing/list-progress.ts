@@ -2,6 +2,7 @@
 
 import type { Call } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { RoutedClient } from './routed-client.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
 /** Tells the client of `call`, when it gave a progress token, until the call is answered. */
@@ -9,7 +10,7 @@ export function tellListProgress(
   call: Call,
   kind: ListKind,
   lanes: readonly Pick<CallTarget, 'view'>[],
-  tell: (call: Call, params: string) => void,
+  client: Pick<RoutedClient, 'progress'>,
 ): void {
   const span = call.frame.params.meta.span('progressToken')
   if (span === undefined) return
@@ -20,7 +21,8 @@ export function tellListProgress(
   const report = (): void => {
     if (call.settled) return
     const message = `${there} of ${total} servers are there`
-    tell(call, `{"progressToken":${token},"progress":${there},"total":${total},"message":"${message}"}`)
+    const progress = `"progress":${there},"total":${total},"message":"${message}"`
+    client.progress(call, `{"progressToken":${token},${progress}}`)
   }
   report()
   for (const wait of pending) {

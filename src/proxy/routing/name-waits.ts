@@ -6,23 +6,14 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { FirstLists } from './first-lists.js'
 import type { Call } from '../../mcp/call.js'
-import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
+import { CallQueue, type QueueRoom } from '../../mcp/call-queue.js'
 import { tooManyCalls, upstreamFailed } from '../../mcp/error-codes.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
-export interface NameWaitsParts {
-  /** In configuration order; a reload changes them. */
-  lanes(): readonly CallTarget[]
-  readonly lists: Pick<FirstLists, 'shown' | 'said'>
-  readonly runtime: Runtime
-  /** Of all calls that wait here. */
-  readonly waitingBytesMax: number
-}
-
-/** What a call asks for: a name, at a server that is known to have had it or at any; or what several servers list. */
+/** What a call asks for: a name, at a server that is known to have had it or at any. */
 interface Wanted {
   readonly kind: 'tools' | 'prompts'
   readonly name: string
@@ -40,18 +31,24 @@ interface NameWait {
 
 /** Holds calls back, and says who is held back for which server. */
 export class NameWaits {
-  readonly #parts: NameWaitsParts
-  readonly #room: QueueRoom
+  readonly #lanes: () => readonly CallTarget[]
+  readonly #lists: Pick<FirstLists, 'said'>
+  readonly #runtime: Runtime
   readonly #named: CallQueue<NameWait>
-  /** Calls that wait until several servers have listed what they have. */
-  readonly #unlisted = new Map<Promise<void>, CallQueue<() => void>>()
   /** What lanes gave as `listed`, and whether that has come. */
   readonly #listings = new WeakMap<Promise<void>, Map<ListKind, { isOver: boolean }>>()
 
-  constructor(parts: NameWaitsParts) {
-    this.#parts = parts
-    this.#room = new QueueRoom(parts.waitingBytesMax)
-    this.#named = new CallQueue(this.#room)
+  /** `lanes` gives them in configuration order; a reload changes them. */
+  constructor(
+    lanes: () => readonly CallTarget[],
+    room: QueueRoom,
+    lists: Pick<FirstLists, 'said'>,
+    runtime: Runtime,
+  ) {
+    this.#lanes = lanes
+    this.#lists = lists
+    this.#runtime = runtime
+    this.#named = new CallQueue(room)
   }
 
   /** Calls of this kind that came before may be this lane's and wait still: what comes now must not overtake them. */
@@ -67,42 +64,16 @@ export class NameWaits {
     const wait: NameWait = { run: then, wanted, hurried: new Set() }
     const pending = this.#pending(wait)
     if (pending.length === 0) {
-      return wanted.lane === undefined
-        ? this.#until(this.#parts.lists.said([wanted.kind]), call, then)
-        : then()
+      return wanted.lane === undefined ? this.#lists.said(call, [wanted.kind], then) : then()
     }
     if (!this.#named.hasRoom(call.bytes)) return call.fail(tooManyCalls())
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
     const { deadline } = call
     deadline.times = { timeoutMs: patienceMs, totalTimeoutMs: patienceMs }
-    const leftMs = deadline.endsAt - this.#parts.runtime.now()
+    const leftMs = deadline.endsAt - this.#runtime.now()
     const expire = (): void => call.abandon(stillStarting(pending, wanted.name, patienceMs))
-    const patience = setDeadline(this.#parts.runtime, leftMs, expire, (to) => deadline.putOff(to))
+    const patience = setDeadline(this.#runtime, leftMs, expire, (to) => deadline.putOff(to))
     this.#named.add(call, wait, () => patience.cancel())
-  }
-
-  /** Runs `then` once these lists can be shown, or the grace is over. */
-  shown(call: Call, kind: ListKind, then: () => void): void {
-    this.#until(this.#parts.lists.shown([kind]), call, then)
-  }
-
-  /** Runs `then` once every server has said what it has of these, or the grace is over. */
-  said(call: Call, kinds: readonly ListKind[], then: () => void): void {
-    this.#until(this.#parts.lists.said(kinds), call, then)
-  }
-
-  #until(listed: Promise<void> | undefined, call: Call, then: () => void): void {
-    if (listed === undefined) return then()
-    const there = this.#unlisted.get(listed)
-    const waiting = there ?? new CallQueue<() => void>(this.#room)
-    if (!waiting.hasRoom(call.bytes)) return call.fail(tooManyCalls())
-    waiting.add(call, then)
-    if (there !== undefined) return
-    this.#unlisted.set(listed, waiting)
-    void listed.then(() => {
-      this.#unlisted.delete(listed)
-      for (const wait of waiting) waiting.take(wait)?.()
-    })
   }
 
   /** Lets go whose servers are known by now, and whose have left the configuration. */
@@ -115,7 +86,7 @@ export class NameWaits {
 
   /** The servers that a call waits for, to the end: what one has may be read once more before it is shown. */
   #pending({ wanted, hurried }: NameWait): CallTarget[] {
-    const lanes = this.#parts.lanes().filter((lane) => concerns(wanted, lane))
+    const lanes = this.#lanes().filter((lane) => concerns(wanted, lane))
     for (const lane of lanes) {
       if (lane.knows(wanted.kind) || hurried.has(lane)) continue
       hurried.add(lane)

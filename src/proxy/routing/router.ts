@@ -1,14 +1,17 @@
 // From a call to the lane that answers it.
 
 import type { ArgumentChecks } from './arguments.js'
-import type { Catalog, SpliceItem, Target } from './catalog.js'
-import { problemOf } from './down-line.js'
+import type { Catalog, Target } from './catalog.js'
+import { FirstLists } from './first-lists.js'
+import { problemOf } from './instructions.js'
+import type { RoutedClient } from './routed-client.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { parse, rawAt, stringAt } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../../mcp/call.js'
+import { QueueRoom } from '../../mcp/call-queue.js'
 import {
   invalidParams,
   promptNotFound,
@@ -21,33 +24,58 @@ import {
 } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { tellListProgress } from './list-progress.js'
-import { NameWaits, type NameWaitsParts, mayHave } from './name-waits.js'
+import { NameWaits, mayHave } from './name-waits.js'
 import { nearest } from '../../text/nearest.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
-/** The client whose calls a router routes. */
-export interface RouterParts extends NameWaitsParts {
-  /** Another one once servers were exchanged. */
-  catalog(): Catalog
+export interface RouterParts {
   readonly checks: ArgumentChecks
-  readonly splice: SpliceItem
-  readonly listPageBytesMax: number
-  /** Tells the client how far a call of its own is; `params` is raw JSON. */
-  progress(call: Call, params: string): void
-  /** The client has been given this list. */
-  gave(kind: ListKind): void
+  readonly runtime: Runtime
+  /** How long the first lists wait for servers that are still starting. */
+  readonly startupGraceMs: number
+  readonly limits: {
+    readonly listPageBytesMax: number
+    /** Of one client's calls that wait for servers to say what they have. */
+    readonly waitingBytesMax: number
+  }
 }
 
 const NEAREST_MAX = 3
 
+/** What a client can call, until servers are exchanged. */
+interface Reachable {
+  /** In configuration order. */
+  readonly lanes: readonly CallTarget[]
+  readonly catalog: Catalog
+}
+
 /** Routes the calls of one client. */
 export class Router {
+  readonly lists: FirstLists
+  readonly #client: RoutedClient
   readonly #parts: RouterParts
-  /** Made for the first call that waits. */
+  readonly #gave: (kind: ListKind) => void
+  readonly #room: QueueRoom
+  #lanes: readonly CallTarget[]
+  #catalog: Catalog
+  /** Made for the first call that waits for a name. */
   #waiting: NameWaits | undefined
 
-  constructor(parts: RouterParts) {
+  /** `gave` hears of each list that the client has been given. */
+  constructor(
+    client: RoutedClient,
+    parts: RouterParts,
+    { lanes, catalog }: Reachable,
+    gave: (kind: ListKind) => void,
+  ) {
+    this.#client = client
     this.#parts = parts
+    this.#lanes = lanes
+    this.#catalog = catalog
+    this.#gave = gave
+    this.#room = new QueueRoom(parts.limits.waitingBytesMax)
+    this.lists = new FirstLists(() => this.#lanes, this.#room, parts.startupGraceMs, parts.runtime)
   }
 
   /** Takes a call over; it is settled by the lane that gets it, or here. */
@@ -68,26 +96,29 @@ export class Router {
     }
   }
 
-  /** Other servers have taken the place of some. */
-  exchanged(): void {
+  /** Other servers have taken the place of some; `released` are calls that have not begun there. */
+  exchange({ lanes, catalog }: Reachable, released: readonly Call[]): void {
+    this.#lanes = lanes
+    this.#catalog = catalog
+    for (const call of released) this.route(call)
     this.#waiting?.look()
   }
 
   get #waits(): NameWaits {
-    this.#waiting ??= new NameWaits(this.#parts)
+    this.#waiting ??= new NameWaits(() => this.#lanes, this.#room, this.lists, this.#parts.runtime)
     return this.#waiting
   }
 
   #byName(call: Call, kind: 'tools' | 'prompts'): void {
     const name = call.frame.params.members.string('name')
     if (name === undefined) return call.fail(missing('name'))
-    const target = this.#parts.catalog().named(kind, name)
+    const target = this.#catalog.named(kind, name)
     // A name that is only known from an earlier start may be gone, or want other arguments.
     const isThere = target?.lane.knows(kind) === true && this.#waiting?.has(target.lane, kind) !== true
     if (target !== undefined && isThere) return this.#send(call, kind, target, name)
     const remembered = target?.lane.knows(kind) === false ? target.lane : undefined
     this.#waits.known(call, { kind, name, lane: remembered }, () => {
-      const late = this.#parts.catalog().named(kind, name)
+      const late = this.#catalog.named(kind, name)
       if (late === undefined) return this.#unknownName(call, kind, name)
       // Another server has taken the place of the one that it waited for, and is only known from an earlier start too.
       if (late.lane !== remembered && !late.lane.knows(kind)) return this.#byName(call, kind)
@@ -101,13 +132,14 @@ export class Router {
     if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
     if (target.item.needsTask) return call.fail(toolNeedsTask(name))
     call.times = target.times
-    this.#parts.checks.check(call, target, () => this.#pass(call, target.lane, edits))
+    const { lane } = target
+    if (this.#parts.checks.fits(call, target, () => this.#pass(call, lane, edits))) lane.call(call, edits)
   }
 
   /** A call with nothing to check leaves behind those that are being checked. */
   #toLane(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
     call.service = lane.config.name
-    this.#parts.checks.turns.take(call, lane, undefined, () => this.#pass(call, lane, edits))
+    if (this.#parts.checks.isTurn(call, lane, () => this.#pass(call, lane, edits))) lane.call(call, edits)
   }
 
   /** While the call waited for its turn, another server may have taken the place of this one. */
@@ -117,22 +149,22 @@ export class Router {
   }
 
   #unknownName(call: Call, kind: 'tools' | 'prompts', name: string): void {
-    const down = this.#parts.lanes().find((lane) => isDown(lane, kind) && mayHave(lane, name))
+    const down = this.#lanes.find((lane) => isDown(lane, kind) && mayHave(lane, name))
     if (down !== undefined) {
       call.service = down.config.name
       return call.fail(down.view.failure?.body ?? unavailable(down))
     }
-    const near = nearest(name, this.#parts.catalog().names(kind), NEAREST_MAX)
+    const near = nearest(name, this.#catalog.names(kind), NEAREST_MAX)
     call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
   }
 
   #byUri(call: Call): void {
     const uri = call.frame.params.members.string('uri')
     if (uri === undefined) return call.fail(missing('uri'))
-    const lane = this.#parts.catalog().resource(uri)
+    const lane = this.#catalog.resource(uri)
     if (lane !== undefined) return this.#toLane(call, lane, NO_EDITS)
-    this.#waits.said(call, ['resources', 'templates'], () => {
-      const late = this.#parts.catalog().resource(uri)
+    this.lists.said(call, ['resources', 'templates'], () => {
+      const late = this.#catalog.resource(uri)
       if (late !== undefined) this.#toLane(call, late, NO_EDITS)
       else this.#askInTurn(call, uri)
     })
@@ -140,7 +172,7 @@ export class Router {
 
   /** No server lists the resource and no template fits: those that have resources are asked, in order. */
   #askInTurn(call: Call, uri: string): void {
-    const lanes = this.#parts.lanes().filter((lane) => lane.view.facts?.capabilities.resources === true)
+    const lanes = this.#lanes.filter((lane) => lane.view.facts?.capabilities.resources === true)
     const [first, ...rest] = lanes
     if (first === undefined) return call.fail(resourceNotFound(uri))
     if (rest.length === 0) return this.#toLane(call, first, NO_EDITS)
@@ -165,46 +197,45 @@ export class Router {
     const nameSpan = members?.span('name')
     const name = stringAt(line, nameSpan)
     if (name === undefined && uri === undefined) return call.fail(missing('ref'))
-    this.#waits.said(call, name === undefined ? ['resources', 'templates'] : ['prompts'], () => {
+    this.lists.said(call, name === undefined ? ['resources', 'templates'] : ['prompts'], () => {
       if (name === undefined) return this.#toReference(call, uri ?? '')
-      const target = this.#parts.catalog().named('prompts', name)
+      const target = this.#catalog.named('prompts', name)
       if (target === undefined) return this.#unknownName(call, 'prompts', name)
       completed(call, target.lane, nameEdits(nameSpan, name, target))
     })
   }
 
   #toReference(call: Call, uri: string): void {
-    const lane = this.#parts.catalog().reference(uri)
+    const lane = this.#catalog.reference(uri)
     if (lane === undefined) call.fail(invalidParams(`no server has the resource '${uri}'`, { uri }))
     else completed(call, lane, [])
   }
 
   #whenShown(call: Call, kind: ListKind): void {
-    const parts = this.#parts
-    this.#waits.shown(call, kind, () => this.#list(call, kind))
-    if (!call.settled) tellListProgress(call, kind, parts.lanes(), (of, params) => parts.progress(of, params))
+    this.lists.shown(call, kind, () => this.#list(call, kind))
+    if (!call.settled) tellListProgress(call, kind, this.#lanes, this.#client)
   }
 
   #list(call: Call, kind: ListKind): void {
     const span = call.frame.params.members.span('cursor')
     const cursor = stringAt(call.frame.line, span)
-    const { listPageBytesMax, splice } = this.#parts
+    const { listPageBytesMax } = this.#parts.limits
     const isBad = span !== undefined && cursor === undefined
     const refusal = this.#refusalOfAll(kind)
     if (refusal !== undefined) {
-      this.#parts.gave(kind)
+      this.#gave(kind)
       return call.fail(refusal)
     }
-    const page = isBad ? undefined : this.#parts.catalog().page(kind, cursor, listPageBytesMax, splice)
+    const page = isBad ? undefined : this.#catalog.page(kind, cursor, listPageBytesMax, this.#client)
     if (page === undefined)
       call.fail(invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
     else call.settle({ kind: 'result', result: page })
-    this.#parts.gave(kind)
+    this.#gave(kind)
   }
 
   /** Why no server can be used, or can list: an empty list would look as if there were nothing. */
   #refusalOfAll(kind: ListKind): ErrorBody | undefined {
-    const lanes = this.#parts.lanes()
+    const lanes = this.#lanes
     const [only, ...others] = lanes
     if (only === undefined || !lanes.every((lane) => cannotList(lane, kind))) return undefined
     if (others.length > 0)

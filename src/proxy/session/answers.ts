@@ -1,18 +1,18 @@
 // Sends the answers to a client: each request is answered once, alone or in its batch.
 
-import { BatchReply, Batches } from './batch-reply.js'
+import { BatchReply } from './batch-reply.js'
 import type { Flow } from './flow.js'
 import { type ErrorBody, buildResult } from '../../jsonrpc/build.js'
 import { type AnswerKind, answerHead } from '../../jsonrpc/message-head.js'
 import type { Peer } from '../../jsonrpc/peer.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
+import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Call, Outcome } from '../../mcp/call.js'
 import type { ClientLeg } from '../../mcp/eras/leg.js'
 import { idInUse } from '../../mcp/error-codes.js'
 import type { Opening } from './opening.js'
-import type { Question } from './questions.js'
+import type { Question } from './session-port.js'
 
 /** Says the answers of one session. */
 export class Answers {
@@ -20,7 +20,8 @@ export class Answers {
   readonly #leg: ClientLeg
   readonly #flow: Flow
   readonly #opening: Opening
-  readonly #batches = new Batches()
+  /** The batches of requests that wait for their answers; undefined while there are none. */
+  #batched: Map<RequestId, BatchReply> | undefined
 
   constructor(peer: Peer<Question>, leg: ClientLeg, flow: Flow, opening: Opening) {
     this.#peer = peer
@@ -34,12 +35,14 @@ export class Answers {
     return new BatchReply((bytes) => this.#inTurn('batch', undefined, bytes))
   }
 
-  /** The request belongs to the batch; false when its id is in use, which the batch then says. */
-  expect(id: RequestId, batch: BatchReply, calls: { has(key: RequestId): boolean }): boolean {
+  /** The request belongs to the batch; false when another batch waits for an answer with its id. */
+  expect(id: RequestId, batch: BatchReply): boolean {
     const key = canonical(id)
-    if (!calls.has(key) && this.#batches.expect(key, batch)) return true
-    batch.add(this.refusal(id, idInUse(id)))
-    return false
+    this.#batched ??= new Map()
+    if (this.#batched.has(key)) return false
+    batch.expect()
+    this.#batched.set(key, batch)
+    return true
   }
 
   /** The id is in use; whoever has it is answered later, alone or in its batch. */
@@ -50,18 +53,18 @@ export class Answers {
   /** `result` is raw JSON. */
   reply(id: RequestId, result: string): void {
     const answer = buildResult(id, result)
-    if (!this.#batches.takes(id, answer)) this.#inTurn('result', id, answer)
+    if (!this.#joinsBatch(id, answer)) this.#inTurn('result', id, answer)
   }
 
   pong(id: RequestId): void {
     const answer = buildResult(id, '{}')
-    if (!this.#batches.takes(id, answer))
+    if (!this.#joinsBatch(id, answer))
       this.#opening.ping(answer.length, () => this.#send('result', id, answer))
   }
 
   refuse(id: RequestId | undefined, error: ErrorBody): void {
     const answer = this.refusal(id, error)
-    if (!this.#batches.takes(id, answer)) this.#inTurn('error', id, answer)
+    if (!this.#joinsBatch(id, answer)) this.#inTurn('error', id, answer)
   }
 
   refusal(id: RequestId | undefined, error: ErrorBody): WireBytes {
@@ -72,7 +75,21 @@ export class Answers {
   settle(call: Call, outcome: Outcome): void {
     const { id } = call.frame
     const answer = this.#leg.answer(call, outcome, this.#peer)
-    if (!this.#batches.takes(id, answer) && answer !== undefined) this.#send(kindOf(outcome), id, answer)
+    if (this.#batched !== undefined && this.#joinsBatch(id, answer)) return
+    if (answer === undefined) return
+    const own = outcome.kind === 'result' ? 'result' : 'error'
+    this.#send(outcome.kind === 'answered' ? outcome.frame.kind : own, id, answer)
+  }
+
+  /** Whether the answer leaves with a batch. */
+  #joinsBatch(id: RequestId | undefined, answer: Wire | undefined): boolean {
+    if (id === undefined || this.#batched === undefined) return false
+    const key = canonical(id)
+    const batch = this.#batched.get(key)
+    this.#batched.delete(key)
+    if (this.#batched.size === 0) this.#batched = undefined
+    batch?.settle(answer && joinedWire(answer))
+    return batch !== undefined
   }
 
   /** What the proxy answers by itself leaves behind the answer to an `initialize` that came before. */
@@ -83,11 +100,6 @@ export class Answers {
   /** The one place from which answers leave. */
   #send(kind: AnswerKind, id: RequestId | undefined, answer: Wire): void {
     this.#peer.send(answer, answerHead(kind, id))
-    this.#flow.sent()
+    if (this.#flow.connection.congested) this.#flow.clogged()
   }
-}
-
-function kindOf(outcome: Outcome): AnswerKind {
-  if (outcome.kind === 'answered') return outcome.frame.kind
-  return outcome.kind === 'result' ? 'result' : 'error'
 }

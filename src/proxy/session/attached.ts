@@ -1,8 +1,8 @@
 // A session as whoever attached it sees it.
 
+import type { Draining, SessionEnd } from './draining.js'
+import type { ClientLeg } from '../../mcp/eras/leg.js'
 import type { Revision } from '../../mcp/revisions/revision.js'
-import type { Session } from './session.js'
-import type { SessionEnd } from './session-parts.js'
 
 /** One client of the proxy. */
 export interface AttachedSession {
@@ -15,13 +15,12 @@ export interface AttachedSession {
 }
 
 /** The view of one session. */
-export function attachedTo(session: Session): AttachedSession {
-  const { draining } = session
+export function attachedTo({ begun, ended }: Draining, leg: ClientLeg): AttachedSession {
   return {
-    leaving: draining.begun,
-    ended: draining.ended,
+    leaving: begun,
+    ended,
     get revision() {
-      return session.revision
+      return leg.profile.revision
     },
   }
 }

@@ -53,20 +53,17 @@ export class ClientReports {
   }
 
   settled(call: Call, outcome: Outcome): void {
-    if (!this.#isHeard(hasFailed(outcome))) return
+    const { events } = this.#parts
+    if (!events.heard('call') && !(hasFailed(outcome) && events.heard('failure'))) return
     const { frame, service } = call
     this.#tell(frame, service, this.#parts.runtime.now() - call.deadline.arrivedAt, endOf(outcome))
   }
 
   /** A request was refused before it became a call; gives the error that says so. */
   refused(frame: RequestFrame, error: ErrorBody): ErrorBody {
-    if (this.#isHeard(true)) this.#tell(frame, undefined, 0, endByError(error))
-    return error
-  }
-
-  #isHeard(isFailure: boolean): boolean {
     const { events } = this.#parts
-    return events.heard('call') || (isFailure && events.heard('failure'))
+    if (events.heard('call') || events.heard('failure')) this.#tell(frame, undefined, 0, endByError(error))
+    return error
   }
 
   #tell(frame: RequestFrame, server: string | undefined, ms: number, end: End): void {

@@ -2,8 +2,14 @@
 
 import type { TransportError } from '../../jsonrpc/errors.js'
 import { LazyPromise } from '../../runtime/lazy-promise.js'
-import type { SessionEnd } from './session-parts.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
+
+/** How a session ended. */
+export interface SessionEnd {
+  /** 0, unless the client sent `exit` without `shutdown`. */
+  readonly exitCode: number
+  readonly cause: TransportError | undefined
+}
 
 /** Whether a session ends, since when, and how. */
 export class Draining {
@@ -15,7 +21,6 @@ export class Draining {
   #timer: Timer | undefined
   #endsAt = Infinity
   #exitCode = 0
-  #on = false
   #isLast = false
   #answer: (() => void) | undefined
 
@@ -40,11 +45,6 @@ export class Draining {
     return this.#ended.promise
   }
 
-  /** Nothing new is taken: the session ends, or will. */
-  get on(): boolean {
-    return this.#on
-  }
-
   /** Whether a `shutdown` waits for its answer. */
   get owesAnswer(): boolean {
     return this.#answer !== undefined
@@ -53,14 +53,12 @@ export class Draining {
   /** The client will end the session, and is told by `answer` when nothing runs any more; see `wait`. */
   announce(graceMs: number, answer: () => void): void {
     this.wait(graceMs)
-    this.#on = true
     this.#answer = answer
   }
 
   /** The first call counts; a later one, or one after `announce`, only when it has less patience. */
   begin(exitCode: number, graceMs: number): void {
     this.wait(graceMs)
-    this.#on = true
     if (this.#isLast) return
     this.#isLast = true
     this.#exitCode = exitCode
@@ -77,7 +75,6 @@ export class Draining {
 
   /** Nothing is left to be answered. */
   finish(): void {
-    this.#on = true
     this.#isLast = true
     this.#endsAt = -Infinity
     this.#timer?.cancel()

@@ -4,50 +4,59 @@
 // has a limit, and calls above that are refused.
 
 import type { Connection } from '../../jsonrpc/connection.js'
+import type { Peer } from '../../jsonrpc/peer.js'
 import type { SessionLimits } from '../../limits.js'
 import type { SlowReader, Unread } from './unread.js'
+import type { LogSink } from '../../runtime/runtime.js'
 
 export interface FlowParts {
   readonly limits: Pick<SessionLimits, 'backlogBytesMax'>
   /** What this client and all others have not read. */
   readonly unread: Unread
-}
-
-/** What a flow pauses and resumes. */
-export interface FlowOwner {
-  /** Stops or resumes reading what servers say to this client alone. */
-  readServers(on: boolean): void
-  /** The client leaves more unread than anyone should keep. */
-  tooSlow(bytes: number): void
+  readonly log: LogSink
 }
 
 /** What flows between one client and its servers, and how fast. */
 export class Flow implements SlowReader {
-  readonly #connection: Connection
+  readonly connection: Connection
+  readonly #peer: Pick<Peer<object>, 'close'>
   readonly #parts: FlowParts
-  readonly #owner: FlowOwner
+  readonly #readServers: (on: boolean) => void
 
-  constructor(connection: Connection, parts: FlowParts, owner: FlowOwner) {
-    this.#connection = connection
+  /** `readServers` stops or resumes reading what servers say to this client alone. */
+  constructor(
+    connection: Connection,
+    peer: Pick<Peer<object>, 'close'>,
+    parts: FlowParts,
+    readServers: (on: boolean) => void,
+  ) {
+    this.connection = connection
+    this.#peer = peer
     this.#parts = parts
-    this.#owner = owner
+    this.#readServers = readServers
   }
 
   /** Something was sent to the client. */
   sent(): void {
-    if (!this.#connection.congested) return
-    const { limits } = this.#parts
-    this.#owner.readServers(false)
-    if (this.backlogBytes > limits.backlogBytesMax) this.tooSlow(this.backlogBytes)
+    if (this.connection.congested) this.clogged()
+  }
+
+  /** What was sent is more than the client takes. */
+  clogged(): void {
+    this.#readServers(false)
+    if (this.backlogBytes > this.#parts.limits.backlogBytesMax) this.tooSlow(this.backlogBytes)
     else this.#parts.unread.add(this)
   }
 
   get backlogBytes(): number {
-    return this.#connection.backlogBytes
+    return this.connection.backlogBytes
   }
 
+  /** The client leaves more unread than anyone should keep. */
   tooSlow(bytes: number): void {
-    this.#owner.tooSlow(bytes)
+    const message = `the client leaves ${bytes} bytes unread and is disconnected`
+    this.#parts.log({ level: 'error', message })
+    void this.#peer.close(true)
   }
 
   /** The client is gone. */
@@ -58,6 +67,6 @@ export class Flow implements SlowReader {
   /** The client takes bytes again. */
   drained(): void {
     this.#parts.unread.remove(this)
-    this.#owner.readServers(true)
+    this.#readServers(true)
   }
 }

@@ -1,15 +1,13 @@
-// The options of a session, and how it ended.
+// What a session is made of, besides its connection.
 
 import type { ClientReports } from './client-reports.js'
-import type { TransportError } from '../../jsonrpc/errors.js'
-import type { Peer, PeerOptions } from '../../jsonrpc/peer.js'
+import type { PeerOptions } from '../../jsonrpc/peer.js'
 import type { SessionLimits } from '../../limits.js'
 import type { ClientLeg } from '../../mcp/eras/leg.js'
-import type { Question } from './questions.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
-import type { SessionPort } from './session-port.js'
-import type { Unread } from './unread.js'
+import type { RoutedClient } from '../routing/routed-client.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
+import type { Unread } from './unread.js'
 
 export interface SessionParts {
   /** Tells the client from all others of the proxy. */
@@ -24,14 +22,7 @@ export interface SessionParts {
   readonly reports: ClientReports
   readonly watch: Pick<PeerOptions, 'wire' | 'forwarded'>
   /** What the client reaches, once it has said who it is. */
-  reach(port: SessionPort, peer: Peer<Question>): ClientRoutes
+  reach(client: RoutedClient): ClientRoutes
   /** The client is gone; called once. */
-  ended(serial: number): void
-}
-
-/** How a session ended. */
-export interface SessionEnd {
-  /** 0, unless the client sent `exit` without `shutdown`. */
-  readonly exitCode: number
-  readonly cause: TransportError | undefined
+  ended(): void
 }

@@ -1,58 +1,80 @@
-// The messages that servers can send to one client.
+// What servers say to one client: their requests, which are sampling, elicitation and roots, and notifications.
+//
+// Several servers ask over one connection, so their ids and progress tokens may
+// clash here as clients' do there, and are lent in the same way.
 
+import type { Flow } from './flow.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { NotificationFrame } from '../../jsonrpc/frame.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import { writing } from '../../jsonrpc/id-edit.js'
+import type { Line } from '../../jsonrpc/line.js'
 import type { Peer } from '../../jsonrpc/peer.js'
+import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { rawAt } from '../../jsonrpc/text.js'
-import type { Asker, Call, ClientPort, ClientProfile, ServerQuestion } from '../../mcp/call.js'
+import type { Asker, Call, ClientProfile, ServerQuestion } from '../../mcp/call.js'
 import type { ClientLeg } from '../../mcp/eras/leg.js'
 import { clientGone, methodNotFound } from '../../mcp/error-codes.js'
 import { listShapes } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { severity } from '../../mcp/methods/logging.js'
+import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import type { SessionLimits } from '../../limits.js'
-import { type Question, Questions } from './questions.js'
-import type { Runtime } from '../../runtime/runtime.js'
+import type { RoutedClient } from '../routing/routed-client.js'
+
+/** One question on its way to the client and back. */
+export class Question {
+  readonly asker: Asker
+  /** The server's own id. */
+  readonly id: RequestId
+  /** Raw JSON of the server's own progress token. */
+  readonly ownToken: string | undefined
+  /** Lets the time of the calls go on that it may be about. */
+  readonly over: () => void
+  /** What the client knows that token as. */
+  token: string | undefined
+  /** What the client knows the question as. */
+  lentId: RequestId | undefined
+
+  constructor({ asker, frame, over }: ServerQuestion) {
+    this.asker = asker
+    this.over = over
+    this.id = frame.id
+    this.ownToken = textAt(frame, frame.params.meta.span('progressToken'))
+  }
+}
 
 export interface PortParts {
   readonly serial: number
   readonly leg: ClientLeg
-  readonly runtime: Runtime
-  readonly limits: Pick<SessionLimits, 'changeDelayMs' | 'earlyMax'>
+  readonly limits: Pick<SessionLimits, 'earlyMax'>
 }
 
-/** The events of a port. */
-export interface PortOwner {
-  /** The lists of some server have changed; false when the client is to be told later. */
-  changed(kinds: readonly ListKind[]): boolean
-  /** The client is told of changes now: of these lists, those that look different to it. */
-  tell(kinds: readonly ListKind[]): readonly ListKind[]
-  /** Something was said to the client that is no answer. */
-  said(): void
-  /** Whether the client has a stream open, where its transport can tell. */
-  listens(): boolean
-}
-
-/** One client, as the upstream layer sees it. */
-export class SessionPort implements ClientPort {
-  readonly questions: Questions
+/** One client, as the servers see it. */
+export class SessionPort implements RoutedClient {
+  readonly listsChanged: (kinds: readonly ListKind[]) => void
   readonly #peer: Peer<Question>
+  readonly #flow: Flow
   readonly #parts: PortParts
-  readonly #owner: PortOwner
-  readonly #given: ListKind[] = []
-  readonly #untold = new Set<ListKind>()
+  readonly #tokens = new ProgressTokens<Question>()
+  /** Questions from before the client was ready. */
   readonly #early: ServerQuestion[] = []
   #opening: Call | undefined
-  #announces = false
-  #isTelling = false
+  #isReady = false
   #leastSeverity = 0
 
-  constructor(peer: Peer<Question>, parts: PortParts, owner: PortOwner) {
+  /** `listsChanged` hears that the lists of some server have changed. */
+  constructor(
+    peer: Peer<Question>,
+    flow: Flow,
+    parts: PortParts,
+    listsChanged: (kinds: readonly ListKind[]) => void,
+  ) {
     this.#peer = peer
+    this.#flow = flow
     this.#parts = parts
-    this.#owner = owner
-    this.questions = new Questions(peer)
+    this.listsChanged = listsChanged
   }
 
   get serial(): number {
@@ -73,15 +95,18 @@ export class SessionPort implements ClientPort {
   }
 
   get listens(): boolean {
-    return this.#owner.listens()
+    return this.#flow.connection.busy ?? false
   }
 
-  /** The client has said that it is ready: from now on it hears of changes. */
-  announce(): void {
-    this.#announces = true
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  /** The client has said that it is ready: from now on it is asked, and hears of changes. */
+  ready(): void {
+    this.#isReady = true
     for (const question of this.#early.splice(0))
       if (!this.ask(question)) refuse(question, methodNotFound(question.frame.method))
-    this.#tellChanges()
   }
 
   /** The least severe log messages that the client wants. */
@@ -90,50 +115,88 @@ export class SessionPort implements ClientPort {
   }
 
   /**
-   * A question that comes before the client is ready waits until it is.
+   * Asks; false when this client's revision has no such question, or too many wait. One that comes before the client is
+   * ready waits until it is.
    *
    * MCP, Lifecycle: a server sends no request before `initialized`.
    */
-  ask(question: ServerQuestion): boolean {
-    if (!this.#announces)
-      return this.#early.length < this.#parts.limits.earlyMax && this.#early.push(question) > 0
-    const isAsked = this.questions.ask(question, this.profile)
-    if (isAsked) this.#owner.said()
-    return isAsked
+  ask(asked: ServerQuestion): boolean {
+    if (!this.#isReady) return this.#early.length < this.#parts.limits.earlyMax && this.#early.push(asked) > 0
+    const { frame, during } = asked
+    if (!this.profile.revision.serverRequests.some((method) => method === frame.method)) return false
+    const question = new Question(asked)
+    const edits = this.#withToken(frame, question)
+    question.lentId = this.#peer.forward(frame, edits, question, true, during?.frame.id)
+    if (question.lentId === undefined) {
+      this.#tokens.release(question.token)
+      return false
+    }
+    this.#flow.sent()
+    return true
+  }
+
+  /** The client has answered. */
+  answered(frame: ResponseFrame, question: Question): void {
+    this.#end(question)
+    question.asker.answered(frame, question.id)
+  }
+
+  /** The client will not answer, or its answer cannot be passed on. */
+  refused(question: Question, error: ErrorBody): void {
+    this.#end(question)
+    question.asker.refused(question.id, error)
+  }
+
+  /** The client is at work on a question. */
+  progressed(frame: NotificationFrame): void {
+    const span = frame.params.members.span('progressToken')
+    const question = this.#tokens.find(textAt(frame, span) ?? '')
+    if (question?.ownToken === undefined || span === undefined) return
+    const edits = writing(frame.line, span, question.ownToken, 'progress-token')
+    question.asker.progressed(frame, edits)
   }
 
   withdraw(frame: NotificationFrame, asker: Asker): void {
-    const { members } = frame.params
-    const span = members.span('requestId')
-    const id = span === undefined ? undefined : rawAt(frame.line, span)
+    const span = frame.params.members.span('requestId')
+    const id = textAt(frame, span)
     this.#dropEarly((early) => early.asker === asker && early.frame.id === id)
-    this.questions.withdraw(frame, asker)
+    for (const question of this.#of(asker)) {
+      if (span === undefined || !isSameId(question.id, id) || question.lentId === undefined) continue
+      this.#drop(question)
+      return this.#peer.pass(frame, writing(frame.line, span, question.lentId, 'id'), {
+        cancels: question.lentId,
+      })
+    }
   }
 
   owes(asker: Asker): boolean {
-    return this.#early.some((early) => early.asker === asker) || this.questions.isOpen(asker)
+    return this.#early.some((early) => early.asker === asker) || this.#of(asker).length > 0
   }
 
   forget(asker: Asker): void {
     this.#dropEarly((early) => early.asker === asker)
-    this.questions.forget(asker)
+    for (const question of this.#of(asker)) {
+      this.#drop(question)
+      const reason = '"the server that asked is gone"'
+      const params = `{"requestId":${question.lentId},"reason":${reason}}`
+      this.#peer.notify('notifications/cancelled', params, { cancels: question.lentId })
+    }
   }
 
   /** The client is gone: servers that asked it something are told, since others may still need them. */
   gone(unanswered: readonly Question[]): void {
-    for (const question of unanswered) this.questions.refused(question, clientGone())
+    for (const question of unanswered) this.refused(question, clientGone())
     for (const question of this.#early.splice(0)) refuse(question, clientGone())
   }
 
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
     this.#peer.pass(frame, edits, { about: during?.frame.id })
-    this.#owner.said()
+    this.#flow.sent()
   }
 
-  /** How far a call is that the proxy answers itself; `params` is raw JSON. */
   progress(call: Call, params: string): void {
     this.#peer.notify('notifications/progress', params, { about: call.frame.id })
-    this.#owner.said()
+    this.#flow.sent()
   }
 
   log(frame: NotificationFrame, during: Call | undefined): void {
@@ -141,16 +204,13 @@ export class SessionPort implements ClientPort {
     if (level < 0 || level >= this.#leastSeverity) this.tell(frame, [], during)
   }
 
-  listsChanged(kinds: readonly ListKind[]): void {
-    if (!this.#owner.changed(kinds)) return
-    // Who never asked for a list has nothing to read again.
-    for (const kind of kinds) if (this.#given.includes(kind)) this.#untold.add(kind)
-    this.#tellChanges()
+  tellChanges(kinds: readonly ListKind[]): void {
+    // Two lists have one notification.
+    for (const method of new Set(kinds.map((kind) => listShapes[kind].changed))) this.#peer.notify(method)
   }
 
-  /** The client has been given this list. */
-  gave(kind: ListKind): void {
-    if (!this.#given.includes(kind)) this.#given.push(kind)
+  splice(line: Line, edits: readonly Edit[]): Uint8Array {
+    return this.#peer.item(line, edits)
   }
 
   /** Questions that nobody wants answered any more, before they were asked. */
@@ -161,20 +221,38 @@ export class SessionPort implements ClientPort {
     }
   }
 
-  #tellChanges(): void {
-    if (!this.#announces || this.#isTelling || this.#untold.size === 0) return
-    this.#isTelling = true
-    this.#parts.runtime.setTimer(this.#parts.limits.changeDelayMs, () => {
-      this.#isTelling = false
-      const told = this.#owner.tell([...this.#untold])
-      this.#untold.clear()
-      // Two lists have one notification.
-      for (const method of new Set(told.map((kind) => listShapes[kind].changed))) this.#peer.notify(method)
-    })
+  #of(asker: Asker): Question[] {
+    return [...this.#peer.waiting()].filter((question) => question.asker === asker)
+  }
+
+  #end(question: Question): void {
+    this.#tokens.release(question.token)
+    question.over()
+  }
+
+  #drop(question: Question): void {
+    question.over()
+    this.#tokens.retire(question.token)
+    if (question.lentId !== undefined) this.#peer.retire(question.lentId)
+  }
+
+  #withToken(frame: RequestFrame, question: Question): readonly Edit[] {
+    const span = frame.params.meta.span('progressToken')
+    if (span === undefined || question.ownToken === undefined) return []
+    question.token = this.#tokens.lend(question.ownToken, question, true)
+    return writing(frame.line, span, question.token, 'progress-token')
   }
 }
 
 function refuse({ asker, frame, over }: ServerQuestion, error: ErrorBody): void {
   over()
   asker.refused(frame.id, error)
+}
+
+function textAt(frame: { readonly line: Buffer }, span: Span | undefined): string | undefined {
+  return span === undefined ? undefined : rawAt(frame.line, span)
+}
+
+function isSameId(id: RequestId, text: string | undefined): boolean {
+  return text !== undefined && (id === text || canonical(id) === text)
 }

@@ -4,8 +4,7 @@
 // cancelled by the client that sent it.
 
 import { Answers } from './answers.js'
-import { receiveBatch } from './batch-members.js'
-import { cancelledCall } from './cancelled-call.js'
+import { receiveBatch } from './batch.js'
 import { Draining } from './draining.js'
 import { Flow } from './flow.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
@@ -16,6 +15,7 @@ import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonr
 import type { Line } from '../../jsonrpc/line.js'
 import { Peer, type PeerOwner } from '../../jsonrpc/peer.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import { rawAt } from '../../jsonrpc/text.js'
 import { Call, type Outcome } from '../../mcp/call.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
 import type { Received } from '../../mcp/eras/leg.js'
@@ -27,13 +27,10 @@ import {
   tooManyCalls,
 } from '../../mcp/error-codes.js'
 import type { RequestRow } from '../../mcp/methods/method-row.js'
-import type { Revision } from '../../mcp/revisions/revision.js'
 import { Opening } from './opening.js'
-import { PassedOpening } from './passed-opening.js'
-import type { Question } from './questions.js'
-import type { ClientRoutes } from '../routing/client-routes.js'
 import type { SessionParts } from './session-parts.js'
-import { SessionPort } from './session-port.js'
+import { type Question, SessionPort } from './session-port.js'
+import type { ClientRoutes } from '../routing/client-routes.js'
 import type { SessionStatus } from '../routing/session-status.js'
 
 /** The session of one client. */
@@ -47,13 +44,16 @@ export class Session implements PeerOwner<Question> {
   readonly #answers: Answers
   readonly #opening: Opening
   readonly #connectedAtMs: number
-  #reached: ClientRoutes | undefined
-  #passed: PassedOpening | undefined
+  /** What is done with a call that comes: held until `initialize` is answered, or refused since the session ends. */
+  #intake: 'route' | 'hold' | 'refuse' = 'route'
+  #routes: ClientRoutes | undefined
+  /** Whether the server refused the client's own `initialize`, so that the client may try again. */
+  #isRefused = false
   readonly #settled = (call: Call, outcome: Outcome): void => {
     this.#calls.take(call.key)
     this.#answers.settle(call, outcome)
     this.#parts.reports.settled(call, outcome)
-    if (this.draining.on) this.#rest()
+    if (this.#intake === 'refuse') this.#rest()
   }
 
   constructor(connection: Connection, parts: SessionParts) {
@@ -62,122 +62,29 @@ export class Session implements PeerOwner<Question> {
     this.draining = new Draining(parts.runtime, () => this.#giveUp())
     const { inflightMax, frame } = parts.limits
     this.#peer = new Peer(connection, this, { inflightMax, frame, ...parts.watch })
-    this.#port = new SessionPort(this.#peer, parts, {
-      changed: (kinds) => this.#reached?.changed(kinds) ?? false,
-      tell: (kinds) => this.#reached?.tell(kinds) ?? [],
-      said: () => this.#flow.sent(),
-      listens: () => connection.busy ?? false,
-    })
-    this.#flow = new Flow(connection, parts, {
-      readServers: (on) => this.#reached?.read(on),
-      tooSlow: (bytes) => {
-        this.#log('error', `the client leaves ${bytes} bytes unread and is disconnected`)
-        void this.#peer.close(true)
-      },
-    })
+    this.#flow = new Flow(connection, this.#peer, parts, (on) => this.#routes?.read(on))
+    this.#port = new SessionPort(this.#peer, this.#flow, parts, (kinds) => this.#routes?.changed(kinds))
     this.#opening = new Opening(parts)
     this.#answers = new Answers(this.#peer, parts.leg, this.#flow, this.#opening)
     this.#peer.start()
   }
 
-  get revision(): Revision {
-    return this.#parts.leg.profile.revision
-  }
-
   status(): SessionStatus {
-    return {
-      client: this.#parts.leg.profile.info,
-      revision: this.revision.version,
-      connectedAtMs: this.#connectedAtMs,
-      processes: this.#reached?.processes ?? [],
-    }
+    const { info, revision } = this.#parts.leg.profile
+    const processes = this.#routes?.processes ?? []
+    return { client: info, revision: revision.version, connectedAtMs: this.#connectedAtMs, processes }
   }
 
   /** Lets calls finish for a while, answers the rest with an error, and closes. */
   drain(exitCode = 0, graceMs: number = this.#parts.drainMs): void {
+    this.#intake = 'refuse'
     this.draining.begin(exitCode, graceMs)
     this.#rest()
   }
 
   request(frame: RequestFrame): void {
     if (this.#calls.has(canonical(frame.id))) return this.#answers.refuseTwin(frame.id)
-    this.#handle(frame, this.#parts.leg.received(frame))
-  }
-
-  notification(frame: NotificationFrame): void {
-    const told = this.#parts.leg.told(frame)
-    if (told.kind === 'exit') return this.#leave(told.exitCode)
-    if (told.kind === 'unknown') return this.#log('debug', `a notification '${frame.method}' was ignored`)
-    switch (told.row.does) {
-      case 'initialized':
-        return this.#opening.behind(0, () => this.#ready())
-      case 'cancel':
-        return cancelledCall(frame, this.#calls.values())?.cancel(frame)
-      case 'progress':
-        return this.#port.questions.progressed(frame)
-      case 'roots-changed':
-        return this.#reached?.rootsChanged(frame)
-      case 'exit':
-        return
-    }
-  }
-
-  response(frame: ResponseFrame, question: Question): void {
-    this.#port.questions.answered(frame, question)
-  }
-
-  stray(frame: ResponseFrame): void {
-    this.#log('debug', `an answer with id ${frame.id ?? 'null'} that nobody waits for`)
-  }
-
-  batch(line: Line): void {
-    receiveBatch(line, this.#parts, {
-      answers: this.#answers,
-      calls: this.#calls,
-      receive: (frame) => this.#peer.receive(frame),
-    })
-  }
-
-  failed(question: Question | undefined, error: TransportError): void {
-    this.#log('debug', error.message)
-    if (question !== undefined) this.#port.questions.refused(question, clientUnreachable())
-  }
-
-  malformed(error: FrameError): void {
-    this.#answers.refuse(error.id, malformed(error))
-  }
-
-  oversize(id: RequestId | undefined, question: Question | undefined, bytes: number): void {
-    const { lineBytesMax } = this.#parts.limits.ndjson
-    const error = invalidRequest(`a message of ${bytes} bytes is over the limit of ${lineBytesMax}`)
-    if (question === undefined) this.#answers.refuse(id, error)
-    else this.#port.questions.refused(question, error)
-  }
-
-  drained(): void {
-    this.#flow.drained()
-  }
-
-  ended(): void {
-    this.#leave(0)
-  }
-
-  closed(unanswered: readonly Question[], cause: TransportError | undefined): void {
-    this.#flow.ended()
-    this.#port.gone(unanswered)
-    for (const call of this.#calls.values()) call.cancel(undefined)
-    this.draining.finish()
-    const left = this.#reached?.leave()
-    if (left === undefined) this.#over(cause)
-    else void left.finally(() => this.#over(cause))
-  }
-
-  #over(cause: TransportError | undefined): void {
-    this.#parts.ended(this.#parts.serial)
-    this.draining.end(cause)
-  }
-
-  #handle(frame: RequestFrame, received: Received): void {
+    const received = this.#parts.leg.received(frame)
     switch (received.kind) {
       case 'call':
         return this.#call(frame, received.row)
@@ -196,34 +103,133 @@ export class Session implements PeerOwner<Question> {
     }
   }
 
+  notification(frame: NotificationFrame): void {
+    const told = this.#parts.leg.told(frame)
+    if (told.kind === 'exit') return this.#leave(told.exitCode)
+    if (told.kind === 'unknown') return this.#log(`a notification '${frame.method}' was ignored`)
+    switch (told.row.does) {
+      case 'initialized':
+        // MCP, Lifecycle: the client has had the answer to `initialize`.
+        return this.#opening.behind(0, () => {
+          this.#port.ready()
+          this.#routes?.clientIsReady()
+        })
+      case 'cancel':
+        return this.#named(frame)?.cancel(frame)
+      case 'progress':
+        return this.#port.progressed(frame)
+      case 'roots-changed':
+        return this.#routes?.rootsChanged(frame)
+      case 'exit':
+        return
+    }
+  }
+
+  response(frame: ResponseFrame, question: Question): void {
+    this.#port.answered(frame, question)
+  }
+
+  stray(frame: ResponseFrame): void {
+    this.#log(`an answer with id ${frame.id ?? 'null'} that nobody waits for`)
+  }
+
+  batch(line: Line): void {
+    receiveBatch(line, this.#parts, this.#answers, this.#calls, (frame) => this.#peer.receive(frame))
+  }
+
+  failed(question: Question | undefined, error: TransportError): void {
+    this.#log(error.message)
+    if (question !== undefined) this.#port.refused(question, clientUnreachable())
+  }
+
+  malformed(error: FrameError): void {
+    this.#answers.refuse(error.id, malformed(error))
+  }
+
+  oversize(id: RequestId | undefined, question: Question | undefined, bytes: number): void {
+    const { lineBytesMax } = this.#parts.limits.ndjson
+    const error = invalidRequest(`a message of ${bytes} bytes is over the limit of ${lineBytesMax}`)
+    if (question === undefined) this.#answers.refuse(id, error)
+    else this.#port.refused(question, error)
+  }
+
+  drained(): void {
+    this.#flow.drained()
+  }
+
+  ended(): void {
+    this.#leave(0)
+  }
+
+  closed(unanswered: readonly Question[], cause: TransportError | undefined): void {
+    this.#flow.ended()
+    this.#port.gone(unanswered)
+    for (const call of this.#calls.values()) call.cancel(undefined)
+    this.#intake = 'refuse'
+    this.draining.finish()
+    const over = (): void => {
+      this.#parts.ended()
+      this.#parts.reports.gone()
+      this.draining.end(cause)
+    }
+    const left = this.#routes?.leave()
+    if (left === undefined) over()
+    else void left.finally(over)
+  }
+
+  /** The call that a cancellation names, in whatever spelling (MCP, Utilities: cancellation). */
+  #named({ line, params }: NotificationFrame): Call | undefined {
+    const span = params.members.span('requestId')
+    const text = span && rawAt(line, span)
+    for (const call of this.#calls.values()) if (call.key === text || call.frame.id === text) return call
+    return undefined
+  }
+
   /** Answers `initialize` with what is behind the proxy, and only then what came after it. */
   #open(frame: RequestFrame, { row, reply, passed }: Received & { readonly kind: 'open' }): void {
     // Whoever has called before has had the server opened for it.
-    if (passed !== undefined && (this.#reached === undefined || this.#passed?.isRefused === true))
+    if (passed !== undefined && (this.#routes === undefined || this.#isRefused))
       return this.#pass(frame, row, passed)
-    const reach = this.#reach()
-    this.#opening.begin(() => this.#answers.reply(frame.id, reply(reach.describe())))
-    if (reach.settled === undefined) this.#opened()
-    else void reach.settled.then(() => this.#opened())
+    const routes = this.#reach()
+    this.#hold(() => this.#answers.reply(frame.id, reply(routes.describe())))
+    if (routes.settled === undefined) this.#opened()
+    else void routes.settled.then(() => this.#opened())
   }
 
   /** Opens the server with the client's own request; its answer, or why there is none, is the client's. */
   #pass(frame: RequestFrame, row: RequestRow, passed: (outcome: Outcome) => void): void {
-    const opening = new PassedOpening(frame, row, this.#port, this.#parts.runtime.now(), (outcome) => {
-      passed(outcome)
+    let outcome: Outcome = { kind: 'failed', error: shuttingDown() }
+    this.#isRefused = false
+    const deadline = new CallDeadline(this.#parts.runtime.now())
+    const opening = new Call(frame, row, this.#port, deadline, (_opening, came) => {
+      outcome = came
+      this.#isRefused = came.kind !== 'answered' || came.frame.kind === 'error'
+      passed(came)
       this.#opened()
     })
-    this.#passed = opening
-    this.#opening.begin(() => this.#answers.settle(opening.call, opening.outcome))
-    void this.#reached?.leave()
-    this.#reached = undefined
-    this.#port.open(opening.call)
+    // Every later session with the server is opened with the same bytes.
+    opening.keep()
+    this.#hold(() => this.#answers.settle(opening, outcome))
+    void this.#routes?.leave()
+    this.#routes = undefined
+    this.#port.open(opening)
     this.#reach()
   }
 
-  #opened(): void {
+  /** Calls wait until `initialize` is answered. */
+  #hold(answer: () => void): void {
+    if (this.#intake === 'route') this.#intake = 'hold'
+    this.#opening.begin(answer)
+  }
+
+  #endOpening(): void {
+    if (this.#intake === 'hold') this.#intake = 'route'
     this.#opening.end()
-    if (this.draining.on) this.draining.wait(this.#parts.drainMs)
+  }
+
+  #opened(): void {
+    this.#endOpening()
+    if (this.#intake === 'refuse') this.draining.wait(this.#parts.drainMs)
     this.#rest()
   }
 
@@ -235,36 +241,32 @@ export class Session implements PeerOwner<Question> {
 
   /** Whether the client's own `initialize` is on its way to the one server. */
   get #isPassing(): boolean {
-    return this.#passed !== undefined && this.#opening.on
+    return this.#port.opening !== undefined && this.#opening.on
   }
 
   #shutDown(id: RequestId): void {
     if (this.draining.owesAnswer) return this.#answers.refuse(id, invalidRequest('a shutdown is under way'))
     const graceMs = this.#isPassing ? Infinity : this.#parts.drainMs
+    this.#intake = 'refuse'
     this.draining.announce(graceMs, () => this.#answers.reply(id, '{}'))
     this.#rest()
   }
 
   #call(frame: RequestFrame, row: RequestRow): void {
-    if (this.draining.on) return this.#refuse(frame, shuttingDown())
-    const call = new Call(frame, row, this.#port, new CallDeadline(this.#parts.runtime.now()), this.#settled)
-    const isEarly = this.#opening.on
-    const isTooMuch =
-      this.#calls.size >= this.#parts.limits.callsMax || (isEarly && !this.#opening.hasRoom(call.bytes))
+    if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
+    const { leg, limits, runtime } = this.#parts
+    const deadline = new CallDeadline(runtime.now())
+    const call = new Call(frame, row, this.#port, deadline, this.#settled, leg.profile)
+    const isEarly = this.#intake === 'hold'
+    const isTooMuch = this.#calls.size >= limits.callsMax || (isEarly && !this.#opening.hasRoom(call.bytes))
     if (isTooMuch) return this.#refuse(frame, tooManyCalls())
     this.#calls.set(call.key, call)
-    const { router } = this.#reach()
+    const { router } = this.#routes ?? this.#reach()
     if (!isEarly) return router.route(call)
     this.#opening.hold(call, () => {
-      call.beginAt(this.#parts.runtime.now())
+      call.beginAt(runtime.now())
       router.route(call)
     })
-  }
-
-  /** MCP, Lifecycle: the client has had the answer to `initialize`. */
-  #ready(): void {
-    this.#port.announce()
-    this.#reached?.ready()
   }
 
   #refuse(frame: RequestFrame, error: ErrorBody): void {
@@ -272,23 +274,26 @@ export class Session implements PeerOwner<Question> {
   }
 
   #reach(): ClientRoutes {
-    this.#reached ??= this.#parts.reach(this.#port, this.#peer)
-    return this.#reached
+    if (this.#routes === undefined) {
+      this.#parts.reports.attached(this.#parts.leg.profile)
+      this.#routes = this.#parts.reach(this.#port)
+    }
+    return this.#routes
   }
 
   #giveUp(): void {
-    this.#opening.end()
+    this.#endOpening()
     for (const call of this.#calls.values()) call.abandon(shuttingDown())
     this.#rest()
   }
 
   /** The session ends, or its `shutdown` is answered, when nothing runs any more. */
   #rest(): void {
-    if (!this.draining.on || this.#calls.size > 0 || this.#opening.owes) return
+    if (this.#intake !== 'refuse' || this.#calls.size > 0 || this.#opening.owes) return
     if (this.draining.rest()) void this.#peer.close()
   }
 
-  #log(level: 'debug' | 'error', message: string): void {
-    this.#parts.log({ level, message })
+  #log(message: string): void {
+    this.#parts.log({ level: 'debug', message })
   }
 }

@@ -15,8 +15,8 @@ export const bounds: readonly Mutation[] = [
   ]),
   mutation('a client that reads nothing is kept for ever', 'backlog', [
     'proxy/session/flow',
-    'if (!this.#connection.congested)',
-    'if (true)',
+    'this.#readServers(false);',
+    'return;',
   ]),
   mutation('any number of processes', 'processes', [
     'upstream/pool/process-room',

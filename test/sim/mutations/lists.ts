@@ -4,8 +4,8 @@ import { type Mutation, mutation } from './mutation.js'
 
 export const lists: readonly Mutation[] = [
   mutation('who never asked for a list hears of its changes', 'needless-change', [
-    'proxy/session/session-port',
-    'if (this.#given.includes(kind))',
+    'proxy/routing/list-changes',
+    'if (this.#known.has(kind))',
     'if (true)',
   ]),
   mutation('every read of a list is a change', 'too-many-changes', [

@@ -28,7 +28,7 @@ export const notices: readonly Mutation[] = [
     'this.#peer.answer(frame, [], id); this.#peer.answer(frame, [], id);',
   ]),
   mutation('a question is given the answer of the one before', 'foreign-answer', [
-    'proxy/session/questions',
+    'proxy/session/session-port',
     'question.asker.answered(frame, question.id);',
     'const kept = this.kept ?? frame; this.kept = frame; question.asker.answered(kept, question.id);',
   ]),

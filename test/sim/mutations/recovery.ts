@@ -45,7 +45,7 @@ export const recovery: readonly Mutation[] = [
     "throw new Error('mutation');",
   ]),
   mutation('an error in a timer', 'thrown', [
-    'proxy/session/session-port',
+    'proxy/routing/list-changes',
     'this.#isTelling = false;',
     "throw new Error('mutation');",
   ]),

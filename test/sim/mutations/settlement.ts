@@ -55,7 +55,7 @@ export const settlement: readonly Mutation[] = [
   ]),
   mutation('one request at a time', 'needless-error', [
     'proxy/session/session',
-    'this.#calls.size >= this.#parts.limits.callsMax',
+    'this.#calls.size >= limits.callsMax',
     'this.#calls.size >= 1',
   ]),
   mutation('the error of a deadline does not say which', 'bad-timeout', [

@@ -1,0 +1,91 @@
+// Merges the `list_changed` notifications for one client.
+//
+// Servers that come and go each announce their part. The client gets one notification of each kind when all
+// of it has happened, and none for a list that is the same as before.
+
+import type { Target } from './catalog.js'
+import type { RoutedClient } from './routed-client.js'
+import { isSameItem } from '../../mcp/lists.js'
+import type { ListKind } from '../../mcp/methods/method-row.js'
+
+/** Remembers what a client knows of its lists, and tells it of changes. */
+export class ListChanges {
+  readonly #client: Pick<RoutedClient, 'isReady' | 'tellChanges'>
+  readonly #shown: (kind: ListKind) => readonly Target[]
+  readonly #soon: (tell: () => void) => unknown
+  /** Each list as it was when the client was given it, or was told last that it has changed. */
+  readonly #known = new Map<ListKind, readonly Target[]>()
+  readonly #untold = new Set<ListKind>()
+  #isTelling = false
+  #holds = 0
+
+  /** `shown` gives a list as it is now, in an array that stays as it is; `soon` calls what it is given a little later. */
+  constructor(
+    client: Pick<RoutedClient, 'isReady' | 'tellChanges'>,
+    shown: (kind: ListKind) => readonly Target[],
+    soon: (tell: () => void) => unknown,
+  ) {
+    this.#client = client
+    this.#shown = shown
+    this.#soon = soon
+  }
+
+  /** The lists that the client has been given. */
+  get given(): readonly ListKind[] {
+    return [...this.#known.keys()]
+  }
+
+  /** The client has just been given this list. */
+  gave(kind: ListKind): void {
+    this.#known.set(kind, this.#shown(kind))
+  }
+
+  /** From now on changes are held back. */
+  begin(): void {
+    this.#holds++
+  }
+
+  /** Ends one `begin`; the last one gives the lists that differ from what the client knows. */
+  end(): ListKind[] {
+    this.#holds--
+    return this.#differing(this.given)
+  }
+
+  /** What servers list has changed. */
+  changed(kinds: readonly ListKind[]): void {
+    if (this.#holds > 0) return
+    // Who never asked for a list has nothing to read again.
+    for (const kind of kinds) if (this.#known.has(kind)) this.#untold.add(kind)
+    this.tell()
+  }
+
+  /** Tells the client what it has not been told, a little later and once it is ready. */
+  tell(): void {
+    if (!this.#client.isReady || this.#isTelling || this.#untold.size === 0) return
+    this.#isTelling = true
+    this.#soon(() => {
+      this.#isTelling = false
+      const told = this.#differing([...this.#untold])
+      this.#untold.clear()
+      for (const kind of told) this.gave(kind)
+      this.#client.tellChanges(told)
+    })
+  }
+
+  #differing(kinds: readonly ListKind[]): ListKind[] {
+    if (this.#holds > 0) return []
+    return kinds.filter((kind) => {
+      const known = this.#known.get(kind)
+      return known !== undefined && !looksSame(known, this.#shown(kind))
+    })
+  }
+}
+
+function looksSame(before: readonly Target[], now: readonly Target[]): boolean {
+  return before.length === now.length && before.every((target, at) => isSame(target, now[at]))
+}
+
+function isSame(target: Target, other: Target | undefined): boolean {
+  if (target.publicName !== other?.publicName || target.mark !== other.mark) return false
+  return isSameItem(target.item, other.item)
+}

@@ -1,0 +1,17 @@
+// A client as the routes of its calls see it: what can be said to it besides what servers say.
+
+import type { Line } from '../../jsonrpc/line.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import type { Call, ClientPort } from '../../mcp/call.js'
+import type { ListKind } from '../../mcp/methods/method-row.js'
+
+export interface RoutedClient extends ClientPort {
+  /** Whether it has said that it is ready, and hears of changes. */
+  readonly isReady: boolean
+  /** These lists look different now. */
+  tellChanges(kinds: readonly ListKind[]): void
+  /** How far a call of its own is that the proxy answers itself; `params` is raw JSON. */
+  progress(call: Call, params: string): void
+  /** Splices one item of a list for it; the forward tap sees it. */
+  splice(line: Line, edits: readonly Edit[]): Uint8Array
+}

@@ -1,0 +1,44 @@
+// Reads a client's batch: its members are handled alone, and their answers leave together (JSON-RPC 2.0 section 6).
+
+import type { Answers } from './answers.js'
+import { splitBatch } from '../../jsonrpc/batch.js'
+import { FrameError } from '../../jsonrpc/errors.js'
+import { type Frame, type FrameLimits, frameOrError } from '../../jsonrpc/frame.js'
+import type { Line } from '../../jsonrpc/line.js'
+import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import { idInUse, invalidRequest, malformed } from '../../mcp/error-codes.js'
+import type { SessionParts } from './session-parts.js'
+
+/** Hands each member to `receive`, but for requests whose ids are those of other `calls` that wait for an answer. */
+export function receiveBatch(
+  line: Line,
+  { leg, limits }: Pick<SessionParts, 'leg' | 'limits'>,
+  answers: Answers,
+  calls: { has(key: RequestId): boolean },
+  receive: (frame: Frame) => void,
+): void {
+  if (!leg.batching) {
+    const { version } = leg.profile.revision
+    return answers.refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
+  }
+  const members = membersOf(line, limits.frame)
+  if (members instanceof FrameError) return answers.refuse(members.id, malformed(members))
+  const reply = answers.newBatch()
+  for (const member of members) {
+    const frame = frameOrError(member, limits.frame)
+    if (frame instanceof FrameError) reply.add(answers.refusal(frame.id, malformed(frame)))
+    else if (frame.kind !== 'request') receive(frame)
+    else if (!calls.has(canonical(frame.id)) && answers.expect(frame.id, reply)) receive(frame)
+    else reply.add(answers.refusal(frame.id, idInUse(frame.id)))
+  }
+  reply.settle(undefined)
+}
+
+function membersOf(line: Line, limits: FrameLimits): Line[] | FrameError {
+  try {
+    return splitBatch(line, limits)
+  } catch (error) {
+    if (error instanceof FrameError) return error
+    throw error
+  }
+}
