@@ -6,7 +6,7 @@
 import { type Line, joinLine } from '../jsonrpc/line.js'
 import { isAnswer } from '../jsonrpc/peek.js'
 import type { HttpAnswer } from '../transports/http-client/answer.js'
-import { isUnreadable, mediaType, readEvents, readLine } from '../transports/http-client/body.js'
+import { isUnreadable, mediaType, readEvents, readWhole } from '../transports/http-client/body.js'
 import { HttpExchange } from '../transports/http-client/exchange.js'
 import { refused, unreachable } from '../transports/http-client/failure.js'
 import { ACCEPT } from '../transports/http-client/post.js'
@@ -39,7 +39,8 @@ export function postRaw(body: Line, isBatch: boolean, session: HttpSession, put:
 function takeBody(answer: HttpAnswer, { target }: HttpSession, put: Put, fail: (why: string) => void): void {
   const { status } = answer
   const { answerBytesMax, excerptBytesMax } = target.limits
-  readLine(answer, answerBytesMax, (line, why) => {
+  readWhole(answer, answerBytesMax, (body, why) => {
+    const line = body?.line()
     if (line === undefined) return fail(`its answer (HTTP ${status}) was ${why ?? 'cut'}`)
     if (line.length === 0 && status < 300) return
     if (isSaid(line)) return put({ kind: 'message', bytes: line })

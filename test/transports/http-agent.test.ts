@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
-import { type AgentUser, HttpAgent } from '../../src/transports/http-client/agent.js'
+import { HttpAgent } from '../../src/transports/http-client/agent.js'
 import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
-import type { Channel } from '../../src/transports/http-client/channel.js'
+import type { Channel, ChannelUser } from '../../src/transports/http-client/channel.js'
 import { connectPlain } from '../../src/transports/http-client/connect.js'
 import type { Scope } from './support/http.js'
 import { rawServer } from './support/raw-server.js'
@@ -183,7 +183,7 @@ interface Ask {
 }
 
 interface Asked {
-  readonly user: AgentUser
+  readonly user: ChannelUser
   readonly channel: Channel | undefined
   readonly done: Promise<Read>
   isSent(): boolean
@@ -210,8 +210,8 @@ async function agentAt(
 function asking(agent: HttpAgent, { body }: Ask): Asked {
   let channel: Channel | undefined
   let isSent = false
-  let reading: Pick<AgentUser, 'responded' | 'failed'> | undefined
-  const user: AgentUser = {
+  let reading: Pick<ChannelUser, 'responded' | 'failed'> | undefined
+  const user: ChannelUser = {
     gets: (got) => {
       channel = got
     },

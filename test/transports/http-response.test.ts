@@ -381,7 +381,7 @@ function readByUs(t: Scope, url: URL): Promise<string | undefined> {
   })
 }
 
-const asking: Omit<ChannelUser, 'responded' | 'failed'> & { gets(): void } = {
+const asking: Omit<ChannelUser, 'responded' | 'failed'> = {
   gets: () => {},
   connected: () => {},
   sent: () => {},

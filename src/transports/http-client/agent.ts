@@ -11,12 +11,6 @@ import type { HttpClientLimits } from './options.js'
 import { RestTime } from './rest-time.js'
 import { asError } from './trouble.js'
 
-/** The requester of a connection. */
-export interface AgentUser extends ChannelUser {
-  /** Its connection, at once or when its turn has come. */
-  gets(channel: Channel): void
-}
-
 /** A request that waits until there may be another connection. */
 interface Waiting {
   readonly head: string
@@ -32,7 +26,7 @@ export class HttpAgent implements ClientChannelOwner {
   readonly #channels = new Set<Channel>()
   readonly #resting: Channel[] = []
   /** In the order in which they came. */
-  readonly #waiting = new Map<AgentUser, Waiting>()
+  readonly #waiting = new Map<ChannelUser, Waiting>()
   #isDestroyed = false
 
   /** With a clock it learns how long its server keeps connections that rest. */
@@ -49,7 +43,7 @@ export class HttpAgent implements ClientChannelOwner {
   }
 
   /** Sends a head and a body. @throws what `connect` throws; any error once it is destroyed */
-  request(head: string, body: Uint8Array | undefined, user: AgentUser): void {
+  request(head: string, body: Uint8Array | undefined, user: ChannelUser): void {
     if (this.#isDestroyed) throw closed()
     const resting = this.#resting.pop()
     if (resting !== undefined) return start(resting, user, { head, body })
@@ -58,7 +52,7 @@ export class HttpAgent implements ClientChannelOwner {
   }
 
   /** Takes back a request that has no connection yet. */
-  forget(user: AgentUser): void {
+  forget(user: ChannelUser): void {
     this.#waiting.delete(user)
   }
 
@@ -111,7 +105,7 @@ export class HttpAgent implements ClientChannelOwner {
     }
   }
 
-  #open(user: AgentUser, waiting: Waiting): void {
+  #open(user: ChannelUser, waiting: Waiting): void {
     const socket = this.#connect(this.#place)
     const channel = new Channel(socket, this.#place.isTls, this.#limits.idleSocketMs, this)
     this.#channels.add(channel)
@@ -119,7 +113,7 @@ export class HttpAgent implements ClientChannelOwner {
   }
 }
 
-function start(channel: Channel, user: AgentUser, { head, body }: Waiting): void {
+function start(channel: Channel, user: ChannelUser, { head, body }: Waiting): void {
   user.gets(channel)
   channel.send(head, body, user)
 }

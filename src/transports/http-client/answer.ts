@@ -1,6 +1,7 @@
 // A response whose head has come, while its body comes.
 
 import type { Buffer } from 'node:buffer'
+import type { HeaderFields } from '../http1/header-fields.js'
 import type { ResponseHead } from './response-head.js'
 
 /** The reader of a body. `end` or `cut` is called once, unless the answer is dropped before. */
@@ -28,7 +29,7 @@ export interface AnswerSource {
 /** A response; its body goes to its reader, or is dropped. */
 export class HttpAnswer {
   readonly status: number
-  readonly #head: ResponseHead
+  readonly #fields: HeaderFields
   /** Undefined when the connection may be another's. */
   #source: AnswerSource | undefined
   #reader: BodyConsumer | undefined
@@ -38,7 +39,7 @@ export class HttpAnswer {
   #isHeld = false
 
   constructor(head: ResponseHead, source: AnswerSource) {
-    this.#head = head
+    this.#fields = head.fields
     this.status = head.status
     this.#source = source
   }
@@ -50,12 +51,12 @@ export class HttpAnswer {
 
   /** The first field of this name, which is in lower case. */
   get(name: string): string | undefined {
-    return this.#head.get(name)
+    return this.#fields.get(name)
   }
 
   /** Every field of this name. */
   all(name: string): readonly string[] {
-    return this.#head.all(name)
+    return this.#fields.all(name)
   }
 
   /** From now on the body is this reader's; told at once when the head is, it gets all of it. */

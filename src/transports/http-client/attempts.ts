@@ -34,14 +34,12 @@ export class Attempts {
     this.#timer = undefined
   }
 
-  /** Waits for the end of a pause that the server asked for; gives whether the message may go, will go, or cannot wait. */
-  pause(again: () => void): 'none' | 'waits' | 'too-long' {
+  /** Waits for the end of a pause that the server asked for, unless that is too far. */
+  afterPause(again: () => void): boolean {
     const { pause, patienceMs } = this.#target
-    const leftMs = pause.leftMs
-    if (leftMs === 0) return 'none'
-    if (leftMs > patienceMs) return 'too-long'
-    this.#after(leftMs, again)
-    return 'waits'
+    if (pause.leftMs > patienceMs) return false
+    this.#after(pause.leftMs, again)
+    return true
   }
 
   /** Schedules another attempt where one is in order. */

@@ -1,6 +1,5 @@
 // The bodies of responses: messages, event streams, and the beginnings of what is neither.
 
-import type { Line } from '../../jsonrpc/line.js'
 import { WholeBody } from '../http1/whole-body.js'
 import type { SseSink } from '../sse/data.js'
 import { type SseLimits, SseParser } from '../sse/parser.js'
@@ -9,10 +8,10 @@ import type { HttpAnswer } from './answer.js'
 import { type Coding, DecodedStream, codingNamed, decodeWhole } from './decoding.js'
 
 /** `undefined` when the body was cut, which `error` may be about, or is longer than allowed. */
-type Done<T> = (read: T | undefined, why: 'cut' | 'too-large' | undefined, error?: Error) => void
+type Done = (body: WholeBody | undefined, why: 'cut' | 'too-large' | undefined, error?: Error) => void
 
 /** Reads a whole body. */
-export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done<WholeBody>): void {
+export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): void {
   if (Number(answer.get('content-length') ?? 0) > bytesMax) {
     answer.drop()
     return done(undefined, 'too-large')
@@ -29,7 +28,7 @@ export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done<Whole
   })
 }
 
-function decodeFor(answer: HttpAnswer, body: WholeBody, bytesMax: number, done: Done<WholeBody>): void {
+function decodeFor(answer: HttpAnswer, body: WholeBody, bytesMax: number, done: Done): void {
   const coding = codingOf(answer)
   if (coding === undefined) return done(body, undefined)
   const bytes = decodeWhole(coding, body.parts(), bytesMax)
@@ -41,11 +40,6 @@ function decodeFor(answer: HttpAnswer, body: WholeBody, bytesMax: number, done: 
   const decoded = new WholeBody()
   decoded.add(bytes)
   done(decoded, undefined)
-}
-
-/** Reads a whole body as one line. */
-export function readLine(answer: HttpAnswer, bytesMax: number, done: Done<Line>): void {
-  readWhole(answer, bytesMax, (body, why, error) => done(body?.line(), why, error))
 }
 
 /** Reads the beginning of a body, for an error message. */
@@ -86,6 +80,11 @@ export function readEvents(
 export function discard(answer: HttpAnswer, bytesMax: number): void {
   answer.spare()
   readExcerpt(answer, bytesMax, () => {})
+}
+
+/** Whether it is a stream of events that can be read. */
+export function isEventStream(answer: HttpAnswer): boolean {
+  return answer.status === 200 && mediaType(answer) === 'text/event-stream' && !isUnreadable(answer)
 }
 
 /** The media type of a body, without its parameters. */

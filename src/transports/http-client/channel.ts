@@ -22,6 +22,8 @@ export type HttpSocket = Duplex & {
 
 /** The owner of a connection during one exchange. `responded` or `failed` is called once. */
 export interface ChannelUser {
+  /** Its connection, at once or when its turn has come. */
+  gets(channel: Channel): void
   /** There is a connection to send on. */
   connected(): void
   /** The system has taken the whole request. */

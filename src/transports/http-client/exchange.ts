@@ -4,10 +4,9 @@
 // there may be a better one: neither got to the server behind. The response to the last request counts.
 
 import { TransportError } from '../../jsonrpc/errors.js'
-import type { AgentUser } from './agent.js'
 import type { HttpAnswer } from './answer.js'
 import { discard, mediaType } from './body.js'
-import type { Channel } from './channel.js'
+import type { Channel, ChannelUser } from './channel.js'
 import type { Credential, CredentialVerdict } from './credentials.js'
 import type { HttpAsk, HttpSession } from './session.js'
 import { type SocketTrouble, socketTrouble } from './trouble.js'
@@ -31,7 +30,7 @@ export interface ExchangeHandler {
 }
 
 /** A request that is on its way. */
-export class HttpExchange implements AgentUser {
+export class HttpExchange implements ChannelUser {
   /** Where the response comes from. */
   url: URL
   readonly #session: HttpSession
@@ -97,7 +96,7 @@ export class HttpExchange implements AgentUser {
     }
   }
 
-  // AgentUser: what becomes of the request.
+  // ChannelUser: what becomes of the request.
 
   gets(channel: Channel): void {
     this.#channel = channel

@@ -12,7 +12,7 @@ import { resolvedAddress } from './address.js'
 import type { HttpAgent } from './agent.js'
 import type { HttpAnswer } from './answer.js'
 import { Attempts } from './attempts.js'
-import { isUnreadable, mediaType, readEvents, readExcerpt } from './body.js'
+import { isEventStream, mediaType, readEvents, readExcerpt } from './body.js'
 import { HttpMessages } from './messages.js'
 import { HttpExchange, type HttpTrouble } from './exchange.js'
 import { failure, incomplete, notAMessage, redirected, refused, unreachable } from './failure.js'
@@ -119,7 +119,7 @@ export class SseClientConnection implements Connection, PostOwner {
     const { status } = answer
     const type = mediaType(answer)
     this.#session.learn(answer, false)
-    if (status === 200 && type === 'text/event-stream' && !isUnreadable(answer)) return this.#read(answer)
+    if (isEventStream(answer)) return this.#read(answer)
     if (status >= 300 && status < 400) {
       this.#refused()
       return this.#end(redirected(this.#target, status, answer.get('location')))

@@ -1,5 +1,6 @@
 // The options of the HTTP transports: address, credentials, limits.
 
+import type { Runtime } from '../../runtime/runtime.js'
 import type { HttpCredentials } from './credentials.js'
 import type { ServerRedactor } from './redactor.js'
 import type { SseLimits } from '../sse/parser.js'
@@ -7,15 +8,7 @@ import type { ListRefusals } from './list-refusals.js'
 import type { HttpPause } from './pause.js'
 
 /** Time and chance, from outside. */
-export interface HttpTimers {
-  /** Monotonic, in milliseconds. */
-  now(): number
-  /** Milliseconds since 1970, as servers count. */
-  wallNow(): number
-  setTimer(delayMs: number, fire: () => void): { cancel(): void }
-  /** In [0, 1). */
-  random(): number
-}
+export type HttpTimers = Pick<Runtime, 'now' | 'wallNow' | 'setTimer' | 'random'>
 
 /** An explanation of a refusal of credentials. */
 export interface CredentialsRefusal {
@@ -52,7 +45,6 @@ export interface HttpClientLimits {
   /** For the last words of a connection that is closed. */
   readonly closeMs: number
   readonly retryAfterMsMax: number
-  readonly retryDelayMsMax: number
   readonly redirectsMax: number
   /** Attempts to resume one answer without any event in between. */
   readonly resumesMax: number
@@ -122,7 +114,6 @@ export const defaultHttpClientLimits: HttpClientLimits = {
   lingerMs: 5000,
   closeMs: 1000,
   retryAfterMsMax: 60_000,
-  retryDelayMsMax: 30_000,
   redirectsMax: 3,
   resumesMax: 5,
   reconnectMsMin: 100,

@@ -3,13 +3,9 @@
 // All sessions with one server share one pause.
 
 import type { HttpAnswer } from './answer.js'
+import type { Runtime } from '../../runtime/runtime.js'
 
-interface Clocks {
-  /** Monotonic, in milliseconds. */
-  now(): number
-  /** Milliseconds since 1970. */
-  wallNow(): number
-}
+type Clocks = Pick<Runtime, 'now' | 'wallNow'>
 
 /** Remembers how long a server asked to be left alone. */
 export class HttpPause {

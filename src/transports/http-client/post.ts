@@ -43,7 +43,8 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
   readonly #messages: HttpMessages
   readonly #session: HttpSession
   readonly #owner: PostOwner
-  readonly #attempts: Attempts
+  /** Undefined until something goes wrong. */
+  #attempts: Attempts | undefined
   #exchange: HttpExchange | undefined
   #reply: HttpReply | undefined
   /** What it waits in, and its place there. */
@@ -70,7 +71,6 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
     this.#messages = messages
     this.#session = messages.session
     this.#owner = owner
-    this.#attempts = new Attempts(this.#session.target, this.method)
     const { accept, answer } = this.#session.waits
     this.#waits = this.id === undefined || elsewhere ? accept : answer
     this.#wait = this.#waits.begin(this)
@@ -81,11 +81,10 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
 
   send(): void {
     if (this.#ended) return
-    const pause = this.#attempts.pause(() => this.send())
-    if (pause !== 'none') {
+    if (this.#session.target.pause.leftMs > 0) {
+      if (this.attempts.afterPause(() => this.send())) return
       // Later: whoever sends is not ready yet to hear that it failed.
-      if (pause === 'too-long') setImmediate(() => this.#fail(paused(this.#session.target)))
-      return
+      return void setImmediate(() => this.#fail(paused(this.#session.target)))
     }
     const ask = {
       method: 'POST',
@@ -103,7 +102,7 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
 
   abandon(): void {
     this.#awaited = false
-    if (this.#attempts.waiting || this.#exchange?.isHeld === true) return this.cancel()
+    if (this.#attempts?.waiting === true || this.#exchange?.isHeld === true) return this.cancel()
     this.#waits.cancel(this.#wait)
     if (this.#ended) return
     this.#waits = this.#session.waits.linger
@@ -114,7 +113,7 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
     if (this.#ended) return
     this.#ended = true
     this.#waits.cancel(this.#wait)
-    this.#attempts.stop()
+    this.#attempts?.stop()
     this.#reply?.stop()
     this.#exchange?.cancel()
     this.#messages.ended(this)
@@ -144,7 +143,7 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
 
   troubled(trouble: HttpTrouble): void {
     // Nobody asks again for an answer that nobody waits for.
-    if (this.#awaited && this.#attempts.afterTrouble(trouble, () => this.send())) return
+    if (this.#awaited && this.attempts.afterTrouble(trouble, () => this.send())) return
     this.#fail(trouble.error ?? unreachable(this.#session.target, trouble))
   }
 
@@ -156,35 +155,29 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
     if (status >= 300 && status < 400)
       return this.#fail(redirected(this.#session.target, status, answer.get('location')))
     if (!isSuccess) return this.#refused(answer)
-    if (this.id === undefined || this.#elsewhere) this.#taken(answer)
-    else this.#answering(this.id, answer)
+    if (this.id === undefined || this.#elsewhere) return this.#taken(answer)
+    this.#reply = new HttpReply(this.id, this.#messages, this)
+    this.#reply.take(answer)
   }
 
   // ReplyHandler: what the answer brings.
+
+  get attempts(): Attempts {
+    this.#attempts ??= new Attempts(this.#session.target, this.method)
+    return this.#attempts
+  }
 
   message(message: Line | LongLine): void {
     if (this.method === 'initialize') this.#session.version ??= versionIn(lineOf(message))
     this.#messages.message(message, this.id)
   }
 
-  answered(): void {
-    this.abandon()
-  }
-
   finished(error: TransportError | undefined): void {
-    if (error === undefined) this.cancel()
-    else if (!this.#isReadAgain(error)) this.#fail(error)
-  }
-
-  /** An answer that was cut and cannot be resumed is asked for anew where nothing is done twice by that. */
-  #isReadAgain({ code }: TransportError): boolean {
-    const wasCut = code === 'TRANSPORT_IO' && this.#awaited
-    return wasCut && this.#attempts.afterTrouble({ neverSent: false, lasts: false }, () => this.send())
-  }
-
-  #answering(id: RequestId, answer: HttpAnswer): void {
-    this.#reply = new HttpReply(id, this.#messages, this.#attempts, this)
-    this.#reply.take(answer)
+    if (error === undefined) return this.cancel()
+    // An answer that was cut and cannot be resumed is asked for anew where nothing is done twice by that.
+    const wasCut = error.code === 'TRANSPORT_IO' && this.#awaited
+    const cut = { neverSent: false, lasts: false }
+    if (!wasCut || !this.attempts.afterTrouble(cut, () => this.send())) this.#fail(error)
   }
 
   /** What the server says to a notification or to an answer of ours means nothing. */
@@ -198,7 +191,7 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
 
   #refused(answer: HttpAnswer): void {
     readExcerpt(answer, this.#session.target.limits.excerptBytesMax, (body) => {
-      if (this.#ended || this.#attempts.afterRefusal(answer, () => this.send())) return
+      if (this.#ended || this.attempts.afterRefusal(answer, () => this.send())) return
       this.#stands(answer, body)
     })
   }

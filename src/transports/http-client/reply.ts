@@ -23,9 +23,11 @@ import type { SseParser } from '../sse/parser.js'
 
 /** The events of a reply. */
 export interface ReplyHandler {
+  /** Counts the attempts to get the rest of it too. */
+  readonly attempts: Attempts
   message(message: Line | LongLine): void
   /** The answer has come; the stream that carried it may go on for a moment. */
-  answered(): void
+  abandon(): void
   /** Told once: everything has been read, or the answer will not come. */
   finished(error: TransportError | undefined): void
 }
@@ -35,7 +37,6 @@ export class HttpReply {
   readonly #id: RequestId
   readonly #messages: HttpMessages
   readonly #session: HttpSession
-  readonly #attempts: Attempts
   readonly #handler: ReplyHandler
   #source: HttpAnswer | undefined
   #resuming: HttpExchange | undefined
@@ -44,11 +45,10 @@ export class HttpReply {
   #answered = false
   #over = false
 
-  constructor(id: RequestId, messages: HttpMessages, attempts: Attempts, handler: ReplyHandler) {
+  constructor(id: RequestId, messages: HttpMessages, handler: ReplyHandler) {
     this.#id = id
     this.#messages = messages
     this.#session = messages.session
-    this.#attempts = attempts
     this.#handler = handler
   }
 
@@ -88,7 +88,8 @@ export class HttpReply {
       if (why === 'cut') return this.#finish(incomplete('the answer was cut', error))
       if (body === undefined) {
         const bytes = Number(source.get('content-length') ?? 0)
-        return this.#tooLarge(Math.max(bytes, answerBytesMax))
+        this.#messages.oversize(this.#id, Math.max(bytes, answerBytesMax), false)
+        return this.#finish(undefined)
       }
       const message = this.#messageIn(body)
       if (holdsAnswer(message, this.#id)) {
@@ -113,11 +114,6 @@ export class HttpReply {
     return notAMessage(this.#session.target, type, said)
   }
 
-  #tooLarge(bytes: number): void {
-    this.#messages.oversize(this.#id, bytes, false)
-    this.#finish(undefined)
-  }
-
   #readEvents(source: HttpAnswer): void {
     const sink = {
       event: (type: string, data: Line) => this.#event(type, data),
@@ -132,10 +128,12 @@ export class HttpReply {
 
   #event(type: string, data: Line | LongLine): void {
     if (this.#over || type !== 'message') return
-    this.#attempts.progressed()
+    this.#handler.attempts.progressed()
     const answers = !this.#answered && isAnswer(data, this.#id)
     this.#handler.message(data)
-    if (answers) this.#hasAnswer()
+    if (!answers || this.#over) return
+    this.#answered = true
+    this.#handler.abandon()
   }
 
   #oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
@@ -145,22 +143,16 @@ export class HttpReply {
     if (!isCall) this.#finish(undefined)
   }
 
-  #hasAnswer(): void {
-    if (this.#over) return
-    this.#answered = true
-    this.#handler.answered()
-  }
-
   #streamEnded(error?: Error): void {
     if (this.#over) return
     this.#source = undefined
     if (this.#answered) return this.#finish(undefined)
     const lastEventId = this.#parser?.lastEventId
-    if (lastEventId !== undefined && lastEventId !== this.#lastEventId) this.#attempts.progressed()
+    if (lastEventId !== undefined && lastEventId !== this.#lastEventId) this.#handler.attempts.progressed()
     this.#lastEventId = lastEventId ?? this.#lastEventId
     // An empty id takes back those before it (HTML, server-sent events).
     const isResumable = this.#lastEventId !== undefined && this.#lastEventId !== ''
-    if (isResumable && this.#attempts.resume(this.#parser?.retryMs, () => this.#resume())) return
+    if (isResumable && this.#handler.attempts.resume(this.#parser?.retryMs, () => this.#resume())) return
     this.#finish(incomplete('the event stream ended before the answer', error))
   }
 
@@ -179,7 +171,7 @@ export class HttpReply {
     if (status === 200 && mediaType(source) === 'text/event-stream') return this.take(source)
     source.drop()
     this.#session.learn(source, false)
-    if (this.#attempts.resumeAfter(source, this.#parser?.retryMs, () => this.#resume())) return
+    if (this.#handler.attempts.resumeAfter(source, this.#parser?.retryMs, () => this.#resume())) return
     const why = `the event stream ended before the answer and cannot be resumed (HTTP ${status})`
     this.#finish(failure('TRANSPORT_IO', why))
   }

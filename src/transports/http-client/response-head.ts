@@ -15,7 +15,7 @@ const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
 export class ResponseHead {
   readonly status: number
   readonly #minor: string
-  readonly #fields: HeaderFields
+  readonly fields: HeaderFields
 
   /** @throws HttpSyntaxError when it is none */
   constructor(text: string) {
@@ -24,32 +24,17 @@ export class ResponseHead {
     if (minor === undefined) throw notAStatusLine(lines[0] ?? '')
     this.#minor = minor
     this.status = Number(status)
-    this.#fields = new HeaderFields(lines)
-  }
-
-  /** Names and values, as they came. */
-  get fields(): Iterable<readonly [name: string, value: string]> {
-    return this.#fields
-  }
-
-  /** The first field of this name, which is in lower case. */
-  get(name: string): string | undefined {
-    return this.#fields.get(name)
-  }
-
-  /** Every field of this name. */
-  all(name: string): readonly string[] {
-    return this.#fields.all(name)
+    this.fields = new HeaderFields(lines)
   }
 
   /** Whether the connection may carry another request after this response. */
   get keepsAlive(): boolean {
-    return this.#fields.keepsAlive(this.#minor)
+    return this.fields.keepsAlive(this.#minor)
   }
 
   /** How long the server keeps a connection that rests; undefined when it does not say. */
   get restMs(): number | undefined {
-    const hint = this.get('keep-alive')
+    const hint = this.fields.get('keep-alive')
     const [, seconds] = (hint !== undefined && /\btimeout=(\d{1,6})\b/i.exec(hint)) || []
     return seconds === undefined ? undefined : Number(seconds) * 1000
   }
@@ -57,7 +42,7 @@ export class ResponseHead {
   /** @throws HttpSyntaxError when it can be understood in two ways */
   get framing(): Framing {
     // What says nothing about a body that is not there may not be nonsense either.
-    const said = framingOf(this.#fields, this.#minor)
+    const said = framingOf(this.fields, this.#minor)
     const hasNone = this.status < 200 || this.status === 204 || this.status === 304
     return hasNone ? { kind: 'length', bytes: 0 } : (said ?? { kind: 'close' })
   }

@@ -68,7 +68,8 @@ export class HttpSession {
   readonly waits: PostWaits
   /** Looks at long answers. */
   readonly longLines: LongLines = new LongLines()
-  readonly #cookies: CookieJar
+  /** Undefined until the server has set one. */
+  #cookies: CookieJar | undefined
   /** The fields that every request has, as they are written; undefined until the first. */
   #fixed: string | undefined
   readonly #cookie: string | undefined
@@ -80,7 +81,6 @@ export class HttpSession {
     this.target = target
     this.agent = agent
     this.url = url
-    this.#cookies = new CookieJar(limits.cookiesMax, limits.cookieBytesMax)
     this.#cookie = cookieOf(target)
     this.waits = {
       answer: new Waits(limits.answerMs, timers),
@@ -115,6 +115,8 @@ export class HttpSession {
   learnCookies(answer: HttpAnswer, url: URL): void {
     const cookies = answer.all('set-cookie')
     if (cookies.length === 0) return
+    const { cookiesMax, cookieBytesMax } = this.target.limits
+    this.#cookies ??= new CookieJar(cookiesMax, cookieBytesMax)
     this.#cookies.take(cookies, { url, date: answer.get('date') })
     for (const value of this.#cookies.values) this.#keep(value.replaceAll('"', ''))
   }
@@ -153,7 +155,7 @@ export class HttpSession {
     const fields = ['Accept', accept, ...(credential?.fields ?? [])]
     if (this.#id !== undefined) fields.push('Mcp-Session-Id', this.#id)
     if (this.version !== undefined) fields.push('MCP-Protocol-Version', this.version)
-    const cookie = this.#cookies.header(url, this.#cookie)
+    const cookie = this.#cookies === undefined ? this.#cookie : this.#cookies.header(url, this.#cookie)
     if (cookie !== undefined) fields.push('Cookie', cookie)
     if (lastEventId !== undefined && lastEventId !== '') fields.push('Last-Event-ID', inUtf8(lastEventId))
     if (body !== undefined)

@@ -7,7 +7,7 @@ import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { SseParser } from '../sse/parser.js'
 import type { HttpAnswer } from './answer.js'
-import { isUnreadable, mediaType, readEvents } from './body.js'
+import { isEventStream, readEvents } from './body.js'
 import { HttpExchange } from './exchange.js'
 import { incomplete } from './failure.js'
 import { retryAfterMs } from './pause.js'
@@ -66,8 +66,7 @@ export class StandaloneStream {
 
   #responded(answer: HttpAnswer): void {
     const { status } = answer
-    const isStream = status === 200 && mediaType(answer) === 'text/event-stream' && !isUnreadable(answer)
-    if (isStream) return this.#listen(answer)
+    if (isEventStream(answer)) return this.#listen(answer)
     answer.drop()
     if (status === 404 && this.#session.id !== undefined && this.#answer !== undefined)
       return this.#handler.forgotten()

@@ -70,46 +70,52 @@ const noTls: Lasting = {
   remedy: 'check whether the url begins with http://',
 }
 
-const noCertificate: Lasting = {
-  what: 'it wants a certificate of who asks',
-  remedy: 'name the files of one in "tls": { "cert", "key" }',
-}
-
-const notOurs: Lasting = {
-  what: 'it does not take our certificate',
-  remedy: 'check that "tls": { "cert" } is one that the server takes, and that it has not ended',
-}
-
-const noSuchName: Lasting = {
-  what: 'it has no certificate for that name',
-  remedy: 'use a host name that it has in the url, or in "tls": { "servername" }',
-}
-
-const refusedHandshake: Lasting = {
-  what: 'it refuses the handshake of TLS',
-  remedy:
-    'it may want a certificate of who asks ("tls": { "cert", "key" }), or speak no TLS that is good today',
-}
-
-const otherVersion: Lasting = {
-  what: 'it speaks no version of TLS that is good today',
-  remedy: 'have the server, or what stands before it, speak TLS 1.2 or later',
-}
-
-const onlyOther: Lasting = {
-  what: 'it speaks no HTTP/1.1 there, perhaps only HTTP/2',
-  remedy: 'have the server, or what stands before it, speak HTTP/1.1 too',
-}
-
 /** While a connection is made, TLS tells in words what has no code of its own. */
 const lastingWords: readonly (readonly [RegExp, Lasting])[] = [
   [/wrong version number/i, noTls],
-  [/no application protocol/i, onlyOther],
-  [/alert certificate required/i, noCertificate],
-  [/alert (?:bad certificate|unsupported certificate|certificate \w+|unknown ca|access denied)/i, notOurs],
-  [/unrecognized name/i, noSuchName],
-  [/alert handshake failure/i, refusedHandshake],
-  [/alert protocol version|unsupported protocol|no protocols available/i, otherVersion],
+  [
+    /no application protocol/i,
+    {
+      what: 'it speaks no HTTP/1.1 there, perhaps only HTTP/2',
+      remedy: 'have the server, or what stands before it, speak HTTP/1.1 too',
+    },
+  ],
+  [
+    /alert certificate required/i,
+    {
+      what: 'it wants a certificate of who asks',
+      remedy: 'name the files of one in "tls": { "cert", "key" }',
+    },
+  ],
+  [
+    /alert (?:bad certificate|unsupported certificate|certificate \w+|unknown ca|access denied)/i,
+    {
+      what: 'it does not take our certificate',
+      remedy: 'check that "tls": { "cert" } is one that the server takes, and that it has not ended',
+    },
+  ],
+  [
+    /unrecognized name/i,
+    {
+      what: 'it has no certificate for that name',
+      remedy: 'use a host name that it has in the url, or in "tls": { "servername" }',
+    },
+  ],
+  [
+    /alert handshake failure/i,
+    {
+      what: 'it refuses the handshake of TLS',
+      remedy:
+        'it may want a certificate of who asks ("tls": { "cert", "key" }), or speak no TLS that is good today',
+    },
+  ],
+  [
+    /alert protocol version|unsupported protocol|no protocols available/i,
+    {
+      what: 'it speaks no version of TLS that is good today',
+      remedy: 'have the server, or what stands before it, speak TLS 1.2 or later',
+    },
+  ],
 ]
 
 const lasting: ReadonlyMap<string, Lasting> = new Map<string, Lasting>([

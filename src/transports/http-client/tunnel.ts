@@ -21,16 +21,11 @@ export type Secure = (to: SocketPlace, over: Duplex) => HttpSocket
 
 /** Makes sockets to where a proxy leads; `secure` is for places that speak TLS. */
 export function tunnelConnector(proxy: URL, dial: Connect, secure: Secure | undefined): Connect {
-  return (to) => new Tunnel(to, dial(placeOf(proxy)), { proxy, secure }).socket
+  return (to) => new Tunnel(to, dial(placeOf(proxy)), proxy, secure).socket
 }
 
 function placeOf(proxy: URL): SocketPlace {
   return { ...hostAndPort(proxy), isTls: proxy.protocol === 'https:' }
-}
-
-interface Means {
-  readonly proxy: URL
-  readonly secure: Secure | undefined
 }
 
 /** One connection; what is written before the proxy has answered waits. */
@@ -38,7 +33,8 @@ class Tunnel {
   /** Behaves as a socket of Node's does. */
   readonly socket: HttpSocket
   readonly #to: SocketPlace
-  readonly #means: Means
+  readonly #proxy: URL
+  readonly #secure: Secure | undefined
   readonly #head = new HeadReader(HEAD_BYTES_MAX)
   /** To the proxy, and from the answer on to the server. */
   #inner: HttpSocket
@@ -46,14 +42,15 @@ class Tunnel {
   #timeoutMs: number | undefined
   #waiting: (() => void) | undefined
 
-  constructor(to: SocketPlace, inner: HttpSocket, means: Means) {
+  constructor(to: SocketPlace, inner: HttpSocket, proxy: URL, secure: Secure | undefined) {
     this.#to = to
     this.#inner = inner
-    this.#means = means
+    this.#proxy = proxy
+    this.#secure = secure
     this.socket = this.#newSocket()
     this.#follow(inner)
     inner.on('data', this.#take)
-    if (means.proxy.protocol === 'https:') inner.once('secureConnect', () => this.#ask())
+    if (proxy.protocol === 'https:') inner.once('secureConnect', () => this.#ask())
     else if (inner.connecting === true) inner.once('connect', () => this.#ask())
     else this.#ask()
   }
@@ -99,7 +96,7 @@ class Tunnel {
   #ask(): void {
     const { host, port } = this.#to
     const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
-    const login = basicLogin(this.#means.proxy)
+    const login = basicLogin(this.#proxy)
     const proof = login === undefined ? '' : `Proxy-Authorization: ${login}\r\n`
     this.#inner.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${proof}\r\n`)
   }
@@ -126,11 +123,11 @@ class Tunnel {
     // The server says nothing unasked, so these are not its words.
     if (rest.length > 0) return this.#refuse('the proxy sends more than its answer', true)
     this.#inner.off('data', this.#take)
-    if (this.#means.secure === undefined) this.#opens('connect')
-    else this.#secure(this.#means.secure)
+    if (this.#secure === undefined) this.#opens('connect')
+    else this.#encrypt(this.#secure)
   }
 
-  #secure(secure: Secure): void {
+  #encrypt(secure: Secure): void {
     const over = this.#inner
     try {
       this.#inner = secure(this.#to, over)
@@ -156,7 +153,7 @@ class Tunnel {
 
   #refused(status: number): void {
     if (status === 407) {
-      const hasLogin = this.#means.proxy.username !== ''
+      const hasLogin = this.#proxy.username !== ''
       return this.#refuse(
         `the proxy ${hasLogin ? 'does not take the name and the password' : 'wants a name and a password'} (HTTP 407)`,
         true,

@@ -41,17 +41,12 @@ export class HeaderFields {
 
   /** Every value. */
   all(name: string): readonly string[] {
-    const first = this.#names.indexOf(name)
-    if (first < 0) return []
-    const isOnly = this.#names.indexOf(name, first + 1) < 0
-    return this.#values.filter((_, i) => (isOnly ? i === first : this.#names[i] === name))
+    return this.#names.includes(name) ? this.#values.filter((_, at) => this.#names[at] === name) : []
   }
 
   /** Every value of a field that is a list. */
   list(name: string): string {
-    const first = this.#names.indexOf(name)
-    const isOnly = this.#names.indexOf(name, first + 1) < 0
-    return isOnly ? (this.get(name) ?? '') : this.all(name).join(', ')
+    return this.all(name).join(', ')
   }
 
   /** The name of a field of this kind that came more than once. */

@@ -1,6 +1,6 @@
 // One line of an event stream: which field it is, and where its value begins.
 
-import { COLON, OPEN_OBJECT, SPACE } from '../../jsonrpc/ascii.js'
+import { OPEN_OBJECT, SPACE } from '../../jsonrpc/ascii.js'
 
 export interface SseField {
   /** `other` for comments and for fields that nobody knows. */
@@ -10,23 +10,20 @@ export interface SseField {
 
 const names = ['data', 'event', 'id', 'retry'] as const
 
+const NAME_LENGTH_MAX = 5
+
 /** Reads the line from `start` to `end`; one space behind the colon belongs to neither name nor value. */
 export function sseField(memory: Buffer, start: number, end: number): SseField {
-  const name = names.find((each) => isNamed(memory, start, end, each))
-  if (name === undefined) return { name: 'other', start: end }
-  const colon = start + name.length
-  if (colon === end) return { name, start: end }
-  return { name, start: memory[colon + 1] === SPACE && colon + 1 < end ? colon + 2 : colon + 1 }
+  const beginning = memory.toString('latin1', start, Math.min(end, start + NAME_LENGTH_MAX + 1))
+  const [before, behind] = beginning.split(':', 2)
+  const name = names.find((each) => each === before)
+  if (name === undefined || behind === undefined) return { name: name ?? 'other', start: end }
+  const value = start + name.length + 1
+  return { name, start: memory[value] === SPACE && value < end ? value + 1 : value }
 }
 
 /** Where the object begins that a line from `start` on has as its data; undefined when it has none, or that is behind these bytes. */
 export function objectData(bytes: Buffer, start: number): number | undefined {
   const field = sseField(bytes, start, bytes.length)
   return field.name === 'data' && bytes[field.start] === OPEN_OBJECT ? field.start : undefined
-}
-
-function isNamed(memory: Buffer, start: number, end: number, name: string): boolean {
-  if (end - start < name.length) return false
-  for (let i = 0; i < name.length; i++) if (memory[start + i] !== name.charCodeAt(i)) return false
-  return start + name.length === end || memory[start + name.length] === COLON
 }
