@@ -13,30 +13,26 @@ const argv = process.argv.slice(2)
 const program = basename(process.argv[1] ?? '', '.js') === 'mcp-all-in-one' ? 'mcp-all-in-one' : 'mcps-proxy'
 
 async function run(command: Command): Promise<number> {
-  if (command.kind === 'stdio') {
-    const { runStdio } = await import('./cli/run-stdio.js')
-    return runStdio(command, { program, argv })
+  switch (command.kind) {
+    case 'stdio':
+      return (await import('./cli/run-stdio.js')).runStdio(command, { program, argv })
+    case 'http':
+      return (await import('./cli/run-http.js')).runHttp(command, { program, argv })
+    case 'replay':
+      return (await import('./replay/command.js')).replayCommand(command)
+    case 'check':
+      return (await import('./cli/run-check.js')).runCheck(command)
+    case 'help':
+    case 'version':
+    case 'usage':
+      return said((await import('./cli/reply.js')).replyTo(command, program))
   }
-  if (command.kind === 'http') {
-    const { runHttp } = await import('./cli/run-http.js')
-    return runHttp(command, { program, argv })
-  }
-  if (command.kind === 'replay') {
-    const { replayCommand } = await import('./replay/command.js')
-    return replayCommand(command)
-  }
-  if (command.kind === 'check') {
-    const { runCheck } = await import('./cli/run-check.js')
-    return runCheck(command)
-  }
-  const { replyTo } = await import('./cli/reply.js')
-  return said(replyTo(command, program))
 }
 
-async function said(reply: Reply): Promise<number> {
+async function said({ stream, text, exitCode }: Reply): Promise<number> {
   const { say } = await import('./cli/say.js')
-  await say(reply.stream, reply.text)
-  return reply.exitCode
+  await say(stream, text)
+  return exitCode
 }
 
 async function main(): Promise<number> {

@@ -448,7 +448,6 @@ const confined: readonly Confined[] = [
     pattern: /\bkind [!=]== '(?:stdio|http|sse)'|'(?:command|url)' in \w/,
     places: {
       'src/config/': 'reads each kind',
-      'src/cli.ts': 'the kind of a command line',
       'src/cli/check.ts': 'looks for the program of one that has a command',
       'src/cli/self-starts.ts': 'likewise',
       'src/proxy/trial.ts': 'one attempt: a program that ends is not started again',

@@ -456,7 +456,6 @@ describe('the program', () => {
         script,
         `import { Endings } from ${JSON.stringify(pathToFileURL(resolve(program, '../cli/endings.js')).href)}
          const endings = new Endings(({ level, message, details }) => console.error(level, message, details.error), () => console.error('abandoned'))
-         endings.watch()
          ${fault}
          process.exit(await ${wait})`,
       )

@@ -40,7 +40,7 @@ export class Endings {
   #asked = false
   #faults = 0
 
-  /** `abandon` is the last thing done when the process ends without an orderly close. */
+  /** Listens until the process ends; `abandon` is the last thing done when that ends without an orderly close. */
   constructor(log: LogSink, abandon: () => void) {
     this.#log = log
     this.#abandon = abandon
@@ -48,10 +48,6 @@ export class Endings {
     this.ended = new Promise((resolve) => {
       this.#end = resolve
     })
-  }
-
-  /** Starts to listen. The listeners stay until the process ends. */
-  watch(): void {
     for (const signal of signals) process.on(signal, () => this.#onSignal(signal))
     process.on('SIGHUP', () => this.#onHangup())
     process.on('uncaughtException', (error) => this.#onFault(error))

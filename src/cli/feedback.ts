@@ -14,8 +14,6 @@ import { counted } from './counted.js'
 import { LimitedLog } from './limited-log.js'
 import type { Screen } from './screen.js'
 
-type Details = Readonly<Record<string, unknown>>
-
 const causes: Readonly<Record<Extract<ServerEvent, { state: 'stopped' }>['cause'], string>> = {
   idle: 'nobody has used it for a while',
   'client-gone': 'its client is gone',
@@ -56,7 +54,7 @@ export class Feedback {
     if (!this.#logger.isVerbose) {
       this.#endCalls?.()
       this.#endCalls = undefined
-    } else this.#endCalls ??= this.#source?.on('call', (event) => this.#call(event))
+    } else this.#endCalls ??= this.#source?.on('call', (event) => this.#logger.sink(recordOf('debug', event)))
   }
 
   close(): void {
@@ -67,9 +65,11 @@ export class Feedback {
   #server(event: ServerEvent): void {
     if (event.state === 'starting') this.#screen.await(event.server)
     else if (event.state !== 'late') this.#screen.settle(event.server)
-    const said = wordsOf(event)
-    const { server, pid, client } = event
-    if (said !== undefined) this.#log(server, said, { ...(pid && { pid }), ...(client && { client }) })
+    const message = wordsOf(event)
+    if (message === undefined) return
+    const { server: service, pid, client } = event
+    const details = (pid || client) && { details: { ...(pid && { pid }), ...(client && { client }) } }
+    this.#logger.sink({ level: 'info', service, message, ...details })
   }
 
   #client(event: ClientEvent): void {
@@ -87,19 +87,6 @@ export class Feedback {
     const { schema, server, outcome, reason, code } = event
     const kind = [schema, server, outcome, reason ?? code].join(' ')
     this.#limited.take(kind, recordOf('warn', event))
-  }
-
-  #call(event: CallEvent): void {
-    this.#logger.sink(recordOf('debug', event))
-  }
-
-  #log(service: string, message: string, details: Details): void {
-    this.#logger.sink({
-      level: 'info',
-      service,
-      message,
-      ...(Object.keys(details).length > 0 && { details }),
-    })
   }
 }
 

@@ -42,7 +42,6 @@ async function tryAll({ config, schemas }: CheckedConfig): Promise<number> {
   )
   const children = new Children()
   const endings = new Endings(logger.sink, () => children.kill())
-  endings.watch()
   const own = realRuntime(logger.sink)
   const runtime = children.watch(own)
   const progress = new Progress(candidates.length)

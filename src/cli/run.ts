@@ -70,7 +70,6 @@ export async function runPlan<C extends ServeOptions>(
   logger.sink({ level: 'info', message: `configuration in force: ${inWords(plan)}` })
   const children = new Children()
   const endings = new Endings(logger.sink, () => children.kill())
-  endings.watch()
   const own = realRuntime(logger.sink)
   const feedback = new Feedback(logger, screen, own)
   try {

@@ -6,11 +6,9 @@ import process from 'node:process'
 /** Resolves once the text is out, also when nobody reads it any more. */
 export async function say(stream: 'stdout' | 'stderr', text: string): Promise<void> {
   const target = process[stream]
-  target.on('error', ignore)
+  // A reader that left (`| head -1`) is no failure of ours.
+  target.on('error', () => {})
   await new Promise<void>((resolve) => {
     target.write(text, () => resolve())
   })
 }
-
-/** A reader that left (`| head -1`) is no failure of ours. */
-function ignore(): void {}

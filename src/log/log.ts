@@ -74,7 +74,6 @@ export class Logger {
       jsonLine(this.#plain({ level: 'warn', message: `${lines} lines are missing here` }))
     const now = (): number => this.#now().getTime()
     this.#file = options.file && new RotatingFile({ ...options.file, onTrouble, lossLine, now })
-    this.#file?.begin()
     this.sink = (record) => this.#log(record)
   }
 

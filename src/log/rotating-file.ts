@@ -6,7 +6,7 @@
 // So the file is looked at before each batch: when another process rotated it,
 // it is opened again instead of being rotated twice.
 
-import { constants, fstatSync } from 'node:fs'
+import { type Stats, constants, fstatSync } from 'node:fs'
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -48,13 +48,10 @@ export class RotatingFile {
   /** The end of the file may be half a line. */
   #torn = false
 
+  /** Makes the file before there is a line for it: one that cannot be written is known at once. */
   constructor(options: RotatingFileOptions) {
     this.#options = options
-  }
-
-  /** Makes the file before there is a line for it: one that cannot be written is known at once. */
-  begin(): void {
-    this.#writing ??= this.#drain()
+    this.#writing = this.#drain()
   }
 
   /** Takes a line; it is written soon. */
@@ -89,39 +86,40 @@ export class RotatingFile {
   async #drain(): Promise<void> {
     // A turn's worth of lines goes out in one write.
     await Promise.resolve()
-    do await this.#writeBatch(this.#takeBatch())
+    do await this.#writeBatch()
     while (this.#pending.length > 0)
     this.#writing = undefined
   }
 
-  #takeBatch(): Batch {
-    let batch = this.#dropped === 0 ? '' : this.#options.lossLine(this.#dropped)
-    const ownLength = batch.length
-    let count = 0
-    const room = Math.min(batchLengthMax, this.#options.maxSizeBytes)
-    for (const line of this.#pending) {
-      if (count > 0 && batch.length + line.length > room) break
-      batch += line
-      count += 1
-    }
-    this.#pending = this.#pending.slice(count)
-    this.#pendingLength -= batch.length - ownLength
-    return { text: batch, lines: count, missing: this.#dropped }
-  }
-
-  async #writeBatch({ text, lines, missing }: Batch): Promise<void> {
+  async #writeBatch(): Promise<void> {
+    const missing = this.#dropped
+    const loss = missing === 0 ? '' : this.#options.lossLine(missing)
+    const lines = this.#takeLines(loss.length)
     try {
-      const bytes = Buffer.from(this.#torn ? `\n${text}` : text)
+      const bytes = Buffer.from([this.#torn ? '\n' : '', loss, ...lines].join(''))
       const handle = await this.#ready(bytes.length)
       this.#torn = true
       await handle.appendFile(bytes)
       this.#torn = false
       this.#written(missing)
     } catch (error) {
-      this.#dropped += lines
+      this.#dropped += lines.length
       this.#failed(errorText(error))
       await this.#closeHandle()
     }
+  }
+
+  /** Lines that are written at once, behind so much other text; one at least. */
+  #takeLines(length: number): string[] {
+    const room = Math.min(batchLengthMax, this.#options.maxSizeBytes)
+    let [count, end] = [0, length]
+    for (const line of this.#pending) {
+      if (count > 0 && end + line.length > room) break
+      end += line.length
+      count += 1
+    }
+    this.#pendingLength -= end - length
+    return this.#pending.splice(0, count)
   }
 
   #written(missing: number): void {
@@ -171,14 +169,6 @@ export class RotatingFile {
   }
 }
 
-/** Lines that are written at once. */
-interface Batch {
-  readonly text: string
-  readonly lines: number
-  /** Lines before these that are not in the file. */
-  readonly missing: number
-}
-
 /**
  * Opens for appending, creating the folder; readable by its owner only.
  *
@@ -189,23 +179,18 @@ async function openLog(path: string): Promise<FileHandle> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const flags = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | (constants.O_NONBLOCK ?? 0)
   const handle = await open(path, flags, 0o600)
-  const { ino, dev, ...file } = await describe(handle)
-  const stdout = statOfStdout()
-  if (file.isRegular && !(stdout?.ino === ino && stdout.dev === dev)) return handle
+  const own = await handle.stat()
+  if (own.isFile() && !isStdout(own)) return handle
   await handle.close()
-  throw new Error(file.isRegular ? 'it is the stdout of this process' : 'it is not a regular file')
+  throw new Error(own.isFile() ? 'it is the stdout of this process' : 'it is not a regular file')
 }
 
-async function describe(handle: FileHandle): Promise<{ ino: number; dev: number; isRegular: boolean }> {
-  const found = await handle.stat()
-  return { ino: found.ino, dev: found.dev, isRegular: found.isFile() }
-}
-
-function statOfStdout(): { ino: number; dev: number } | undefined {
+function isStdout({ ino, dev }: Stats): boolean {
   try {
-    return fstatSync(1)
+    const stdout = fstatSync(1)
+    return stdout.ino === ino && stdout.dev === dev
   } catch {
-    return undefined
+    return false
   }
 }
 

@@ -30,9 +30,5 @@ export function unfit({ needs, why }: Transcript, carrier: Carrier): string | un
 /** Whether the proxy that is started with these arguments would listen for HTTP. */
 function servesHttp({ command, args }: Header): boolean {
   if (command !== undefined || args === undefined) return false
-  return args[0] !== 'stdio' && !args.some(isStdio)
-}
-
-function isStdio(arg: string): boolean {
-  return arg === '--stdio' || arg === '--url' || arg.startsWith('--url=')
+  return args[0] !== 'stdio' && !args.some((arg) => /^--(?:stdio$|url(?:=|$))/.test(arg))
 }

@@ -24,13 +24,13 @@ export class ChosenValues {
     for (const message of messages(pattern.tree)) {
       const params = child(message, 'params')
       if (isRequest(message)) {
-        this.#bind(holes, 'id', child(message, 'id'))
-        this.#bind(holes, 'token', child(child(params, '_meta'), 'progressToken'))
+        this.#hole(holes, 'bind', 'id', child(message, 'id'))
+        this.#hole(holes, 'bind', 'token', child(child(params, '_meta'), 'progressToken'))
       }
       if (textOf(child(message, 'method')) === 'notifications/cancelled') {
-        this.#again(holes, 'id', child(params, 'requestId'))
+        this.#hole(holes, 'same', 'id', child(params, 'requestId'))
       }
-      this.#bind(holes, 'cursor', child(child(message, 'result'), 'nextCursor'))
+      this.#hole(holes, 'bind', 'cursor', child(child(message, 'result'), 'nextCursor'))
     }
     return { ...pattern, holes }
   }
@@ -46,17 +46,11 @@ export class ChosenValues {
     })
   }
 
-  #bind(holes: Map<number, Hole>, what: string, node: JsonNode | undefined): void {
+  #hole(holes: Map<number, Hole>, kind: 'bind' | 'same', what: string, node: JsonNode | undefined): void {
     if (node === undefined) return
     const name = this.#name(what, node)
-    this.#known.add(name)
-    holes.set(node.start, { kind: 'bind', name })
-  }
-
-  #again(holes: Map<number, Hole>, what: string, node: JsonNode | undefined): void {
-    if (node === undefined) return
-    const name = this.#name(what, node)
-    if (this.#known.has(name)) holes.set(node.start, { kind: 'same', name })
+    if (kind === 'bind') this.#known.add(name)
+    if (this.#known.has(name)) holes.set(node.start, { kind, name })
   }
 
   #fill(what: string, node: JsonNode | undefined): Fill[] {

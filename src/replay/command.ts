@@ -11,15 +11,13 @@ import { type ReplayRequest, type ReplaySurroundings, Replayer } from './replaye
 import { type Tally, count, report, summary } from './report.js'
 import { type Transcript, readTranscripts } from './transcript.js'
 
-/** Where the report goes. */
-export interface ReportPlaces {
+/** What a replay is done with, and where its report goes. */
+export interface Surroundings extends ReplaySurroundings {
   print(text: string): Promise<void>
   complain(text: string): Promise<void>
   /** Where it is; undefined shows nothing. */
   readonly progress: ((text: string) => void) | undefined
 }
-
-export type Surroundings = ReplaySurroundings & ReportPlaces
 
 const failed = 1
 const usageMistake = 2

@@ -112,12 +112,8 @@ export class ReplayHttpExchange {
   }
 }
 
-function headOf({ statusCode = 0, rawHeaders }: IncomingMessage, body: Buffer | undefined): Part {
-  const headers = new Map<string, string>()
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const [name = '', value = ''] = rawHeaders.slice(at, at + 2)
-    const before = headers.get(name.toLowerCase())
-    headers.set(name.toLowerCase(), before === undefined ? value : `${before}, ${value}`)
-  }
+function headOf({ statusCode = 0, headersDistinct }: IncomingMessage, body: Buffer | undefined): Part {
+  const fields = Object.entries(headersDistinct)
+  const headers = new Map(fields.map(([name, values = []]) => [name, values.join(', ')]))
   return { kind: 'response', status: statusCode, headers, body }
 }

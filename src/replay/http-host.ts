@@ -1,7 +1,7 @@
 // A server over HTTP that is started for a transcript, and stopped after it.
 
 import type { Runtime } from '../runtime/runtime.js'
-import type { Launch } from './launch.js'
+import type { HttpLaunch } from './launch.js'
 import { isListening } from './port.js'
 import { ReplayProcess } from './replay-process.js'
 
@@ -19,16 +19,10 @@ export class HostError extends Error {
   }
 }
 
-/** How a server is started that listens. */
-export interface HttpLaunch extends Launch {
-  readonly url: URL
-}
-
 /** A running server, with its address. */
 export class HttpHost {
-  readonly url: URL
   readonly #process: ReplayProcess
-  readonly #launch: Launch
+  readonly #launch: HttpLaunch
 
   /**
    * `prepare` chooses a port, and what listens on it within `timeoutMs`.
@@ -51,9 +45,12 @@ export class HttpHost {
   }
 
   private constructor(launch: HttpLaunch, runtime: Runtime) {
-    this.url = launch.url
     this.#launch = launch
     this.#process = new ReplayProcess(launch.spec, runtime)
+  }
+
+  get url(): URL {
+    return this.#launch.url
   }
 
   get stderr(): string {

@@ -8,7 +8,6 @@ import type { Runtime } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
 import { type HttpCheck, check, partBytes, stepBytes, stepTitle } from './http-check.js'
 import { ReplayHttpExchange, type Part } from './http-exchange.js'
-import { requestFields } from './http-fields.js'
 import type { ExpectedStep, HttpStep, RequestStep, ResponseStep } from './http-line.js'
 import type { Event, Place } from './outcome.js'
 import type { Transcript } from './transcript.js'
@@ -84,20 +83,35 @@ export class HttpReplay {
   }
 
   #ask({ method, target, fields, body, line, on }: RequestStep): void {
-    const { url, headers, runtime } = this.#options
     const to = this.#values.text(target) ?? ''
     const sent = body && this.#values.frame(body)
-    const common = this.#transcript.header.headers
-    const options = { url, common, given: headers, fields, body: sent }
-    const written = requestFields(options, (field) => this.#values.text(field))
-    const exchange = new ReplayHttpExchange(
-      { method, url: this.#urlOf(to), headers: written, body: sent },
-      runtime,
-    )
+    const request = { method, url: this.#urlOf(to), headers: this.#written(fields, sent), body: sent }
+    const exchange = new ReplayHttpExchange(request, this.#options.runtime)
     this.#exchanges.set(on, exchange)
     this.#all.add(exchange)
     const bytes = Buffer.concat([Buffer.from(`${method} ${to} `), sent ?? Buffer.alloc(0)])
     this.#events.push({ kind: 'sent', step: { line, bytes }, bytes })
+  }
+
+  /**
+   * Header fields, names and values in turn: those of this request, those of every request of the transcript as far as
+   * values are known and there is a body to describe, those of the command line, and what no request is without.
+   */
+  #written(fields: RequestStep['fields'], body: Buffer | undefined): string[] {
+    const { url, headers } = this.#options
+    const common = this.#transcript.header.headers.filter(
+      ({ name }) => !names(fields, name) && (body !== undefined || name.toLowerCase() !== 'content-type'),
+    )
+    const own = [...common, ...fields]
+    const written = own.flatMap(({ name, values }) =>
+      (values ?? []).flatMap((value) => {
+        const text = this.#values.text(value)
+        return text === undefined ? [] : [name, text]
+      }),
+    )
+    const length = body === undefined ? [] : [['Content-Length', String(body.length)] as const]
+    const others = [['Host', url.host] as const, ...Object.entries(headers), ...length]
+    return [...others.filter(([name]) => !names(own, name)).flat(), ...written]
   }
 
   /** The path of the transcript's own server stands for that of the one we were given. */
@@ -156,19 +170,15 @@ export class HttpReplay {
   }
 
   #judge(found: HttpCheck, step: Place, part: Part): void {
-    switch (found.kind) {
-      case 'equal':
-        this.#values.learn(found.bound)
-        this.#events.push({ kind: 'equal', step, bytes: partBytes(part), times: 0, early: false })
-        return
-      case 'unlike':
-        this.#events.push({ kind: 'unlike', step, bytes: partBytes(part), problem: found.problem })
-        return
-      case 'different': {
-        const { difference, expected, came } = found
-        this.#events.push({ kind: 'different', step: { ...step, bytes: expected }, bytes: came, difference })
-      }
+    if (found.kind === 'different') {
+      const { difference, expected, came } = found
+      this.#events.push({ kind: 'different', step: { ...step, bytes: expected }, bytes: came, difference })
+      return
     }
+    const bytes = partBytes(part)
+    if (found.kind === 'unlike') return void this.#events.push({ ...found, step, bytes })
+    this.#values.learn(found.bound)
+    this.#events.push({ kind: 'equal', step, bytes, times: 0, early: false })
   }
 
   /** Whether a part is one that need not have come. */
@@ -194,6 +204,10 @@ export class HttpReplay {
       }
     }
   }
+}
+
+function names(fields: RequestStep['fields'], name: string): boolean {
+  return fields.some((field) => field.name.toLowerCase() === name.toLowerCase())
 }
 
 /** A server may give its answer as an event where the transcript does not say how it comes. */

@@ -30,19 +30,14 @@ export interface ArrayNode extends Span {
   readonly items: readonly JsonNode[]
 }
 
-export interface StringNode extends Span {
-  readonly kind: 'string'
-  readonly text: string
-}
-
-/** A number, `true`, `false` or `null`, as it is written. */
+/** A string without its escapes; a number, `true`, `false` or `null` as it is written. */
 export interface PlainNode extends Span {
-  readonly kind: 'number' | 'boolean' | 'null'
+  readonly kind: 'string' | 'number' | 'boolean' | 'null'
   readonly text: string
 }
 
 /** One value and its place; spans count from the start of the text. */
-export type JsonNode = ObjectNode | ArrayNode | StringNode | PlainNode
+export type JsonNode = ObjectNode | ArrayNode | PlainNode
 
 /**
  * Reads one JSON text.
@@ -70,9 +65,11 @@ function nodeAt(bytes: Buffer, { start, end }: Span): JsonNode {
     const items = itemsAt(bytes, { start, end }).map((item) => nodeAt(bytes, item))
     return { kind: 'array', start, end, items }
   }
-  const text = stringAt(bytes, { start, end })
-  if (text !== undefined) return { kind: 'string', start, end, text }
-  return plainNode(bytes.toString('latin1', start, end), start, end)
+  const string = stringAt(bytes, { start, end })
+  if (string !== undefined) return { kind: 'string', start, end, text: string }
+  const text = bytes.toString('latin1', start, end)
+  const kind = text === 'null' ? 'null' : text === 'true' || text === 'false' ? 'boolean' : 'number'
+  return { kind, start, end, text }
 }
 
 function memberNodes(bytes: Buffer, span: Span): MemberNode[] {
@@ -82,11 +79,6 @@ function memberNodes(bytes: Buffer, span: Span): MemberNode[] {
     keyStart: key.start,
     value: nodeAt(bytes, value),
   }))
-}
-
-function plainNode(text: string, start: number, end: number): PlainNode {
-  const kind = text === 'null' ? 'null' : text === 'true' || text === 'false' ? 'boolean' : 'number'
-  return { kind, start, end, text }
 }
 
 /** The first member of that name, when the node is an object that has it. */

@@ -29,6 +29,11 @@ export interface Launch {
   dispose(): Promise<void>
 }
 
+/** Of a server that listens. */
+export interface HttpLaunch extends Launch {
+  readonly url: URL
+}
+
 /** What an earlier run has kept is no part of this one. */
 const NO_KEPT_LISTS = '--no-kept-lists'
 
@@ -44,18 +49,17 @@ export async function prepareBeside(
   { file }: Transcript,
   command: readonly string[],
   { env, cwd }: LaunchOptions,
-): Promise<Launch & { readonly url: URL }> {
+): Promise<HttpLaunch> {
   const beside = await freePort()
-  const own = command.map(expander(file, { beside }))
-  const url = new URL(`http://127.0.0.1:${beside}/`)
-  return { spec: specOf(own, onlySet(env), cwd), url, dispose: nothing }
+  const spec = specOf(command.map(expander(file, { beside })), environment(env), cwd)
+  return { spec, url: new URL(`http://127.0.0.1:${beside}/`), dispose: nothing }
 }
 
 /** For a server on a port that is free now. */
 export async function prepareHttpLaunch(
   { header, file }: Transcript,
   options: LaunchOptions,
-): Promise<Launch & { readonly url: URL }> {
+): Promise<HttpLaunch> {
   const expand = expander(file, { port: await freePort(), beside: options.beside })
   const { args, path } = httpArguments(header.args)
   const url = new URL(expand(header.url ?? `http://127.0.0.1:$port${path}`))
@@ -69,7 +73,8 @@ async function launchOf(
   expand: Expand,
 ): Promise<Launch> {
   const { command, self, cwd } = options
-  const env = environment(header, options.env, expand)
+  const more = Array.from(header.env, ([name, value]): [string, string] => [name, expand(value)])
+  const env = environment(options.env, more)
   const given = command.length > 0 ? command : header.command
   if (given !== undefined) return { spec: specOf(given.map(expand), env, cwd), dispose: nothing }
   const own = [...self, ...args.map(expand), ...(args.includes(NO_KEPT_LISTS) ? [] : [NO_KEPT_LISTS])]
@@ -84,9 +89,7 @@ async function launchOf(
 }
 
 /** What there is to remove where nothing was written. */
-function nothing(): Promise<void> {
-  return Promise.resolve()
-}
+async function nothing(): Promise<void> {}
 
 function expandedConfig(config: string, expand: Expand): string {
   const value: unknown = JSON.parse(config, (_key, each: unknown) =>
@@ -110,20 +113,9 @@ function expander(
   return (text) => text.replace(/\$(?:node|here|dist|port|beside)\b/g, (name) => values.get(name) ?? name)
 }
 
-function environment(
-  header: Header,
-  own: LaunchOptions['env'],
-  expand: Expand,
-): Readonly<Record<string, string>> {
-  const env = onlySet(own)
-  for (const [name, value] of header.env) env[name] = expand(value)
-  return env
-}
-
-function onlySet(own: LaunchOptions['env']): Record<string, string> {
-  const env: Record<string, string> = {}
-  for (const [name, value] of Object.entries(own)) if (value !== undefined) env[name] = value
-  return env
+function environment(own: LaunchOptions['env'], more: Iterable<[string, string]> = []): SpawnSpec['env'] {
+  const set = Object.entries(own).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
+  return Object.fromEntries([...set, ...more])
 }
 
 function specOf([command = '', ...args]: readonly string[], env: SpawnSpec['env'], cwd: string): SpawnSpec {

@@ -6,8 +6,9 @@ import { splice } from '../jsonrpc/splice.js'
 import { LineSplitter } from '../transports/stdio/line-splitter.js'
 import type { Child, ChildExit, Runtime, SpawnSpec } from '../runtime/runtime.js'
 import { within } from '../runtime/within.js'
+import type { Sent } from './line.js'
 import { type Mail, Mailbox } from './mailbox.js'
-import type { ServerOutput, Said, Server } from './server.js'
+import type { Server, ServerOutput } from './server.js'
 
 /** Longer lines are not kept; no frame of a transcript comes near. */
 const LINE_BYTES_MAX = 256 * 1024 * 1024
@@ -47,7 +48,7 @@ export class ReplayProcess implements Server {
     return this.#stderr
   }
 
-  send({ bytes, lineEnd, whole }: Said): void {
+  send({ bytes, lineEnd, whole }: Pick<Sent, 'bytes' | 'lineEnd' | 'whole'>): void {
     const line = toLine(bytes)
     const sent = whole ? splice(line, lineSafe(line, [])) : line
     this.#child.stdin.write(Buffer.concat([sent, Buffer.from(lineEnd)]))

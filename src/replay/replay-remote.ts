@@ -7,7 +7,7 @@
 
 import { isBatch } from '../jsonrpc/batch.js'
 import type { Connection } from '../jsonrpc/connection.js'
-import { FrameError, type TransportError } from '../jsonrpc/errors.js'
+import { FrameError } from '../jsonrpc/errors.js'
 import { frameOrError } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
@@ -25,9 +25,10 @@ import { HttpSession } from '../transports/http-client/session.js'
 import { SseClientConnection } from '../transports/http-client/http-sse.js'
 import type { ChildExit } from '../runtime/runtime.js'
 import type { HttpReplayOptions } from './http-replay.js'
+import type { Sent } from './line.js'
 import { type Mail, Mailbox } from './mailbox.js'
 import { postRaw } from './raw-post.js'
-import type { ServerOutput, Said, Server } from './server.js'
+import type { Server, ServerOutput } from './server.js'
 
 /** Longer answers are not kept; no message of a transcript comes near. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
@@ -53,7 +54,7 @@ export class ReplayRemote implements Server {
     this.#start()
   }
 
-  send({ bytes }: Said): void {
+  send({ bytes }: Pick<Sent, 'bytes'>): void {
     const line = toLine(bytes)
     const frame = frameOrError(line, sentFrameLimits)
     if (!(frame instanceof FrameError)) return void this.#connection.send(splice(line, []), headOf(frame))
@@ -89,13 +90,11 @@ export class ReplayRemote implements Server {
         this.#mail.put({ kind: 'message', bytes: Buffer.from(`(a message of ${bytes} bytes)`) }),
       drained: () => {},
       ended: () => {},
-      closed: (cause) => this.#closed(cause),
+      closed: (cause) => {
+        if (cause !== undefined) this.#why = cause.message
+        this.#mail.end()
+      },
     })
-  }
-
-  #closed(cause: TransportError | undefined): void {
-    if (cause !== undefined) this.#why = cause.message
-    this.#mail.end()
   }
 }
 

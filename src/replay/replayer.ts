@@ -4,9 +4,15 @@ import { connectorFor } from '../transports/http-client/connect.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { type CarrierChoice, carrierOf, unfit } from './carrier.js'
-import { HostError, HttpHost, type HttpLaunch } from './http-host.js'
+import { HostError, HttpHost } from './http-host.js'
 import { HttpReplay } from './http-replay.js'
-import { type LaunchOptions, prepareBeside, prepareHttpLaunch, prepareLaunch } from './launch.js'
+import {
+  type HttpLaunch,
+  type LaunchOptions,
+  prepareBeside,
+  prepareHttpLaunch,
+  prepareLaunch,
+} from './launch.js'
 import type { Event, ReplayOutcome, Result } from './outcome.js'
 import { ReplayProcess } from './replay-process.js'
 import { ReplayRemote } from './replay-remote.js'

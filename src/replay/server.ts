@@ -1,6 +1,7 @@
 // The interface to a server that a transcript of messages is replayed against.
 
 import type { ChildExit } from '../runtime/runtime.js'
+import type { Sent } from './line.js'
 import type { Mail } from './mailbox.js'
 
 /** What a server says. */
@@ -9,17 +10,8 @@ export type ServerOutput =
   /** A message of ours did not get through; `id` is that of a request, as it was written. */
   | { readonly kind: 'failed'; readonly id: string | undefined; readonly why: string }
 
-/** What we say. */
-export interface Said {
-  readonly bytes: Buffer
-  /** Counts where messages are lines. */
-  readonly lineEnd: string
-  /** One message, so that line breaks in it are nothing but white space. */
-  readonly whole: boolean
-}
-
 export interface Server {
-  send(message: Said): void
+  send(message: Pick<Sent, 'bytes' | 'lineEnd' | 'whole'>): void
   /** We have said everything. */
   closeInput(): void
   /** The next message, waited for until `deadline`. */

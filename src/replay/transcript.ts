@@ -44,15 +44,10 @@ export interface Transcript {
  * @throws TranscriptError that names the line
  */
 export async function readTranscripts(file: string): Promise<Transcript[]> {
-  return parseTranscripts(file, await contentOf(file))
-}
-
-async function contentOf(file: string): Promise<Buffer> {
-  try {
-    return await readFile(file)
-  } catch (error) {
+  const content = await readFile(file).catch((error: unknown) => {
     throw new TranscriptError(file, undefined, errorText(error))
-  }
+  })
+  return parseTranscripts(file, content)
 }
 
 export function parseTranscripts(file: string, content: Buffer): Transcript[] {

@@ -16,8 +16,7 @@ export interface TimeHost {
 type Fields = Readonly<Record<string, unknown>>
 type Id = string | number | null
 type Outcome =
-  | { readonly kind: 'result'; readonly result: object }
-  | { readonly kind: 'error'; readonly code: number; readonly message: string }
+  { readonly result: object } | { readonly error: { readonly code: number; readonly message: string } }
 
 const NEWEST_REVISION = '2025-11-25'
 const REVISIONS: readonly unknown[] = ['2024-11-05', '2025-03-26', '2025-06-18', NEWEST_REVISION]
@@ -28,8 +27,8 @@ const CAPABILITIES = { experimental: {}, tools: { listChanged: false } }
 export async function answerLine(line: string, host: TimeHost): Promise<string | undefined> {
   if (line.trim() === '') return undefined
   const message = parse(line)
-  if (message === undefined) return errorLine(null, -32700, 'Parse error')
-  return isFields(message) ? answerMessage(message, host) : errorLine(null, -32600, 'Invalid Request')
+  if (message === undefined) return answer(null, failure(-32700, 'Parse error'))
+  return isFields(message) ? answerMessage(message, host) : invalidRequest(null)
 }
 
 /** No JSON text parses to undefined, so that it can stand for a syntax error. */
@@ -46,9 +45,7 @@ async function answerMessage(message: Fields, host: TimeHost): Promise<string | 
   if (typeof method !== 'string') return isResponse(message) ? undefined : invalidRequest(id)
   if (id === undefined) return undefined
   if (!isId(id) || id === null || message['jsonrpc'] !== '2.0') return invalidRequest(id)
-  const outcome = await respond(method, message['params'], host)
-  if (outcome.kind === 'error') return errorLine(id, outcome.code, outcome.message)
-  return JSON.stringify({ jsonrpc: '2.0', id, result: outcome.result })
+  return answer(id, await respond(method, message['params'], host))
 }
 
 /** The server sends no requests, so that a response can only be a stray one. */
@@ -59,15 +56,15 @@ function isResponse(message: Fields): boolean {
 async function respond(method: string, params: unknown, host: TimeHost): Promise<Outcome> {
   switch (method) {
     case 'initialize':
-      return success(initializeResult(params))
+      return { result: initializeResult(params) }
     case 'ping':
-      return success({})
+      return { result: {} }
     case 'tools/list':
-      return success(toolList(await host.localZone()))
+      return { result: toolList(await host.localZone()) }
     case 'tools/call':
       return respondToCall(params, host.now)
     default:
-      return { kind: 'error', code: -32601, message: 'Method not found' }
+      return failure(-32601, 'Method not found')
   }
 }
 
@@ -80,23 +77,21 @@ function initializeResult(params: unknown): object {
 async function respondToCall(params: unknown, now: Clock): Promise<Outcome> {
   const { name, arguments: given } = isFields(params) ? params : {}
   const args = given ?? {}
-  if (typeof name !== 'string' || !isFields(args)) {
-    return { kind: 'error', code: -32602, message: 'Invalid request parameters' }
-  }
+  if (typeof name !== 'string' || !isFields(args)) return failure(-32602, 'Invalid request parameters')
   const { callTool } = await import('./time-tool-calls.js')
-  return success(callTool(name, args, now))
+  return { result: callTool(name, args, now) }
 }
 
-function success(result: object): Outcome {
-  return { kind: 'result', result }
+function failure(code: number, message: string): Outcome {
+  return { error: { code, message } }
 }
 
 function invalidRequest(id: unknown): string {
-  return errorLine(isId(id) ? id : null, -32600, 'Invalid Request')
+  return answer(isId(id) ? id : null, failure(-32600, 'Invalid Request'))
 }
 
-function errorLine(id: Id, code: number, message: string): string {
-  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })
+function answer(id: Id, outcome: Outcome): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, ...outcome })
 }
 
 function isId(value: unknown): value is Id {

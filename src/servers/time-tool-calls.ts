@@ -23,18 +23,11 @@ const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 
 
 /** Answers `tools/call`; whatever is wrong with the call becomes a result that the model can read. */
 export function callTool(name: string, args: Arguments, now: Clock): ToolResult {
-  switch (name) {
-    case 'get_current_time': {
-      const invalid = inputError(args, CURRENT_TIME_ARGUMENTS)
-      return invalid ?? queryResult(currentTime(textOf(args, 'timezone'), now))
-    }
-    case 'convert_time': {
-      const invalid = inputError(args, CONVERT_TIME_ARGUMENTS)
-      return invalid ?? queryResult(convertTime(args, now))
-    }
-    default:
-      return queryResult(refused(`Unknown tool: ${name}`))
-  }
+  if (name === 'get_current_time')
+    return inputError(args, CURRENT_TIME_ARGUMENTS) ?? queryResult(currentTime(textOf(args, 'timezone'), now))
+  if (name === 'convert_time')
+    return inputError(args, CONVERT_TIME_ARGUMENTS) ?? queryResult(convertTime(args, now))
+  return queryResult(refused(`Unknown tool: ${name}`))
 }
 
 /**

@@ -18,10 +18,11 @@ export function toolList(localZone: string): object {
 
 function currentTimeTool(localZone: string): object {
   const timezone = `IANA timezone name ${ZONE_EXAMPLES}. ${localHint(localZone, 'timezone')}`
+  const properties = { timezone: stringSchema(timezone) }
   return {
     name: 'get_current_time',
     description: 'Get current time in a specific timezone',
-    inputSchema: objectSchema({ timezone: stringSchema(timezone) }, CURRENT_TIME_ARGUMENTS),
+    inputSchema: { type: 'object', properties, required: CURRENT_TIME_ARGUMENTS },
     annotations: ANNOTATIONS,
   }
 }
@@ -37,17 +38,13 @@ function convertTimeTool(localZone: string): object {
   return {
     name: 'convert_time',
     description: 'Convert time between timezones',
-    inputSchema: objectSchema(properties, CONVERT_TIME_ARGUMENTS),
+    inputSchema: { type: 'object', properties, required: CONVERT_TIME_ARGUMENTS },
     annotations: ANNOTATIONS,
   }
 }
 
 function localHint(localZone: string, what: string): string {
   return `Use '${localZone}' as local timezone if no ${what} provided by the user.`
-}
-
-function objectSchema(properties: object, required: readonly string[]): object {
-  return { type: 'object', properties, required }
 }
 
 function stringSchema(description: string): object {
