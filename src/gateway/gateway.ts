@@ -88,22 +88,21 @@ export async function openGateway(config: Configuration, options: GatewayOptions
     const opened = proxies.change(config)
     serving.change(proxies.served(config), rulesOf(config, parts))
     await opened
-    return gatewayOf(config, { parts, proxies, serving, own })
+    return gatewayOf(config, parts, proxies, serving, own)
   } catch (error) {
     await own.close()
     throw error
   }
 }
 
-interface Opened {
-  readonly parts: GatewayParts
-  readonly proxies: SchemaProxies
-  readonly serving: SchemasServing
-  /** Of the gateway itself; without processes when it was given another one. */
-  readonly own: RealRuntime
-}
-
-function gatewayOf(config: Configuration, { parts, proxies, serving, own }: Opened): Gateway {
+/** `own` is the runtime of the gateway itself; without processes when it was given another one. */
+function gatewayOf(
+  config: Configuration,
+  parts: GatewayParts,
+  proxies: SchemaProxies,
+  serving: SchemasServing,
+  own: RealRuntime,
+): Gateway {
   let isClosing = false
   const changes = new CoalescedChanges(async (next: Configuration) => {
     if (isClosing) return parts.log({ level: 'warn', message: 'a changed configuration is ignored: closing' })

@@ -36,19 +36,8 @@ export class HandshakeJudge implements RequestJudge {
   }
 
   judge(message: PostedMessage, client: SessionClient | undefined): Judgement {
-    const opens = message.frames.some(opensSession)
-    const refusal = this.#refusesMessage(message, opens, client)
-    if (refusal !== undefined) return refusal
-    if (opens) return 'opening'
-    return client === undefined ? 'alone' : 'session'
-  }
-
-  #refusesMessage(
-    message: PostedMessage,
-    opens: boolean,
-    client: SessionClient | undefined,
-  ): Refusal | undefined {
     const { head, frames, isBatch, keys } = message
+    const opens = frames.some(opensSession)
     const refusal = isBatch ? this.#refusesBatch(opens, client?.revision ?? this.#named(head)) : undefined
     if (refusal !== undefined) return refusal
     const isDoubled = keys.length > 1 && new Set(keys).size < keys.length
@@ -56,7 +45,8 @@ export class HandshakeJudge implements RequestJudge {
       return this.#refusals.invalid('a request with this id is being answered already', onlyId(message))
     // Nobody has asked whoever answers so.
     if (client === undefined && frames.some(isAnswer)) return this.#refusals.noSessionId()
-    return opens ? undefined : this.refuses(head, client)
+    if (opens) return 'opening'
+    return this.refuses(head, client) ?? (client === undefined ? 'alone' : 'session')
   }
 
   #refusesBatch(opens: boolean, revision: HttpRevision | undefined): Refusal | undefined {
@@ -68,9 +58,7 @@ export class HandshakeJudge implements RequestJudge {
   /** The revision that a request names by itself. */
   #named(head: RequestHead): HttpRevision | undefined {
     const version = head.get('mcp-protocol-version')
-    return version === undefined
-      ? undefined
-      : this.#revisions.find((revision) => revision.version === version)
+    return this.#revisions.find((revision) => revision.version === version)
   }
 }
 

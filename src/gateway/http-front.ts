@@ -17,7 +17,12 @@ import type { HttpRoutes, HttpSurroundings, SessionWatch } from '../transports/h
 import type { GuardRemedies, PrincipalOf } from '../transports/http-server/guard.js'
 import { isLoopback } from '../transports/http-server/host.js'
 import type { RefusalKind, Wording } from '../transports/http-server/refusal.js'
-import { type HttpFrontParts, type HttpRules, HttpServer } from '../transports/http-server/http-server.js'
+import {
+  type HttpAddress,
+  type HttpFrontParts,
+  type HttpRules,
+  HttpServer,
+} from '../transports/http-server/http-server.js'
 import { descriptorRoom } from '../upstream/process/descriptor-room.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 
@@ -35,9 +40,6 @@ export interface FrontOptions extends FrontRules {
   readonly limits: HttpServerLimits
   readonly log: LogSink
   readonly runtime: Runtime
-  readonly watch: SessionWatch
-  /** Makes what decides how requests are served. */
-  readonly judge: HttpFrontParts['judge']
   /** What a message calls the configuration, and what it tells a person to do. */
   readonly source: string
   readonly remedies: FrontRemedies
@@ -52,7 +54,7 @@ export interface FrontRemedies extends GuardRemedies {
 
 /** A front and its rules. */
 export class Front {
-  readonly server: HttpServer
+  readonly #server: HttpServer
   readonly #options: FrontOptions
   #token: string | undefined
   #principalOf: HttpRules['principalOf']
@@ -62,11 +64,26 @@ export class Front {
    *
    * @throws ConfigError when it would be open to the network without a token
    */
-  constructor(options: FrontOptions, routes: HttpRoutes) {
+  constructor(
+    options: FrontOptions,
+    routes: HttpRoutes,
+    watch: SessionWatch,
+    judge: HttpFrontParts['judge'],
+  ) {
     this.#options = options
     this.check(options)
-    const rules = this.#rulesOf(options)
-    this.server = serverOf(options, rules, routes)
+    const { host, port, limits, remedies } = options
+    const own = { host, port, limits, wording, remedies, judge, around: surroundings(options, watch) }
+    this.#server = new HttpServer({ ...this.#rulesOf(options), ...own }, routes)
+  }
+
+  /** @throws the system's error with its `code`, and a message for the person who started the front */
+  async listen(): Promise<HttpAddress> {
+    try {
+      return await this.#server.listen()
+    } catch (error) {
+      throw listenFailure(error, this.#options)
+    }
   }
 
   /** @throws ConfigError when the front would be open to the network without a token */
@@ -79,7 +96,16 @@ export class Front {
 
   /** The rules must have been checked. */
   change(rules: FrontRules): void {
-    this.server.change(this.#rulesOf(rules))
+    this.#server.change(this.#rulesOf(rules))
+  }
+
+  /** Takes no new connection; what is being answered goes on. */
+  stop(): void {
+    this.#server.stop()
+  }
+
+  close(): Promise<void> {
+    return this.#server.close()
   }
 
   /** The same token is compared by the same function, by which the server sees that it has not changed. */
@@ -100,22 +126,40 @@ export function refuseOpenFront(
   throw new ConfigError('CONFIG_INVALID', source, [{ path: '', problem, hint: remedies.token }])
 }
 
-function serverOf(options: FrontOptions, rules: HttpRules, routes: HttpRoutes): HttpServer {
-  const { host, port, limits, log, runtime, judge, remedies } = options
+function surroundings({ log, runtime }: FrontOptions, watch: SessionWatch): HttpSurroundings {
   const ids = new SessionIds(runtime.secret ?? randomBytes)
-  const around: HttpSurroundings = {
+  return {
     newId: () => ids.next(),
     now: () => runtime.now(),
     wallNow: () => runtime.wallNow(),
     setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
     room: descriptorRoom(),
     ...(runtime.listen && { listen: runtime.listen }),
-    watch: options.watch,
+    watch,
     warn: (message) => log({ level: 'warn', message }),
-    failed: (error) => complain(log, error),
+    failed: (error) =>
+      log({ level: 'error', message: 'an HTTP request failed inside the proxy', details: { error } }),
   }
-  return new HttpServer({ ...rules, host, port, limits, wording, remedies, judge, around }, routes)
 }
+
+/** The system's error with its `code`, and why the front cannot listen, with a remedy. */
+function listenFailure(error: unknown, { host, port, remedies }: FrontOptions): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const found = listenProblems.get(code)
+  if (found === undefined) return error
+  const [problem, remedy] = found
+  const message = `cannot listen on ${host}, port ${port}: ${problem} (${code}); ${remedies[remedy]}`
+  return Object.assign(new Error(message, { cause: error }), { code })
+}
+
+/** With the remedy of each. */
+const listenProblems: ReadonlyMap<string, readonly [string, 'port' | 'host']> = new Map([
+  ['EADDRINUSE', ['the port is taken', 'port']],
+  ['EACCES', ['this user may not listen there', 'port']],
+  ['EADDRNOTAVAIL', ['this machine has no such address', 'host']],
+  ['ENOTFOUND', ['the name is not known', 'host']],
+  ['EAI_AGAIN', ['the name could not be looked up', 'host']],
+])
 
 /**
  * Compares hashes, since those have one length and differ anywhere.
@@ -156,10 +200,6 @@ class SessionIds {
     this.#used += ID_BYTES
     return this.#chance.toString('base64url', from, this.#used)
   }
-}
-
-function complain(log: LogSink, error: unknown): void {
-  log({ level: 'error', message: 'an HTTP request failed inside the proxy', details: { error } })
 }
 
 const wording: Wording = {

@@ -6,6 +6,7 @@
 import { ConfigError, type Configuration, enabledSchemas } from '../config/config.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
 import { isLoopback } from '../transports/http-server/host.js'
+import { schemaAt } from './routes.js'
 
 export interface FrontAddress {
   readonly host: string
@@ -38,7 +39,7 @@ function linksOf(config: Configuration, schema: string, front: FrontAddress): Ow
   const servers = config.schemas.get(schema)?.servers ?? []
   return servers.filter(isRemote).flatMap(({ name, url, disabled, unavailable }) => {
     if (disabled || unavailable !== undefined) return []
-    const leadsTo = schemaAt(new URL(url), config, front)
+    const leadsTo = ownSchema(new URL(url), front)
     return leadsTo === undefined ? [] : [{ name, url, leadsTo }]
   })
 }
@@ -51,15 +52,8 @@ function reaches(config: Configuration, front: FrontAddress, from: string, to: s
 }
 
 /** The schema that an address is of; undefined where it is of none of this front. */
-function schemaAt(
-  { protocol, hostname, port, pathname }: URL,
-  { schemas }: Configuration,
-  front: FrontAddress,
-): string | undefined {
+function ownSchema({ protocol, hostname, port, pathname }: URL, front: FrontAddress): string | undefined {
   const host = hostname.replace(/^\[|\]$/g, '')
   const isHere = Number(port || 80) === front.port && (isLoopback(host) || host === front.host)
-  const [path, named] = /^(?:\/api\/([^/]+))?\/(?:mcp|sse)\/?$/.exec(pathname) ?? []
-  if (protocol !== 'http:' || !isHere || path === undefined) return undefined
-  if (named === undefined) return 'default'
-  return [...schemas.keys()].find((schema) => encodeURIComponent(schema) === named)
+  return protocol === 'http:' && isHere ? schemaAt(pathname) : undefined
 }

@@ -9,14 +9,15 @@ import type { HttpEndpoint, HttpRevision, HttpRoutes, HttpRoute } from '../trans
 /** The schema that has the short paths. */
 const DEFAULT = 'default'
 
+/** What stands at the paths. */
 export interface RouteParts {
   /** Served under their names; `default` also without. Schemas may come and go. */
   readonly endpoints: ReadonlyMap<string, HttpEndpoint>
   /** `serverInfo.name`. */
-  readonly name: () => string
+  readonly name: string
   /** The pages, as JSON text. */
-  readonly health: () => string
-  readonly status: () => string
+  health(): string
+  status(): string
 }
 
 /** Finds the handler of a path. */
@@ -31,16 +32,15 @@ export class Routes implements HttpRoutes {
   }
 
   find(sent: string): HttpRoute {
-    const { health, status } = this.#parts
     const path = withoutSlash(sent)
     switch (path) {
       case '/':
         return { kind: 'page', open: false, body: () => this.#index() }
       case '/health':
         // For machines that have no token; it says nothing but that the process answers.
-        return { kind: 'page', open: true, body: health }
+        return { kind: 'page', open: true, body: () => this.#parts.health() }
       case '/api/status':
-        return { kind: 'page', open: false, body: status }
+        return { kind: 'page', open: false, body: () => this.#parts.status() }
       default:
         return this.#mcp(path)
     }
@@ -70,7 +70,7 @@ export class Routes implements HttpRoutes {
   }
 
   #index(): string {
-    return `{"name":${quote(this.#parts.name())},"version":${quote(version)},"endpoints":${write(this.#list())}}`
+    return `{"name":${quote(this.#parts.name)},"version":${quote(version)},"endpoints":${write(this.#list())}}`
   }
 
   #list(): string[] {
@@ -100,6 +100,12 @@ function readPath(path: string): McpPath | undefined {
   if (last === undefined) return undefined
   const name = escaped === undefined ? DEFAULT : unescaped(escaped)
   return { path, name, written: escaped ?? '', last }
+}
+
+/** The schema whose clients come to this path; undefined where none would. */
+export function schemaAt(path: string): string | undefined {
+  const found = readPath(withoutSlash(path))
+  return found?.last === 'message' ? undefined : found?.name
 }
 
 /** `/mcp/` is `/mcp`. */

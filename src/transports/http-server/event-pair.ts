@@ -6,11 +6,12 @@
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Wire, WireParts } from '../../jsonrpc/fast/splice-parts.js'
-import type { Bodies, PostedMessage } from './body.js'
+import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import type { Bodies, BodyReservation, PostedMessage } from './body.js'
 import type { HttpEndpoint, HttpSurroundings } from './endpoint.js'
-import { Holds } from './holds.js'
 import { Inbox } from './inbox.js'
 import type { HttpServerLimits } from './limits.js'
+import { cancelledBy } from './message.js'
 import { type Refusal, type Refusals, isRefusal } from './refusal.js'
 import type { Incoming } from './request.js'
 import type { HttpResponse } from './response.js'
@@ -21,7 +22,6 @@ import { type SseParts, SseWriter, messageEvent, textEvent } from './sse-writer.
 class PairConnection implements Connection, Kept {
   readonly #ended: () => void
   readonly #writer: SseWriter
-  /** What large requests have of the memory for all, until they are answered. */
   readonly #holds = new Holds()
   readonly #inbox: Inbox
 
@@ -98,6 +98,45 @@ class PairConnection implements Connection, Kept {
       this.#holds.clear()
       this.#ended()
     })
+  }
+}
+
+/**
+ * What the large requests of one client have of the memory for all, until they are answered.
+ *
+ * The answers do not leave on the responses to the requests; there are no more of them than calls of a session.
+ */
+class Holds {
+  readonly #holds = new Map<RequestId, Pick<PostedMessage, 'isBatch'> & { readonly hold: BodyReservation }>()
+
+  /** A message comes. */
+  took({ frames: [first], keys: [key], hold, isBatch }: PostedMessage): void {
+    if (hold !== undefined && key !== undefined) {
+      this.#end(key)
+      hold.begin()
+      this.#holds.set(key, { hold, isBatch })
+    } else if (first !== undefined && this.#holds.size > 0) {
+      this.#end(cancelledBy(first))
+    }
+  }
+
+  /** A message leaves, which may be about a request. */
+  said({ kind, about }: MessageHead): void {
+    if (this.#holds.size === 0) return
+    // The answers to a batch leave together, and name none: those of other batches are soon to come.
+    if (kind === 'batch') for (const [key, { isBatch }] of this.#holds) if (isBatch) this.#end(key)
+    if (kind === 'result' || kind === 'error') this.#end(about && canonical(about))
+  }
+
+  /** The session has ended. */
+  clear(): void {
+    for (const key of this.#holds.keys()) this.#end(key)
+  }
+
+  #end(key: RequestId | undefined): void {
+    if (key === undefined) return
+    this.#holds.get(key)?.hold.end()
+    this.#holds.delete(key)
   }
 }
 

@@ -5,30 +5,15 @@
 // bytes; what falls out can no longer be resumed, and a client that asks for it
 // is told so.
 
-import type { Buffer } from 'node:buffer'
+import { Buffer } from 'node:buffer'
+import { lengthOf } from '../../jsonrpc/line.js'
 import type { Clock } from '../../runtime/deadline.js'
 import type { EventLimits } from './limits.js'
+import type { SseEvent } from './sse-writer.js'
 
 /** The size of all stores of a front together. */
-export class EventBudget {
-  readonly #bytesMax: number
-  #bytes = 0
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax
-  }
-
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  fits(bytes: number): boolean {
-    return this.#bytes + bytes <= this.#bytesMax
-  }
-
-  add(bytes: number): void {
-    this.#bytes += bytes
-  }
+export interface EventBudget {
+  bytes: number
 }
 
 interface StoredEvent {
@@ -55,17 +40,17 @@ export class EventStore {
   }
 
   /** Keeps event `number` of a stream, unless it is larger than everything that may be kept. */
-  add(stream: number, number: number, bytes: Buffer): void {
-    this.#makeRoom(bytes.length)
-    if (!this.#hasRoom(bytes.length)) return
+  add(stream: number, number: number, event: SseEvent): void {
+    const length = lengthOf(event)
+    if (length > this.#limits.bytesMax) return
+    for (const old of this.#events ?? []) {
+      if (this.#hasRoom(length)) break
+      this.#drop(old)
+    }
+    if (!this.#hasRoom(length)) return
     this.#events ??= new Set()
-    this.#events.add({ stream, number, bytes, atMs: this.#clock.now() })
-    this.#count(bytes.length)
-  }
-
-  /** Whether an event of this size is ever kept. */
-  takes(bytes: number): boolean {
-    return bytes <= this.#limits.bytesMax
+    this.#events.add({ stream, number, bytes: Buffer.concat(event, length), atMs: this.#clock.now() })
+    this.#count(length)
   }
 
   /** What is still there of a stream after event number `after`, in order. */
@@ -89,18 +74,10 @@ export class EventStore {
     for (const event of this.#events ?? []) this.#drop(event)
   }
 
-  #makeRoom(bytes: number): void {
-    if (!this.takes(bytes)) return
-    for (const event of this.#events ?? []) {
-      if (this.#hasRoom(bytes)) return
-      this.#drop(event)
-    }
-  }
-
   #hasRoom(bytes: number): boolean {
-    const { eventsMax, bytesMax } = this.#limits
-    const events = this.#events?.size ?? 0
-    return events < eventsMax && this.#bytes + bytes <= bytesMax && this.#budget.fits(bytes)
+    const { eventsMax, bytesMax, totalBytesMax } = this.#limits
+    const hasRoom = (this.#events?.size ?? 0) < eventsMax && this.#bytes + bytes <= bytesMax
+    return hasRoom && this.#budget.bytes + bytes <= totalBytesMax
   }
 
   #drop(event: StoredEvent): void {
@@ -110,6 +87,6 @@ export class EventStore {
 
   #count(bytes: number): void {
     this.#bytes += bytes
-    this.#budget.add(bytes)
+    this.#budget.bytes += bytes
   }
 }

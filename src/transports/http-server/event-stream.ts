@@ -4,11 +4,10 @@
 // in its session and names its stream, so that a client that lost a response
 // gets the rest of that stream, and of no other, on another one.
 
-import { Buffer } from 'node:buffer'
-import { lengthOf } from '../../jsonrpc/line.js'
+import type { Buffer } from 'node:buffer'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
 import type { EventStore } from './event-store.js'
-import { type SseEvent, type SseWriter, messageEvent, primingEvent } from './sse-writer.js'
+import { type SseWriter, messageEvent, primingEvent } from './sse-writer.js'
 
 /** The position of an event in its session. */
 export interface EventPlace {
@@ -48,14 +47,10 @@ export class EventStream {
     return this.#ended
   }
 
-  get backlogBytes(): number {
-    return this.#writer?.backlogBytes ?? 0
-  }
-
   send(message: Wire): void {
     const number = ++this.#last
     const event = messageEvent(message, this.#store && this.#id(number))
-    this.#keep(number, event)
+    this.#store?.add(this.number, number, event)
     if (this.#writer === undefined) return
     this.#written = number
     this.#writer.write(event)
@@ -98,11 +93,6 @@ export class EventStream {
 
   #id(number: number): string {
     return `${this.number.toString(36)}-${number.toString(36)}`
-  }
-
-  #keep(number: number, event: SseEvent): void {
-    const bytes = lengthOf(event)
-    if (this.#store?.takes(bytes) === true) this.#store.add(this.number, number, Buffer.concat(event, bytes))
   }
 
   #kept(after: number): Buffer[] {

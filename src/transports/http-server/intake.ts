@@ -8,7 +8,7 @@
 import { Buffer } from 'node:buffer'
 import type { FrontSocket, RequestBodySink } from './request.js'
 import type { RequestHead } from './request-head.js'
-import { RequestReader, type RequestSink, type RequestLimits } from './request-reader.js'
+import { RequestReader, type RequestLimits, type RequestSink } from './request-reader.js'
 
 /** The handler of requests. */
 export interface IntakeOwner {
@@ -45,7 +45,8 @@ export class Intake implements RequestSink {
   #isPaused = false
   /** Pieces since the last chunk came, or since it went on with the next turn. */
   #pieces = 0
-  #isTakingBreath = false
+  /** It has taken much in this turn, and goes on in another. */
+  #isYielding = false
   /** The client waits to be told to go on. */
   #isExpected = false
   #isOver = false
@@ -117,13 +118,16 @@ export class Intake implements RequestSink {
     if (this.#isTaking) return
     this.#isTaking = true
     try {
-      while (this.#rest.length > 0 && this.#wants && !this.#needsBreath()) this.#takeSome()
+      while (this.#rest.length > 0 && this.#wants && !this.#mustYield()) this.#takeSome()
     } catch (error) {
       this.#owner.failed(error)
     } finally {
       this.#isTaking = false
     }
-    if (this.#isExpected && this.#rest.length === 0) this.#askForBody()
+    if (this.#isExpected && this.#rest.length === 0) {
+      this.#isExpected = false
+      this.#socket.write(CONTINUE)
+    }
     this.#pause(this.#rest.length > 0)
   }
 
@@ -132,13 +136,12 @@ export class Intake implements RequestSink {
     return this.#reader.isInBody ? this.#body !== undefined : this.#owner.isOpen
   }
 
-  /** Goes on in the next turn when it has taken much in this one. */
-  #needsBreath(): boolean {
+  #mustYield(): boolean {
     if (this.#pieces < PIECES_MAX) return false
-    if (this.#isTakingBreath) return true
-    this.#isTakingBreath = true
+    if (this.#isYielding) return true
+    this.#isYielding = true
     this.#owner.later(() => {
-      this.#isTakingBreath = false
+      this.#isYielding = false
       this.#pieces = 0
       this.#goOn()
     })
@@ -156,11 +159,6 @@ export class Intake implements RequestSink {
     this.#isExpected = false
     this.#owner.whole()
     body.end()
-  }
-
-  #askForBody(): void {
-    this.#isExpected = false
-    this.#socket.write(CONTINUE)
   }
 
   #pause(on: boolean): void {

@@ -11,7 +11,7 @@ import type { ReadResult } from './body.js'
 import { StreamableConnection } from './connection.js'
 import type { HttpEndpoint, Owner, RequestJudge } from './endpoint.js'
 import type { PairParts } from './event-pair.js'
-import { EventBudget, EventStore } from './event-store.js'
+import { EventStore } from './event-store.js'
 import { type Refusal, isRefusal } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 import type { Incoming, ServeResult } from './request.js'
@@ -37,7 +37,8 @@ const allow = { allow: 'GET, POST, DELETE, OPTIONS' } as const
 export class Streamable {
   readonly #parts: StreamableParts
   readonly #sessions: HttpSessions<StreamableConnection>
-  readonly #budget: EventBudget
+  /** Of the events that may be asked for again. */
+  readonly #budget = { bytes: 0 }
   readonly #waits: Waits
   /** Clients without a session that are being served. */
   readonly #passing = new BriefSet<StreamableConnection>()
@@ -48,7 +49,6 @@ export class Streamable {
     this.#parts = parts
     this.#sessions = new HttpSessions(parts, 'streamable-http')
     this.#waits = new Waits(limits.answerWaitMs, around)
-    this.#budget = new EventBudget(limits.events.totalBytesMax)
   }
 
   serve(incoming: Incoming, endpoint: HttpEndpoint): ServeResult {
