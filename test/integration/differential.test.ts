@@ -9,6 +9,7 @@ import { describe, test } from 'node:test'
 import { assertSame, at, listAt, parsed, textAt } from './support/json.js'
 import {
   type ServerEntry,
+  cli,
   everything,
   everythingArgs,
   filesystem,
@@ -18,7 +19,8 @@ import {
   time,
   timeArgs,
 } from './support/programs.js'
-import { type Scope, type Spawned, scratch, spawnProgram, spawnProxy } from './support/spawned.js'
+import { type Scope, type Spawned, configFile, scratch, spawnProgram } from './support/spawned.js'
+import { HANG_MS } from './support/waiting.js'
 
 const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
 
@@ -114,15 +116,34 @@ async function pair(
   revision: string,
   env: NodeJS.ProcessEnv = {},
 ): Promise<[Spawned, Spawned]> {
+  const home = scratch(t)
   const direct = spawnProgram(t, process.execPath, args, { env: { ...process.env, ...env } })
-  const more = { argumentErrors: 'off', startupGraceMs: 20_000 }
-  const proxied = spawnProxy(t, { [service]: entry }, { more, env: { ...process.env, ...env } })
-  const opened = await Promise.all([direct.client.open({}, revision), proxied.client.open({}, revision)])
+  const config = configFile(
+    t,
+    { [service]: entry },
+    { argumentErrors: 'off', startupGraceMs: HANG_MS, cli: { stdio: { timeout: HANG_MS } } },
+  )
+  const start = (): Spawned =>
+    spawnProgram(t, process.execPath, [cli, '--stdio', '--config', config], {
+      env: { ...process.env, ...env, HOME: home },
+    })
+  // `initialize` does not wait for a server that a busy machine starts slowly: an earlier life leaves what it says.
+  const earlier = start()
+  const [wanted] = await Promise.all([direct, earlier].map(({ client }) => client.open({}, revision)))
+  await compare(
+    service,
+    direct,
+    earlier,
+    lists.map((method) => ({ method, params: '{}' })),
+  )
+  assert.equal(await earlier.finish(), 0)
+  const proxied = start()
+  const opened = [wanted, await proxied.client.open({}, revision)]
   for (const result of opened) assert.equal(textAt(result, 'protocolVersion'), revision)
   assert.equal(textAt(opened[1], 'instructions'), textAt(opened[0], 'instructions').trim())
   for (const name of ['tools', 'prompts', 'resources', 'logging', 'completions']) {
-    const [wanted, got] = opened.map((result) => at(result, 'capabilities', name) !== undefined)
-    assert.equal(got, wanted, name)
+    const [has, shows] = opened.map((result) => at(result, 'capabilities', name) !== undefined)
+    assert.equal(shows, has, name)
   }
   return [direct, proxied]
 }
