@@ -396,6 +396,12 @@ describe('variables', () => {
   const unavailable: [string, unknown, string][] = [
     ['one unset', { ...one, args: ['${NONE}'] }, 'variable NONE is not set'],
     ['two unset', { ...one, env: { A: '${NONE}${ALSO}' } }, 'variables NONE, ALSO are not set'],
+    ['one unset in cwd', { ...one, cwd: '${NONE}/work' }, 'variable NONE is not set'],
+    [
+      'one unset in a file of tls',
+      { url: 'https://h', tls: { ca: '${NONE}/ca.pem' } },
+      'variable NONE is not set',
+    ],
     ['an empty command', { command: '${EMPTY}' }, 'the command is empty'],
     [
       'a url gone wrong',

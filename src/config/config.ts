@@ -18,8 +18,7 @@ import { readSchemas } from './formats.js'
 import { readFront } from './front.js'
 import { ConfigError, Findings } from './problems.js'
 import { Section } from './section.js'
-import { absolute, editorVariables, projectOf } from './paths.js'
-import { sharedFields } from './server-fields.js'
+import { type Place, absolute, editorVariables, projectOf } from './paths.js'
 import { programFolder } from '../folder.js'
 import { nearest } from '../text/nearest.js'
 
@@ -131,23 +130,15 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
   const stdio = readStdio(root)
   const config = {
     source: context.source,
+    ...root.readAll(rootFields),
     server: readFront(root.section('server'), context.env, context.nameDefault),
     stdio: { ...stdio, timeoutMs: context.timeoutMs ?? stdio.timeoutMs },
-    logging: readLogging(root.section('logging'), context.folder, context.home),
-    startupGraceMs: root.read(rootFields, 'startupGraceMs'),
-    nameUnavailable: root.read(rootFields, 'nameUnavailable'),
-    sessionProcessIdleMs: root.read(rootFields, 'sessionProcessIdleMs'),
-    processesMax: root.read(rootFields, 'processesMax'),
+    logging: readLogging(root.section('logging'), context),
     schemas: readSchemas(root, {
       ...context,
       folder: projectOf(context.folder, context.home) ?? context.folder,
       known: editorVariables(context.folder, context.home),
-      shared: {
-        prefix: sharedFields.prefix.fallback,
-        describe: sharedFields.describe.fallback,
-        argumentErrors: sharedFields.argumentErrors.fallback,
-        argumentChecks: sharedFields.argumentChecks.fallback,
-      },
+      shared: {},
       timeoutMs: stdio.timeoutMs,
       timeoutMsForAll: context.timeoutMs,
     }),
@@ -160,31 +151,18 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
 /** The one part whose mistakes are forgiven: its values can only be what they are by default. */
 function readStdio(root: Section): Configuration['stdio'] {
   const forgiven = new Findings()
-  const given = root.raw('cli')
-  const cli = given === undefined ? undefined : Section.of(given, root.pathOf('cli'), forgiven)
-  const section = cli?.section('stdio') ?? Section.empty('cli.stdio', forgiven)
-  section.read(stdioFields, 'encoding')
-  const delimiter = section.read(stdioFields, 'delimiter')
-  const timeoutMs = section.read(stdioFields, 'timeout')
-  section.warnOfUnknownKeys()
-  cli?.warnOfUnknownKeys()
+  const cli = root.section('cli', forgiven)
+  const { delimiter, timeout: timeoutMs } = cli.section('stdio').readOnly(stdioFields)
+  cli.warnOfUnknownKeys()
   for (const { path, problem, hint } of forgiven.problems)
     root.findings.warn(path, `${problem}; ${hint}; the default is used`)
   for (const { path, message } of forgiven.warnings) root.findings.warn(path, message)
   return { timeoutMs, encoding: 'utf8', delimiter }
 }
 
-function readLogging(section: Section, folder: string, home: string): LoggingConfig {
-  const file = section.read(loggingFields, 'file')
-  const logging = {
-    level: section.read(loggingFields, 'level'),
-    file: file === undefined ? undefined : absolute(file, folder, home),
-    maxSizeBytes: section.read(loggingFields, 'maxSize'),
-    maxFiles: section.read(loggingFields, 'maxFiles'),
-    console: section.read(loggingFields, 'console'),
-  }
-  section.warnOfUnknownKeys()
-  return logging
+function readLogging(section: Section, place: Place): LoggingConfig {
+  const { file, maxSize, ...plain } = section.readOnly(loggingFields)
+  return { ...plain, file: file === undefined ? undefined : absolute(file, place), maxSizeBytes: maxSize }
 }
 
 /** The Time server as a real child process, so that a machine with nothing installed has something to serve. */

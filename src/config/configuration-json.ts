@@ -3,20 +3,19 @@
 // The types are made from the tables of fields that the validator reads with, so that the two cannot part. A key that is
 // undefined counts as absent.
 
+import type { HttpTls, ToolFilter } from '../upstream/contracts/server-config.js'
 import type { CorsConfig } from './configuration.js'
 import type { FrontValues, LoggingValues, RootValues, SchemaValues, StdioValues } from './fields.js'
 import type {
   AuthValues,
+  CallTimeValues,
   HttpServerValues,
   ServerValues,
   SharedValues,
   SseServerValues,
-  TlsValues,
-  ToolValues,
   kindByType,
 } from './server-fields.js'
 import type { StdioServerValues } from './stdio-fields.js'
-import type { CallTimeValues } from './times.js'
 
 /** A value as JSON has it: a map is an object there. */
 type Written<T> = T extends ReadonlyMap<string, infer V> ? Readonly<Record<string, V>> : T
@@ -39,7 +38,7 @@ type TypeOf<Kind> = {
 type AnyServerKeys = Keys<ServerValues> &
   Keys<SharedValues> & {
     readonly tools?:
-      (Keys<ToolValues> & { readonly timeouts?: Readonly<Record<string, Keys<CallTimeValues>>> }) | undefined
+      (Keys<ToolFilter> & { readonly timeouts?: Readonly<Record<string, Keys<CallTimeValues>>> }) | undefined
   }
 
 /** The address stands under one of three names. */
@@ -48,7 +47,7 @@ type Address = Readonly<Record<'url', string> | Record<'serverUrl', string> | Re
 type RemoteKeys = Address &
   Keys<Omit<HttpServerValues, 'url' | 'serverUrl' | 'httpUrl'>> & {
     readonly auth?: KeysWith<AuthValues, 'type'> | undefined
-    readonly tls?: Keys<TlsValues> | undefined
+    readonly tls?: Keys<HttpTls> | undefined
   }
 
 /** A program that is started and spoken to on its stdin and stdout. */

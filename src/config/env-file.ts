@@ -1,7 +1,6 @@
 // `envFile` of a server, as VS Code and Cursor have it: variables for its program, one a line.
 
-import { isUtf8 } from 'node:buffer'
-import { readFileBounded } from './bounded-file.js'
+import { readTextFile } from './text-file.js'
 
 /** A file of variables is some lines; a log or an image given by mistake is not. */
 const bytesMax = 256 * 1024
@@ -17,28 +16,20 @@ export type EnvFile =
   | { readonly kind: 'unreadable'; readonly why: string }
 
 export function readEnvFile(path: string): EnvFile {
-  const file = readFileBounded(path, bytesMax)
+  const file = readTextFile(path, bytesMax)
   if (file.kind !== 'read') return { kind: 'unreadable', why: file.why }
-  if (!isUtf8(file.bytes)) return { kind: 'unreadable', why: 'it is not UTF-8 text' }
-  return { kind: 'read', ...parse(file.bytes.toString('utf8')) }
-}
-
-const assignment = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*?)\s*$/
-
-function parse(text: string): { values: Map<string, string>; oddLines: number[] } {
   const values = new Map<string, string>()
   const oddLines: number[] = []
-  for (const [index, line] of text
-    .replace(/^\ufeff/, '')
-    .split(/\r?\n/)
-    .entries()) {
+  for (const [index, line] of file.text.split(/\r?\n/).entries()) {
     if (/^\s*(?:#|$)/.test(line)) continue
     const [, name, value = ''] = assignment.exec(line) ?? []
     if (name === undefined || value.includes('\0')) oddLines.push(index + 1)
     else values.set(name, unquoted(value))
   }
-  return { values, oddLines }
+  return { kind: 'read', values, oddLines }
 }
+
+const assignment = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*?)\s*$/
 
 /** Quotes hold a value as it is; in double ones `\n` is a line break. Without them a comment ends it. */
 function unquoted(value: string): string {

@@ -5,8 +5,12 @@
 // not expanded again. `$${` is a literal `${`. Other text in `${ }` (such as
 // an editor's `${input:key}`) is left alone and warned about.
 
+import type { ServerCommon } from '../upstream/contracts/server-config.js'
 import type { Environment } from './configuration.js'
 import { isPublicName, isPublicValue } from './secrets.js'
+
+/** What the variables of a server say about it. */
+export type Expanded = Pick<ServerCommon, 'unavailable' | 'variables' | 'secrets'>
 
 const reference = /\$?\$\{(?:env:)?([A-Za-z_]\w*)(?::-((?:\$\{[^{}]*\}|[^}])*))?\}/g
 /** What editors also call `${pathSeparator}`. */
@@ -41,6 +45,20 @@ export class Expansion {
     return this.#expand(value).replaceAll(escaped, '${')
   }
 
+  /** The same for each value of a map. */
+  map(values: ReadonlyMap<string, string>): Map<string, string> {
+    return new Map([...values].map(([key, value]) => [key, this.text(value)]))
+  }
+
+  /** `trouble` is what the values of variables made of the fields of the server. */
+  result(secrets: readonly string[], trouble: string | undefined): Expanded {
+    return {
+      unavailable: whatIsMissing([...this.unset]) ?? (this.variables.size === 0 ? undefined : trouble),
+      variables: [...this.variables],
+      secrets: [...new Set([...this.secrets, ...secrets])],
+    }
+  }
+
   #expand(value: string): string {
     return value.replaceAll(reference, (whole: string, name: string, fallback: string | undefined) =>
       whole.startsWith('$$') ? whole : this.#valueOf(name, fallback),
@@ -63,6 +81,15 @@ export class Expansion {
   #keepSecret(name: string, value: string): void {
     if (!isPublicName(name) && !isPublicValue(value)) this.secrets.add(value)
   }
+}
+
+function whatIsMissing(unset: readonly string[]): string | undefined {
+  if (unset.length === 0) return undefined
+  const project = unset.find((name) => name.startsWith('workspaceFolder'))
+  if (project !== undefined)
+    return `\${${project}} is known only in a file in .vscode or .cursor; write the folder itself`
+  const [what, is] = unset.length === 1 ? ['variable', 'is'] : ['variables', 'are']
+  return `${what} ${unset.join(', ')} ${is} not set`
 }
 
 /** Text that expands to itself. */

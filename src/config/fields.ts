@@ -4,11 +4,9 @@
 // the start-up validator reads with them, and `config.schema.json` is printed
 // from them.
 
-import type { LogLevel } from '../runtime/runtime.js'
-import type { CorsConfig } from './configuration.js'
+import type { Configuration, CorsConfig, FrontConfig, LoggingConfig, SchemaConfig } from './configuration.js'
 import { boolean, choice, delayMsMax, integer, list, size, text } from './kinds.js'
-import { field, optional } from './section.js'
-import type { FieldsOf } from './section.js'
+import { type FieldsOf, field, optional } from './section.js'
 
 /** The time that a call may take when nothing says otherwise. */
 const callTimeoutMsDefault = 30_000
@@ -20,14 +18,9 @@ const httpNames = list(
   text({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z\\-]+$", wanted: 'a name as HTTP has them' }),
 )
 
-export interface FrontValues {
-  port: number
-  host: string
-  name: string
-  allowedHosts: readonly string[]
-  keepAliveTimeout: number
-  drainTimeout: number | undefined
-  token: string | undefined
+export interface FrontValues extends Pick<FrontConfig, 'port' | 'host' | 'name' | 'allowedHosts' | 'token'> {
+  readonly keepAliveTimeout: number
+  readonly drainTimeout: number | undefined
 }
 
 const hostName = text({
@@ -81,9 +74,9 @@ export const corsFields: FieldsOf<CorsConfig> = {
 }
 
 export interface StdioValues {
-  encoding: 'utf8' | 'utf-8'
-  delimiter: '\n'
-  timeout: number
+  readonly encoding: 'utf8' | 'utf-8'
+  readonly delimiter: '\n'
+  readonly timeout: number
 }
 
 export const stdioFields: FieldsOf<StdioValues> = {
@@ -96,12 +89,8 @@ export const stdioFields: FieldsOf<StdioValues> = {
   ),
 }
 
-export interface LoggingValues {
-  level: LogLevel
-  file: string | undefined
-  maxSize: number
-  maxFiles: number
-  console: boolean
+export interface LoggingValues extends Omit<LoggingConfig, 'maxSizeBytes'> {
+  readonly maxSize: number
 }
 
 export const loggingFields: FieldsOf<LoggingValues> = {
@@ -112,12 +101,10 @@ export const loggingFields: FieldsOf<LoggingValues> = {
   console: field(boolean(), true, 'Whether logs go to stderr.'),
 }
 
-export interface RootValues {
-  startupGraceMs: number
-  nameUnavailable: boolean
-  sessionProcessIdleMs: number
-  processesMax: number | undefined
-}
+export type RootValues = Pick<
+  Configuration,
+  'startupGraceMs' | 'nameUnavailable' | 'sessionProcessIdleMs' | 'processesMax'
+>
 
 export const rootFields: FieldsOf<RootValues> = {
   startupGraceMs: field(
@@ -141,9 +128,7 @@ export const rootFields: FieldsOf<RootValues> = {
   ),
 }
 
-export interface SchemaValues {
-  enabled: boolean
-}
+export type SchemaValues = Pick<SchemaConfig, 'enabled'>
 
 export const schemaFields: FieldsOf<SchemaValues> = {
   enabled: field(boolean(), true, 'A schema that is not enabled is not served.'),

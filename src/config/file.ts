@@ -4,14 +4,12 @@
 // A configuration starts commands, so none is taken from the working folder
 // unless it was named, and a file that others can write is worth a warning.
 
-import { isUtf8 } from 'node:buffer'
 import { join, resolve } from 'node:path'
-import { readFileBounded } from './bounded-file.js'
 import type { Environment } from './configuration.js'
 import { readJson } from './json-syntax.js'
-import { ConfigError } from './problems.js'
-import type { ConfigErrorCode } from './problems.js'
+import { ConfigError, type ConfigErrorCode } from './problems.js'
 import { fromHome } from './paths.js'
+import { type TextFile, readTextFile } from './text-file.js'
 
 /** Largest configuration file: a thousand servers fit, a log or an image given by mistake does not. */
 const configBytesMax: number = 1024 * 1024
@@ -49,39 +47,31 @@ export function findConfigFile({ path, env, home, cwd }: Search): ConfigFile | u
 }
 
 function readConfigFile(path: string, what: string): ConfigFile {
-  const { bytes, mode } = readBounded(path, what)
-  if (!isUtf8(bytes)) throw failure('CONFIG_NOT_JSON', path, 'is not UTF-8 text', 'save it as UTF-8')
-  const result = readJson(withoutByteOrderMark(bytes.toString('utf8')))
+  const file = readTextFile(path, configBytesMax)
+  if (file.kind !== 'read') throw unreadable(path, what, file)
+  const result = readJson(file.text)
   if (result.kind === 'mistake') {
     const { line, column, message } = result.mistake
     throw failure('CONFIG_NOT_JSON', path, `is not JSON at line ${line}, column ${column}`, message)
   }
-  return { path, value: result.value, writableByOthers: process.platform !== 'win32' && (mode & 0o022) !== 0 }
+  const writableByOthers = process.platform !== 'win32' && (file.mode & 0o022) !== 0
+  return { path, value: result.value, writableByOthers }
 }
 
-function withoutByteOrderMark(text: string): string {
-  return text.startsWith('\ufeff') ? text.slice(1) : text
-}
-
-function readBounded(path: string, what: string): { bytes: Buffer; mode: number } {
-  const file = readFileBounded(path, configBytesMax)
+function unreadable(path: string, what: string, file: Exclude<TextFile, { kind: 'read' }>): ConfigError {
   switch (file.kind) {
-    case 'read':
-      return file
     case 'no-file':
-      throw failure('CONFIG_NOT_A_FILE', path, 'is not a regular file', 'name a JSON file')
+      return failure('CONFIG_NOT_A_FILE', path, 'is not a regular file', 'name a JSON file')
     case 'too-large':
-      throw failure('CONFIG_TOO_LARGE', path, 'is too large', `must have at most ${configBytesMax} bytes`)
+      return failure('CONFIG_TOO_LARGE', path, 'is too large', `must have at most ${configBytesMax} bytes`)
+    case 'no-text':
+      return failure('CONFIG_NOT_JSON', path, 'is not UTF-8 text', 'save it as UTF-8')
     case 'failed':
       break
   }
-  throw unreadable(path, what, file.code ?? file.why)
-}
-
-function unreadable(path: string, what: string, code: string): ConfigError {
-  if (code === 'ENOENT' || code === 'ENOTDIR')
+  if (file.code === 'ENOENT' || file.code === 'ENOTDIR')
     return failure('CONFIG_NOT_FOUND', path, `is not there (${what})`, 'check the path')
-  return failure('CONFIG_UNREADABLE', path, `cannot be read: ${code}`, 'check its permissions')
+  return failure('CONFIG_UNREADABLE', path, `cannot be read: ${file.code}`, 'check its permissions')
 }
 
 function failure(code: ConfigErrorCode, path: string, problem: string, hint: string): ConfigError {

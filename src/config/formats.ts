@@ -2,12 +2,13 @@
 // `schemas`, or the `mcpServers` of most clients, or the `servers` of editors.
 // The last two become the schema `default`.
 
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { SchemaConfig } from './configuration.js'
 import { schemaFields } from './fields.js'
 import { memberPath } from './problems.js'
 import { Section } from './section.js'
-import { readServer, readShared } from './server.js'
-import type { ServerContext } from './server.js'
+import { type ServerContext, readServer } from './server.js'
+import { sharedFields } from './server-fields.js'
 
 const shapes = ['schemas', 'mcpServers', 'servers'] as const
 
@@ -20,41 +21,32 @@ export const serverNamePattern = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u202
 /** The schemas of a file, in its order. */
 export function readSchemas(root: Section, context: ServerContext): Map<string, SchemaConfig> {
   const present = shapes.filter((shape) => root.has(shape))
-  const shape = present[0]
-  const every = { ...context, shared: readShared(root, context.shared) }
+  const [shape] = present
+  const every = { ...context, shared: root.readAll(sharedFields) }
   if (shape === undefined) {
     root.findings.problem(root.path, 'has no servers', 'add "mcpServers": { … } or "schemas": { … }')
     return new Map()
   }
-  if (present.length > 1) reportTwoShapes(root, present)
-  if (shape === 'schemas') return readNamedSchemas(root, every)
-  return new Map([['default', readSchema('default', true, shape, root, every)]])
-}
-
-function reportTwoShapes(root: Section, present: readonly string[]): void {
-  const names = present.map((name) => `"${name}"`).join(' and ')
-  root.findings.problem(root.path, `has ${names}`, 'keep one of them and move the servers of the other there')
-}
-
-function readNamedSchemas(root: Section, context: ServerContext): Map<string, SchemaConfig> {
-  const schemas = new Map<string, SchemaConfig>()
-  for (const [name, value] of root.entries('schemas')) {
-    const path = memberPath(root.pathOf('schemas'), name)
-    if (!new RegExp(schemaNamePattern, 'u').test(name))
-      root.findings.problem(path, 'has a name that cannot be used', 'use letters, digits, "_", "-" and "."')
-    const section = Section.of(value, path, root.findings)
-    if (section !== undefined) schemas.set(name, readNamedSchema(name, section, context))
+  if (present.length > 1) {
+    const names = present.map((name) => `"${name}"`).join(' and ')
+    const hint = 'keep one of them and move the servers of the other there'
+    root.findings.problem(root.path, `has ${names}`, hint)
   }
-  warnOfTwins(schemas.keys(), root.pathOf('schemas'), root)
-  return schemas
+  const schemas =
+    shape === 'schemas' ? readNamed(root, every) : [readSchema('default', true, shape, root, every)]
+  return new Map(schemas.map((schema) => [schema.name, schema]))
 }
 
-function readNamedSchema(name: string, section: Section, context: ServerContext): SchemaConfig {
-  const enabled = section.read(schemaFields, 'enabled')
-  const shared = readShared(section, context.shared)
-  const schema = readSchema(name, enabled, 'mcpServers', section, { ...context, shared })
-  section.warnOfUnknownKeys()
-  return schema
+function readNamed(root: Section, context: ServerContext): SchemaConfig[] {
+  const rule = { pattern: schemaNamePattern, hint: 'use letters, digits, "_", "-" and "."' }
+  const schemas = readMembers(root, 'schemas', rule, (name, section) => {
+    const enabled = section.read(schemaFields, 'enabled')
+    const shared = section.readAll(sharedFields, context.shared)
+    const schema = readSchema(name, enabled, 'mcpServers', section, { ...context, shared })
+    section.warnOfUnknownKeys()
+    return schema
+  })
+  return schemas.filter((schema) => schema !== undefined)
 }
 
 function readSchema(
@@ -64,34 +56,39 @@ function readSchema(
   section: Section,
   context: ServerContext,
 ): SchemaConfig {
-  const members = section.entries(key)
-  const path = section.pathOf(key)
-  const servers = members.flatMap(([server, value]) => readMember(server, value, path, section, context))
-  warnOfTwins(
-    members.map(([server]) => server),
-    path,
-    section,
-  )
-  const isWhole = servers.length === members.length
-  if (enabled && isWhole && servers.every(({ disabled }) => disabled))
-    section.findings.warn(path, 'has no server that is enabled')
-  return { name, enabled, servers }
+  const rule = { pattern: serverNamePattern, hint: 'use a name without control characters' }
+  const servers = readMembers(section, key, rule, (server, own) => readServer(server, own, context))
+  if (enabled && servers.every((server) => server?.disabled === true))
+    section.warn(key, 'has no server that is enabled')
+  return { name, enabled, servers: servers.filter((server): server is ServerConfig => server !== undefined) }
 }
 
-function readMember(name: string, value: unknown, path: string, owner: Section, context: ServerContext) {
-  const at = memberPath(path, name)
-  if (!new RegExp(serverNamePattern, 'u').test(name))
-    owner.findings.problem(at, 'has a name that cannot be used', 'use a name without control characters')
-  const section = Section.of(value, at, owner.findings)
-  return (section && readServer(name, section, context)) ?? []
+interface NameRule {
+  readonly pattern: string
+  /** What to use instead. */
+  readonly hint: string
 }
 
-/** Names that differ only in case are two names, but rarely meant to be. */
-function warnOfTwins(names: Iterable<string>, path: string, { findings }: Section): void {
+/** Reads each object under a key; undefined where it was reported as a problem. */
+function readMembers<T>(
+  owner: Section,
+  key: string,
+  { pattern, hint }: NameRule,
+  read: (name: string, section: Section) => T,
+): (T | undefined)[] {
+  const { findings } = owner
+  const members = owner.entries(key).map(([name, value]) => {
+    const path = memberPath(owner.pathOf(key), name)
+    if (!new RegExp(pattern, 'u').test(name)) findings.problem(path, 'has a name that cannot be used', hint)
+    const section = Section.of(value, path, findings)
+    return { name, path, read: section && read(name, section) }
+  })
+  // Names that differ only in case are two names, but rarely meant to be.
   const seen = new Map<string, string>()
-  for (const name of names) {
+  for (const { name, path } of members) {
     const twin = seen.get(name.toLowerCase())
     if (twin === undefined) seen.set(name.toLowerCase(), name)
-    else findings.warn(memberPath(path, name), `differs from "${twin}" only in case`)
+    else findings.warn(path, `differs from "${twin}" only in case`)
   }
+  return members.map((member) => member.read)
 }

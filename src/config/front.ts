@@ -7,59 +7,42 @@ import type { Section } from './section.js'
 
 /** Reads `server`; `MCP_SERVER_HOST`, `MCP_SERVER_PORT`, `MCP_ENABLE_CORS` and `MCPS_PROXY_TOKEN` override it. */
 export function readFront(section: Section, env: Environment, nameDefault: string | undefined): FrontConfig {
+  const { keepAliveTimeout, drainTimeout, ...values } = section.readAll(
+    frontFields,
+    nameDefault === undefined ? {} : { name: nameDefault },
+  )
   const front = {
-    port: readPort(section, env),
-    host: given(env, 'MCP_SERVER_HOST') ?? section.read(frontFields, 'host'),
-    name: readName(section, nameDefault),
-    allowedHosts: section.read(frontFields, 'allowedHosts'),
+    ...values,
+    port: portOf(env, section) ?? values.port,
+    host: given(env, 'MCP_SERVER_HOST') ?? values.host,
     cors: readCors(section.section('cors'), env),
-    keepAliveTimeoutMs: section.read(frontFields, 'keepAliveTimeout'),
-    drainTimeoutMs: section.read(frontFields, 'drainTimeout'),
-    token: readToken(section, env),
+    keepAliveTimeoutMs: keepAliveTimeout,
+    drainTimeoutMs: drainTimeout,
+    token: readToken(values.token, section, env),
   }
   section.warnOfUnknownKeys()
   return front
 }
 
-function readPort(section: Section, env: Environment): number {
-  const inFile = section.read(frontFields, 'port')
+function portOf(env: Environment, { findings }: Section): number | undefined {
   const text = given(env, 'MCP_SERVER_PORT')
-  if (text === undefined) return inFile
+  if (text === undefined) return undefined
   const port = /^\d+$/.test(text) ? Number(text) : text
-  const spot = { path: '$MCP_SERVER_PORT', findings: section.findings }
-  return frontFields.port.kind.read(port, spot) ?? inFile
-}
-
-function readName(section: Section, nameDefault: string | undefined): string {
-  const name = section.read(frontFields, 'name')
-  return section.has('name') ? name : (nameDefault ?? name)
-}
-
-function readCors(section: Section, env: Environment): CorsConfig {
-  const inFile = section.read(corsFields, 'enabled')
-  const cors = {
-    enabled: readSwitch('MCP_ENABLE_CORS', section, env) ?? inFile,
-    origins: readOrigins(section),
-    methods: section.read(corsFields, 'methods'),
-    credentials: section.read(corsFields, 'credentials'),
-    allowedHeaders: section.read(corsFields, 'allowedHeaders'),
-  }
-  section.warnOfUnknownKeys()
-  return cors
+  return frontFields.port.kind.read(port, { path: '$MCP_SERVER_PORT', findings })
 }
 
 /** What a browser says of a page: scheme, host and port (RFC 6454); patterns are none. */
 const origin = /^(?:\*|null|[a-z][a-z0-9+.-]*:\/\/[^/?#*\s]+\/?)$/i
 
-function readOrigins(section: Section): readonly string[] {
-  const origins = section.read(corsFields, 'origins')
-  for (const [index, each] of origins.entries())
+function readCors(section: Section, env: Environment): CorsConfig {
+  const values = section.readOnly(corsFields)
+  for (const [index, each] of values.origins.entries())
     if (!origin.test(each))
       section.findings.warn(
         `${section.pathOf('origins')}[${index}]`,
         `is "${each}", which no page has for its origin; one is like "https://app.example.com:8443"`,
       )
-  return origins
+  return { ...values, enabled: readSwitch('MCP_ENABLE_CORS', section, env) ?? values.enabled }
 }
 
 function readSwitch(name: string, section: Section, env: Environment): boolean | undefined {
@@ -72,14 +55,13 @@ function readSwitch(name: string, section: Section, env: Environment): boolean |
 }
 
 /** A token that names an unset variable must not become a token that anybody can guess. */
-function readToken(section: Section, env: Environment): string | undefined {
+function readToken(inFile: string | undefined, section: Section, env: Environment): string | undefined {
   const expansion = new Expansion(env)
-  const inFile = section.read(frontFields, 'token')
   const token = given(env, 'MCPS_PROXY_TOKEN') ?? (inFile && expansion.text(inFile))
   const [unset] = expansion.unset
   if (unset !== undefined || token === '')
-    section.findings.problem(
-      section.pathOf('token'),
+    section.problem(
+      'token',
       unset === undefined ? 'is empty' : `needs the variable ${unset}, which is not set`,
       'set it, or take the token out',
     )

@@ -16,9 +16,9 @@ import {
   sseServerFields,
   tlsFields,
   toolFields,
+  toolTimeFields,
 } from './server-fields.js'
 import { stdioServerFields } from './stdio-fields.js'
-import { toolTimeFields } from './times.js'
 
 type Fields = Readonly<Record<string, Field<unknown>>>
 

@@ -21,43 +21,8 @@ export function readJson(text: string): JsonResult {
     const value: unknown = JSON.parse(text)
     return { kind: 'value', value }
   } catch {
-    return readLenient(withoutExtras(text))
+    return readLenient(text)
   }
-}
-
-/** Of text without comments, whose places are still those of the file. */
-function readLenient(text: string): JsonResult {
-  try {
-    const value: unknown = JSON.parse(text)
-    return { kind: 'value', value }
-  } catch {
-    return { kind: 'mistake', mistake: findMistake(text) }
-  }
-}
-
-// A string may lack its end here, so that each character is looked at once.
-const stringOrComment = /"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|\/\/[^\n\r]*|\/\*[^]*?(?:\*\/|$)/g
-const stringOrComma = /"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|,(?=[ \t\n\r]*[}\]])/g
-
-/** Blanks where comments were, and commas before a closing bracket; everything else stays in its place. */
-function withoutExtras(text: string): string {
-  const plain = text.replaceAll(stringOrComment, (found) =>
-    found.startsWith('"') || isUnfinished(found) ? found : found.replaceAll(/[^\n\r]/g, ' '),
-  )
-  return plain.replaceAll(stringOrComma, (found, at: number) =>
-    found === ',' && endsMember(plain, at) ? ' ' : found,
-  )
-}
-
-function isUnfinished(comment: string): boolean {
-  return comment.startsWith('/*') && !(comment.length > 3 && comment.endsWith('*/'))
-}
-
-/** Whether a member stands before this comma, and not another comma or nothing. */
-function endsMember(text: string, comma: number): boolean {
-  let at = comma - 1
-  while (at >= 0 && ' \t\n\r'.includes(text.charAt(at))) at--
-  return at >= 0 && !'[{,:'.includes(text.charAt(at))
 }
 
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or }' | ', or ]' | 'end'
@@ -70,23 +35,30 @@ const wantedNames: ReadonlyMap<Expected, string> = new Map([
   ['end', 'the end of the file'],
 ])
 
-const space = /[ \t\n\r]*/y
+const spaceOrComment = /(?:[ \t\n\r]+|\/\/[^\n\r]*|\/\*[^]*?\*\/)*/y
+const comma = /,/y
+const bracket = /[}\]]/y
 const token =
   // oxlint-disable-next-line no-control-regex -- JSON forbids exactly these in a string.
   /[{}[\],:]|"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})[^"\\\u0000-\u001f]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[Ee][+-]?\d+)?(?![\w.])|(?:true|false|null)(?!\w)/y
 
-function findMistake(text: string): JsonMistake {
+/** Reads token by token, and leaves out comments and last commas. */
+function readLenient(text: string): JsonResult {
   const open: string[] = []
+  const tokens: string[] = []
   let expected: Expected = 'value'
-  let at = 0
-  for (;;) {
-    at = skip(space, text, at)
+  let at = skip(spaceOrComment, text, 0)
+  while (at < text.length || expected !== 'end') {
+    if (!/^(?:key|value)/.test(expected)) at = skipLastComma(text, at)
     const end = skip(token, text, at)
-    const next: Expected | undefined = end > at ? step(expected, text.slice(at, at + 1), open) : undefined
-    if (next === undefined) return mistakeAt(text, at, expected)
+    const next: Expected | undefined = end > at ? step(expected, text.charAt(at), open) : undefined
+    if (next === undefined) return { kind: 'mistake', mistake: mistakeAt(text, at, expected) }
+    tokens.push(text.slice(at, end))
     expected = next
-    at = end
+    at = skip(spaceOrComment, text, end)
   }
+  const value: unknown = JSON.parse(tokens.join(''))
+  return { kind: 'value', value }
 }
 
 function skip(pattern: RegExp, text: string, at: number): number {
@@ -94,43 +66,38 @@ function skip(pattern: RegExp, text: string, at: number): number {
   return pattern.test(text) ? pattern.lastIndex : at
 }
 
+function skipLastComma(text: string, at: number): number {
+  const behind = skip(comma, text, at)
+  const next = skip(spaceOrComment, text, behind)
+  return behind > at && skip(bracket, text, next) > next ? next : at
+}
+
 /** What must follow a token that begins with `first`; undefined when the token may not stand there. */
 function step(expected: Expected, first: string, open: string[]): Expected | undefined {
+  if ('}]'.includes(first) && expected.endsWith(`or ${first}`)) {
+    open.pop()
+    return afterValue(open)
+  }
   switch (expected) {
     case 'value':
-      return afterValueStart(first, open)
     case 'value or ]':
-      return first === ']' ? afterClose(open) : afterValueStart(first, open)
+      if (first === '{' || first === '[') open.push(first)
+      if (first === '{') return 'key or }'
+      if (first === '[') return 'value or ]'
+      return '}],:'.includes(first) ? undefined : afterValue(open)
     case 'key':
-      return first === '"' ? ':' : undefined
     case 'key or }':
-      if (first === '}') return afterClose(open)
       return first === '"' ? ':' : undefined
     case ':':
       return first === ':' ? 'value' : undefined
     case ', or }':
-      if (first === '}') return afterClose(open)
       return first === ',' ? 'key' : undefined
     case ', or ]':
-      if (first === ']') return afterClose(open)
       return first === ',' ? 'value' : undefined
     case 'end':
       break
   }
   return undefined
-}
-
-function afterValueStart(first: string, open: string[]): Expected | undefined {
-  if (first === '{' || first === '[') {
-    open.push(first)
-    return first === '{' ? 'key or }' : 'value or ]'
-  }
-  return '}],:'.includes(first) ? undefined : afterValue(open)
-}
-
-function afterClose(open: string[]): Expected {
-  open.pop()
-  return afterValue(open)
 }
 
 function afterValue(open: readonly string[]): Expected {

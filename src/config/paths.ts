@@ -8,8 +8,14 @@ export function fromHome(path: string, home: string): string {
   return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path
 }
 
+/** Where relative paths begin. */
+export interface Place {
+  readonly folder: string
+  readonly home: string
+}
+
 /** A path of the file, made absolute. */
-export function absolute(path: string, folder: string, home: string): string {
+export function absolute(path: string, { folder, home }: Place): string {
   const whole = fromHome(path, home)
   return isAbsolute(whole) ? whole : resolve(folder, whole)
 }

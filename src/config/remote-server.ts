@@ -1,13 +1,17 @@
 // A server of the file that is reached over the network.
 
-import type { HttpServerConfig, ServerCommon } from '../upstream/contracts/server-config.js'
-import { readAuth } from './auth.js'
-import type { Expansion } from './expand.js'
-import { expandMap, expanded } from './expanded.js'
+import type {
+  HttpAuth,
+  HttpServerConfig,
+  HttpTls,
+  ServerCommon,
+} from '../upstream/contracts/server-config.js'
+import type { Expanded, Expansion } from './expand.js'
+import { isObject } from './kinds.js'
+import { type Place, absolute } from './paths.js'
 import { secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import type { Section } from './section.js'
-import { httpServerFields, sseServerFields } from './server-fields.js'
-import { type WayContext, readProxy, readTls } from './way.js'
+import { authFields, httpServerFields, sseServerFields, tlsFields } from './server-fields.js'
 
 /** `url`, and what Windsurf and Gemini CLI call it. */
 export const urlKeys = ['url', 'serverUrl', 'httpUrl'] as const
@@ -15,26 +19,30 @@ export const urlKeys = ['url', 'serverUrl', 'httpUrl'] as const
 export function readHttp(
   kind: 'http' | 'sse',
   section: Section,
-  common: ServerCommon,
-  context: WayContext,
+  common: Omit<ServerCommon, keyof Expanded>,
+  expansion: Expansion,
+  place: Place,
 ): HttpServerConfig {
-  const { expansion } = context
   const url = readUrl(section, expansion)
-  const headers = expandMap(section.read(httpServerFields, 'headers'), expansion)
+  const headers = expansion.map(section.read(httpServerFields, 'headers'))
   const proxy = readProxy(section, expansion)
+  const tls = readTls(section, expansion, place)
   const secrets = [...secretsOfHeaders(headers), ...secretsOfUrl(url), ...secretsOfUrl(proxy || '')]
   return {
     kind,
     ...common,
-    ...expanded(expansion, secrets, whyUnreachable(url, headers)),
+    ...expansion.result(secrets, whyUnreachable(url, headers)),
     url,
     headers: Object.fromEntries(headers),
     retries: readRetries(kind, section),
     retryDelayMs: section.read(httpServerFields, 'retryDelay'),
-    reconnectIntervalMs: readReconnectInterval(kind, section),
+    reconnectIntervalMs:
+      kind === 'sse'
+        ? section.read(sseServerFields, 'reconnectInterval')
+        : sseServerFields.reconnectInterval.fallback,
     auth: readAuth(section),
     proxy,
-    tls: readTls(section, context),
+    tls,
   }
 }
 
@@ -42,15 +50,14 @@ export function readHttp(
 function readUrl(section: Section, expansion: Expansion): string {
   const given = urlKeys.filter((key) => section.has(key))
   const [key = 'url'] = given
-  const path = section.pathOf(key)
-  if (given.length === 0) section.findings.problem(path, 'is missing', 'must be the address of the server')
+  if (given.length === 0) section.problem(key, 'is missing', 'must be the address of the server')
   if (given.length > 1) {
     const names = given.map((each) => `"${each}"`).join(' and ')
     section.findings.problem(section.path, `has ${names}, which mean the same`, 'keep one of them')
   }
   const written = section.read(httpServerFields, key) ?? ''
   if (written !== '' && !written.includes('${') && !isAddress(written))
-    section.findings.problem(path, 'is not an address', 'must be like "https://host/mcp"')
+    section.problem(key, 'is not an address', 'must be like "https://host/mcp"')
   return expansion.text(written)
 }
 
@@ -67,10 +74,46 @@ function readRetries(kind: 'http' | 'sse', section: Section): number {
   return section.has('retries') && !section.has('maxRetries') ? retries : maxRetries
 }
 
-function readReconnectInterval(kind: 'http' | 'sse', section: Section): number {
-  return kind === 'sse'
-    ? section.read(sseServerFields, 'reconnectInterval')
-    : sseServerFields.reconnectInterval.fallback
+function readProxy(section: Section, expansion: Expansion): string | false | undefined {
+  const written = section.read(httpServerFields, 'proxy')
+  if (written === undefined || written === false) return written
+  if (!written.includes('${') && !isProxyAddress(written))
+    section.problem(
+      'proxy',
+      'is not the address of a proxy',
+      'must be like "http://host:3128" or "http://name:password@host:3128"',
+    )
+  return expansion.text(written)
+}
+
+function isProxyAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { pathname, search } = new URL(text)
+  return pathname === '/' && search === ''
+}
+
+/** Credentials beyond fixed header fields. */
+function readAuth(server: Section): HttpAuth | undefined {
+  if (!server.has('auth')) return undefined
+  const section = server.section('auth')
+  if (isObject(server.raw('auth')) && !section.has('type'))
+    section.problem('type', 'is missing', `must be ${authFields.type.kind.wanted}`)
+  const { type = 'none', ...more } = section.readOnly(authFields)
+  return { type, ...more }
+}
+
+function readTls(server: Section, expansion: Expansion, place: Place): HttpTls | undefined {
+  if (!server.has('tls')) return undefined
+  const section = server.section('tls')
+  const { servername, ...files } = section.readOnly(tlsFields)
+  // A certificate is nothing without its key, and a key without its certificate.
+  if (section.has('cert') !== section.has('key')) {
+    const [missing, given] = section.has('cert') ? ['key', 'cert'] : ['cert', 'key']
+    section.problem(missing, 'is missing', `must be a file beside "${given}"`)
+  }
+  const whole = (path: string | undefined): string | undefined =>
+    path === undefined ? undefined : absolute(expansion.text(path), place)
+  return { ca: whole(files.ca), cert: whole(files.cert), key: whole(files.key), servername }
 }
 
 /** What a variable may have done to an address or a header that was right as it stood in the file. */

@@ -1,10 +1,8 @@
 // Reads one JSON object of a configuration, field by field.
 
 import { nearest } from '../text/nearest.js'
-import type { Kind } from './kinds.js'
-import { isObject } from './kinds.js'
-import { memberPath, whatItIs } from './problems.js'
-import type { Findings } from './problems.js'
+import { type Kind, isObject } from './kinds.js'
+import { type Findings, memberPath, whatItIs } from './problems.js'
 
 /** One key of the configuration: its kind, its default, and its purpose. */
 export interface Field<T> {
@@ -47,11 +45,6 @@ export class Section {
     return undefined
   }
 
-  /** A section that reads as if nothing stood in the file. */
-  static empty(path: string, findings: Findings): Section {
-    return new Section({}, path, findings)
-  }
-
   has(key: string): boolean {
     this.#known.add(key)
     // Of an object that no file was read from, a member may be there without a value.
@@ -68,25 +61,50 @@ export class Section {
   }
 
   /** The value of a field, or its default when it is absent or was reported as wrong. */
-  read<T, K extends keyof T & string>(fields: FieldsOf<T>, key: K): T[K] {
+  read<T, K extends keyof T & string>(fields: FieldsOf<T>, key: K, fallback?: T[K]): T[K] {
     const field: Field<T[K]> = fields[key]
-    if (!this.has(key)) return field.fallback
     const spot = { path: this.pathOf(key), findings: this.findings }
-    return field.kind.read(this.#members[key], spot) ?? field.fallback
+    const read = this.has(key) ? field.kind.read(this.#members[key], spot) : undefined
+    return read ?? fallback ?? field.fallback
+  }
+
+  /** The values of all fields of a table; `fallbacks` take the place of the defaults. */
+  readAll<T extends object>(fields: FieldsOf<T>, fallbacks: Partial<T> = {}): T {
+    const values: Partial<T> = {}
+    for (const key in fields) values[key] = this.read(fields, key, fallbacks[key])
+    if (hasAll(values, fields)) return values
+    throw new Error(`a key of ${this.path} was not read`)
+  }
+
+  /** The same of a section that has no other keys. */
+  readOnly<T extends object>(fields: FieldsOf<T>): T {
+    const values = this.readAll(fields)
+    this.warnOfUnknownKeys()
+    return values
+  }
+
+  /** Reports a problem of the value under a key. */
+  problem(key: string, problem: string, hint: string): void {
+    this.findings.problem(this.pathOf(key), problem, hint)
+  }
+
+  /** Warns of the value under a key. */
+  warn(key: string, message: string): void {
+    this.findings.warn(this.pathOf(key), message)
   }
 
   /** The object under a key; an empty one when it is absent or was reported as wrong. */
-  section(key: string): Section {
+  section(key: string, findings: Findings = this.findings): Section {
     const path = this.pathOf(key)
-    const found = this.has(key) ? Section.of(this.#members[key], path, this.findings) : undefined
-    return found ?? Section.empty(path, this.findings)
+    const members = this.has(key) ? this.#members[key] : {}
+    return Section.of(members, path, findings) ?? new Section({}, path, findings)
   }
 
   /** The members under a key, in the order of the file. */
   entries(key: string): [string, unknown][] {
     const value = this.raw(key)
     if (isObject(value)) return Object.entries(value)
-    this.findings.problem(this.pathOf(key), whatItIs(value, true), 'must be an object')
+    this.problem(key, whatItIs(value, true), 'must be an object')
     return []
   }
 
@@ -97,7 +115,11 @@ export class Section {
       const [near] = nearest(key, this.#known)
       const hint = hints.get(key)
       const meant = hint !== undefined ? `; ${hint}` : near === undefined ? '' : `; did you mean "${near}"?`
-      this.findings.warn(this.pathOf(key), `is not a known key here and is ignored${meant}`)
+      this.warn(key, `is not a known key here and is ignored${meant}`)
     }
   }
+}
+
+function hasAll<T extends object>(values: Partial<T>, fields: FieldsOf<T>): values is T {
+  return Object.keys(fields).every((key) => Object.hasOwn(values, key))
 }

@@ -1,10 +1,8 @@
 // Every key of a server: its kind, its default, what it is for.
 
-import type { ArgumentErrors, ArgumentStrictness, HttpAuth } from '../upstream/contracts/server-config.js'
-import { boolean, choice, integer, list, map, orFalse, text } from './kinds.js'
-import { field, optional } from './section.js'
-import type { FieldsOf } from './section.js'
-import { type TimeValues, timeFields } from './times.js'
+import type { HttpAuth, HttpTls, ServerCommon, ToolFilter } from '../upstream/contracts/server-config.js'
+import { boolean, choice, delayMsMax, integer, list, map, orFalse, text } from './kinds.js'
+import { type FieldsOf, field, optional } from './section.js'
 
 /** Waits between attempts: an hour is already longer than anybody waits. */
 const pauseMsMax = 3_600_000
@@ -12,12 +10,7 @@ const pauseMsMax = 3_600_000
 const names = list(text())
 
 /** The keys of a server that may also stand beside `mcpServers`, for all servers there. */
-export interface SharedValues {
-  prefix: boolean
-  describe: boolean
-  argumentErrors: ArgumentErrors
-  argumentChecks: ArgumentStrictness
-}
+export type SharedValues = Pick<ServerCommon, 'prefix' | 'describe' | 'argumentErrors' | 'argumentChecks'>
 
 export const sharedFields: FieldsOf<SharedValues> = {
   prefix: field(boolean(), true, 'Public names are server__name; false passes names through untouched.'),
@@ -34,11 +27,20 @@ export const sharedFields: FieldsOf<SharedValues> = {
   ),
 }
 
-export interface ServerValues extends TimeValues {
-  disabled: boolean
-  lazy: boolean
-  keep: boolean
+/** The times of one tool, or of all tools of a server. */
+export interface CallTimeValues {
+  readonly timeout: number | undefined
+  readonly totalTimeout: number | undefined
 }
+
+export interface ServerValues extends CallTimeValues, Pick<ServerCommon, 'disabled' | 'lazy' | 'keep'> {
+  readonly startTimeout: number
+  readonly listTimeout: number
+}
+
+const milliseconds = integer(1, delayMsMax)
+/** A cold package runner needs most of this. */
+const startMs = 30_000
 
 export const serverFields: FieldsOf<ServerValues> = {
   disabled: field(boolean(), false, 'A disabled server is not started.'),
@@ -48,42 +50,42 @@ export const serverFields: FieldsOf<ServerValues> = {
     true,
     'Whether what the server lists is kept for the next start; false shows it only once it has started.',
   ),
-  ...timeFields,
+  startTimeout: field(milliseconds, startMs, 'Longest time for a start and the handshake, in milliseconds.'),
+  listTimeout: field(
+    milliseconds,
+    startMs,
+    'Longest time for reading one list with all its pages, in milliseconds.',
+  ),
+  timeout: optional(
+    milliseconds,
+    'Longest time for a call in milliseconds, extended by progress. Absent: cli.stdio.timeout.',
+  ),
+  totalTimeout: optional(
+    milliseconds,
+    'Longest time for a call in milliseconds, whatever its progress. Absent: 600000, or timeout where that is longer.',
+  ),
 }
 
-export interface ToolValues {
-  allow: readonly string[] | undefined
-  deny: readonly string[]
-  rename: ReadonlyMap<string, string>
+export const toolTimeFields: FieldsOf<CallTimeValues> = {
+  timeout: optional(
+    milliseconds,
+    "Longest time for a call of this tool, extended by progress. Absent: the server's.",
+  ),
+  totalTimeout: optional(
+    milliseconds,
+    "Longest time for a call of this tool, whatever its progress. Absent: the server's, or timeout where that is longer.",
+  ),
 }
 
 const toolName = { keyPattern: '^[^\\u0000]+$', keyWanted: 'use the name of a tool', value: text() }
 
-export const toolFields: FieldsOf<ToolValues> = {
+export const toolFields: FieldsOf<ToolFilter> = {
   allow: optional(names, "Only these tools are shown, by the server's own names."),
   deny: field(names, [], 'These tools are hidden.'),
   rename: field(map(toolName), new Map(), "The server's own name of a tool -> the name that clients see."),
 }
 
-export interface HttpServerValues {
-  url: string
-  serverUrl: string | undefined
-  httpUrl: string | undefined
-  headers: ReadonlyMap<string, string>
-  retries: number
-  retryDelay: number
-  proxy: string | false | undefined
-}
-
-/** The keys of `tls`. */
-export interface TlsValues {
-  ca: string | undefined
-  cert: string | undefined
-  key: string | undefined
-  servername: string | undefined
-}
-
-export const tlsFields: FieldsOf<TlsValues> = {
+export const tlsFields: FieldsOf<HttpTls> = {
   ca: optional(
     text(),
     'A file (PEM) with the certificates of who is trusted, in place of those whom the machine trusts.',
@@ -97,10 +99,8 @@ export const tlsFields: FieldsOf<TlsValues> = {
 }
 
 /** How the proxy authenticates at a remote server. */
-export interface AuthValues {
-  type: HttpAuth['type'] | undefined
-  audience: string | undefined
-  impersonateServiceAccount: string | undefined
+export interface AuthValues extends Omit<HttpAuth, 'type'> {
+  readonly type: HttpAuth['type'] | undefined
 }
 
 export const authFields: FieldsOf<AuthValues> = {
@@ -129,6 +129,16 @@ const addressRules = {
 
 const address = text({ ...addressRules, wanted: 'an http:// or https:// address' })
 
+export interface HttpServerValues {
+  readonly url: string
+  readonly serverUrl: string | undefined
+  readonly httpUrl: string | undefined
+  readonly headers: ReadonlyMap<string, string>
+  readonly retries: number
+  readonly retryDelay: number
+  readonly proxy: string | false | undefined
+}
+
 export const httpServerFields: FieldsOf<HttpServerValues> = {
   url: field(address, '', 'Address of the MCP endpoint. ${VAR} is expanded.'),
   serverUrl: optional(address, 'Another name of url, as Windsurf has it.'),
@@ -143,8 +153,8 @@ export const httpServerFields: FieldsOf<HttpServerValues> = {
 }
 
 export interface SseServerValues {
-  reconnectInterval: number
-  maxRetries: number
+  readonly reconnectInterval: number
+  readonly maxRetries: number
 }
 
 export const sseServerFields: FieldsOf<SseServerValues> = {

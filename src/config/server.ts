@@ -1,35 +1,44 @@
 // One server of the file -> one `ServerConfig`.
 
-import type { ServerCommon, ServerConfig, ToolFilter } from '../upstream/contracts/server-config.js'
+import type { ServerCommon, ServerConfig } from '../upstream/contracts/server-config.js'
 import type { Environment } from './configuration.js'
-import { Expansion } from './expand.js'
+import { type Expanded, Expansion } from './expand.js'
 import { hintOfForeign, isShellVariable, serverKeyHints } from './foreign.js'
+import type { Place } from './paths.js'
 import { memberPath, whatItIs } from './problems.js'
 import { readHttp, urlKeys } from './remote-server.js'
-import type { Section } from './section.js'
+import { Section } from './section.js'
 import {
+  type CallTimeValues,
+  type SharedValues,
   httpServerFields,
   serverFields,
   serverTypes,
   sharedFields,
   sseServerFields,
   toolFields,
+  toolTimeFields,
 } from './server-fields.js'
-import type { SharedValues } from './server-fields.js'
 import { stdioServerFields } from './stdio-fields.js'
 import { readStdio } from './stdio-server.js'
-import { type TimeDefaults, readTimes, readToolTimes } from './times.js'
+
+type CallTimes = Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs'>
 
 /** What servers of one schema have in common, and where their strings come from. */
-export interface ServerContext extends TimeDefaults {
+export interface ServerContext extends Place {
   readonly env: Environment
-  readonly home: string
   /** What editors put in without asking the environment, such as `userHome`. */
   readonly known: ReadonlyMap<string, string>
-  /** Where relative working folders begin. */
-  readonly folder: string
-  readonly shared: SharedValues
+  /** What stands beside `mcpServers`, for all servers there. */
+  readonly shared: Partial<SharedValues>
+  /** The time-out of servers that set none. */
+  readonly timeoutMs: number
+  /** From the command line; overrides the file. */
+  readonly timeoutMsForAll: number | undefined
 }
+
+/** However much progress there is, nobody waits longer than this unless told to. */
+const totalTimeoutMs = 600_000
 
 /** The server, or undefined after its type was reported as a problem. */
 export function readServer(name: string, section: Section, context: ServerContext): ServerConfig | undefined {
@@ -40,7 +49,7 @@ export function readServer(name: string, section: Section, context: ServerContex
   const server =
     kind === 'stdio'
       ? readStdio(section, common, expansion, context)
-      : readHttp(kind, section, common, { ...context, expansion })
+      : readHttp(kind, section, common, expansion, context)
   section.warnOfUnknownKeys(serverKeyHints)
   warnOfExpansion(section, server, expansion)
   return server
@@ -48,19 +57,18 @@ export function readServer(name: string, section: Section, context: ServerContex
 
 /** Of a server whose kind is not known: a key that no kind has may be why. */
 function warnOfStrangeKeys(section: Section): undefined {
-  for (const fields of [stdioServerFields, httpServerFields, sseServerFields])
-    for (const key of Object.keys(fields)) section.has(key)
-  for (const key of ['auth', 'tls']) section.has(key)
+  const fields = { ...stdioServerFields, ...httpServerFields, ...sseServerFields, auth: {}, tls: {} }
+  for (const key of Object.keys(fields)) section.has(key)
   section.warnOfUnknownKeys(serverKeyHints)
 }
 
 function kindOf(section: Section): 'stdio' | 'http' | 'sse' | undefined {
   const type = section.raw('type')
-  if (type === undefined && !section.has('type')) return guessKind(section)
+  if (type === undefined) return guessKind(section)
   const kind = typeof type === 'string' ? serverTypes.get(type) : undefined
   if (kind === undefined) {
     const types = [...serverTypes.keys()].map((known) => `"${known}"`).join(', ')
-    section.findings.problem(section.pathOf('type'), whatItIs(type), `must be one of ${types}`)
+    section.problem('type', whatItIs(type), `must be one of ${types}`)
   }
   return kind
 }
@@ -78,46 +86,42 @@ function guessKind(section: Section): 'stdio' | 'http' | undefined {
   return hasCommand ? 'stdio' : undefined
 }
 
-function readCommon(name: string, section: Section, context: ServerContext): ServerCommon {
+function readCommon(
+  name: string,
+  section: Section,
+  { shared, timeoutMs, timeoutMsForAll }: ServerContext,
+): Omit<ServerCommon, keyof Expanded> {
+  const values = section.readAll(serverFields)
+  const times = callTimes(values, { timeoutMs, totalTimeoutMs }, timeoutMsForAll)
   const tools = section.section('tools')
-  const times = readTimes(section, context)
   return {
     name,
-    disabled: section.read(serverFields, 'disabled'),
-    lazy: section.read(serverFields, 'lazy'),
-    keep: section.read(serverFields, 'keep'),
-    unavailable: undefined,
+    disabled: values.disabled,
+    lazy: values.lazy,
+    keep: values.keep,
+    startTimeoutMs: values.startTimeout,
+    listTimeoutMs: values.listTimeout,
     ...times,
-    toolTimes: readToolTimes(tools, times, context.timeoutMsForAll),
-    tools: readTools(tools),
-    ...readShared(section, context.shared),
-    variables: [],
-    secrets: [],
+    toolTimes: readToolTimes(tools, times, timeoutMsForAll),
+    tools: tools.readOnly(toolFields),
+    ...section.readAll(sharedFields, shared),
   }
 }
 
-/** The values of a section for all of its servers; `outer` are those of the enclosing section. */
-export function readShared(section: Section, outer: SharedValues): SharedValues {
-  return {
-    prefix: section.has('prefix') ? section.read(sharedFields, 'prefix') : outer.prefix,
-    describe: section.has('describe') ? section.read(sharedFields, 'describe') : outer.describe,
-    argumentErrors: section.has('argumentErrors')
-      ? section.read(sharedFields, 'argumentErrors')
-      : outer.argumentErrors,
-    argumentChecks: section.has('argumentChecks')
-      ? section.read(sharedFields, 'argumentChecks')
-      : outer.argumentChecks,
-  }
+function callTimes({ timeout, totalTimeout }: CallTimeValues, outer: CallTimes, forAll?: number): CallTimes {
+  const timeoutMs = forAll ?? timeout ?? outer.timeoutMs
+  return { timeoutMs, totalTimeoutMs: totalTimeout ?? Math.max(outer.totalTimeoutMs, timeoutMs) }
 }
 
-function readTools(section: Section): ToolFilter {
-  const tools = {
-    allow: section.read(toolFields, 'allow'),
-    deny: section.read(toolFields, 'deny'),
-    rename: section.read(toolFields, 'rename'),
+/** By the server's own names of its tools; `tools` is the section that holds the table. */
+function readToolTimes(tools: Section, server: CallTimes, forAll?: number): ReadonlyMap<string, CallTimes> {
+  const times = new Map<string, CallTimes>()
+  if (!tools.has('timeouts')) return times
+  for (const [name, value] of tools.entries('timeouts')) {
+    const section = Section.of(value, memberPath(tools.pathOf('timeouts'), name), tools.findings)
+    if (section !== undefined) times.set(name, callTimes(section.readOnly(toolTimeFields), server, forAll))
   }
-  section.warnOfUnknownKeys()
-  return tools
+  return times
 }
 
 function warnOfExpansion(section: Section, server: ServerConfig, expansion: Expansion): void {
@@ -126,13 +130,11 @@ function warnOfExpansion(section: Section, server: ServerConfig, expansion: Expa
     findings.warn(path, `${text} is not a variable and stays as it is; ${hintOfForeign(text)}`)
   const [key, values] = server.kind === 'stdio' ? ['env', server.env] : ['headers', server.headers]
   for (const [name, value] of Object.entries(values))
-    if (isShellVariable(value)) {
-      const at = memberPath(section.pathOf(key), name)
+    if (isShellVariable(value))
       findings.warn(
-        at,
+        memberPath(section.pathOf(key), name),
         'is passed on as it stands; where a variable is meant, write ${NAME} in place of $NAME',
       )
-    }
   if (server.unavailable !== undefined && !server.disabled)
     findings.warn(path, `is disabled: ${server.unavailable}`)
 }

@@ -1,34 +1,28 @@
 // Every key of a server that is started as a program: its kind, its default, what it is for.
 
-import type { Isolation } from '../upstream/contracts/server-config.js'
+import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
 import { boolean, choice, delayMsMax, integer, list, map, orTrue, text } from './kinds.js'
-import { field, optional } from './section.js'
-import type { FieldsOf } from './section.js'
+import { type FieldsOf, field, optional } from './section.js'
 
 /** An hour is already longer than anybody waits. */
 const delayMax = 3_600_000
 
 const secretText = text({ mayBeEmpty: true, secret: true, wanted: 'a string without NUL characters' })
 
-export interface StdioServerValues {
-  command: string
-  args: readonly string[]
-  env: ReadonlyMap<string, string>
-  envFile: string | undefined
-  inheritEnv: true | readonly string[]
-  cwd: string | undefined
-  restart: boolean
-  restartDelay: number
-  restartDelayMax: number | undefined
-  crashesMax: number | undefined
-  crashWindow: number | undefined
-  crashHold: number | undefined
-  concurrency: number
-  processes: number
-  isolation: Isolation
-  idleTimeout: number
-  memoryLimitMB: number | undefined
-  onTimeout: 'cancel' | 'restart'
+/** The keys whose values are taken as they are. */
+type Plain = 'inheritEnv' | 'restart' | 'concurrency' | 'processes' | 'isolation' | 'onTimeout'
+
+export interface StdioServerValues extends Pick<StdioServerConfig, 'command' | 'args' | Plain> {
+  readonly env: ReadonlyMap<string, string>
+  readonly envFile: string | undefined
+  readonly cwd: string | undefined
+  readonly restartDelay: number
+  readonly restartDelayMax: number | undefined
+  readonly crashesMax: number | undefined
+  readonly crashWindow: number | undefined
+  readonly crashHold: number | undefined
+  readonly idleTimeout: number
+  readonly memoryLimitMB: number | undefined
 }
 
 const inheritedName = text({

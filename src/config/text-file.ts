@@ -1,14 +1,16 @@
-// Reads a file that may be anything, no further than a limit.
+// Reads a file that may be anything as text, no further than a limit.
 
+import { isUtf8 } from 'node:buffer'
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
-export type BoundedFile =
-  | { readonly kind: 'read'; readonly bytes: Buffer; readonly mode: number }
+export type TextFile =
+  | { readonly kind: 'read'; readonly text: string; readonly mode: number }
   /** `code` is the system's where it has one. */
-  | { readonly kind: 'failed' | 'no-file' | 'too-large'; readonly why: string; readonly code?: string }
+  | { readonly kind: 'failed'; readonly why: string; readonly code: string }
+  | { readonly kind: 'no-file' | 'too-large' | 'no-text'; readonly why: string }
 
-/** Reads once and synchronously; never throws. */
-export function readFileBounded(path: string, bytesMax: number): BoundedFile {
+/** Reads once and synchronously, without a byte order mark; never throws. */
+export function readTextFile(path: string, bytesMax: number): TextFile {
   let fd: number | undefined
   try {
     // Without blocking: to open a named pipe would wait for a writer for ever.
@@ -17,7 +19,8 @@ export function readFileBounded(path: string, bytesMax: number): BoundedFile {
     if (!stat.isFile()) return { kind: 'no-file', why: 'it is not a regular file' }
     const bytes = stat.size > bytesMax ? undefined : readAll(fd, bytesMax)
     if (bytes === undefined) return { kind: 'too-large', why: `it has more than ${bytesMax} bytes` }
-    return { kind: 'read', bytes, mode: stat.mode }
+    if (!isUtf8(bytes)) return { kind: 'no-text', why: 'it is not UTF-8 text' }
+    return { kind: 'read', text: bytes.toString('utf8').replace(/^\ufeff/, ''), mode: stat.mode }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
     return { kind: 'failed', why: `it cannot be read: ${code}`, code }
