@@ -18,7 +18,7 @@ import { readSchemas } from './formats.js'
 import { readFront } from './front.js'
 import { ConfigError, Findings } from './problems.js'
 import { Section } from './section.js'
-import { type Place, absolute, editorVariables, projectOf } from './paths.js'
+import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
 import { programFolder } from '../folder.js'
 import { nearest } from '../text/nearest.js'
 
@@ -160,7 +160,7 @@ function readStdio(root: Section): Configuration['stdio'] {
   return { timeoutMs, encoding: 'utf8', delimiter }
 }
 
-function readLogging(section: Section, place: Place): LoggingConfig {
+function readLogging(section: Section, place: PathBase): LoggingConfig {
   const { file, maxSize, ...plain } = section.readOnly(loggingFields)
   return { ...plain, file: file === undefined ? undefined : absolute(file, place), maxSizeBytes: maxSize }
 }

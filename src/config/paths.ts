@@ -9,13 +9,13 @@ export function fromHome(path: string, home: string): string {
 }
 
 /** Where relative paths begin. */
-export interface Place {
+export interface PathBase {
   readonly folder: string
   readonly home: string
 }
 
 /** A path of the file, made absolute. */
-export function absolute(path: string, { folder, home }: Place): string {
+export function absolute(path: string, { folder, home }: PathBase): string {
   const whole = fromHome(path, home)
   return isAbsolute(whole) ? whole : resolve(folder, whole)
 }

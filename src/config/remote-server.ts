@@ -8,7 +8,7 @@ import type {
 } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
 import { isObject } from './kinds.js'
-import { type Place, absolute } from './paths.js'
+import { type PathBase, absolute } from './paths.js'
 import { secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import type { Section } from './section.js'
 import { authFields, httpServerFields, sseServerFields, tlsFields } from './server-fields.js'
@@ -21,7 +21,7 @@ export function readHttp(
   section: Section,
   common: Omit<ServerCommon, keyof Expanded>,
   expansion: Expansion,
-  place: Place,
+  place: PathBase,
 ): HttpServerConfig {
   const url = readUrl(section, expansion)
   const headers = expansion.map(section.read(httpServerFields, 'headers'))
@@ -102,7 +102,7 @@ function readAuth(server: Section): HttpAuth | undefined {
   return { type, ...more }
 }
 
-function readTls(server: Section, expansion: Expansion, place: Place): HttpTls | undefined {
+function readTls(server: Section, expansion: Expansion, place: PathBase): HttpTls | undefined {
   if (!server.has('tls')) return undefined
   const section = server.section('tls')
   const { servername, ...files } = section.readOnly(tlsFields)

@@ -4,7 +4,7 @@ import type { ServerCommon, ServerConfig } from '../upstream/contracts/server-co
 import type { Environment } from './configuration.js'
 import { type Expanded, Expansion } from './expand.js'
 import { hintOfForeign, isShellVariable, serverKeyHints } from './foreign.js'
-import type { Place } from './paths.js'
+import type { PathBase } from './paths.js'
 import { memberPath, whatItIs } from './problems.js'
 import { readHttp, urlKeys } from './remote-server.js'
 import { Section } from './section.js'
@@ -25,7 +25,7 @@ import { readStdio } from './stdio-server.js'
 type CallTimes = Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs'>
 
 /** What servers of one schema have in common, and where their strings come from. */
-export interface ServerContext extends Place {
+export interface ServerContext extends PathBase {
   readonly env: Environment
   /** What editors put in without asking the environment, such as `userHome`. */
   readonly known: ReadonlyMap<string, string>

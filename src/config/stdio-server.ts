@@ -3,7 +3,7 @@
 import type { RestartLimits, ServerCommon, StdioServerConfig } from '../upstream/contracts/server-config.js'
 import { readEnvFile } from './env-file.js'
 import type { Expanded, Expansion } from './expand.js'
-import { type Place, absolute, fromHome } from './paths.js'
+import { type PathBase, absolute, fromHome } from './paths.js'
 import { secretsOfEnv } from './secrets.js'
 import type { Section } from './section.js'
 import { type StdioServerValues, stdioServerFields } from './stdio-fields.js'
@@ -12,7 +12,7 @@ export function readStdio(
   section: Section,
   common: Omit<ServerCommon, keyof Expanded>,
   expansion: Expansion,
-  place: Place,
+  place: PathBase,
 ): StdioServerConfig {
   if (!section.has('command')) section.problem('command', 'is missing', 'must be the program to start')
   const values = section.readAll(stdioServerFields)
@@ -66,7 +66,7 @@ interface Variables {
 }
 
 /** What `env` says stands above the file. */
-function readVariables(section: Section, envFile = '', expansion: Expansion, place: Place): Variables {
+function readVariables(section: Section, envFile = '', expansion: Expansion, place: PathBase): Variables {
   const path = expansion.text(envFile)
   if (path === '' || expansion.unset.size > 0) return { values: new Map() }
   const whole = absolute(path, place)
