@@ -28,25 +28,22 @@ export class QueueRoom {
   }
 }
 
-/** What waits, until its turn has come or nobody wants it any more; holds nothing afterwards. */
-export interface Held<T> {
+/** One place in a queue: what waits there, until its turn has come or nobody wants it any more. */
+export class Queued<T> implements CallHolder {
+  readonly #queue: CallQueue<T>
   readonly value: T
   /** Undefined for an answer that waits its turn. */
   readonly call: Call | undefined
   readonly bytes: number
   /** Called once, when the wait is over for whatever reason. */
   readonly ended: (() => void) | undefined
-}
 
-/** One place in a queue. */
-export class Queued<T> implements CallHolder {
-  readonly #queue: CallQueue<T>
-  /** Its queue sets it to undefined once the wait is over. */
-  held: Held<T> | undefined
-
-  constructor(queue: CallQueue<T>, held: Held<T>) {
+  constructor(queue: CallQueue<T>, value: T, call: Call | undefined, bytes: number, ended?: () => void) {
     this.#queue = queue
-    this.held = held
+    this.value = value
+    this.call = call
+    this.bytes = bytes
+    this.ended = ended
   }
 
   cancel(): void {
@@ -85,31 +82,28 @@ export class CallQueue<T> {
   /** A call waits; `ended` is called once, when that is over for whatever reason. */
   add(call: Call, value: T, ended?: () => void): Queued<T> {
     call.keep()
-    const queued = this.#add({ value, call, bytes: call.bytes, ended })
+    const queued = this.#add(new Queued(this, value, call, call.bytes, ended))
     call.passTo(queued)
     return queued
   }
 
   /** An answer waits behind the calls before it. */
   addAnswer(bytes: number, value: T): void {
-    this.#add({ value, call: undefined, bytes, ended: undefined })
+    this.#add(new Queued(this, value, undefined, bytes))
   }
 
   /** The turn has come: gives what waited, unless it waits no more. */
   take(queued: Queued<T>): T | undefined {
-    const { held } = queued
-    if (held === undefined) return undefined
-    queued.held = undefined
-    this.#waiting.delete(queued)
-    this.#room.free(held.bytes)
-    held.ended?.()
-    return held.call?.settled === true ? undefined : held.value
+    if (!this.#waiting.delete(queued)) return undefined
+    this.#room.free(queued.bytes)
+    queued.ended?.()
+    return queued.call?.settled === true ? undefined : queued.value
   }
 
   /** Takes what is of these calls; one that comes back from a connection that has ended goes before those that came after it. */
   takeAll(isWanted: (call: Call) => boolean = () => true): T[] {
     const wanted = [...this.#waiting].flatMap((queued) => {
-      const call = queued.held?.call
+      const { call } = queued
       return call !== undefined && isWanted(call) ? [{ queued, call }] : []
     })
     const inOrder = wanted.sort(({ call: one }, { call: other }) => {
@@ -123,10 +117,9 @@ export class CallQueue<T> {
     return this.takeAll((call) => call.client === client)
   }
 
-  #add(held: Held<T>): Queued<T> {
-    const queued = new Queued(this, held)
+  #add(queued: Queued<T>): Queued<T> {
     this.#waiting.add(queued)
-    this.#room.take(held.bytes)
+    this.#room.take(queued.bytes)
     return queued
   }
 }

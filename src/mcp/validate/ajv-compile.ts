@@ -74,23 +74,19 @@ function keywordsOn({ code }: AjvBuild, { spend, spendOnMembers }: RunBudget): r
       cxt.fail(code`!${func}(${cxt.data}, ${cxt.schemaCode}, ${pay})`)
     },
   })
+  const price = (keyword: string, pay: unknown): Definition => ({
+    keyword,
+    schemaType: 'number',
+    before: '$ref',
+    code: ({ gen, data, schemaCode }) =>
+      gen.code(code`${gen.scopeValue('func', { ref: pay })}(${schemaCode}, ${data})`),
+  })
   return [
     { ...check('minLength', hasAtLeast), type: 'string', schemaType: 'number' },
     { ...check('maxLength', hasAtMost), type: 'string', schemaType: 'number' },
     { ...check('uniqueItems', isUnique), type: 'array', schemaType: 'boolean' },
-    {
-      keyword: 'stepsPerMember',
-      schemaType: 'number',
-      before: '$ref',
-      code: ({ gen, data, schemaCode }) =>
-        gen.code(code`${gen.scopeValue('func', { ref: spendOnMembers })}(${data}, ${schemaCode})`),
-    },
-    {
-      keyword: 'steps',
-      schemaType: 'number',
-      before: '$ref',
-      code: ({ gen, schemaCode }) => gen.code(code`${gen.scopeValue('func', { ref: spend })}(${schemaCode})`),
-    },
+    price('stepsPerMember', spendOnMembers),
+    price('steps', spend),
   ]
 }
 

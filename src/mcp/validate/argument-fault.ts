@@ -5,6 +5,7 @@
 
 import type { ErrorObject } from 'ajv'
 import { write } from '../../jsonrpc/text.js'
+import { fromPointer, inPointer } from './json-value.js'
 
 /** The first fault of a call's arguments. */
 export interface ArgumentFault {
@@ -21,30 +22,23 @@ type Details = Readonly<Record<string, unknown>>
 /** Chooses among the errors of one run, which must not be empty. */
 export function faultOf(errors: readonly ErrorObject[]): ArgumentFault {
   const error = mostTelling(errors)
-  const missing = error.params['missingProperty']
-  if (typeof missing === 'string') return missingFault(error.instancePath, missing)
-  const unknown = error.params['additionalProperty'] ?? error.params['unevaluatedProperty']
-  if (typeof unknown === 'string')
-    return unknownFault(`${error.instancePath}/${inPointer(unknown)}`, error.keyword)
-  return valueFault(error.instancePath, problemOf(error), detailsOf(error))
+  const { instancePath: path, keyword, params } = error
+  const missing = params['missingProperty']
+  if (typeof missing === 'string') {
+    const parameter = path === '' ? missing : `${path}/${inPointer(missing)}`
+    return fault(`Missing required parameter '${clip(parameter)}'`, parameter, {})
+  }
+  const unknown = params['additionalProperty'] ?? params['unevaluatedProperty']
+  if (typeof unknown === 'string') {
+    const parameter = `${path}/${inPointer(unknown)}`
+    return fault(`Unknown parameter ${nameOf(parameter)}`, parameter, { keyword })
+  }
+  return fault(`${nameOf(path)} ${problemOf(error)}`, path, detailsOf(error))
 }
 
 /** For arguments that are no object at all. */
 export function notAnObject(): ArgumentFault {
-  return valueFault('', 'must be object', { keyword: 'type' })
-}
-
-function missingFault(path: string, name: string): ArgumentFault {
-  const parameter = path === '' ? name : `${path}/${inPointer(name)}`
-  return fault(`Missing required parameter '${clip(parameter)}'`, parameter, {})
-}
-
-function unknownFault(path: string, keyword: string): ArgumentFault {
-  return fault(`Unknown parameter ${nameOf(path)}`, path, { keyword })
-}
-
-function valueFault(path: string, problem: string, details: Details): ArgumentFault {
-  return fault(`${nameOf(path)} ${problem}`, path, details)
+  return fault('arguments must be object', '', { keyword: 'type' })
 }
 
 function fault(what: string, parameter: string, details: Details): ArgumentFault {
@@ -55,15 +49,6 @@ function fault(what: string, parameter: string, details: Details): ArgumentFault
 function nameOf(path: string): string {
   if (path === '') return 'arguments'
   return path.includes('/', 1) ? `'${clip(path)}'` : `'${clip(fromPointer(path.slice(1)))}'`
-}
-
-/** A name as a JSON pointer has it. */
-export function inPointer(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1')
-}
-
-function fromPointer(name: string): string {
-  return name.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 /**

@@ -21,6 +21,16 @@ export function membersOf(value: unknown): readonly (readonly [name: string, val
   return isJsonObject(value) ? Object.entries(value) : []
 }
 
+/** A name as a JSON pointer has it. */
+export function inPointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+/** The name that stands so in a JSON pointer. */
+export function fromPointer(name: string): string {
+  return name.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
 /** Every value inside `root`, itself first; a loop, since strangers nest deeper than the stack. */
 export function* valuesIn(root: unknown): Generator {
   const waiting: unknown[] = [root]

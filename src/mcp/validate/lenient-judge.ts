@@ -7,9 +7,8 @@
 
 import type { ErrorObject } from 'ajv'
 import type { CompiledSchema } from './ajv-compile.js'
-import { inPointer } from './argument-fault.js'
 import { UNREAD } from './coercion.js'
-import { isJsonArray, isJsonObject, type JsonObject } from './json-value.js'
+import { inPointer, isJsonArray, isJsonObject, type JsonObject } from './json-value.js'
 import { type MemberFacts, memberFacts } from './member-facts.js'
 import type { RunBudget } from './run-budget.js'
 
@@ -71,12 +70,12 @@ export class LenientJudge {
 
   /** Judges arguments. Throws a RangeError when the budget is spent. */
   judge(value: unknown): Verdict {
-    return this.#judge(this.#root, value, '', undefined)
+    return this.inner(this.#root, value, '')
   }
 
   /** Judges the value of the subject by another schema, and leaves it as it is. */
   same(schema: unknown, { value, path, facts }: Subject): Verdict {
-    return this.#judge(schema, value, path, facts)
+    return this.inner(schema, value, path, facts)
   }
 
   /** Judges the value of the subject by another schema, and goes on with it as that leaves it. */
@@ -87,9 +86,19 @@ export class LenientJudge {
     return errors
   }
 
-  /** Judges a value inside that of a subject. */
-  inner(schema: unknown, value: unknown, path: string): Verdict {
-    return this.#judge(schema, value, path, undefined)
+  /** Judges a value inside that of a subject; `facts` are those of the subject where it is the same value. */
+  inner(schema: unknown, value: unknown, path: string, facts?: MemberFacts): Verdict {
+    this.spend(STEPS_PER_RULE)
+    if (value === UNREAD) return { errors: NO_ERRORS, doubt: true, value }
+    if (!isJsonObject(schema))
+      return { errors: schema === false ? wrong(path, 'false schema') : NO_ERRORS, doubt: false, value }
+    const { uses, facts: own } = this.#prepare(schema)
+    this.spend(STEPS_PER_RULE * uses.length)
+    const subject: Subject = { schema, path, facts: facts ?? own, value, doubt: false }
+    const errors = firstErrors(uses, ([rule, wanted]) =>
+      subject.value === UNREAD ? NO_ERRORS : rule(subject, wanted, this),
+    )
+    return { errors, doubt: subject.doubt, value: subject.value }
   }
 
   /** Judges each of these items or members by its schema, if it has one; a null may count as a missing member. */
@@ -142,22 +151,8 @@ export class LenientJudge {
 
   /** The names of the members, none of what is no object; pays for listing them. */
   names(value: unknown): readonly string[] {
-    this.#budget.spendOnMembers(value, 1)
+    this.#budget.spendOnMembers(1, value)
     return isJsonObject(value) ? Object.keys(value) : []
-  }
-
-  #judge(schema: unknown, value: unknown, path: string, facts: MemberFacts | undefined): Verdict {
-    this.spend(STEPS_PER_RULE)
-    if (value === UNREAD) return { errors: NO_ERRORS, doubt: true, value }
-    if (!isJsonObject(schema))
-      return { errors: schema === false ? wrong(path, 'false schema') : NO_ERRORS, doubt: false, value }
-    const { uses, facts: own } = this.#prepare(schema)
-    this.spend(STEPS_PER_RULE * uses.length)
-    const subject: Subject = { schema, path, facts: facts ?? own, value, doubt: false }
-    const errors = firstErrors(uses, ([rule, wanted]) =>
-      subject.value === UNREAD ? NO_ERRORS : rule(subject, wanted, this),
-    )
-    return { errors, doubt: subject.doubt, value: subject.value }
   }
 
   #prepare(schema: JsonObject): Prepared {

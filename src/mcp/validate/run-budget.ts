@@ -25,7 +25,7 @@ export class RunBudget {
   }
 
   /** Pays for listing the members of `value`, `lists` times. */
-  readonly spendOnMembers = (value: unknown, lists: number): void => {
+  readonly spendOnMembers = (lists: number, value: unknown): void => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return
     const members = Object.keys(value).length
     this.spend(members <= FEW_MEMBERS ? lists * members : 4 * lists * members)

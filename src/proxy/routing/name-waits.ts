@@ -54,8 +54,8 @@ export class NameWaits {
   /** Calls of this kind that came before may be this lane's and wait still: what comes now must not overtake them. */
   has(lane: CallTarget, kind: Wanted['kind']): boolean {
     if (this.#named.size === 0 || this.#isOver(lane, kind)) return false
-    for (const { held } of this.#named)
-      if (held?.value.wanted.kind === kind && concerns(held.value.wanted, lane)) return true
+    for (const { value } of this.#named)
+      if (value.wanted.kind === kind && concerns(value.wanted, lane)) return true
     return false
   }
 
@@ -79,8 +79,7 @@ export class NameWaits {
   /** Lets go whose servers are known by now, and whose have left the configuration. */
   look(): void {
     for (const queued of this.#named) {
-      const { held } = queued
-      if (held !== undefined && this.#pending(held.value).length === 0) this.#named.take(queued)?.run()
+      if (this.#pending(queued.value).length === 0) this.#named.take(queued)?.run()
     }
   }
 

@@ -92,6 +92,6 @@ export class Opening {
 
   #runPings(): void {
     this.#pings = undefined
-    for (const early of this.#early) if (early.held?.value.isPing === true) this.#run(early)
+    for (const early of this.#early) if (early.value.isPing) this.#run(early)
   }
 }

@@ -17,7 +17,7 @@ export const execution: readonly Mutation[] = [
     'a call that waits is begun though it was cancelled',
     'begun-in-vain',
     ['mcp/call-queue', 'call.passTo(queued);', ''],
-    ['mcp/call-queue', 'held.call?.settled === true ? undefined : held.value', 'held.value'],
+    ['mcp/call-queue', 'queued.call?.settled === true ? undefined : queued.value', 'queued.value'],
   ),
   mutation('messages are written anew', 'altered', [
     'jsonrpc/peer',
