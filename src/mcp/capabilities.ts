@@ -2,6 +2,7 @@
 
 import { type Members, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
+import type { Edit } from '../jsonrpc/splice.js'
 import { quote, rawAt } from '../jsonrpc/text.js'
 import { listKinds } from './lists.js'
 import type { ListKind } from './methods/method-row.js'
@@ -22,7 +23,7 @@ export const everyCapability: ClientCapabilities = {
 }
 
 /** What the proxy does not relay is not declared; the rest passes as it was written. */
-export const notRelayed: ReadonlySet<string> = new Set(['tasks'])
+const notRelayed: ReadonlySet<string> = new Set(['tasks'])
 
 /** The capabilities object at `span`, which may be missing. */
 export function clientCapabilities(bytes: Buffer, span: Span | undefined): ClientCapabilities {
@@ -37,6 +38,31 @@ export function clientCapabilities(bytes: Buffer, span: Span | undefined): Clien
     kept.push(`${rawAt(bytes, key)}:${rawAt(bytes, value)}`)
   }
   return { json: `{${kept.join(',')}}`, names }
+}
+
+const NOTHING = new Uint8Array()
+
+/**
+ * The edits that cut what is not relayed out of a handshake that passes through.
+ *
+ * `bytes` is a whole message; the capabilities object at `span` may be missing.
+ */
+export function capabilityEdits(bytes: Buffer, span: Span | undefined): readonly Edit[] {
+  const members = [...(membersAt(bytes, span) ?? [])]
+  const edits: Edit[] = []
+  let keptEnd: number | undefined
+  for (const [index, { key, value }] of members.entries()) {
+    if (!notRelayed.has(nameOf(bytes, key))) {
+      keptEnd = value.end
+      continue
+    }
+    // With the comma before it, or the one behind it where nothing is kept before.
+    const before = members[index - 1]
+    const start = keptEnd === undefined || before === undefined ? key.start : before.value.end
+    const end = keptEnd === undefined ? (members[index + 1]?.key.start ?? value.end) : value.end
+    edits.push({ start, end, bytes: NOTHING, why: 'capability' })
+  }
+  return edits
 }
 
 /** Whether a server could ask this client anything. */

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { capabilityEdits } from '../../src/mcp/capability-edits.js'
+import { capabilityEdits } from '../../src/mcp/capabilities.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { splice } from '../../src/jsonrpc/splice.js'
 

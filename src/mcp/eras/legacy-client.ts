@@ -30,7 +30,7 @@ export interface ServerIdentity {
 export class LegacyClientLeg implements ClientLeg {
   readonly #identity: ServerIdentity
   readonly #isTransparent: boolean
-  #profile: ClientProfile
+  profile: ClientProfile
   #initialized = false
   #shutDown = false
 
@@ -43,15 +43,11 @@ export class LegacyClientLeg implements ClientLeg {
     this.#identity = identity
     this.#isTransparent = isTransparent
     const revision = handshakeRevision(version) ?? assumedRevision
-    this.#profile = { principal, revision, capabilities: noCapabilities }
-  }
-
-  get profile(): ClientProfile {
-    return this.#profile
+    this.profile = { principal, revision, capabilities: noCapabilities }
   }
 
   get batching(): boolean {
-    return this.#profile.revision.batching
+    return this.profile.revision.batching
   }
 
   received(frame: RequestFrame): Received {
@@ -92,7 +88,7 @@ export class LegacyClientLeg implements ClientLeg {
   }
 
   refusal(id: RequestId | undefined, error: ErrorBody): WireBytes {
-    return buildError(id, error, this.#profile.revision.orphanId)
+    return buildError(id, error, this.profile.revision.orphanId)
   }
 
   #initialize(frame: RequestFrame, row: RequestRow): Received {
@@ -108,8 +104,8 @@ export class LegacyClientLeg implements ClientLeg {
       return { kind: 'refused', error }
     }
     this.#initialized = true
-    this.#profile = {
-      ...this.#profile,
+    this.profile = {
+      ...this.profile,
       // An unknown version is answered with one we speak, never with an error.
       revision: handshakeRevision(version) ?? latestHandshake,
       capabilities: clientCapabilities(frame.line, members.span('capabilities')),
@@ -128,14 +124,14 @@ export class LegacyClientLeg implements ClientLeg {
     const frame = outcome.kind === 'answered' && outcome.frame.kind === 'result' ? outcome.frame : undefined
     const revision = frame && chosenRevision(handshakeMembers(frame))
     if (revision === undefined) this.#initialized = false
-    else this.#profile = { ...this.#profile, revision }
+    else this.profile = { ...this.profile, revision }
   }
 
   #initializeResult({ capabilities, instructions }: ServerDescription): string {
     const { name, version } = this.#identity
     const info = `{"name":${quote(name)},"version":${quote(version)}}`
     const tail = instructions === undefined ? '' : `,"instructions":${quote(instructions)}`
-    const revision = quote(this.#profile.revision.version)
+    const revision = quote(this.profile.revision.version)
     return `{"protocolVersion":${revision},"capabilities":${capabilities},"serverInfo":${info}${tail}}`
   }
 }

@@ -8,8 +8,7 @@ import { membersAt } from '../../jsonrpc/members.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
-import { type ClientCapabilities, serverCapabilities } from '../capabilities.js'
-import { capabilityEdits } from '../capability-edits.js'
+import { capabilityEdits, type ClientCapabilities, serverCapabilities } from '../capabilities.js'
 import { handshakeRevisions, latestHandshake } from '../revisions.js'
 import { chosenRevision, handshakeMembers } from './handshake-result.js'
 import type { ServerIdentity } from './legacy-client.js'
@@ -65,12 +64,8 @@ function edits({ frame }: Call): readonly Edit[] {
 
 /** The answer as the client gets it: what the proxy cannot carry is not offered. */
 function passedOn(frame: ResponseFrame): Outcome {
-  if (frame.kind === 'error') return { kind: 'answered', frame, edits: NONE }
-  return {
-    kind: 'answered',
-    frame,
-    edits: capabilityEdits(frame.line, handshakeMembers(frame)?.span('capabilities')),
-  }
+  const span = frame.kind === 'error' ? undefined : handshakeMembers(frame)?.span('capabilities')
+  return { kind: 'answered', frame, edits: capabilityEdits(frame.line, span) }
 }
 
 function handshakeOf({ line, result }: ResultFrame): Line {

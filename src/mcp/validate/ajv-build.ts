@@ -10,18 +10,9 @@ export interface AjvBuild {
 }
 
 const entries: Readonly<Record<Dialect, () => Promise<AjvBuild>>> = {
-  'draft-07': async () => {
-    const build = await import('ajv')
-    return { Ajv: build.Ajv, code: build._ }
-  },
-  '2019-09': async () => {
-    const build = await import('ajv/dist/2019.js')
-    return { Ajv: build.Ajv2019, code: build._ }
-  },
-  '2020-12': async () => {
-    const build = await import('ajv/dist/2020.js')
-    return { Ajv: build.Ajv2020, code: build._ }
-  },
+  'draft-07': () => import('ajv').then(({ Ajv, _: code }) => ({ Ajv, code })),
+  '2019-09': () => import('ajv/dist/2019.js').then(({ Ajv2019: Ajv, _: code }) => ({ Ajv, code })),
+  '2020-12': () => import('ajv/dist/2020.js').then(({ Ajv2020: Ajv, _: code }) => ({ Ajv, code })),
 }
 
 /** Loads once in a process, however often it is called, since modules are. Returns in a turn of its own. */
