@@ -1,4 +1,4 @@
-// The two errors of this layer. Every error of the project has a stable `code`.
+// The errors of this layer. Every error that is not our own fault has a stable `code`.
 
 import type { RequestId } from './request-id.js'
 
@@ -94,4 +94,9 @@ export class RpcError extends Error {
     this.code = code
     this.data = data
   }
+}
+
+/** The error of what can only be our own fault, where `what` does not hold; `node:assert` would add three milliseconds to every start. */
+export function fault(what: string): Error {
+  return new Error(`does not hold: ${what}`)
 }

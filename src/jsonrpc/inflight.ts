@@ -8,8 +8,7 @@
 // that nothing has to be edited.
 
 import { BriefMap } from './fast/brief-map.js'
-import { MINTED_FROM, afterLending } from './lending.js'
-import { Remembered } from './remembered.js'
+import { MINTED_FROM, Remembered, afterLending } from './lending.js'
 import { type MintedId, type RequestId, canonical, isCanonical, numericId } from './request-id.js'
 
 /** How many given-up ids are remembered, so that a late answer finds no other request. */

@@ -1,4 +1,5 @@
-// From which number ids and progress tokens are minted, beside those that a peer chose itself.
+// What lent ids and lent progress tokens have in common: from which number they are minted beside those that a
+// peer chose itself, and which of them are still remembered once they are given up.
 
 /**
  * Where minting goes on beside those that clients chose.
@@ -13,4 +14,33 @@ const LENT_MAX = 2 ** 48
 /** From where to mint once `own` was lent: what is minted must not be what is still said about that one. */
 export function afterLending(own: number, last: number): number {
   return own > last && own < LENT_MAX ? own : last
+}
+
+/** The last few values of a kind, which a late message may still name; beyond `max` the oldest is forgotten. */
+export class Remembered<T> {
+  readonly #max: number
+  /** Made for the first one: most connections have none. */
+  #ones: Set<T> | undefined
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  has(one: T): boolean {
+    return this.#ones?.has(one) ?? false
+  }
+
+  add(one: T): void {
+    this.#ones ??= new Set()
+    this.#ones.add(one)
+    if (this.#ones.size <= this.#max) return
+    for (const oldest of this.#ones) {
+      this.#ones.delete(oldest)
+      return
+    }
+  }
+
+  delete(one: T): void {
+    this.#ones?.delete(one)
+  }
 }

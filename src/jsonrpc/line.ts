@@ -6,7 +6,7 @@
 
 import { Buffer } from 'node:buffer'
 import { LF } from './ascii.js'
-import { assert } from './assert.js'
+import { fault } from './errors.js'
 
 declare const lineBrand: unique symbol
 
@@ -22,7 +22,7 @@ function endsAtFeed(view: Buffer, chunk: Buffer, start: number): view is Line {
 export function lineAt(chunk: Buffer, start: number, end: number): Line {
   const view = chunk.subarray(start, end)
   if (endsAtFeed(view, chunk, start)) return view
-  throw new Error('does not hold: a line ends at a line feed')
+  throw fault('a line ends at a line feed')
 }
 
 /** How long they are together. */
@@ -40,7 +40,7 @@ export function joinLine(parts: readonly Uint8Array[], length: number = lengthOf
     memory.set(part, at)
     at += part.length
   }
-  assert(at === length, 'the parts fill the line')
+  if (at !== length) throw fault('the parts fill the line')
   memory[length] = LF
   return lineAt(memory, 0, length)
 }

@@ -25,7 +25,7 @@ import { type PendingAnswer, OwnRequest, askOwn, endOwn } from './own-request.js
 import { isAnswer } from './peek.js'
 import type { PeerOptions, PeerOwner } from './peer-owner.js'
 import type { MintedId, RequestId } from './request-id.js'
-import { type Wire, WireParts, joinedWire } from './fast/splice-parts.js'
+import { type Wire, WireParts } from './fast/splice-parts.js'
 import type { Edit } from './splice.js'
 
 export type { PendingAnswer } from './own-request.js'
@@ -157,8 +157,9 @@ export class Peer<E extends object> {
   send(wire: Wire, head: MessageHead): void {
     if (this.#closed) return
     const connection = this.#connection
-    if (wire instanceof WireParts && connection.sendParts !== undefined) void connection.sendParts(wire, head)
-    else void connection.send(joinedWire(wire), head)
+    if (!(wire instanceof WireParts)) void connection.send(wire, head)
+    else if (connection.sendParts === undefined) void connection.send(wire.joined, head)
+    else void connection.sendParts(wire, head)
   }
 
   close(atOnce = false): Promise<void> {

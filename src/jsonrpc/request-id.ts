@@ -4,7 +4,7 @@
 // is another. Whoever sent an id gets back the bytes that it wrote, so an id is
 // kept as its text, and compared by its canonical form.
 
-import { ZERO, isDigit } from './ascii.js'
+import { ZERO } from './ascii.js'
 import { FrameError } from './errors.js'
 
 declare const idBrand: unique symbol
@@ -29,9 +29,6 @@ const ID_BYTES_MAX = 1024
 
 /** No writer spells an integer longer than this. */
 const NUMBER_CHARS_MAX = 32
-
-/** So many digits are a small integer of the engine. */
-const COUNT_DIGITS_MAX = 9
 
 const integer = /^(?:0|-?[1-9][0-9]{0,14})$/
 const decimal = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
@@ -85,14 +82,7 @@ export function numericId(value: number): MintedId {
 
 /** Whether every JSON writer would write this id exactly so. */
 export function isCanonical(id: RequestId): boolean {
-  return isCount(id) || integer.test(id) || plainString.test(id)
-}
-
-/** Whether it is a short count, as nearly every id is: this is asked for every call, and quicker than the expressions. */
-function isCount(id: string): boolean {
-  if (id.length > COUNT_DIGITS_MAX || (id.charCodeAt(0) === ZERO && id.length > 1)) return false
-  for (let i = 0; i < id.length; i++) if (!isDigit(id.charCodeAt(i))) return false
-  return true
+  return integer.test(id) || plainString.test(id)
 }
 
 /** One text for all spellings of an id. */

@@ -21,7 +21,8 @@ export function routedNames(exact: readonly string[], inner?: RoutedNames['inner
 export function indexOfName(bytes: Buffer, start: number, end: number, names: readonly string[]): number {
   for (let i = 0; i < names.length; i++) {
     const name = names[i] ?? ''
-    if (end - start === name.length + 2 && isKey(bytes, start, end, name)) return i
+    const mayBe = end - start === name.length + 2 && bytes[start + 1] === name.charCodeAt(0)
+    if (mayBe && isKey(bytes, start, end, name)) return i
   }
   return -1
 }

@@ -127,8 +127,8 @@ export class Scanner {
   /** Skips the object whose brace is at `at`; `depth` counts it too. */
   object(at: number, depth: number, into?: MemberSink): number {
     const bytes = this.#bytes
-    this.#checkDepth(at, depth)
-    let i = this.skipSpace(at + 1)
+    if (depth > this.#depthMax) this.#tooDeep(at)
+    let i = (bytes[at + 1] ?? END) > SPACE ? at + 1 : this.skipSpace(at + 1)
     if (bytes[i] === CLOSE_OBJECT) return i + 1
     for (let members = 0; ; members++) {
       if (bytes[i] !== QUOTE)
@@ -153,8 +153,8 @@ export class Scanner {
   /** Skips the array whose bracket is at `at`; `depth` counts it too. */
   array(at: number, depth: number, into?: Span[]): number {
     const bytes = this.#bytes
-    this.#checkDepth(at, depth)
-    let i = this.skipSpace(at + 1)
+    if (depth > this.#depthMax) this.#tooDeep(at)
+    let i = (bytes[at + 1] ?? END) > SPACE ? at + 1 : this.skipSpace(at + 1)
     if (bytes[i] === CLOSE_ARRAY) return i + 1
     for (;;) {
       const end = this.value(i, depth)
@@ -172,8 +172,8 @@ export class Scanner {
     throw new FrameError(code, what, Math.min(at, this.#bytes.length))
   }
 
-  #checkDepth(at: number, depth: number): void {
-    if (depth > this.#depthMax) this.#fail(at, `nested deeper than ${this.#depthMax}`, 'FRAME_DEPTH')
+  #tooDeep(at: number): never {
+    return this.#fail(at, `nested deeper than ${this.#depthMax}`, 'FRAME_DEPTH')
   }
 
   /** Skips the string whose opening quote is at `at`. */

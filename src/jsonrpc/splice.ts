@@ -5,7 +5,7 @@
 
 import { Buffer } from 'node:buffer'
 import { LF } from './ascii.js'
-import { assert } from './assert.js'
+import { fault } from './errors.js'
 import { type Line, lineAt } from './line.js'
 import type { Span } from './scan.js'
 
@@ -31,7 +31,7 @@ function saysSomething(line: Line): line is WireBytes {
 /** Marks a message that this process says itself; only `build` and `splice` may. */
 export function wireBytes(line: Line): WireBytes {
   if (saysSomething(line)) return line
-  throw new Error('does not hold: a message is not empty')
+  throw fault('a message is not empty')
 }
 
 /** The input with each edit in its place; edits are in order and do not overlap. */
@@ -42,7 +42,7 @@ export function splice<Why extends string>(input: Line, edits: readonly Edit<Why
   let to = 0
   for (const edit of edits) {
     const isInOrder = edit.start >= from && edit.end >= edit.start && edit.end <= input.length
-    assert(isInOrder, 'edits lie in the input, in order, and do not overlap')
+    if (!isInOrder) throw fault('edits lie in the input, in order, and do not overlap')
     to += copy(input, memory, to, from, edit.start)
     memory.set(edit.bytes, to)
     to += edit.bytes.length

@@ -4,8 +4,7 @@
 // unchanged where the connection carries one requester and the token is free.
 
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
-import { MINTED_FROM, afterLending } from '../jsonrpc/lending.js'
-import { Remembered } from '../jsonrpc/remembered.js'
+import { MINTED_FROM, Remembered, afterLending } from '../jsonrpc/lending.js'
 
 /** Spellings that come back as they went out; `1.0` may come back as `1`. */
 const PLAIN = /^(?:0|-?[1-9][0-9]{0,14}|"[\x20\x21\x23-\x5b\x5d-\x7e]*")$/

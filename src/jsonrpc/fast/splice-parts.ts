@@ -1,6 +1,6 @@
 // Splicing a long message: what no edit touches stays where it lies.
 
-import { assert } from '../assert.js'
+import { fault } from '../errors.js'
 import { type Line, joinLine, lengthOf, toLine } from '../line.js'
 import { PartReader } from './part-reader.js'
 import { type Edit, type WireBytes, wireBytes } from '../splice.js'
@@ -47,12 +47,12 @@ export function spliceParts<Why extends string>(
   const parts: Uint8Array[] = []
   let from = 0
   for (const edit of edits) {
-    assert(edit.start >= from && edit.end >= edit.start, 'edits are in order and do not overlap')
+    const isInOrder = edit.start >= from && edit.end >= edit.start && edit.end <= length
+    if (!isInOrder) throw fault('edits lie in the input, in order, and do not overlap')
     reader.read(from, edit.start, parts)
     parts.push(edit.bytes)
     from = edit.end
   }
-  assert(from <= length, 'edits lie in the input')
   reader.read(from, length, parts)
   // Behind the bytes of an edit there is no line feed.
   if (from === length) parts.push(toLine(''))

@@ -4,7 +4,7 @@
 // Multiple connections): what belongs to a request on the response to its POST,
 // all else on the client's standalone stream, where it waits until there is one.
 
-import { assert } from '../../jsonrpc/assert.js'
+import { fault } from '../../jsonrpc/errors.js'
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
@@ -52,7 +52,7 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
   }
 
   get revision(): HttpRevision {
-    assert(this.attached !== undefined, 'the client is attached')
+    if (this.attached === undefined) throw fault('the client is attached')
     return this.attached.revision
   }
 

@@ -30,6 +30,8 @@ export class LineSplitter {
   readonly #lineBytesMax: number
   readonly #unfinished = new UnfinishedLine()
   readonly #longLines = new LongLines()
+  /** Whether a line has begun and not ended. */
+  #isMidLine = false
   #isDropping = false
   #droppedBytes = 0
 
@@ -45,14 +47,14 @@ export class LineSplitter {
 
   push(chunk: Buffer): void {
     let start = 0
-    let isPending = this.pendingBytes > 0
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
-      if (isPending || end - start > this.#lineBytesMax) this.#endLine(chunk.subarray(start, end))
+      if (this.#isMidLine || end - start > this.#lineBytesMax) this.#endLine(chunk.subarray(start, end))
       else this.#whole(chunk, start, end)
-      isPending = false
       start = end + 1
     }
-    if (start < chunk.length) this.#keep(start === 0 ? chunk : chunk.subarray(start))
+    if (start === chunk.length) return
+    this.#isMidLine = true
+    this.#keep(start === 0 ? chunk : chunk.subarray(start))
   }
 
   /** The stream has ended: a last line without a line feed counts. */
@@ -88,6 +90,7 @@ export class LineSplitter {
   }
 
   #endLine(rest: Buffer): void {
+    this.#isMidLine = false
     this.#keep(rest)
     if (!this.#isDropping) return this.#endUnfinished()
     const { id, isCall } = this.#longLines.dropped()

@@ -52,8 +52,10 @@ export class NdjsonConnection implements Connection {
     // Before the stream says so: what waits must not seem to have left.
     if (error) return this.#loseOutput(streamFailure(error))
     this.#isWriting = false
-    if (this.#outbox.bytes > 0 && !this.#flushScheduled) this.#flush()
-    if (this.#outbox.bytes > 0) return
+    if (this.#outbox.bytes > 0) {
+      if (this.#flushScheduled) return
+      this.#flush()
+    }
     this.#ending?.()
     if (!this.#isWriting && this.#congestion.end() && !this.#closed) this.#sink?.drained()
   }
