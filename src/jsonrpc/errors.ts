@@ -48,14 +48,12 @@ export class FrameError extends Error {
 export type TransportErrorCode =
   | 'TRANSPORT_CLOSED'
   | 'TRANSPORT_IO'
-  | 'TRANSPORT_SLOW'
   | 'TRANSPORT_TAP'
   /** The other end refuses our credentials. */
   | 'TRANSPORT_AUTH'
   /** It answered with something that is no answer. */
   | 'TRANSPORT_ANSWER'
   | 'TRANSPORT_TIMEOUT'
-  | 'TRANSPORT_TOO_LARGE'
   /** It cannot be reached; nothing was sent. */
   | 'TRANSPORT_UNREACHABLE'
   /** It answered with an HTTP status that is no success. */

@@ -10,16 +10,12 @@ import type {
   HttpCredentials,
   UnprovenRequest,
 } from '../../transports/http-client/credentials.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import { whyNoTokens } from './google-auth.js'
 import { within } from '../../runtime/within.js'
 
-export interface TokenClocks {
-  /** Monotonic, in milliseconds. */
-  now(): number
-  /** Milliseconds since 1970: what tokens count by. */
-  wallNow(): number
-  setTimer(delayMs: number, fire: () => void): { cancel(): void }
-}
+/** Monotonic time for waits, and the wall clock, by which tokens count. */
+type TokenClocks = Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
 
 /** A token is renewed this long before its end, or in the last fifth of its life where that is shorter. */
 const RENEW_MS = 5 * 60_000

@@ -52,12 +52,10 @@ export function thatServer(service: string, reason: FailureReason, what: string)
 const reasons: Readonly<Record<TransportErrorCode, FailureReason>> = {
   TRANSPORT_CLOSED: 'closed',
   TRANSPORT_IO: 'closed',
-  TRANSPORT_SLOW: 'overloaded',
   TRANSPORT_TAP: 'closed',
   TRANSPORT_AUTH: 'unauthorized',
   TRANSPORT_ANSWER: 'invalid-answer',
   TRANSPORT_TIMEOUT: 'timeout',
-  TRANSPORT_TOO_LARGE: 'too-large',
   TRANSPORT_UNREACHABLE: 'unavailable',
   TRANSPORT_STATUS: 'http-status',
   TRANSPORT_SESSION: 'closed',

@@ -18,7 +18,7 @@ import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import { Abandoned } from './abandoned.js'
 import { callTimeout } from './call-timeout.js'
-import { cancelParams } from './cancel-params.js'
+import { cancelRequest } from './cancel-request.js'
 import { type UpstreamError, fromTransport } from '../contracts/errors.js'
 import { Deadlines } from './deadlines.js'
 import { InflightCall, type InflightOwner } from './inflight-call.js'
@@ -215,7 +215,7 @@ export class InflightCalls implements InflightOwner {
     this.#abandon(flight)
     const what = call.deadline.budget === 'timeoutMs' ? 'no answer or progress' : 'no answer'
     this.#giveUp(flight, callTimeout(this.#service, call, what))
-    this.#cancelUpstream(flight, 'the request timed out')
+    cancelRequest(this.#link.peer, flight.id, 'the request timed out')
     this.#link.timedOut()
   }
 
@@ -237,7 +237,7 @@ export class InflightCalls implements InflightOwner {
     this.#abandon(flight)
     peer.retire(flight.id)
     const span = frame?.params.members.span('requestId')
-    if (frame === undefined || span === undefined) this.#cancelUpstream(flight, 'the client is gone')
+    if (frame === undefined || span === undefined) cancelRequest(peer, flight.id, 'the client is gone')
     else peer.pass(frame, writing(frame.line, span, flight.id, 'id'), { cancels: flight.id })
     this.#end(flight)
   }
@@ -259,10 +259,5 @@ export class InflightCalls implements InflightOwner {
     if (!this.#hasLostQuestion || !flight.call.row.askable) return
     this.#hasLostQuestion = false
     this.#link.replace('it may still be at work on a call that was given up')
-  }
-
-  #cancelUpstream(flight: InflightCall, reason: string): void {
-    const params = cancelParams(flight.id, reason)
-    this.#link.peer.notify('notifications/cancelled', params, { cancels: flight.id })
   }
 }

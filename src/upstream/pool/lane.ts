@@ -11,7 +11,6 @@ import { type Described, Recollection } from './recollection.js'
 import type { LaneParts } from './lane-parts.js'
 import { LaneLinks } from './lane-links.js'
 import { LaneLists } from './lane-lists.js'
-import { LaneStart } from './lane-start.js'
 import { ServerInstances } from './server-instances.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Lane, ServerView, UpstreamState } from '../contracts/upstream.js'
@@ -28,7 +27,6 @@ export class PoolLane implements Lane, ServerView {
   readonly #links: LaneLinks
   readonly #members: ServerInstances
   readonly #recollection: Recollection
-  readonly #start: LaneStart
   /** Nothing has been wanted yet of this lane's own process. */
   #isUnused = true
   /** What clients see of the server until then. */
@@ -44,15 +42,12 @@ export class PoolLane implements Lane, ServerView {
     const announce = (kinds: readonly ListKind[]): void => this.#announce(kinds)
     this.#lists = new LaneLists(parts, announce, () => this.#keep())
     this.#links = new LaneLinks(parts, this.#lists)
-    this.#members = new ServerInstances(parts, this.#links)
-    this.#recollection = new Recollection(parts.recollections, this.#lists, parts.declared)
-    this.#recollection.changed = announce
-    this.#start = new LaneStart(parts, this.#members, this.#links, this.#lists, this.#recollection, () =>
-      this.#settle(),
-    )
+    this.#recollection = new Recollection(parts.recollections, this.#lists, parts.declared, announce)
+    const settled = (): void => this.#settle()
+    this.#members = new ServerInstances(parts, this.#links, this.#lists, this.#recollection, settled)
     // What can be answered at once is answered before a process is started.
     const isLater = !parts.pool.hasSpare && this.#recollection.facts !== undefined
-    if (!parts.yields && !config.lazy) this.#start.begin(isLater)
+    if (!parts.yields && !config.lazy) this.#members.begin(isLater)
   }
 
   get view(): ServerView {
@@ -82,11 +77,11 @@ export class PoolLane implements Lane, ServerView {
   #use(): void {
     this.#isUnused = false
     this.#endDeferral()
-    this.#start.begin()
+    this.#members.begin()
   }
 
   wake(kinds: readonly ListKind[]): boolean {
-    return !kinds.every((kind) => this.#recollection.has(kind)) && this.#start.begin()
+    return !kinds.every((kind) => this.#recollection.has(kind)) && this.#members.begin()
   }
 
   hurry(): void {
@@ -94,25 +89,25 @@ export class PoolLane implements Lane, ServerView {
     if (this.#lists.known) return
     // Trying again without other credentials gets nowhere, and may lock them out.
     const isRefused = this.#members.failure?.reason === 'unauthorized' && this.state !== 'starting'
-    this.#start.hurry(isRefused)
+    this.#members.hurry(isRefused)
   }
 
   get settled(): Promise<void> | undefined {
-    return this.#start.settled
+    return this.#members.settled
   }
 
   get listed(): Promise<void> | undefined {
-    return this.#start.listed
+    return this.#members.listed
   }
 
   pending(kind: ListKind): Promise<void> | undefined {
     const { isSilent } = this.#recollection
     const isThere = this.knows(kind) || this.#recollection.has(kind) || isSilent
-    return isThere ? undefined : this.#start.reading(kind)
+    return isThere ? undefined : this.#members.reading(kind)
   }
 
   reading(kind: ListKind): Promise<void> | undefined {
-    return this.#start.reading(kind)
+    return this.#members.reading(kind)
   }
 
   get remembered(): boolean {
@@ -136,8 +131,7 @@ export class PoolLane implements Lane, ServerView {
   }
 
   get state(): UpstreamState {
-    if (this.#start.isAsleep) return 'disconnected'
-    const state = this.#members.state(this.#links.facts !== undefined)
+    const { state } = this.#members
     // Nobody is to take a server for well that has not said yet what it has, or cannot.
     if (state !== 'connected' || this.#lists.known) return state
     return this.#lists.failure === undefined ? 'starting' : 'error'
@@ -171,7 +165,7 @@ export class PoolLane implements Lane, ServerView {
 
   join(client: ClientPort): this {
     this.#links.audience.add(client)
-    if (this.#links.audience.size > 1) this.#readOn()
+    if (this.#links.audience.size > 1) this.#links.read(true)
     return this
   }
 
@@ -202,8 +196,8 @@ export class PoolLane implements Lane, ServerView {
   }
 
   read(client: ClientPort, on: boolean): void {
-    if (on) this.#readOn()
-    else if (this.#links.audience.only === client) this.#links.read(false)
+    // Nobody is held back for the sake of one client among several.
+    if (on || this.#links.audience.only === client) this.#links.read(on)
   }
 
   follow(client: ClientPort, uri: string): void {
@@ -222,7 +216,7 @@ export class PoolLane implements Lane, ServerView {
   leave(client: ClientPort): Promise<void> | undefined {
     const { level } = this.#links.audience
     const unfollowed = this.#links.audience.remove(client)
-    this.#readOn()
+    this.#links.read(true)
     if (this.#parts.sharing === 'own') {
       this.#left()
       return this.close()
@@ -236,7 +230,6 @@ export class PoolLane implements Lane, ServerView {
     this.#links.isClosed = true
     if (this.#standIn !== undefined) this.#standIn.#deferred.delete(this)
     this.#recollection.over()
-    this.#start.close()
     this.#lists.close()
     await this.#members.close()
   }
@@ -264,11 +257,6 @@ export class PoolLane implements Lane, ServerView {
     return new Map(
       lists.filter(([kind, items]) => this.knows(kind) || this.#recollection.has(kind) || items.length > 0),
     )
-  }
-
-  /** Nobody is held back any more for the sake of one client. */
-  #readOn(): void {
-    this.#links.read(true)
   }
 
   #sendLevel(): void {

@@ -8,7 +8,7 @@ import type { Edit } from '../../jsonrpc/splice.js'
 import { UpstreamError, fromTransport } from '../contracts/errors.js'
 import type { InflightCall } from './inflight-call.js'
 import type { ServerTimes } from '../contracts/server-config.js'
-import { cancelParams } from './cancel-params.js'
+import { cancelRequest } from './cancel-request.js'
 import { within } from '../../runtime/within.js'
 import type { ServerParts } from './pool-parts.js'
 
@@ -102,8 +102,7 @@ export class OwnRequests {
     // Only now: the id of an answered request may have been lent to somebody else already.
     peer.retire(id)
     // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
-    if (of !== 'startTimeoutMs')
-      peer.notify('notifications/cancelled', cancelParams(id, 'the request timed out'), { cancels: id })
+    if (of !== 'startTimeoutMs') cancelRequest(peer, id, 'the request timed out')
     if (of === 'listTimeoutMs') this.#owner.timedOut()
     const budget = of.replace(/Ms$/, '')
     const message = `'${service}' did not answer ${method} within ${times[of]} ms (${budget})`

@@ -84,13 +84,21 @@ export class Recollection {
   #isCurrent = false
   #isLate = false
   #isOver = false
-  /** Some lists show something else than before, though the lane's own server has said nothing. */
-  changed: (kinds: readonly ListKind[]) => void = () => {}
+  readonly #changed: (kinds: readonly ListKind[]) => void
 
-  /** `declared` is what the server of the lane is told that clients can do. */
-  constructor(all: Recollections, lists: LaneLists, declared: ClientCapabilities) {
+  /**
+   * `declared` is what the server of the lane is told that clients can do. `changed` hears which lists show something
+   * else than before, though the lane's own server has said nothing.
+   */
+  constructor(
+    all: Recollections,
+    lists: LaneLists,
+    declared: ClientCapabilities,
+    changed: (kinds: readonly ListKind[]) => void,
+  ) {
     this.#all = all
     this.#lists = lists
+    this.#changed = changed
     this.#set = capabilitySet(declared)
     this.#before = all.kept?.recall(this.#set)
     const description = this.#before?.description
@@ -166,7 +174,7 @@ export class Recollection {
   #renew({ facts, lists }: Pick<Described, 'facts' | 'lists'>): void {
     if (this.#facts === undefined) return
     const changed = this.#show({ isCurrent: true, facts, lists })
-    if (changed.length > 0) this.changed(changed)
+    if (changed.length > 0) this.#changed(changed)
   }
 
   /** Gives the lists that are others than before. */

@@ -1,28 +1,70 @@
-// The processes of one lane: which of them gets a call.
+// The processes of one lane: the start of the first one with the first reading of its lists, and which of them gets a call.
 
 import type { Call, ClientPort } from '../../mcp/call.js'
+import type { ListKind } from '../../mcp/methods/method-row.js'
+import { LazyPromise } from '../../runtime/lazy-promise.js'
+import type { Timer } from '../../runtime/runtime.js'
+import { within } from '../../runtime/within.js'
 import type { UpstreamError } from '../contracts/errors.js'
+import type { UpstreamState } from '../contracts/upstream.js'
+import type { LaneLinks } from './lane-links.js'
+import type { LaneLists } from './lane-lists.js'
 import type { LaneParts } from './lane-parts.js'
 import type { Link } from './link.js'
-import { type InstanceOwner, ServerInstance } from './server-instance.js'
-import type { UpstreamState } from '../contracts/upstream.js'
+import type { Recollection } from './recollection.js'
+import { ServerInstance } from './server-instance.js'
 
-/** Grows while all processes are busy, where more than one is allowed. */
+type StartState =
+  /** Nothing has been started yet. */
+  | { readonly kind: 'asleep' }
+  /** The first attempt is under way, or waits until the first answers have gone. */
+  | { readonly kind: 'starting'; readonly settled: Promise<void> }
+  /** The first attempt has ended, either way. */
+  | { readonly kind: 'settled' }
+
+/** One start and the reading of the lists that follows it. */
+interface Round {
+  readonly started: Promise<void>
+  readonly listed: Promise<void>
+  /** Whether a call waits for what `listed` follows. */
+  isAwaited: boolean
+}
+
+/** The instances of a lane: as many as are busy, up to a limit. */
 export class ServerInstances {
-  readonly #members: ServerInstance[] = []
   /** The one process, once it is there, of a lane that has no more. */
   only: ServerInstance | undefined
-  readonly #parts: LaneParts
-  readonly #lane: InstanceOwner
+  readonly #members: ServerInstance[] = []
   readonly #membersMax: number
+  readonly #parts: LaneParts
+  readonly #links: LaneLinks
+  readonly #lists: LaneLists
+  readonly #recollection: Recollection
+  readonly #settled: () => void
+  #state: StartState = { kind: 'asleep' }
+  /** Runs out when the server has not answered the first attempt in time. */
+  #late: Timer | undefined
+  #round: Round | undefined
+  /** Comes when nothing is to be answered before the start. */
+  readonly #hurried = new LazyPromise<void>()
 
-  constructor(parts: LaneParts, lane: InstanceOwner) {
+  /** `settled` hears that the first attempt to start a process has ended, either way. */
+  constructor(
+    parts: LaneParts,
+    links: LaneLinks,
+    lists: LaneLists,
+    recollection: Recollection,
+    settled: () => void,
+  ) {
     this.#parts = parts
-    this.#lane = lane
+    this.#links = links
+    this.#lists = lists
+    this.#recollection = recollection
+    this.#settled = settled
     this.#membersMax = parts.sharing === 'own' ? 1 : parts.processes
   }
 
-  get first(): ServerInstance {
+  get #first(): ServerInstance {
     return this.#members[0] ?? this.#add()
   }
 
@@ -43,32 +85,36 @@ export class ServerInstances {
     return this.#members.every((member) => member.idle)
   }
 
-  /** `wasReady` says whether a process at rest has ever run. */
-  state(wasReady: boolean): UpstreamState {
+  get state(): UpstreamState {
+    if (this.#state.kind === 'asleep') return 'disconnected'
     // The first process is made a moment after its lane.
-    if (this.#members.length === 0) return this.#lane.isClosed ? 'disconnected' : 'starting'
+    if (this.#members.length === 0) return this.#links.isClosed ? 'disconnected' : 'starting'
     const states = this.#members.map((member) => member.supervisor.state)
     if (states.includes('ready')) return 'connected'
     if (states.includes('starting')) return 'starting'
     // A process at rest comes back for the next call.
-    if (states.includes('stopped')) return wasReady ? 'connected' : 'starting'
+    if (states.includes('stopped')) return this.#links.facts === undefined ? 'starting' : 'connected'
     return states.includes('closed') ? 'disconnected' : 'error'
   }
 
-  /** Starts the first one; resolves when that has succeeded or failed. */
-  async start(): Promise<void> {
-    // The pool puts the lane into place before its first process starts.
-    await Promise.resolve()
-    try {
-      await this.first.supervisor.ready()
-    } catch {
-      // The supervisor has logged it, and calls will say it.
-    }
+  /** Resolves when the first attempt has ended; undefined when it has, or has not begun. */
+  get settled(): Promise<void> | undefined {
+    return this.#state.kind === 'starting' ? this.#state.settled : undefined
+  }
+
+  /** Resolves when the lists have been read, or could not be; undefined when nothing is under way. */
+  get listed(): Promise<void> | undefined {
+    return this.#round?.listed
+  }
+
+  /** The same for one list. */
+  reading(kind: ListKind): Promise<void> | undefined {
+    return this.#round?.started.then(() => this.#lists.reading(kind))
   }
 
   /** What can be asked about may run anywhere; the rest has to find what it left behind. */
   pick(call: Call): ServerInstance {
-    if (!call.row.askable || this.#membersMax < 2) return this.first
+    if (!call.row.askable || this.#membersMax < 2) return this.#first
     const free = this.#members.find((member) => member.room > 0)
     if (free !== undefined) return free
     if (this.#members.length < this.#membersMax) return this.#add()
@@ -80,16 +126,92 @@ export class ServerInstances {
     return this.#members.flatMap((member) => member.release(client))
   }
 
+  /** Starts the first process, unless that was done; whether it was not. `isLater` lets what can be answered be answered first. */
+  begin(isLater = false): boolean {
+    if (this.#state.kind !== 'asleep') return false
+    const delay = isLater ? this.#delay() : undefined
+    const started = delay === undefined ? this.#launch() : delay.then(() => this.#launch())
+    const settled = this.#attempt(started).then(() => {
+      this.#late?.cancel()
+      this.#state = { kind: 'settled' }
+      this.#settled()
+    })
+    this.#state = { kind: 'starting', settled }
+    return true
+  }
+
+  /** A call waits for what the server has: it starts, or is asked again. */
+  hurry(isRefused: boolean): void {
+    this.#hurried.come()
+    this.begin()
+    if (this.#round === undefined) {
+      // It is there, and could not list.
+      if (this.firstLink !== undefined) this.#follow(Promise.resolve(), Promise.resolve())
+      else if (!isRefused) void this.#attempt(this.#startFirst())
+    }
+    if (this.#round !== undefined) this.#round.isAwaited = true
+  }
+
   /** Whoever still calls is refused. */
   async close(): Promise<void> {
+    this.#late?.cancel()
+    this.#hurried.come()
     await Promise.all(this.#members.map((member) => member.close()))
   }
 
+  /** A call does not wait for this. */
+  async #delay(): Promise<void> {
+    const { room, runtime } = this.#parts
+    await within(this.#hurried.promise, room.takeStart(runtime.now()), runtime)
+  }
+
+  /** The first attempt. */
+  #launch(): Promise<void> {
+    const { runtime, lateMs } = this.#parts
+    this.#late = runtime.setTimer(lateMs, () => {
+      if (this.#links.facts === undefined) this.#recollection.late()
+    })
+    return this.#startFirst()
+  }
+
+  /** Resolves when that has succeeded or failed. */
+  async #startFirst(): Promise<void> {
+    // The pool puts the lane into place before its first process starts.
+    await Promise.resolve()
+    try {
+      await this.#first.supervisor.ready()
+    } catch {
+      // The supervisor has logged it, and calls will say it.
+    }
+  }
+
+  #attempt(started: Promise<void>): Promise<void> {
+    this.#follow(
+      started,
+      started.then(() => this.#links.reading),
+    )
+    return started
+  }
+
+  /** A server that cannot list is asked again as long as a call waits for what it has. */
+  #follow(started: Promise<void>, read: Promise<void>): void {
+    const round: Round = {
+      started,
+      isAwaited: false,
+      listed: read
+        .then(() => (round.isAwaited ? this.#lists.hurry() : undefined))
+        .then(() => {
+          this.#round = undefined
+        }),
+    }
+    this.#round = round
+  }
+
   #add(): ServerInstance {
-    const member = new ServerInstance(this.#parts, this.#lane, this.#members.length === 0)
+    const member = new ServerInstance(this.#parts, this.#links, this.#members.length === 0)
     this.#members.push(member)
     if (this.#membersMax < 2) this.only = member
-    if (this.#lane.isClosed) void member.close()
+    if (this.#links.isClosed) void member.close()
     return member
   }
 }

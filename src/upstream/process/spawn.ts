@@ -8,6 +8,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { Readable, Writable } from 'node:stream'
 import type { DataLimit } from './data-limit.js'
 import { hasDescriptors } from './descriptors.js'
+import type { Guardian } from './guardian.js'
 import type { Child, ChildExit, SpawnSpec } from '../../runtime/runtime.js'
 import { serverMark } from './server-mark.js'
 import { Strays } from './strays.js'
@@ -15,16 +16,8 @@ import { Strays } from './strays.js'
 /** Whether children get a process group of their own, which can be signalled as one. */
 const hasGroups = process.platform !== 'win32'
 
-/** Is told of each process group that begins and ends. */
-export interface GroupWatch {
-  /** A child is about to be started: `add` follows in this turn, or `none` when it could not be. Gives its mark. */
-  expect(): string
-  none(): void
-  /** A child has started, and its group has its number. */
-  add(group: number): void
-  /** That child has ended; others may still be in its group. */
-  remove(group: number): void
-}
+/** What is told of each process group that begins and ends. */
+type GroupWatch = Pick<Guardian, 'expect' | 'none' | 'add' | 'remove'>
 
 /** Starts a child in a process group of its own. */
 export function spawnChild(spec: SpawnSpec, groups: GroupWatch, data?: DataLimit): Child {

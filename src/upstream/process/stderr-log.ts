@@ -26,29 +26,19 @@ export interface StderrLogParts {
 
 /** Logs the lines of one child's stderr. */
 export class StderrLog {
-  readonly #service: string
-  readonly #discretion: ServerRedactor
-  readonly #runtime: Pick<Runtime, 'now'>
-  readonly #log: LogSink
-  readonly #limits: StderrLimits
+  readonly #parts: StderrLogParts
   #line: Buffer[] = []
   #lineBytes = 0
   #isCut = false
   #windowStart = 0
   #inWindow = 0
   #dropped = 0
-  readonly #traces: StackTraces
   #isInTrace = false
   /** Lines of stack traces that were logged before. */
   #repeated = 0
 
   constructor(parts: StderrLogParts) {
-    this.#service = parts.service
-    this.#discretion = parts.discretion
-    this.#limits = parts.limits
-    this.#runtime = parts.runtime
-    this.#log = parts.log
-    this.#traces = parts.traces
+    this.#parts = parts
   }
 
   drain(stream: Readable): void {
@@ -68,7 +58,7 @@ export class StderrLog {
   }
 
   #keep(part: Buffer): void {
-    const room = this.#limits.lineBytesMax - this.#lineBytes
+    const room = this.#parts.limits.lineBytesMax - this.#lineBytes
     if (part.length > room) this.#isCut = true
     if (room <= 0 || part.length === 0) return
     const kept = part.subarray(0, room)
@@ -93,17 +83,17 @@ export class StderrLog {
     if (!this.#mayLog()) return
     const said = Buffer.concat(line).toString('utf8')
     // The log knows a secret as a whole only.
-    const text = (isCut ? this.#discretion.beginning(said) : said).trimEnd()
+    const text = (isCut ? this.#parts.discretion.beginning(said) : said).trimEnd()
     if (text !== '' && !this.#isRepeated(text)) this.#say(text)
   }
 
   #say(message: string): void {
-    this.#log({ level: 'info', service: this.#service, message, details: { stream: 'stderr' } })
+    this.#parts.log({ level: 'info', service: this.#parts.service, message, details: { stream: 'stderr' } })
   }
 
   #isRepeated(text: string): boolean {
-    this.#isInTrace = this.#traces.has(text, this.#isInTrace)
-    const isRepeated = this.#isInTrace && this.#traces.isKnown(text)
+    this.#isInTrace = this.#parts.traces.has(text, this.#isInTrace)
+    const isRepeated = this.#isInTrace && this.#parts.traces.isKnown(text)
     if (isRepeated) this.#repeated++
     else this.#reportRepeated()
     return isRepeated
@@ -117,9 +107,9 @@ export class StderrLog {
   }
 
   #mayLog(): boolean {
-    const now = this.#runtime.now()
+    const now = this.#parts.runtime.now()
     if (now - this.#windowStart >= 1000) this.#startWindow(now)
-    if (this.#inWindow >= this.#limits.linesPerSecondMax) {
+    if (this.#inWindow >= this.#parts.limits.linesPerSecondMax) {
       this.#dropped++
       return false
     }
@@ -137,6 +127,6 @@ export class StderrLog {
     if (this.#dropped === 0) return
     const message = `${this.#dropped} lines of stderr were dropped`
     this.#dropped = 0
-    this.#log({ level: 'warn', service: this.#service, message })
+    this.#parts.log({ level: 'warn', service: this.#parts.service, message })
   }
 }

@@ -40,7 +40,7 @@ export const execution: readonly Mutation[] = [
   ),
   mutation('a server is not told of a deadline', 'not-cancelled', [
     'upstream/pool/inflight-calls',
-    "this.#cancelUpstream(flight, 'the request timed out');",
+    "cancelRequest(this.#link.peer, flight.id, 'the request timed out');",
     '',
   ]),
   mutation('a cancel is passed on twice', 'cancelled-twice', [
