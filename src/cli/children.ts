@@ -24,17 +24,12 @@ export class Children {
   /** Ends every child at once, with its process group and those who have left it. */
   kill(): void {
     for (const child of this.#alive) {
-      survey(child)
+      try {
+        child.surveyNow?.()
+      } catch {
+        // Without descriptors nobody can be looked for, and nothing may stand between the children and their end.
+      }
       child.signal('SIGKILL')
     }
-  }
-}
-
-/** Nothing may stand between the children and their end. */
-function survey(child: Child): void {
-  try {
-    child.surveyNow?.()
-  } catch {
-    // Without descriptors nobody can be looked for.
   }
 }

@@ -46,27 +46,25 @@ function interrupted(): never {
 }
 
 export async function replay(request: ReplayRequest, around: Surroundings): Promise<number> {
-  const read = await Promise.all(request.files.map(readOrExplain))
-  const problems = read.flatMap((each) => (typeof each === 'string' ? [each] : []))
+  const problems: string[] = []
+  const transcripts: Transcript[] = []
+  for (const file of request.files) {
+    try {
+      transcripts.push(...(await readTranscripts(file)))
+    } catch (error) {
+      if (!(error instanceof TranscriptError)) throw error
+      problems.push(error.message)
+    }
+  }
   const stray = Object.keys(request.headers).find(isReserved)
   if (stray !== undefined) problems.push(`--header ${stray}: a replay writes this field itself`)
   if (problems.length > 0) {
     await around.complain(`${problems.join('\n')}\n`)
     return usageMistake
   }
-  const transcripts = read.flatMap((each) => (typeof each === 'string' ? [] : each))
   const tally = await replayAll(transcripts, request, around)
   await around.print(summary(tally))
   return tally.failed > 0 ? failed : 0
-}
-
-async function readOrExplain(file: string): Promise<Transcript[] | string> {
-  try {
-    return await readTranscripts(file)
-  } catch (error) {
-    if (error instanceof TranscriptError) return error.message
-    throw error
-  }
 }
 
 async function replayAll(

@@ -8,6 +8,9 @@ import { ReplayProcess } from './replay-process.js'
 /** A port that was free may be taken before the server has it. */
 const ATTEMPTS_MAX = 3
 
+/** How often its port is tried. */
+const TRY_MS = 25
+
 /** A server that did not begin to listen. */
 export class HostError extends Error {
   override readonly name = 'HostError'
@@ -64,10 +67,12 @@ export class HttpHost {
 
   /** Why nobody can reach it. */
   async #problem(runtime: Runtime, timeoutMs: number): Promise<string | undefined> {
-    let isOver = false
-    void this.#process.exited.then(() => (isOver = true))
-    if (await isListening(this.url, runtime, runtime.now() + timeoutMs, () => isOver)) return undefined
-    if (isOver) return this.#process.endedWhy()
+    const deadline = runtime.now() + timeoutMs
+    while (runtime.now() < deadline) {
+      if (await isListening(this.url)) return undefined
+      // It is tried again a little later, unless it ends.
+      if ((await this.#process.exit(TRY_MS)) !== undefined) return this.#process.endedWhy()
+    }
     return `the server did not listen on ${this.url.host} within ${timeoutMs} ms`
   }
 }

@@ -1,11 +1,7 @@
-// Ports of this machine: one that is free, and one on which somebody begins to listen.
+// Ports of this machine: one that is free, and one on which somebody listens.
 
 import { connect, createServer } from 'node:net'
-import type { Runtime } from '../runtime/runtime.js'
 import { hostAndPort } from '../transports/http-client/address.js'
-
-/** How often a port is tried. */
-const TRY_MS = 25
 
 /** A port that nobody listens on now. */
 export function freePort(): Promise<number> {
@@ -20,21 +16,8 @@ export function freePort(): Promise<number> {
   })
 }
 
-/** Whether somebody listens there before `deadline`; gives up as soon as `isOver`. */
-export async function isListening(
-  url: URL,
-  runtime: Runtime,
-  deadline: number,
-  isOver: () => boolean,
-): Promise<boolean> {
-  while (!isOver() && runtime.now() < deadline) {
-    if (await accepts(url)) return true
-    await new Promise<void>((resolve) => void runtime.setTimer(TRY_MS, resolve))
-  }
-  return false
-}
-
-function accepts(url: URL): Promise<boolean> {
+/** Whether somebody listens at an address. */
+export function isListening(url: URL): Promise<boolean> {
   const socket = connect(hostAndPort(url))
   const isOpen = new Promise<boolean>((resolve) => {
     socket.once('connect', () => resolve(true))
