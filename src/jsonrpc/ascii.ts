@@ -1,6 +1,6 @@
 // The bytes that JSON gives a meaning, by name.
 
-export const TAB = 0x09
+const TAB = 0x09
 const NINE = 0x39
 export const LF = 0x0a
 export const CR = 0x0d

@@ -30,7 +30,7 @@ export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): voi
 
 function decodeFor(answer: HttpAnswer, body: WholeBody, bytesMax: number, done: Done): void {
   const coding = codingOf(answer)
-  if (coding === undefined) return done(body, undefined)
+  if (coding === undefined || coding === 'other') return done(body, undefined)
   const bytes = decodeWhole(coding, body.parts(), bytesMax)
   if (bytes === undefined) return done(undefined, 'too-large')
   if (bytes instanceof HttpSyntaxError) {
@@ -47,7 +47,7 @@ export function readExcerpt(answer: HttpAnswer, bytesMax: number, done: (text: s
   const parts: Buffer[] = []
   let bytes = 0
   // The beginning of what is compressed is not worth its trouble.
-  const shown = isCompressed(answer) ? 0 : bytesMax
+  const shown = codingOf(answer) !== undefined ? 0 : bytesMax
   const finish = (): void => done(Buffer.concat(parts).subarray(0, shown).toString('utf8'))
   answer.readBy({
     data: (chunk) => {
@@ -72,7 +72,8 @@ export function readEvents(
   const parser = new SseParser(sink, limits)
   const reader = { data: (chunk: Buffer) => parser.push(chunk), end: () => ended(), cut: ended }
   const coding = codingOf(answer)
-  answer.readBy(coding === undefined ? reader : new DecodedStream(coding, answer, reader))
+  const isPlain = coding === undefined || coding === 'other'
+  answer.readBy(isPlain ? reader : new DecodedStream(coding, answer, reader))
   return parser
 }
 
@@ -93,19 +94,16 @@ export function mediaType(answer: HttpAnswer): string {
   return type.trim().toLowerCase()
 }
 
-/** Whether it was compressed, in whatever way. */
-function isCompressed(answer: HttpAnswer): boolean {
-  return contentCodings(answer).length > 0
-}
-
 /** Whether it was compressed in a way that is not read here. */
 export function isUnreadable(answer: HttpAnswer): boolean {
-  return isCompressed(answer) && codingOf(answer) === undefined
+  return codingOf(answer) === 'other'
 }
 
-function codingOf(answer: HttpAnswer): Coding | undefined {
+/** How it was compressed; undefined when it was not. */
+function codingOf(answer: HttpAnswer): Coding | 'other' | undefined {
   const [only, ...more] = contentCodings(answer)
-  return only === undefined || more.length > 0 ? undefined : codingNamed(only)
+  if (only === undefined) return undefined
+  return more.length > 0 ? 'other' : (codingNamed(only) ?? 'other')
 }
 
 /** What was done to a body (RFC 9110, section 8.4); there may be several fields, and each may name several. */

@@ -52,13 +52,13 @@ const REST_MARGIN_MS = 1000
 const NOTHING = Buffer.alloc(0)
 
 /** One socket and what is asked on it. */
-export class Channel implements AnswerSource {
+export class Channel implements AnswerSource, ResponseSink {
+  paused = false
   /** When it began to rest before this exchange; its owner's alone. */
   restedSince: number | undefined
   readonly #socket: HttpSocket
   readonly #owner: ClientChannelOwner
-  readonly #reader: ResponseReader
-  readonly #state: { paused: boolean } & ResponseSink
+  readonly #reader = new ResponseReader(this)
   #user: ChannelUser | undefined
   #answer: HttpAnswer | undefined
   #isConnected = false
@@ -79,15 +79,6 @@ export class Channel implements AnswerSource {
     this.#socket = socket
     this.#owner = owner
     this.#restMs = restMs
-    this.#state = {
-      paused: false,
-      head: (head) => this.#hasHead(head),
-      data: (chunk) => this.#answer?.data(chunk),
-      end: (keepsAlive) => {
-        this.#keepsAlive = keepsAlive
-      },
-    }
-    this.#reader = new ResponseReader(this.#state)
     if (isTls) socket.once('secureConnect', () => this.#connects())
     else if (socket.connecting === true) socket.once('connect', () => this.#connects())
     else this.#isConnected = true
@@ -128,8 +119,8 @@ export class Channel implements AnswerSource {
 
   /** Stops or goes on reading the answer. */
   read(on: boolean): void {
-    if (this.#state.paused !== on) return
-    this.#state.paused = !on
+    if (this.paused !== on) return
+    this.paused = !on
     if (!on) return void this.#socket.pause()
     this.#socket.resume()
     // Later: whoever has several read on may have them all stop at the first message.
@@ -170,6 +161,24 @@ export class Channel implements AnswerSource {
     else user?.failed(error ?? hangup())
   }
 
+  // ResponseSink
+
+  head(head: ResponseHead): void {
+    const { restMs } = head
+    if (restMs !== undefined) this.restAtMost(restMs - REST_MARGIN_MS)
+    const answer = new HttpAnswer(head, this)
+    this.#answer = answer
+    this.#user?.responded(answer)
+  }
+
+  data(chunk: Buffer): void {
+    this.#answer?.data(chunk)
+  }
+
+  end(keepsAlive: boolean): void {
+    this.#keepsAlive = keepsAlive
+  }
+
   #connects(): void {
     this.#isConnected = true
     this.#user?.connected()
@@ -197,14 +206,6 @@ export class Channel implements AnswerSource {
     if (this.#keepsAlive !== undefined && !this.#gone) this.#finish(this.#keepsAlive)
   }
 
-  #hasHead(head: ResponseHead): void {
-    const { restMs } = head
-    if (restMs !== undefined) this.restAtMost(restMs - REST_MARGIN_MS)
-    const answer = new HttpAnswer(head, this)
-    this.#answer = answer
-    this.#user?.responded(answer)
-  }
-
   #ends(end: End): void {
     this.#end ??= end
     this.#goOn()
@@ -212,8 +213,8 @@ export class Channel implements AnswerSource {
 
   /** Takes what waits and then the end of the connection, unless whoever reads has stopped again. */
   #goOn(): void {
-    if (this.#user !== undefined && !this.#state.paused && !this.#isTaking) this.#take(NOTHING)
-    if (this.#end === undefined || (this.#user !== undefined && this.#state.paused)) return
+    if (this.#user !== undefined && !this.paused && !this.#isTaking) this.#take(NOTHING)
+    if (this.#end === undefined || (this.#user !== undefined && this.paused)) return
     const { isWhole, error } = this.#end
     if (isWhole && this.#user !== undefined && this.#reader.endsWithConnection) return this.#finish(false)
     if (this.#answer === undefined && !this.#gone) this.#owner.lost(this)

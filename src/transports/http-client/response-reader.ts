@@ -32,10 +32,8 @@ export class ResponseReader {
   readonly #sink: ResponseSink
   readonly #head = new HeadReader(HEAD_BYTES_MAX)
   readonly #body = new BodyReader()
-  #hasHead = false
-  /** The response has come whole, and whether its sink knows. */
-  #isOver = true
-  #isTold = true
+  /** What is to come; `end` when the response has come whole and its sink does not know yet. */
+  #part: 'nothing' | 'head' | 'body' | 'end' = 'nothing'
   #keepsAlive = false
   #interim = 0
 
@@ -45,9 +43,7 @@ export class ResponseReader {
 
   /** A request has been sent: from now on there may be a response. */
   begin(): void {
-    this.#hasHead = false
-    this.#isOver = false
-    this.#isTold = false
+    this.#part = 'head'
     this.#interim = 0
   }
 
@@ -58,10 +54,13 @@ export class ResponseReader {
    */
   push(bytes: Buffer): Buffer {
     let rest = bytes
-    while (rest.length > 0 && !this.#isOver && !this.#sink.paused)
-      rest = this.#hasHead ? this.#takeBody(rest) : this.#takeHead(rest)
-    if (this.#isOver && !this.#isTold && !this.#sink.paused) {
-      this.#isTold = true
+    while (rest.length > 0 && !this.#sink.paused) {
+      if (this.#part === 'head') rest = this.#takeHead(rest)
+      else if (this.#part === 'body') rest = this.#takeBody(rest)
+      else break
+    }
+    if (this.#part === 'end' && !this.#sink.paused) {
+      this.#part = 'nothing'
       this.#sink.end(this.#keepsAlive)
     }
     return rest
@@ -69,7 +68,7 @@ export class ResponseReader {
 
   /** Whether the response ends where its connection does. */
   get endsWithConnection(): boolean {
-    return this.#hasHead && !this.#isOver && this.#body.endsWithConnection
+    return this.#part === 'body' && this.#body.endsWithConnection
   }
 
   #takeHead(chunk: Buffer): Buffer {
@@ -96,15 +95,14 @@ export class ResponseReader {
       return
     }
     this.#keepsAlive = head.keepsAlive && framing.kind !== 'close'
-    this.#hasHead = true
     this.#body.begin(framing)
+    this.#part = this.#body.isOver ? 'end' : 'body'
     this.#sink.head(head)
-    this.#isOver = this.#body.isOver
   }
 
   #takeBody(bytes: Buffer): Buffer {
     const rest = this.#body.take(bytes, this.#sink)
-    this.#isOver = this.#body.isOver
+    if (this.#body.isOver) this.#part = 'end'
     return rest
   }
 }

@@ -20,16 +20,6 @@ export interface HttpAsk extends UnprovenRequest {
   readonly lastEventId?: string | undefined
 }
 
-/** The time limits of the messages of one session. */
-interface PostWaits {
-  /** For the answer to a request, in all. */
-  readonly answer: Waits
-  /** For a message that has no answer, until it is taken. */
-  readonly accept: Waits
-  /** For an exchange of which nobody wants more. */
-  readonly linger: Waits
-}
-
 /** Written by the transport itself, whatever the configuration says. */
 const reserved: ReadonlySet<string> = new Set([
   'accept',
@@ -65,7 +55,8 @@ export class HttpSession {
   /** Where messages are posted; a redirect within the origin moves it. */
   url: URL
   version: string | undefined
-  readonly waits: PostWaits
+  /** For the answer to a request, in all; for a message that has none, until it is taken; for what nobody wants more of. */
+  readonly waits: Readonly<Record<'answer' | 'accept' | 'linger', Waits>>
   /** Looks at long answers. */
   readonly longLines: LongLines = new LongLines()
   /** Undefined until the server has set one. */
@@ -88,7 +79,7 @@ export class HttpSession {
       linger: new Waits(limits.lingerMs, timers),
     }
     const login = basicLogin(url)
-    if (login !== undefined) this.#keep(login.slice('Basic '.length))
+    if (login !== undefined) target.discretion.learn(login.slice('Basic '.length))
   }
 
   /** Undefined where the server keeps no sessions. */
@@ -106,7 +97,7 @@ export class HttpSession {
     this.target.pause.learn(answer)
     const id = answer.get('mcp-session-id')
     if (!isOpening || id === undefined) return
-    this.#keep(id)
+    this.target.discretion.learn(id)
     if (sessionId.test(id)) this.#id = id
     else
       this.target.log('warn', 'its session id is ignored: it must be visible ASCII, 1024 characters at most')
@@ -118,7 +109,7 @@ export class HttpSession {
     const { cookiesMax, cookieBytesMax } = this.target.limits
     this.#cookies ??= new CookieJar(cookiesMax, cookieBytesMax)
     this.#cookies.take(cookies, { url, date: answer.get('date') })
-    for (const value of this.#cookies.values) this.#keep(value.replaceAll('"', ''))
+    for (const value of this.#cookies.values) this.target.discretion.learn(value.replaceAll('"', ''))
   }
 
   /** What the server said, without what only it and we may know; it may be cut. */
@@ -139,28 +130,22 @@ export class HttpSession {
    * @throws TypeError when a field would end early, or cannot be written
    */
   headOf(ask: HttpAsk, url: URL, credential: Credential | undefined): string {
-    if (credential !== undefined && credential !== this.#credential) this.#keep(credential.secret)
+    if (credential !== undefined && credential !== this.#credential)
+      this.target.discretion.learn(credential.secret)
     this.#credential = credential
     this.#fixed ??= fixedFields(this.target)
-    const fields = this.#fixed + written(this.#fieldsOf(ask, url, credential))
-    return `${ask.method} ${url.pathname}${url.search} HTTP/1.1\r\n${fields}Connection: keep-alive\r\n\r\n`
-  }
-
-  /** A server that repeats it is not repeated. */
-  #keep(secret: string): void {
-    this.target.discretion.learn(secret)
-  }
-
-  #fieldsOf({ accept, lastEventId, body }: HttpAsk, url: URL, credential: Credential | undefined): string[] {
-    const fields = ['Accept', accept, ...(credential?.fields ?? [])]
-    if (this.#id !== undefined) fields.push('Mcp-Session-Id', this.#id)
-    if (this.version !== undefined) fields.push('MCP-Protocol-Version', this.version)
+    let head = `${ask.method} ${url.pathname}${url.search} HTTP/1.1\r\n${this.#fixed}Accept: ${ask.accept}\r\n`
+    if (credential !== undefined) head += written(credential.fields)
+    // Both were looked at when they came.
+    if (this.#id !== undefined) head += `Mcp-Session-Id: ${this.#id}\r\n`
+    if (this.version !== undefined) head += `MCP-Protocol-Version: ${this.version}\r\n`
     const cookie = this.#cookies === undefined ? this.#cookie : this.#cookies.header(url, this.#cookie)
-    if (cookie !== undefined) fields.push('Cookie', cookie)
-    if (lastEventId !== undefined && lastEventId !== '') fields.push('Last-Event-ID', inUtf8(lastEventId))
-    if (body !== undefined)
-      fields.push('Content-Type', 'application/json', 'Content-Length', String(body.length))
-    return fields
+    if (cookie !== undefined) head += fieldLine('Cookie', cookie)
+    if (ask.lastEventId !== undefined && ask.lastEventId !== '')
+      head += fieldLine('Last-Event-ID', inUtf8(ask.lastEventId))
+    if (ask.body !== undefined)
+      head += `Content-Type: application/json\r\nContent-Length: ${ask.body.length}\r\n`
+    return `${head}Connection: keep-alive\r\n\r\n`
   }
 }
 

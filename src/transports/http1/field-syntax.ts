@@ -9,10 +9,6 @@ const NO_TRAILER =
   /^(?:connection|content-encoding|content-length|content-type|expect|host|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i
 const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 
-export function isFieldName(text: string): boolean {
-  return NAME.test(text)
-}
-
 /** Whether it has nothing in it that would end the field, or that no byte can carry. */
 export function isFieldValue(text: string): boolean {
   return !BAD_VALUE.test(text)
@@ -30,7 +26,7 @@ export function mayTrail(name: string): boolean {
 
 /** A field as it is written, with its line end. @throws TypeError when it would end early, or cannot be written */
 export function fieldLine(name: string, value: string): string {
-  if (!isFieldName(name)) throw new TypeError(`'${name}' is no name of a header`)
+  if (!NAME.test(name)) throw new TypeError(`'${name}' is no name of a header`)
   if (!isFieldValue(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`)
   return `${name}: ${value}\r\n`
 }

@@ -5,9 +5,11 @@
 // character. Every value that came is kept, for what is checked and what is used
 // must not be two different values.
 
-import { SPACE, TAB } from '../../jsonrpc/ascii.js'
-import { isFieldName, isFieldValue, isFraming } from './field-syntax.js'
+import { TOKEN, isFieldValue, isFraming } from './field-syntax.js'
 import { HttpSyntaxError } from './syntax-error.js'
+
+/** Spaces and tabs around a value are no part of it; other white space is. */
+const FIELD = new RegExp(`^(${TOKEN}):[ \\t]*(.*)$`, 's')
 
 /** Fields by their names in lower case. */
 export class HeaderFields {
@@ -70,25 +72,14 @@ export class HeaderFields {
  * @throws HttpSyntaxError when the line is none
  */
 export function readField(line: string): readonly [name: string, value: string] {
-  const colon = line.indexOf(':')
-  const name = line.slice(0, Math.max(0, colon))
-  const value = withoutSpaces(line, colon + 1)
-  if (!isFieldName(name)) throw new HttpSyntaxError('its head has a line that is no field')
+  const [, name, text] = FIELD.exec(line) ?? []
+  if (name === undefined || text === undefined)
+    throw new HttpSyntaxError('its head has a line that is no field')
+  let end = text.length
+  while (end > 0 && (text[end - 1] === ' ' || text[end - 1] === '\t')) end--
+  const value = text.slice(0, end)
   if (!isFieldValue(value)) throw new HttpSyntaxError(`its field ${name} has control characters`)
   // White space that many readers do not take for any.
   if (line.includes('\t') && isFraming(name)) throw new HttpSyntaxError(`its field ${name} has a tab`)
   return [name, value]
-}
-
-/** Spaces and tabs around a value are no part of it; others are. */
-function withoutSpaces(line: string, from: number): string {
-  let start = from
-  let end = line.length
-  while (start < end && isSpace(line.charCodeAt(start))) start++
-  while (end > start && isSpace(line.charCodeAt(end - 1))) end--
-  return line.slice(start, end)
-}
-
-function isSpace(code: number): boolean {
-  return code === SPACE || code === TAB
 }
