@@ -3,14 +3,16 @@
  *
  * @packageDocumentation
  */
-export { ConfigError, type ConfigProblem, type Configuration } from './config/config.js'
-export type {
-  ConfigurationJson,
-  HttpServerJson,
-  SchemaJson,
-  ServerJson,
-  SseServerJson,
-  StdioServerJson,
+export {
+  ConfigError,
+  type ConfigProblem,
+  type Configuration,
+  type ConfigurationJson,
+  type HttpServerJson,
+  type SchemaJson,
+  type ServerJson,
+  type SseServerJson,
+  type StdioServerJson,
 } from './config/config.js'
 export type { ServerChanges } from './events/proxy-events.js'
 export type { EventListener, EventListeners, EventSource } from './events/emitter.js'

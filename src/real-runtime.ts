@@ -24,7 +24,7 @@ export interface RealRuntime extends Runtime {
 export function realRuntime(log: LogSink = () => undefined): RealRuntime {
   const guardian = new Guardian({
     now,
-    setTimer: (delayMs, fire) => startTimer(delayMs, fire, { isWaitedFor: false }),
+    setTimer: (delayMs, fire) => timerOf(startTimer(delayMs, fire).unref()),
     log,
     // A process may have several runtimes, and each ends its own servers alone.
     name: () => `${process.pid}-${Math.floor(Math.random() * 2 ** 48)}`,
@@ -36,7 +36,7 @@ export function realRuntime(log: LogSink = () => undefined): RealRuntime {
   return {
     now,
     wallNow: () => Date.now(),
-    setTimer: (delayMs, fire) => startTimer(delayMs, fire, { isWaitedFor: true }),
+    setTimer: (delayMs, fire) => timerOf(startTimer(delayMs, fire)),
     random: () => Math.random(),
     spawn: (spec) => spawnChild(spec, guardian, data),
     memoryOf: (group, exactBytes) => memory.of(group, exactBytes),
@@ -49,13 +49,10 @@ function now(): number {
   return performance.now()
 }
 
-/** A timer that is not waited for keeps no process alive. */
-function startTimer(
-  delayMs: number,
-  fire: () => void,
-  { isWaitedFor }: { readonly isWaitedFor: boolean },
-): Timer {
-  const timer = setTimeout(fire, Math.min(delayMs, DELAY_MAX_MS))
-  if (!isWaitedFor) timer.unref()
-  return { cancel: () => clearTimeout(timer) }
+function startTimer(delayMs: number, fire: () => void): NodeJS.Timeout {
+  return setTimeout(fire, Math.min(delayMs, DELAY_MAX_MS))
+}
+
+function timerOf(timeout: NodeJS.Timeout): Timer {
+  return { cancel: () => clearTimeout(timeout) }
 }

@@ -39,11 +39,8 @@ export function loopProblems(
 ): ConfigProblem[] {
   const above = chainAbove(env)
   if (above.length >= chainLengthMax) return [tooLong(above)]
-  return schemas.flatMap((schema) => (isAbove(source, schema, above) ? [sameAgain(schema)] : []))
-}
-
-function isAbove(source: string, schema: string, above: readonly string[]): boolean {
-  return isAbsolute(source) && above.includes(linkOf(source, schema))
+  if (!isAbsolute(source)) return []
+  return schemas.filter((schema) => above.includes(linkOf(source, schema))).map(sameAgain)
 }
 
 function sameAgain(schema: string): ConfigProblem {

@@ -78,7 +78,9 @@ export function loadConfig(options: LoadOptions = {}): Configuration {
     return resolveConfig(embeddedConfig(), { ...options, source: 'embedded', folder: cwd, env, home })
   const folder = dirname(file.path)
   const config = resolveConfig(file.value, { ...options, source: file.path, folder, env, home })
-  return file.writableByOthers && startsCommands(config) ? withWriteWarning(config) : config
+  if (!file.writableByOthers || !startsCommands(config)) return config
+  const message = 'the file starts commands and others than its owner can write it; run chmod go-w on it'
+  return { ...config, warnings: [{ path: '', message }, ...config.warnings] }
 }
 
 /**
@@ -160,9 +162,9 @@ function readStdio(root: Section): Configuration['stdio'] {
   return { timeoutMs, encoding: 'utf8', delimiter }
 }
 
-function readLogging(section: Section, place: PathBase): LoggingConfig {
+function readLogging(section: Section, base: PathBase): LoggingConfig {
   const { file, maxSize, ...plain } = section.readOnly(loggingFields)
-  return { ...plain, file: file === undefined ? undefined : absolute(file, place), maxSizeBytes: maxSize }
+  return { ...plain, file: file === undefined ? undefined : absolute(file, base), maxSizeBytes: maxSize }
 }
 
 /** The Time server as a real child process, so that a machine with nothing installed has something to serve. */
@@ -173,11 +175,6 @@ function embeddedConfig(): unknown {
 
 function startsCommands({ schemas }: Configuration): boolean {
   return [...schemas.values()].some(({ servers }) => servers.some(({ kind }) => kind === 'stdio'))
-}
-
-function withWriteWarning(config: Configuration): Configuration {
-  const message = 'the file starts commands and others than its owner can write it; run chmod go-w on it'
-  return { ...config, warnings: [{ path: '', message }, ...config.warnings] }
 }
 
 /** Where the lists of servers are kept from one run to the next. */

@@ -42,15 +42,15 @@ function readCors(section: Section, env: Environment): CorsConfig {
         `${section.pathOf('origins')}[${index}]`,
         `is "${each}", which no page has for its origin; one is like "https://app.example.com:8443"`,
       )
-  return { ...values, enabled: readSwitch('MCP_ENABLE_CORS', section, env) ?? values.enabled }
+  return { ...values, enabled: readSwitch(section, env) ?? values.enabled }
 }
 
-function readSwitch(name: string, section: Section, env: Environment): boolean | undefined {
-  const value = given(env, name)?.toLowerCase()
+function readSwitch({ findings }: Section, env: Environment): boolean | undefined {
+  const value = given(env, 'MCP_ENABLE_CORS')?.toLowerCase()
   if (value === undefined) return undefined
   if (['true', '1', 'yes', 'on'].includes(value)) return true
   if (['false', '0', 'no', 'off'].includes(value)) return false
-  section.findings.problem(`$${name}`, `is "${value}"`, 'must be true or false')
+  findings.problem('$MCP_ENABLE_CORS', `is "${value}"`, 'must be true or false')
   return undefined
 }
 

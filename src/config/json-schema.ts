@@ -41,11 +41,10 @@ export function configJsonSchema(): JsonSchema {
         additionalProperties: { $ref: '#/$defs/server' },
       },
       server: serverSchema(),
-      stdioServer: kindSchema(
-        'A program that is started and spoken to on its stdin and stdout.',
-        'command',
-        stdioServerFields,
-      ),
+      stdioServer: {
+        ...section('A program that is started and spoken to on its stdin and stdout.', stdioServerFields),
+        required: ['command'],
+      },
       httpServer: remoteSchema('A server reached over Streamable HTTP.', httpServerFields),
       sseServer: remoteSchema('A server reached over the older HTTP+SSE transport.', {
         ...httpServerFields,
@@ -125,10 +124,6 @@ function whenKind(kind: string, keys: readonly string[], definition: string): Js
   const byKey = keys.map((key) => ({ required: [key], not: { required: ['type'] } }))
   // oxlint-disable-next-line unicorn/no-thenable -- `then` is a keyword of JSON Schema.
   return { if: { anyOf: [byType, ...byKey] }, then: { $ref: `#/$defs/${definition}` } }
-}
-
-function kindSchema(description: string, required: string, fields: Fields): JsonSchema {
-  return { ...section(description, fields), required: [required] }
 }
 
 function remoteSchema(description: string, fields: Fields): JsonSchema {

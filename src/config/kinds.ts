@@ -4,8 +4,7 @@
 // a message calls it, and its JSON Schema. The validator of the start-up path
 // and the published schema are made from the same kinds, so they cannot part.
 
-import type { Findings } from './problems.js'
-import { memberPath, whatItIs } from './problems.js'
+import { type Findings, memberPath, whatItIs } from './problems.js'
 
 /** The longest delay that a Node timer takes. */
 export const delayMsMax = 2_147_483_647
@@ -47,13 +46,13 @@ const noNul = '^[^\\u0000]*$'
 export function text(rules: TextRules = {}): Kind<string> {
   const pattern = rules.pattern ?? noNul
   const matches = new RegExp(pattern, 'u')
-  const lengthMin = rules.mayBeEmpty === true ? 0 : 1
+  const mayBeEmpty = rules.mayBeEmpty === true
   return scalar({
-    wanted: rules.wanted ?? `a ${lengthMin === 0 ? '' : 'non-empty '}string`,
-    schema: { type: 'string', ...(lengthMin === 0 ? {} : { minLength: 1 }), pattern },
+    wanted: rules.wanted ?? 'a non-empty string',
+    schema: { type: 'string', ...(mayBeEmpty ? {} : { minLength: 1 }), pattern },
     secret: rules.secret === true,
     accept: (value) =>
-      typeof value === 'string' && value.length >= lengthMin && matches.test(value) ? value : undefined,
+      typeof value === 'string' && (mayBeEmpty || value !== '') && matches.test(value) ? value : undefined,
   })
 }
 
@@ -152,37 +151,32 @@ export interface MapRules {
 }
 
 /** An object whose values are strings; a Map, so that a key such as `__proto__` is only a key. */
-export function map(rules: MapRules): Kind<ReadonlyMap<string, string>> {
+export function map({ keyPattern, keyWanted, value: element }: MapRules): Kind<ReadonlyMap<string, string>> {
+  const keyMatches = new RegExp(keyPattern, 'u')
   return {
     wanted: 'an object of strings',
     schema: {
       type: 'object',
-      propertyNames: { pattern: rules.keyPattern },
-      additionalProperties: rules.value.schema,
+      propertyNames: { pattern: keyPattern },
+      additionalProperties: element.schema,
     },
     read: (value, { path, findings }) => {
-      if (isObject(value)) return readMap(rules, value, { path, findings })
-      findings.problem(path, whatItIs(value, true), 'must be an object of strings')
-      return undefined
+      if (!isObject(value)) {
+        findings.problem(path, whatItIs(value, true), 'must be an object of strings')
+        return undefined
+      }
+      const members = Object.entries(value).flatMap(([key, item]): [string, string][] => {
+        const at = memberPath(path, key)
+        if (!keyMatches.test(key)) findings.problem(at, 'has a name that cannot be used', keyWanted)
+        const read = element.read(item, { path: at, findings })
+        return read === undefined ? [] : [[key, read]]
+      })
+      return new Map(members)
     },
   }
 }
 
-function readMap(rules: MapRules, value: object, { path, findings }: Spot): Map<string, string> {
-  const keyMatches = new RegExp(rules.keyPattern, 'u')
-  const out = new Map<string, string>()
-  for (const [key, item] of Object.entries(value)) {
-    const at = memberPath(path, key)
-    if (!keyMatches.test(key)) findings.problem(at, 'has a name that cannot be used', rules.keyWanted)
-    const read = rules.value.read(item, { path: at, findings })
-    if (read !== undefined) out.set(key, read)
-  }
-  return out
-}
-
-interface Scalar<T> {
-  readonly wanted: string
-  readonly schema: JsonSchema
+interface Scalar<T> extends Pick<Kind<T>, 'wanted' | 'schema'> {
   readonly secret?: boolean
   readonly accept: (value: unknown) => T | undefined
 }

@@ -21,12 +21,12 @@ export function readHttp(
   section: Section,
   common: Omit<ServerCommon, keyof Expanded>,
   expansion: Expansion,
-  place: PathBase,
+  base: PathBase,
 ): HttpServerConfig {
   const url = readUrl(section, expansion)
   const headers = expansion.map(section.read(httpServerFields, 'headers'))
   const proxy = readProxy(section, expansion)
-  const tls = readTls(section, expansion, place)
+  const tls = readTls(section, expansion, base)
   const secrets = [...secretsOfHeaders(headers), ...secretsOfUrl(url), ...secretsOfUrl(proxy || '')]
   return {
     kind,
@@ -34,12 +34,8 @@ export function readHttp(
     ...expansion.result(secrets, whyUnreachable(url, headers)),
     url,
     headers: Object.fromEntries(headers),
-    retries: readRetries(kind, section),
     retryDelayMs: section.read(httpServerFields, 'retryDelay'),
-    reconnectIntervalMs:
-      kind === 'sse'
-        ? section.read(sseServerFields, 'reconnectInterval')
-        : sseServerFields.reconnectInterval.fallback,
+    ...readRetries(kind, section),
     auth: readAuth(section),
     proxy,
     tls,
@@ -67,11 +63,15 @@ function isAddress(text: string): boolean {
 }
 
 /** For an event stream `maxRetries` counts, and `retries` where only that is given. */
-function readRetries(kind: 'http' | 'sse', section: Section): number {
+function readRetries(
+  kind: 'http' | 'sse',
+  section: Section,
+): Pick<HttpServerConfig, 'retries' | 'reconnectIntervalMs'> {
   const retries = section.read(httpServerFields, 'retries')
-  if (kind === 'http') return retries
-  const maxRetries = section.read(sseServerFields, 'maxRetries')
-  return section.has('retries') && !section.has('maxRetries') ? retries : maxRetries
+  if (kind === 'http') return { retries, reconnectIntervalMs: sseServerFields.reconnectInterval.fallback }
+  const fallbacks = section.has('retries') ? { maxRetries: retries } : {}
+  const { maxRetries, reconnectInterval } = section.readAll(sseServerFields, fallbacks)
+  return { retries: maxRetries, reconnectIntervalMs: reconnectInterval }
 }
 
 function readProxy(section: Section, expansion: Expansion): string | false | undefined {
@@ -102,7 +102,7 @@ function readAuth(server: Section): HttpAuth | undefined {
   return { type, ...more }
 }
 
-function readTls(server: Section, expansion: Expansion, place: PathBase): HttpTls | undefined {
+function readTls(server: Section, expansion: Expansion, base: PathBase): HttpTls | undefined {
   if (!server.has('tls')) return undefined
   const section = server.section('tls')
   const { servername, ...files } = section.readOnly(tlsFields)
@@ -112,7 +112,7 @@ function readTls(server: Section, expansion: Expansion, place: PathBase): HttpTl
     section.problem(missing, 'is missing', `must be a file beside "${given}"`)
   }
   const whole = (path: string | undefined): string | undefined =>
-    path === undefined ? undefined : absolute(expansion.text(path), place)
+    path === undefined ? undefined : absolute(expansion.text(path), base)
   return { ca: whole(files.ca), cert: whole(files.cert), key: whole(files.key), servername }
 }
 

@@ -1,7 +1,7 @@
 // A server of the file that is started as a program.
 
 import type { RestartLimits, ServerCommon, StdioServerConfig } from '../upstream/contracts/server-config.js'
-import { readEnvFile } from './env-file.js'
+import { type EnvFile, readEnvFile } from './env-file.js'
 import type { Expanded, Expansion } from './expand.js'
 import { type PathBase, absolute, fromHome } from './paths.js'
 import { secretsOfEnv } from './secrets.js'
@@ -12,23 +12,23 @@ export function readStdio(
   section: Section,
   common: Omit<ServerCommon, keyof Expanded>,
   expansion: Expansion,
-  place: PathBase,
+  base: PathBase,
 ): StdioServerConfig {
   if (!section.has('command')) section.problem('command', 'is missing', 'must be the program to start')
   const values = section.readAll(stdioServerFields)
   if (commandLine.test(values.command)) warnOfCommandLine(section, values.command)
   const command = expansion.text(values.command)
   const args = values.args.map((arg) => expansion.text(arg))
-  const file = readVariables(section, values.envFile, expansion, place)
+  const file = readVariables(section, expansion.text(values.envFile ?? ''), expansion, base)
   const env = new Map([...file.values, ...expansion.map(values.env)])
-  const cwd = values.cwd === undefined ? place.folder : absolute(expansion.text(values.cwd), place)
+  const cwd = values.cwd === undefined ? base.folder : absolute(expansion.text(values.cwd), base)
   const said = expansion.result(secretsOfEnv(env), command === '' ? 'the command is empty' : undefined)
   return {
     kind: 'stdio',
     ...common,
     ...said,
     unavailable: said.unavailable ?? file.trouble,
-    command: fromHome(command, place.home),
+    command: fromHome(command, base.home),
     args,
     env: Object.fromEntries(env),
     inheritEnv: values.inheritEnv,
@@ -59,25 +59,10 @@ function warnOfCommandLine(section: Section, written: string): void {
   )
 }
 
-interface Variables {
-  readonly values: ReadonlyMap<string, string>
-  /** Why the server cannot have its variables. */
-  readonly trouble?: string
-}
-
 /** What `env` says stands above the file. */
-function readVariables(section: Section, envFile = '', expansion: Expansion, place: PathBase): Variables {
-  const path = expansion.text(envFile)
-  if (path === '' || expansion.unset.size > 0) return { values: new Map() }
-  const whole = absolute(path, place)
-  const file = readEnvFile(whole)
-  if (file.kind === 'unreadable') return { values: new Map(), trouble: `envFile ${whole}: ${file.why}` }
-  const [odd] = file.oddLines
-  if (odd !== undefined) {
-    const more = file.oddLines.length === 1 ? '' : `, and ${file.oddLines.length - 1} more`
-    section.warn('envFile', `has line ${odd} which is not like NAME=value and is ignored${more}`)
-  }
-  return { values: file.values }
+function readVariables(section: Section, path: string, expansion: Expansion, base: PathBase): EnvFile {
+  const isKnown = path !== '' && expansion.unset.size === 0
+  return isKnown ? readEnvFile(absolute(path, base), section) : { values: new Map() }
 }
 
 /** Only what the file says; the rest is as the limits of the proxy are. */

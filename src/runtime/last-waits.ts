@@ -1,8 +1,8 @@
 // The timers of a connection that is closing.
 
-export interface LastWaits {
-  setTimer(delayMs: number, fire: () => void): { cancel(): void }
-}
+import type { Clock } from './deadline.js'
+
+export type LastWaits = Pick<Clock, 'setTimer'>
 
 /** For connections whose owner has no clock of its own. */
 export const realLastWaits: LastWaits = {
