@@ -9,14 +9,15 @@ import { type Wire, partsOf } from '../../jsonrpc/fast/splice-parts.js'
 
 /** Above this a piece is not copied. */
 const COPIED_BYTES_MAX = 4 * 1024
-const BLOCK_BYTES = 16 * 1024
+const BLOCK_BYTES = 32 * 1024
+const NO_BLOCK = Buffer.alloc(0)
 
 /** Messages that wait for the end of the turn. */
 export class Outbox {
   #buffers: Uint8Array[] = []
   #bytes = 0
   /** Where short pieces go; what lies between `#from` and `#to` is not among the buffers yet. */
-  #block = Buffer.alloc(0)
+  #block: Buffer = NO_BLOCK
   #from = 0
   #to = 0
 
@@ -38,6 +39,8 @@ export class Outbox {
     const buffers = this.#buffers
     this.#buffers = []
     this.#bytes = 0
+    // A turn that crosses into another block leaves as two buffers, which are dearer to write than one.
+    if (this.#to > BLOCK_BYTES / 2) this.#block = NO_BLOCK
     return buffers
   }
 
@@ -65,8 +68,7 @@ export class Outbox {
     if (bytes > this.#block.length - this.#to) {
       this.#cut()
       this.#block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
-      this.#from = 0
-      this.#to = 0
+      this.#from = this.#to = 0
     }
     const at = this.#to
     this.#to += bytes
