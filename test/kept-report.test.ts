@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { type Configuration, loadConfig } from '../src/config/config.js'
 import { keptReport } from '../src/proxy/kept-report.js'
-import { openKeeping } from '../src/proxy/keeping.js'
+import { openKept } from '../src/proxy/common.js'
 import { realRuntime } from '../src/real-runtime.js'
 import type { ListKind } from '../src/mcp/methods/method-row.js'
 import type { KeptFacts } from '../src/upstream/contracts/kept.js'
@@ -26,9 +26,7 @@ function homeWith(t: TestContext, value: unknown): { home: string; config: Confi
 
 /** As a proxy of that home folder would. */
 async function keep(home: string, config: Configuration, facts: Record<string, KeptFacts[]>): Promise<void> {
-  const keeping = await openKeeping(config, { keep: true })
-  const runtime = { ...realRuntime(), env: { HOME: home } }
-  const store = keeping(runtime)
+  const store = await openKept(config, { keep: true }, { ...realRuntime(), env: { HOME: home } })
   for (const server of [...config.schemas.values()].flatMap(({ servers }) => servers))
     for (const [set, each] of (facts[server.name] ?? []).entries()) store.of(server)?.keep(String(set), each)
   await store.close()

@@ -2,11 +2,10 @@
 //
 // Loaded only when something is served over HTTP.
 
-import { type Common, newCommon } from '../proxy/common.js'
+import { type Common, openCommon } from '../proxy/common.js'
 import { type Configuration, enabledSchemas } from '../config/config.js'
 import { needsRestart } from '../proxy/configured-limits.js'
 import { type FrontRemedies, type FrontRules, refuseOpenFront } from './http-front.js'
-import { type Keeping, openKeeping } from '../proxy/keeping.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
 import type { Serving } from '../proxy/listener.js'
 import { openProxy } from '../proxy/proxy.js'
@@ -15,7 +14,6 @@ import type { EventSource } from '../events/emitter.js'
 import { type FrontAddress, refuseOwnAddress } from './own-address.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from '../proxy/proxy-options.js'
-import { type RealRuntime, realRuntime } from '../real-runtime.js'
 import { type SchemasServing, type ServedGateway, serveSchemas } from './serving.js'
 import { defaultHttpServerLimits } from '../transports/http-server/limits.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
@@ -76,10 +74,9 @@ interface GatewayParts extends GatewayOptions {
  * address cannot be had; nothing is left running then
  */
 export async function openGateway(config: Configuration, options: GatewayOptions = {}): Promise<Gateway> {
-  const keeping = await openKeeping(config, options)
-  const own = realRuntime(options.log)
-  const parts = { ...options, log: options.log ?? noLog, runtime: options.runtime ?? own }
-  const proxies = new SchemaProxies(config, parts, keeping)
+  const common = await openCommon(config, options)
+  const parts = { ...options, log: common.log, runtime: common.runtime }
+  const proxies = new SchemaProxies(parts, common)
   try {
     // No server is started for a front that cannot be had. Nobody can ask before the proxies are there, since they are
     // made in the same turn of the event loop.
@@ -88,20 +85,19 @@ export async function openGateway(config: Configuration, options: GatewayOptions
     const opened = proxies.change(config)
     serving.change(proxies.served(config), rulesOf(config, parts))
     await opened
-    return gatewayOf(config, parts, proxies, serving, own)
+    return gatewayOf(config, parts, proxies, serving, common)
   } catch (error) {
-    await own.close()
+    await common.close()
     throw error
   }
 }
 
-/** `own` is the runtime of the gateway itself; without processes when it was given another one. */
 function gatewayOf(
   config: Configuration,
   parts: GatewayParts,
   proxies: SchemaProxies,
   serving: SchemasServing,
-  own: RealRuntime,
+  common: Common,
 ): Gateway {
   let isClosing = false
   const changes = new CoalescedChanges(async (next: Configuration) => {
@@ -116,7 +112,7 @@ function gatewayOf(
     host,
     port,
     origin,
-    on: (name, listener) => proxies.events.on(name, listener),
+    on: (name, listener) => common.events.on(name, listener),
     reload: async (next) => {
       serving.check(rulesOf(next, parts))
       refuseOwnAddress(next, { host, port })
@@ -128,15 +124,13 @@ function gatewayOf(
       serving.stop()
       await proxies.close(graceMs)
       await serving.close()
-      await own.close()
+      await common.close()
     },
   }
 }
 
 /** One schema may be gone before the others, and the common parts are theirs too. */
 const nothing = (): Promise<void> => Promise.resolve()
-
-const noLog: LogSink = () => undefined
 
 /** What is given by the command line, or by the configuration. */
 function addressOf(
@@ -173,14 +167,9 @@ class SchemaProxies {
   /** Of schemas that are gone; their calls may still run. */
   readonly #going = new Set<McpProxy>()
 
-  constructor(config: Configuration, parts: GatewayParts, keeping: Keeping) {
+  constructor(parts: GatewayParts, common: Common) {
     this.#parts = parts
-    this.#common = newCommon(config, parts, parts.runtime, keeping(parts.runtime))
-  }
-
-  /** Of all of them. */
-  get events(): EventSource<ProxyEvents> {
-    return this.#common.events
+    this.#common = { ...common, close: nothing }
   }
 
   /** Every schema of the configuration that the proxies were changed to. */
@@ -203,15 +192,11 @@ class SchemaProxies {
 
   async close(graceMs: number | undefined): Promise<void> {
     await Promise.all([...this.#proxies.values(), ...this.#going].map((proxy) => proxy.close(graceMs)))
-    await this.#common.close()
   }
 
   #open(schema: string, config: Configuration): void {
-    const common = { ...this.#common, taps: this.#common.taps.of(schema), close: nothing }
-    this.#proxies.set(
-      schema,
-      openProxy(config, { eager: true, ...this.#parts, schema }, () => common),
-    )
+    const options = { eager: true, ...this.#parts, schema }
+    this.#proxies.set(schema, openProxy(config, options, this.#common))
   }
 
   #drop(schema: string, proxy: McpProxy): void {

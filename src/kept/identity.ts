@@ -8,7 +8,7 @@ import type {
 } from '../upstream/contracts/server-config.js'
 
 /** What is read anew whenever a list is shown or a call is checked. */
-export const shownOnly: readonly (keyof ServerConfig)[] = [
+const shownOnly: readonly (keyof ServerConfig)[] = [
   'tools',
   'toolTimes',
   'prefix',
@@ -16,6 +16,8 @@ export const shownOnly: readonly (keyof ServerConfig)[] = [
   'argumentErrors',
   'argumentChecks',
 ]
+
+const shown: ReadonlySet<string> = new Set(shownOnly)
 
 /** How it is shown, called and kept alive; a key that is not named here makes another server. */
 const ofNoAccount: ReadonlySet<string> = new Set([
@@ -46,7 +48,16 @@ const ofNoAccount: ReadonlySet<string> = new Set([
 
 /** One text for all configurations of the same server; it holds secrets. */
 export function identityOf(config: ServerConfig): string {
-  return write(sorted(Object.fromEntries(Object.entries(config).filter(([key]) => !ofNoAccount.has(key)))))
+  return textWithout(ofNoAccount, config)
+}
+
+/** Whether both mean the same process or session, however its tools are shown. */
+export function isSameServer(one: ServerConfig, other: ServerConfig): boolean {
+  return textWithout(shown, one) === textWithout(shown, other)
+}
+
+function textWithout(left: ReadonlySet<string>, config: ServerConfig): string {
+  return write(sorted(Object.fromEntries(Object.entries(config).filter(([key]) => !left.has(key)))))
 }
 
 /** The order of an object's keys means nothing. */

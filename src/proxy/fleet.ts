@@ -9,8 +9,9 @@ import { Catalogs } from './routing/catalogs.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { ClientPort } from '../mcp/call.js'
 import type { RoutedClient } from './routing/routed-client.js'
-import { ClientRoutes, type ReachParts, type ReachSource } from './routing/client-routes.js'
-import { isSameServer } from './same-server.js'
+import { ClientRoutes, type ReachSource } from './routing/client-routes.js'
+import type { ReachParts } from './routing/router.js'
+import { isSameServer } from '../kept/identity.js'
 import { UpstreamError } from '../upstream/contracts/errors.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
@@ -34,22 +35,22 @@ export interface FleetParts {
   readonly newsWaitMs: number
 }
 
+/** A configured server, and which one it is from now on: the one that there was where that can go on. */
 interface Berth {
   readonly config: ServerConfig
-  /** The one that can go on. */
-  readonly kept: Upstream | undefined
   readonly upstream: Upstream
 }
 
 /** The servers there are now, and those that come or go. */
 export class Fleet implements ReachSource {
   readonly catalogs: Catalogs
+  /** In configuration order. */
+  upstreams: readonly Upstream[]
   readonly #parts: FleetParts
   /** By the serials of their clients. */
   readonly #reaches = new BriefMap<number, ClientRoutes>()
   /** Every one that is not closed. */
-  readonly #open = new Set<Upstream>()
-  #upstreams: readonly Upstream[]
+  readonly #open: Set<Upstream>
   /** How those end whose place is taken. */
   readonly #retiring = new WeakMap<Upstream, Promise<void>>()
   #changing: Promise<void> = Promise.resolve()
@@ -58,18 +59,14 @@ export class Fleet implements ReachSource {
   constructor(servers: readonly ServerConfig[], parts: FleetParts) {
     this.#parts = parts
     this.catalogs = new Catalogs(parts.log)
-    this.#upstreams = inUse(servers).map((config) => this.#add(config))
+    this.upstreams = inUse(servers).map((config) => this.#add(config))
+    this.#open = new Set(this.upstreams)
   }
 
   /** Whether there is one server, which its client is to see as if nothing stood between them. */
   get isTransparent(): boolean {
     const [only, ...others] = this.upstreams
     return others.length === 0 && only?.config.isTransparent === true
-  }
-
-  /** In configuration order. */
-  get upstreams(): readonly Upstream[] {
-    return this.#upstreams
   }
 
   /** What a client reaches; it follows every change until it leaves. */
@@ -86,7 +83,7 @@ export class Fleet implements ReachSource {
   /** Exchanges the servers; waits up to `graceMs` for those that are new, so that no client finds a gap. */
   change(servers: readonly ServerConfig[], graceMs: number): Promise<ServerChanges> {
     return this.#inTurn(async () => {
-      const before = this.#upstreams
+      const before = this.upstreams
       const berths = inUse(servers).map((config) => this.#berth(config))
       await this.#switch(berths, graceMs)
       return summary(before, berths)
@@ -97,10 +94,8 @@ export class Fleet implements ReachSource {
   restart(service: string, graceMs: number): Promise<void> {
     return this.#inTurn(async () => {
       this.#find(service)
-      await this.#switch(
-        this.#berthsWith(service, (config) => this.#add(config)),
-        graceMs,
-      )
+      const berths = this.#berthsWith(service, (config) => this.#add(config))
+      await this.#switch(berths, graceMs)
     })
   }
 
@@ -108,12 +103,7 @@ export class Fleet implements ReachSource {
   async stop(service: string): Promise<void> {
     const before = await this.#inTurn(async () => {
       const there = this.#find(service)
-      const stopped = (config: ServerConfig): Upstream => {
-        const upstream = stoppedUpstream(config)
-        this.#open.add(upstream)
-        return upstream
-      }
-      await this.#switch(this.#berthsWith(service, stopped), 0)
+      await this.#switch(this.#berthsWith(service, stoppedUpstream), 0)
       return there
     })
     await this.#retiring.get(before)
@@ -130,27 +120,26 @@ export class Fleet implements ReachSource {
   }
 
   #find(service: string): Upstream {
-    const found = this.#upstreams.find(({ config }) => config.name === service)
+    const found = this.upstreams.find(({ config }) => config.name === service)
     if (this.#closed) throw new UpstreamError(service, 'shutting-down', 'the proxy is being closed')
     if (found !== undefined) return found
-    const names = this.#upstreams.map(({ config }) => `'${config.name}'`).join(', ')
+    const names = this.upstreams.map(({ config }) => `'${config.name}'`).join(', ')
     const there = names === '' ? 'there is none' : `there are ${names}`
     throw new UpstreamError(service, 'unavailable', `there is no server '${service}': ${there}`)
   }
 
   /** What there is, with another one in the place of this. */
   #berthsWith(service: string, open: (config: ServerConfig) => Upstream): Berth[] {
-    return this.#upstreams.map((upstream) => {
+    return this.upstreams.map((upstream) => {
       const { config } = upstream
-      return config.name === service
-        ? { config, kept: undefined, upstream: open(config) }
-        : { config, kept: upstream, upstream }
+      return { config, upstream: config.name === service ? open(config) : upstream }
     })
   }
 
   async #switch(berths: readonly Berth[], graceMs: number): Promise<void> {
-    const before = this.#upstreams
+    const before = this.upstreams
     const next = berths.map(({ upstream }) => upstream)
+    for (const upstream of next) this.#open.add(upstream)
     const reaches = [...this.#reaches.values()]
     const listed = Promise.all(reaches.map((reach) => reach.prepare(next)))
     await within(listed, graceMs, this.#parts.runtime)
@@ -159,7 +148,9 @@ export class Fleet implements ReachSource {
     for (const reach of newcomers) void reach.prepare(next)
     if (!this.#closed) this.#exchange(berths, next)
     const newsWaitMs = Math.min(longestStartMs(berths), this.#parts.newsWaitMs)
-    void this.#tell([...reaches, ...newcomers], within(listed, newsWaitMs, this.#parts.runtime))
+    void within(listed, newsWaitMs, this.#parts.runtime).then(() => {
+      for (const reach of [...reaches, ...newcomers]) reach.tellChanges()
+    })
     for (const upstream of before)
       if (!next.includes(upstream)) this.#retiring.set(upstream, this.#retire(upstream))
   }
@@ -171,7 +162,6 @@ export class Fleet implements ReachSource {
 
   #add(config: ServerConfig): Upstream {
     const upstream = openUpstream(config, this.#parts.around())
-    this.#open.add(upstream)
     // What its first client will need starts now.
     upstream.warm()
     if (this.#parts.eager) warmUp(upstream)
@@ -179,22 +169,17 @@ export class Fleet implements ReachSource {
   }
 
   #berth(config: ServerConfig): Berth {
-    const there = this.#upstreams.find((upstream) => upstream.config.name === config.name)
-    const kept = there !== undefined && isSameServer(there.config, config) ? there : undefined
-    return { config, kept, upstream: kept ?? this.#add(config) }
+    const there = this.upstreams.find((upstream) => upstream.config.name === config.name)
+    const isKept = there !== undefined && isSameServer(there.config, config)
+    return { config, upstream: isKept ? there : this.#add(config) }
   }
 
   /** In one turn, so that no client sees a part of it. */
   #exchange(berths: readonly Berth[], next: readonly Upstream[]): void {
-    for (const { kept, config } of berths) kept?.adjust(config)
-    this.#upstreams = next
+    for (const { upstream, config } of berths) upstream.adjust(config)
+    this.upstreams = next
     this.catalogs.renew()
     for (const reach of this.#reaches.values()) reach.exchange(next)
-  }
-
-  async #tell(reaches: readonly ClientRoutes[], listed: Promise<unknown>): Promise<void> {
-    await listed
-    for (const reach of reaches) reach.tellChanges()
   }
 
   async #retire(upstream: Upstream): Promise<void> {
@@ -215,13 +200,13 @@ function inUse(servers: readonly ServerConfig[]): ServerConfig[] {
 function summary(before: readonly Upstream[], berths: readonly Berth[]): ServerChanges {
   const had = new Set(before.map(({ config }) => config.name))
   const has = new Set(berths.map(({ config }) => config.name))
-  const names = (which: (berth: Berth) => boolean): string[] =>
-    berths.filter(which).map(({ config }) => config.name)
+  const names = (which: (upstream: Upstream, name: string) => boolean): string[] =>
+    berths.flatMap(({ config: { name }, upstream }) => (which(upstream, name) ? [name] : []))
   return {
-    added: names(({ config }) => !had.has(config.name)),
-    replaced: names(({ config, kept }) => had.has(config.name) && kept === undefined),
+    added: names((_upstream, name) => !had.has(name)),
+    replaced: names((upstream, name) => had.has(name) && !before.includes(upstream)),
     removed: [...had].filter((name) => !has.has(name)),
-    kept: names(({ kept }) => kept !== undefined),
+    kept: names((upstream) => before.includes(upstream)),
   }
 }
 

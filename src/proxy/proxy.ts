@@ -2,7 +2,7 @@
 
 import { ArgumentChecks } from './routing/arguments.js'
 import { type AttachedSession, attachedTo } from './session/attached.js'
-import { type Common, newCommon } from './common.js'
+import { type Common, openCommon } from './common.js'
 import {
   type Configuration,
   type ConfigurationJson,
@@ -15,7 +15,6 @@ import type { ServerChanges } from '../events/proxy-events.js'
 import { Fleet, inWords } from './fleet.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { Connection } from '../jsonrpc/connection.js'
-import { openKeeping } from './keeping.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
 import type { Limits } from '../limits.js'
 import type { Listener, Serving } from './listener.js'
@@ -26,12 +25,8 @@ import { LegacyServerLeg } from '../mcp/eras/legacy-server.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
-import type { ClientRoutes } from './routing/client-routes.js'
-import type { RoutedClient } from './routing/routed-client.js'
-import { type RealRuntime, realRuntime } from '../real-runtime.js'
 import { Session } from './session/session.js'
 import type { SessionStatus } from './routing/session-status.js'
-import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { RunningProcess } from '../upstream/contracts/running-process.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
@@ -50,8 +45,7 @@ export async function createProxy(
   options: ProxyOptions = {},
 ): Promise<McpProxy> {
   const whole = resolvedConfig(config)
-  const keeping = await openKeeping(whole, options)
-  return openProxy(whole, options, (runtime) => newCommon(whole, options, runtime, keeping(runtime)))
+  return openProxy(whole, options, await openCommon(whole, options))
 }
 
 /**
@@ -60,23 +54,17 @@ export async function createProxy(
  *
  * @throws ConfigError when the schema does not exist
  */
-export function openProxy(
-  config: Configuration,
-  options: ProxyOptions,
-  common: (runtime: Runtime) => Common,
-): McpProxy {
+export function openProxy(config: Configuration, options: ProxyOptions, common: Common): McpProxy {
   return new PooledProxy(config, options, common)
 }
 
 class PooledProxy implements McpProxy {
   #config: Configuration
   readonly #options: ProxyOptions
-  readonly #limits: Limits
-  readonly #runtime: Runtime
-  readonly #ownRuntime: RealRuntime
-  readonly #log: LogSink
-  readonly #checks: ArgumentChecks
   readonly #common: Common
+  readonly #limits: Limits
+  readonly #schema: string
+  readonly #checks: ArgumentChecks
   readonly #fleet: Fleet
   /** By their serials. */
   readonly #sessions = new BriefMap<number, Session>()
@@ -86,19 +74,17 @@ class PooledProxy implements McpProxy {
   #isClosing = false
   #closed: Promise<void> | undefined
 
-  constructor(config: Configuration, options: ProxyOptions, common: (runtime: Runtime) => Common) {
+  constructor(config: Configuration, options: ProxyOptions, common: Common) {
     this.#config = config
     this.#options = options
-    this.#log = options.log ?? (() => {})
-    this.#ownRuntime = realRuntime(this.#log)
-    this.#runtime = options.runtime ?? this.#ownRuntime
-    this.#checks = new ArgumentChecks(this.#log)
-    this.#common = common(this.#runtime)
-    this.#limits = this.#common.limits.inForce
-    const marks = marksOf(config, this.#schema, this.#runtime.env)
+    this.#common = common
+    this.#limits = common.limits.inForce
+    this.#schema = options.schema ?? 'default'
+    this.#checks = new ArgumentChecks(common.log)
+    const marks = marksOf(config, this.#schema, common.runtime.env)
     this.#fleet = new Fleet(this.#serversOf(config), {
-      runtime: this.#runtime,
-      log: this.#log,
+      runtime: common.runtime,
+      log: common.log,
       around: () => this.#around(marks),
       eager: options.eager ?? false,
       retireMs: this.#limits.drainMs,
@@ -108,19 +94,28 @@ class PooledProxy implements McpProxy {
 
   attach(connection: Connection, origin: ClientOrigin = {}): Promise<AttachedSession> {
     const serial = ++this.#attached
-    const { events } = this.#common
+    const schema = this.#schema
+    const { runtime, log, unread, events, taps } = this.#common
     const leg = new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent)
     const session = new Session(connection, {
       serial,
       leg,
       limits: this.#limits.session,
       drainMs: this.#limits.drainMs,
-      runtime: this.#runtime,
-      unread: this.#common.unread,
-      log: this.#log,
-      reports: new ClientReports({ events, schema: this.#schema, client: serial, runtime: this.#runtime }),
-      watch: this.#common.taps.watch('client', undefined),
-      reach: (client) => this.#reach(client),
+      runtime,
+      unread,
+      log,
+      reports: new ClientReports({ events, schema, client: serial, runtime }),
+      watch: taps.watch({ hop: 'client', service: undefined, schema }),
+      reach: (client) =>
+        this.#fleet.reach(client, {
+          checks: this.#checks,
+          runtime,
+          startupGraceMs: this.#config.startupGraceMs,
+          initializeGraceMs: this.#limits.initializeGraceMs,
+          namesDown: this.#config.nameUnavailable,
+          limits: this.#limits.session,
+        }),
       ended: () => void this.#sessions.take(serial),
     })
     this.#sessions.set(serial, session)
@@ -129,8 +124,8 @@ class PooledProxy implements McpProxy {
   }
 
   async serve(listener: Listener): Promise<Serving> {
-    const { name } = this.#identity
-    const serving = await listener.serve(this, { name, log: this.#log, runtime: this.#runtime })
+    const { log, runtime } = this.#common
+    const serving = await listener.serve(this, { name: this.#identity.name, log, runtime })
     this.#serving.add(serving)
     if (this.#isClosing) await serving.close()
     return serving
@@ -177,17 +172,12 @@ class PooledProxy implements McpProxy {
   }
 
   async #finish(sessions: readonly Session[]): Promise<void> {
-    await Promise.all(sessions.map(({ draining }) => draining.answered))
+    await Promise.all(sessions.map(({ draining }) => draining.answered.promise))
     // Nobody needs the servers any more while the clients read their last answers.
-    await Promise.all([this.#fleet.close(), ...sessions.map(({ draining }) => draining.ended)])
+    await Promise.all([this.#fleet.close(), ...sessions.map(({ draining }) => draining.ended.promise)])
     await Promise.all([...this.#serving].map((serving) => serving.close()))
     await this.#common.close()
-    await this.#ownRuntime.close()
     this.#common.events.emit('close', { schema: this.#schema })
-  }
-
-  get #schema(): string {
-    return this.#options.schema ?? 'default'
   }
 
   /** What later clients are told; those that are there have been told already. */
@@ -202,19 +192,20 @@ class PooledProxy implements McpProxy {
 
   /** What servers get that are opened now. */
   #around(marks: StdioSurroundings['marks']): StdioSurroundings {
-    const { events, taps, kept, room } = this.#common
+    const { events, taps, kept, room, runtime, log } = this.#common
+    const schema = this.#schema
     return {
-      runtime: this.#runtime,
-      log: this.#log,
+      runtime,
+      log,
       news: {
-        server: (news) => events.emit('server', { schema: this.#schema, ...news }),
-        lists: (news) => events.emit('lists', { schema: this.#schema, ...news }),
+        server: (news) => events.emit('server', { schema, ...news }),
+        lists: (news) => events.emit('lists', { schema, ...news }),
       },
       verbose: this.#options.verbose ?? false,
       limits: this.#limits.upstream,
       marks,
       leg: () => new LegacyServerLeg(this.#identity),
-      watch: (service) => taps.watch('upstream', service),
+      watch: (service) => taps.watch({ hop: 'upstream', service, schema }),
       kept,
       ownStart: this.#options.ownStart ?? 'with-call',
       lateMs: this.#config.startupGraceMs,
@@ -223,28 +214,18 @@ class PooledProxy implements McpProxy {
     }
   }
 
-  #reach(client: RoutedClient): ClientRoutes {
-    return this.#fleet.reach(client, {
-      checks: this.#checks,
-      runtime: this.#runtime,
-      startupGraceMs: this.#config.startupGraceMs,
-      initializeGraceMs: this.#limits.initializeGraceMs,
-      namesDown: this.#config.nameUnavailable,
-      limits: this.#limits.session,
-    })
-  }
-
   async #change(config: Configuration): Promise<ServerChanges | undefined> {
+    const { log, limits, events } = this.#common
     if (this.#isClosing) {
-      this.#log({ level: 'warn', message: 'a changed configuration is ignored: the proxy is closing' })
+      log({ level: 'warn', message: 'a changed configuration is ignored: the proxy is closing' })
       return undefined
     }
     this.#config = config
-    this.#common.limits.changed(config)
+    limits.changed(config)
     const changes = await this.#fleet.change(this.#serversOf(config), config.startupGraceMs)
     const schema = this.#schema
-    this.#common.events.emit('reload', { schema, ...changes })
-    this.#log({ level: 'info', message: `configuration changed: ${inWords(changes)}`, details: { schema } })
+    events.emit('reload', { schema, ...changes })
+    log({ level: 'info', message: `configuration changed: ${inWords(changes)}`, details: { schema } })
     return changes
   }
 }

@@ -1,11 +1,9 @@
 // Starts one configured server for `--check --start`, reads its lists, and stops it.
 
 import type { Configuration, SchemaConfig } from '../config/config.js'
-import { buildNotification, buildRequest } from '../jsonrpc/build.js'
+import { buildRequest } from '../jsonrpc/build.js'
 import { isAnswer } from '../jsonrpc/peek.js'
-import { type RequestId, numericId } from '../jsonrpc/request-id.js'
-import { write } from '../jsonrpc/text.js'
-import { latestHandshake } from '../mcp/revisions.js'
+import { numericId } from '../jsonrpc/request-id.js'
 import { LazyPromise } from '../runtime/lazy-promise.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
 import { createProxy } from './proxy.js'
@@ -14,7 +12,6 @@ import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { within } from '../runtime/within.js'
-import { version } from '../version.js'
 
 /** The result of a start. */
 export interface Trial {
@@ -82,7 +79,7 @@ function resultOf(status: UpstreamStatus | undefined): Omit<Trial, 'ms' | 'lastW
 /** Resolves when a client has its list, or has been told that there is none. */
 function listed(attach: (connection: ReturnType<typeof memoryPair>[1]) => unknown): Promise<void> {
   const [ours, theirs] = memoryPair()
-  const list = numericId(2)
+  const list = numericId(1)
   return new Promise((resolve) => {
     ours.start({
       message: (line) => {
@@ -94,16 +91,6 @@ function listed(attach: (connection: ReturnType<typeof memoryPair>[1]) => unknow
       closed: () => resolve(),
     })
     attach(theirs)
-    for (const message of handshake(list)) void ours.send(message)
+    void ours.send(buildRequest(list, 'tools/list'))
   })
-}
-
-function handshake(list: RequestId): ReturnType<typeof buildRequest>[] {
-  const clientInfo = { name: 'mcps-proxy --check --start', version }
-  const params = { protocolVersion: latestHandshake.version, capabilities: {}, clientInfo }
-  return [
-    buildRequest(numericId(1), 'initialize', write(params)),
-    buildNotification('notifications/initialized'),
-    buildRequest(list, 'tools/list'),
-  ]
 }

@@ -77,11 +77,6 @@ export class Catalog {
     return index.byPublicName.get(name) ?? index.byOwnName.get(name)
   }
 
-  /** Of what is listed. */
-  names(kind: ListKind): Iterable<string> {
-    return this.#index(kind).targets.map(({ publicName }) => publicName)
-  }
-
   /** The lane that lists this resource, else the one whose template fits it best. */
   resource(uri: string): CallTarget | undefined {
     return this.#index('resources').byOwnName.get(uri)?.lane ?? this.#byTemplate(uri)
@@ -108,12 +103,11 @@ export class Catalog {
     if (from === undefined) return undefined
     const items: Uint8Array[] = []
     let bytes = 0
-    for (let at = from; at < targets.length && (bytes < pageBytesMax || items.length === 0); at++) {
-      const target = targets[at]
-      if (target === undefined) break
-      const item = client.splice(target.item.line, itemEdits(target.item, target.publicName, target.mark))
-      items.push(item)
-      bytes += item.length
+    for (const { item, publicName, mark } of targets.slice(from)) {
+      if (bytes >= pageBytesMax && items.length > 0) break
+      const spliced = client.splice(item.line, itemEdits(item, publicName, mark))
+      items.push(spliced)
+      bytes += spliced.length
     }
     const next = from + items.length
     return listResult(kind, items, next < targets.length ? `${this.#generation}.${next}` : undefined)

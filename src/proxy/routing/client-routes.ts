@@ -10,7 +10,7 @@ import { mergeCapabilities, presumedCapabilities } from '../../mcp/capabilities.
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { RoutedClient } from './routed-client.js'
-import { Router, type RouterParts } from './router.js'
+import { type ReachParts, Router } from './router.js'
 import type { SessionProcess } from './session-status.js'
 import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
 import { within } from '../../runtime/within.js'
@@ -23,18 +23,6 @@ export interface ReachSource {
   left(client: ClientPort): void
 }
 
-export interface ReachParts extends RouterParts {
-  /** How long the answer to `initialize` waits for servers that are still starting, at most. */
-  readonly initializeGraceMs: number
-  /** Whether the instructions name the servers that are known to be down. */
-  readonly namesDown: boolean
-  readonly limits: RouterParts['limits'] & {
-    /** Of all servers together. */
-    readonly instructionsLengthMax: number
-    readonly changeDelayMs: number
-  }
-}
-
 /** A client's lanes, one for each server in configuration order. */
 export class ClientRoutes {
   readonly router: Router
@@ -45,11 +33,10 @@ export class ClientRoutes {
   readonly #source: ReachSource
   readonly #changes: ListChanges
   #catalog: Catalog
-  #lanes: ReadonlyMap<Upstream, Lane>
-  /** Opened for the next exchange. */
-  readonly #coming = new Map<Upstream, Lane>()
-  /** What calls may still run on, though nothing new goes there. */
-  readonly #going = new Map<Upstream, Lane>()
+  /** Those that calls go to, in configuration order. */
+  #lanes: readonly Lane[]
+  /** With those that were opened for the next exchange, and those on which nothing runs but calls of before. */
+  readonly #entered = new Map<Upstream, Lane>()
   #level: string | undefined
   #mayCall = false
   #left = false
@@ -58,8 +45,8 @@ export class ClientRoutes {
     this.#client = client
     this.#parts = parts
     this.#source = source
-    this.#lanes = new Map(source.upstreams.map((upstream) => [upstream, upstream.attach(client)]))
-    const lanes = this.#current
+    const lanes = source.upstreams.map((upstream) => this.#enter(upstream))
+    this.#lanes = lanes
     this.#catalog = source.catalogs.of(lanes)
     const { startupGraceMs, initializeGraceMs, runtime, limits } = parts
     this.#changes = new ListChanges(
@@ -71,7 +58,7 @@ export class ClientRoutes {
     const opening = isRemembered ? [] : lanes.flatMap(({ view }) => view.settled ?? [])
     const graceMs = Math.min(startupGraceMs, initializeGraceMs)
     this.settled = opening.length === 0 ? undefined : within(Promise.all(opening), graceMs, runtime)
-    this.router = new Router(client, parts, { lanes, catalog: this.#catalog }, (kind) => {
+    this.router = new Router(client, parts, lanes, this.#catalog, (kind) => {
       this.#changes.gave(kind)
       if (kind === 'tools') this.#prepareChecks()
     })
@@ -80,23 +67,20 @@ export class ClientRoutes {
 
   /** Those that run for this client alone. */
   get processes(): SessionProcess[] {
-    const own = this.#all.filter(({ shared }) => !shared)
+    const own = [...this.#entered.values()].filter(({ shared }) => !shared)
     return own.flatMap(({ config, pids }) => pids.map((pid) => ({ server: config.name, pid })))
   }
 
   /** What all servers are together; one that has not said yet is presumed to offer everything. */
   describe(): ServerDescription {
-    const reachable = this.#current.filter(({ view }) => view.state !== 'error')
+    const { namesDown, limits } = this.#parts
+    const reachable = this.#lanes.filter(({ view }) => view.state !== 'error')
     // Where there is none, a client that is told of nothing would not even ask what is wrong.
-    const described = reachable.length > 0 ? reachable : this.#current
+    const described = reachable.length > 0 ? reachable : this.#lanes
     const capabilities = described.map(({ view }) => view.facts?.capabilities ?? presumedCapabilities)
     return {
       capabilities: mergeCapabilities(capabilities, this.#client.profile.capabilities),
-      instructions: instructionsOf(
-        this.#current,
-        this.#parts.namesDown,
-        this.#parts.limits.instructionsLengthMax,
-      ),
+      instructions: instructionsOf(this.#lanes, namesDown, limits.instructionsLengthMax),
     }
   }
 
@@ -116,7 +100,7 @@ export class ClientRoutes {
   /** The client may call from now on: what every first call needs is made ready once there are tools. */
   #prepareChecks(): void {
     this.#mayCall = true
-    const checked = this.#current.filter(({ config }) => config.argumentErrors !== 'off')
+    const checked = this.#lanes.filter(({ config }) => config.argumentErrors !== 'off')
     this.#parts.checks.prepare(
       checked.flatMap(({ view }) => view.items('tools').slice(0, 1)),
       this.#parts.runtime,
@@ -125,22 +109,22 @@ export class ClientRoutes {
 
   level(level: string): void {
     this.#level = level
-    for (const lane of this.#all) lane.level(this.#client, level)
+    for (const lane of this.#entered.values()) lane.level(this.#client, level)
   }
 
   rootsChanged(frame: NotificationFrame): void {
-    for (const lane of this.#all) lane.rootsChanged(this.#client, frame)
+    for (const lane of this.#entered.values()) lane.rootsChanged(this.#client, frame)
   }
 
   read(on: boolean): void {
-    for (const lane of this.#all) lane.read(this.#client, on)
+    for (const lane of this.#entered.values()) lane.read(this.#client, on)
   }
 
   /** Resolves when what only this client used has ended; undefined when there was nothing. */
   leave(): Promise<unknown> | undefined {
     this.#left = true
     this.#source.left(this.#client)
-    const leaving = this.#all.flatMap((lane) => lane.leave(this.#client) ?? [])
+    const leaving = [...this.#entered.values()].flatMap((lane) => lane.leave(this.#client) ?? [])
     return leaving.length === 0 ? undefined : Promise.all(leaving)
   }
 
@@ -148,27 +132,26 @@ export class ClientRoutes {
   async prepare(upstreams: readonly Upstream[]): Promise<void> {
     this.#changes.begin()
     if (this.#left) return
-    for (const upstream of upstreams) {
-      if (!this.#lanes.has(upstream)) this.#coming.set(upstream, this.#enter(upstream))
-    }
+    const entered = upstreams.map((upstream) => this.#enter(upstream))
+    const coming = entered.filter((lane) => !this.#lanes.includes(lane))
     // Who has asked for lists has asked for those of a server that starts when it is asked.
-    for (const lane of this.#coming.values()) lane.view.wake(this.#changes.given)
-    await Promise.all([...this.#coming.values()].flatMap(({ view }) => view.listed ?? []))
+    for (const { view } of coming) view.wake(this.#changes.given)
+    await Promise.all(coming.flatMap(({ view }) => view.listed ?? []))
   }
 
   /** From now on the client reaches these, with the log level and the subscriptions that it has. */
   exchange(upstreams: readonly Upstream[]): void {
     if (this.#left) return
-    const before = [...this.#lanes]
-    this.#lanes = new Map(upstreams.map((upstream) => [upstream, this.#laneOf(upstream)]))
-    this.#coming.clear()
-    const lanes = this.#current
+    const before = this.#lanes
+    const lanes = upstreams.map((upstream) => this.#enter(upstream))
+    this.#lanes = lanes
     this.#catalog = this.#source.catalogs.of(lanes)
-    const left = before.filter(([upstream]) => !this.#lanes.has(upstream))
-    for (const [upstream, lane] of left) this.#let(upstream, lane)
+    const left = before.filter((lane) => !lanes.includes(lane))
+    for (const lane of left)
+      for (const uri of lane.surrender(this.#client)) this.#follow(uri, lane.config.name)
     // What has not begun on a server that is gone is its successor's, or nobody's any more.
-    const released = left.flatMap(([, lane]) => lane.release(this.#client))
-    this.router.exchange({ lanes, catalog: this.#catalog }, released)
+    const released = left.flatMap((lane) => lane.release(this.#client))
+    this.router.exchange(lanes, this.#catalog, released)
   }
 
   /** Ends one `prepare`: the client hears which lists differ from what it has. */
@@ -179,8 +162,8 @@ export class ClientRoutes {
 
   /** The server is gone, and no call runs there any more. */
   forget(upstream: Upstream): void {
-    const lane = this.#going.get(upstream)
-    this.#going.delete(upstream)
+    const lane = this.#entered.get(upstream)
+    this.#entered.delete(upstream)
     void lane?.leave(this.#client)
   }
 
@@ -192,33 +175,18 @@ export class ClientRoutes {
     void coming.then(() => this.tellChanges())
   }
 
-  get #current(): readonly Lane[] {
-    return [...this.#lanes.values()]
-  }
-
-  get #all(): readonly Lane[] {
-    return [...this.#lanes.values(), ...this.#coming.values(), ...this.#going.values()]
-  }
-
-  #laneOf(upstream: Upstream): Lane {
-    return this.#lanes.get(upstream) ?? this.#coming.get(upstream) ?? this.#enter(upstream)
-  }
-
   #enter(upstream: Upstream): Lane {
+    const there = this.#entered.get(upstream)
+    if (there !== undefined) return there
     const lane = upstream.attach(this.#client)
+    this.#entered.set(upstream, lane)
     if (this.#level !== undefined) lane.level(this.#client, this.#level)
     return lane
   }
 
-  /** Leaves a lane to the calls that run on it. */
-  #let(upstream: Upstream, lane: Lane): void {
-    this.#going.set(upstream, lane)
-    for (const uri of lane.surrender(this.#client)) this.#follow(uri, lane.config.name)
-  }
-
   /** A server that has taken the place of another has its resources too, as far as one can know before it has listed them. */
   #follow(uri: string, service: string): void {
-    const heir = this.#current.find(({ config }) => config.name === service)
+    const heir = this.#lanes.find(({ config }) => config.name === service)
     const lane = heir?.knows('resources') === false ? heir : (this.#catalog.resource(uri) ?? heir)
     lane?.follow(this.#client, uri)
   }

@@ -3,6 +3,7 @@
 // Most clients list once, right after `initialize`. What is not there then, they
 // never see.
 
+import type { RoutedClient } from './routed-client.js'
 import type { Call } from '../../mcp/call.js'
 import { CallQueue, type QueueRoom } from '../../mcp/call-queue.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
@@ -13,6 +14,7 @@ import { within } from '../../runtime/within.js'
 
 /** The waits of one client's lists. */
 export class FirstLists {
+  readonly #client: Pick<RoutedClient, 'progress'>
   readonly #lanes: () => readonly CallTarget[]
   readonly #room: QueueRoom
   readonly #graceMs: number
@@ -21,13 +23,19 @@ export class FirstLists {
   /** Calls that wait for the same lists. */
   readonly #waits = new Map<string, CallQueue<() => void>>()
 
-  /** `lanes` gives them in configuration order; a reload changes them. `graceMs` is counted from the start of the servers. */
-  constructor(lanes: () => readonly CallTarget[], room: QueueRoom, graceMs: number, runtime: Runtime) {
+  /** `lanes` gives them in configuration order; a reload changes them. The grace is counted from the start of the servers. */
+  constructor(
+    client: Pick<RoutedClient, 'progress'>,
+    lanes: () => readonly CallTarget[],
+    room: QueueRoom,
+    { startupGraceMs, runtime }: { readonly startupGraceMs: number; readonly runtime: Runtime },
+  ) {
+    this.#client = client
     this.#lanes = lanes
     this.#room = room
-    this.#graceMs = graceMs
+    this.#graceMs = startupGraceMs
     this.#runtime = runtime
-    this.#endsAt = runtime.now() + graceMs
+    this.#endsAt = runtime.now() + startupGraceMs
   }
 
   /** Runs `then` once every server has listed these or could not, or the grace is over. */
@@ -35,6 +43,7 @@ export class FirstLists {
     this.#wake([kind])
     const pending = this.#lanes().flatMap(({ view }) => view.pending(kind) ?? [])
     this.#until(`shown ${kind}`, pending, call, then)
+    if (!call.settled) this.#tellProgress(call, pending)
   }
 
   /** The same, for a call that must not rely on what was kept of an earlier start. */
@@ -69,6 +78,27 @@ export class FirstLists {
       this.#waits.delete(key)
       for (const wait of waiting) waiting.take(wait)?.()
     })
+  }
+
+  /** A client that gave a progress token hears how many servers are there, until the call is answered (MCP, Utilities: progress). */
+  #tellProgress(call: Call, pending: readonly Promise<void>[]): void {
+    const span = call.frame.params.meta.span('progressToken')
+    if (span === undefined) return
+    const token = call.raw(span)
+    const total = this.#lanes().length
+    let there = total - pending.length
+    const report = (): void => {
+      if (call.settled) return
+      const progress = `"progress":${there},"total":${total},"message":"${there} of ${total} servers are there"`
+      this.#client.progress(call, `{"progressToken":${token},${progress}}`)
+    }
+    report()
+    for (const wait of pending) {
+      void wait.then(() => {
+        there++
+        report()
+      })
+    }
   }
 
   /** Servers that start when somebody wants to know what they have start now, and have the whole grace. */

@@ -23,38 +23,38 @@ import {
   upstreamFailed,
 } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
-import { tellListProgress } from './list-progress.js'
 import { NameWaits, mayHave } from './name-waits.js'
 import { nearest } from '../../text/nearest.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
-export interface RouterParts {
+/** What the routes of all clients have in common. */
+export interface ReachParts {
   readonly checks: ArgumentChecks
   readonly runtime: Runtime
   /** How long the first lists wait for servers that are still starting. */
   readonly startupGraceMs: number
+  /** How long the answer to `initialize` does, at most. */
+  readonly initializeGraceMs: number
+  /** Whether the instructions name the servers that are known to be down. */
+  readonly namesDown: boolean
   readonly limits: {
     readonly listPageBytesMax: number
     /** Of one client's calls that wait for servers to say what they have. */
     readonly waitingBytesMax: number
+    /** Of all servers together. */
+    readonly instructionsLengthMax: number
+    readonly changeDelayMs: number
   }
 }
 
 const NEAREST_MAX = 3
 
-/** What a client can call, until servers are exchanged. */
-interface Reachable {
-  /** In configuration order. */
-  readonly lanes: readonly CallTarget[]
-  readonly catalog: Catalog
-}
-
 /** Routes the calls of one client. */
 export class Router {
   readonly lists: FirstLists
   readonly #client: RoutedClient
-  readonly #parts: RouterParts
+  readonly #parts: ReachParts
   readonly #gave: (kind: ListKind) => void
   readonly #room: QueueRoom
   #lanes: readonly CallTarget[]
@@ -65,8 +65,9 @@ export class Router {
   /** `gave` hears of each list that the client has been given. */
   constructor(
     client: RoutedClient,
-    parts: RouterParts,
-    { lanes, catalog }: Reachable,
+    parts: ReachParts,
+    lanes: readonly CallTarget[],
+    catalog: Catalog,
     gave: (kind: ListKind) => void,
   ) {
     this.#client = client
@@ -75,7 +76,7 @@ export class Router {
     this.#catalog = catalog
     this.#gave = gave
     this.#room = new QueueRoom(parts.limits.waitingBytesMax)
-    this.lists = new FirstLists(() => this.#lanes, this.#room, parts.startupGraceMs, parts.runtime)
+    this.lists = new FirstLists(client, () => this.#lanes, this.#room, parts)
   }
 
   /** Takes a call over; it is settled by the lane that gets it, or here. */
@@ -89,7 +90,7 @@ export class Router {
       case 'reference':
         return this.#byReference(call)
       case 'merge':
-        return this.#whenShown(call, route.list)
+        return this.lists.shown(call, route.list, () => this.#list(call, route.list))
       case 'proxy':
         // The client's leg answers these itself.
         call.settle({ kind: 'result', result: '{}' })
@@ -97,7 +98,7 @@ export class Router {
   }
 
   /** Other servers have taken the place of some; `released` are calls that have not begun there. */
-  exchange({ lanes, catalog }: Reachable, released: readonly Call[]): void {
+  exchange(lanes: readonly CallTarget[], catalog: Catalog, released: readonly Call[]): void {
     this.#lanes = lanes
     this.#catalog = catalog
     for (const call of released) this.route(call)
@@ -154,7 +155,8 @@ export class Router {
       call.service = down.config.name
       return call.fail(down.view.failure?.body ?? unavailable(down))
     }
-    const near = nearest(name, this.#catalog.names(kind), NEAREST_MAX)
+    const names = this.#catalog.shown(kind).map(({ publicName }) => publicName)
+    const near = nearest(name, names, NEAREST_MAX)
     call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
   }
 
@@ -211,25 +213,18 @@ export class Router {
     else completed(call, lane, [])
   }
 
-  #whenShown(call: Call, kind: ListKind): void {
-    this.lists.shown(call, kind, () => this.#list(call, kind))
-    if (!call.settled) tellListProgress(call, kind, this.#lanes, this.#client)
-  }
-
   #list(call: Call, kind: ListKind): void {
     const span = call.frame.params.members.span('cursor')
     const cursor = stringAt(call.frame.line, span)
-    const { listPageBytesMax } = this.#parts.limits
     const isBad = span !== undefined && cursor === undefined
     const refusal = this.#refusalOfAll(kind)
-    if (refusal !== undefined) {
-      this.#gave(kind)
-      return call.fail(refusal)
-    }
-    const page = isBad ? undefined : this.#catalog.page(kind, cursor, listPageBytesMax, this.#client)
-    if (page === undefined)
-      call.fail(invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
-    else call.settle({ kind: 'result', result: page })
+    const { listPageBytesMax } = this.#parts.limits
+    const page =
+      refusal !== undefined || isBad
+        ? undefined
+        : this.#catalog.page(kind, cursor, listPageBytesMax, this.#client)
+    if (page !== undefined) call.settle({ kind: 'result', result: page })
+    else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
     this.#gave(kind)
   }
 

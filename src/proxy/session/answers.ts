@@ -1,8 +1,7 @@
 // Sends the answers to a client: each request is answered once, alone or in its batch.
 
-import { BatchReply } from './batch-reply.js'
 import type { Flow } from './flow.js'
-import { type ErrorBody, buildResult } from '../../jsonrpc/build.js'
+import { type ErrorBody, buildBatch, buildResult } from '../../jsonrpc/build.js'
 import { type AnswerKind, answerHead } from '../../jsonrpc/message-head.js'
 import type { Peer } from '../../jsonrpc/peer.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
@@ -101,5 +100,35 @@ export class Answers {
   #send(kind: AnswerKind, id: RequestId | undefined, answer: Wire): void {
     this.#peer.send(answer, answerHead(kind, id))
     if (this.#flow.connection.congested) this.#flow.clogged()
+  }
+}
+
+/** Collects the answers to a batch (JSON-RPC 2.0 section 6) until every request of it has one, or will have none. */
+export class BatchReply {
+  readonly #send: (bytes: WireBytes) => void
+  readonly #answers: WireBytes[] = []
+  /** Requests without an answer, and one more until every member has been read. */
+  #open = 1
+
+  constructor(send: (bytes: WireBytes) => void) {
+    this.#send = send
+  }
+
+  /** One more request that will be answered. */
+  expect(): void {
+    this.#open++
+  }
+
+  /** An answer to a member that is no request, or that is refused for its id. */
+  add(answer: WireBytes): void {
+    this.#answers.push(answer)
+  }
+
+  /** A request is answered, or every member has been read; `answer` is undefined then, and for a request that was cancelled. */
+  settle(answer: WireBytes | undefined): void {
+    this.#open--
+    if (answer !== undefined) this.add(answer)
+    // A batch of notifications has no answer at all.
+    if (this.#open === 0 && this.#answers.length > 0) this.#send(buildBatch(this.#answers))
   }
 }

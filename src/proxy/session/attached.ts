@@ -17,8 +17,8 @@ export interface AttachedSession {
 /** The view of one session. */
 export function attachedTo({ begun, ended }: Draining, leg: ClientLeg): AttachedSession {
   return {
-    leaving: begun,
-    ended,
+    leaving: begun.promise,
+    ended: ended.promise,
     get revision() {
       return leg.profile.revision
     },

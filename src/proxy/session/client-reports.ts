@@ -77,16 +77,8 @@ export class ClientReports {
 }
 
 function hasFailed(outcome: Outcome): boolean {
-  switch (outcome.kind) {
-    case 'answered':
-      return outcome.frame.kind === 'error'
-    case 'result':
-      return outcome.refusal !== undefined
-    case 'failed':
-      return true
-    case 'cancelled':
-      return false
-  }
+  if (outcome.kind === 'answered') return outcome.frame.kind === 'error'
+  return outcome.kind === 'failed' || (outcome.kind === 'result' && outcome.refusal !== undefined)
 }
 
 function endOf(outcome: Outcome): End {

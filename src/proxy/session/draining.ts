@@ -13,9 +13,12 @@ export interface SessionEnd {
 
 /** Whether a session ends, since when, and how. */
 export class Draining {
-  readonly #begun = new LazyPromise<void>()
-  readonly #answered = new LazyPromise<void>()
-  readonly #ended = new LazyPromise<SessionEnd>()
+  /** Comes when the session begins to end. */
+  readonly begun: LazyPromise<void> = new LazyPromise()
+  /** Comes when everything is answered, though the client may not have read it yet. */
+  readonly answered: LazyPromise<void> = new LazyPromise()
+  /** Comes when the connection is closed and the client's servers are left. */
+  readonly ended: LazyPromise<SessionEnd> = new LazyPromise()
   readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly #giveUp: () => void
   #timer: Timer | undefined
@@ -28,21 +31,6 @@ export class Draining {
   constructor(runtime: Pick<Runtime, 'now' | 'setTimer'>, giveUp: () => void) {
     this.#runtime = runtime
     this.#giveUp = giveUp
-  }
-
-  /** Resolves when the session begins to end. */
-  get begun(): Promise<void> {
-    return this.#begun.promise
-  }
-
-  /** Resolves when everything is answered, though the client may not have read it yet. */
-  get answered(): Promise<void> {
-    return this.#answered.promise
-  }
-
-  /** Resolves when the connection is closed and the client's servers are left. */
-  get ended(): Promise<SessionEnd> {
-    return this.#ended.promise
   }
 
   /** Whether a `shutdown` waits for its answer. */
@@ -62,7 +50,7 @@ export class Draining {
     if (this.#isLast) return
     this.#isLast = true
     this.#exitCode = exitCode
-    this.#begun.come()
+    this.begun.come()
   }
 
   /** Nothing runs any more; true when the session ends with that. */
@@ -78,13 +66,13 @@ export class Draining {
     this.#isLast = true
     this.#endsAt = -Infinity
     this.#timer?.cancel()
-    this.#begun.come()
-    this.#answered.come()
+    this.begun.come()
+    this.answered.come()
   }
 
   /** Nobody is there any more. */
   end(cause: TransportError | undefined): void {
-    this.#ended.come({ exitCode: this.#exitCode, cause })
+    this.ended.come({ exitCode: this.#exitCode, cause })
   }
 
   /** What runs has so much time from now; less than it had before. */

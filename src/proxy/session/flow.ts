@@ -5,29 +5,21 @@
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { Peer } from '../../jsonrpc/peer.js'
-import type { SessionLimits } from '../../limits.js'
-import type { SlowReader, Unread } from './unread.js'
-import type { LogSink } from '../../runtime/runtime.js'
-
-export interface FlowParts {
-  readonly limits: Pick<SessionLimits, 'backlogBytesMax'>
-  /** What this client and all others have not read. */
-  readonly unread: Unread
-  readonly log: LogSink
-}
+import type { SessionParts } from './session-parts.js'
+import type { SlowReader } from './unread.js'
 
 /** What flows between one client and its servers, and how fast. */
 export class Flow implements SlowReader {
   readonly connection: Connection
   readonly #peer: Pick<Peer<object>, 'close'>
-  readonly #parts: FlowParts
+  readonly #parts: SessionParts
   readonly #readServers: (on: boolean) => void
 
   /** `readServers` stops or resumes reading what servers say to this client alone. */
   constructor(
     connection: Connection,
     peer: Pick<Peer<object>, 'close'>,
-    parts: FlowParts,
+    parts: SessionParts,
     readServers: (on: boolean) => void,
   ) {
     this.connection = connection

@@ -6,13 +6,8 @@
 
 import type { Call } from '../../mcp/call.js'
 import { CallQueue, QueueRoom, type Queued } from '../../mcp/call-queue.js'
-import type { SessionLimits } from '../../limits.js'
-import type { Runtime, Timer } from '../../runtime/runtime.js'
-
-export interface OpeningParts {
-  readonly limits: Pick<SessionLimits, 'callsMax' | 'waitingBytesMax' | 'pingWaitMs'>
-  readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
-}
+import type { Timer } from '../../runtime/runtime.js'
+import type { SessionParts } from './session-parts.js'
 
 interface Early {
   /** A ping asks whether somebody is there, so it does not wait for long. */
@@ -22,14 +17,14 @@ interface Early {
 
 /** Holds calls, and answers to other messages, until `initialize` is answered. */
 export class Opening {
-  readonly #parts: OpeningParts
+  readonly #parts: SessionParts
   readonly #room: QueueRoom
   readonly #early: CallQueue<Early>
   #answer: (() => void) | undefined
   #since = 0
   #pings: Timer | undefined
 
-  constructor(parts: OpeningParts) {
+  constructor(parts: SessionParts) {
     this.#parts = parts
     this.#room = new QueueRoom(parts.limits.waitingBytesMax)
     this.#early = new CallQueue(this.#room, parts.limits.callsMax)

@@ -14,14 +14,13 @@ import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import type { Asker, Call, ClientProfile, ServerQuestion } from '../../mcp/call.js'
-import type { ClientLeg } from '../../mcp/eras/leg.js'
 import { clientGone, methodNotFound } from '../../mcp/error-codes.js'
 import { listShapes } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { severity } from '../../mcp/methods/logging.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
-import type { SessionLimits } from '../../limits.js'
 import type { RoutedClient } from '../routing/routed-client.js'
+import type { SessionParts } from './session-parts.js'
 
 /** One question on its way to the client and back. */
 export class Question {
@@ -45,66 +44,45 @@ export class Question {
   }
 }
 
-export interface PortParts {
-  readonly serial: number
-  readonly leg: ClientLeg
-  readonly limits: Pick<SessionLimits, 'earlyMax'>
-}
-
 /** One client, as the servers see it. */
 export class SessionPort implements RoutedClient {
+  readonly serial: number
+  opening: Call | undefined
+  isReady = false
   readonly listsChanged: (kinds: readonly ListKind[]) => void
   readonly #peer: Peer<Question>
   readonly #flow: Flow
-  readonly #parts: PortParts
+  readonly #parts: SessionParts
   readonly #tokens = new ProgressTokens<Question>()
   /** Questions from before the client was ready. */
   readonly #early: ServerQuestion[] = []
-  #opening: Call | undefined
-  #isReady = false
   #leastSeverity = 0
 
   /** `listsChanged` hears that the lists of some server have changed. */
   constructor(
     peer: Peer<Question>,
     flow: Flow,
-    parts: PortParts,
+    parts: SessionParts,
     listsChanged: (kinds: readonly ListKind[]) => void,
   ) {
     this.#peer = peer
     this.#flow = flow
     this.#parts = parts
+    this.serial = parts.serial
     this.listsChanged = listsChanged
-  }
-
-  get serial(): number {
-    return this.#parts.serial
   }
 
   get profile(): ClientProfile {
     return this.#parts.leg.profile
   }
 
-  get opening(): Call | undefined {
-    return this.#opening
-  }
-
-  /** The client opens its session, and the server behind the proxy with it. */
-  open(opening: Call): void {
-    this.#opening = opening
-  }
-
   get listens(): boolean {
     return this.#flow.connection.busy ?? false
   }
 
-  get isReady(): boolean {
-    return this.#isReady
-  }
-
   /** The client has said that it is ready: from now on it is asked, and hears of changes. */
   ready(): void {
-    this.#isReady = true
+    this.isReady = true
     for (const question of this.#early.splice(0))
       if (!this.ask(question)) refuse(question, methodNotFound(question.frame.method))
   }
@@ -121,7 +99,7 @@ export class SessionPort implements RoutedClient {
    * MCP, Lifecycle: a server sends no request before `initialized`.
    */
   ask(asked: ServerQuestion): boolean {
-    if (!this.#isReady) return this.#early.length < this.#parts.limits.earlyMax && this.#early.push(asked) > 0
+    if (!this.isReady) return this.#early.length < this.#parts.limits.earlyMax && this.#early.push(asked) > 0
     const { frame, during } = asked
     if (!this.profile.revision.serverRequests.some((method) => method === frame.method)) return false
     const question = new Question(asked)

@@ -212,7 +212,7 @@ export class Session implements PeerOwner<Question> {
     this.#hold(() => this.#answers.settle(opening, outcome))
     void this.#routes?.leave()
     this.#routes = undefined
-    this.#port.open(opening)
+    this.#port.opening = opening
     this.#reach()
   }
 

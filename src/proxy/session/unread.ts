@@ -25,25 +25,19 @@ export class Unread {
   add(reader: SlowReader): void {
     this.#readers.add(reader)
     let bytes = 0
-    for (const each of this.#readers) bytes += each.backlogBytes
-    while (bytes > this.#bytesMax && this.#readers.size > 0) {
-      const slowest = this.#slowest(reader)
+    for (const { backlogBytes } of this.#readers) bytes += backlogBytes
+    if (bytes <= this.#bytesMax) return
+    for (const slowest of [...this.#readers].sort((one, other) => other.backlogBytes - one.backlogBytes)) {
       const freed = slowest.backlogBytes
       this.#readers.delete(slowest)
       slowest.tooSlow(freed)
       bytes -= freed
+      if (bytes <= this.#bytesMax) return
     }
   }
 
   /** It has read everything, or is gone. */
   remove(reader: SlowReader): void {
     this.#readers.delete(reader)
-  }
-
-  #slowest(otherwise: SlowReader): SlowReader {
-    let slowest: SlowReader | undefined
-    for (const reader of this.#readers)
-      if (slowest === undefined || reader.backlogBytes > slowest.backlogBytes) slowest = reader
-    return slowest ?? otherwise
   }
 }

@@ -10,7 +10,7 @@ export const recovery: readonly Mutation[] = [
   ),
   mutation('closing waits for ever', 'not-closed', [
     'proxy/proxy',
-    'await this.#ownRuntime.close();',
+    'await this.#common.close();',
     'await new Promise(() => { });',
   ]),
   mutation('a process that does not heed the end of its input is left', 'left-child', [

@@ -79,7 +79,7 @@ export const settlement: readonly Mutation[] = [
     'this.#questions > 0 ? Infinity : this.arrivedAt + this.times.totalTimeoutMs;',
   ]),
   mutation('answers of a batch are not parted', 'bad-batch', [
-    'proxy/session/batch-reply',
+    'proxy/session/answers',
     'buildBatch(this.#answers)',
     'buildBatch(this.#answers.map((answer) => Buffer.from(answer.toString().replace(\'{"jsonrpc":"2.0",\', \'{ "jsonrpc":"2.0",\'))))',
   ]),
