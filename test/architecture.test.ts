@@ -647,7 +647,7 @@ const wordsBelow: Readonly<Record<string, readonly string[]>> = {
   'src/transports/http-client/envelope.ts': ['notifications/cancelled', 'requestId', 'protocolVersion'],
   'src/transports/http-client/http-client.ts': ['notifications/initialized'],
   'src/transports/http-client/post.ts': ['initialize'],
-  'src/transports/http-server/message.ts': ['notifications/cancelled', 'requestId'],
+  'src/transports/http-server/inbox.ts': ['notifications/cancelled', 'requestId'],
 }
 
 describe('jsonrpc and transports', () => {

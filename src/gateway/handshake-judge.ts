@@ -44,7 +44,8 @@ export class HandshakeJudge implements RequestJudge {
     if (isDoubled || client?.knows(keys) === true)
       return this.#refusals.invalid('a request with this id is being answered already', onlyId(message))
     // Nobody has asked whoever answers so.
-    if (client === undefined && frames.some(isAnswer)) return this.#refusals.noSessionId()
+    if (client === undefined && frames.some(({ kind }) => kind === 'result' || kind === 'error'))
+      return this.#refusals.noSessionId()
     if (opens) return 'opening'
     return this.refuses(head, client) ?? (client === undefined ? 'alone' : 'session')
   }
@@ -65,10 +66,6 @@ export class HandshakeJudge implements RequestJudge {
 /** Whether the message opens a session (MCP, Lifecycle). */
 function opensSession(frame: PostedMessage['frames'][number]): boolean {
   return frame.kind === 'request' && frame.method === 'initialize'
-}
-
-function isAnswer({ kind }: PostedMessage['frames'][number]): boolean {
-  return kind === 'result' || kind === 'error'
 }
 
 function onlyId({ frames }: PostedMessage): RequestId | undefined {

@@ -14,15 +14,10 @@ import {
   transportRefused,
 } from '../mcp/error-codes.js'
 import type { HttpRoutes, HttpSurroundings, SessionWatch } from '../transports/http-server/endpoint.js'
-import type { GuardRemedies, PrincipalOf } from '../transports/http-server/guard.js'
+import type { GuardRemedies, HttpRules, PrincipalOf } from '../transports/http-server/guard.js'
 import { isLoopback } from '../transports/http-server/host.js'
 import type { RefusalKind, Wording } from '../transports/http-server/refusal.js'
-import {
-  type HttpAddress,
-  type HttpFrontParts,
-  type HttpRules,
-  HttpServer,
-} from '../transports/http-server/http-server.js'
+import { type HttpAddress, type HttpFrontParts, HttpServer } from '../transports/http-server/http-server.js'
 import { descriptorRoom } from '../upstream/process/descriptor-room.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 
@@ -54,7 +49,7 @@ export interface FrontRemedies extends GuardRemedies {
 
 /** A front and its rules. */
 export class Front {
-  readonly #server: HttpServer
+  readonly server: HttpServer
   readonly #options: FrontOptions
   #token: string | undefined
   #principalOf: HttpRules['principalOf']
@@ -74,13 +69,13 @@ export class Front {
     this.check(options)
     const { host, port, limits, remedies } = options
     const own = { host, port, limits, wording, remedies, judge, around: surroundings(options, watch) }
-    this.#server = new HttpServer({ ...this.#rulesOf(options), ...own }, routes)
+    this.server = new HttpServer({ ...this.#rulesOf(options), ...own }, routes)
   }
 
   /** @throws the system's error with its `code`, and a message for the person who started the front */
   async listen(): Promise<HttpAddress> {
     try {
-      return await this.#server.listen()
+      return await this.server.listen()
     } catch (error) {
       throw listenFailure(error, this.#options)
     }
@@ -96,16 +91,7 @@ export class Front {
 
   /** The rules must have been checked. */
   change(rules: FrontRules): void {
-    this.#server.change(this.#rulesOf(rules))
-  }
-
-  /** Takes no new connection; what is being answered goes on. */
-  stop(): void {
-    this.#server.stop()
-  }
-
-  close(): Promise<void> {
-    return this.#server.close()
+    this.server.change(this.#rulesOf(rules))
   }
 
   /** The same token is compared by the same function, by which the server sees that it has not changed. */
@@ -127,9 +113,9 @@ export function refuseOpenFront(
 }
 
 function surroundings({ log, runtime }: FrontOptions, watch: SessionWatch): HttpSurroundings {
-  const ids = new SessionIds(runtime.secret ?? randomBytes)
+  const secret = runtime.secret ?? randomBytes
   return {
-    newId: () => ids.next(),
+    newId: () => secret(ID_BYTES).toString('base64url'),
     now: () => runtime.now(),
     wallNow: () => runtime.wallNow(),
     setTimer: (delayMs, fire) => runtime.setTimer(delayMs, fire),
@@ -176,31 +162,8 @@ function hash(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
+/** Of 192 bits that nobody guesses; written in visible ASCII. */
 const ID_BYTES = 24
-
-/** Chance is asked for as many at a time, since each time costs as much as all of them. */
-const IDS_AT_ONCE = 64
-
-/** Ids of 192 bits that nobody guesses, in visible ASCII. */
-class SessionIds {
-  readonly #secret: (bytes: number) => Buffer
-  #chance: Buffer = Buffer.alloc(0)
-  #used = 0
-
-  constructor(secret: (bytes: number) => Buffer) {
-    this.#secret = secret
-  }
-
-  next(): string {
-    if (this.#used === this.#chance.length) {
-      this.#chance = this.#secret(ID_BYTES * IDS_AT_ONCE)
-      this.#used = 0
-    }
-    const from = this.#used
-    this.#used += ID_BYTES
-    return this.#chance.toString('base64url', from, this.#used)
-  }
-}
 
 const wording: Wording = {
   malformed,

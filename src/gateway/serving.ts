@@ -53,8 +53,8 @@ export async function serveSchemas(served: ServedGateway, options: FrontOptions)
       schemas.serve(next)
     },
     on: (name, listener) => events.on(name, listener),
-    stop: () => front.stop(),
-    close: () => front.close(),
+    stop: () => front.server.stop(),
+    close: () => front.server.close(),
   }
 }
 

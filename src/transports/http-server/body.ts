@@ -7,7 +7,7 @@
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import { FrameError } from '../../jsonrpc/errors.js'
-import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import { BriefSet } from '../../jsonrpc/fast/brief-set.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
@@ -40,11 +40,11 @@ type Body = Pick<PostedMessage, 'line' | 'hold'>
 
 /** One body that is on its way. */
 interface Reading {
-  readonly number: number
   bytes: number
   /** What it had when it was looked at last, and when that was. */
   seenBytes: number
   seenAtMs: number
+  isOver: boolean
   readonly giveUp: () => void
 }
 
@@ -54,9 +54,8 @@ export class Bodies {
   readonly #refusals: Refusals
   readonly #clock: Clock
   readonly #reader: MessageReader
-  readonly #readings = new BriefMap<number, Reading>()
+  readonly #readings = new BriefSet<Reading>()
   readonly #slices = new Slices()
-  #last = 0
   #bytes = 0
 
   constructor(limits: HttpServerLimits, refusals: Refusals, clock: Clock) {
@@ -87,15 +86,19 @@ export class Bodies {
     return new Promise((resolve) => {
       const whole = new WholeBody()
       const done = (came: Body | Refusal | undefined): void => {
-        if (this.#readings.take(reading.number) === undefined) return
+        if (reading.isOver) return
+        reading.isOver = true
+        this.#readings.delete(reading)
         this.#release(came, reading.bytes)
         resolve(came)
       }
-      const reading = this.#begin(() => done(this.#refusals.plain(408, 'The body comes too slowly')))
+      const giveUp = (): void => done(this.#refusals.plain(408, 'The body comes too slowly'))
+      const reading = { bytes: 0, seenBytes: 0, seenAtMs: this.#clock.now(), isOver: false, giveUp }
+      this.#readings.add(reading)
       wire.readBody({
         data: (chunk) => {
           // The rest of one that is refused comes too.
-          if (!this.#readings.has(reading.number)) return
+          if (reading.isOver) return
           reading.bytes += chunk.length
           this.#bytes += chunk.length
           whole.add(chunk)
@@ -103,7 +106,7 @@ export class Bodies {
           if (excess !== undefined) done(excess)
         },
         end: () => {
-          if (this.#readings.has(reading.number)) done(this.#whole(whole.line(), reading.bytes, response))
+          if (!reading.isOver) done(this.#whole(whole.line(), reading.bytes, response))
         },
         gone: () => done(undefined),
       })
@@ -114,7 +117,7 @@ export class Bodies {
   sweep(): void {
     const { slowBodyMs, slowBodyBytes } = this.#limits
     const nowMs = this.#clock.now()
-    for (const reading of this.#readings.values()) {
+    for (const reading of this.#readings) {
       if (nowMs - reading.seenAtMs < slowBodyMs) continue
       if (reading.bytes - reading.seenBytes < slowBodyBytes) this.#slices.add(reading.giveUp)
       reading.seenBytes = reading.bytes
@@ -142,12 +145,6 @@ export class Bodies {
   /** Counts a body no longer that holds nothing. */
   #release(came: Body | Refusal | undefined, bytes: number): void {
     if (came === undefined || isRefusal(came) || came.hold === undefined) this.#bytes -= bytes
-  }
-
-  #begin(giveUp: () => void): Reading {
-    const reading = { number: ++this.#last, bytes: 0, seenBytes: 0, seenAtMs: this.#clock.now(), giveUp }
-    this.#readings.set(reading.number, reading)
-    return reading
   }
 
   #message(came: Body | Refusal | undefined, head: RequestHead): ReadResult {

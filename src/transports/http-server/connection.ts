@@ -13,9 +13,8 @@ import type { Frame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { Waits } from '../../runtime/waits.js'
 import type { HttpAttached, HttpRevision, SessionClient } from './endpoint.js'
-import { Exchange, type ExchangeOwner, type Post } from './exchange.js'
-import { Inbox } from './inbox.js'
-import { cancelledBy } from './message.js'
+import { Exchange, type Post } from './exchange.js'
+import { Inbox, cancelledBy } from './inbox.js'
 import type { HttpResponse } from './response.js'
 import type { Kept } from './sessions.js'
 import { HttpStreams, type ListenState, type StreamsParts } from './streams.js'
@@ -33,7 +32,6 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
   readonly #streams: HttpStreams
   readonly #inbox: Inbox
   readonly #exchanges = new BriefMap<RequestId, Exchange>()
-  readonly #exchanging: ExchangeOwner
   /** The key of the `initialize` that is being answered. */
   #opening: RequestId | undefined
   #opened = false
@@ -44,11 +42,6 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
     this.#streams = new HttpStreams({ ...parts, primes: () => this.revision.primesStreams }, () =>
       this.#measure(),
     )
-    this.#exchanging = {
-      waits: parts.waits,
-      streams: this.#streams,
-      done: (exchange) => this.#forget(exchange),
-    }
   }
 
   get revision(): HttpRevision {
@@ -118,7 +111,7 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
   post(post: Post): undefined {
     const { message, response, opens } = post
     if (message.keys.length > 0) {
-      const exchange = new Exchange(post, this.#exchanging)
+      const exchange = new Exchange(post, this.#streams, this.#parts.waits, this.#forget)
       message.hold?.begin()
       for (const key of message.keys) this.#exchanges.set(key, exchange)
       if (opens) this.#opening = message.keys[0]
@@ -181,7 +174,7 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
     setImmediate(() => this.#end(undefined))
   }
 
-  #forget(exchange: Exchange): void {
+  readonly #forget = (exchange: Exchange): void => {
     const { keys, hold } = exchange.post.message
     hold?.end()
     for (const key of keys) if (this.#exchanges.get(key) === exchange) this.#exchanges.take(key)

@@ -39,17 +39,14 @@ export function corsHeaderFields(rules: CorsRules, origin: string | undefined): 
   return isTrusted ? [...fields, 'access-control-allow-credentials', 'true'] : fields
 }
 
-/** Whether these say that the page may read the response. */
-export function allows(fields: Fields): boolean {
-  return fields.includes(ALLOWED)
-}
-
-/** The header fields for a preflight. */
-export function preflightFields(rules: CorsRules): Fields {
+/** The header fields for a preflight of a page that is given `fields`. */
+export function preflightFields(rules: CorsRules, fields: Fields): Fields {
+  if (!fields.includes(ALLOWED)) return fields
   const headers = new Map(
     [...protocolHeaders, ...rules.allowedHeaders].map((name) => [name.toLowerCase(), name]),
   )
   return [
+    ...fields,
     'access-control-allow-methods',
     rules.methods.join(', '),
     'access-control-allow-headers',

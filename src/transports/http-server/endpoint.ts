@@ -5,6 +5,7 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Clock } from '../../runtime/deadline.js'
 import type { PostedMessage } from './body.js'
+import type { HttpServerLimits } from './limits.js'
 import type { Refusal } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 
@@ -118,4 +119,10 @@ export interface HttpSurroundings extends Clock {
   readonly warn: (message: string) => void
   /** Something went wrong that is our own fault. */
   readonly failed: (error: unknown) => void
+}
+
+/** What every part of the transport is given. */
+export interface FrontParts {
+  readonly limits: HttpServerLimits
+  readonly around: HttpSurroundings
 }

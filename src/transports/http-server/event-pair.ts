@@ -8,15 +8,13 @@ import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Wire, WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { Bodies, BodyReservation, PostedMessage } from './body.js'
-import type { HttpEndpoint, HttpSurroundings } from './endpoint.js'
-import { Inbox } from './inbox.js'
-import type { HttpServerLimits } from './limits.js'
-import { cancelledBy } from './message.js'
+import type { FrontParts, HttpEndpoint } from './endpoint.js'
+import { Inbox, cancelledBy } from './inbox.js'
 import { type Refusal, type Refusals, isRefusal } from './refusal.js'
 import type { Incoming } from './request.js'
 import type { HttpResponse } from './response.js'
 import { HttpSessions, type Kept, attach } from './sessions.js'
-import { type SseParts, SseWriter, messageEvent, textEvent } from './sse-writer.js'
+import { SseWriter, messageEvent, textEvent } from './sse-writer.js'
 
 /** One client of the pair. */
 class PairConnection implements Connection, Kept {
@@ -25,7 +23,7 @@ class PairConnection implements Connection, Kept {
   readonly #holds = new Holds()
   readonly #inbox: Inbox
 
-  constructor(response: HttpResponse, parts: SseParts, ended: () => void) {
+  constructor(response: HttpResponse, parts: FrontParts, ended: () => void) {
     this.#ended = ended
     this.#inbox = new Inbox(parts.limits, (cause) => this.#end(cause))
     this.#writer = new SseWriter(response, [], parts, {
@@ -140,11 +138,9 @@ class Holds {
   }
 }
 
-export interface PairParts {
-  readonly limits: HttpServerLimits
+export interface PairParts extends FrontParts {
   readonly refusals: Refusals
   readonly bodies: Bodies
-  readonly around: HttpSurroundings
 }
 
 /** Serves the clients of all endpoints that speak the older transport. */

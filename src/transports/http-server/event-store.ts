@@ -8,7 +8,7 @@
 import { Buffer } from 'node:buffer'
 import { lengthOf } from '../../jsonrpc/line.js'
 import type { Clock } from '../../runtime/deadline.js'
-import type { EventLimits } from './limits.js'
+import type { HttpServerLimits } from './limits.js'
 import type { SseEvent } from './sse-writer.js'
 
 /** The size of all stores of a front together. */
@@ -26,14 +26,14 @@ interface StoredEvent {
 
 /** The latest events of one session, oldest first. */
 export class EventStore {
-  readonly #limits: EventLimits
+  readonly #limits: HttpServerLimits['events']
   readonly #budget: EventBudget
   readonly #clock: Pick<Clock, 'now'>
   /** Made for the first event: where answers come at once there is none. */
   #events: Set<StoredEvent> | undefined
   #bytes = 0
 
-  constructor(limits: EventLimits, budget: EventBudget, clock: Pick<Clock, 'now'>) {
+  constructor(limits: HttpServerLimits['events'], budget: EventBudget, clock: Pick<Clock, 'now'>) {
     this.#limits = limits
     this.#budget = budget
     this.#clock = clock

@@ -27,19 +27,12 @@ export interface Post {
   readonly accepts: Accepts
 }
 
-/** The dependencies of every exchange of a connection. */
-export interface ExchangeOwner {
-  /** For how long nothing is said while there is no answer. */
-  readonly waits: Waits
-  readonly streams: HttpStreams
-  /** Every request has its answer, or will have none. */
-  readonly done: (exchange: Exchange) => void
-}
-
 /** The request or batch that is answered on one response. */
 export class Exchange implements Waiting {
   readonly post: Post
-  readonly #owner: ExchangeOwner
+  readonly #streams: HttpStreams
+  readonly #waits: Waits
+  readonly #done: (exchange: Exchange) => void
   /** Requests that have no answer yet. */
   #pending: number
   readonly #answers: Wire[] = []
@@ -48,11 +41,17 @@ export class Exchange implements Waiting {
   /** What is said where no request has an answer: they were cancelled, unless the session ended. */
   #statusOfNothing = 202
 
-  constructor(post: Post, owner: ExchangeOwner) {
+  /**
+   * `waits` is for how long nothing is said while there is no answer; `done` is called when every request has its
+   * answer, or will have none.
+   */
+  constructor(post: Post, streams: HttpStreams, waits: Waits, done: (exchange: Exchange) => void) {
     this.post = post
-    this.#owner = owner
+    this.#streams = streams
+    this.#waits = waits
+    this.#done = done
     this.#pending = post.message.keys.length
-    if (post.accepts.stream) this.#wait = owner.waits.begin(this)
+    if (post.accepts.stream) this.#wait = waits.begin(this)
   }
 
   /** The answer to one of its requests, for each once. */
@@ -90,7 +89,7 @@ export class Exchange implements Waiting {
   #open(): EventStream {
     this.#stopWaiting()
     if (this.#stream !== undefined) return this.#stream
-    this.#stream = this.#owner.streams.open(this.post.response)
+    this.#stream = this.#streams.open(this.post.response)
     for (const message of this.#answers.splice(0)) this.#stream.send(message)
     return this.#stream
   }
@@ -100,21 +99,20 @@ export class Exchange implements Waiting {
     this.#stopWaiting()
     if (this.#stream !== undefined) this.#stream.end()
     else if (!this.post.response.isClosed) this.#sendBody()
-    this.#owner.done(this)
+    this.#done(this)
   }
 
   #sendBody(): void {
     const { response, message, accepts } = this.post
-    const { streams } = this.#owner
     const [first] = this.#answers
-    if (first === undefined) return response.send(this.#statusOfNothing, streams.fields)
+    if (first === undefined) return response.send(this.#statusOfNothing, this.#streams.fields)
     if (accepts.prefersStream) return this.#open().end()
     const body = message.isBatch ? buildBatch(this.#answers.map(joinedWire)) : first
-    response.sendJson(200, body, streams.fields)
-    if (response.unsentBytes > LARGE_BYTES) streams.sending(response)
+    response.sendJson(200, body, this.#streams.fields)
+    if (response.unsentBytes > LARGE_BYTES) this.#streams.sending(response)
   }
 
   #stopWaiting(): void {
-    if (this.#wait !== undefined) this.#owner.waits.cancel(this.#wait)
+    if (this.#wait !== undefined) this.#waits.cancel(this.#wait)
   }
 }

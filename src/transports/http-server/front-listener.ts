@@ -152,23 +152,18 @@ export class FrontListener implements ChannelOwner {
   }
 
   #makesRoom(): boolean {
-    const { hasToken } = this.#parts
     const all = `all ${this.#channels.size} connections that there may be are in use`
     const network = this.#unauthenticated.makeRoom()
-    if (network !== undefined) {
-      const what = hasToken() ? 'has not shown the token' : 'has sent no request'
-      const goes = `the oldest that ${what} is closed for a new one, here one of ${network}`
-      this.#notices.note('full', `${all}: ${goes}`)
-      return true
-    }
-    const resting = this.#longestResting()
+    const resting = network === undefined ? this.#longestResting() : undefined
     resting?.cut()
-    const goes =
-      resting === undefined
-        ? 'a new one is refused'
-        : 'the one that has rested longest is closed for a new one'
+    let goes = 'a new one is refused'
+    if (resting !== undefined) goes = 'the one that has rested longest is closed for a new one'
+    if (network !== undefined) {
+      const what = this.#parts.hasToken() ? 'has not shown the token' : 'has sent no request'
+      goes = `the oldest that ${what} is closed for a new one, here one of ${network}`
+    }
     this.#notices.note('full', `${all}: ${goes}`)
-    return resting !== undefined
+    return network !== undefined || resting !== undefined
   }
 
   #longestResting(): FrontChannel | undefined {

@@ -14,11 +14,17 @@ import type { RareWarnings } from './rare-warnings.js'
 import type { Refusal, Refusals } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 
-export interface GuardRules {
-  readonly hosts: HostRule
+/** The access rules; they may change while the server runs. */
+export interface HttpRules {
+  /** Names under which clients may reach the server, besides its own. */
+  readonly allowedHosts: readonly string[]
   readonly cors: CorsRules
   /** Whose token it is; undefined where none is asked for. */
   readonly principalOf: PrincipalOf | undefined
+}
+
+interface GuardRules extends HttpRules {
+  readonly hosts: HostRule
   /** Whether what stands at this path is open to everybody. */
   isOpen(path: string): boolean
   readonly remedies: GuardRemedies
@@ -47,12 +53,6 @@ const CONTINUE = '100-continue'
 const ANYBODY = 'anybody'
 
 const challenge = { 'www-authenticate': 'Bearer realm="mcps-proxy"' } as const
-
-/** Where a request goes: its path, still escaped, without the query. */
-export interface RequestTarget {
-  readonly path: string
-  readonly query: string
-}
 
 /** Checks requests by one set of rules. */
 export class Guard {
@@ -183,8 +183,8 @@ function isSame(a: Authority, b: Authority): boolean {
   return a.host === b.host && (a.port ?? 80) === (b.port ?? 80)
 }
 
-/** The target of a request that was let in. */
-export function targetOf(url: string): RequestTarget {
+/** The target of a request that was let in: its path, still escaped, without the query. */
+export function targetOf(url: string): { readonly path: string; readonly query: string } {
   const local = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '')
   const mark = local.indexOf('?')
   if (mark < 0) return { path: local === '' ? '/' : local, query: '' }

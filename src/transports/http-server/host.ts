@@ -71,15 +71,10 @@ function bracketed(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
 }
 
-/** The address that stands for every one of this machine. */
-function isWildcard(host: string): boolean {
-  return host === '0.0.0.0' || host === '::'
-}
-
 /** How a client on this machine names an address in a URL; nobody can connect to the one that stands for all. */
 export function reachable(host: string): string {
-  if (isWildcard(host)) return host === '::' ? '[::1]' : '127.0.0.1'
-  return bracketed(host)
+  if (host === '::') return '[::1]'
+  return host === '0.0.0.0' ? '127.0.0.1' : bracketed(host)
 }
 
 export function answersTo(rule: HostRule, { host, port = 80 }: Authority): boolean {

@@ -5,28 +5,18 @@
 
 import { buildError } from '../../jsonrpc/build.js'
 import { Bodies } from './body.js'
-import { type CorsRules, allows, corsHeaderFields, preflightFields } from './cors.js'
+import { corsHeaderFields, preflightFields } from './cors.js'
 import type { HttpRoute, HttpRoutes, HttpSurroundings, RequestJudge } from './endpoint.js'
 import { EventPair } from './event-pair.js'
 import { FrontListener } from './front-listener.js'
-import { Guard, type GuardRemedies, type Principal, type PrincipalOf, targetOf } from './guard.js'
+import { Guard, type GuardRemedies, type HttpRules, type Principal, targetOf } from './guard.js'
 import { hostRule, reachable } from './host.js'
 import type { HttpServerLimits } from './limits.js'
 import { RareWarnings } from './rare-warnings.js'
 import { type Refusal, Refusals, type Wording, closing } from './refusal.js'
 import { repeat } from './repeat.js'
 import type { HttpRequest, ServeResult } from './request.js'
-import type { Fields, HttpResponse } from './response.js'
 import { Streamable } from './streamable.js'
-
-/** The access rules; they may change while the server runs. */
-export interface HttpRules {
-  /** Names under which clients may reach the server, besides its own. */
-  readonly allowedHosts: readonly string[]
-  readonly cors: CorsRules
-  /** Whose token it is; undefined where none is asked for. */
-  readonly principalOf: PrincipalOf | undefined
-}
 
 export interface HttpFrontParts extends HttpRules {
   readonly host: string
@@ -122,12 +112,13 @@ export class HttpServer {
   }
 
   #newGuard(): Guard {
-    const { allowedHosts, principalOf, cors } = this.#rules
     const { host, remedies } = this.#options
+    const { allowedHosts, principalOf } = this.#rules
     const hasToken = principalOf !== undefined
     const hosts = hostRule({ host, port: this.#port, alsoKnownAs: allowedHosts, hasToken })
     const hasPage = (path: string): boolean => isOpenPage(this.#routes.find(path))
-    return new Guard({ hosts, cors, principalOf, isOpen: hasPage, remedies }, this.#refusals, this.#notices)
+    const rules = { ...this.#rules, hosts, remedies, isOpen: hasPage }
+    return new Guard(rules, this.#refusals, this.#notices)
   }
 
   #handle(request: HttpRequest): void {
@@ -154,7 +145,10 @@ export class HttpServer {
     if (refusal !== undefined) return refusal
     const { cors } = this.#rules
     const fields = corsHeaderFields(cors, head.get('origin'))
-    if (head.method === 'OPTIONS') return preflight(response, cors, fields)
+    if (head.method === 'OPTIONS') {
+      response.send(204, preflightFields(cors, fields))
+      return undefined
+    }
     if (fields.length > 0) response.add(fields)
     const { path, query } = targetOf(head.target)
     const route = this.#routes.find(path)
@@ -215,9 +209,4 @@ function isOpenPage(route: HttpRoute): boolean {
 /** Whether the answer is the same for everybody. */
 function isOpen(route: HttpRoute): boolean {
   return isOpenPage(route) || (route.kind === 'nothing' && route.isForAll === true)
-}
-
-function preflight(response: HttpResponse, cors: CorsRules, fields: Fields): undefined {
-  response.send(204, allows(fields) ? [...fields, ...preflightFields(cors)] : fields)
-  return undefined
 }

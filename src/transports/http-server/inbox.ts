@@ -2,10 +2,11 @@
 
 import { Buffer } from 'node:buffer'
 import type { Sink } from '../../jsonrpc/connection.js'
-import { TransportError } from '../../jsonrpc/errors.js'
+import { FrameError, TransportError } from '../../jsonrpc/errors.js'
 import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
+import { type RequestId, canonical, readId } from '../../jsonrpc/request-id.js'
 import { Congestion } from '../congestion.js'
 import type { HttpServerLimits } from './limits.js'
 
@@ -113,5 +114,17 @@ export class Inbox {
       this.#tapFailed(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))
       return false
     }
+  }
+}
+
+/** The key of the request that a client gives up with this message. */
+export function cancelledBy(frame: Frame): RequestId | undefined {
+  if (frame.kind !== 'notification' || frame.method !== 'notifications/cancelled') return undefined
+  const span = frame.params.members.span('requestId')
+  try {
+    return span && canonical(readId(frame.line, span.start, span.end))
+  } catch (error) {
+    if (error instanceof FrameError) return undefined
+    throw error
   }
 }

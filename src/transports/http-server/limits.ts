@@ -5,15 +5,6 @@ import { type FrameLimits, defaultFrameLimits } from '../../jsonrpc/frame.js'
 const KiB = 1024
 const MiB = 1024 * KiB
 
-/** Events that a client may ask for again. */
-export interface EventLimits {
-  readonly eventsMax: number
-  readonly bytesMax: number
-  /** Of all sessions together. */
-  readonly totalBytesMax: number
-  readonly ageMsMax: number
-}
-
 export interface HttpServerLimits {
   readonly frame: FrameLimits
   /** Bytes of one request's header fields, and how many of them. */
@@ -55,7 +46,8 @@ export interface HttpServerLimits {
   readonly retryMs: number
   /** Ended event streams of a session that can still be resumed. */
   readonly endedStreamsMax: number
-  readonly events: EventLimits
+  /** Those of a session that it may ask for again; `totalBytesMax` is of all sessions together. */
+  readonly events: Readonly<Record<'eventsMax' | 'bytesMax' | 'totalBytesMax' | 'ageMsMax', number>>
   /** Above this many bytes that a client has not taken, its session is congested. */
   readonly backlogBytesHigh: number
   /** Above this many, a stream is cut; the client may resume it. */

@@ -8,16 +8,11 @@ const NOTICE_MS = 60_000
 /** Requests of pages or for names that are refused; connections that go for new ones. */
 type WarningKind = 'page' | 'name' | 'full' | 'network'
 
-interface Notice {
-  readonly saidMs: number
-  /** How often it was not said since. */
-  unsaid: number
-}
-
 /** Says things of a few kinds, each now and then. */
 export class RareWarnings {
   readonly #around: Pick<HttpSurroundings, 'now' | 'warn'>
-  readonly #notices = new Map<WarningKind, Notice>()
+  /** When each was said, and how often it was not said since. */
+  readonly #notices = new Map<WarningKind, { readonly saidMs: number; unsaid: number }>()
 
   constructor(around: Pick<HttpSurroundings, 'now' | 'warn'>) {
     this.#around = around

@@ -5,6 +5,7 @@ import { lengthOf } from '../../jsonrpc/line.js'
 import { WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import { fieldLine } from '../http1/field-syntax.js'
 import { behind } from '../http1/write.js'
+import type { RequestHead } from './request-head.js'
 
 /** Header fields, names in lower case and values in turn. */
 export type Fields = readonly string[]
@@ -35,25 +36,18 @@ export interface ResponseWire {
   cutWhenStalled(): void
 }
 
-/** The properties of the request that a response depends on. */
-export interface RequestLine {
-  /** `HEAD` asks for the head only. */
-  readonly method: string
-  readonly version: '1.0' | '1.1'
-}
-
 /** Answers one request, once: with a whole body, or with a stream. */
 export class HttpResponse {
   /** Called when the client has taken everything of a stream that it had left unread. */
   onDrain: () => void = nothing
   readonly #wire: ResponseWire
-  readonly #asked: RequestLine
+  readonly #asked: RequestHead
   #more: Fields = []
   #state: 'none' | 'stream' | 'ended' = 'none'
   #isClosed = false
   #closers: (() => void)[] | undefined
 
-  constructor(wire: ResponseWire, asked: RequestLine) {
+  constructor(wire: ResponseWire, asked: RequestHead) {
     this.#wire = wire
     this.#asked = asked
   }

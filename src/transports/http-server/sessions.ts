@@ -5,7 +5,7 @@
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
-import type { HttpAttached, HttpSurroundings, Owner, SessionTransport } from './endpoint.js'
+import type { FrontParts, HttpAttached, HttpSurroundings, Owner, SessionTransport } from './endpoint.js'
 import type { HttpServerLimits } from './limits.js'
 
 /** One client's session as the registry sees it. */
@@ -25,11 +25,6 @@ interface Entry<S> extends Owner {
   usedMs: number
 }
 
-interface SessionsParts {
-  readonly limits: HttpServerLimits
-  readonly around: HttpSurroundings
-}
-
 /** Sessions by id. */
 export class HttpSessions<S extends Kept> {
   readonly #entries = new BriefMap<string, Entry<S>>()
@@ -37,7 +32,7 @@ export class HttpSessions<S extends Kept> {
   readonly #around: HttpSurroundings
   readonly #transport: SessionTransport
 
-  constructor({ limits, around }: SessionsParts, transport: SessionTransport) {
+  constructor({ limits, around }: FrontParts, transport: SessionTransport) {
     this.#limits = limits
     this.#around = around
     this.#transport = transport

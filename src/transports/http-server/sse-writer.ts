@@ -5,8 +5,7 @@
 
 import { Buffer } from 'node:buffer'
 import { type Wire, partsOf } from '../../jsonrpc/fast/splice-parts.js'
-import type { Clock } from '../../runtime/deadline.js'
-import type { HttpServerLimits } from './limits.js'
+import type { FrontParts } from './endpoint.js'
 import { repeat } from './repeat.js'
 import type { Fields, HttpResponse } from './response.js'
 
@@ -49,12 +48,6 @@ export interface SseWatch {
   gone(): void
 }
 
-/** The limits and the time of a stream. */
-export interface SseParts {
-  readonly limits: HttpServerLimits
-  readonly around: Clock
-}
-
 /** One open event stream. */
 export class SseWriter {
   readonly #response: HttpResponse
@@ -62,7 +55,7 @@ export class SseWriter {
   readonly #beat: { cancel(): void }
 
   /** Sends the header fields at once. */
-  constructor(response: HttpResponse, fields: Fields, { limits, around }: SseParts, watch: SseWatch) {
+  constructor(response: HttpResponse, fields: Fields, { limits, around }: FrontParts, watch: SseWatch) {
     this.#response = response
     this.#backlogBytesMax = limits.backlogBytesMax
     response.stream(200, [...sseHead, ...fields])

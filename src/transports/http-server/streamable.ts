@@ -88,7 +88,8 @@ export class Streamable {
     if (!accepts.json && !accepts.stream)
       return refusals.plain(406, 'Accept must list application/json and text/event-stream')
     const id = judge.sessionId(head)
-    const client = id === undefined ? undefined : this.#find(id, incoming, endpoint)
+    const client =
+      id === undefined ? undefined : this.#sessions.find(id, { endpoint, principal: incoming.principal })
     if (id !== undefined && client === undefined) return refusals.noSession()
     const asked = { incoming, endpoint, accepts, client }
     const paused = client?.paused
@@ -182,12 +183,8 @@ export class Streamable {
     const { judge, refusals } = this.#parts
     const id = judge.sessionId(incoming.head)
     if (id === undefined) return refusals.noSessionId()
-    const client = this.#find(id, incoming, endpoint)
+    const client = this.#sessions.find(id, { endpoint, principal: incoming.principal })
     if (client === undefined) return refusals.noSession()
     return judge.refuses(incoming.head, client) ?? client
-  }
-
-  #find(id: string, { principal }: Incoming, endpoint: HttpEndpoint): StreamableConnection | undefined {
-    return this.#sessions.find(id, { endpoint, principal })
   }
 }

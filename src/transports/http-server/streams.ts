@@ -2,12 +2,13 @@
 
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
+import type { FrontParts } from './endpoint.js'
 import type { EventStore } from './event-store.js'
 import { EventStream, readEventId } from './event-stream.js'
 import type { Fields, HttpResponse } from './response.js'
-import { type SseParts, SseWriter } from './sse-writer.js'
+import { SseWriter } from './sse-writer.js'
 
-export interface StreamsParts extends SseParts {
+export interface StreamsParts extends FrontParts {
   /** Undefined for a client that has none: it can resume nothing and has no standalone stream. */
   readonly session: { readonly id: string; readonly store: EventStore } | undefined
   /** Whether this client may be given an event without data. */
