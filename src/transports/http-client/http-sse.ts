@@ -125,7 +125,7 @@ export class SseClientConnection implements Connection, PostOwner {
       return this.#end(redirected(this.#target, status, answer.get('location')))
     }
     readExcerpt(answer, this.#target.limits.excerptBytesMax, (text) => {
-      const body = this.#session.public(text)
+      const body = this.#target.discretion.beginning(text)
       this.#opening?.cancel()
       if (this.#attempts.afterRefusal(answer, () => this.#listen())) return
       this.#refused()

@@ -12,8 +12,7 @@ import { Attempts } from './attempts.js'
 import { discard, mediaType, readExcerpt } from './body.js'
 import { versionIn } from './envelope.js'
 import { type ExchangeHandler, HttpExchange, type HttpTrouble } from './exchange.js'
-import { errorTo, failure, paused, redirected, refused, unreachable } from './failure.js'
-import { forgetsSession } from './forgotten.js'
+import { errorTo, failure, forgetsSession, paused, redirected, refused, unreachable } from './failure.js'
 import { HttpReply, type ReplyHandler } from './reply.js'
 import type { HttpMessages, OutgoingMessage } from './messages.js'
 import type { HttpSession } from './session.js'
@@ -204,7 +203,7 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
     }
     const answer = status === 401 || status === 403 ? undefined : errorTo(this.id, body)?.line
     if (answer === undefined) {
-      const said = { status, body: this.#session.public(body) }
+      const said = { status, body: this.#session.target.discretion.beginning(body) }
       return this.#fail(refused(this.#session.target, said))
     }
     this.message(answer)

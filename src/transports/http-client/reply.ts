@@ -110,7 +110,7 @@ export class HttpReply {
   }
 
   #noAnswer(type: string, { status }: HttpAnswer, body: string): TransportError {
-    const said = { status, body: this.#session.public(body) }
+    const said = { status, body: this.#session.target.discretion.beginning(body) }
     return notAMessage(this.#session.target, type, said)
   }
 
@@ -178,7 +178,7 @@ export class HttpReply {
 }
 
 function compressed(source: HttpAnswer, session: HttpSession): TransportError {
-  const encoding = session.public(contentCodings(source).join(', ').slice(0, 50))
+  const encoding = session.target.discretion.beginning(contentCodings(source).join(', ').slice(0, 50))
   source.drop()
   return failure(
     'TRANSPORT_ANSWER',

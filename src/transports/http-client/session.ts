@@ -112,11 +112,6 @@ export class HttpSession {
     for (const value of this.#cookies.values) this.target.discretion.learn(value.replaceAll('"', ''))
   }
 
-  /** What the server said, without what only it and we may know; it may be cut. */
-  public(text: string): string {
-    return this.target.discretion.beginning(text)
-  }
-
   /** Where a redirect leads that may be followed: it stays within the origin and keeps the method, as every one of a GET does. */
   redirect(answer: HttpAnswer, method: HttpAsk['method'], from: URL): URL | undefined {
     if (!redirects[method].includes(answer.status)) return undefined

@@ -8,12 +8,13 @@ import { CR, LF } from '../../jsonrpc/ascii.js'
 import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import { FrameError } from '../../jsonrpc/errors.js'
 import { BriefSet } from '../../jsonrpc/fast/brief-set.js'
-import type { Frame } from '../../jsonrpc/frame.js'
+import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
+import { type Frame, readFrame } from '../../jsonrpc/frame.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { Clock } from '../../runtime/deadline.js'
 import { WholeBody } from '../http1/whole-body.js'
-import { MessageReader } from '../message-reader.js'
+import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
 import type { HttpServerLimits } from './limits.js'
 import { type Refusal, type Refusals, isRefusal } from './refusal.js'
 import type { HttpRequest } from './request.js'
@@ -53,7 +54,7 @@ export class Bodies {
   readonly #limits: HttpServerLimits
   readonly #refusals: Refusals
   readonly #clock: Clock
-  readonly #reader: MessageReader
+  readonly #longLines = new LongLines()
   readonly #readings = new BriefSet<Reading>()
   readonly #slices = new Slices()
   #bytes = 0
@@ -62,7 +63,6 @@ export class Bodies {
     this.#limits = limits
     this.#refusals = refusals
     this.#clock = clock
-    this.#reader = new MessageReader(limits.frame)
   }
 
   /** Reads the message of a POST, at once where it has come with its head; one that is too large is left where it is. */
@@ -153,12 +153,19 @@ export class Bodies {
     try {
       const isOfBatch = isBatch(line)
       const lines = isOfBatch ? splitBatch(line, this.#limits.frame) : [line]
-      const frames = lines.map((member) => this.#reader.read(member))
+      const frames = lines.map((member) => this.#frame(member))
       return { head, line, frames, isBatch: isOfBatch, keys: requestKeys(frames), hold }
     } catch (error) {
       if (error instanceof FrameError) return this.#refusals.malformed(error)
       throw error
     }
+  }
+
+  /** Reads a long one by its strings. @throws FrameError when the line is not one acceptable message */
+  #frame(line: Line): Frame {
+    const { frame } = this.#limits
+    const long = line.length < LONG_BYTES_MIN ? undefined : this.#longLines.whole(line)
+    return (long && readLongFrame(long, frame)) ?? readFrame(line, frame)
   }
 }
 
