@@ -8,7 +8,7 @@
 // that nothing has to be edited.
 
 import { BriefMap } from './fast/brief-map.js'
-import { MINTED_FROM, Remembered, afterLending } from './lending.js'
+import { LENT_MAX, MINTED_FROM, Remembered } from './lending.js'
 import { type MintedId, type RequestId, canonical, isCanonical, numericId } from './request-id.js'
 
 /** How many given-up ids are remembered, so that a late answer finds no other request. */
@@ -20,9 +20,10 @@ const MINTED_MAX = 1024
 /** Requests sent to a peer that has not answered them yet. */
 export class Inflight<E> {
   readonly #entries = new BriefMap<RequestId, E>()
-  readonly #retired = new Remembered<RequestId>(RETIRED_MAX)
+  /** Made for the first one, as the next: most connections have none. */
+  #retired: Remembered<RequestId> | undefined
   /** Minted on a connection on which a client's own id may be the same number. */
-  readonly #minted = new Remembered<RequestId>(MINTED_MAX)
+  #minted: Remembered<RequestId> | undefined
   /** Of the proxy's own requests, which have a limit of their own: neither kind keeps the other from being sent. */
   #own: Set<RequestId> | undefined
   readonly #inflightMax: number
@@ -45,7 +46,7 @@ export class Inflight<E> {
   mint(entry: E, own?: RequestId): MintedId | undefined {
     if (this.#entries.size - this.#ownCount >= this.#inflightMax) return undefined
     const lent = own !== undefined && this.#isFree(own) && isCanonical(own)
-    if (lent) this.#last = afterLending(Number(own), this.#last)
+    if (lent && Number(own) > this.#last && Number(own) < LENT_MAX) this.#last = Number(own)
     const id = lent ? own : own === undefined ? this.#next() : this.#aside()
     this.#entries.set(id, entry)
     return id
@@ -70,7 +71,7 @@ export class Inflight<E> {
       return entry
     }
     const key = canonical(id)
-    this.#retired.delete(key)
+    this.#retired?.delete(key)
     this.#forgetOwn(key)
     return this.#entries.take(key)
   }
@@ -83,6 +84,7 @@ export class Inflight<E> {
   retire(id: RequestId): void {
     if (this.#entries.take(id) === undefined) return
     this.#forgetOwn(id)
+    this.#retired ??= new Remembered(RETIRED_MAX)
     this.#retired.add(id)
   }
 
@@ -115,11 +117,12 @@ export class Inflight<E> {
 
   /** What has been minted may be answered a second time by a server that is not well. */
   #noteMinted(id: MintedId): void {
+    this.#minted ??= new Remembered(MINTED_MAX)
     this.#minted.add(id)
   }
 
   #isFree(id: RequestId): boolean {
-    return !this.#entries.has(id) && !this.#retired.has(id) && !this.#minted.has(id)
+    return !this.#entries.has(id) && this.#retired?.has(id) !== true && this.#minted?.has(id) !== true
   }
 
   #next(): MintedId {

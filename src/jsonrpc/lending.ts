@@ -8,30 +8,27 @@
  */
 export const MINTED_FROM = 1_000_000_000
 
-/** Clients that count do not come this far; beyond it there would be nothing left to mint. */
-const LENT_MAX = 2 ** 48
-
-/** From where to mint once `own` was lent: what is minted must not be what is still said about that one. */
-export function afterLending(own: number, last: number): number {
-  return own > last && own < LENT_MAX ? own : last
-}
+/**
+ * What is lent below this moves the minting on: what is minted must not be what is still said about a lent one.
+ *
+ * Clients that count do not come this far; beyond it there would be nothing left to mint.
+ */
+export const LENT_MAX: number = 2 ** 48
 
 /** The last few values of a kind, which a late message may still name; beyond `max` the oldest is forgotten. */
 export class Remembered<T> {
   readonly #max: number
-  /** Made for the first one: most connections have none. */
-  #ones: Set<T> | undefined
+  readonly #ones = new Set<T>()
 
   constructor(max: number) {
     this.#max = max
   }
 
   has(one: T): boolean {
-    return this.#ones?.has(one) ?? false
+    return this.#ones.has(one)
   }
 
   add(one: T): void {
-    this.#ones ??= new Set()
     this.#ones.add(one)
     if (this.#ones.size <= this.#max) return
     for (const oldest of this.#ones) {
@@ -41,6 +38,6 @@ export class Remembered<T> {
   }
 
   delete(one: T): void {
-    this.#ones?.delete(one)
+    this.#ones.delete(one)
   }
 }

@@ -1,7 +1,5 @@
 // The members by which messages are routed; see `ambiguity.ts` for what that asks of them.
 
-import { isKey } from './text.js'
-
 /** Names that are routed by, and the same names folded. */
 export interface RoutedNames {
   readonly exact: readonly string[]
@@ -21,8 +19,10 @@ export function routedNames(exact: readonly string[], inner?: RoutedNames['inner
 export function indexOfName(bytes: Buffer, start: number, end: number, names: readonly string[]): number {
   for (let i = 0; i < names.length; i++) {
     const name = names[i] ?? ''
-    const mayBe = end - start === name.length + 2 && bytes[start + 1] === name.charCodeAt(0)
-    if (mayBe && isKey(bytes, start, end, name)) return i
+    if (end - start !== name.length + 2) continue
+    let same = 0
+    while (same < name.length && bytes[start + 1 + same] === name.charCodeAt(same)) same++
+    if (same === name.length) return i
   }
   return -1
 }

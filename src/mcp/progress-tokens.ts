@@ -4,7 +4,7 @@
 // unchanged where the connection carries one requester and the token is free.
 
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
-import { MINTED_FROM, Remembered, afterLending } from '../jsonrpc/lending.js'
+import { LENT_MAX, MINTED_FROM, Remembered } from '../jsonrpc/lending.js'
 
 /** Spellings that come back as they went out; `1.0` may come back as `1`. */
 const PLAIN = /^(?:0|-?[1-9][0-9]{0,14}|"[\x20\x21\x23-\x5b\x5d-\x7e]*")$/
@@ -15,13 +15,14 @@ const RETIRED_MAX = 1024
 /** The requests that wait for progress, by token; tokens are raw JSON. */
 export class ProgressTokens<E> {
   readonly #entries = new BriefMap<string, E>()
-  readonly #retired = new Remembered<string>(RETIRED_MAX)
+  /** Made for the first one: most connections have none. */
+  #retired: Remembered<string> | undefined
   #last = MINTED_FROM
 
   /** The token to send for `entry`: its own where `lend` says so, it is free and plain, else a new one. */
   lend(own: string, entry: E, lend: boolean): string {
     const isLent = lend && PLAIN.test(own) && this.#isFree(own) && !this.#isMinted(own)
-    if (isLent) this.#last = afterLending(Number(own), this.#last)
+    if (isLent && Number(own) > this.#last && Number(own) < LENT_MAX) this.#last = Number(own)
     const token = isLent ? own : this.#next()
     this.#entries.set(token, entry)
     return token
@@ -38,6 +39,7 @@ export class ProgressTokens<E> {
   /** Stops waiting for progress that may still come. */
   retire(token: string | undefined): void {
     if (token === undefined || this.#entries.take(token) === undefined) return
+    this.#retired ??= new Remembered(RETIRED_MAX)
     this.#retired.add(token)
   }
 
@@ -48,7 +50,7 @@ export class ProgressTokens<E> {
   }
 
   #isFree(token: string): boolean {
-    return !this.#entries.has(token) && !this.#retired.has(token)
+    return !this.#entries.has(token) && this.#retired?.has(token) !== true
   }
 
   #next(): string {

@@ -53,7 +53,7 @@ export const execution: readonly Mutation[] = [
     'id-reused',
     [
       'jsonrpc/inflight',
-      'return !this.#entries.has(id) && !this.#retired.has(id) && !this.#minted.has(id);',
+      'return !this.#entries.has(id) && this.#retired?.has(id) !== true && this.#minted?.has(id) !== true;',
       'return true;',
     ],
     [
