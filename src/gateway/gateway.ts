@@ -2,9 +2,8 @@
 //
 // Loaded only when something is served over HTTP.
 
-import { type Common, openCommon } from '../proxy/common.js'
+import { type Common, needsRestart, openCommon } from '../proxy/common.js'
 import { type Configuration, enabledSchemas } from '../config/config.js'
-import { needsRestart } from '../proxy/configured-limits.js'
 import { type FrontRemedies, type FrontRules, refuseOpenFront } from './http-front.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
 import type { Serving } from '../proxy/listener.js'

@@ -1,10 +1,9 @@
 // What all schemas of one gateway share: the runtime, the limits that protect the machine, the taps, and kept facts.
 
 import { type Configuration, keptFolder } from '../config/config.js'
-import { ConfiguredLimits } from './configured-limits.js'
 import { Emitter } from '../events/emitter.js'
 import { KeptStore } from '../kept/store.js'
-import { limits as defaultLimits } from '../limits.js'
+import { type Limits, limits as defaultLimits } from '../limits.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import { Taps } from './taps.js'
@@ -70,4 +69,50 @@ export async function openKept(
   const files = runtime.files?.(folder) ?? new FolderFiles(folder)
   const disk = new KeptDisk({ files, limits: limits.kept, runtime, log, source, servers })
   return new KeptStore(limits.kept, disk)
+}
+
+/** Limits that the configuration sets. They are those of the start: the calls and processes that run were counted by them. */
+export class ConfiguredLimits {
+  /** In force until the end. */
+  readonly inForce: Limits
+  readonly #defaults: Limits | undefined
+  readonly #log: LogSink
+  /** What was said last, so that several schemas say it once. */
+  #told: Limits
+
+  constructor(config: Configuration, defaults: Limits | undefined, log: LogSink) {
+    this.inForce = configured(config, defaults)
+    this.#defaults = defaults
+    this.#log = log
+    this.#told = this.inForce
+  }
+
+  /** Says what a changed configuration does not change. */
+  changed(config: Configuration): void {
+    const [before, told, now] = [this.inForce, this.#told, configured(config, this.#defaults)]
+    this.#told = now
+    this.#warn('server.drainTimeout', now.drainMs, told.drainMs, before.drainMs)
+    const [last, next] = [told.upstream.processesMax, now.upstream.processesMax]
+    this.#warn('processesMax', next, last, before.upstream.processesMax)
+  }
+
+  #warn(key: string, now: number, told: number, before: number): void {
+    if (now === before || now === told) return
+    this.#log({ level: 'warn', message: needsRestart(key, now, before) })
+  }
+}
+
+/** Tells that a changed value holds from the next start on. */
+export function needsRestart(key: string, now: unknown, before: unknown): string {
+  return `${key} is ${String(now)} now, which needs a restart; until then it is ${String(before)}`
+}
+
+/** The limits with what the configuration says in their places. */
+function configured(config: Configuration, limits: Limits = defaultLimits): Limits {
+  const { drainMs, upstream } = limits
+  return {
+    ...limits,
+    drainMs: config.server.drainTimeoutMs ?? drainMs,
+    upstream: { ...upstream, processesMax: config.processesMax ?? upstream.processesMax },
+  }
 }

@@ -5,7 +5,7 @@
 // may finish its calls.
 
 import type { ServerChanges } from '../events/proxy-events.js'
-import { Catalogs } from './routing/catalogs.js'
+import { Catalogs } from './routing/catalog.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { ClientPort } from '../mcp/call.js'
 import type { RoutedClient } from './routing/routed-client.js'
@@ -53,7 +53,7 @@ export class Fleet implements ReachSource {
   readonly #open: Set<Upstream>
   /** How those end whose place is taken. */
   readonly #retiring = new WeakMap<Upstream, Promise<void>>()
-  #changing: Promise<void> = Promise.resolve()
+  #changing: Promise<unknown> = Promise.resolve()
   #closed = false
 
   constructor(servers: readonly ServerConfig[], parts: FleetParts) {
@@ -112,10 +112,7 @@ export class Fleet implements ReachSource {
   /** Changes are made one after the other. */
   #inTurn<T>(change: () => Promise<T>): Promise<T> {
     const made = this.#changing.then(change)
-    this.#changing = made.then(
-      () => undefined,
-      () => undefined,
-    )
+    this.#changing = made.catch(() => undefined)
     return made
   }
 
@@ -147,7 +144,8 @@ export class Fleet implements ReachSource {
     // Who came meanwhile knows the servers that there were.
     for (const reach of newcomers) void reach.prepare(next)
     if (!this.#closed) this.#exchange(berths, next)
-    const newsWaitMs = Math.min(longestStartMs(berths), this.#parts.newsWaitMs)
+    const startMs = Math.max(0, ...berths.map(({ config }) => config.startTimeoutMs + config.listTimeoutMs))
+    const newsWaitMs = Math.min(startMs, this.#parts.newsWaitMs)
     void within(listed, newsWaitMs, this.#parts.runtime).then(() => {
       for (const reach of [...reaches, ...newcomers]) reach.tellChanges()
     })
@@ -187,10 +185,6 @@ export class Fleet implements ReachSource {
     this.#open.delete(upstream)
     for (const reach of this.#reaches.values()) reach.forget(upstream)
   }
-}
-
-function longestStartMs(berths: readonly Berth[]): number {
-  return Math.max(0, ...berths.map(({ config }) => config.startTimeoutMs + config.listTimeoutMs))
 }
 
 function inUse(servers: readonly ServerConfig[]): ServerConfig[] {

@@ -1,9 +1,9 @@
 // The kept facts of a configuration's servers, for `--check`.
 
-import { type Configuration, type Environment, type ServerConfig, keptFolder } from '../config/config.js'
+import { type Configuration, type Environment, keptFolder } from '../config/config.js'
 import { FolderFiles } from '../kept/folder-files.js'
 import { readNames } from '../kept/names.js'
-import { type KeptPlace, keptInWords } from '../kept/summary.js'
+import { keptInWords } from '../kept/summary.js'
 import { limits } from '../limits.js'
 
 /** The folder, and what is kept of each server; the folder alone where that is nothing. */
@@ -14,7 +14,7 @@ export function keptReport(config: Configuration, env: Environment): string[] {
   const rows = [...config.schemas.values()].flatMap((schema) =>
     schema.servers.map((server) => ({
       label: isOne ? server.name : `${schema.name}: ${server.name}`,
-      words: wordsOf(server, place),
+      words: server.keep ? keptInWords(server, place) : 'nothing, since "keep" is false',
     })),
   )
   const isKept = rows.some(({ words }) => words !== undefined)
@@ -22,8 +22,4 @@ export function keptReport(config: Configuration, env: Environment): string[] {
   return isKept
     ? [`kept lists in ${files.folder}:`, ...lines]
     : [`kept lists in ${files.folder}: none of these servers`]
-}
-
-function wordsOf(server: ServerConfig, place: KeptPlace): string | undefined {
-  return server.keep ? keptInWords(server, place) : 'nothing, since "keep" is false'
 }

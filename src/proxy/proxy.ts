@@ -1,7 +1,7 @@
 // The proxy: what a configuration becomes, and who gets what.
 
 import { ArgumentChecks } from './routing/arguments.js'
-import { type AttachedSession, attachedTo } from './session/attached.js'
+import type { AttachedSession } from './session/attached.js'
 import { type Common, openCommon } from './common.js'
 import {
   type Configuration,
@@ -11,7 +11,6 @@ import {
   selectSchema,
 } from '../config/config.js'
 import type { EventListener } from '../events/emitter.js'
-import type { ServerChanges } from '../events/proxy-events.js'
 import { Fleet, inWords } from './fleet.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { Connection } from '../jsonrpc/connection.js'
@@ -23,7 +22,7 @@ import type { ClientOrigin } from '../mcp/call.js'
 import { LegacyClientLeg, type ServerIdentity } from '../mcp/eras/legacy-client.js'
 import { LegacyServerLeg } from '../mcp/eras/legacy-server.js'
 import type { McpProxy } from './proxy-interface.js'
-import type { ProxyEvents } from '../events/proxy-events.js'
+import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import { Session } from './session/session.js'
 import type { SessionStatus } from './routing/session-status.js'
@@ -120,7 +119,14 @@ class PooledProxy implements McpProxy {
     })
     this.#sessions.set(serial, session)
     if (this.#isClosing) session.drain()
-    return Promise.resolve(attachedTo(session.draining, leg))
+    const { begun, ended } = session.draining
+    return Promise.resolve({
+      leaving: begun.promise,
+      ended: ended.promise,
+      get revision() {
+        return leg.profile.revision
+      },
+    })
   }
 
   async serve(listener: Listener): Promise<Serving> {

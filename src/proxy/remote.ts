@@ -1,7 +1,6 @@
 // One remote server in place of a configuration (--url).
 
-import { resolveConfig } from '../config/config.js'
-import type { Configuration, SchemaConfig } from '../config/config.js'
+import { type Configuration, type SchemaConfig, resolveConfig } from '../config/config.js'
 import { TransportError } from '../jsonrpc/errors.js'
 import { googleAuthOf, whyNoTokens } from '../upstream/auth/google-auth.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
@@ -49,16 +48,14 @@ export function remoteConfig(
       timeoutMs: ownTimeoutMs,
     },
   )
-  return transparent(config, 2 * ownTimeoutMs)
-}
-
-/** The server is opened by its client, and nobody is told anything before it has answered, or has not in its time. */
-function transparent(config: Configuration, graceMs: number): Configuration {
-  const schemas = [...config.schemas].map(([name, schema]) => {
-    const servers = schema.servers.map((server) => ({ ...server, isTransparent: true as const }))
-    return [name, { ...schema, servers }] as const
+  const schemas = [...config.schemas].map(([schema, { servers, ...others }]) => {
+    return [
+      schema,
+      { ...others, servers: servers.map((each) => ({ ...each, isTransparent: true as const })) },
+    ] as const
   })
-  return { ...config, startupGraceMs: graceMs, schemas: new Map(schemas) }
+  // The server is opened by its client, and nobody is told anything before it has answered, or has not in its time.
+  return { ...config, startupGraceMs: 2 * ownTimeoutMs, schemas: new Map(schemas) }
 }
 
 /** @throws TransportError when a server needs credentials, and there are none or they must not be sent to it */

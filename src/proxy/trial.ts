@@ -39,7 +39,8 @@ export async function tryServer(
 ): Promise<Trial> {
   const startedAt = runtime.now()
   const waitMs = server.startTimeoutMs + server.listTimeoutMs + MARGIN_MS
-  const schemas = new Map([[schema.name, { ...schema, servers: [oneAttempt(server)] }]])
+  const attempt = server.kind === 'stdio' ? { ...server, restart: false } : server
+  const schemas = new Map([[schema.name, { ...schema, servers: [{ ...attempt, lazy: false }] }]])
   const alone = { ...config, startupGraceMs: waitMs, schemas }
   const lastWords: string[] = []
   const log: LogSink = ({ message, details }) => {
@@ -59,21 +60,12 @@ export async function tryServer(
   }
   try {
     await within(tried(), waitMs, runtime)
-    const [status] = proxy.status()
-    return { ...resultOf(status), ms: Math.round(runtime.now() - startedAt), lastWords }
+    const { state, error, revision, tools = 0 }: Partial<UpstreamStatus> = proxy.status()[0] ?? {}
+    const failure = state === 'connected' ? undefined : (error ?? 'it did not answer in time')
+    return { failure, revision, tools, ms: Math.round(runtime.now() - startedAt), lastWords }
   } finally {
     await proxy.close(0)
   }
-}
-
-function oneAttempt(server: ServerConfig): ServerConfig {
-  return server.kind === 'stdio' ? { ...server, lazy: false, restart: false } : { ...server, lazy: false }
-}
-
-function resultOf(status: UpstreamStatus | undefined): Omit<Trial, 'ms' | 'lastWords'> {
-  const { state, error, revision, tools = 0 } = status ?? {}
-  const failure = state === 'connected' ? undefined : (error ?? 'it did not answer in time')
-  return { failure, revision, tools }
 }
 
 /** Resolves when a client has its list, or has been told that there is none. */

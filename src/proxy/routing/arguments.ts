@@ -49,7 +49,11 @@ export class ArgumentChecks {
     for (const { schemaSpan } of tools) {
       if (schemaSpan === undefined) continue
       this.#isPrepared = true
-      runtime.setTimer(PREPARE_DELAY_MS, () => void prepareValidators())
+      runtime.setTimer(PREPARE_DELAY_MS, () => {
+        const validate = import('../../mcp/validate.js')
+        // A call says what is wrong where this fails.
+        void validate.then(({ prepareValidators }) => prepareValidators()).catch(() => undefined)
+      })
       return
     }
   }
@@ -137,12 +141,4 @@ function refuse(call: Call, { config: { argumentErrors } }: CallTarget, fault: A
 function jsonAt(frame: RequestFrame, span: Span): RawValue {
   const { long } = frame
   return long === undefined ? frame.line.subarray(span.start, span.end) : new LongValue(long, span)
-}
-
-/** A call says what is wrong where this fails. */
-async function prepareValidators(): Promise<void> {
-  try {
-    const { prepareValidators: prepareAll } = await import('../../mcp/validate.js')
-    await prepareAll()
-  } catch {}
 }

@@ -1,7 +1,6 @@
 // What one client can reach: its lanes, their public names, and the wait for both.
 
-import type { Catalog } from './catalog.js'
-import type { Catalogs } from './catalogs.js'
+import type { Catalog, Catalogs } from './catalog.js'
 import { instructionsOf } from './instructions.js'
 import { ListChanges } from './list-changes.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
@@ -62,7 +61,11 @@ export class ClientRoutes {
       this.#changes.gave(kind)
       if (kind === 'tools') this.#prepareChecks()
     })
-    this.#tellOnce()
+    const coming = this.router.lists.settled()
+    if (coming === undefined) return
+    // What servers that are starting list is told at once, when all of it is there.
+    this.#changes.begin()
+    void coming.then(() => this.tellChanges())
   }
 
   /** Those that run for this client alone. */
@@ -165,14 +168,6 @@ export class ClientRoutes {
     const lane = this.#entered.get(upstream)
     this.#entered.delete(upstream)
     void lane?.leave(this.#client)
-  }
-
-  /** What servers that are starting list is told at once, when all of it is there. */
-  #tellOnce(): void {
-    const coming = this.router.lists.settled()
-    if (coming === undefined) return
-    this.#changes.begin()
-    void coming.then(() => this.tellChanges())
   }
 
   #enter(upstream: Upstream): Lane {

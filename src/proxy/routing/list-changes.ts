@@ -82,10 +82,9 @@ export class ListChanges {
 }
 
 function looksSame(before: readonly Target[], now: readonly Target[]): boolean {
-  return before.length === now.length && before.every((target, at) => isSame(target, now[at]))
-}
-
-function isSame(target: Target, other: Target | undefined): boolean {
-  if (target.publicName !== other?.publicName || target.mark !== other.mark) return false
-  return isSameItem(target.item, other.item)
+  const isSame = ({ publicName, mark, item }: Target, at: number): boolean => {
+    const other = now[at]
+    return publicName === other?.publicName && mark === other.mark && isSameItem(item, other.item)
+  }
+  return before.length === now.length && before.every(isSame)
 }

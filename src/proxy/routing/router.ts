@@ -105,11 +105,6 @@ export class Router {
     this.#waiting?.look()
   }
 
-  get #waits(): NameWaits {
-    this.#waiting ??= new NameWaits(() => this.#lanes, this.#room, this.lists, this.#parts.runtime)
-    return this.#waiting
-  }
-
   #byName(call: Call, kind: 'tools' | 'prompts'): void {
     const name = call.frame.params.members.string('name')
     if (name === undefined) return call.fail(missing('name'))
@@ -118,7 +113,8 @@ export class Router {
     const isThere = target?.lane.knows(kind) === true && this.#waiting?.has(target.lane, kind) !== true
     if (target !== undefined && isThere) return this.#send(call, kind, target, name)
     const remembered = target?.lane.knows(kind) === false ? target.lane : undefined
-    this.#waits.known(call, { kind, name, lane: remembered }, () => {
+    this.#waiting ??= new NameWaits(() => this.#lanes, this.#room, this.lists, this.#parts.runtime)
+    this.#waiting.known(call, { kind, name, lane: remembered }, () => {
       const late = this.#catalog.named(kind, name)
       if (late === undefined) return this.#unknownName(call, kind, name)
       // Another server has taken the place of the one that it waited for, and is only known from an earlier start too.
@@ -168,25 +164,18 @@ export class Router {
     this.lists.said(call, ['resources', 'templates'], () => {
       const late = this.#catalog.resource(uri)
       if (late !== undefined) this.#toLane(call, late, NO_EDITS)
-      else this.#askInTurn(call, uri)
+      else this.#askInTurn(call, uri, this.#lanes.filter(hasResources))
     })
   }
 
   /** No server lists the resource and no template fits: those that have resources are asked, in order. */
-  #askInTurn(call: Call, uri: string): void {
-    const lanes = this.#lanes.filter((lane) => lane.view.facts?.capabilities.resources === true)
-    const [first, ...rest] = lanes
-    if (first === undefined) return call.fail(resourceNotFound(uri))
-    if (rest.length === 0) return this.#toLane(call, first, NO_EDITS)
+  #askInTurn(call: Call, uri: string, [lane, ...rest]: readonly CallTarget[]): void {
+    if (lane === undefined) return call.fail(resourceNotFound(uri))
+    if (rest.length === 0) return this.#toLane(call, lane, NO_EDITS)
     call.keep()
-    this.#tryLane(call, first, rest)
-  }
-
-  #tryLane(call: Call, lane: CallTarget, rest: readonly CallTarget[]): void {
     call.service = lane.config.name
     const attempt = call.attempt((outcome) => {
-      const [next, ...others] = rest
-      if (next !== undefined && isNotFound(outcome)) this.#tryLane(call, next, others)
+      if (isNotFound(outcome)) this.#askInTurn(call, uri, rest)
       else call.settle(outcome)
     })
     lane.call(attempt, NO_EDITS)
@@ -237,6 +226,10 @@ export class Router {
       return noUpstream(lanes.map((lane) => ({ service: lane.config.name, problem: problemOf(lane) })))
     return only.view.failure && (only.view.failure.body ?? unavailable(only))
   }
+}
+
+function hasResources({ view }: CallTarget): boolean {
+  return view.facts?.capabilities.resources === true
 }
 
 function cannotList(lane: CallTarget, kind: ListKind): boolean {

@@ -1,7 +1,6 @@
 // A session as whoever attached it sees it.
 
-import type { Draining, SessionEnd } from './draining.js'
-import type { ClientLeg } from '../../mcp/eras/leg.js'
+import type { SessionEnd } from './draining.js'
 import type { Revision } from '../../mcp/revisions/revision.js'
 
 /** One client of the proxy. */
@@ -12,15 +11,4 @@ export interface AttachedSession {
   readonly leaving: Promise<void>
   /** Resolves when the client is gone: its end of file, its `exit`, or a broken connection. */
   readonly ended: Promise<SessionEnd>
-}
-
-/** The view of one session. */
-export function attachedTo({ begun, ended }: Draining, leg: ClientLeg): AttachedSession {
-  return {
-    leaving: begun.promise,
-    ended: ended.promise,
-    get revision() {
-      return leg.profile.revision
-    },
-  }
 }

@@ -3,7 +3,7 @@
 import type { Answers } from './answers.js'
 import { splitBatch } from '../../jsonrpc/batch.js'
 import { FrameError } from '../../jsonrpc/errors.js'
-import { type Frame, type FrameLimits, frameOrError } from '../../jsonrpc/frame.js'
+import { type Frame, frameOrError } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { idInUse, invalidRequest, malformed } from '../../mcp/error-codes.js'
@@ -21,8 +21,13 @@ export function receiveBatch(
     const { version } = leg.profile.revision
     return answers.refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
   }
-  const members = membersOf(line, limits.frame)
-  if (members instanceof FrameError) return answers.refuse(members.id, malformed(members))
+  let members: Line[]
+  try {
+    members = splitBatch(line, limits.frame)
+  } catch (error) {
+    if (!(error instanceof FrameError)) throw error
+    return answers.refuse(error.id, malformed(error))
+  }
   const reply = answers.newBatch()
   for (const member of members) {
     const frame = frameOrError(member, limits.frame)
@@ -32,13 +37,4 @@ export function receiveBatch(
     else reply.add(answers.refusal(frame.id, idInUse(frame.id)))
   }
   reply.settle(undefined)
-}
-
-function membersOf(line: Line, limits: FrameLimits): Line[] | FrameError {
-  try {
-    return splitBatch(line, limits)
-  } catch (error) {
-    if (error instanceof FrameError) return error
-    throw error
-  }
 }
