@@ -31,12 +31,12 @@ export class CallDeadline {
 
   /** When the call has taken too long, as far as is known now. */
   get endsAt(): number {
-    return Math.max(this.#notBefore, Math.min(this.#quietEndsAt, this.#totalEndsAt))
+    return Math.max(this.#notBefore, Math.min(this.#quietEndsAt, this.arrivedAt + this.times.totalTimeoutMs))
   }
 
   /** Which of its times ends first. */
   get budget(): keyof CallTimes {
-    return this.#quietEndsAt < this.#totalEndsAt ? 'timeoutMs' : 'totalTimeoutMs'
+    return this.#quietEndsAt < this.arrivedAt + this.times.totalTimeoutMs ? 'timeoutMs' : 'totalTimeoutMs'
   }
 
   /** Its time runs from a later moment. */
@@ -75,9 +75,5 @@ export class CallDeadline {
 
   get #quietEndsAt(): number {
     return this.#questions > 0 ? Infinity : this.#quietSince + this.times.timeoutMs
-  }
-
-  get #totalEndsAt(): number {
-    return this.arrivedAt + this.times.totalTimeoutMs
   }
 }

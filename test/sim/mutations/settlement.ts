@@ -75,8 +75,8 @@ export const settlement: readonly Mutation[] = [
   ]),
   mutation('the total time stands still while a client is being asked', 'late', [
     'mcp/call-deadline',
-    'this.arrivedAt + this.times.totalTimeoutMs;',
-    'this.#questions > 0 ? Infinity : this.arrivedAt + this.times.totalTimeoutMs;',
+    'Math.min(this.#quietEndsAt, this.arrivedAt + this.times.totalTimeoutMs)',
+    'Math.min(this.#quietEndsAt, this.#questions > 0 ? Infinity : this.arrivedAt + this.times.totalTimeoutMs)',
   ]),
   mutation('answers of a batch are not parted', 'bad-batch', [
     'proxy/session/answers',
