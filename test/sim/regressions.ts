@@ -296,4 +296,41 @@ export const regressions: readonly Regression[] = [
       ],
     }),
   },
+  {
+    what: 'a request that waited for what a server lists did not have it started at once where other starts came before',
+    plan: plainPlan({
+      seed: 2,
+      ownStart: 'with-client',
+      front: { answerWaitMs: 1, eventsMax: 1024 },
+      servers: [
+        plainServer('s0', {
+          isolation: 'session',
+          concurrency: 2,
+          timeoutMs: 600,
+          onTimeout: 'restart',
+          restartDelayMs: 250,
+          heedsCancel: false,
+          faulty: false,
+          stdin: { ...whole, delayMsMax: 5 },
+          stdout: { ...whole, delayMsMax: 20, capacity: 4096 },
+          events: true,
+        }),
+      ],
+      clients: [
+        plainClient('c0', {
+          revision: '2025-03-26',
+          http: { ...overHttp, session: false, idleMax: 0 },
+          output: { ...whole, capacity: 4096 },
+        }),
+      ],
+      ops: [
+        attach(0, 0),
+        { gapMs: 5, ...callOf('echo', 94, 'number') },
+        { gapMs: 30, ...callOf('echo', 170, 'text') },
+        { gapMs: 3, ...callOf('echo', 67, 'text') },
+        { gapMs: 2, kind: 'subscribe', client: 0, server: 0, on: true },
+        { gapMs: 0, ...callOf('echo', 45, 'text') },
+      ],
+    }),
+  },
 ]
