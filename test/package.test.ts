@@ -48,6 +48,20 @@ describe('the package', () => {
     for (const file of files) accessSync(join(root, file))
   })
 
+  test('checks arguments, as its sources do', async () => {
+    const { stdout } = await run(
+      process.execPath,
+      [
+        'dist/cli.js',
+        'replay',
+        'spec-fixtures/error-wrong-argument.jsonl',
+        'spec-fixtures/argument-checks.jsonl',
+      ],
+      { cwd: root },
+    )
+    assert.match(stdout, /2 passed, 0 failed/)
+  })
+
   test('can be imported by its name, whole and in part', async () => {
     const whole = 'mcps-proxy'
     const core = 'mcps-proxy/jsonrpc'

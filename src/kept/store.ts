@@ -1,11 +1,13 @@
 // The store of kept facts: in memory, and on a disk where there is one.
 
+import { Buffer } from 'node:buffer'
 import { type KeptLimits, limits as defaultLimits } from '../limits.js'
 import type { KeptFacts, KeptServer, KeptServers } from '../upstream/contracts/kept.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { KeptDisk, KeptFile } from './disk.js'
-import { encodeKept } from './format.js'
 import { identityOf } from './identity.js'
+
+const NOTHING = Buffer.alloc(0)
 
 /** Keeps the facts of every server of one proxy, or of all schemas of a gateway. */
 export class KeptStore implements KeptServers {
@@ -73,6 +75,14 @@ class RememberedServer implements KeptServer {
 
 /** Byte by byte. */
 function isSameFacts(one: KeptFacts, other: KeptFacts): boolean {
-  const [first, second] = [one, other].map((facts) => encodeKept(new Map([['', facts]]), () => '', Infinity))
-  return first !== undefined && second?.equals(first) === true
+  if (one.answered !== other.answered) return false
+  const [a, b] = [one.description, other.description]
+  if (a === undefined || b === undefined) return a === b
+  if (a.lists.size !== b.lists.size || !isSame([a.handshake], [b.handshake])) return false
+  return [...a.lists].every(([kind, items]) => isSame(items, b.lists.get(kind)))
+}
+
+function isSame(one: readonly Uint8Array[], other: readonly Uint8Array[] | undefined): boolean {
+  if (one.length !== other?.length) return false
+  return one.every((item, at) => Buffer.compare(item, other[at] ?? NOTHING) === 0)
 }

@@ -134,6 +134,33 @@ describe('Retry-After', () => {
     clock.move(1)
     while (gets() < 2) await quiet()
   })
+
+  for (const status of [307, 401]) {
+    test(`holds what is sent once more after a ${status} too`, async (t) => {
+      const clock = new Clock()
+      const held: (() => void)[] = []
+      const server = await scripted(t, (seen, response) => {
+        if (seen.rpc === 'busy') response.writeHead(429, { 'retry-after': '20' }).end()
+        else if (held.length === 0) held.push(() => response.writeHead(status, { location: '/moved' }).end())
+        else json(response, answerOf(seen.id))
+      })
+      const credentials: HttpTarget['credentials'] = {
+        credential: () => ({ fields: ['Authorization', 'Bearer t'], secret: 't' }),
+        refused: () => Promise.resolve('again'),
+      }
+      const shared = paced(clock)
+      const { heard, request } = connect(t, server.url, { ...shared, retries: 0, credentials })
+      request(1, 'work')
+      while (held.length === 0) await quiet()
+      request(2, 'busy')
+      await heard.until(() => (shared.pause?.leftMs ?? 0) > 0)
+      for (const letGo of held) letGo()
+      await quiet()
+      assert.equal(server.seen.length, 2, 'nothing is sent before the time is over')
+      clock.move(20_000)
+      await heard.until(() => heard.messages.length === 1)
+    })
+  }
 })
 
 test('a server that never takes `initialized` is called all the same', async (t) => {

@@ -9,10 +9,13 @@ export interface AjvBuild {
   readonly code: typeof _
 }
 
+// Bundled, a CommonJS package has its default export alone; unbundled it has that too.
 const entries: Readonly<Record<Dialect, () => Promise<AjvBuild>>> = {
-  'draft-07': () => import('ajv').then(({ Ajv, _: code }) => ({ Ajv, code })),
-  '2019-09': () => import('ajv/dist/2019.js').then(({ Ajv2019: Ajv, _: code }) => ({ Ajv, code })),
-  '2020-12': () => import('ajv/dist/2020.js').then(({ Ajv2020: Ajv, _: code }) => ({ Ajv, code })),
+  'draft-07': () => import('ajv').then(({ default: { Ajv, _: code } }) => ({ Ajv, code })),
+  '2019-09': () =>
+    import('ajv/dist/2019.js').then(({ default: { Ajv2019: Ajv, _: code } }) => ({ Ajv, code })),
+  '2020-12': () =>
+    import('ajv/dist/2020.js').then(({ default: { Ajv2020: Ajv, _: code } }) => ({ Ajv, code })),
 }
 
 /** Loads once in a process, however often it is called, since modules are. Returns in a turn of its own. */

@@ -1,7 +1,7 @@
 import { branchRules, choiceRules } from './branch-rules.js'
 import type { NamedRule } from './lenient-judge.js'
-import { itemRules, memberRules } from './member-rules.js'
-import { typeRules, valueRules } from './value-rules.js'
+import { containsRules, itemRules, memberRules } from './member-rules.js'
+import { lengthRules, typeRules, valueRules } from './value-rules.js'
 
 /** In their order: what puts a value right comes before what looks at it. */
 export const lenientRules: readonly NamedRule[] = [
@@ -9,6 +9,9 @@ export const lenientRules: readonly NamedRule[] = [
   ...branchRules,
   ...memberRules,
   ...itemRules,
+  // A list that is too short is named so, as a strict check does.
+  ...lengthRules,
+  ...containsRules,
   ...valueRules,
   ...choiceRules,
 ]

@@ -29,8 +29,9 @@ export const itemRules: readonly NamedRule[] = [
   ['prefixItems', tuple],
   ['items', items],
   ['additionalItems', additionalItems],
-  ['contains', contains],
 ]
+
+export const containsRules: readonly NamedRule[] = [['contains', contains]]
 
 function required(subject: Subject, wanted: unknown, judge: LenientJudge): Errors {
   return isJsonObject(subject.value) ? missing(subject, subject.value, wanted, judge) : NO_ERRORS

@@ -17,9 +17,12 @@ import { hasUniqueItems } from './unique-items.js'
 /** What is first: the others judge the value as this leaves it. */
 export const typeRules: readonly NamedRule[] = [['type', typed]]
 
-export const valueRules: readonly NamedRule[] = [
+export const lengthRules: readonly NamedRule[] = [
   limit('maxItems', isJsonArray, ({ length }, most) => length <= most),
   limit('minItems', isJsonArray, ({ length }, least) => length >= least),
+]
+
+export const valueRules: readonly NamedRule[] = [
   ['uniqueItems', unique],
   limit('maximum', isNumber, (value, most) => value <= most, '<='),
   limit('minimum', isNumber, (value, least) => value >= least, '>='),

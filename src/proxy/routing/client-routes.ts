@@ -70,7 +70,8 @@ export class ClientRoutes {
 
   /** Those that run for this client alone. */
   get processes(): SessionProcess[] {
-    const own = [...this.#entered.values()].filter(({ shared }) => !shared)
+    // In configuration order; behind them those that come or go with a reload.
+    const own = [...new Set([...this.#lanes, ...this.#entered.values()])].filter(({ shared }) => !shared)
     return own.flatMap(({ config, pids }) => pids.map((pid) => ({ server: config.name, pid })))
   }
 

@@ -50,8 +50,8 @@ export class FirstLists {
   said(call: Call, kinds: readonly ListKind[], then: () => void): void {
     this.#wake(kinds)
     const expected = this.#lanes().filter(({ view }) => view.expected)
-    // A server whose start is put off starts at once, as it does for a call of its own.
-    for (const lane of expected) if (!kinds.every((kind) => lane.knows(kind))) lane.hurry()
+    // A start that is put off begins now, as it does for a call; no other server is started for this.
+    for (const lane of expected) if (!kinds.every((kind) => lane.knows(kind))) lane.view.startNow()
     const reading = expected.flatMap((lane) =>
       kinds.flatMap((kind) => (lane.knows(kind) ? [] : (lane.view.reading(kind) ?? []))),
     )

@@ -8,21 +8,14 @@ import type { HttpAnswer } from './answer.js'
 import { discard, mediaType } from './body.js'
 import type { Channel, ChannelUser } from './channel.js'
 import type { Credential, CredentialVerdict } from './credentials.js'
+import { paused } from './failure.js'
 import type { HttpAsk, HttpSession } from './session.js'
-import { type SocketTrouble, socketTrouble } from './trouble.js'
-
-/** Why there is no response. */
-export interface HttpTrouble extends SocketTrouble {
-  /** No byte of the request can have reached the server. */
-  readonly neverSent: boolean
-  /** What credentials say: that there are none, or what it means that they were refused. */
-  readonly error?: TransportError
-  /** Of the refusal, where there was one. */
-  readonly status?: number
-}
+import { type HttpTrouble, socketTrouble } from './trouble.js'
 
 /** Exactly one of the two is called, unless the exchange is cancelled. */
 export interface ExchangeHandler {
+  /** Whether its credential was renewed already, by this exchange or by one before it. */
+  isRenewed?: boolean
   responded(answer: HttpAnswer): void
   troubled(trouble: HttpTrouble): void
   /** The system has taken the whole request. */
@@ -40,9 +33,10 @@ export class HttpExchange implements ChannelUser {
   #credential: Credential | undefined
   #channel: Channel | undefined
   #connecting: { cancel(): void } | undefined
+  /** Until a pause is over that the server has asked for meanwhile. */
+  #pausing: { cancel(): void } | undefined
   #startedAt = 0
   #redirects = 0
-  #isRenewed = false
   #isHeld = false
   #settled = false
   #cancelled = false
@@ -66,12 +60,14 @@ export class HttpExchange implements ChannelUser {
     this.#settled = true
     this.#cancelled = true
     this.#connecting?.cancel()
+    this.#pausing?.cancel()
     this.#session.agent.forget(this)
     this.#channel?.leave(this)
   }
 
   #begin(): void {
-    const { credentials } = this.#session.target
+    const { credentials, trace, timers } = this.#session.target
+    if (trace !== undefined) this.#startedAt = timers.now()
     const credential = credentials?.credential({ method: this.#ask.method, url: this.url })
     if (!(credential instanceof Promise)) return this.#send(credential)
     this.#isHeld = true
@@ -81,13 +77,22 @@ export class HttpExchange implements ChannelUser {
     )
   }
 
+  /** The same once more, and not before the time of a `Retry-After`. */
+  #again(): void {
+    const { pause, patienceMs, timers } = this.#session.target
+    const { leftMs } = pause
+    if (leftMs === 0) return this.#begin()
+    if (leftMs > patienceMs) return this.#failed(paused(this.#session.target))
+    this.#isHeld = true
+    this.#pausing = timers.setTimer(leftMs, () => this.#again())
+  }
+
   #send(credential: Credential | undefined): void {
     if (this.#settled) return
-    const { agent, target } = this.#session
+    const { agent } = this.#session
     this.#isHeld = false
     this.#credential = credential
     this.#channel = undefined
-    if (target.trace !== undefined) this.#startedAt = target.timers.now()
     try {
       agent.request(this.#session.headOf(this.#ask, this.url, credential), this.#ask.body, this)
     } catch (error) {
@@ -126,7 +131,7 @@ export class HttpExchange implements ChannelUser {
       this.url = to
       // What is posted later goes there at once.
       if (this.#ask.method === 'POST') this.#session.url = to
-      return this.#begin()
+      return this.#again()
     }
     const verdict = this.#verdictOn(answer)
     if (verdict === undefined) return this.#settle(answer)
@@ -144,8 +149,9 @@ export class HttpExchange implements ChannelUser {
   #verdictOn(answer: HttpAnswer): Promise<CredentialVerdict> | undefined {
     const { status } = answer
     const sent = this.#credential
-    if (sent === undefined || this.#isRenewed || (status !== 401 && status !== 403)) return undefined
-    this.#isRenewed = true
+    if (sent === undefined || this.#handler.isRenewed === true || (status !== 401 && status !== 403))
+      return undefined
+    this.#handler.isRenewed = true
     const challenges = answer.all('www-authenticate')
     return this.#session.target.credentials?.refused(sent, { status, challenges })
   }
@@ -156,7 +162,7 @@ export class HttpExchange implements ChannelUser {
     if (said === undefined) this.#settle(answer)
     else discard(answer, this.#session.target.limits.excerptBytesMax)
     answer.read(true)
-    if (said === 'again') this.#begin()
+    if (said === 'again') this.#again()
     else if (said !== undefined) this.#failed(said, answer.status)
   }
 

@@ -8,7 +8,7 @@ import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import { HttpSyntaxError } from '../http1/syntax-error.js'
 import { resolvedAddress } from './address.js'
-import type { HttpTrouble } from './exchange.js'
+import type { HttpTrouble } from './trouble.js'
 import type { HttpTarget } from './options.js'
 
 /** The head of a response that is no answer, and the beginning of its body. */

@@ -14,11 +14,12 @@ import type { HttpAnswer } from './answer.js'
 import { Attempts } from './attempts.js'
 import { isEventStream, mediaType, readEvents, readExcerpt } from './body.js'
 import { HttpMessages } from './messages.js'
-import { HttpExchange, type HttpTrouble } from './exchange.js'
+import { HttpExchange } from './exchange.js'
 import { failure, incomplete, notAMessage, redirected, refused, unreachable } from './failure.js'
 import type { HttpTarget } from './options.js'
 import { HttpPost, type PostOwner } from './post.js'
 import { HttpSession } from './session.js'
+import type { HttpTrouble } from './trouble.js'
 
 /** One session with one server. */
 export class SseClientConnection implements Connection, PostOwner {
@@ -93,11 +94,7 @@ export class SseClientConnection implements Connection, PostOwner {
 
   #listen(): void {
     if (this.#messages.closed) return
-    const { timers, limits } = this.#target
-    this.#opening?.cancel()
-    this.#opening = timers.setTimer(limits.acceptMs, () =>
-      this.#end(failure('TRANSPORT_TIMEOUT', `no event stream within ${limits.acceptMs} ms`)),
-    )
+    this.#wait()
     this.#exchange = new HttpExchange(
       this.#session,
       { method: 'GET', url: this.#url, accept: 'text/event-stream' },
@@ -106,6 +103,16 @@ export class SseClientConnection implements Connection, PostOwner {
         troubled: (trouble) => this.#troubled(trouble),
       },
     )
+  }
+
+  /** A credential that is renewed has a time of its own. */
+  #wait(): void {
+    const { timers, limits } = this.#target
+    this.#opening?.cancel()
+    this.#opening = timers.setTimer(limits.acceptMs, () => {
+      if (this.#exchange?.isHeld === true) return this.#wait()
+      this.#end(failure('TRANSPORT_TIMEOUT', `no event stream within ${limits.acceptMs} ms`))
+    })
   }
 
   #troubled(trouble: HttpTrouble): void {

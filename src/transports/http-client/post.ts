@@ -11,11 +11,12 @@ import type { HttpAnswer } from './answer.js'
 import { Attempts } from './attempts.js'
 import { discard, mediaType, readExcerpt } from './body.js'
 import { versionIn } from './envelope.js'
-import { type ExchangeHandler, HttpExchange, type HttpTrouble } from './exchange.js'
+import { type ExchangeHandler, HttpExchange } from './exchange.js'
 import { errorTo, failure, forgetsSession, paused, redirected, refused, unreachable } from './failure.js'
 import { HttpReply, type ReplyHandler } from './reply.js'
 import type { HttpMessages, OutgoingMessage } from './messages.js'
 import type { HttpSession } from './session.js'
+import type { HttpTrouble } from './trouble.js'
 
 /** Hears what a message of its connection means for the others. */
 export interface PostOwner {
@@ -39,6 +40,7 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
   readonly bytes: WireBytes
   number = 0
   isSent = false
+  isRenewed = false
   readonly #messages: HttpMessages
   readonly #session: HttpSession
   readonly #owner: PostOwner

@@ -1,5 +1,6 @@
 // Why a request got no response, in words, with a remedy.
 
+import type { TransportError } from '../../jsonrpc/errors.js'
 import { HttpSyntaxError } from '../http1/syntax-error.js'
 
 /** The failure of a socket. */
@@ -9,6 +10,16 @@ export interface SocketTrouble {
   readonly remedy: string | undefined
   /** It will be no different in a second. */
   readonly lasts: boolean
+}
+
+/** Why there is no response. */
+export interface HttpTrouble extends SocketTrouble {
+  /** No byte of the request can have reached the server. */
+  readonly neverSent: boolean
+  /** What credentials say: that there are none, or what it means that they were refused. */
+  readonly error?: TransportError
+  /** Of the refusal, where there was one. */
+  readonly status?: number
 }
 
 /** An error that says all of it already. */

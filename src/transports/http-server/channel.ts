@@ -57,7 +57,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   /** What a response says where another may follow. */
   readonly #stays: string
   /** The one that is being answered. */
-  #request: HttpRequest | undefined
+  #request: Pick<HttpRequest, 'head' | 'response'> | undefined
   /** Since when it rests, or the request comes that is not there whole. */
   #sinceMs: number
   #isFirst = true
@@ -131,10 +131,11 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   }
 
   begins(head: RequestHead, body: Buffer | undefined): void {
-    const request = { wire: this, head, body, response: new HttpResponse(this, head) }
-    this.#request = request
+    const response = new HttpResponse(this, head)
+    // Without its body, which can go when it has been read.
+    this.#request = { head, response }
     if (body !== undefined) this.whole()
-    this.#parts.serve(request)
+    this.#parts.serve({ wire: this, head, body, response })
   }
 
   whole(): void {

@@ -108,7 +108,7 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
   }
 
   /** Takes what a POST brought, and answers its requests on its response. */
-  post(post: Post): undefined {
+  post(post: Post, frames: readonly Frame[]): undefined {
     const { message, response, opens } = post
     if (message.keys.length > 0) {
       const exchange = new Exchange(post, this.#streams, this.#parts.waits, this.#forget)
@@ -117,7 +117,7 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
       if (opens) this.#opening = message.keys[0]
     }
     this.#inbox.deliver(() => {
-      for (const frame of message.frames) this.#deliver(frame)
+      for (const frame of frames) this.#deliver(frame)
     })
     if (message.keys.length > 0) return
     // A client without a session has said everything.

@@ -108,14 +108,12 @@ class Holds {
   readonly #holds = new Map<RequestId, Pick<PostedMessage, 'isBatch'> & { readonly hold: BodyReservation }>()
 
   /** A message comes. */
-  took({ frames: [first], keys: [key], hold, isBatch }: PostedMessage): void {
-    if (hold !== undefined && key !== undefined) {
-      this.#end(key)
-      hold.begin()
-      this.#holds.set(key, { hold, isBatch })
-    } else if (first !== undefined && this.#holds.size > 0) {
-      this.#end(cancelledBy(first))
-    }
+  took({ frames, keys: [key], hold, isBatch }: PostedMessage): void {
+    if (this.#holds.size > 0) for (const frame of frames) this.#end(cancelledBy(frame))
+    if (hold === undefined || key === undefined) return
+    this.#end(key)
+    hold.begin()
+    this.#holds.set(key, { hold, isBatch })
   }
 
   /** A message leaves, which may be about a request. */

@@ -20,7 +20,8 @@ const LARGE_BYTES = 64 * 1024
 
 /** A message and how it is answered. */
 export interface Post {
-  readonly message: PostedMessage
+  /** Without its bytes, which can go when it has been read. */
+  readonly message: Pick<PostedMessage, 'keys' | 'isBatch' | 'hold'>
   readonly response: HttpResponse
   /** Whether its request opens the session. */
   readonly opens: boolean

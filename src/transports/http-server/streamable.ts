@@ -112,14 +112,16 @@ export class Streamable {
     const judgement = this.#parts.judge.judge(read, client)
     if (typeof judgement === 'object') return { ...judgement, revision: client?.revision }
     const { response } = incoming
-    const post = { message: read, response, opens: judgement === 'opening', accepts }
-    if (client !== undefined) return client.post(post)
+    const { frames, keys, isBatch, hold } = read
+    const message = { keys, isBatch, hold }
+    const post = { message, response, opens: judgement === 'opening', accepts }
+    if (client !== undefined) return client.post(post, frames)
     const owner = { endpoint, principal: incoming.principal }
     const opened = judgement === 'alone' ? this.#openAlone(owner, read.head) : this.#open(owner)
     return opened.then((taken) => {
       if (taken === undefined) return this.#parts.refusals.crowded()
       // What it wanted to reach may have gone while the body came.
-      return taken.open ? taken.post(post) : this.#parts.closed(incoming)
+      return taken.open ? taken.post(post, frames) : this.#parts.closed(incoming)
     })
   }
 

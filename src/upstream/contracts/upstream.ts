@@ -50,6 +50,8 @@ export interface ServerView {
   items(kind: ListKind): readonly ListItem[]
   /** Somebody wants to know what it has of these: one of which that is not known starts now, which gives true. */
   wake(kinds: readonly ListKind[]): boolean
+  /** Somebody waits for it: a start that is put off begins now. Nothing else is started. */
+  startNow(): void
 }
 
 /** A server that calls are routed to. */

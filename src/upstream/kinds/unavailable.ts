@@ -55,6 +55,7 @@ class UnavailableUpstream implements Upstream, Lane {
       expected: false,
       items: () => NONE,
       wake: no,
+      startNow: nothing,
     }
   }
 

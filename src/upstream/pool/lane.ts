@@ -84,6 +84,10 @@ export class PoolLane implements Lane, ServerView {
     return !kinds.every((kind) => this.#recollection.has(kind)) && this.#members.begin()
   }
 
+  startNow(): void {
+    this.#members.startNow()
+  }
+
   hurry(): void {
     this.#endDeferral()
     if (this.#lists.known) return

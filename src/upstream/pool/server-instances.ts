@@ -140,6 +140,11 @@ export class ServerInstances {
     return true
   }
 
+  /** A start that is put off begins now. */
+  startNow(): void {
+    this.#hurried.come()
+  }
+
   /** A call waits for what the server has: it starts, or is asked again. */
   hurry(isRefused: boolean): void {
     this.#hurried.come()
