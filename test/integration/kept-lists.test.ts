@@ -4,8 +4,10 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
+import { failure } from './support/client.js'
 import { at } from './support/json.js'
 import { libraryProxy } from './support/library.js'
+import { phases } from './support/phases.js'
 import { cli, itServer } from './support/programs.js'
 import { type Servers, type Spawned, configFile, scratch, spawnProgram } from './support/spawned.js'
 
@@ -122,6 +124,20 @@ describe('kept lists', () => {
       await client.request('tools/list')
       await proxy.close()
       assert.equal(files().length, count)
+    }
+  })
+
+  test('of a lazy server are enough to say that no server has a name', async (t) => {
+    const keep = { folder: join(scratch(t), 'kept') }
+    const lazy = phases(t, [{}, {}], { lazy: true })
+    for (const starts of [1, 1]) {
+      const { proxy, attach } = await libraryProxy(t, { lazy: lazy.entry }, { keep })
+      const { client } = await attach()
+      await client.open()
+      await client.request('tools/list')
+      assert.deepEqual(failure(await client.call('no_such_tool')).slice(0, 1), [-32601])
+      await proxy.close()
+      assert.equal(lazy.starts(), starts, 'the second life starts nothing')
     }
   })
 })
