@@ -99,6 +99,22 @@ const layers: readonly Layer[] = [
     project: ['src/jsonrpc/', 'src/mcp/', 'src/transports/', 'src/upstream/'],
     modules: [],
   },
+  // Time and processes come from the runtime; the files of sessions are on the real file system.
+  {
+    files: ['src/sandbox/'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/text/'],
+    types: ['src/upstream/contracts/'],
+    modules: [
+      'node:buffer',
+      'node:crypto',
+      'node:fs',
+      'node:fs/promises',
+      'node:os',
+      'node:path',
+      'node:process',
+      'node:stream',
+    ],
+  },
   // A program of its own, which happens to be shipped with the proxy.
   { files: ['src/servers/'], project: [], modules: ['node:events', 'node:fs'] },
   // Where the program lies, bundled or not: beside it are the bundled servers.

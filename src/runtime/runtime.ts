@@ -29,6 +29,12 @@ export interface SpawnSpec {
   readonly env: Readonly<Record<string, string>>
   /** Bytes of data that the system may give to each of its processes, where the system can be told; undefined for no limit. */
   readonly dataBytesMax?: number
+  /** The user and the only group of the child; only root may give another one. */
+  readonly identity?: { readonly uid: number; readonly gid: number }
+  /** How many pipes the child gets besides its standard streams, from descriptor 3 on. */
+  readonly pipes?: number
+  /** The child gets `env` and nothing else: no mark by which the guardian finds who has left its group. */
+  readonly isUnmarked?: boolean
 }
 
 /** Why a child ended: an exit code, a signal, or a spawn error's `code` (`ENOENT`). */
@@ -45,9 +51,13 @@ export interface Child {
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable
+  /** Those of `SpawnSpec.pipes`, the first for descriptor 3; absent when there are none. */
+  readonly pipes?: readonly Duplex[]
   readonly exited: Promise<ChildExit>
   /** Signals the whole process group; false once the child has ended. */
   signal(name: 'SIGTERM' | 'SIGKILL'): boolean
+  /** SIGINT to the child alone; absent where there are no signals. */
+  interrupt?(): void
   /** Finds out who has left the group, so that signals reach them too; absent where there is nobody to find. */
   survey?(): Promise<void>
   /** The same before it returns, where there will be no later. @throws when the system does not say */

@@ -4,8 +4,8 @@
 // gives an object without streams (when descriptors have run out). Here every
 // failure is a child that has ended already and says why.
 
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { Readable, Writable } from 'node:stream'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { Duplex, Readable, Writable } from 'node:stream'
 import type { DataLimit } from './data-limit.js'
 import { hasDescriptors } from './descriptors.js'
 import type { Guardian } from './guardian.js'
@@ -15,6 +15,9 @@ import { Strays } from './strays.js'
 
 /** Whether children get a process group of their own, which can be signalled as one. */
 const hasGroups = process.platform !== 'win32'
+
+/** Descriptors 0, 1 and 2. */
+const STANDARD_STREAMS = 3
 
 /** What is told of each process group that begins and ends. */
 type GroupWatch = Pick<Guardian, 'expect' | 'none' | 'add' | 'remove'>
@@ -26,8 +29,9 @@ export function spawnChild(spec: SpawnSpec, groups: GroupWatch, data?: DataLimit
   try {
     const child = spawn(spec.command, [...spec.args], {
       cwd: spec.cwd,
-      env: hasGroups ? { ...spec.env, [serverMark]: mark } : { ...spec.env },
-      stdio: ['pipe', 'pipe', 'pipe'],
+      env: hasGroups && spec.isUnmarked !== true ? { ...spec.env, [serverMark]: mark } : { ...spec.env },
+      stdio: Array.from({ length: STANDARD_STREAMS + (spec.pipes ?? 0) }, () => 'pipe'),
+      ...spec.identity,
       detached: hasGroups,
       shell: false,
       windowsHide: true,
@@ -50,14 +54,13 @@ export function isGroupEmpty(group: number): boolean {
   }
 }
 
-function started(child: ChildProcessWithoutNullStreams, groups: GroupWatch): Child {
-  const { pid } = child
+function started(child: ChildProcess, groups: GroupWatch): Child {
+  const { pid, stdin, stdout, stderr } = child
   if (pid === undefined) groups.none()
   else groups.add(pid)
   const exited = exitOf(child)
-  // Without descriptors the streams are missing, whatever the types say.
-  const streams: readonly unknown[] = [child.stdin, child.stdout, child.stderr]
-  if (streams.includes(undefined) || streams.includes(null)) return { ...failed('EMFILE'), exited }
+  // Without descriptors the streams are missing.
+  if (!stdin || !stdout || !stderr) return { ...failed('EMFILE'), exited }
   const strays = new Strays(pid ?? 0)
   const signal = (name: 'SIGTERM' | 'SIGKILL'): boolean => {
     strays.signal(name)
@@ -69,19 +72,22 @@ function started(child: ChildProcessWithoutNullStreams, groups: GroupWatch): Chi
     signal('SIGKILL')
     if (pid !== undefined) groups.remove(pid)
   })
+  const pipes = child.stdio.slice(STANDARD_STREAMS).filter((stream) => stream instanceof Duplex)
   return {
     pid,
-    stdin: child.stdin,
-    stdout: child.stdout,
-    stderr: child.stderr,
+    stdin,
+    stdout,
+    stderr,
+    ...(pipes.length > 0 && { pipes }),
     exited,
     signal: (name) => !ended && signal(name),
+    interrupt: () => void child.kill('SIGINT'),
     survey: () => strays.find(),
     surveyNow: () => strays.findNow(),
   }
 }
 
-function exitOf(child: ChildProcessWithoutNullStreams): Promise<ChildExit> {
+function exitOf(child: ChildProcess): Promise<ChildExit> {
   return new Promise((resolve) => {
     // More than one may come, and one that nobody hears would end us.
     child.on('error', (error) => resolve({ code: undefined, signal: undefined, spawnError: codeOf(error) }))

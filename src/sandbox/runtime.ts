@@ -1,0 +1,163 @@
+// The interface between the sandbox service and what isolates.
+//
+// Above it are sessions, tools, interpreters with their variables, and time limits. Below it is one
+// runtime for each way to run foreign code. A runtime either starts machines, in which the service
+// runs programs, or evaluators, which can run nothing but code.
+
+import type { Readable, Writable } from 'node:stream'
+
+/** What stands between the code of a session and the host. */
+export type SandboxIsolation = 'vm' | 'container' | 'namespaces' | 'wasm' | 'none'
+
+/** Whether a runtime can be used on this host. */
+export type RuntimeProbe =
+  | {
+      readonly kind: 'usable'
+      /** How limits are held, in words: 'cgroup v1', 'rlimits and a watch on memory'. */
+      readonly limits: string
+    }
+  | {
+      readonly kind: 'unusable'
+      readonly why: string
+      /** The one command or setting that mends it. */
+      readonly remedy: string
+    }
+
+/** A way to run foreign code. */
+export interface SandboxRuntime {
+  readonly id: string
+  readonly isolation: SandboxIsolation
+  probe(): Promise<RuntimeProbe>
+  /**
+   * Starts the machine of a session; a session has one at a time.
+   *
+   * Files of a session outlive its machine: the next machine with the same `sessionId` finds them.
+   *
+   * @throws MachineStartError
+   */
+  start(spec: MachineSpec): Promise<Machine | Evaluator>
+  /** Removes the files of a session whose machine has ended. */
+  discard(sessionId: string): Promise<void>
+  /** Removes what dead owners have left: folders, cgroups, processes. */
+  sweep(): Promise<void>
+  /** Stops every machine, and removes what this owner has on the host. */
+  close(): Promise<void>
+}
+
+/** What a machine is started with. */
+export interface MachineSpec {
+  /** Names the session among all sessions of its runtime; any text. */
+  readonly sessionId: string
+  readonly language: SandboxLanguage
+  /** A path on the host; undefined: the runtime finds the interpreter. */
+  readonly interpreter: string | undefined
+  /** Variables for every program of the machine. */
+  readonly env: Readonly<Record<string, string>>
+  readonly flavor: MachineFlavor
+  readonly volumes: readonly MachineVolume[]
+  readonly network: 'none' | 'host'
+  readonly startTimeoutMs: number
+}
+
+export type SandboxLanguage = 'python' | 'node'
+
+/** What all processes of a machine may use together. */
+export interface MachineFlavor {
+  readonly cpus: number
+  readonly memoryMiB: number
+  readonly pids: number
+  readonly diskGiB: number
+}
+
+/** A folder of the host inside a machine. */
+export interface MachineVolume {
+  readonly hostPath: string
+  readonly guestPath: string
+  readonly isReadOnly: boolean
+}
+
+/** A running machine, in which programs are started. */
+export interface Machine {
+  readonly kind: 'machine'
+  /** The folder of the session, as programs inside see it. */
+  readonly workspace: string
+  /** The program and the first arguments of the interpreter inside. */
+  readonly interpreter: readonly [string, ...string[]]
+  /** Never throws: a program that cannot be started has exited, with the failure. */
+  run(command: GuestCommand): GuestProcess
+  /** Ends everything inside. */
+  stop(): Promise<void>
+  readonly ended: Promise<MachineEnd>
+}
+
+/** Why a machine is gone; the message is for users ('the memory limit of 1024 MiB was reached'). */
+export interface MachineEnd {
+  readonly reason: 'stopped' | 'died' | 'memory' | 'disk'
+  readonly message: string
+}
+
+/** A program to run inside; `cwd` is the workspace unless it is given. */
+export interface GuestCommand {
+  readonly program: string
+  readonly args: readonly string[]
+  readonly cwd?: string
+  /** Besides those of the machine. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/**
+ * A program that runs inside.
+ *
+ * Its output must be read: it waits while nobody does, and so does `exited`.
+ */
+export interface GuestProcess {
+  readonly stdin: Writable
+  /** Ends when its first process ends; what others write later is lost. */
+  readonly stdout: Readable
+  readonly stderr: Readable
+  /** Resolves when the first process has ended and what it wrote is in the streams; never rejects. */
+  readonly exited: Promise<GuestExit>
+  /** SIGINT to its first process. */
+  interrupt(): void
+  /** SIGKILL to its first process and all that descend from it. */
+  kill(): void
+}
+
+/** How a program inside ended. */
+export interface GuestExit {
+  readonly code: number | undefined
+  readonly signal: string | undefined
+  /** The limit that ended it, in words: 'the memory limit of 1024 MiB'. */
+  readonly limit?: string
+  /** Why it was not started, or why its end is not known. */
+  readonly failure?: string
+}
+
+/** A running session of a runtime that runs code and no programs. */
+export interface Evaluator {
+  readonly kind: 'evaluator'
+  evaluate(code: string, terms: EvaluationTerms): Promise<Evaluation>
+  command?(
+    program: string,
+    args: readonly string[],
+    terms: EvaluationTerms,
+  ): Promise<Evaluation & { readonly exitCode: number }>
+  stop(): Promise<void>
+  readonly ended: Promise<MachineEnd>
+}
+
+export interface EvaluationTerms {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+export interface Evaluation {
+  readonly stdout: string
+  readonly stderr: string
+  readonly isSuccess: boolean
+}
+
+/** A machine could not be started; the message says why, in words for users. */
+export class MachineStartError extends Error {
+  override readonly name = 'MachineStartError'
+}

@@ -1,0 +1,84 @@
+// The runtimes there are, and which of them is used.
+//
+// `auto` takes the first that can be used, and never the one without isolation: where nothing can isolate,
+// the service does not start, and says what would mend each runtime.
+
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
+import { UnsafeLocalRuntime } from './runtimes/unsafe-local.js'
+import { StateFolder } from './state-folder.js'
+
+/** What every runtime is made of. */
+export interface RuntimeSurroundings {
+  readonly runtime: Runtime
+  readonly log: LogSink
+  /** Where the files of sessions are; undefined: `/var/lib/mcps-proxy/sandbox` for root, else in the home. */
+  readonly stateFolder: string | undefined
+}
+
+/** In the order of `auto`, without the one that is used only when it is named. */
+export const isolatingRuntimeIds: readonly RuntimeId[] = []
+
+export const runtimeIds: readonly RuntimeId[] = [...isolatingRuntimeIds, 'unsafe-local']
+
+export type RuntimeId = 'unsafe-local'
+
+/** A runtime, and what its probe has found. */
+export interface ProbedRuntime {
+  readonly runtime: SandboxRuntime
+  readonly probe: RuntimeProbe
+}
+
+/** No runtime can be used; the message has the reason and the remedy of each. */
+export class NoRuntimeError extends Error {
+  override readonly name = 'NoRuntimeError'
+  readonly probes: readonly ProbedRuntime[]
+
+  constructor(probes: readonly ProbedRuntime[]) {
+    super(['no sandbox runtime can be used', ...probes.map((probed) => lineOf(probed))].join('\n'))
+    this.probes = probes
+  }
+}
+
+/**
+ * The runtime of that id, or for `auto` the first that can be used.
+ *
+ * @throws NoRuntimeError
+ */
+export async function chooseRuntime(
+  id: RuntimeId | 'auto',
+  around: RuntimeSurroundings,
+): Promise<ProbedRuntime> {
+  const probes: ProbedRuntime[] = []
+  for (const candidate of id === 'auto' ? isolatingRuntimeIds : [id]) {
+    const probed = await probedRuntime(candidate, around)
+    if (probed.probe.kind === 'usable') return probed
+    probes.push(probed)
+  }
+  throw new NoRuntimeError(probes)
+}
+
+/** A runtime of its own, with what it says of this host. */
+export async function probedRuntime(id: RuntimeId, around: RuntimeSurroundings): Promise<ProbedRuntime> {
+  const runtime = makeRuntime(id, around)
+  return { runtime, probe: await runtime.probe() }
+}
+
+function makeRuntime(id: RuntimeId, { runtime, stateFolder }: RuntimeSurroundings): SandboxRuntime {
+  const folder = new StateFolder(stateFolder ?? defaultStateFolder())
+  switch (id) {
+    case 'unsafe-local':
+      return new UnsafeLocalRuntime(runtime, folder)
+  }
+}
+
+function defaultStateFolder(): string {
+  return process.getuid?.() === 0 ? '/var/lib/mcps-proxy/sandbox' : join(homedir(), '.mcps-proxy', 'sandbox')
+}
+
+function lineOf({ runtime, probe }: ProbedRuntime): string {
+  return probe.kind === 'usable' ? `${runtime.id}: usable` : `${runtime.id}: ${probe.why}; ${probe.remedy}`
+}

@@ -1,0 +1,143 @@
+// Programs of a session as plain children of this process, with all that its user may do.
+//
+// It isolates nothing, and is used only when it is named: for trying the service where nothing else runs.
+
+import { rm } from 'node:fs/promises'
+import process from 'node:process'
+import type { Child, Runtime } from '../../runtime/runtime.js'
+import type {
+  GuestCommand,
+  GuestExit,
+  GuestProcess,
+  Machine,
+  MachineEnd,
+  MachineSpec,
+  RuntimeProbe,
+  SandboxLanguage,
+  SandboxRuntime,
+} from '../runtime.js'
+import type { StateFolder } from '../state-folder.js'
+
+/** Variables of this process that programs need in order to be found and to write text. */
+const PASSED = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TMPDIR', 'SystemRoot', 'TEMP', 'TMP']
+
+/** The runtime without isolation. */
+export class UnsafeLocalRuntime implements SandboxRuntime {
+  readonly id = 'unsafe-local'
+  readonly isolation = 'none'
+  readonly #runtime: Runtime
+  readonly #folder: StateFolder
+  readonly #machines = new Set<LocalMachine>()
+
+  constructor(runtime: Runtime, folder: StateFolder) {
+    this.#runtime = runtime
+    this.#folder = folder
+  }
+
+  async probe(): Promise<RuntimeProbe> {
+    return { kind: 'usable', limits: 'none' }
+  }
+
+  async start(spec: MachineSpec): Promise<Machine> {
+    const machine = new LocalMachine(this.#runtime, spec, await this.#folder.session(spec.sessionId))
+    this.#machines.add(machine)
+    void machine.ended.then(() => this.#machines.delete(machine))
+    return machine
+  }
+
+  async discard(sessionId: string): Promise<void> {
+    const path = this.#folder.forget(sessionId)
+    if (path !== undefined) await rm(path, { recursive: true, force: true })
+  }
+
+  async sweep(): Promise<void> {}
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#machines].map((machine) => machine.stop()))
+    await rm(this.#folder.instance, { recursive: true, force: true })
+  }
+}
+
+class LocalMachine implements Machine {
+  readonly kind = 'machine'
+  readonly workspace: string
+  readonly interpreter: readonly [string]
+  readonly ended: Promise<MachineEnd>
+  readonly #runtime: Runtime
+  readonly #env: Readonly<Record<string, string>>
+  readonly #running = new Map<LocalProcess, Promise<GuestExit>>()
+  #end: (end: MachineEnd) => void = () => {}
+  #isStopped = false
+
+  constructor(runtime: Runtime, spec: MachineSpec, workspace: string) {
+    this.#runtime = runtime
+    this.workspace = workspace
+    this.interpreter = [spec.interpreter ?? interpreterOf(spec.language)]
+    this.#env = { ...passedOn(runtime.env), ...spec.env }
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve
+    })
+  }
+
+  run({ program, args, cwd = this.workspace, env = {} }: GuestCommand): GuestProcess {
+    const command = this.#isStopped ? '' : program
+    const child = this.#runtime.spawn({ command, args, cwd, env: { ...this.#env, ...env } })
+    const started = new LocalProcess(program, child)
+    this.#running.set(started, started.exited)
+    void started.exited.then(() => this.#running.delete(started))
+    return started
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const started of this.#running.keys()) started.kill()
+    await Promise.all(this.#running.values())
+    this.#end({ reason: 'stopped', message: 'the session was stopped' })
+  }
+}
+
+class LocalProcess implements GuestProcess {
+  readonly stdin: GuestProcess['stdin']
+  readonly stdout: GuestProcess['stdout']
+  readonly stderr: GuestProcess['stderr']
+  readonly exited: Promise<GuestExit>
+  readonly #child: Child
+
+  constructor(program: string, child: Child) {
+    this.#child = child
+    this.stdin = child.stdin
+    this.stdout = child.stdout
+    this.stderr = child.stderr
+    // It may end before it has read what was written to it.
+    this.stdin.on('error', () => undefined)
+    this.exited = child.exited.then(({ code, signal, spawnError }) =>
+      spawnError === undefined ? { code, signal } : { code, signal, failure: `${program}: ${spawnError}` },
+    )
+  }
+
+  interrupt(): void {
+    this.#child.interrupt?.()
+  }
+
+  kill(): void {
+    void this.#killAll()
+  }
+
+  async #killAll(): Promise<void> {
+    await this.#child.survey?.()
+    this.#child.signal('SIGKILL')
+  }
+}
+
+function interpreterOf(language: SandboxLanguage): string {
+  return language === 'python' ? 'python3' : process.execPath
+}
+
+function passedOn(env: Runtime['env']): Record<string, string> {
+  return Object.fromEntries(
+    PASSED.flatMap((name) => {
+      const value = env[name]
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+}

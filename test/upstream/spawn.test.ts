@@ -1,0 +1,102 @@
+// Starting a child: what it gets besides a command, and who knows of it.
+
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { readFileSync } from 'node:fs'
+import { buffer, text } from 'node:stream/consumers'
+import { after, describe, test } from 'node:test'
+import { realRuntime } from '../../src/real-runtime.js'
+import type { Child, SpawnSpec } from '../../src/runtime/runtime.js'
+import { spawnChild } from '../../src/upstream/process/spawn.js'
+
+const skip = process.platform === 'win32'
+const isRoot = process.getuid?.() === 0
+const runtime = realRuntime()
+after(() => runtime.close())
+
+function spawned(line: string, more: Partial<SpawnSpec> = {}): Child {
+  return runtime.spawn({ command: '/bin/sh', args: ['-c', line], cwd: '/', env: {}, ...more })
+}
+
+describe('a child', { skip }, () => {
+  test('has as many pipes as it was promised, each both ways', async () => {
+    const child = spawned('cat <&3 >&4; echo three >&3', { pipes: 2 })
+    const [three, four] = child.pipes ?? []
+    assert(three !== undefined && four !== undefined)
+    three.end('through')
+    assert.deepEqual([await text(four), await text(three)], ['through', 'three\n'])
+    assert.equal((await child.exited).code, 0)
+  })
+
+  test('has no pipe that was not asked for', async () => {
+    assert.equal(spawned('true').pipes, undefined)
+    assert.equal((await spawned('true <&3 || exit 7').exited).code === 0, false)
+  })
+
+  test('becomes the user that it is told, with one group', async () => {
+    const uid = isRoot ? 65_534 : (process.getuid?.() ?? 0)
+    const gid = isRoot ? 65_533 : (process.getgid?.() ?? 0)
+    const child = spawned('id -u; id -g; id -G', { identity: { uid, gid }, env: { PATH: '/usr/bin:/bin' } })
+    const [user, group, groups] = (await text(child.stdout)).split('\n')
+    assert.deepEqual([user, group], [String(uid), String(gid)])
+    if (isRoot) assert.equal(groups, String(gid))
+  })
+
+  test('that may not become that user says so, and is none', { skip: isRoot }, async () => {
+    const child = spawned('true', { identity: { uid: 0, gid: 0 } })
+    assert.equal((await child.exited).spawnError, 'EPERM')
+  })
+
+  test(
+    'gets the mark of the guardian, unless it must not',
+    { skip: process.platform !== 'linux' },
+    async () => {
+      const marks = await Promise.all(
+        [false, true].map(async (isUnmarked) => {
+          const child = spawned('sleep 1000', { isUnmarked, env: { ONE: '1' } })
+          const environ = readFileSync(`/proc/${child.pid}/environ`, 'latin1')
+          child.signal('SIGKILL')
+          await child.exited
+          return environ
+        }),
+      )
+      assert.match(marks[0] ?? '', /^ONE=1\0MCPS_/)
+      assert.equal(marks[1], 'ONE=1\0')
+    },
+  )
+
+  test('is known to the guardian, with a mark or without', async () => {
+    const told: string[] = []
+    const groups = {
+      expect: (): string => {
+        told.push('expect')
+        return 'mark'
+      },
+      none: (): void => void told.push('none'),
+      add: (group: number): void => void told.push(`add ${group}`),
+      remove: (group: number): void => void told.push(`remove ${group}`),
+    }
+    const child = spawnChild(
+      { command: '/bin/sh', args: ['-c', 'true'], cwd: '/', env: {}, pipes: 1, isUnmarked: true },
+      groups,
+    )
+    await child.exited
+    assert.deepEqual(told, ['expect', `add ${child.pid}`, `remove ${child.pid}`])
+  })
+
+  test('hears an interrupt alone', async () => {
+    const child = spawned('trap "exit 42" INT; echo ready; while :; do sleep 0.01; done', {
+      env: { PATH: '/usr/bin:/bin' },
+    })
+    await new Promise((resolve) => child.stdout.once('data', resolve))
+    child.interrupt?.()
+    assert.equal((await child.exited).code, 42)
+  })
+
+  test('reads a large pipe beside its standard input', async () => {
+    const child = spawned('cat; cat <&3', { pipes: 1, env: { PATH: '/usr/bin:/bin' } })
+    child.pipes?.[0]?.end(Buffer.alloc(1_000_000))
+    child.stdin.end(Buffer.alloc(1_000_000))
+    assert.equal((await buffer(child.stdout)).length, 2_000_000)
+  })
+})
