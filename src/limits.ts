@@ -1,6 +1,7 @@
 // Every limit of the proxy, with its reason. Nothing that holds data is without one.
 
 import { type FrameLimits, defaultFrameLimits } from './jsonrpc/frame.js'
+import type { InputLimits } from './proxy/input/input-rounds.js'
 import type { NdjsonOptions } from './transports/stdio/ndjson.js'
 import type { UpstreamLimits } from './upstream/pool/limits.js'
 
@@ -24,6 +25,8 @@ export interface SessionLimits {
   readonly listPageBytesMax: number
   /** Instructions of all servers together. */
   readonly instructionsLengthMax: number
+  /** Of servers that ask before they go on with a call. */
+  readonly input: InputLimits
   /** Questions of servers that wait for the client to be ready. */
   readonly earlyMax: number
   /** How long the answer to a ping waits for that to an `initialize` before it. */
@@ -85,6 +88,8 @@ export const limits: Limits = {
     instructionsLengthMax: 64 * 1024,
     // Between the answer to `initialize` and `initialized` every server asks for roots, once.
     earlyMax: 64,
+    // A person reads each question, and may fetch a key from the next room.
+    input: { roundsMax: 10, requestsMax: 16, waitMs: 600_000, againMs: 250 },
     // Who asks whether somebody is there gives up soon.
     pingWaitMs: 1000,
     changeDelayMs: 50,

@@ -123,7 +123,7 @@ const layers: readonly Layer[] = [
   {
     files: ['src/limits.ts'],
     project: ['src/jsonrpc/'],
-    types: ['src/transports/', 'src/upstream/'],
+    types: ['src/proxy/input/', 'src/transports/', 'src/upstream/'],
     modules: [],
   },
   {
@@ -168,8 +168,13 @@ const layers: readonly Layer[] = [
     modules: [],
   },
   {
-    files: ['src/proxy/session/'],
+    files: ['src/proxy/input/'],
     project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/'],
+    modules: [],
+  },
+  {
+    files: ['src/proxy/session/'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/proxy/input/'],
     types: ['src/events/', 'src/limits.ts', 'src/proxy/routing/'],
     modules: [],
   },

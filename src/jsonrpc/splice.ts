@@ -10,7 +10,15 @@ import { type Line, lineAt } from './line.js'
 import type { Span } from './scan.js'
 
 /** Why a forwarded message may differ from what came in; the README prints this list. */
-export const editReasons = ['id', 'name', 'describe', 'progress-token', 'capability', 'line-safe'] as const
+export const editReasons = [
+  'id',
+  'name',
+  'describe',
+  'progress-token',
+  'capability',
+  'line-safe',
+  'input',
+] as const
 export type EditReason = (typeof editReasons)[number]
 
 /** Replaces the bytes of the span; an empty span inserts, empty bytes remove. */

@@ -5,7 +5,7 @@
 // is ever said to the client for that id.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
-import type { NotificationFrame, RequestFrame, ResponseFrame } from '../jsonrpc/frame.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { LongLine } from '../jsonrpc/fast/long-line.js'
 import { type RequestId, canonical } from '../jsonrpc/request-id.js'
@@ -14,6 +14,7 @@ import type { Edit } from '../jsonrpc/splice.js'
 import type { CallDeadline, CallTimes } from './call-deadline.js'
 import type { ClientCapabilities } from './capabilities.js'
 import type { ClientInfo } from './client-info.js'
+import { inputRefused } from './error-codes.js'
 import type { ListKind, RequestRow } from './methods/method-row.js'
 import type { Revision } from './revisions/revision.js'
 
@@ -45,6 +46,15 @@ export type Outcome =
   | { readonly kind: 'result'; readonly result: string | Uint8Array; readonly refusal?: string }
   | { readonly kind: 'failed'; readonly error: ErrorBody }
   | { readonly kind: 'cancelled' }
+
+/** A server wants to know something before it goes on with a call (2026-07-28, Multi Round-Trip Requests). */
+export interface InputNeeded {
+  /** Its answer to the call: the result that says what it wants. */
+  readonly frame: ResultFrame
+  readonly service: string
+  /** Sends a call to the server that has asked, in the message of this one with these edits besides. */
+  resume(call: Call, edits: readonly Edit[]): void
+}
 
 /** Where a server's own request came from, and where its answer goes. */
 export interface Asker {
@@ -99,8 +109,13 @@ export interface CallHolder {
   cancel(frame: NotificationFrame | undefined): void
 }
 
-/** The listener for the end of a call. */
-export type Settle = (call: Call, outcome: Outcome) => void
+/** Who made a call, and hears what becomes of it. */
+export interface CallOwner {
+  /** It has ended; called once. */
+  settled(call: Call, outcome: Outcome): void
+  /** It goes on once its server knows more; absent where nobody can be asked. */
+  needsInput?(call: Call, needed: InputNeeded): void
+}
 
 /** One request of one client. */
 export class Call implements CallHolder {
@@ -113,7 +128,7 @@ export class Call implements CallHolder {
   context: CallContext
   /** The server that it is for, once that is known. */
   service: string | undefined
-  readonly #settle: Settle
+  readonly #owner: CallOwner
   readonly deadline: CallDeadline
   /** Of its tool; undefined where the server's hold. */
   times: CallTimes | undefined
@@ -123,6 +138,10 @@ export class Call implements CallHolder {
   repeats = 0
   /** Whether a session was opened anew because this call was refused in the one before. */
   hasRenewed = false
+  /** The greatest progress that its client was told of. */
+  progress: number = Number.NEGATIVE_INFINITY
+  /** What it was told in an earlier round; it hears of more than that only. */
+  progressFloor: number = Number.NEGATIVE_INFINITY
   #holder: CallHolder | undefined
 
   constructor(
@@ -130,7 +149,7 @@ export class Call implements CallHolder {
     row: RequestRow,
     client: ClientPort,
     deadline: CallDeadline,
-    settle: Settle,
+    owner: CallOwner,
     context: CallContext = client.profile,
   ) {
     this.context = context
@@ -139,7 +158,7 @@ export class Call implements CallHolder {
     this.key = canonical(frame.id)
     this.row = row
     this.client = client
-    this.#settle = settle
+    this.#owner = owner
   }
 
   /** How long its message is. */
@@ -167,8 +186,17 @@ export class Call implements CallHolder {
 
   /** The same call for one of several servers, or for a while; who cancels this one cancels that. */
   attempt(settle: (outcome: Outcome) => void): Call {
-    const settled: Settle = (_attempt, outcome) => settle(outcome)
-    const attempt = new Call(this.frame, this.row, this.client, this.deadline, settled, this.context)
+    return this.attemptOf({
+      settled: (_attempt, outcome) => settle(outcome),
+      needsInput: (_attempt, needed) => this.needsInput(needed),
+    })
+  }
+
+  /** The same, for somebody who also hears what its server wants to know. */
+  attemptOf(owner: CallOwner): Call {
+    const attempt = new Call(this.frame, this.row, this.client, this.deadline, owner, this.context)
+    attempt.service = this.service
+    attempt.times = this.times
     this.#holder = attempt
     return attempt
   }
@@ -190,8 +218,16 @@ export class Call implements CallHolder {
     if (this.#settled) return false
     this.#settled = true
     this.#holder = undefined
-    this.#settle(this, outcome)
+    this.#owner.settled(this, outcome)
     return true
+  }
+
+  /** Its server wants to know more before it goes on; nobody holds the call until somebody resumes it. */
+  needsInput(needed: InputNeeded): void {
+    if (this.#settled) return
+    this.#holder = undefined
+    if (this.#owner.needsInput === undefined) this.fail(inputRefused(needed.service))
+    else this.#owner.needsInput(this, needed)
   }
 
   fail(error: ErrorBody): void {

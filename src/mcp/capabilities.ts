@@ -65,6 +65,13 @@ export function capabilityEdits(bytes: Buffer, span: Span | undefined): readonly
   return edits
 }
 
+/** Whether a client declared this part of a capability. */
+export function hasCapability({ json }: ClientCapabilities, name: string, part: string): boolean {
+  const bytes = Buffer.from(json)
+  const span = membersAt(bytes, { start: 0, end: bytes.length })?.span(name)
+  return membersAt(bytes, span)?.span(part) !== undefined
+}
+
 /** Whether a server could ask this client anything. */
 export function isAskable(capabilities: ClientCapabilities): boolean {
   return ['roots', 'sampling', 'elicitation'].some((name) => capabilities.names.has(name))

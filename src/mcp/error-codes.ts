@@ -33,6 +33,7 @@ export type FailureReason =
   | 'overloaded'
   | 'too-large'
   | 'invalid-answer'
+  | 'input-required'
   | 'unauthorized'
   | 'http-status'
   | 'shutting-down'
@@ -117,6 +118,11 @@ const NO_UPSTREAM_LENGTH_MAX = 4096
 /** An upstream refuses our credentials; `message` says which variable holds them, where that is known. */
 export function authenticationFailed(service: string, message: string, details: Details = {}): ErrorBody {
   return failure(INTERNAL_ERROR, message, { service, ...details })
+}
+
+/** A server asks for input during a call in which nobody can be asked; `why` says more. */
+export function inputRefused(service: string, why = 'its client cannot be asked'): ErrorBody {
+  return upstreamFailed(service, 'input-required', `'${service}' asks for input during the call: ${why}`)
 }
 
 export function shuttingDown(): ErrorBody {

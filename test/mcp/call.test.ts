@@ -22,7 +22,7 @@ for (const [what, params] of [
     const frame = readFrame(lineAt(chunk, 0, text.length))
     const row = requests.row('tools/call')
     assert(frame.kind === 'request' && row !== undefined)
-    const call = new Call(frame, row, nobody, new CallDeadline(0), () => {})
+    const call = new Call(frame, row, nobody, new CallDeadline(0), { settled: () => {} })
     call.keep()
     const kept = call.frame
     chunk.fill(0)
@@ -48,7 +48,7 @@ test('a long call that is kept lets go of the chunks it came in, and its long st
   const frame = readLongFrame(long)
   const row = requests.row('tools/call')
   assert(frame?.kind === 'request' && row !== undefined)
-  const call = new Call(frame, row, nobody, new CallDeadline(0), () => {})
+  const call = new Call(frame, row, nobody, new CallDeadline(0), { settled: () => {} })
   assert.equal(call.bytes, text.length)
   const token = frame.params.meta.span('progressToken')
   assert(token !== undefined)

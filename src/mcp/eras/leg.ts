@@ -2,7 +2,7 @@
 // clients, and a way to speak to servers.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
@@ -79,6 +79,12 @@ export type Opened =
   | { readonly kind: 'opened'; readonly facts: ServerFacts }
   | { readonly kind: 'refused'; readonly why: string }
 
+/** A result by which a server asks for input before it goes on with the call. */
+export interface InputRequired {
+  readonly kind: 'input-required'
+  readonly frame: ResultFrame
+}
+
 /** The few things that a leg says to a server by itself; `params` is raw JSON. */
 export interface ServerVoice {
   ask(method: string, params: string): Promise<ResponseFrame>
@@ -98,5 +104,6 @@ export interface ServerLeg {
   open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened>
   /** What a server said of itself in an earlier start; undefined when this cannot be read. */
   recall(handshake: Uint8Array): ServerFacts | undefined
-  outcome(call: Call, frame: ResponseFrame): Outcome
+  /** What an answer means for its call: nearly always the end. */
+  outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired
 }

@@ -9,6 +9,7 @@ export const first: Revision = {
   argumentErrors: 'protocol',
   orphanId: 'null',
   serverRequests: ['roots/list', 'sampling/createMessage'],
+  elicitationModes: false,
   versionHeader: false,
   primesStreams: false,
 }
@@ -31,5 +32,6 @@ export const fourth: Revision = {
   version: '2025-11-25',
   argumentErrors: 'tool',
   orphanId: 'omit',
+  elicitationModes: true,
   primesStreams: true,
 }

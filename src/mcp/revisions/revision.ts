@@ -15,6 +15,8 @@ export interface Revision {
   /** What stands for the id of an error whose request had no readable one. */
   readonly orphanId: 'null' | 'omit'
   readonly serverRequests: readonly ServerRequest[]
+  /** Whether an elicitation says whether it is a form or a page to visit. */
+  readonly elicitationModes: boolean
   /** Whether an HTTP client names its version with every request. */
   readonly versionHeader: boolean
   /** Whether an HTTP event stream begins with an event without data; older clients choke on it. */

@@ -7,7 +7,7 @@ import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
 import { LongValue, type RawValue, firstByte } from '../../jsonrpc/fast/long-value.js'
 import type { Span } from '../../jsonrpc/scan.js'
-import { quote } from '../../jsonrpc/text.js'
+import { toolFailure } from '../../mcp/tool-failure.js'
 import type { Call } from '../../mcp/call.js'
 import { invalidArguments, invalidParams } from '../../mcp/error-codes.js'
 import type { ListItem } from '../../mcp/lists.js'
@@ -134,8 +134,7 @@ function refuse(call: Call, { config: { argumentErrors } }: CallTarget, fault: A
   const { message, parameter, details } = fault
   const say = argumentErrors === 'auto' ? call.context.revision.argumentErrors : argumentErrors
   if (say === 'protocol') return call.fail(invalidArguments(message, { parameter, ...details }))
-  const content = `{"content":[{"type":"text","text":${quote(message)}}],"isError":true}`
-  call.settle({ kind: 'result', result: content, refusal: message })
+  call.settle({ kind: 'result', result: toolFailure(message), refusal: message })
 }
 
 function jsonAt(frame: RequestFrame, span: Span): RawValue {

@@ -8,14 +8,12 @@ import { receiveBatch } from './batch.js'
 import { Draining } from './draining.js'
 import { Flow } from './flow.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { FrameError, TransportError } from '../../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { Peer, type PeerOwner } from '../../jsonrpc/peer.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import { rawAt } from '../../jsonrpc/text.js'
 import { Call, type Outcome } from '../../mcp/call.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
 import type { Received } from '../../mcp/eras/leg.js'
@@ -28,6 +26,7 @@ import {
 } from '../../mcp/error-codes.js'
 import type { RequestRow } from '../../mcp/methods/method-row.js'
 import { Opening } from './opening.js'
+import { SessionCalls } from './session-calls.js'
 import type { SessionParts } from './session-parts.js'
 import { type Question, SessionPort } from './session-port.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
@@ -39,7 +38,7 @@ export class Session implements PeerOwner<Question> {
   readonly #parts: SessionParts
   readonly #peer: Peer<Question>
   readonly #port: SessionPort
-  readonly #calls = new BriefMap<RequestId, Call>()
+  readonly #calls: SessionCalls
   readonly #flow: Flow
   readonly #answers: Answers
   readonly #opening: Opening
@@ -49,12 +48,6 @@ export class Session implements PeerOwner<Question> {
   #routes: ClientRoutes | undefined
   /** Whether the server refused the client's own `initialize`, so that the client may try again. */
   #isRefused = false
-  readonly #settled = (call: Call, outcome: Outcome): void => {
-    this.#calls.take(call.key)
-    this.#answers.settle(call, outcome)
-    this.#parts.reports.settled(call, outcome)
-    if (this.#intake === 'refuse') this.#rest()
-  }
 
   constructor(connection: Connection, parts: SessionParts) {
     this.#parts = parts
@@ -66,6 +59,11 @@ export class Session implements PeerOwner<Question> {
     this.#port = new SessionPort(this.#peer, this.#flow, parts, (kinds) => this.#routes?.changed(kinds))
     this.#opening = new Opening(parts)
     this.#answers = new Answers(this.#peer, parts.leg, this.#flow, this.#opening)
+    this.#calls = new SessionCalls(parts, (call, outcome) => {
+      this.#answers.settle(call, outcome)
+      parts.reports.settled(call, outcome)
+      if (this.#intake === 'refuse') this.#rest()
+    })
     this.#peer.start()
   }
 
@@ -115,7 +113,7 @@ export class Session implements PeerOwner<Question> {
           this.#routes?.clientIsReady()
         })
       case 'cancel':
-        return this.#named(frame)?.cancel(frame)
+        return this.#calls.cancel(frame)
       case 'progress':
         return this.#port.progressed(frame)
       case 'roots-changed':
@@ -164,7 +162,7 @@ export class Session implements PeerOwner<Question> {
   closed(unanswered: readonly Question[], cause: TransportError | undefined): void {
     this.#flow.ended()
     this.#port.gone(unanswered)
-    for (const call of this.#calls.values()) call.cancel(undefined)
+    this.#calls.cancelAll()
     this.#intake = 'refuse'
     this.draining.finish()
     const over = (): void => {
@@ -175,14 +173,6 @@ export class Session implements PeerOwner<Question> {
     const left = this.#routes?.leave()
     if (left === undefined) over()
     else void left.finally(over)
-  }
-
-  /** The call that a cancellation names, in whatever spelling (MCP, Utilities: cancellation). */
-  #named({ line, params }: NotificationFrame): Call | undefined {
-    const span = params.members.span('requestId')
-    const text = span && rawAt(line, span)
-    for (const call of this.#calls.values()) if (call.key === text || call.frame.id === text) return call
-    return undefined
   }
 
   /** Answers `initialize` with what is behind the proxy, and only then what came after it. */
@@ -201,11 +191,13 @@ export class Session implements PeerOwner<Question> {
     let outcome: Outcome = { kind: 'failed', error: shuttingDown() }
     this.#isRefused = false
     const deadline = new CallDeadline(this.#parts.runtime.now())
-    const opening = new Call(frame, row, this.#port, deadline, (_opening, came) => {
-      outcome = came
-      this.#isRefused = came.kind !== 'answered' || came.frame.kind === 'error'
-      passed(came)
-      this.#opened()
+    const opening = new Call(frame, row, this.#port, deadline, {
+      settled: (_opening, came) => {
+        outcome = came
+        this.#isRefused = came.kind !== 'answered' || came.frame.kind === 'error'
+        passed(came)
+        this.#opened()
+      },
     })
     // Every later session with the server is opened with the same bytes.
     opening.keep()
@@ -256,11 +248,11 @@ export class Session implements PeerOwner<Question> {
     if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
     const { leg, limits, runtime } = this.#parts
     const deadline = new CallDeadline(runtime.now())
-    const call = new Call(frame, row, this.#port, deadline, this.#settled, leg.profile)
+    const call = new Call(frame, row, this.#port, deadline, this.#calls, leg.profile)
     const isEarly = this.#intake === 'hold'
     const isTooMuch = this.#calls.size >= limits.callsMax || (isEarly && !this.#opening.hasRoom(call.bytes))
     if (isTooMuch) return this.#refuse(frame, tooManyCalls())
-    this.#calls.set(call.key, call)
+    this.#calls.add(call)
     const { router } = this.#routes ?? this.#reach()
     if (!isEarly) return router.route(call)
     this.#opening.hold(call, () => {
@@ -283,7 +275,7 @@ export class Session implements PeerOwner<Question> {
 
   #giveUp(): void {
     this.#endOpening()
-    for (const call of this.#calls.values()) call.abandon(shuttingDown())
+    this.#calls.abandonAll(shuttingDown())
     this.#rest()
   }
 

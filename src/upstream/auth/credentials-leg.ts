@@ -7,7 +7,7 @@ import type { ResponseFrame } from '../../jsonrpc/frame.js'
 import type { Call, Outcome } from '../../mcp/call.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
 import { authenticationFailed } from '../../mcp/error-codes.js'
-import type { Opened, ServerFacts, ServerLeg, ServerVoice } from '../../mcp/eras/leg.js'
+import type { InputRequired, Opened, ServerFacts, ServerLeg, ServerVoice } from '../../mcp/eras/leg.js'
 import { type GoogleAuth, googleAuthOf } from './google-auth.js'
 import type { CredentialsRefusal } from '../../transports/http-client/options.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
@@ -36,7 +36,7 @@ export class CredentialsLeg implements ServerLeg {
     return this.#leg.recall(handshake)
   }
 
-  outcome(call: Call, frame: ResponseFrame): Outcome {
+  outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired {
     if (!saysUnauthorized(frame)) return this.#leg.outcome(call, frame)
     const { name } = this.#config
     const message = credentialsRefusal(this.#config).message

@@ -4,7 +4,7 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Traffic } from '../../jsonrpc/connection.js'
 import type { FrameError, TransportError } from '../../jsonrpc/errors.js'
-import type { NotificationFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import type { NotificationFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { writing } from '../../jsonrpc/id-edit.js'
 import { IdFinder } from '../../jsonrpc/id-finder.js'
 import type { Peer } from '../../jsonrpc/peer.js'
@@ -33,7 +33,11 @@ export interface InflightCallsOwner {
   /** Its clients; the ids and tokens of one alone may stay as they are. */
   readonly audience: { readonly only: ClientPort | undefined }
   /** Hears of each call that has ended, so that its slot is free. */
-  readonly member: { ended(call: Call): void }
+  readonly member: {
+    ended(call: Call): void
+    /** Takes a call for the link that is there then. */
+    call(call: Call, edits: readonly Edit[]): void
+  }
   /** Why the peer takes no call. */
   refusal(): UpstreamError
   timedOut(): void
@@ -83,8 +87,17 @@ export class InflightCalls implements InflightOwner {
   }
 
   answered(flight: InflightCall, frame: ResponseFrame): void {
-    flight.call.settle(this.#link.leg.outcome(flight.call, frame))
+    const outcome = this.#link.leg.outcome(flight.call, frame)
+    if (outcome.kind !== 'input-required') flight.call.settle(outcome)
     this.#end(flight)
+    if (outcome.kind === 'input-required') this.#needsInput(flight, outcome.frame)
+  }
+
+  /** The call waits for its client and holds no slot; it comes back in the same bytes. */
+  #needsInput({ call, edits }: InflightCall, frame: ResultFrame): void {
+    const { member } = this.#link
+    const resume = (again: Call, more: readonly Edit[]): void => member.call(again, [...edits, ...more])
+    call.needsInput({ frame, service: this.#service, resume })
   }
 
   /** An answer that comes after all: the server is done with that call. */
@@ -129,6 +142,7 @@ export class InflightCalls implements InflightOwner {
     const own = flight?.call.frame.params.meta.span('progressToken')
     if (flight === undefined || own === undefined || span === undefined) return false
     this.#deadlines.extend(flight)
+    if (!isNews(flight.call, frame)) return true
     const ownToken = flight.call.raw(own)
     flight.call.client.tell(frame, writing(frame.line, span, ownToken, 'progress-token'), flight.call)
     return true
@@ -260,4 +274,13 @@ export class InflightCalls implements InflightOwner {
     this.#hasLostQuestion = false
     this.#link.replace('it may still be at work on a call that was given up')
   }
+}
+
+/** Whether the progress goes on from where an earlier round of the call had come (MCP, Utilities: progress). */
+function isNews(call: Call, { line, params }: NotificationFrame): boolean {
+  const span = params.members.span('progress')
+  const progress = span === undefined ? Number.NaN : Number(rawAt(line, span))
+  if (progress <= call.progressFloor) return false
+  if (progress > call.progress) call.progress = progress
+  return true
 }

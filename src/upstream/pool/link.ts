@@ -45,6 +45,8 @@ export interface LinkOwner {
 export interface LinkMember {
   /** A call has ended, and its slot is free. */
   ended(call: Call): void
+  /** Takes a call for the link that is there then. */
+  call(call: Call, edits: readonly Edit[]): void
   /** Takes back a call for the link that follows this one. */
   again(call: Call, edits: readonly Edit[], link: Link): void
   /** The server is to be started anew. */

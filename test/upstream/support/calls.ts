@@ -38,5 +38,7 @@ export function callOf(
   const frame = readFrame(toLine(line))
   const row = requests.row(method)
   if (frame.kind !== 'request' || row === undefined) throw new Error(`${line} is no call`)
-  return new Call(frame, row, client, new CallDeadline(arrivedAt), (_call, outcome) => settled(outcome))
+  return new Call(frame, row, client, new CallDeadline(arrivedAt), {
+    settled: (_call, outcome) => settled(outcome),
+  })
 }

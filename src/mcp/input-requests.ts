@@ -1,0 +1,133 @@
+// What a server asks for before it goes on with a call, and what it is answered.
+//
+// MCP 2026-07-28, Multi Round-Trip Requests: the result says what is wanted, and the same request comes again with
+// the answers, and with the server's own state, which nobody else reads.
+
+import type { RequestFrame, ResultFrame } from '../jsonrpc/frame.js'
+import { type Members, membersAt } from '../jsonrpc/members.js'
+import type { Span } from '../jsonrpc/scan.js'
+import type { Edit } from '../jsonrpc/splice.js'
+import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
+import type { CallContext } from './call.js'
+import { hasCapability } from './capabilities.js'
+import { serverRequests } from './methods.js'
+
+/** One thing that a server asks for. */
+export interface InputRequest {
+  /** Its name for it, as it is written, quotes included. */
+  readonly key: string
+  readonly method: string
+  /** Raw JSON. */
+  readonly params: string
+}
+
+/** The content of an `InputRequiredResult`. */
+export interface InputRequests {
+  readonly asked: readonly InputRequest[]
+  /** The server's own words, as they are written, quotes included. */
+  readonly state: string | undefined
+}
+
+/** Reads an `InputRequiredResult`; gives what is wrong with it, in words. */
+export function inputRequests({ line, result }: ResultFrame): InputRequests | string {
+  const members = membersAt(line, result)
+  const stateSpan = members?.span('requestState')
+  const askedSpan = members?.span('inputRequests')
+  if (stateSpan !== undefined && stringAt(line, stateSpan) === undefined)
+    return 'its requestState is no string'
+  if (stateSpan === undefined && askedSpan === undefined)
+    return 'it has neither inputRequests nor requestState'
+  const state = stateSpan && rawAt(line, stateSpan)
+  if (askedSpan === undefined) return { asked: [], state }
+  const requests = membersAt(line, askedSpan)
+  if (requests === undefined) return 'its inputRequests are no object'
+  const asked: InputRequest[] = []
+  for (const { key, value } of requests) {
+    const request = inputRequest(line, key, value)
+    if (request === undefined) return `its inputRequests have ${rawAt(line, key)}, which is no request`
+    asked.push(request)
+  }
+  return { asked, state }
+}
+
+function inputRequest(line: Buffer, key: Span, value: Span): InputRequest | undefined {
+  const members = membersAt(line, value)
+  const method = members?.string('method')
+  if (members === undefined || method === undefined || serverRequests.row(method) === undefined)
+    return undefined
+  const params = members.span('params')
+  return { key: rawAt(line, key), method, params: params === undefined ? '{}' : rawAt(line, params) }
+}
+
+/** Why a client cannot be asked this; undefined when it can. */
+export function whyUnaskable(
+  { method, params }: InputRequest,
+  { revision, capabilities }: CallContext,
+): string | undefined {
+  const name = serverRequests.row(method)?.capability
+  const isKnown = revision.serverRequests.some((known) => known === method)
+  if (name === undefined || !isKnown) return `revision ${revision.version} has no ${method}`
+  const part = partOf(name, params)
+  const isDeclared =
+    part === undefined ? capabilities.names.has(name) : hasCapability(capabilities, name, part)
+  if (isDeclared) return undefined
+  return `the client has not declared ${part === undefined ? name : `${name}.${part}`}, which ${method} needs`
+}
+
+/** The part of a capability that a request needs besides the capability itself. */
+function partOf(name: string, params: string): string | undefined {
+  const members = paramsOf(params)
+  if (name === 'elicitation' && members?.string('mode') === 'url') return 'url'
+  if (name === 'sampling' && (members?.span('tools') ?? members?.span('toolChoice')) !== undefined)
+    return 'tools'
+  return undefined
+}
+
+/** The params as they are sent to a client of a handshake revision; `newId` makes the id of a page to visit. */
+export function paramsFor(
+  { method, params }: InputRequest,
+  { revision }: CallContext,
+  newId: () => string,
+): string {
+  const members = method === 'elicitation/create' ? paramsOf(params) : undefined
+  const mode = members?.string('mode')
+  if (members === undefined || mode === undefined) return params
+  // 2025-11-25, Elicitation: a page to visit has an id, which 2026-07-28 has not.
+  if (mode === 'url' && members.span('elicitationId') === undefined)
+    return `${params.slice(0, -1)},"elicitationId":${quote(newId())}}`
+  return revision.elicitationModes ? params : withoutMode(members)
+}
+
+/** 2025-06-18 knows forms only, and no name for them. */
+function withoutMode(members: Members): string {
+  const { bytes } = members
+  const kept = [...members].filter(({ key }) => stringAt(bytes, key) !== 'mode')
+  return `{${kept.map(({ key, value }) => `${rawAt(bytes, key)}:${rawAt(bytes, value)}`).join(',')}}`
+}
+
+function paramsOf(params: string): Members | undefined {
+  const bytes = Buffer.from(params)
+  return membersAt(bytes, { start: 0, end: bytes.length })
+}
+
+/**
+ * The edits by which a request comes again with answers.
+ *
+ * `responses` is the raw JSON of the object with all of them, `state` that of the server's state; what is undefined
+ * is not said.
+ */
+export function inputEdits(
+  { params: { span, members } }: RequestFrame,
+  responses: string | undefined,
+  state: string | undefined,
+): readonly Edit[] {
+  if (span === undefined) return []
+  const said = [
+    ['inputResponses', responses],
+    ['requestState', state],
+  ] as const
+  const text = said.flatMap(([name, value]) => (value === undefined ? [] : [`"${name}":${value}`])).join(',')
+  const at = span.end - 1
+  const bytes = Buffer.from(members.size === 0 ? text : `,${text}`)
+  return [{ start: at, end: at, bytes, why: 'input' }]
+}

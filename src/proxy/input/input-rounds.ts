@@ -1,0 +1,211 @@
+// What a server without sessions wants to know, asked of a client that has one.
+//
+// MCP 2026-07-28, Multi Round-Trip Requests: the server ends its request with questions, and wants the same request
+// again with the answers. A client of a handshake revision cannot do that, but it can be asked during its call. So
+// the proxy asks, and repeats the call in the client's own bytes, with the answers inserted.
+
+import { readFrame } from '../../jsonrpc/frame.js'
+import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import { buildNotification, buildRequest } from '../../jsonrpc/build.js'
+import { fault } from '../../jsonrpc/errors.js'
+import { type RequestId, numericId } from '../../jsonrpc/request-id.js'
+import { quote, rawAt } from '../../jsonrpc/text.js'
+import type { Asker, Call, CallHolder, CallOwner, InputNeeded, Outcome } from '../../mcp/call.js'
+import { inputRefused } from '../../mcp/error-codes.js'
+import {
+  type InputRequest,
+  inputEdits,
+  inputRequests,
+  paramsFor,
+  whyUnaskable,
+} from '../../mcp/input-requests.js'
+import { failToolCall } from '../../mcp/tool-failure.js'
+import { setDeadline } from '../../runtime/deadline.js'
+import type { Runtime } from '../../runtime/runtime.js'
+
+/** How often, and for how long, a server may ask during one call. */
+export interface InputLimits {
+  readonly roundsMax: number
+  /** In one round. */
+  readonly requestsMax: number
+  /** How long a client may take to answer one round, in milliseconds. */
+  readonly waitMs: number
+  /** How long a server that only wants to be asked again is left alone, in milliseconds. */
+  readonly againMs: number
+}
+
+export interface InputSurroundings {
+  readonly limits: { readonly input: InputLimits }
+  readonly runtime: Runtime
+}
+
+/** Asks the client of `call` what its server wants to know; the call goes on with the answers, or fails. */
+export function askClient(call: Call, needed: InputNeeded, around: InputSurroundings): void {
+  call.keep()
+  new InputRounds(call, needed, around).needsInput(call, needed)
+}
+
+const CANCELLED = '{"action":"cancel"}'
+
+/** The rounds of one call. */
+class InputRounds implements CallOwner, CallHolder, Asker {
+  readonly service: string
+  readonly #call: Call
+  /** Of the first round: later ones would insert the answers of those before them too. */
+  readonly #first: InputNeeded
+  readonly #limits: InputLimits
+  readonly #runtime: Runtime
+  #rounds = 0
+  #asked = 0
+  /** By the ids under which they were asked. */
+  readonly #open = new Map<RequestId, InputRequest>()
+  /** Members of the object of answers, as raw JSON. */
+  #answers: string[] = []
+  #state: string | undefined
+  /** Of the wait for the client, or until the server is asked again. */
+  #timer: { cancel(): void } | undefined
+  #progress = Number.NEGATIVE_INFINITY
+
+  constructor(call: Call, first: InputNeeded, { limits, runtime }: InputSurroundings) {
+    this.#call = call
+    this.#first = first
+    this.service = first.service
+    this.#limits = limits.input
+    this.#runtime = runtime
+  }
+
+  // CallOwner: what becomes of the call while its server has it.
+
+  settled(_attempt: Call, outcome: Outcome): void {
+    this.#call.settle(outcome)
+  }
+
+  needsInput(attempt: Call, { frame }: InputNeeded): void {
+    this.#progress = Math.max(this.#progress, attempt.progress)
+    const { roundsMax, requestsMax } = this.#limits
+    const wanted = inputRequests(frame)
+    if (typeof wanted === 'string') return this.#fail(wanted)
+    if (++this.#rounds > roundsMax) return this.#fail(`it has asked ${roundsMax} times already`)
+    const { asked, state } = wanted
+    if (asked.length > requestsMax)
+      return this.#fail(`it asks for ${asked.length} things at once, and ${requestsMax} are allowed`)
+    for (const request of asked) {
+      const why = whyUnaskable(request, this.#call.context)
+      if (why !== undefined) return this.#fail(why)
+    }
+    this.#state = state
+    this.#answers = []
+    this.#call.passTo(this)
+    this.#call.deadline.pause(this.#runtime.now())
+    if (asked.length === 0) this.#wait(this.#limits.againMs, () => this.#resume())
+    else this.#ask(asked)
+  }
+
+  // CallHolder
+
+  cancel(): void {
+    this.#timer?.cancel()
+    this.#withdraw('the call was cancelled')
+  }
+
+  // Asker: what the client says.
+
+  answered(frame: ResponseFrame, id: RequestId): void {
+    const request = this.#open.get(id)
+    if (request === undefined) return
+    if (frame.kind === 'result') return this.#take(id, request, rawAt(frame.line, frame.result))
+    this.#unanswered(id, request, `its client answered with the error ${rawAt(frame.line, frame.error)}`)
+  }
+
+  refused(id: RequestId): void {
+    const request = this.#open.get(id)
+    if (request !== undefined)
+      this.#unanswered(id, request, 'its client gave no answer that could be passed on')
+  }
+
+  /** The server hears nothing until it is asked again. */
+  readonly progressed = (): void => {}
+
+  #ask(asked: readonly InputRequest[]): void {
+    const { waitMs } = this.#limits
+    this.#wait(waitMs, () => this.#late())
+    for (const request of asked) {
+      const id = numericId(++this.#asked)
+      this.#open.set(id, request)
+      const { context, client } = this.#call
+      const params = paramsFor(request, context, () => this.#newId())
+      const frame = questionFrame(id, request.method, params)
+      if (client.ask({ frame, asker: this, during: this.#call, over: () => {} })) continue
+      this.#open.delete(id)
+      return this.#fail(`its client cannot be asked ${request.method} now`)
+    }
+  }
+
+  /** Nobody waits any longer; whoever was asked for something else than a form is not there. */
+  #late(): void {
+    const why = `its client did not answer within ${this.#limits.waitMs} ms`
+    const open = [...this.#open]
+    this.#withdraw(why)
+    for (const [id, request] of open) {
+      if (this.#call.settled) return
+      this.#open.set(id, request)
+      this.#unanswered(id, request, why)
+    }
+  }
+
+  /** A person may decline to say anything; the rest has no word for that. */
+  #unanswered(id: RequestId, request: InputRequest, why: string): void {
+    if (request.method === 'elicitation/create') return this.#take(id, request, CANCELLED)
+    this.#open.delete(id)
+    this.#fail(`${request.method}: ${why}`)
+  }
+
+  #take(id: RequestId, { key }: InputRequest, answer: string): void {
+    this.#open.delete(id)
+    this.#answers.push(`${key}:${answer}`)
+    if (this.#open.size === 0) this.#resume()
+  }
+
+  #resume(): void {
+    this.#timer?.cancel()
+    if (this.#call.settled) return
+    this.#call.deadline.resume(this.#runtime.now())
+    const responses = this.#answers.length === 0 ? undefined : `{${this.#answers.join(',')}}`
+    const attempt = this.#call.attemptOf(this)
+    attempt.progressFloor = this.#progress
+    this.#first.resume(attempt, inputEdits(this.#call.frame, responses, this.#state))
+  }
+
+  #fail(why: string): void {
+    this.#timer?.cancel()
+    this.#withdraw(why)
+    failToolCall(this.#call, inputRefused(this.service, why))
+  }
+
+  /** What is not answered yet is asked no longer (MCP, Utilities: cancellation). */
+  #withdraw(why: string): void {
+    const ids = [...this.#open.keys()]
+    this.#open.clear()
+    const params = (id: RequestId): string => `{"requestId":${id},"reason":${quote(why)}}`
+    for (const id of ids) {
+      const frame = readFrame(buildNotification('notifications/cancelled', params(id)))
+      if (frame.kind === 'notification') this.#call.client.withdraw(frame, this)
+    }
+  }
+
+  #wait(ms: number, over: () => void): void {
+    this.#timer?.cancel()
+    this.#timer = setDeadline(this.#runtime, ms, over)
+  }
+
+  #newId(): string {
+    return `${this.#runtime.random().toString(36).slice(2)}-${this.#asked}`
+  }
+}
+
+/** A question as if a server had asked it. */
+function questionFrame(id: RequestId, method: string, params: string): RequestFrame {
+  const frame = readFrame(buildRequest(id, method, params))
+  if (frame.kind === 'request') return frame
+  throw fault('a question is a request')
+}

@@ -1,0 +1,60 @@
+// The calls of one client that are not answered yet.
+
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { NotificationFrame } from '../../jsonrpc/frame.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import { rawAt } from '../../jsonrpc/text.js'
+import type { Call, CallOwner, InputNeeded, Outcome } from '../../mcp/call.js'
+import { type InputSurroundings, askClient } from '../input/input-rounds.js'
+
+/** Hears what becomes of them. */
+export class SessionCalls implements CallOwner {
+  readonly #calls = new BriefMap<RequestId, Call>()
+  readonly #around: InputSurroundings
+  readonly #settled: (call: Call, outcome: Outcome) => void
+
+  constructor(around: InputSurroundings, settled: (call: Call, outcome: Outcome) => void) {
+    this.#around = around
+    this.#settled = settled
+  }
+
+  get size(): number {
+    return this.#calls.size
+  }
+
+  has(key: RequestId): boolean {
+    return this.#calls.has(key)
+  }
+
+  add(call: Call): void {
+    this.#calls.set(call.key, call)
+  }
+
+  settled(call: Call, outcome: Outcome): void {
+    this.#calls.take(call.key)
+    this.#settled(call, outcome)
+  }
+
+  needsInput(call: Call, needed: InputNeeded): void {
+    askClient(call, needed, this.#around)
+  }
+
+  /** The call that a cancellation names, in whatever spelling, is not wanted any more (MCP, Utilities: cancellation). */
+  cancel(frame: NotificationFrame): void {
+    const span = frame.params.members.span('requestId')
+    const text = span && rawAt(frame.line, span)
+    for (const call of this.#calls.values())
+      if (call.key === text || call.frame.id === text) return call.cancel(frame)
+  }
+
+  /** The client is gone. */
+  cancelAll(): void {
+    for (const call of this.#calls.values()) call.cancel(undefined)
+  }
+
+  /** The client is told that there will be no answers. */
+  abandonAll(error: ErrorBody): void {
+    for (const call of this.#calls.values()) call.abandon(error)
+  }
+}

@@ -1,0 +1,251 @@
+// A server that ends its request with questions, for a client that can be asked during a call.
+
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { buildRequest } from '../../../src/jsonrpc/build.js'
+import { readFrame } from '../../../src/jsonrpc/frame.js'
+import { toLine } from '../../../src/jsonrpc/line.js'
+import { numericId } from '../../../src/jsonrpc/request-id.js'
+import { type Edit, inOrder, splice } from '../../../src/jsonrpc/splice.js'
+import { Call, type ClientPort, type Outcome, type ServerQuestion } from '../../../src/mcp/call.js'
+import { CallDeadline } from '../../../src/mcp/call-deadline.js'
+import { clientCapabilities } from '../../../src/mcp/capabilities.js'
+import { requests } from '../../../src/mcp/methods.js'
+import { handshakeRevision } from '../../../src/mcp/revisions.js'
+import { askClient } from '../../../src/proxy/input/input-rounds.js'
+import { limits } from '../../../src/limits.js'
+import { nobody } from '../../upstream/support/calls.js'
+import { FakeRuntime, settled } from '../../upstream/support/fake-runtime.js'
+
+const ELICIT = '{"method":"elicitation/create","params":{"mode":"form","message":"?","requestedSchema":{}}}'
+const VISIT =
+  '{"method":"elicitation/create","params":{"mode":"url","message":"?","url":"https://a.example/"}}'
+const SAMPLE = '{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}'
+const ROOTS = '{"method":"roots/list"}'
+const every = '{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}'
+
+interface Options {
+  readonly method?: 'tools/call' | 'prompts/get'
+  readonly version?: string
+  readonly capabilities?: string
+}
+
+/** A call of a client that keeps what it is asked, and a server that is told what is wanted of it. */
+class Stage {
+  readonly runtime = new FakeRuntime()
+  readonly asked: ServerQuestion[] = []
+  readonly withdrawn: string[] = []
+  /** What the server gets, again and again. */
+  readonly sent: string[] = []
+  outcome: Outcome | undefined
+  readonly call: Call
+  #attempt: Call
+  #isAskable = true
+
+  constructor({ method = 'tools/call', version = '2025-11-25', capabilities = every }: Options = {}) {
+    const client: ClientPort = {
+      ...nobody,
+      ask: (question) => this.#isAskable && this.asked.push(question) > 0,
+      withdraw: ({ line }) => this.withdrawn.push(line.toString()),
+    }
+    const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":7,"method":"${method}","params":{"name":"t"}}`))
+    const row = requests.row(method)
+    const revision = handshakeRevision(version)
+    assert(frame.kind === 'request' && row !== undefined && revision !== undefined)
+    const bytes = Buffer.from(capabilities)
+    const context = { revision, capabilities: clientCapabilities(bytes, { start: 0, end: bytes.length }) }
+    const owner = {
+      settled: (_call: Call, outcome: Outcome) => void (this.outcome = outcome),
+      needsInput: (call: Call, needed: Parameters<typeof askClient>[1]) =>
+        askClient(call, needed, { limits: limits.session, runtime: this.runtime }),
+    }
+    this.call = new Call(frame, row, client, new CallDeadline(0), owner, context)
+    this.#attempt = this.call
+  }
+
+  turnsAway(): void {
+    this.#isAskable = false
+  }
+
+  /** The server answers with this result, raw JSON. */
+  server(result: string): void {
+    const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${result}}`))
+    assert(frame.kind === 'result')
+    const resume = (attempt: Call, edits: readonly Edit[]): void => {
+      this.#attempt = attempt
+      this.sent.push(splice(this.call.frame.line, inOrder(edits)).toString())
+    }
+    this.#attempt.needsInput({ frame, service: 's', resume })
+  }
+
+  asks(requested: string, state?: string): void {
+    const said = state === undefined ? '' : `,"requestState":${state}`
+    this.server(`{"resultType":"input_required","inputRequests":{${requested}}${said}}`)
+  }
+
+  /** The client answers its question number `index` with this member, raw JSON. */
+  answers(index: number, member: string): void {
+    const question = this.asked[index]
+    const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,${member}}`))
+    assert(question !== undefined && (frame.kind === 'result' || frame.kind === 'error'))
+    question.asker.answered(frame, question.frame.id)
+  }
+
+  finishes(): void {
+    this.#attempt.settle({ kind: 'result', result: '{}' })
+  }
+
+  /** Why it failed; empty where it has not. */
+  get failure(): string {
+    if (this.outcome?.kind === 'failed') return this.outcome.error.message
+    return this.outcome?.kind === 'result' ? (this.outcome.refusal ?? '') : ''
+  }
+}
+
+const asText = ({ frame }: ServerQuestion): string => frame.line.toString()
+
+test('the client is asked all of it, and the request comes again with the answers and the state', () => {
+  const stage = new Stage()
+  stage.asks(`"a\\u0062":${ELICIT},"c":${SAMPLE},"r":${ROOTS}`, '"s\\u0031"')
+  assert.deepEqual(
+    stage.asked.map(({ frame }) => frame.method),
+    ['elicitation/create', 'sampling/createMessage', 'roots/list'],
+  )
+  assert.equal(stage.call.deadline.budget, 'totalTimeoutMs', 'its time stands still')
+  stage.answers(2, '"result":{"roots":[]}')
+  stage.answers(0, '"result":{ "action":"accept" }')
+  assert.deepEqual(stage.sent, [])
+  stage.answers(1, '"result":{"role":"assistant"}')
+  assert.deepEqual(stage.sent, [
+    '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","inputResponses":' +
+      '{"r":{"roots":[]},"a\\u0062":{ "action":"accept" },"c":{"role":"assistant"}},"requestState":"s\\u0031"}}',
+  ])
+  stage.finishes()
+  assert.equal(stage.outcome?.kind, 'result')
+})
+
+test('a second round has its own answers and state, and nothing of the first', () => {
+  const stage = new Stage()
+  stage.asks(`"a":${ELICIT}`, '"one"')
+  stage.answers(0, '"result":{"action":"decline"}')
+  stage.asks(`"b":${ELICIT}`)
+  stage.answers(1, '"result":{"action":"accept"}')
+  assert.match(
+    stage.sent[1] ?? '',
+    /"params":\{"name":"t","inputResponses":\{"b":\{"action":"accept"\}\}\}\}$/,
+  )
+})
+
+test('a server that has only a state is asked again after a while', async () => {
+  const stage = new Stage()
+  stage.server('{"resultType":"input_required","requestState":"x"}')
+  await stage.runtime.pass(limits.session.input.againMs - 1)
+  assert.deepEqual(stage.sent, [])
+  await stage.runtime.pass(1)
+  assert.match(stage.sent[0] ?? '', /"params":\{"name":"t","requestState":"x"\}\}$/)
+})
+
+for (const [title, capabilities, version, requested, why] of [
+  ['an undeclared capability', '{}', '2025-11-25', ELICIT, /has not declared elicitation/],
+  ['an undeclared part', '{"elicitation":{}}', '2025-11-25', VISIT, /has not declared elicitation\.url/],
+  [
+    'tools in sampling',
+    '{"sampling":{}}',
+    '2025-11-25',
+    SAMPLE.replace('"maxTokens"', '"tools":[],"maxTokens"'),
+    /has not declared sampling\.tools/,
+  ],
+  ['a revision without it', every, '2025-03-26', ELICIT, /revision 2025-03-26 has no elicitation\/create/],
+] as const)
+  test(`nothing is asked, and the call fails: ${title}`, () => {
+    for (const method of ['tools/call', 'prompts/get'] as const) {
+      const stage = new Stage({ capabilities, version, method })
+      stage.asks(`"no":${requested}`)
+      assert.equal(stage.asked.length, 0)
+      assert.match(stage.failure, why)
+      assert.equal(stage.outcome?.kind, method === 'tools/call' ? 'result' : 'failed')
+    }
+  })
+
+test('a page to visit gets an id, and a form loses its mode where the revision has none', () => {
+  const newer = new Stage()
+  newer.asks(`"v":${VISIT}`)
+  assert.match(
+    newer.asked.map(asText).join(''),
+    /"url":"https:\/\/a\.example\/","elicitationId":"[^"]+"\}\}$/,
+  )
+  const older = new Stage({ version: '2025-06-18' })
+  older.asks(`"f":${ELICIT}`)
+  assert.match(older.asked.map(asText).join(''), /"params":\{"message":"\?","requestedSchema":\{\}\}\}$/)
+})
+
+test('an error of the client cancels an elicitation, and fails a call that wants anything else', () => {
+  const stage = new Stage()
+  stage.asks(`"a":${ELICIT}`)
+  stage.answers(0, '"error":{"code":-1,"message":"no"}')
+  assert.match(stage.sent[0] ?? '', /"inputResponses":\{"a":\{"action":"cancel"\}\}/)
+  stage.asks(`"b":${SAMPLE},"c":${ELICIT}`)
+  stage.answers(1, '"error":{"code":-1,"message":"user rejected"}')
+  assert.match(stage.failure, /sampling\/createMessage: .*user rejected/)
+  assert.equal(stage.withdrawn.length, 1, 'the other question is withdrawn')
+})
+
+test('a client that never answers cancels', async () => {
+  const stage = new Stage()
+  stage.asks(`"a":${ELICIT}`)
+  await stage.runtime.pass(limits.session.input.waitMs, 1000)
+  assert.match(stage.sent[0] ?? '', /"inputResponses":\{"a":\{"action":"cancel"\}\}/)
+  assert.match(stage.withdrawn[0] ?? '', /"requestId":1,.*did not answer within 600000 ms/)
+})
+
+test('a cancel of the call withdraws the questions, and late answers mean nothing', async () => {
+  const stage = new Stage()
+  stage.asks(`"a":${ELICIT},"b":${ROOTS}`)
+  stage.call.cancel(undefined)
+  assert.equal(stage.outcome?.kind, 'cancelled')
+  assert.equal(stage.withdrawn.length, 2)
+  stage.answers(0, '"result":{"action":"accept"}')
+  stage.answers(1, '"result":{"roots":[]}')
+  await stage.runtime.pass(limits.session.input.waitMs, 1000)
+  await settled()
+  assert.deepEqual(stage.sent, [])
+})
+
+test('too many rounds, too many questions, what is no question, and a client that takes none', () => {
+  const { roundsMax, requestsMax } = limits.session.input
+  const again = new Stage()
+  for (let round = 0; round < roundsMax; round++) {
+    again.asks(`"a":${ELICIT}`)
+    again.answers(round, '"result":{"action":"accept"}')
+  }
+  assert.equal(again.sent.length, roundsMax)
+  again.asks(`"a":${ELICIT}`)
+  assert.match(again.failure, /it has asked 10 times already/)
+  const many = new Stage()
+  many.asks(Array.from({ length: requestsMax + 1 }, (_, index) => `"${index}":${ROOTS}`).join(','))
+  assert.match(many.failure, /asks for 17 things at once, and 16 are allowed/)
+  const odd = new Stage()
+  odd.asks('"a":{"method":"tools/list"}')
+  assert.match(odd.failure, /"a", which is no request/)
+  const empty = new Stage()
+  empty.server('{"resultType":"input_required"}')
+  assert.match(empty.failure, /neither inputRequests nor requestState/)
+  const full = new Stage()
+  full.turnsAway()
+  full.asks(`"a":${ELICIT}`)
+  assert.match(full.failure, /cannot be asked elicitation\/create now/)
+})
+
+test('a call of which nobody can ask anybody fails with the reason', () => {
+  const frame = readFrame(buildRequest(numericId(1), 'tools/call', '{"name":"t"}'))
+  const row = requests.row('tools/call')
+  assert(frame.kind === 'request' && row !== undefined)
+  let outcome: Outcome | undefined
+  const call = new Call(frame, row, nobody, new CallDeadline(0), {
+    settled: (_call, came) => void (outcome = came),
+  })
+  const answer = readFrame(toLine('{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required"}}'))
+  assert(answer.kind === 'result')
+  call.needsInput({ frame: answer, service: 's', resume: () => {} })
+  assert.match(outcome?.kind === 'failed' ? outcome.error.message : '', /'s' asks for input during the call/)
+})
