@@ -3,6 +3,7 @@
 import { type FrameLimits, defaultFrameLimits } from './jsonrpc/frame.js'
 import type { InputLimits } from './proxy/input/input-rounds.js'
 import type { NdjsonOptions } from './transports/stdio/ndjson.js'
+import type { GuestLimits } from './proxy/guests/guests.js'
 import type { UpstreamLimits } from './upstream/pool/limits.js'
 
 const MiB = 1024 * 1024
@@ -52,6 +53,7 @@ export interface KeptLimits {
 
 export interface Limits {
   readonly session: SessionLimits
+  readonly guests: GuestLimits
   readonly upstream: UpstreamLimits
   readonly kept: KeptLimits
   /** How long calls may still finish once the proxy is asked to stop. */
@@ -94,6 +96,8 @@ export const limits: Limits = {
     pingWaitMs: 1000,
     changeDelayMs: 50,
   },
+  // Clients are told apart by what they say of themselves, and there are not many kinds of them.
+  guests: { guestsMax: 256, guestsOfOneMax: 16, guestIdleMs: 300_000 },
   upstream: {
     frame,
     ndjson: { lineBytesMax: 64 * MiB, backlogBytesHigh: MiB, closeWaitMs: 500 },

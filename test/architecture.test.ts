@@ -123,7 +123,7 @@ const layers: readonly Layer[] = [
   {
     files: ['src/limits.ts'],
     project: ['src/jsonrpc/'],
-    types: ['src/proxy/input/', 'src/transports/', 'src/upstream/'],
+    types: ['src/proxy/guests/', 'src/proxy/input/', 'src/transports/', 'src/upstream/'],
     modules: [],
   },
   {
@@ -176,6 +176,12 @@ const layers: readonly Layer[] = [
     files: ['src/proxy/session/'],
     project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/proxy/input/'],
     types: ['src/events/', 'src/limits.ts', 'src/proxy/routing/'],
+    modules: [],
+  },
+  {
+    files: ['src/proxy/guests/'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/'],
+    types: ['src/proxy/routing/'],
     modules: [],
   },
   {

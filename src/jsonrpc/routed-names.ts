@@ -41,7 +41,13 @@ export const envelopeNames: RoutedNames = routedNames([
   'result',
   'error',
 ])
-export const metaNames: RoutedNames = routedNames(['progressToken'])
+export const metaNames: RoutedNames = routedNames([
+  'progressToken',
+  'io.modelcontextprotocol/protocolVersion',
+  'io.modelcontextprotocol/clientCapabilities',
+  'io.modelcontextprotocol/clientInfo',
+  'io.modelcontextprotocol/logLevel',
+])
 export const paramsNames: RoutedNames = routedNames(
   [
     '_meta',
@@ -55,6 +61,9 @@ export const paramsNames: RoutedNames = routedNames(
     'progressToken',
     'protocolVersion',
     'capabilities',
+    'inputResponses',
+    'requestState',
+    'notifications',
   ],
   { key: '_meta', names: metaNames },
 )

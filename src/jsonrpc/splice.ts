@@ -16,8 +16,12 @@ export const editReasons = [
   'describe',
   'progress-token',
   'capability',
-  'line-safe',
+  'meta',
   'input',
+  'result-type',
+  'cache-hint',
+  'error-code',
+  'line-safe',
 ] as const
 export type EditReason = (typeof editReasons)[number]
 

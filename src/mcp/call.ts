@@ -6,7 +6,7 @@
 
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../jsonrpc/frame.js'
-import { toLine } from '../jsonrpc/line.js'
+import { type Line, toLine } from '../jsonrpc/line.js'
 import { LongLine } from '../jsonrpc/fast/long-line.js'
 import { type RequestId, canonical } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
@@ -31,6 +31,27 @@ export interface CallContext {
   readonly principal?: string | undefined
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
+  /** The least severe log messages that it wants of this call; undefined where its session says, and for none. */
+  readonly logLevel?: string | undefined
+  /** Hears what is said during the call, where the client has no connection of its own. */
+  readonly hearer?: CallHearer | undefined
+}
+
+/** The context of a request that says by itself what its client is. */
+export interface StatelessContext extends CallContext {
+  readonly principal: string
+  /** As the client says of itself. */
+  readonly info: ClientInfo | undefined
+}
+
+/** The connection that a call came on, as far as something is said there before its answer. */
+export interface CallHearer {
+  /** A notification that belongs to the call. */
+  tell(frame: NotificationFrame, edits: readonly Edit[], during: Call): void
+  /** How far a call is that the proxy answers itself; `params` is raw JSON. */
+  progress(call: Call, params: string): void
+  /** Splices one item of a list that the call gets. */
+  splice(call: Call, line: Line, edits: readonly Edit[]): Uint8Array
 }
 
 /** The identity of a client during its session. */
@@ -41,7 +62,13 @@ export interface ClientProfile extends CallContext {
 
 /** How a call ends. `result` is raw JSON that the proxy made. */
 export type Outcome =
-  | { readonly kind: 'answered'; readonly frame: ResponseFrame; readonly edits: readonly Edit[] }
+  | {
+      readonly kind: 'answered'
+      readonly frame: ResponseFrame
+      readonly edits: readonly Edit[]
+      /** How the server writes its results. */
+      readonly form: Revision['form']
+    }
   /** `refusal` says why, where the result tells the model that the call was not passed on. */
   | { readonly kind: 'result'; readonly result: string | Uint8Array; readonly refusal?: string }
   | { readonly kind: 'failed'; readonly error: ErrorBody }

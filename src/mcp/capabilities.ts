@@ -5,6 +5,7 @@ import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { quote, rawAt } from '../jsonrpc/text.js'
 import { listKinds } from './lists.js'
+import { cutMembers } from './member-edits.js'
 import type { ListKind } from './methods/method-row.js'
 
 /** What a client declared, as it will be declared to a server that only it uses. */
@@ -40,29 +41,15 @@ export function clientCapabilities(bytes: Buffer, span: Span | undefined): Clien
   return { json: `{${kept.join(',')}}`, names }
 }
 
-const NOTHING = new Uint8Array()
-
 /**
  * The edits that cut what is not relayed out of a handshake that passes through.
  *
  * `bytes` is a whole message; the capabilities object at `span` may be missing.
  */
 export function capabilityEdits(bytes: Buffer, span: Span | undefined): readonly Edit[] {
-  const members = [...(membersAt(bytes, span) ?? [])]
-  const edits: Edit[] = []
-  let keptEnd: number | undefined
-  for (const [index, { key, value }] of members.entries()) {
-    if (!notRelayed.has(nameOf(bytes, key))) {
-      keptEnd = value.end
-      continue
-    }
-    // With the comma before it, or the one behind it where nothing is kept before.
-    const before = members[index - 1]
-    const start = keptEnd === undefined || before === undefined ? key.start : before.value.end
-    const end = keptEnd === undefined ? (members[index + 1]?.key.start ?? value.end) : value.end
-    edits.push({ start, end, bytes: NOTHING, why: 'capability' })
-  }
-  return edits
+  const members = membersAt(bytes, span)
+  if (members === undefined) return []
+  return cutMembers(members, (key) => notRelayed.has(nameOf(bytes, key)), 'capability')
 }
 
 /** Whether a client declared this part of a capability. */

@@ -13,10 +13,15 @@ const METHOD_NOT_FOUND = -32601
 const INVALID_PARAMS = -32602
 const INTERNAL_ERROR = -32603
 const RESOURCE_NOT_FOUND = -32002
+const MISSING_CAPABILITY = -32021
+const UNSUPPORTED_VERSION = -32022
 // What servers that others wrote say over HTTP, and what clients look for.
 const TRANSPORT_ERROR = -32000
 const SESSION_NOT_FOUND = -32001
 const SCHEMA_NOT_FOUND = 404
+/** Numbers that only the specification gives a meaning (MCP 2026-07-28, Overview: error codes). */
+const RESERVED_FIRST = -32099
+const RESERVED_LAST = -32020
 /** Numbers of a server's own (JSON-RPC 2.0, section 5.1). */
 const OWN_FIRST = -32099
 const OWN_LAST = -32000
@@ -51,6 +56,10 @@ export function malformed(error: FrameError): ErrorBody {
 
 export function invalidRequest(why: string): ErrorBody {
   return failure(INVALID_REQUEST, `Invalid Request: ${why}`)
+}
+
+export function tooLong(bytes: number, bytesMax: number): ErrorBody {
+  return invalidRequest(`a message of ${bytes} bytes is over the limit of ${bytesMax}`)
 }
 
 /** `id` is the id as it was written. */
@@ -146,6 +155,29 @@ export function tooManyCalls(): ErrorBody {
 /** Whether an upstream's error says that it has no such resource; servers say it in both ways. */
 export function saysResourceNotFound(code: number): boolean {
   return code === RESOURCE_NOT_FOUND || code === INVALID_PARAMS
+}
+
+/** A request names a revision that is not served; `supported` are those that may be named. */
+export function unsupportedVersion(requested: string, supported: readonly string[]): ErrorBody {
+  return failure(UNSUPPORTED_VERSION, `Unsupported protocol version: ${requested}`, { supported, requested })
+}
+
+/**
+ * The number by which a stateless client is told of a server's error.
+ *
+ * Of the reserved ones a server that writes its results with a type may say that a capability is missing; the others
+ * would be about requests of the proxy's own, or mean nothing.
+ */
+export function statelessErrorCode(code: number, form: 'bare' | 'typed'): number {
+  if (code === RESOURCE_NOT_FOUND) return INVALID_PARAMS
+  if (code === MISSING_CAPABILITY && form === 'typed') return code
+  return code >= RESERVED_FIRST && code <= RESERVED_LAST ? INTERNAL_ERROR : code
+}
+
+/** Why a call of the proxy's client failed, as a stateless one is told: a name that nobody has is an invalid parameter. */
+export function ownErrorForStateless(error: ErrorBody): ErrorBody {
+  const isName = error.code === RESOURCE_NOT_FOUND || error.code === METHOD_NOT_FOUND
+  return isName ? { ...error, code: INVALID_PARAMS } : error
 }
 
 /** An HTTP request that is refused before it reaches a session. */

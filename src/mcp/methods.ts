@@ -1,4 +1,4 @@
-// Every method of the handshake revisions, by who sends it and the feature that it is of.
+// Every method, by who sends it and the feature that it is of.
 
 import { MethodTable } from '../jsonrpc/method-table.js'
 import type {
@@ -8,8 +8,26 @@ import type {
   ServerRequestRow,
 } from './methods/method-row.js'
 
-/** What clients ask. */
+// Server features: tools, prompts, resources with their templates; utilities: completion.
+const features: readonly RequestRow[] = [
+  { method: 'tools/list', route: { to: 'merge', list: 'tools' }, askable: false, reads: true },
+  { method: 'tools/call', route: { to: 'name', list: 'tools' }, askable: true },
+  { method: 'prompts/list', route: { to: 'merge', list: 'prompts' }, askable: false, reads: true },
+  { method: 'prompts/get', route: { to: 'name', list: 'prompts' }, askable: true, reads: true },
+  { method: 'resources/list', route: { to: 'merge', list: 'resources' }, askable: false, reads: true },
+  {
+    method: 'resources/templates/list',
+    route: { to: 'merge', list: 'templates' },
+    askable: false,
+    reads: true,
+  },
+  { method: 'resources/read', route: { to: 'uri' }, askable: true, reads: true },
+  { method: 'completion/complete', route: { to: 'reference' }, askable: false, reads: true },
+]
+
+/** What clients ask in a session. */
 export const requests: MethodTable<RequestRow> = new MethodTable<RequestRow>([
+  features,
   // Lifecycle; Utilities: ping.
   [
     { method: 'initialize', route: { to: 'proxy' }, askable: false, reads: true },
@@ -17,29 +35,16 @@ export const requests: MethodTable<RequestRow> = new MethodTable<RequestRow>([
     // Not MCP, but what clients with a language-server background send.
     { method: 'shutdown', route: { to: 'proxy' }, askable: false },
   ],
-  // Server features: tools, prompts, resources with their templates and subscriptions.
+  // Resources: subscriptions; Utilities: logging.
   [
-    { method: 'tools/list', route: { to: 'merge', list: 'tools' }, askable: false, reads: true },
-    { method: 'tools/call', route: { to: 'name', list: 'tools' }, askable: true },
-    { method: 'prompts/list', route: { to: 'merge', list: 'prompts' }, askable: false, reads: true },
-    { method: 'prompts/get', route: { to: 'name', list: 'prompts' }, askable: true, reads: true },
-    { method: 'resources/list', route: { to: 'merge', list: 'resources' }, askable: false, reads: true },
-    {
-      method: 'resources/templates/list',
-      route: { to: 'merge', list: 'templates' },
-      askable: false,
-      reads: true,
-    },
-    { method: 'resources/read', route: { to: 'uri' }, askable: true, reads: true },
     { method: 'resources/subscribe', route: { to: 'uri' }, askable: false, subscribes: true },
     { method: 'resources/unsubscribe', route: { to: 'uri' }, askable: false, subscribes: false },
-  ],
-  // Server utilities: completion, logging.
-  [
-    { method: 'completion/complete', route: { to: 'reference' }, askable: false, reads: true },
     { method: 'logging/setLevel', route: { to: 'proxy' }, askable: false },
   ],
 ])
+
+/** What clients ask without one. */
+export const statelessRequests: MethodTable<RequestRow> = new MethodTable<RequestRow>([features])
 
 /** What clients tell. */
 export const clientNotifications: MethodTable<ClientNotificationRow> = new MethodTable<ClientNotificationRow>(

@@ -12,6 +12,7 @@ import {
 } from '../config/config.js'
 import type { EventListener } from '../events/emitter.js'
 import { Fleet, inWords } from './fleet.js'
+import { Guests } from './guests/guests.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { Connection } from '../jsonrpc/connection.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
@@ -20,10 +21,14 @@ import type { Listener, Serving } from './listener.js'
 import { ClientReports } from './session/client-reports.js'
 import type { ClientOrigin } from '../mcp/call.js'
 import { LegacyClientLeg, type ServerIdentity } from '../mcp/eras/legacy-client.js'
+import { AnyClientLeg } from '../mcp/eras/any-client.js'
+import { ModernClientLeg } from '../mcp/eras/modern-client.js'
 import { LegacyServerLeg } from '../mcp/eras/legacy-server.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
+import type { ClientRoutes } from './routing/client-routes.js'
+import type { RoutedClient } from './routing/routed-client.js'
 import { Session } from './session/session.js'
 import type { SessionStatus } from './routing/session-status.js'
 import type { RunningProcess } from '../upstream/contracts/running-process.js'
@@ -65,6 +70,7 @@ class PooledProxy implements McpProxy {
   readonly #schema: string
   readonly #checks: ArgumentChecks
   readonly #fleet: Fleet
+  readonly #guests: Guests
   /** By their serials. */
   readonly #sessions = new BriefMap<number, Session>()
   #attached = 0
@@ -80,6 +86,12 @@ class PooledProxy implements McpProxy {
     this.#limits = common.limits.inForce
     this.#schema = options.schema ?? 'default'
     this.#checks = new ArgumentChecks(common.log)
+    this.#guests = new Guests({
+      runtime: common.runtime,
+      limits: this.#limits.guests,
+      nextSerial: () => ++this.#attached,
+      reach: (client) => this.#reach(client),
+    })
     const marks = marksOf(config, this.#schema, common.runtime.env)
     this.#fleet = new Fleet(this.#serversOf(config), {
       runtime: common.runtime,
@@ -95,9 +107,13 @@ class PooledProxy implements McpProxy {
     const serial = ++this.#attached
     const schema = this.#schema
     const { runtime, log, unread, events, taps } = this.#common
-    const leg = new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent)
+    // Nobody but the client is at the other end of a connection that nobody has let in.
+    const principal = origin.principal ?? `connection ${serial}`
+    const legacy = new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent)
+    const leg = new AnyClientLeg(legacy, new ModernClientLeg(principal))
     const session = new Session(connection, {
       serial,
+      connectedAtMs: runtime.wallNow(),
       leg,
       limits: this.#limits.session,
       drainMs: this.#limits.drainMs,
@@ -106,16 +122,12 @@ class PooledProxy implements McpProxy {
       log,
       reports: new ClientReports({ events, schema, client: serial, runtime }),
       watch: taps.watch({ hop: 'client', service: undefined, schema }),
-      reach: (client) =>
-        this.#fleet.reach(client, {
-          checks: this.#checks,
-          runtime,
-          startupGraceMs: this.#config.startupGraceMs,
-          initializeGraceMs: this.#limits.initializeGraceMs,
-          namesDown: this.#config.nameUnavailable,
-          limits: this.#limits.session,
-        }),
-      ended: () => void this.#sessions.take(serial),
+      guests: this.#guests,
+      reach: (client) => this.#reach(client),
+      ended: () => {
+        this.#sessions.take(serial)
+        if (origin.principal === undefined) this.#guests.left(principal)
+      },
     })
     this.#sessions.set(serial, session)
     if (this.#isClosing) session.drain()
@@ -179,11 +191,24 @@ class PooledProxy implements McpProxy {
 
   async #finish(sessions: readonly Session[]): Promise<void> {
     await Promise.all(sessions.map(({ draining }) => draining.answered.promise))
+    this.#guests.close()
     // Nobody needs the servers any more while the clients read their last answers.
     await Promise.all([this.#fleet.close(), ...sessions.map(({ draining }) => draining.ended.promise)])
     await Promise.all([...this.#serving].map((serving) => serving.close()))
     await this.#common.close()
     this.#common.events.emit('close', { schema: this.#schema })
+  }
+
+  /** What a client reaches from now on. */
+  #reach(client: RoutedClient): ClientRoutes {
+    return this.#fleet.reach(client, {
+      checks: this.#checks,
+      runtime: this.#common.runtime,
+      startupGraceMs: this.#config.startupGraceMs,
+      initializeGraceMs: this.#limits.initializeGraceMs,
+      namesDown: this.#config.nameUnavailable,
+      limits: this.#limits.session,
+    })
   }
 
   /** What later clients are told; those that are there have been told already. */

@@ -19,7 +19,7 @@ const voice: ClientVoice = {
 function answered(text: string): Outcome {
   const frame = readFrame(toLine(text))
   assert(frame.kind === 'result' || frame.kind === 'error')
-  return { kind: 'answered', frame, edits: [] }
+  return { kind: 'answered', frame, edits: [], form: 'bare' }
 }
 
 /** Runs the contract; `newLeg` gives a leg whose client has said nothing yet. */

@@ -28,7 +28,7 @@ function run() {
 function grant(call: Call): void {
   const frame = readFrame(toLine('{"jsonrpc":"2.0","id":1,"result":{}}'))
   assert(frame.kind === 'result')
-  call.settle({ kind: 'answered', frame, edits: [] })
+  call.settle({ kind: 'answered', frame, edits: [], form: 'bare' })
 }
 
 describe('two subscriptions of one client to one resource', () => {

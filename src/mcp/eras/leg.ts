@@ -6,7 +6,7 @@ import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
-import type { Call, ClientProfile, Outcome } from '../call.js'
+import type { Call, ClientProfile, Outcome, StatelessContext } from '../call.js'
 import type { ClientCapabilities, ServerCapabilities } from '../capabilities.js'
 import type { ClientNotificationRow, RequestRow } from '../methods/method-row.js'
 import type { Revision } from '../revisions/revision.js'
@@ -22,6 +22,8 @@ export interface ServerDescription {
 export type Received =
   /** To be routed. */
   | { readonly kind: 'call'; readonly row: RequestRow }
+  /** To be routed, for a client that has said with the request itself what it is. */
+  | { readonly kind: 'stateless'; readonly row: RequestRow; readonly context: StatelessContext }
   /** Answered with an empty result. */
   | { readonly kind: 'ping' }
   /** Answered with an empty result when the calls before it are answered; nothing is to come but the end. */
@@ -104,6 +106,12 @@ export interface ServerLeg {
   open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened>
   /** What a server said of itself in an earlier start; undefined when this cannot be read. */
   recall(handshake: Uint8Array): ServerFacts | undefined
-  /** What an answer means for its call: nearly always the end. */
+  /**
+   * What of the request this server must not see, or has to see besides, as edits of what the client has written.
+   *
+   * Asked again each time the call is sent.
+   */
+  edits(call: Call): readonly Edit[]
+  /** What an answer means for its call: nearly always the end, in the form in which this server writes results. */
   outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired
 }

@@ -2,19 +2,26 @@
 //
 // MCP 2024-11-05 to 2025-11-25, Lifecycle.
 
-import type { ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import type { RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Line, toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
 import { capabilityEdits, type ClientCapabilities, serverCapabilities } from '../capabilities.js'
+import { cutNamed } from '../member-edits.js'
+import { requestMeta } from '../meta-keys.js'
 import { handshakeRevisions, latestHandshake } from '../revisions.js'
 import { chosenRevision, handshakeMembers } from './handshake-result.js'
 import type { ServerIdentity } from './legacy-client.js'
 import type { Opened, ServerFacts, ServerLeg, ServerVoice } from './leg.js'
 
 const NONE = [] as const
+
+const requestMetaKeys = Object.values(requestMeta)
+
+/** Answers to questions of a stateless server. */
+const inputMembers = ['inputResponses', 'requestState']
 
 /** Speaks to one server; holds nothing, since everything it learns is in the facts. */
 export class LegacyServerLeg implements ServerLeg {
@@ -28,7 +35,7 @@ export class LegacyServerLeg implements ServerLeg {
     const answer =
       opening === undefined
         ? await this.#ask(voice, declared)
-        : await voice.pass(opening.frame, edits(opening))
+        : await voice.pass(opening.frame, openingEdits(opening))
     const opened =
       answer.kind === 'error'
         ? { kind: 'refused' as const, why: refusal(answer) }
@@ -44,8 +51,12 @@ export class LegacyServerLeg implements ServerLeg {
     return opened.kind === 'opened' ? opened.facts : undefined
   }
 
+  edits({ context, frame }: Call): readonly Edit[] {
+    return context.revision.form === 'bare' ? NONE : unsaid(frame)
+  }
+
   outcome(_call: Call, frame: ResponseFrame): Outcome {
-    return { kind: 'answered', frame, edits: NONE }
+    return { kind: 'answered', frame, edits: NONE, form: 'bare' }
   }
 
   #ask(voice: ServerVoice, declared: ClientCapabilities): Promise<ResponseFrame> {
@@ -58,14 +69,19 @@ export class LegacyServerLeg implements ServerLeg {
 }
 
 /** Of a client's `initialize`: what the proxy cannot carry is not declared. */
-function edits({ frame }: Call): readonly Edit[] {
+function openingEdits({ frame }: Call): readonly Edit[] {
   return capabilityEdits(frame.line, frame.params.members.span('capabilities'))
 }
 
 /** The answer as the client gets it: what the proxy cannot carry is not offered. */
 function passedOn(frame: ResponseFrame): Outcome {
   const span = frame.kind === 'error' ? undefined : handshakeMembers(frame)?.span('capabilities')
-  return { kind: 'answered', frame, edits: capabilityEdits(frame.line, span) }
+  return { kind: 'answered', frame, edits: capabilityEdits(frame.line, span), form: 'bare' }
+}
+
+/** What the members of a stateless request say to a server without a handshake means nothing to this one. */
+function unsaid({ params: { members, meta } }: RequestFrame): readonly Edit[] {
+  return [...cutNamed(meta, requestMetaKeys, 'meta'), ...cutNamed(members, inputMembers, 'input')]
 }
 
 function handshakeOf({ line, result }: ResultFrame): Line {

@@ -5,6 +5,7 @@ import type { Revision } from './revision.js'
 /** The first published revision. */
 export const first: Revision = {
   version: '2024-11-05',
+  form: 'bare',
   batching: false,
   argumentErrors: 'protocol',
   orphanId: 'null',

@@ -8,6 +8,11 @@ export type ServerRequest = 'roots/list' | 'sampling/createMessage' | 'elicitati
 /** One revision of the protocol (MCP, Versioning). */
 export interface Revision {
   readonly version: string
+  /**
+   * Typed: every request carries its revision and its client's capabilities in `_meta`, and every result its type.
+   * Bare: the session knows them.
+   */
+  readonly form: 'bare' | 'typed'
   /** Whether a peer may send several messages in one array. */
   readonly batching: boolean
   /** How failed arguments are said: a JSON-RPC error, or a tool result the model can read. */

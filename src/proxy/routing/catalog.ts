@@ -2,6 +2,8 @@
 //
 // A public name maps back through these tables and never by splitting it.
 
+import type { Line } from '../../jsonrpc/line.js'
+import type { Edit } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import { type ListItem, itemEdits, listResult } from '../../mcp/lists.js'
 import type { CallTimes } from '../../mcp/call-deadline.js'
@@ -11,7 +13,6 @@ import { literalPrefixLength, matchesUriTemplate, readUriTemplate } from '../../
 import type { LogSink } from '../../runtime/runtime.js'
 import type { ServerConfig, ToolFilter } from '../../upstream/contracts/server-config.js'
 import type { CallTarget, Lane } from '../../upstream/contracts/upstream.js'
-import type { RoutedClient } from './routed-client.js'
 
 /** One listed item and where it is. */
 export interface Target {
@@ -96,7 +97,7 @@ export class Catalog {
     kind: ListKind,
     cursor: string | undefined,
     pageBytesMax: number,
-    client: Pick<RoutedClient, 'splice'>,
+    splice: (line: Line, edits: readonly Edit[]) => Uint8Array,
   ): Uint8Array | undefined {
     const { targets } = this.#index(kind)
     const from = cursor === undefined ? 0 : this.#offsetOf(cursor, targets.length)
@@ -105,7 +106,7 @@ export class Catalog {
     let bytes = 0
     for (const { item, publicName, mark } of targets.slice(from)) {
       if (bytes >= pageBytesMax && items.length > 0) break
-      const spliced = client.splice(item.line, itemEdits(item, publicName, mark))
+      const spliced = splice(item.line, itemEdits(item, publicName, mark))
       items.push(spliced)
       bytes += spliced.length
     }

@@ -12,6 +12,6 @@ export interface RoutedClient extends ClientPort {
   tellChanges(kinds: readonly ListKind[]): void
   /** How far a call of its own is that the proxy answers itself; `params` is raw JSON. */
   progress(call: Call, params: string): void
-  /** Splices one item of a list for it; the forward tap sees it. */
-  splice(line: Line, edits: readonly Edit[]): Uint8Array
+  /** Splices one item of a list that this call gets; the forward tap sees it. */
+  splice(call: Call, line: Line, edits: readonly Edit[]): Uint8Array
 }

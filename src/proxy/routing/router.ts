@@ -211,7 +211,9 @@ export class Router {
     const page =
       refusal !== undefined || isBad
         ? undefined
-        : this.#catalog.page(kind, cursor, listPageBytesMax, this.#client)
+        : this.#catalog.page(kind, cursor, listPageBytesMax, (line, edits) =>
+            this.#client.splice(call, line, edits),
+          )
     if (page !== undefined) call.settle({ kind: 'result', result: page })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
     this.#gave(kind)

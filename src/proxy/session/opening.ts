@@ -21,6 +21,7 @@ export class Opening {
   readonly #room: QueueRoom
   readonly #early: CallQueue<Early>
   #answer: (() => void) | undefined
+  #isPassing = false
   #since = 0
   #pings: Timer | undefined
 
@@ -40,9 +41,15 @@ export class Opening {
     return this.on || this.#early.size > 0
   }
 
-  /** `initialize` has come; `answer` is called once, by `end`. */
-  begin(answer: () => void): void {
+  /** Whether the client's own `initialize` is on its way to the one server. */
+  get passes(): boolean {
+    return this.on && this.#isPassing
+  }
+
+  /** `initialize` has come, and is passed on or not; `answer` is called once, by `end`. */
+  begin(answer: () => void, isPassing: boolean): void {
     this.#answer = answer
+    this.#isPassing = isPassing
     this.#since = this.#parts.runtime.now()
   }
 

@@ -5,6 +5,7 @@ import type { PeerOptions } from '../../jsonrpc/peer.js'
 import type { SessionLimits } from '../../limits.js'
 import type { ClientLeg } from '../../mcp/eras/leg.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
+import type { GuestList } from '../routing/guest-list.js'
 import type { RoutedClient } from '../routing/routed-client.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { Unread } from './unread.js'
@@ -12,6 +13,8 @@ import type { Unread } from './unread.js'
 export interface SessionParts {
   /** Tells the client from all others of the proxy. */
   readonly serial: number
+  /** In milliseconds since 1970. */
+  readonly connectedAtMs: number
   readonly leg: ClientLeg
   readonly limits: SessionLimits
   /** How long calls may still finish once the client ends the session. */
@@ -21,6 +24,8 @@ export interface SessionParts {
   readonly log: LogSink
   readonly reports: ClientReports
   readonly watch: Pick<PeerOptions, 'wire' | 'forwarded'>
+  /** Whose requests are that say by themselves what their client is. */
+  readonly guests: GuestList
   /** What the client reaches, once it has said who it is. */
   reach(client: RoutedClient): ClientRoutes
   /** The client is gone; called once. */

@@ -187,7 +187,7 @@ export class SessionPort implements RoutedClient {
     for (const method of new Set(kinds.map((kind) => listShapes[kind].changed))) this.#peer.notify(method)
   }
 
-  splice(line: Line, edits: readonly Edit[]): Uint8Array {
+  splice(_call: Call, line: Line, edits: readonly Edit[]): Uint8Array {
     return this.#peer.item(line, edits)
   }
 

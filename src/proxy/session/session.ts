@@ -22,9 +22,11 @@ import {
   invalidRequest,
   malformed,
   shuttingDown,
+  tooLong,
   tooManyCalls,
 } from '../../mcp/error-codes.js'
 import type { RequestRow } from '../../mcp/methods/method-row.js'
+import { GuestCalls, type GuestRequest } from './guest-calls.js'
 import { Opening } from './opening.js'
 import { SessionCalls } from './session-calls.js'
 import type { SessionParts } from './session-parts.js'
@@ -42,7 +44,7 @@ export class Session implements PeerOwner<Question> {
   readonly #flow: Flow
   readonly #answers: Answers
   readonly #opening: Opening
-  readonly #connectedAtMs: number
+  readonly #guestCalls: GuestCalls
   /** What is done with a call that comes: held until `initialize` is answered, or refused since the session ends. */
   #intake: 'route' | 'hold' | 'refuse' = 'route'
   #routes: ClientRoutes | undefined
@@ -51,7 +53,6 @@ export class Session implements PeerOwner<Question> {
 
   constructor(connection: Connection, parts: SessionParts) {
     this.#parts = parts
-    this.#connectedAtMs = parts.runtime.wallNow()
     this.draining = new Draining(parts.runtime, () => this.#giveUp())
     const { inflightMax, frame } = parts.limits
     this.#peer = new Peer(connection, this, { inflightMax, frame, ...parts.watch })
@@ -64,13 +65,14 @@ export class Session implements PeerOwner<Question> {
       parts.reports.settled(call, outcome)
       if (this.#intake === 'refuse') this.#rest()
     })
+    this.#guestCalls = new GuestCalls(parts, this.#port, this.#calls)
     this.#peer.start()
   }
 
   status(): SessionStatus {
-    const { info, revision } = this.#parts.leg.profile
-    const processes = this.#routes?.processes ?? []
-    return { client: info, revision: revision.version, connectedAtMs: this.#connectedAtMs, processes }
+    const { leg, connectedAtMs } = this.#parts
+    const { info: client, revision } = leg.profile
+    return { client, revision: revision.version, connectedAtMs, processes: this.#routes?.processes ?? [] }
   }
 
   /** Lets calls finish for a while, answers the rest with an error, and closes. */
@@ -86,6 +88,8 @@ export class Session implements PeerOwner<Question> {
     switch (received.kind) {
       case 'call':
         return this.#call(frame, received.row)
+      case 'stateless':
+        return this.#guestCall(frame, received)
       case 'ping':
         return this.#answers.pong(frame.id)
       case 'refused':
@@ -145,8 +149,7 @@ export class Session implements PeerOwner<Question> {
   }
 
   oversize(id: RequestId | undefined, question: Question | undefined, bytes: number): void {
-    const { lineBytesMax } = this.#parts.limits.ndjson
-    const error = invalidRequest(`a message of ${bytes} bytes is over the limit of ${lineBytesMax}`)
+    const error = tooLong(bytes, this.#parts.limits.ndjson.lineBytesMax)
     if (question === undefined) this.#answers.refuse(id, error)
     else this.#port.refused(question, error)
   }
@@ -201,7 +204,7 @@ export class Session implements PeerOwner<Question> {
     })
     // Every later session with the server is opened with the same bytes.
     opening.keep()
-    this.#hold(() => this.#answers.settle(opening, outcome))
+    this.#hold(() => this.#answers.settle(opening, outcome), true)
     void this.#routes?.leave()
     this.#routes = undefined
     this.#port.opening = opening
@@ -209,9 +212,9 @@ export class Session implements PeerOwner<Question> {
   }
 
   /** Calls wait until `initialize` is answered. */
-  #hold(answer: () => void): void {
+  #hold(answer: () => void, passes = false): void {
     if (this.#intake === 'route') this.#intake = 'hold'
-    this.#opening.begin(answer)
+    this.#opening.begin(answer, passes)
   }
 
   #endOpening(): void {
@@ -227,18 +230,13 @@ export class Session implements PeerOwner<Question> {
 
   /** The client leaves, behind the answer of the server that it opens: that has a time of its own. */
   #leave(exitCode: number): void {
-    if (this.#isPassing) this.#opening.behind(0, () => this.drain(exitCode))
+    if (this.#opening.passes) this.#opening.behind(0, () => this.drain(exitCode))
     else this.drain(exitCode)
-  }
-
-  /** Whether the client's own `initialize` is on its way to the one server. */
-  get #isPassing(): boolean {
-    return this.#port.opening !== undefined && this.#opening.on
   }
 
   #shutDown(id: RequestId): void {
     if (this.draining.owesAnswer) return this.#answers.refuse(id, invalidRequest('a shutdown is under way'))
-    const graceMs = this.#isPassing ? Infinity : this.#parts.drainMs
+    const graceMs = this.#opening.passes ? Infinity : this.#parts.drainMs
     this.#intake = 'refuse'
     this.draining.announce(graceMs, () => this.#answers.reply(id, '{}'))
     this.#rest()
@@ -259,6 +257,12 @@ export class Session implements PeerOwner<Question> {
       call.beginAt(runtime.now())
       router.route(call)
     })
+  }
+
+  #guestCall(frame: RequestFrame, request: GuestRequest): void {
+    const isOver = this.#intake === 'refuse'
+    const error = isOver ? shuttingDown() : this.#guestCalls.begin(frame, request)
+    if (error !== undefined) this.#refuse(frame, error)
   }
 
   #refuse(frame: RequestFrame, error: ErrorBody): void {

@@ -4,6 +4,7 @@
 // result like any other; clients are told the same as for an HTTP 401.
 
 import type { ResponseFrame } from '../../jsonrpc/frame.js'
+import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, Outcome } from '../../mcp/call.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
 import { authenticationFailed } from '../../mcp/error-codes.js'
@@ -34,6 +35,10 @@ export class CredentialsLeg implements ServerLeg {
 
   recall(handshake: Uint8Array): ServerFacts | undefined {
     return this.#leg.recall(handshake)
+  }
+
+  edits(call: Call): readonly Edit[] {
+    return this.#leg.edits(call)
   }
 
   outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired {

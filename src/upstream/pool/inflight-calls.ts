@@ -27,7 +27,7 @@ import type { ServerParts } from './pool-parts.js'
 /** The link of the calls. */
 export interface InflightCallsOwner {
   readonly peer: Peer<InflightCall>
-  readonly leg: Pick<ServerLeg, 'outcome'>
+  readonly leg: Pick<ServerLeg, 'edits' | 'outcome'>
   /** Of the connection, where it counts. */
   readonly traffic: Traffic | undefined
   /** Its clients; the ids and tokens of one alone may stay as they are. */
@@ -72,12 +72,13 @@ export class InflightCalls implements InflightOwner {
   }
 
   call(call: Call, edits: readonly Edit[]): void {
-    const { peer, traffic } = this.#link
+    const { peer, traffic, leg } = this.#link
     const flight = new InflightCall(call, edits, this)
     if (!this.#deadlines.start(call)) return this.#tooLate(flight)
     const lend = this.#link.audience.only !== undefined
     const own = call.frame.params.meta.span('progressToken')
-    const all = own === undefined ? edits : this.#withToken(edits, flight, own, lend)
+    const inWords = withOthers(edits, leg.edits(call))
+    const all = own === undefined ? inWords : this.#withToken(inWords, flight, own, lend)
     const id = peer.forward(call.frame, all, flight, lend)
     if (id === undefined) return this.#notSent(flight)
     flight.id = id
@@ -283,4 +284,8 @@ function isNews(call: Call, { line, params }: NotificationFrame): boolean {
   if (progress <= call.progressFloor) return false
   if (progress > call.progress) call.progress = progress
   return true
+}
+
+function withOthers(edits: readonly Edit[], others: readonly Edit[]): readonly Edit[] {
+  return others.length === 0 ? edits : [...edits, ...others]
 }

@@ -1,0 +1,59 @@
+// A client of the stateless revisions: every request says what it speaks and what it can be asked.
+//
+// MCP 2026-07-28, Overview: `_meta`. The leg remembers nothing from one request to the next.
+
+import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
+import type { RequestFrame } from '../../jsonrpc/frame.js'
+import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
+import type { Call, Outcome } from '../call.js'
+import { internalError, methodNotFound, ownErrorForStateless } from '../error-codes.js'
+import { statelessRequests } from '../methods.js'
+import type { ClientLeg, ClientVoice, Received } from './leg.js'
+import { readContext } from './request-context.js'
+import { errorEdits, resultEdits, typedResult } from './typed-result.js'
+
+/** Reads the requests of one client, and writes its answers. */
+export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
+  readonly #principal: string
+
+  /** `principal` is who sends the requests. */
+  constructor(principal: string) {
+    this.#principal = principal
+  }
+
+  received(frame: RequestFrame): Received {
+    const read = readContext(frame, this.#principal)
+    if (read.kind === 'refused') return read
+    const row = statelessRequests.row(frame.method)
+    if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }
+    return { kind: 'stateless', row, context: read.context }
+  }
+
+  answer(call: Call, outcome: Outcome, voice: ClientVoice): Wire | undefined {
+    const { id } = call.frame
+    switch (outcome.kind) {
+      case 'answered':
+        return passedOn(call, outcome, voice)
+      case 'result':
+        return buildResult(id, typedResult(outcome.result, call.row))
+      case 'failed':
+        return buildError(id, ownErrorForStateless(outcome.error))
+      case 'cancelled':
+        return undefined
+    }
+  }
+}
+
+function passedOn(
+  { frame: { id }, row, service }: Call,
+  { frame, edits, form }: Outcome & { readonly kind: 'answered' },
+  voice: ClientVoice,
+): Wire {
+  const own = frame.kind === 'error' ? errorEdits(frame, form) : resultEdits(frame, form, row)
+  if (own === undefined) return buildError(id, unknownType(service))
+  return voice.answerBytes(frame, [...edits, ...own], id)
+}
+
+function unknownType(service: string | undefined): ErrorBody {
+  return internalError(`'${service ?? ''}' has given a result of a type that does not pass this proxy`)
+}

@@ -1,0 +1,108 @@
+// Results as stateless clients read them: each says its type, and those that may be kept say for how long.
+//
+// MCP 2026-07-28, Overview: results, and Utilities: caching.
+
+import type { ErrorFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import { membersAt } from '../../jsonrpc/members.js'
+import type { Edit, EditReason } from '../../jsonrpc/splice.js'
+import { parse, rawAt } from '../../jsonrpc/text.js'
+import { statelessErrorCode } from '../error-codes.js'
+import type { RequestRow } from '../methods/method-row.js'
+import type { Revision } from '../revisions/revision.js'
+
+const TYPE = '"resultType":"complete"'
+const STALE = '"ttlMs":0,"cacheScope":"private"'
+
+const CLOSE_OBJECT = 0x7d
+const SPACE = 0x20
+const OPEN_OBJECT = 0x7b
+const NONE = [] as const
+
+/** A result of the proxy's own, which is raw JSON, with its type. */
+export function typedResult(result: string | Uint8Array, { route }: RequestRow): string | Uint8Array {
+  const head = `{${route.to === 'merge' ? `${TYPE},${STALE}` : TYPE}`
+  if (typeof result === 'string') return result === '{}' ? `${head}}` : `${head},${result.slice(1)}`
+  return Buffer.concat([Buffer.from(`${head},`), result.subarray(1)])
+}
+
+/** A member that a result gets: its key with the colon, and its value, both raw JSON. */
+interface Given {
+  readonly name: string
+  readonly value: string
+  readonly why: EditReason
+}
+
+const complete: Given = { name: 'resultType', value: '"complete"', why: 'result-type' }
+
+/** What was read of a server that says nothing of it is out of date at once, and for this client alone. */
+const stale: readonly Given[] = [
+  { name: 'ttlMs', value: '0', why: 'cache-hint' },
+  { name: 'cacheScope', value: '"private"', why: 'cache-hint' },
+]
+
+/** The edits that give a server's result its type; undefined for what is no result, or has a type that nobody knows. */
+export function resultEdits(
+  frame: ResultFrame,
+  form: Revision['form'],
+  { route }: RequestRow,
+): readonly Edit[] | undefined {
+  if (byteAt(frame, frame.result.start) !== OPEN_OBJECT) return undefined
+  if (form === 'typed') return typeEdits(frame)
+  const given = route.to === 'uri' ? [complete, ...stale] : [complete]
+  const isThere = given.some(({ name }) => mentions(frame, `"${name}"`))
+  const members = isThere ? membersAt(frame.line, frame.result) : undefined
+  // A word of the same name means something else in a result that knows no types.
+  const written = given.flatMap(({ name, value, why }): Edit[] => {
+    const span = members?.span(name)
+    return span === undefined ? [] : [{ ...span, bytes: Buffer.from(value), why }]
+  })
+  return [
+    ...inserted(
+      frame,
+      given.filter(({ name }) => members?.span(name) === undefined),
+    ),
+    ...written,
+  ]
+}
+
+/** The one type that is relayed is the one that a result without a type has. */
+function typeEdits(frame: ResultFrame): readonly Edit[] | undefined {
+  const members = membersAt(frame.line, frame.result)
+  if (members?.span('resultType') === undefined) return inserted(frame, [complete])
+  return members.string('resultType') === 'complete' ? NONE : undefined
+}
+
+function inserted(frame: ResultFrame, given: readonly Given[]): Edit[] {
+  const at = frame.result.start + 1
+  const isEmpty = isEmptyObject(frame)
+  return given.map(({ name, value, why }, index) => {
+    const before = isEmpty && index > 0 ? ',' : ''
+    const behind = isEmpty ? '' : ','
+    return { start: at, end: at, bytes: Buffer.from(`${before}"${name}":${value}${behind}`), why }
+  })
+}
+
+/** The edits by which an error of a server becomes one that a stateless client knows. */
+export function errorEdits({ line, error }: ErrorFrame, form: Revision['form']): readonly Edit[] {
+  const span = membersAt(line, error)?.span('code')
+  if (span === undefined) return NONE
+  const code = Number(parse(rawAt(line, span)))
+  const known = statelessErrorCode(code, form)
+  return known === code ? NONE : [{ ...span, bytes: Buffer.from(String(known)), why: 'error-code' }]
+}
+
+/** A long result is not joined, and a large one not read member by member, for what nearly none has. */
+function mentions(frame: ResultFrame, text: string): boolean {
+  return frame.long === undefined ? frame.line.includes(text) : frame.long.includes(text)
+}
+
+function byteAt(frame: ResultFrame, at: number): number | undefined {
+  return frame.long === undefined ? frame.line[at] : frame.long.slice(at, at + 1)[0]
+}
+
+function isEmptyObject(frame: ResultFrame): boolean {
+  if (frame.long !== undefined) return false
+  let at = frame.result.start + 1
+  while ((frame.line[at] ?? CLOSE_OBJECT) <= SPACE) at++
+  return frame.line[at] === CLOSE_OBJECT
+}

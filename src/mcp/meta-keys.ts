@@ -1,0 +1,9 @@
+// The reserved members of `_meta` (MCP 2026-07-28, Overview: `_meta`).
+
+/** In the `_meta` of every request. */
+export const requestMeta = {
+  version: 'io.modelcontextprotocol/protocolVersion',
+  capabilities: 'io.modelcontextprotocol/clientCapabilities',
+  info: 'io.modelcontextprotocol/clientInfo',
+  logLevel: 'io.modelcontextprotocol/logLevel',
+} as const

@@ -1,0 +1,19 @@
+// Clients whose requests say by themselves what they are, as a session sees them.
+
+import type { Call, ClientPort, StatelessContext } from '../../mcp/call.js'
+
+/** All requests of one principal that can be asked the same. */
+export interface StatelessClient extends ClientPort {
+  /** Takes over a call of its own. */
+  route(call: Call): void
+  /** A call that it has taken over is settled. */
+  ended(call: Call): void
+}
+
+/** Those there are. */
+export interface GuestList {
+  /** Whose a request with this context is; undefined when there are too many. */
+  of(context: StatelessContext): StatelessClient | undefined
+  /** No request of this principal will come any more. */
+  left(principal: string): void
+}

@@ -1,0 +1,131 @@
+// Clients that say with each request what they speak, in front of servers that shake hands.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { type Heard, type RawClient, said } from './support/client.js'
+import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { everything, itServer } from './support/programs.js'
+
+const prefix = 'io.modelcontextprotocol'
+const claim = {
+  [`${prefix}/protocolVersion`]: '2026-07-28',
+  [`${prefix}/clientCapabilities`]: { elicitation: {} },
+  [`${prefix}/clientInfo`]: { name: 'c', version: '1' },
+}
+
+const asking = (client: RawClient, method: string, params: object = {}, meta = {}): Promise<Heard> =>
+  client.request(method, { ...params, _meta: { ...claim, ...meta } })
+
+const errorOf = ({ value }: Heard): [number, string] => [
+  numberAt(value, 'error', 'code'),
+  textAt(value, 'error', 'message'),
+]
+
+const linesOf = async (client: RawClient): Promise<unknown[]> =>
+  listAt(said(await client.call('s__seen')), 'lines').map((line) =>
+    parsed(Buffer.from(String(line), 'base64').toString()),
+  )
+
+describe('a client without a session', () => {
+  test('calls, and the server sees nothing of what only this client says', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+    const heard = await asking(
+      client,
+      'tools/call',
+      { name: 's__nonce', arguments: { n: 'a' }, inputResponses: { q: {} }, requestState: 'x' },
+      { traceparent: '00-1', progressToken: 7 },
+    )
+    assert.equal(textAt(heard.value, 'result', 'resultType'), 'complete')
+    assert.equal(textAt(said(heard), 'n'), 'a')
+    const calls = (await linesOf(client)).filter((line) => textAt(line, 'method') === 'tools/call')
+    assert.deepEqual(at(calls[0], 'params'), {
+      name: 'nonce',
+      arguments: { n: 'a' },
+      _meta: { traceparent: '00-1', progressToken: 7 },
+    })
+  })
+
+  test('shares a connection and a server with a session', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+    await asking(client, 'tools/call', { name: 's__nonce', arguments: { n: 'a' } })
+    await client.open()
+    const inSession = await client.call('s__nonce', { n: 'b' })
+    const without = await asking(client, 'tools/call', { name: 's__nonce', arguments: { n: 'c' } })
+    assert.equal(textAt(inSession.value, 'result', 'resultType'), '')
+    assert.equal(textAt(without.value, 'result', 'resultType'), 'complete')
+    assert.equal(numberAt(said(inSession), 'pid'), numberAt(said(without), 'pid'))
+  })
+
+  test('lists, reads and completes, and is told how long what it got holds', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+    const { value } = await asking(client, 'tools/list')
+    assert.notEqual(listAt(value, 'result', 'tools').length, 0)
+    for (const method of ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']) {
+      const listed = at((await asking(client, method)).value, 'result')
+      assert.deepEqual(
+        [textAt(listed, 'resultType'), numberAt(listed, 'ttlMs'), textAt(listed, 'cacheScope')],
+        ['complete', 0, 'private'],
+      )
+    }
+    const read = await asking(client, 'resources/read', { uri: 'it://server/a' })
+    assert.match(read.text, /"result":\{"resultType":"complete","ttlMs":0,"cacheScope":"private",/)
+  })
+
+  test('is told of a resource that is not there as its revision has it', async (t) => {
+    const { client } = await (await libraryProxy(t, { e: everything })).attach()
+    const [code] = errorOf(await asking(client, 'resources/read', { uri: 'demo://nowhere' }))
+    assert.equal(code, -32602)
+    const [nameless] = errorOf(await asking(client, 'tools/call', { name: 'nobody' }))
+    assert.equal(nameless, -32602)
+  })
+
+  test('hears of progress on its own connection', async (t) => {
+    const proxy = await libraryProxy(t, { s: itServer() })
+    const [{ client }, other] = [await proxy.attach(), await proxy.attach()]
+    const heard = client.notification('notifications/progress')
+    const params = {
+      name: 's__tell',
+      arguments: { method: 'notifications/progress', params: { progressToken: 'p', progress: 1 } },
+    }
+    await asking(client, 'tools/call', params, { progressToken: 'p' })
+    assert.equal(textAt((await heard).value, 'params', 'progressToken'), 'p')
+    assert.deepEqual(other.client.heard, [])
+  })
+
+  test('may cancel, and hears no more of the call', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+    await asking(client, 'tools/call', { name: 's__nonce', arguments: { n: 'a' } })
+    const params = { name: 's__hold', arguments: { key: 'k' }, _meta: claim }
+    client.send(JSON.stringify({ jsonrpc: '2.0', id: 'held', method: 'tools/call', params }))
+    client.notify('notifications/cancelled', { requestId: 'held' })
+    const calls = await linesOf(client)
+    assert(calls.some((line) => textAt(line, 'method') === 'notifications/cancelled'))
+    assert.equal(client.answersTo('held'), 0)
+  })
+})
+
+const refusals: readonly (readonly [title: string, meta: object, method: string, code: number])[] = [
+  ['no capabilities', { [`${prefix}/clientCapabilities`]: undefined }, 'tools/list', -32602],
+  ['capabilities that are no object', { [`${prefix}/clientCapabilities`]: [] }, 'tools/list', -32602],
+  ['a revision that is no text', { [`${prefix}/protocolVersion`]: 1 }, 'tools/list', -32602],
+  ['a level that is none', { [`${prefix}/logLevel`]: 'loud' }, 'tools/list', -32602],
+  ['a revision of sessions', { [`${prefix}/protocolVersion`]: '2025-11-25' }, 'tools/list', -32022],
+  ['a revision that nobody knows', { [`${prefix}/protocolVersion`]: '1900-01-01' }, 'ping', -32022],
+  ['initialize', {}, 'initialize', -32601],
+  ['ping', {}, 'ping', -32601],
+  ['a level for all requests', {}, 'logging/setLevel', -32601],
+  ['a subscription', {}, 'resources/subscribe', -32601],
+  ['a shutdown', {}, 'shutdown', -32601],
+  ['a method that nobody knows', {}, 'x/y', -32601],
+]
+
+describe('a request that says what it is', () => {
+  for (const [title, meta, method, code] of refusals)
+    test(`is refused with ${title}`, async (t) => {
+      const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+      const heard = await asking(client, method, {}, meta)
+      assert.equal(errorOf(heard)[0], code)
+      if (code === -32022) assert.deepEqual(at(heard.value, 'error', 'data', 'supported'), ['2026-07-28'])
+    })
+})

@@ -1,0 +1,136 @@
+// What becomes of results and errors on the way to a client without a session.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { readFrame } from '../../src/jsonrpc/frame.js'
+import { lineAt, toLine } from '../../src/jsonrpc/line.js'
+import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
+import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
+import { joinedWire, spliceParts } from '../../src/jsonrpc/fast/splice-parts.js'
+import { inOrder, splice } from '../../src/jsonrpc/splice.js'
+import { errorEdits, resultEdits, typedResult } from '../../src/mcp/eras/typed-result.js'
+import { requests } from '../../src/mcp/methods.js'
+
+const rowOf = (method: string): NonNullable<ReturnType<typeof requests.row>> => {
+  const row = requests.row(method)
+  assert(row !== undefined)
+  return row
+}
+
+const type = '"resultType":"complete"'
+const hints = '"ttlMs":0,"cacheScope":"private"'
+
+const cases: readonly (readonly [
+  title: string,
+  form: 'bare' | 'typed',
+  method: string,
+  given: string,
+  want: string | undefined,
+])[] = [
+  ['a result gets its type', 'bare', 'tools/call', '{"content":[]}', `{${type},"content":[]}`],
+  ['so does one without members', 'bare', 'tools/call', '{ }', `{${type} }`],
+  [
+    'what is read gets hints',
+    'bare',
+    'resources/read',
+    '{ "contents":[]}',
+    `{${type},${hints}, "contents":[]}`,
+  ],
+  ['so does nothing', 'bare', 'resources/read', '{}', `{${type},${hints}}`],
+  [
+    'hints of a server without types are wrong',
+    'bare',
+    'resources/read',
+    '{"ttlMs":9,"a":1}',
+    `{${type},"cacheScope":"private","ttlMs":0,"a":1}`,
+  ],
+  [
+    'so is a type of its own',
+    'bare',
+    'tools/call',
+    '{"a":1,"resultType":"input_required"}',
+    '{"a":1,"resultType":"complete"}',
+  ],
+  [
+    'the word further inside is no type',
+    'bare',
+    'tools/call',
+    '{"a":{"resultType":"x"}}',
+    `{${type},"a":{"resultType":"x"}}`,
+  ],
+  [
+    'a typed result passes',
+    'typed',
+    'resources/read',
+    '{"a":1,"resultType":"complete"}',
+    '{"a":1,"resultType":"complete"}',
+  ],
+  ['one that should be typed gets its type', 'typed', 'tools/call', '{"a":1}', `{${type},"a":1}`],
+  ['one of another type does not pass', 'typed', 'tools/call', '{"resultType":"x"}', undefined],
+  ['what is no object is no result', 'bare', 'tools/call', '[1]', undefined],
+]
+
+describe('a result of a server', () => {
+  for (const [title, form, method, given, want] of cases)
+    test(title, () => {
+      const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${given}}`))
+      assert(frame.kind === 'result')
+      const edits = resultEdits(frame, form, rowOf(method))
+      const said = edits && splice(frame.line, inOrder(edits)).toString()
+      assert.equal(said, want && `{"jsonrpc":"2.0","id":1,"result":${want}}`)
+    })
+
+  for (const word of ['"text":"x"', '"resultType":"mine"'])
+    test(`that is long gets its type where it lies: ${word}`, () => {
+      const filler = 'y'.repeat(5000)
+      const text = `{"jsonrpc":"2.0","id":1,"result":{"long":"${filler}",${word}}}`
+      const cut = text.indexOf(word) + 5
+      const last = Buffer.from(`${text.slice(cut)}\n`)
+      const at = text.indexOf(filler) - 1
+      const strings = [at, at + filler.length + 2]
+      const long = new LongLine([Buffer.from(text.slice(0, cut))], lineAt(last, 0, last.length - 1), strings)
+      const frame = readLongFrame(long)
+      assert(frame?.kind === 'result')
+      const edits = resultEdits(frame, 'bare', rowOf('tools/call'))
+      assert(edits !== undefined)
+      const said = joinedWire(spliceParts(long.head, long.last, inOrder(edits))).toString()
+      const want = word.startsWith('"text"')
+        ? text.replace('{"long"', `{${type},"long"`)
+        : text.replace('"mine"', '"complete"')
+      assert.equal(said.trimEnd(), want)
+    })
+})
+
+describe('a result of the proxy', () => {
+  test('gets its type, and a list is out of date at once', () => {
+    assert.equal(typedResult('{}', rowOf('tools/call')), `{${type}}`)
+    assert.equal(typedResult('{"isError":true}', rowOf('tools/call')), `{${type},"isError":true}`)
+    const list = typedResult(Buffer.from('{"tools":[]}'), rowOf('tools/list'))
+    assert.equal(Buffer.from(list).toString(), `{${type},${hints},"tools":[]}`)
+  })
+})
+
+const errors: readonly (readonly [code: number, form: 'bare' | 'typed', want: number])[] = [
+  [-32002, 'bare', -32602],
+  [-32002, 'typed', -32602],
+  [-32042, 'bare', -32603],
+  [-32020, 'typed', -32603],
+  [-32021, 'bare', -32603],
+  [-32021, 'typed', -32021],
+  [-32022, 'typed', -32603],
+  [-32099, 'bare', -32603],
+  [-32000, 'bare', -32000],
+  [-32601, 'typed', -32601],
+  [7, 'bare', 7],
+]
+
+describe('an error of a server', () => {
+  for (const [code, form, want] of errors)
+    test(`${code} of one that writes ${form} results is ${want}`, () => {
+      const text = `{"jsonrpc":"2.0","id":1,"error":{"message":"m","code":${code},"data":[1.0]}}`
+      const frame = readFrame(toLine(text))
+      assert(frame.kind === 'error')
+      const said = splice(frame.line, errorEdits(frame, form)).toString()
+      assert.equal(said, text.replace(String(code), String(want)))
+    })
+})
