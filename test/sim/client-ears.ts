@@ -175,8 +175,16 @@ export class ClientEars {
     if (!this.#isBatch && entry.silentFrom !== undefined && from.upTo > entry.silentFrom)
       this.#ledger.fail('after-cancel', `${entry.nonce} was cancelled and answered: ${text}`)
     if (!this.#isOvertaken(entry))
-      this.lists.given(entry.method, at(message, 'result'), entry.order !== Infinity)
+      this.lists.given(entry.method, at(message, 'result'), {
+        isSame: entry.order !== Infinity,
+        isFirst: !this.#hasLost(entry.method),
+      })
     next?.(ok)
+  }
+
+  /** Whether the proxy may have answered such a request, and the answer was lost with the client's connection. */
+  #hasLost(method: string): boolean {
+    return this.waiting.some(({ entry }) => entry.method === method && entry.excused)
   }
 
   /** Where messages may overtake each other, a list may come that was asked for before the last one. */

@@ -28,6 +28,8 @@ export class HttpSession {
   readonly brain: Brain
   readonly #parts: SessionAround
   readonly #exchanges = new Map<string, SimExchange>()
+  /** Requests whose responses were cut: what belongs to them is lost, since no other stream may carry it. */
+  readonly #lost = new Set<string>()
   #stream: SimExchange | undefined
   #over = false
   /** The next response that leaves is cut. */
@@ -44,8 +46,10 @@ export class HttpSession {
     const message = parse(exchange.body)
     const id = rawId(exchange.body)
     const asks = textAt(message, 'method') !== undefined && id !== undefined
-    if (asks) this.#exchanges.set(id, exchange)
-    else exchange.respond(202, [], '')
+    if (asks) {
+      this.#lost.delete(id)
+      this.#exchanges.set(id, exchange)
+    } else exchange.respond(202, [], '')
     this.brain.receive(exchange.body)
   }
 
@@ -67,7 +71,7 @@ export class HttpSession {
   refuse(status: number, headers: readonly string[], body: string): void {
     for (const [id, exchange] of this.#open()) {
       if (!exchange.fresh) continue
-      this.#exchanges.delete(id)
+      this.#lose(id)
       exchange.respond(status, headers, body)
     }
   }
@@ -89,8 +93,13 @@ export class HttpSession {
     return [...this.#exchanges].filter(([, exchange]) => !exchange.done)
   }
 
-  #cutOne(id: string, exchange: SimExchange, how: Cut, text: string): void {
+  #lose(id: string): void {
     this.#exchanges.delete(id)
+    this.#lost.add(id)
+  }
+
+  #cutOne(id: string, exchange: SimExchange, how: Cut, text: string): void {
+    this.#lose(id)
     const half = text.slice(0, text.length / 2)
     if (!exchange.fresh) return exchange.cut(how === 'mid-event' ? chunked(`data: ${half}`) : '')
     switch (how) {
@@ -135,6 +144,7 @@ export class HttpSession {
 
   /** What belongs to a request travels on its own response, where that can carry more than one message. */
   #say(text: string, about: string | undefined): boolean {
+    if (about !== undefined && this.#lost.has(about)) return false
     const exchange = about === undefined ? undefined : this.#exchanges.get(about)
     const isAnswer = textAt(parse(text), 'method') === undefined
     if (exchange !== undefined && about !== undefined && isAnswer) return this.#answer(exchange, about, text)

@@ -19,6 +19,8 @@ export interface Telling {
   isRead: boolean
   /** The request that is under way is the one for the rest. */
   isResumed: boolean
+  /** The proxy has begun to answer that one, and so has written what it had kept of the stream. */
+  isReplayed: boolean
   /** Requests for the rest that were lost: one that comes late takes the stream from the one that is under way. */
   lostResumes: number
   /** The last event of it that came. */
@@ -102,6 +104,7 @@ export function newTelling(name: string, said: Said | undefined): Telling {
     heard: false,
     isRead: false,
     isResumed: false,
+    isReplayed: false,
     lostResumes: 0,
     lastId: undefined,
     line: undefined,
@@ -133,6 +136,7 @@ export function arrived(telling: Telling, order: () => number): void {
 
 /** The proxy has begun to answer, so it has read what asks for nothing. */
 export function answering(telling: Telling): void {
+  telling.isReplayed = telling.isResumed
   if (telling.isRead || telling.said === undefined) return
   telling.isRead = true
   if (entriesOf(telling).length === 0) telling.said.read()

@@ -80,7 +80,9 @@ export class HttpWire implements ClientWire, ResponseOwner {
 
   taken(entry: Entry): number | undefined {
     const telling = [...this.#tellings].find((each) => entriesOf(each).includes(entry))
-    const socket = telling?.line?.socket
+    // What was kept of a lost stream was said before, and comes once the proxy has read the request for it.
+    if (telling === undefined || telling.isResumed !== telling.isReplayed) return undefined
+    const socket = telling.line?.socket
     return socket?.writableLength === 0 ? socket.taken : undefined
   }
 
@@ -241,6 +243,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
   #resume(telling: Telling): void {
     if (telling.line !== undefined) return
     telling.isResumed = true
+    telling.isReplayed = false
     this.#tellings.add(telling)
     // Positions on one connection say nothing about another.
     for (const entry of entriesOf(telling)) entry.silentFrom = undefined

@@ -65,15 +65,20 @@ export class ListWatch {
   /**
    * A list was given; undefined is one that cannot be had, whose reader wants to hear when it can.
    *
-   * `isSame` is false when the proxy cannot know that it is the same client, and need not show the same again.
+   * `isSame` is false when the proxy cannot know that it is the same client, and need not show the same again. `isFirst`
+   * is false when the proxy may have given it before and the client has not got it: nobody knows what it showed then.
    */
-  given(method: string, result: unknown, isSame: boolean): void {
+  given(
+    method: string,
+    result: unknown,
+    { isSame, isFirst }: { readonly isSame: boolean; readonly isFirst: boolean },
+  ): void {
     if (!isList(method)) return
     const counts = new Map(
       this.#servers.map(({ facts }) => [facts.plan.name, countOf(result, method, facts)]),
     )
     if (!this.#first.has(method)) {
-      this.#first.set(method, counts)
+      this.#first.set(method, isFirst ? counts : new Map())
       this.#firstAt = Math.min(this.#firstAt, this.#ledger.now)
     }
     if (result === undefined) return

@@ -1,5 +1,6 @@
 // Plans with nothing special about them, for runs in which one thing is.
 
+import type { HttpPlan } from './http-request.js'
 import type { PipeShape } from './pipes.js'
 import type { ClientPlan, LimitsPlan, Plan, ServerPlan } from './plan.js'
 
@@ -59,6 +60,18 @@ export function plainClient(name: string, more: Partial<ClientPlan> = {}): Clien
     answerMs: 20,
     ...more,
   }
+}
+
+/** How a client speaks Streamable HTTP. */
+export const overHttp: HttpPlan = {
+  pair: false,
+  session: true,
+  listens: false,
+  resumes: false,
+  accept: 'application/json, text/event-stream',
+  chunked: false,
+  idleMax: 8,
+  againMs: 50,
 }
 
 /** One client and what else is given. */

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { frontRegressions } from './front-regressions.js'
 import { inTurn } from './in-turn.js'
 import { listRegressions } from './list-regressions.js'
 import { regressions } from './regressions.js'
@@ -12,7 +13,7 @@ import { warm } from './warm.js'
 before(warm)
 
 describe('runs in which something was found once', () => {
-  for (const { what, plan } of [...regressions, ...listRegressions]) {
+  for (const { what, plan } of [...regressions, ...listRegressions, ...frontRegressions]) {
     test(what, async () => {
       const { failures } = await inTurn(() => simulate(plan))
       assert.equal(failuresText(failures), '')

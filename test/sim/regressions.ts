@@ -4,7 +4,7 @@
 
 import type { HttpPlan } from './http-request.js'
 import type { Op, Plan, Spelling } from './plan.js'
-import { plainClient, plainPlan, plainServer, roomyLimits, whole } from './plain-plan.js'
+import { overHttp, plainClient, plainPlan, plainServer, roomyLimits, whole } from './plain-plan.js'
 import type { Deed, Work } from './work.js'
 
 export interface Regression {
@@ -25,18 +25,6 @@ function callOf(
 const attach = (gapMs: number, at: number): Op => ({ gapMs, kind: 'attach', client: at })
 
 const four: readonly Work[] = [1, 2, 3, 4].map((ms): Work => ({ deed: 'echo', ms, n: 1 }))
-
-/** How a client speaks Streamable HTTP. */
-const overHttp: HttpPlan = {
-  pair: false,
-  session: true,
-  listens: false,
-  resumes: false,
-  accept: 'application/json, text/event-stream',
-  chunked: false,
-  idleMax: 8,
-  againMs: 50,
-}
 
 /** How a client speaks the older HTTP transport. */
 const overPair: HttpPlan = { ...overHttp, pair: true, idleMax: 2 }

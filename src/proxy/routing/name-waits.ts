@@ -64,7 +64,7 @@ export class NameWaits {
     const wait: NameWait = { run: then, wanted, hurried: new Set() }
     const pending = this.#pending(wait)
     if (pending.length === 0) {
-      return wanted.lane === undefined ? this.#lists.said(call, [wanted.kind], then) : then()
+      return this.#isOfOne(wanted) ? then() : this.#lists.said(call, [wanted.kind], then)
     }
     if (!this.#named.hasRoom(call.bytes)) return call.fail(tooManyCalls())
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
@@ -76,11 +76,19 @@ export class NameWaits {
     this.#named.add(call, wait, () => patience.cancel())
   }
 
-  /** Lets go whose servers are known by now, and whose have left the configuration. */
+  /**
+   * Lets go whose servers are known by now, and whose have left the configuration.
+   *
+   * All of them are chosen before the first goes on: one that has to wait once more must not fall behind the next.
+   */
   look(): void {
-    for (const queued of this.#named) {
-      if (this.#pending(queued.value).length === 0) this.#named.take(queued)?.run()
-    }
+    const due = [...this.#named].filter(({ value }) => this.#pending(value).length === 0)
+    for (const queued of due) this.#named.take(queued)?.run()
+  }
+
+  /** Whether it is known whose name it is: no other server is waited for, or started. */
+  #isOfOne({ lane, name }: Wanted): boolean {
+    return lane !== undefined || this.#lanes().some((each) => each.config.prefix && mayHave(each, name))
   }
 
   /** The servers that a call waits for, to the end: what one has may be read once more before it is shown. */

@@ -187,10 +187,10 @@ export class LaneLists {
   }
 
   async #readUntilFresh(first: Source, kind: ListKind): Promise<void> {
-    const before = this.items(kind)
     for (let from: Source | undefined = first; from !== undefined; from = this.#stale.get(kind)) {
       this.#stale.delete(kind)
       const { link, capabilities } = from
+      const before = this.items(kind)
       try {
         if (offers(capabilities, kind)) await this.#readFrom(link, kind)
         else this.#accept(kind, [])
@@ -199,8 +199,9 @@ export class LaneLists {
         // It may be the session that is not found: what every server answers tells, and begins another one.
         if (isNotFound(error)) void link.ask('ping', '{}').catch(() => {})
       }
+      // At once: what clients look up must be what they are shown, though the list is read once more.
+      if (this.items(kind) !== before) this.#announce([kind])
     }
-    if (this.items(kind) !== before) this.#announce([kind])
   }
 
   async #readFrom(link: Link, kind: ListKind): Promise<void> {

@@ -22,6 +22,9 @@ type StartState =
   /** The first attempt has ended, either way. */
   | { readonly kind: 'settled' }
 
+/** How often a server that ends before it has listed is started anew for a call that waits for what it has. */
+const RESTARTS_MAX = 3
+
 /** One start and the reading of the lists that follows it. */
 interface Round {
   readonly started: Promise<void>
@@ -204,12 +207,23 @@ export class ServerInstances {
       started,
       isAwaited: false,
       listed: read
-        .then(() => (round.isAwaited ? this.#lists.hurry() : undefined))
+        .then(() => this.#insist(round))
         .then(() => {
           this.#round = undefined
         }),
     }
     this.#round = round
+  }
+
+  /** One that ended while it was asked has a successor, which has not said what it has. */
+  async #insist(round: Round): Promise<void> {
+    for (let restarts = 0; round.isAwaited; restarts++) {
+      await this.#lists.hurry()
+      const isOver = this.#lists.known || this.firstLink !== undefined
+      if (isOver || restarts === RESTARTS_MAX) return
+      await this.#startFirst()
+      await this.#links.reading
+    }
   }
 
   #add(): ServerInstance {

@@ -1,0 +1,145 @@
+// Runs of `--http` in which something was found: of connections that are lost, and of calls that wait for names.
+
+import type { Op } from './plan.js'
+import { overHttp, plainClient, plainPlan, plainServer, whole } from './plain-plan.js'
+import type { Regression } from './regressions.js'
+import type { Deed } from './work.js'
+
+const front = { answerWaitMs: 250, eventsMax: 1024 }
+
+const attach = (gapMs: number, client: number): Op => ({ gapMs, kind: 'attach', client })
+
+const gone = (gapMs: number, client: number, server: number): Op => ({ gapMs, kind: 'gone', client, server })
+
+/** A call that takes no time, unless given. */
+const call = (gapMs: number, client: number, server: number, deed: Deed = 'echo', ms = 0, n = 1): Op => ({
+  gapMs,
+  kind: 'call',
+  client,
+  server,
+  work: { deed, ms, n },
+  spelling: 'number',
+})
+
+const late = { ...whole, delayMsMax: 20 }
+
+export const frontRegressions: readonly Regression[] = [
+  {
+    what: 'a client that lost its first list was told of all changes since, and of too many as far as it knew',
+    plan: plainPlan({
+      seed: 30_002_366,
+      front,
+      servers: [plainServer('s0')],
+      clients: [plainClient('c0', { http: { ...overHttp, listens: true } })],
+      ops: [
+        attach(0, 0),
+        { gapMs: 10, kind: 'pause', client: 0 },
+        { gapMs: 0, kind: 'list', client: 0, method: 'tools/list' },
+        { gapMs: 0, kind: 'cut', client: 0 },
+        { gapMs: 0, kind: 'changed', server: 0 },
+        { gapMs: 83, kind: 'changed', server: 0 },
+        { gapMs: 63, kind: 'changed', server: 0 },
+      ],
+    }),
+  },
+  {
+    what: 'an answer that was kept for a lost stream came after the cancel, which had overtaken the request for it',
+    plan: plainPlan({
+      seed: 41_009_510,
+      front: { ...front, answerWaitMs: 1 },
+      servers: [plainServer('s0', { initMs: 50, stdin: { ...whole, delayMsMax: 5 }, stdout: late })],
+      clients: [
+        plainClient('c0', { http: { ...overHttp, session: false } }),
+        plainClient('c1', {
+          revision: '2025-11-25',
+          input: { ...whole, delayMsMax: 5 },
+          http: { ...overHttp, resumes: true },
+        }),
+      ],
+      ops: [
+        attach(0, 0),
+        attach(0, 1),
+        gone(54, 1, 0),
+        call(17, 1, 0),
+        { gapMs: 12, kind: 'cut', client: 1 },
+        { gapMs: 0, kind: 'cancel', client: 1, back: 1 },
+      ],
+    }),
+  },
+  {
+    what: 'a call whose own process started while the shared one was listed once more never found its name',
+    plan: plainPlan({
+      seed: 41_004_329,
+      front,
+      servers: [plainServer('h0', { initMs: 400, stdout: late, standalone: true }), plainServer('s1')],
+      clients: [
+        plainClient('c0', { capabilities: ['sampling', 'elicitation'] }),
+        plainClient('c1', { capabilities: ['roots'] }),
+      ],
+      ops: [attach(0, 1), call(0, 1, 0), attach(444, 0), call(49, 0, 1), call(80, 0, 0)],
+    }),
+  },
+  {
+    what: 'a scripted server said on its own stream what belonged to a response that was cut',
+    plan: plainPlan({
+      seed: 2,
+      servers: [plainServer('h0', { stdout: late, events: true, standalone: true })],
+      ops: [
+        attach(0, 0),
+        call(200, 0, 0, 'progress', 60, 8),
+        { gapMs: 70, kind: 'fault', server: 0, fault: 'rst-mid-event', seconds: 1 },
+      ],
+    }),
+  },
+  {
+    what: 'a call of a name that its server does not have waited for another server',
+    plan: plainPlan({
+      seed: 41_015_325,
+      ownStart: 'with-client',
+      servers: [
+        plainServer('s0', { isolation: 'session', initMs: 50 }),
+        plainServer('h1', { timeoutMs: 600, faulty: false }),
+      ],
+      clients: [0, 1].map((at) => plainClient(`c${at}`)),
+      ops: [
+        attach(0, 1),
+        attach(100, 0),
+        gone(0, 0, 0),
+        { gapMs: 0, kind: 'fault', server: 0, fault: 'slow', seconds: 2.07 },
+        gone(100, 0, 1),
+      ],
+    }),
+  },
+  {
+    what: 'of two calls that had to wait once more for a server which had failed the first fell behind the second',
+    plan: plainPlan({
+      seed: 70_000_141,
+      ownStart: 'with-client',
+      servers: [plainServer('s0'), plainServer('s1', { stdout: { ...whole, delayMsMax: 5, capacity: 512 } })],
+      clients: [0, 1].map((at) => plainClient(`c${at}`, { capabilities: ['elicitation'] })),
+      ops: [
+        attach(0, 1),
+        { gapMs: 0, kind: 'vanish', client: 1 },
+        { gapMs: 0, kind: 'reload', server: 0, how: 'removed' },
+        attach(10, 1),
+        call(0, 1, 0),
+        { gapMs: 0, kind: 'unlisted', server: 1, seconds: 1.35 },
+        attach(0, 0),
+        call(0, 1, 1),
+        call(0, 1, 1),
+        call(0, 0, 1),
+      ],
+    }),
+  },
+  {
+    what: 'a call of a tool that was kept went to a session which had not said what it has, since the one before was forgotten',
+    plan: plainPlan({
+      seed: 70_002_237,
+      front,
+      kept: { left: ['damaged', 'stale'], disk: 'well', isKeyTorn: false },
+      servers: [plainServer('s0'), plainServer('h1', { stdout: { ...late, capacity: 4096 } })],
+      clients: [plainClient('c0', { capabilities: ['elicitation'] }), plainClient('c1'), plainClient('c2')],
+      ops: [attach(0, 0), attach(0, 2), call(0, 2, 1, 'exit-with'), gone(10, 0, 1), attach(185, 2)],
+    }),
+  },
+]
