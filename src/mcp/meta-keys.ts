@@ -7,3 +7,6 @@ export const requestMeta = {
   info: 'io.modelcontextprotocol/clientInfo',
   logLevel: 'io.modelcontextprotocol/logLevel',
 } as const
+
+/** In the `_meta` of results. */
+export const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'

@@ -44,7 +44,11 @@ export const requests: MethodTable<RequestRow> = new MethodTable<RequestRow>([
 ])
 
 /** What clients ask without one. */
-export const statelessRequests: MethodTable<RequestRow> = new MethodTable<RequestRow>([features])
+export const statelessRequests: MethodTable<RequestRow> = new MethodTable<RequestRow>([
+  // Versioning: discovery.
+  [{ method: 'server/discover', route: { to: 'proxy' }, askable: false, reads: true }],
+  features,
+])
 
 /** What clients tell. */
 export const clientNotifications: MethodTable<ClientNotificationRow> = new MethodTable<ClientNotificationRow>(

@@ -8,7 +8,10 @@ import type { ServerChanges } from '../events/proxy-events.js'
 import { Catalogs } from './routing/catalog.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { ClientPort } from '../mcp/call.js'
+import { noCapabilities } from '../mcp/capabilities.js'
+import type { ServerDescription } from '../mcp/eras/leg.js'
 import type { RoutedClient } from './routing/routed-client.js'
+import { type DescriptionParts, describeServers } from './routing/description.js'
 import { ClientRoutes, type ReachSource } from './routing/client-routes.js'
 import type { ReachParts } from './routing/router.js'
 import { isSameServer } from '../kept/identity.js'
@@ -74,6 +77,11 @@ export class Fleet implements ReachSource {
     const reach = new ClientRoutes(client, parts, this)
     this.#reaches.set(client.serial, reach)
     return reach
+  }
+
+  /** What all servers are together, to a client that reaches none of them yet. */
+  describe(parts: DescriptionParts): ServerDescription {
+    return describeServers(this.upstreams, noCapabilities, parts)
   }
 
   left({ serial }: ClientPort): void {

@@ -91,6 +91,11 @@ class PooledProxy implements McpProxy {
       limits: this.#limits.guests,
       nextSerial: () => ++this.#attached,
       reach: (client) => this.#reach(client),
+      describe: () =>
+        this.#fleet.describe({
+          namesDown: this.#config.nameUnavailable,
+          instructionsLengthMax: this.#limits.session.instructionsLengthMax,
+        }),
     })
     const marks = marksOf(config, this.#schema, common.runtime.env)
     this.#fleet = new Fleet(this.#serversOf(config), {
@@ -110,7 +115,7 @@ class PooledProxy implements McpProxy {
     // Nobody but the client is at the other end of a connection that nobody has let in.
     const principal = origin.principal ?? `connection ${serial}`
     const legacy = new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent)
-    const leg = new AnyClientLeg(legacy, new ModernClientLeg(principal))
+    const leg = new AnyClientLeg(legacy, new ModernClientLeg(this.#identity, principal))
     const session = new Session(connection, {
       serial,
       connectedAtMs: runtime.wallNow(),

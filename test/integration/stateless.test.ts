@@ -105,6 +105,46 @@ describe('a client without a session', () => {
   })
 })
 
+describe('a client that asks what there is', () => {
+  test('is answered before any server has, and starts none', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer({}, { lazy: true }) })).attach()
+    const { value } = await asking(client, 'server/discover')
+    const result = at(value, 'result')
+    assert.deepEqual(result, {
+      resultType: 'complete',
+      supportedVersions: ['2026-07-28'],
+      capabilities: {
+        tools: { listChanged: true },
+        prompts: { listChanged: true },
+        resources: { subscribe: true, listChanged: true },
+        logging: {},
+        completions: {},
+      },
+      ttlMs: 0,
+      cacheScope: 'private',
+      _meta: { [`${prefix}/serverInfo`]: at(result, '_meta', `${prefix}/serverInfo`) },
+    })
+    assert.equal(textAt(result, '_meta', `${prefix}/serverInfo`, 'name'), 'mcps-proxy')
+  })
+
+  test('hears what servers have said', async (t) => {
+    const { client } = await (await libraryProxy(t, { e: everything })).attach()
+    await asking(client, 'tools/list')
+    const { value } = await asking(client, 'server/discover')
+    assert.notEqual(textAt(value, 'result', 'instructions'), '')
+    assert.equal(numberAt(value, 'result', 'ttlMs'), 60_000)
+  })
+
+  test('has to say what it is', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer({}, { lazy: true }) })).attach()
+    const heard = await client.request('server/discover')
+    assert.deepEqual(errorOf(heard), [
+      -32602,
+      `Invalid params: '_meta.${prefix}/protocolVersion' must be a string`,
+    ])
+  })
+})
+
 const refusals: readonly (readonly [title: string, meta: object, method: string, code: number])[] = [
   ['no capabilities', { [`${prefix}/clientCapabilities`]: undefined }, 'tools/list', -32602],
   ['capabilities that are no object', { [`${prefix}/clientCapabilities`]: [] }, 'tools/list', -32602],

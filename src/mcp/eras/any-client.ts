@@ -11,7 +11,7 @@ import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Call, ClientProfile, Outcome } from '../call.js'
 import type { LegacyClientLeg } from './legacy-client.js'
 import type { ClientLeg, ClientVoice, Received, Told } from './leg.js'
-import type { ModernClientLeg } from './modern-client.js'
+import { type ModernClientLeg, isStateless } from './modern-client.js'
 import { claims } from './request-context.js'
 
 /** Gives each message to the leg of its era. */
@@ -33,7 +33,8 @@ export class AnyClientLeg implements ClientLeg {
   }
 
   received(frame: RequestFrame): Received {
-    return claims(frame) ? this.#modern.received(frame) : this.#legacy.received(frame)
+    const leg = claims(frame) || isStateless(frame.method) ? this.#modern : this.#legacy
+    return leg.received(frame)
   }
 
   told(frame: NotificationFrame): Told {

@@ -11,11 +11,13 @@ import type { ClientCapabilities, ServerCapabilities } from '../capabilities.js'
 import type { ClientNotificationRow, RequestRow } from '../methods/method-row.js'
 import type { Revision } from '../revisions/revision.js'
 
-/** The proxy's answer to `initialize`. */
+/** What is behind the proxy, as a client is told. */
 export interface ServerDescription {
   /** Raw JSON. */
   readonly capabilities: string
   readonly instructions: string | undefined
+  /** Whether all servers have said what they are. */
+  readonly isKnown: boolean
 }
 
 /** The meaning of a client's request to its session. */
@@ -24,6 +26,8 @@ export type Received =
   | { readonly kind: 'call'; readonly row: RequestRow }
   /** To be routed, for a client that has said with the request itself what it is. */
   | { readonly kind: 'stateless'; readonly row: RequestRow; readonly context: StatelessContext }
+  /** Answered with what is behind the proxy; `reply` makes the answer. */
+  | { readonly kind: 'discover'; readonly reply: (description: ServerDescription) => string }
   /** Answered with an empty result. */
   | { readonly kind: 'ping' }
   /** Answered with an empty result when the calls before it are answered; nothing is to come but the end. */

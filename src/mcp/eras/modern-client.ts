@@ -5,19 +5,35 @@
 import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
+import { quote } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
 import { internalError, methodNotFound, ownErrorForStateless } from '../error-codes.js'
 import { statelessRequests } from '../methods.js'
-import type { ClientLeg, ClientVoice, Received } from './leg.js'
+import { SERVER_INFO } from '../meta-keys.js'
+import { statelessRevisions } from '../revisions.js'
+import type { ServerIdentity } from './legacy-client.js'
+import type { ClientLeg, ClientVoice, Received, ServerDescription } from './leg.js'
 import { readContext } from './request-context.js'
 import { errorEdits, resultEdits, typedResult } from './typed-result.js'
 
+const DISCOVER = 'server/discover'
+
+/** Servers come and go with a reload, and nobody is told of that here. */
+const DESCRIPTION_TTL_MS = 60_000
+
+/** Whether only a stateless client can ask this, so that it has to say what it is. */
+export function isStateless(method: string): boolean {
+  return method === DISCOVER
+}
+
 /** Reads the requests of one client, and writes its answers. */
 export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
+  readonly #identity: ServerIdentity
   readonly #principal: string
 
   /** `principal` is who sends the requests. */
-  constructor(principal: string) {
+  constructor(identity: ServerIdentity, principal: string) {
+    this.#identity = identity
     this.#principal = principal
   }
 
@@ -26,6 +42,8 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     if (read.kind === 'refused') return read
     const row = statelessRequests.row(frame.method)
     if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }
+    if (frame.method === DISCOVER)
+      return { kind: 'discover', reply: (description) => this.#discovered(description) }
     return { kind: 'stateless', row, context: read.context }
   }
 
@@ -41,6 +59,15 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
       case 'cancelled':
         return undefined
     }
+  }
+
+  #discovered({ capabilities, instructions, isKnown }: ServerDescription): string {
+    const { name, version } = this.#identity
+    const supported = statelessRevisions.map((each) => quote(each.version)).join(',')
+    const words = instructions === undefined ? '' : `"instructions":${quote(instructions)},`
+    const hints = `"ttlMs":${isKnown ? DESCRIPTION_TTL_MS : 0},"cacheScope":"private"`
+    const info = `"_meta":{${quote(SERVER_INFO)}:{"name":${quote(name)},"version":${quote(version)}}}`
+    return `{"resultType":"complete","supportedVersions":[${supported}],"capabilities":${capabilities},${words}${hints},${info}}`
   }
 }
 

@@ -5,6 +5,7 @@
 import { Guest } from './guest.js'
 import type { StatelessContext } from '../../mcp/call.js'
 import { noCapabilities } from '../../mcp/capabilities.js'
+import type { ServerDescription } from '../../mcp/eras/leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { GuestList } from '../routing/guest-list.js'
@@ -17,6 +18,8 @@ export interface GuestsParts {
   /** A number that no other client of the proxy has. */
   nextSerial(): number
   reach(client: RoutedClient): ClientRoutes
+  /** What all servers are together. */
+  describe(): ServerDescription
 }
 
 export interface GuestLimits {
@@ -50,6 +53,10 @@ export class Guests implements GuestList {
     this.#guests.set(principal, guest)
     this.#sweepLater()
     return guest
+  }
+
+  describe(): ServerDescription {
+    return this.#parts.describe()
   }
 
   left(principal: string): void {

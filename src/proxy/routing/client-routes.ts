@@ -1,11 +1,10 @@
 // What one client can reach: its lanes, their public names, and the wait for both.
 
 import type { Catalog, Catalogs } from './catalog.js'
-import { instructionsOf } from './instructions.js'
+import { describeServers } from './description.js'
 import { ListChanges } from './list-changes.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { ClientPort } from '../../mcp/call.js'
-import { mergeCapabilities, presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { RoutedClient } from './routed-client.js'
@@ -78,14 +77,8 @@ export class ClientRoutes {
   /** What all servers are together; one that has not said yet is presumed to offer everything. */
   describe(): ServerDescription {
     const { namesDown, limits } = this.#parts
-    const reachable = this.#lanes.filter(({ view }) => view.state !== 'error')
-    // Where there is none, a client that is told of nothing would not even ask what is wrong.
-    const described = reachable.length > 0 ? reachable : this.#lanes
-    const capabilities = described.map(({ view }) => view.facts?.capabilities ?? presumedCapabilities)
-    return {
-      capabilities: mergeCapabilities(capabilities, this.#client.profile.capabilities),
-      instructions: instructionsOf(this.#lanes, namesDown, limits.instructionsLengthMax),
-    }
+    const parts = { namesDown, instructionsLengthMax: limits.instructionsLengthMax }
+    return describeServers(this.#lanes, this.#client.profile.capabilities, parts)
   }
 
   /** What servers list has changed. */

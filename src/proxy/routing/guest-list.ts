@@ -1,6 +1,7 @@
 // Clients whose requests say by themselves what they are, as a session sees them.
 
 import type { Call, ClientPort, StatelessContext } from '../../mcp/call.js'
+import type { ServerDescription } from '../../mcp/eras/leg.js'
 
 /** All requests of one principal that can be asked the same. */
 export interface StatelessClient extends ClientPort {
@@ -14,6 +15,8 @@ export interface StatelessClient extends ClientPort {
 export interface GuestList {
   /** Whose a request with this context is; undefined when there are too many. */
   of(context: StatelessContext): StatelessClient | undefined
+  /** What is behind the proxy, without anything being started for it. */
+  describe(): ServerDescription
   /** No request of this principal will come any more. */
   left(principal: string): void
 }

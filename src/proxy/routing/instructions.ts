@@ -1,15 +1,19 @@
 // The instructions for a client: the words of its servers, and which of them cannot be used.
 
-import type { CallTarget } from '../../upstream/contracts/upstream.js'
+import type { ServerView } from '../../upstream/contracts/upstream.js'
 
-type Described = Pick<CallTarget, 'config' | 'view'>
+/** A server, as far as what a client is told of it goes. */
+export interface DescribedServer {
+  readonly config: { readonly name: string }
+  readonly view: Pick<ServerView, 'facts' | 'failure' | 'state'>
+}
 
 /** Of one server; more says nothing that a person could not find in the log. */
 const PROBLEM_LENGTH_MAX = 300
 
 /** One server's words are passed as they are; those of several stand under their names. `namesDown` asks for the line of those that are down. */
 export function instructionsOf(
-  lanes: readonly Described[],
+  lanes: readonly DescribedServer[],
   namesDown: boolean,
   lengthMax: number,
 ): string | undefined {
@@ -27,7 +31,7 @@ export function instructionsOf(
 }
 
 /** Why a server cannot be used, without its name and in one line. */
-export function problemOf({ config: { name }, view: { failure } }: Described): string {
+export function problemOf({ config: { name }, view: { failure } }: DescribedServer): string {
   const text = (failure?.message ?? 'not available').replaceAll(/\s+/g, ' ')
   const named = [`'${name}': `, `'${name}' `].find((prefix) => text.startsWith(prefix))
   const problem = named === undefined ? `not started, ${text}` : text.slice(named.length)
@@ -35,7 +39,7 @@ export function problemOf({ config: { name }, view: { failure } }: Described): s
 }
 
 /** Names the servers that are known to be down; undefined when there are none. */
-function downLine(lanes: readonly Described[]): string | undefined {
+function downLine(lanes: readonly DescribedServer[]): string | undefined {
   const down = lanes.filter(({ view }) => view.state === 'error')
   if (down.length === 0) return undefined
   const problems = down.map((lane) => `${lane.config.name}: ${problemOf(lane)}`)

@@ -1,40 +1,50 @@
 // The calls on one connection that are of no session: nothing that was said on it before has to do with them.
 
+import type { Answers } from './answers.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
-import { Call, type CallHearer, type CallOwner, type StatelessContext } from '../../mcp/call.js'
+import { Call, type CallHearer, type CallOwner } from '../../mcp/call.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
-import type { RequestRow } from '../../mcp/methods/method-row.js'
+import type { Received } from '../../mcp/eras/leg.js'
 import type { StatelessClient } from '../routing/guest-list.js'
 import type { SessionCalls } from './session-calls.js'
 import type { SessionParts } from './session-parts.js'
 
 /** A request of a client that has said with it what it is. */
-export interface GuestRequest {
-  readonly row: RequestRow
-  readonly context: StatelessContext
-}
+export type GuestRequest = Received & { readonly kind: 'stateless' | 'discover' }
 
 /** Gives each to the client whose it is. */
 export class GuestCalls {
   readonly #parts: Pick<SessionParts, 'guests' | 'limits' | 'reports' | 'runtime'>
   readonly #hearer: CallHearer
   readonly #calls: SessionCalls
+  readonly #answers: Pick<Answers, 'reply'>
 
   /** `hearer` is the connection, and `calls` are those that are not answered yet on it. */
   constructor(
     parts: Pick<SessionParts, 'guests' | 'limits' | 'reports' | 'runtime'>,
     hearer: CallHearer,
     calls: SessionCalls,
+    answers: Pick<Answers, 'reply'>,
   ) {
     this.#parts = parts
     this.#hearer = hearer
     this.#calls = calls
+    this.#answers = answers
   }
 
-  /** Begins a call; gives why it cannot begin. */
-  begin(frame: RequestFrame, { row, context }: GuestRequest): ErrorBody | undefined {
+  /** Takes a request over; gives why it cannot be. */
+  take(frame: RequestFrame, request: GuestRequest): ErrorBody | undefined {
+    if (request.kind === 'stateless') return this.#begin(frame, request)
+    this.#answers.reply(frame.id, request.reply(this.#parts.guests.describe()))
+    return undefined
+  }
+
+  #begin(
+    frame: RequestFrame,
+    { row, context }: GuestRequest & { readonly kind: 'stateless' },
+  ): ErrorBody | undefined {
     const { guests, limits, reports, runtime } = this.#parts
     const guest = this.#calls.size < limits.callsMax ? guests.of(context) : undefined
     if (guest === undefined) return tooManyCalls()

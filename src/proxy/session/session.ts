@@ -65,7 +65,7 @@ export class Session implements PeerOwner<Question> {
       parts.reports.settled(call, outcome)
       if (this.#intake === 'refuse') this.#rest()
     })
-    this.#guestCalls = new GuestCalls(parts, this.#port, this.#calls)
+    this.#guestCalls = new GuestCalls(parts, this.#port, this.#calls, this.#answers)
     this.#peer.start()
   }
 
@@ -89,6 +89,7 @@ export class Session implements PeerOwner<Question> {
       case 'call':
         return this.#call(frame, received.row)
       case 'stateless':
+      case 'discover':
         return this.#guestCall(frame, received)
       case 'ping':
         return this.#answers.pong(frame.id)
@@ -260,8 +261,7 @@ export class Session implements PeerOwner<Question> {
   }
 
   #guestCall(frame: RequestFrame, request: GuestRequest): void {
-    const isOver = this.#intake === 'refuse'
-    const error = isOver ? shuttingDown() : this.#guestCalls.begin(frame, request)
+    const error = this.#intake === 'refuse' ? shuttingDown() : this.#guestCalls.take(frame, request)
     if (error !== undefined) this.#refuse(frame, error)
   }
 

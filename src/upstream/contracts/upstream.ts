@@ -96,6 +96,8 @@ export interface Upstream {
   readonly config: ServerConfig
   /** Whether every client has processes of its own. */
   readonly isolated: boolean
+  /** What is known of it to whoever has no lane: of its processes, or from an earlier start. */
+  readonly view: Pick<ServerView, 'facts' | 'failure' | 'state'>
   /** Takes a configuration that differs only in what needs no other process: names, and what is shown. */
   adjust(config: ServerConfig): void
   /** Starts what every client will need, before any client has said what it is. */

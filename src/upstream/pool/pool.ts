@@ -20,7 +20,7 @@ import type { ServerConfig } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import { ServerReports } from './server-reports.js'
 import { type Sharing, sharingFor } from './sharing.js'
-import type { Lane, Upstream, UpstreamStatus } from '../contracts/upstream.js'
+import type { Lane, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
 import { within } from '../../runtime/within.js'
 
 /** How long a server whose lists are kept waits for a client that speaks. */
@@ -53,6 +53,11 @@ export class Pool implements Upstream, LaneOwner {
 
   get isolated(): boolean {
     return this.#parts.isolation === 'session'
+  }
+
+  get view(): Upstream['view'] {
+    const best = this.#best
+    return best ?? { facts: this.#recollections.facts, failure: undefined, state: this.#stateOf(best) }
   }
 
   adjust(config: ServerConfig): void {
@@ -118,11 +123,11 @@ export class Pool implements Upstream, LaneOwner {
 
   status(): UpstreamStatus {
     const lanes = [...this.#lanes]
-    const best = lanes.find((lane) => lane.state === 'connected') ?? lanes[0]
+    const best = this.#best
     return {
       name: this.config.name,
       kind: this.config.kind,
-      state: best?.state ?? (this.#closed || this.#startsWhenAsked ? 'disconnected' : 'starting'),
+      state: this.#stateOf(best),
       error: best?.state === 'error' ? best.failure?.message : undefined,
       connectedAtMs: this.#connectedAtMs,
       pids: lanes.flatMap((lane) => lane.pids),
@@ -149,6 +154,16 @@ export class Pool implements Upstream, LaneOwner {
     this.#lanes.clear()
     this.#common.clear()
     await Promise.all([...lanes.map((lane) => lane.close()), this.#spare?.stop()])
+  }
+
+  /** The lane that says most of the server. */
+  get #best(): PoolLane | undefined {
+    const lanes = [...this.#lanes]
+    return lanes.find((lane) => lane.state === 'connected') ?? lanes[0]
+  }
+
+  #stateOf(lane: PoolLane | undefined): UpstreamState {
+    return lane?.state ?? (this.#closed || this.#startsWhenAsked ? 'disconnected' : 'starting')
   }
 
   /** Whether nothing runs before a client wants something of it. */

@@ -3,7 +3,7 @@
 // A server that fails once may be well the next time, so its lists are kept; after
 // two failures in a row only the failure is.
 
-import { type ClientCapabilities, capabilitySet } from '../../mcp/capabilities.js'
+import { type ClientCapabilities, capabilitySet, noCapabilities } from '../../mcp/capabilities.js'
 import type { ServerFacts } from '../../mcp/eras/leg.js'
 import { type ListItem, readListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
@@ -39,6 +39,12 @@ export class Recollections {
     const showing = this.#showing.get(set) ?? new Set()
     this.#showing.set(set, showing)
     return showing
+  }
+
+  /** What the server said to clients that can be asked nothing, in an earlier run or in this one. */
+  get facts(): ServerFacts | undefined {
+    const description = this.kept?.recall(capabilitySet(noCapabilities))?.description
+    return description && this.read(description)?.facts
   }
 
   /** Undefined when the handshake is none that this proxy speaks. */

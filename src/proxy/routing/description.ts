@@ -1,0 +1,30 @@
+// What the servers of a proxy are together, as a client is told of them.
+
+import { type DescribedServer, instructionsOf } from './instructions.js'
+import { type ClientCapabilities, mergeCapabilities, presumedCapabilities } from '../../mcp/capabilities.js'
+import type { ServerDescription } from '../../mcp/eras/leg.js'
+
+/** How it is told. */
+export interface DescriptionParts {
+  /** Whether the instructions name the servers that are known to be down. */
+  readonly namesDown: boolean
+  /** Of the instructions of all servers together. */
+  readonly instructionsLengthMax: number
+}
+
+/** In configuration order; a server that has not said yet is presumed to offer everything. */
+export function describeServers(
+  servers: readonly DescribedServer[],
+  client: ClientCapabilities,
+  { namesDown, instructionsLengthMax }: DescriptionParts,
+): ServerDescription {
+  const reachable = servers.filter(({ view }) => view.state !== 'error')
+  // Where there is none, a client that is told of nothing would not even ask what is wrong.
+  const described = reachable.length > 0 ? reachable : servers
+  const capabilities = described.map(({ view }) => view.facts?.capabilities ?? presumedCapabilities)
+  return {
+    capabilities: mergeCapabilities(capabilities, client),
+    instructions: instructionsOf(servers, namesDown, instructionsLengthMax),
+    isKnown: described.every(({ view }) => view.facts !== undefined),
+  }
+}
