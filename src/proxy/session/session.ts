@@ -45,7 +45,6 @@ export class Session implements PeerOwner<Question> {
   readonly #answers: Answers
   readonly #opening: Opening
   readonly #guestCalls: GuestCalls
-  #callsCount = 0
   /** What is done with a call that comes: held until `initialize` is answered, or refused since the session ends. */
   #intake: 'route' | 'hold' | 'refuse' = 'route'
   #routes: ClientRoutes | undefined
@@ -249,7 +248,6 @@ export class Session implements PeerOwner<Question> {
     const { leg, limits, runtime } = this.#parts
     const deadline = new CallDeadline(runtime.now())
     const call = new Call(frame, row, this.#port, deadline, this.#calls, leg.profile)
-    call.serial = ++this.#callsCount
     const isEarly = this.#intake === 'hold'
     const isTooMuch = this.#calls.size >= limits.callsMax || (isEarly && !this.#opening.hasRoom(call.bytes))
     if (isTooMuch) return this.#refuse(frame, tooManyCalls())
