@@ -14,7 +14,12 @@ import { warm } from './warm.js'
 before(warm)
 
 describe('runs in which something was found once', () => {
-  for (const { what, plan } of [...regressions, ...listRegressions, ...frontRegressions, ...waitingRegressions]) {
+  for (const { what, plan } of [
+    ...regressions,
+    ...listRegressions,
+    ...frontRegressions,
+    ...waitingRegressions,
+  ]) {
     test(what, async () => {
       const { failures } = await inTurn(() => simulate(plan))
       assert.equal(failuresText(failures), '')

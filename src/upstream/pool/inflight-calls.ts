@@ -188,7 +188,7 @@ export class InflightCalls implements InflightOwner {
 
   /** The server is being stopped, so what has not left never will: the next one has it before what comes later. */
   takeBack(): void {
-    for (const flight of [...this.#link.peer.waiting()]) {
+    for (const flight of this.#link.peer.waiting()) {
       if (!this.#isUnsent(flight)) continue
       this.#link.peer.retire(flight.id)
       this.#end(flight)
