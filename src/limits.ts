@@ -2,6 +2,7 @@
 
 import { type FrameLimits, defaultFrameLimits } from './jsonrpc/frame.js'
 import type { InputLimits } from './proxy/input/input-rounds.js'
+import type { StatelessLimits } from './proxy/input/stateless-calls.js'
 import type { NdjsonOptions } from './transports/stdio/ndjson.js'
 import type { GuestLimits } from './proxy/guests/guests.js'
 import type { UpstreamLimits } from './upstream/pool/limits.js'
@@ -54,6 +55,8 @@ export interface KeptLimits {
 export interface Limits {
   readonly session: SessionLimits
   readonly guests: GuestLimits
+  /** Of calls that wait for clients without sessions, and of the states that these carry. */
+  readonly stateless: StatelessLimits
   readonly upstream: UpstreamLimits
   readonly kept: KeptLimits
   /** How long calls may still finish once the proxy is asked to stop. */
@@ -98,6 +101,20 @@ export const limits: Limits = {
   },
   // Clients are told apart by what they say of themselves, and there are not many kinds of them.
   guests: { guestsMax: 256, guestsOfOneMax: 16, guestIdleMs: 300_000 },
+  stateless: {
+    // Each keeps a call of its server open, and a process or a stream with it.
+    parkedMax: 256,
+    parkedOfOneMax: 32,
+    roundsMax: 32,
+    questionsMax: 16,
+    keptBytesMax: 64 * MiB,
+    // Servers that ask for several things at once do so in one turn.
+    gatherMs: 20,
+    lifeMs: 300_000,
+    repeatMs: 60_000,
+    relayMs: 3_600_000,
+    relayBytesMax: 64 * 1024,
+  },
   upstream: {
     frame,
     ndjson: { lineBytesMax: 64 * MiB, backlogBytesHigh: MiB, closeWaitMs: 500 },
@@ -131,6 +148,7 @@ export const limits: Limits = {
     remoteConcurrency: 64,
     // Long enough for whoever calls without a session again and again.
     remoteRestMs: 300_000,
+    guestProcessesMax: 8,
     queueMax: 1024,
     outgoingBytesMax: 64 * MiB,
     // Of all schemas together.

@@ -170,7 +170,7 @@ const layers: readonly Layer[] = [
   {
     files: ['src/proxy/input/'],
     project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/'],
-    modules: [],
+    modules: ['node:crypto', 'node:util'],
   },
   {
     files: ['src/proxy/session/'],
@@ -180,7 +180,7 @@ const layers: readonly Layer[] = [
   },
   {
     files: ['src/proxy/guests/'],
-    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/proxy/input/'],
     types: ['src/proxy/routing/'],
     modules: [],
   },

@@ -71,6 +71,8 @@ const full = {
     keepAliveTimeout: 75_000,
     drainTimeout: 9000,
     token: 'the-token',
+    stateKey: 'a key of sixteen and more',
+    previousStateKey: 'the key of before it',
     cors: {
       enabled: false,
       origins: ['https://a.example'],
@@ -94,8 +96,13 @@ describe('a configuration', () => {
   test('of every key is read whole and without a warning', () => {
     const config = read(full)
     assert.deepEqual(config.warnings, [])
-    const { keepAliveTimeout: keepAliveTimeoutMs, drainTimeout: drainTimeoutMs, ...server } = full.server
-    assert.deepEqual(config.server, { ...server, keepAliveTimeoutMs, drainTimeoutMs })
+    const { keepAliveTimeout, drainTimeout, stateKey, previousStateKey, ...server } = full.server
+    assert.deepEqual(config.server, {
+      ...server,
+      keepAliveTimeoutMs: keepAliveTimeout,
+      drainTimeoutMs: drainTimeout,
+      stateKeys: [stateKey, previousStateKey],
+    })
     assert.deepEqual(config.stdio, { timeoutMs: 5000, encoding: 'utf8', delimiter: '\n' })
     assert.deepEqual(config.logging, {
       level: 'debug',
@@ -214,6 +221,23 @@ describe('a configuration', () => {
     }
     const named = problemsOf({ mcpServers: { s: one } }, { MCPS_PROXY_TOKEN: ' ' })
     assert.deepEqual(named, [`$MCPS_PROXY_TOKEN|${what}`])
+  })
+
+  test('has keys for states that nobody guesses', () => {
+    const [now, before] = ['k'.repeat(16), 'b'.repeat(16)]
+    const value = { mcpServers: { s: one }, server: { stateKey: '${K}', previousStateKey: before } }
+    assert.deepEqual(read(value, { K: now }).server.stateKeys, [now, before])
+    assert.deepEqual(read(value, { K: now, MCPS_PROXY_STATE_KEY: 'e'.repeat(16) }).server.stateKeys, [
+      'e'.repeat(16),
+      before,
+    ])
+    assert.deepEqual(read({ mcpServers: { s: one } }).server.stateKeys, [])
+    assert.deepEqual(problemsOf(value), [
+      'server.stateKey|needs the variable K, which is not set|set it, or take the key out',
+    ])
+    assert.deepEqual(problemsOf(value, { K: 'short' }), [
+      'server.stateKey|has 5 characters|must have at least 16',
+    ])
   })
 
   test('warns of origins that no page has', () => {

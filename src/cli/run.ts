@@ -171,5 +171,5 @@ export function addSecrets(
 ): void {
   const servers = names.flatMap((name) => schemas.get(name)?.servers ?? [])
   logger.addSecrets(servers.flatMap(({ secrets }) => secrets))
-  if (server.token !== undefined) logger.addSecrets([server.token])
+  logger.addSecrets([...server.stateKeys, ...(server.token === undefined ? [] : [server.token])])
 }

@@ -21,6 +21,8 @@ const httpNames = list(
 export interface FrontValues extends Pick<FrontConfig, 'port' | 'host' | 'name' | 'allowedHosts' | 'token'> {
   readonly keepAliveTimeout: number
   readonly drainTimeout: number | undefined
+  readonly stateKey: string | undefined
+  readonly previousStateKey: string | undefined
 }
 
 const hostName = text({
@@ -50,6 +52,14 @@ export const frontFields: FieldsOf<FrontValues> = {
   token: optional(
     text({ secret: true }),
     'Bearer token that HTTP clients must present; ${VAR} is expanded. MCPS_PROXY_TOKEN overrides it.',
+  ),
+  stateKey: optional(
+    text({ secret: true }),
+    'Secret that seals the requestState of clients without sessions, equal on all instances; ${VAR} is expanded. MCPS_PROXY_STATE_KEY overrides it. Absent: made from the token, or by chance at each start.',
+  ),
+  previousStateKey: optional(
+    text({ secret: true }),
+    'The stateKey of before, which still opens what was sealed with it; ${VAR} is expanded.',
   ),
 }
 

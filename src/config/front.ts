@@ -5,9 +5,9 @@ import { Expansion } from './expand.js'
 import { corsFields, frontFields } from './fields.js'
 import type { Section } from './section.js'
 
-/** Reads `server`; `MCP_SERVER_HOST`, `MCP_SERVER_PORT`, `MCP_ENABLE_CORS` and `MCPS_PROXY_TOKEN` override it. */
+/** Reads `server`; `MCP_SERVER_HOST`, `MCP_SERVER_PORT`, `MCP_ENABLE_CORS`, `MCPS_PROXY_TOKEN` and `MCPS_PROXY_STATE_KEY` override it. */
 export function readFront(section: Section, env: Environment, nameDefault: string | undefined): FrontConfig {
-  const { keepAliveTimeout, drainTimeout, ...values } = section.readAll(
+  const { keepAliveTimeout, drainTimeout, stateKey, previousStateKey, ...values } = section.readAll(
     frontFields,
     nameDefault === undefined ? {} : { name: nameDefault },
   )
@@ -19,6 +19,10 @@ export function readFront(section: Section, env: Environment, nameDefault: strin
     keepAliveTimeoutMs: keepAliveTimeout,
     drainTimeoutMs: drainTimeout,
     token: readToken(values.token, section, env),
+    stateKeys: [
+      ...readStateKey('stateKey', given(env, 'MCPS_PROXY_STATE_KEY') ?? stateKey, section, env),
+      ...readStateKey('previousStateKey', previousStateKey, section, env),
+    ],
   }
   section.warnOfUnknownKeys()
   return front
@@ -73,6 +77,26 @@ function readToken(inFile: string | undefined, section: Section, env: Environmen
       'use letters, digits and signs of ASCII, without spaces',
     )
   return token
+}
+
+/** Whoever guesses the key may answer for others. */
+const STATE_KEY_LENGTH_MIN = 16
+
+function readStateKey(
+  name: 'stateKey' | 'previousStateKey',
+  written: string | undefined,
+  section: Section,
+  env: Environment,
+): readonly string[] {
+  if (written === undefined) return []
+  const expansion = new Expansion(env)
+  const key = expansion.text(written)
+  const [unset] = expansion.unset
+  if (unset !== undefined)
+    section.problem(name, `needs the variable ${unset}, which is not set`, 'set it, or take the key out')
+  else if (key.length < STATE_KEY_LENGTH_MIN)
+    section.problem(name, `has ${key.length} characters`, `must have at least ${STATE_KEY_LENGTH_MIN}`)
+  return [key]
 }
 
 function given(env: Environment, name: string): string | undefined {

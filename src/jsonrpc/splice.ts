@@ -18,6 +18,7 @@ export const editReasons = [
   'capability',
   'meta',
   'input',
+  'request-state',
   'result-type',
   'cache-hint',
   'error-code',

@@ -52,6 +52,8 @@ export interface CallHearer {
   progress(call: Call, params: string): void
   /** Splices one item of a list that the call gets. */
   splice(call: Call, line: Line, edits: readonly Edit[]): Uint8Array
+  /** The server asks something that its client can be asked; false, or absent, where it cannot. */
+  ask?(question: ServerQuestion): boolean
 }
 
 /** The identity of a client during its session. */
@@ -71,6 +73,8 @@ export type Outcome =
     }
   /** `refusal` says why, where the result tells the model that the call was not passed on. */
   | { readonly kind: 'result'; readonly result: string | Uint8Array; readonly refusal?: string }
+  /** Its client is asked for input, and comes again: the result that asks, as the server wrote it or the proxy. */
+  | { readonly kind: 'asked'; readonly frame: ResultFrame; readonly edits: readonly Edit[] }
   | { readonly kind: 'failed'; readonly error: ErrorBody }
   | { readonly kind: 'cancelled' }
 
@@ -111,6 +115,8 @@ export interface ClientPort {
   readonly profile: ClientProfile
   /** The request by which it has opened its session, where that is to reach the server; settled by the server's answer. */
   readonly opening?: Call | undefined
+  /** It has no session: what is said to it goes to the connection of the call that it is about. */
+  readonly isStateless?: true
   /** It only makes servers start, so that nothing they say later can be about its business. */
   readonly asksNothing?: true
   /** A server asks; false when this client cannot be asked that. */
@@ -163,10 +169,10 @@ export class Call implements CallHolder {
   #isKept = false
   /** How often it was given to another connection. */
   repeats = 0
-  /** Orders the calls of one client that came at the same time. */
-  serial = 0
   /** Whether a session was opened anew because this call was refused in the one before. */
   hasRenewed = false
+  /** Its server has asked something: whatever becomes of it, it is not sent again. */
+  wasAsked = false
   /** The greatest progress that its client was told of. */
   progress: number = Number.NEGATIVE_INFINITY
   /** What it was told in an earlier round; it hears of more than that only. */
@@ -226,7 +232,6 @@ export class Call implements CallHolder {
     const attempt = new Call(this.frame, this.row, this.client, this.deadline, owner, this.context)
     attempt.service = this.service
     attempt.times = this.times
-    attempt.serial = this.serial
     this.#holder = attempt
     return attempt
   }

@@ -72,16 +72,34 @@ const askableParts: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** One text for all clients to which a server should say the same of itself; empty for those that can be asked nothing. */
-export function capabilitySet({ json }: ClientCapabilities): string {
+export function capabilitySet(capabilities: ClientCapabilities): string {
+  return askedOf(capabilities)
+    .map(({ name, parts }) => [name, ...parts].join('.'))
+    .join(' ')
+}
+
+/** Of what a client declares, what a server can ask it for, in one spelling. */
+export function askableCapabilities(capabilities: ClientCapabilities): ClientCapabilities {
+  const asked = askedOf(capabilities)
+  if (asked.length === 0) return noCapabilities
+  const members = asked.map(
+    ({ name, parts }) => `"${name}":{${parts.map((part) => `"${part}":{}`).join(',')}}`,
+  )
+  return { json: `{${members.join(',')}}`, names: new Set(asked.map(({ name }) => name)) }
+}
+
+function askedOf({
+  json,
+}: ClientCapabilities): { readonly name: string; readonly parts: readonly string[] }[] {
+  if (json === noCapabilities.json) return []
   const bytes = Buffer.from(json)
   const members = membersAt(bytes, { start: 0, end: bytes.length })
-  const named = Object.entries(askableParts).flatMap(([name, parts]) => {
+  return Object.entries(askableParts).flatMap(([name, parts]) => {
     const span = members?.span(name)
     if (span === undefined) return []
     const inner = membersAt(bytes, span)
-    return [[name, ...parts.filter((part) => inner?.span(part) !== undefined)].join('.')]
+    return [{ name, parts: parts.filter((part) => inner?.span(part) !== undefined) }]
   })
-  return named.join(' ')
 }
 
 /** The capabilities of a server. */

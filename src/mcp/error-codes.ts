@@ -134,6 +134,24 @@ export function inputRefused(service: string, why = 'its client cannot be asked'
   return upstreamFailed(service, 'input-required', `'${service}' asks for input during the call: ${why}`)
 }
 
+/** Why a `requestState` cannot be used. */
+export type StateProblem = 'expired' | 'unknown' | 'answered' | 'other-request' | 'other-server'
+
+const stateProblems: Readonly<Record<StateProblem, string>> = {
+  expired: 'it has expired',
+  unknown:
+    'nothing waits for it here: it may have been changed, or made for another request, or by another instance',
+  answered: 'it was answered already, with other answers',
+  'other-request': 'it was made for other arguments',
+  'other-server': 'the server that gave it is not reached by this request any more',
+}
+
+/** A client comes again with a state that opens nothing; it may call again without one. */
+export function stateUnknown(problem: StateProblem): ErrorBody {
+  const why = `'requestState' cannot be used: ${stateProblems[problem]}; send the request again without it`
+  return invalidParams(why, { parameter: 'requestState', reason: `state-${problem}` })
+}
+
 export function shuttingDown(): ErrorBody {
   return failure(INTERNAL_ERROR, 'The proxy is shutting down', { reason: 'shutting-down' })
 }

@@ -13,6 +13,7 @@ import {
 import type { EventListener } from '../events/emitter.js'
 import { Fleet, inWords } from './fleet.js'
 import { Guests } from './guests/guests.js'
+import { StatelessCalls } from './input/stateless-calls.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { Connection } from '../jsonrpc/connection.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
@@ -89,6 +90,7 @@ class PooledProxy implements McpProxy {
     this.#guests = new Guests({
       runtime: common.runtime,
       limits: this.#limits.guests,
+      stateless: () => new StatelessCalls(stateKeysOf(this.#config), this.#limits.stateless, common.runtime),
       nextSerial: () => ++this.#attached,
       reach: (client) => this.#reach(client),
       describe: () =>
@@ -270,6 +272,11 @@ class PooledProxy implements McpProxy {
 function resolvedConfig(config: Configuration | ConfigurationJson): Configuration {
   if (isResolved(config)) return config
   return resolveConfig(config, { source: 'createProxy', folder: process.cwd(), env: process.env })
+}
+
+/** Instances with one token open each other's states without being told of a key. */
+function stateKeysOf({ server: { stateKeys, token } }: Configuration): readonly string[] {
+  return stateKeys.length > 0 || token === undefined ? stateKeys : [token]
 }
 
 function isResolved(config: Configuration | ConfigurationJson): config is Configuration {

@@ -12,7 +12,7 @@ import { quote } from '../../jsonrpc/text.js'
 import type { Call, ClientOrigin, ClientProfile, Outcome } from '../call.js'
 import { clientInfo } from '../client-info.js'
 import { clientCapabilities, noCapabilities } from '../capabilities.js'
-import { invalidParams, invalidRequest, methodNotFound } from '../error-codes.js'
+import { inputRefused, invalidParams, invalidRequest, methodNotFound } from '../error-codes.js'
 import type { RequestRow } from '../methods/method-row.js'
 import { clientNotifications, requests } from '../methods.js'
 import { severity } from '../methods/logging.js'
@@ -74,12 +74,15 @@ export class LegacyClientLeg implements ClientLeg {
     return { kind: 'known', row }
   }
 
-  answer({ frame: { id } }: Call, outcome: Outcome, voice: ClientVoice): Wire | undefined {
+  answer({ frame: { id }, service }: Call, outcome: Outcome, voice: ClientVoice): Wire | undefined {
     switch (outcome.kind) {
       case 'answered':
         return voice.answerBytes(outcome.frame, outcome.edits, id)
       case 'result':
         return buildResult(id, outcome.result)
+      case 'asked':
+        // A client with a session is asked during the call.
+        return this.refusal(id, inputRefused(service ?? ''))
       case 'failed':
         return this.refusal(id, outcome.error)
       case 'cancelled':

@@ -54,6 +54,8 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
         return passedOn(call, outcome, voice)
       case 'result':
         return buildResult(id, typedResult(outcome.result, call.row))
+      case 'asked':
+        return voice.answerBytes(outcome.frame, outcome.edits, id)
       case 'failed':
         return buildError(id, ownErrorForStateless(outcome.error))
       case 'cancelled':

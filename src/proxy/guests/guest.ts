@@ -6,9 +6,11 @@
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type Edit, splice } from '../../jsonrpc/splice.js'
-import type { Call, ClientProfile, ServerQuestion } from '../../mcp/call.js'
+import type { Asker, Call, ClientProfile, InputNeeded, ServerQuestion } from '../../mcp/call.js'
+import { isAskable } from '../../mcp/capabilities.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { severity } from '../../mcp/methods/logging.js'
+import type { StatelessCalls } from '../input/stateless-calls.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { StatelessClient } from '../routing/guest-list.js'
 import type { RoutedClient } from '../routing/routed-client.js'
@@ -16,6 +18,8 @@ import type { RoutedClient } from '../routing/routed-client.js'
 export interface GuestParts {
   readonly serial: number
   readonly profile: ClientProfile
+  /** What begins its calls, and finds what a retry is about. */
+  readonly stateless: StatelessCalls
   reach(client: RoutedClient): ClientRoutes
   now(): number
 }
@@ -25,6 +29,8 @@ export class Guest implements RoutedClient, StatelessClient {
   readonly serial: number
   readonly profile: ClientProfile
   readonly isReady = false
+  readonly isStateless = true
+  readonly #isAskable: boolean
   readonly #parts: GuestParts
   readonly #routes: ClientRoutes
   #calls = 0
@@ -35,12 +41,13 @@ export class Guest implements RoutedClient, StatelessClient {
     this.#parts = parts
     this.serial = parts.serial
     this.profile = parts.profile
+    this.#isAskable = isAskable(parts.profile.capabilities)
     this.usedAt = parts.now()
     this.#routes = parts.reach(this)
   }
 
   get idle(): boolean {
-    return this.#calls === 0
+    return this.#calls === 0 && !this.#parts.stateless.parked.holds(this)
   }
 
   get listens(): boolean {
@@ -49,7 +56,7 @@ export class Guest implements RoutedClient, StatelessClient {
 
   route(call: Call): void {
     this.#calls++
-    this.#routes.router.route(call)
+    this.#parts.stateless.route(call, this.#routes.router, this.#isAskable)
   }
 
   ended(): void {
@@ -57,7 +64,12 @@ export class Guest implements RoutedClient, StatelessClient {
     this.usedAt = this.#parts.now()
   }
 
+  needsInput(call: Call, needed: InputNeeded): void {
+    this.#parts.stateless.relay(call, needed)
+  }
+
   leave(): Promise<unknown> | undefined {
+    this.#parts.stateless.parked.left(this)
     return this.#routes.leave()
   }
 
@@ -85,19 +97,23 @@ export class Guest implements RoutedClient, StatelessClient {
     if (level < 0 || level >= severity(wanted)) this.tell(frame, [], during)
   }
 
-  // It can be asked nothing, and is told of nothing that it has not asked for.
-
-  ask(_question: ServerQuestion): boolean {
-    return false
+  /** What nobody's call is about is nobody's to answer. */
+  ask(question: ServerQuestion): boolean {
+    return question.during?.context.hearer?.ask?.(question) ?? false
   }
 
-  withdraw(): void {}
-
-  owes(): boolean {
-    return false
+  withdraw(frame: NotificationFrame, asker: Asker): void {
+    this.#parts.stateless.parked.withdraw(frame, asker)
   }
 
-  forget(): void {}
+  owes(asker: Asker): boolean {
+    return this.#parts.stateless.parked.owes(asker)
+  }
 
+  forget(asker: Asker): void {
+    this.#parts.stateless.parked.forget(asker)
+  }
+
+  /** It is told of nothing that it has not asked for. */
   tellChanges(): void {}
 }

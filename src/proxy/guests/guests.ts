@@ -4,9 +4,10 @@
 
 import { Guest } from './guest.js'
 import type { StatelessContext } from '../../mcp/call.js'
-import { noCapabilities } from '../../mcp/capabilities.js'
+import { askableCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
+import type { StatelessCalls } from '../input/stateless-calls.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { GuestList } from '../routing/guest-list.js'
 import type { RoutedClient } from '../routing/routed-client.js'
@@ -15,6 +16,8 @@ import type { Runtime, Timer } from '../../runtime/runtime.js'
 export interface GuestsParts {
   readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly limits: GuestLimits
+  /** Made for the first guest. */
+  readonly stateless: () => StatelessCalls
   /** A number that no other client of the proxy has. */
   nextSerial(): number
   reach(client: RoutedClient): ClientRoutes
@@ -30,27 +33,32 @@ export interface GuestLimits {
   readonly guestIdleMs: number
 }
 
-/** Guests by principal. */
+/** Guests by principal, and by what they can be asked. */
 export class Guests implements GuestList {
   readonly #parts: GuestsParts
   readonly #guests = new Map<string, Guest>()
+  #stateless: StatelessCalls | undefined
   #sweeping: Timer | undefined
 
   constructor(parts: GuestsParts) {
     this.#parts = parts
   }
 
-  of({ principal }: StatelessContext): Guest | undefined {
-    const known = this.#guests.get(principal)
+  of({ principal, capabilities }: StatelessContext): Guest | undefined {
+    const askable = askableCapabilities(capabilities)
+    const key = `${principal}\n${askable.json}`
+    const known = this.#guests.get(key)
     if (known !== undefined) return known
-    if (!this.#makesRoom()) return undefined
+    if (!this.#makesRoom(principal)) return undefined
+    this.#stateless ??= this.#parts.stateless()
     const guest = new Guest({
       serial: this.#parts.nextSerial(),
-      profile: { principal, revision: latestStateless, capabilities: noCapabilities },
+      profile: { principal, revision: latestStateless, capabilities: askable },
+      stateless: this.#stateless,
       reach: (client) => this.#parts.reach(client),
       now: () => this.#parts.runtime.now(),
     })
-    this.#guests.set(principal, guest)
+    this.#guests.set(key, guest)
     this.#sweepLater()
     return guest
   }
@@ -60,22 +68,32 @@ export class Guests implements GuestList {
   }
 
   left(principal: string): void {
-    this.#end(principal)
+    for (const [key] of this.#of(principal)) this.#end(key)
   }
 
   /** The proxy closes. */
   close(): void {
     this.#sweeping?.cancel()
-    for (const principal of this.#guests.keys()) this.#end(principal)
+    for (const key of this.#guests.keys()) this.#end(key)
   }
 
-  #makesRoom(): boolean {
-    if (this.#guests.size < this.#parts.limits.guestsMax) return true
-    let idlest: readonly [string, Guest] | undefined
-    for (const entry of this.#guests)
-      if (entry[1].idle && entry[1].usedAt < (idlest?.[1].usedAt ?? Infinity)) idlest = entry
-    if (idlest !== undefined) this.#end(idlest[0])
-    return idlest !== undefined
+  /** Whether there is room for one more; who has been idle for longest makes it. */
+  #makesRoom(principal: string): boolean {
+    const { guestsMax, guestsOfOneMax } = this.#parts.limits
+    const own = this.#of(principal)
+    if (own.length >= guestsOfOneMax) return this.#endIdlest(own)
+    return this.#guests.size < guestsMax || this.#endIdlest([...this.#guests])
+  }
+
+  #of(principal: string): [string, Guest][] {
+    return [...this.#guests].filter(([, { profile }]) => profile.principal === principal)
+  }
+
+  #endIdlest(guests: readonly [string, Guest][]): boolean {
+    const idle = guests.filter(([, guest]) => guest.idle)
+    const [first] = idle.sort(([, one], [, other]) => one.usedAt - other.usedAt)
+    if (first !== undefined) this.#end(first[0])
+    return first !== undefined
   }
 
   #end(key: string): void {

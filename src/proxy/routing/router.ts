@@ -105,6 +105,22 @@ export class Router {
     this.#waiting?.look()
   }
 
+  /** Takes over a call that this server alone may get, with these edits besides; false when its request does not lead there. */
+  routeTo(service: string, call: Call, more: readonly Edit[]): boolean {
+    const { route } = call.row
+    const lane = this.#lanes.find(({ config }) => config.name === service)
+    if (lane?.view.facts?.revision.form !== 'typed') return false
+    if (route.to === 'uri') {
+      this.#toLane(call, lane, more)
+      return true
+    }
+    const name = call.frame.params.members.string('name') ?? ''
+    const target = route.to === 'name' ? this.#catalog.named(route.list, name) : undefined
+    if (route.to !== 'name' || target?.lane !== lane) return false
+    this.#send(call, route.list, target, name, more)
+    return true
+  }
+
   #byName(call: Call, kind: 'tools' | 'prompts'): void {
     const name = call.frame.params.members.string('name')
     if (name === undefined) return call.fail(missing('name'))
@@ -123,9 +139,16 @@ export class Router {
     })
   }
 
-  #send(call: Call, kind: 'tools' | 'prompts', target: Target, name: string): void {
+  #send(
+    call: Call,
+    kind: 'tools' | 'prompts',
+    target: Target,
+    name: string,
+    more: readonly Edit[] = NO_EDITS,
+  ): void {
     call.service = target.lane.config.name
-    const edits = nameEdits(call.frame.params.members.span('name'), name, target)
+    const own = nameEdits(call.frame.params.members.span('name'), name, target)
+    const edits = more.length === 0 ? own : [...own, ...more]
     if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
     if (target.item.needsTask) return call.fail(toolNeedsTask(name))
     call.times = target.times

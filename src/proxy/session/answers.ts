@@ -76,7 +76,7 @@ export class Answers {
     const answer = this.#leg.answer(call, outcome, this.#peer)
     if (this.#batched !== undefined && this.#joinsBatch(id, answer)) return
     if (answer === undefined) return
-    const own = outcome.kind === 'result' ? 'result' : 'error'
+    const own = outcome.kind === 'result' || outcome.kind === 'asked' ? 'result' : 'error'
     this.#send(outcome.kind === 'answered' ? outcome.frame.kind : own, id, answer)
   }
 

@@ -89,6 +89,8 @@ function endOf(outcome: Outcome): End {
       return outcome.refusal === undefined
         ? { outcome: 'answered' }
         : { outcome: 'refused', message: outcome.refusal }
+    case 'asked':
+      return { outcome: 'answered' }
     case 'failed':
       return endByError(outcome.error)
     case 'cancelled':

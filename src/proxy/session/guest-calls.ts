@@ -62,6 +62,7 @@ export class GuestCalls {
         guest.ended(call)
         this.#calls.settled(call, outcome)
       },
+      needsInput: (call, needed) => guest.needsInput(call, needed),
     }
   }
 }

@@ -32,6 +32,8 @@ export function open(config: HttpServerConfig, proxy: PoolSurroundings): Upstrea
     isolation: 'auto',
     concurrency: around.limits.remoteConcurrency,
     processes: 1,
+    // Streamable HTTP answers each call on a response of its own, and asks there too.
+    namesCalls: config.kind === 'http',
     idleTimeoutMs: around.limits.remoteRestMs,
     restart: true,
     onTimeout: 'cancel',

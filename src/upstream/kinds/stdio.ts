@@ -22,6 +22,7 @@ export function open(config: StdioServerConfig, around: StdioSurroundings): Upst
   const pooling = {
     ...config,
     discretion,
+    namesCalls: false,
     staysForClients: false,
     dial: () => new ServerProcess(config, surroundings),
     adopt: (running: RunningProcess) =>

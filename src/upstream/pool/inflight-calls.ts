@@ -117,7 +117,9 @@ export class InflightCalls implements InflightOwner {
       if (found !== undefined) return undefined
       found = call
     }
-    return this.#abandoned.mayBeOfOthers(found?.client) ? undefined : found
+    // Those who speak without a session may be several, even where they are one client.
+    const own = found?.context.hearer === undefined ? found?.client : undefined
+    return this.#abandoned.mayBeOfOthers(own) ? undefined : found
   }
 
   /** The client is asked: the time of the calls that it may be about stands still until what this gives is called. */
@@ -186,16 +188,6 @@ export class InflightCalls implements InflightOwner {
     }
   }
 
-  /** The server is being stopped, so what has not left never will: the next one has it before what comes later. */
-  takeBack(): void {
-    for (const flight of this.#link.peer.waiting()) {
-      if (!this.#isUnsent(flight)) continue
-      this.#link.peer.retire(flight.id)
-      this.#end(flight)
-      this.#repeat(flight)
-    }
-  }
-
   /** A connection that has just ended takes nothing, and why is about to be known. */
   #notSent(flight: InflightCall): void {
     if (!this.#link.peer.open) return void this.#unsent.push(flight)
@@ -208,15 +200,11 @@ export class InflightCalls implements InflightOwner {
    *
    * What else a server may have done stays undone or done; nothing of it is done twice.
    */
-  #mayRepeat(flight: InflightCall): boolean {
-    const { call } = flight
-    if (call.settled) return false
-    return this.#isUnsent(flight) || (call.row.reads === true && call.repeats === 0)
-  }
-
-  #isUnsent({ nth, wasSent }: InflightCall): boolean {
+  #mayRepeat({ call, nth, wasSent }: InflightCall): boolean {
+    if (call.settled || call.wasAsked) return false
     const { traffic } = this.#link
-    return !wasSent || (nth !== undefined && traffic !== undefined && nth > traffic.departed)
+    if (!wasSent || (nth !== undefined && traffic !== undefined && nth > traffic.departed)) return true
+    return call.row.reads === true && call.repeats === 0
   }
 
   /** A session is opened anew once for each call that is refused in it: what is refused there too is refused for good. */

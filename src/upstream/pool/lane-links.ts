@@ -17,6 +17,7 @@ import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/
 import { LaneClients } from './lane-clients.js'
 import type { LaneLists } from './lane-lists.js'
 import type { LaneParts } from './lane-parts.js'
+import { isOfSeveral } from './sharing.js'
 import type { Link } from './link.js'
 import type { InstanceOwner } from './server-instance.js'
 import { Resubscriptions } from './resubscriptions.js'
@@ -96,7 +97,7 @@ export class LaneLinks implements InstanceOwner {
 
   #refuse({ id, method }: RequestFrame, link: Link): void {
     link.refused(id, methodNotFound(method))
-    if (this.#parts.sharing === 'shared' && link.inflight.questionLost())
+    if (isOfSeveral(this.#parts.sharing) && link.inflight.questionLost())
       this.#log('warn', `${method} was refused: it may be about a call that another client has given up`)
     else this.#log('debug', `${method} was refused: no client to ask`)
   }

@@ -39,6 +39,8 @@ export interface UpstreamLimits {
   readonly remoteConcurrency: number
   /** How long a session with a remote server stays that nobody uses and no client is there for. */
   readonly remoteRestMs: number
+  /** Processes of one client without a session, where a call that waits for its client keeps its process. */
+  readonly guestProcessesMax: number
   /** Calls that wait for one process, or for a slot of it. */
   readonly queueMax: number
   /** Bytes that one process has not taken yet, and of calls that wait for it, above which calls are refused. */

@@ -43,6 +43,8 @@ export interface Pooling {
   readonly adopt?: (running: RunningProcess) => Dialed
   readonly isolation: 'auto' | 'shared' | 'session'
   readonly concurrency: number
+  /** Whether a server says which call it asks about. */
+  readonly namesCalls: boolean
   readonly processes: number
   readonly idleTimeoutMs: number | undefined
   readonly restart: boolean

@@ -102,7 +102,7 @@ export class Pool implements Upstream, LaneOwner {
   attach(client: ClientPort): Lane {
     const { isolation } = this.#parts
     const sharing = sharingFor(isolation, client)
-    if (sharing !== 'own') return this.#commonLane(sharing).join(client)
+    if (sharing === 'plain' || sharing === 'shared') return this.#commonLane(sharing).join(client)
     const { profile, opening, serial } = client
     const yields = this.#parts.ownStart === 'with-call'
     const use = { sharing, declared: profile.capabilities, opening, client: serial, yields }

@@ -11,6 +11,7 @@ import type { Timer } from '../../runtime/runtime.js'
 import type { LaneParts } from './lane-parts.js'
 import { Link, type LinkMember, type LinkOwner } from './link.js'
 import type { IdleProcess } from './process-room.js'
+import { isOfSeveral } from './sharing.js'
 import { Slots } from './slots.js'
 import { type OpeningLink, Supervisor } from './supervisor.js'
 
@@ -59,7 +60,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#parts = parts
     this.#lane = lane
     this.#isFirst = isFirst
-    const { concurrency, idleTimeoutMs, limits, room, sharing, yields } = parts
+    const { concurrency, idleTimeoutMs, limits, namesCalls, room, sharing, yields } = parts
     const makeRoom = (): Promise<void> | undefined => (parts.pool.hasSpare ? undefined : room.free())
     this.supervisor = new Supervisor(parts, makeRoom, () => this.#openLink())
     this.#idleTimeoutMs = yields ? shortest(idleTimeoutMs, parts.sessionIdleMs) : idleTimeoutMs
@@ -68,9 +69,9 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#queued = new CallQueue(bytes)
     this.#slots = new Slots(concurrency, limits.queueMax)
     this.#withdraw = yields ? room.offer(this) : undefined
-    // During a call of several clients a server may ask something: of such calls one runs at a time. With one slot in all,
-    // they wait for it like everybody else.
-    const isApart = sharing === 'shared' && concurrency > 1
+    // During a call of several clients a server may ask something: of such calls one runs at a time, unless the server says
+    // which one it asks about. With one slot in all, they wait for it like everybody else.
+    const isApart = isOfSeveral(sharing) && concurrency > 1 && !(sharing === 'guest' && namesCalls)
     this.#askable = isApart ? new Slots(1, limits.queueMax) : this.#slots
   }
 

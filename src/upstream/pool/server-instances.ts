@@ -64,7 +64,7 @@ export class ServerInstances {
     this.#lists = lists
     this.#recollection = recollection
     this.#settled = settled
-    this.#membersMax = parts.sharing === 'own' ? 1 : parts.processes
+    this.#membersMax = membersMax(parts)
   }
 
   get #first(): ServerInstance {
@@ -215,20 +215,15 @@ export class ServerInstances {
     this.#round = round
   }
 
-  /** One that ended while it was asked has a successor, which has not said what it has; one that does not come up has none. */
+  /** One that ended while it was asked has a successor, which has not said what it has. */
   async #insist(round: Round): Promise<void> {
     for (let restarts = 0; round.isAwaited; restarts++) {
       await this.#lists.hurry()
-      const isOver = this.#lists.known || this.firstLink !== undefined || !this.#wasUp
+      const isOver = this.#lists.known || this.firstLink !== undefined
       if (isOver || restarts === RESTARTS_MAX) return
       await this.#startFirst()
       await this.#links.reading
     }
-  }
-
-  /** Whether the last process has been there, and may be there again with the same credentials. */
-  get #wasUp(): boolean {
-    return this.#links.facts !== undefined && this.failure?.reason !== 'unauthorized'
   }
 
   #add(): ServerInstance {
@@ -238,4 +233,10 @@ export class ServerInstances {
     if (this.#links.isClosed) void member.close()
     return member
   }
+}
+
+/** A call that waits for its client keeps its process, so that others of the same client need more. */
+function membersMax({ sharing, processes, namesCalls, limits }: LaneParts): number {
+  if (sharing === 'own') return 1
+  return sharing === 'guest' && !namesCalls ? Math.max(processes, limits.guestProcessesMax) : processes
 }

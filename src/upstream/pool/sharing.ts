@@ -10,18 +10,26 @@ export type Sharing =
   | 'plain'
   /** One client. */
   | 'own'
+  /** One client that has no session: its calls may be those of several people. */
+  | 'guest'
   /** Everybody; what a server asks belongs to the one askable call that runs. */
   | 'shared'
 
 /** Clients that can be asked something have a process of their own, unless the configuration says otherwise. */
 export function sharingFor(isolation: Isolation, client: ClientPort): Sharing {
   if (client.opening !== undefined) return 'own'
+  const alone = client.isStateless === true ? 'guest' : 'own'
   switch (isolation) {
     case 'session':
-      return 'own'
+      return alone
     case 'shared':
       return 'shared'
     case 'auto':
-      return isAskable(client.profile.capabilities) ? 'own' : 'plain'
+      return isAskable(client.profile.capabilities) ? alone : 'plain'
   }
+}
+
+/** Whether calls of several people may run at once, during which a server may ask. */
+export function isOfSeveral(sharing: Sharing): boolean {
+  return sharing === 'shared' || sharing === 'guest'
 }

@@ -116,7 +116,6 @@ export class Supervisor {
     this.#crashes.wasUp()
     const stopped = this.#stop(link, why)
     if (link.dialed.pid !== undefined) this.#resting = stopped
-    link.inflight.takeBack()
     await stopped
   }
 

@@ -1,0 +1,283 @@
+// A call of a client without sessions, at a server that asks during it.
+//
+// MCP 2026-07-28, Multi Round-Trip Requests, on a server of a handshake revision: the server's questions end the
+// client's request, not the server's. The client is given them as the result, and comes again with the answers in a
+// request of its own, a retry, which waits for what the server says then. The server has one call all the while.
+// A retry never starts a call.
+
+import type { NotificationFrame, RequestFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import { writing } from '../../jsonrpc/id-edit.js'
+import { membersAt } from '../../jsonrpc/members.js'
+import { numericId } from '../../jsonrpc/request-id.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
+import type { Line } from '../../jsonrpc/line.js'
+import type {
+  Asker,
+  Call,
+  CallHearer,
+  CallHolder,
+  CallOwner,
+  InputNeeded,
+  Outcome,
+  ServerQuestion,
+} from '../../mcp/call.js'
+import { invalidParams, stateUnknown } from '../../mcp/error-codes.js'
+import { OpenQuestions, resultFrame } from './open-questions.js'
+import { setDeadline } from '../../runtime/deadline.js'
+import type { Runtime } from '../../runtime/runtime.js'
+import { isSameJson } from './same-json.js'
+
+/** How many calls may wait for their clients, and for how long. */
+export interface ParkLimits {
+  readonly parkedMax: number
+  /** Of one client. */
+  readonly parkedOfOneMax: number
+  /** Of one call. */
+  readonly roundsMax: number
+  /** Of one call at once. */
+  readonly questionsMax: number
+  /** Bytes of answers that came while nobody waited, of all calls together. */
+  readonly keptBytesMax: number
+  /** What a server asks within this time, in milliseconds, is asked together. */
+  readonly gatherMs: number
+  /** How long a client may take to come back. */
+  readonly lifeMs: number
+  /** How long an answer is given again to who asks again in the same words. */
+  readonly repeatMs: number
+}
+
+/** What parked calls have in common. */
+export interface ParkRoom {
+  readonly limits: ParkLimits
+  readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
+  /** Whether one more may wait; one that does can be found from now on. */
+  admits(parked: ParkedCall): boolean
+  /** The state with which a client comes back to this round. */
+  seal(parked: ParkedCall, round: number): string
+  /** What is kept of an answer for which nobody waits, or that may be given again. */
+  kept(parked: ParkedCall, outcome: Outcome): Outcome
+  /** Nobody can come back. */
+  over(parked: ParkedCall): void
+}
+
+type Phase =
+  /** The server is at work, and nearly always somebody waits for its answer. */
+  | 'running'
+  /** The client has the questions, and nobody waits. */
+  | 'parked'
+  /** The server's answer was given; it is given again to whoever asks again. */
+  | 'over'
+
+/** What the client has answered last, and what came of it. */
+interface AnsweredRound {
+  readonly round: number
+  readonly responses: string
+  /** Undefined while the server is at work on it. */
+  outcome: Outcome | undefined
+}
+
+/** One call at a server, with the requests of its client that wait for it. */
+export class ParkedCall implements CallOwner, CallHolder, CallHearer {
+  /** The server's. */
+  readonly inner: Call
+  readonly #room: ParkRoom
+  #waiting: Call[]
+  #phase: Phase = 'running'
+  readonly #open = new OpenQuestions()
+  /** How often the client was asked. */
+  #round = 0
+  #answered: AnsweredRound | undefined
+  /** What the server has answered while nobody waited. */
+  #outcome: Outcome | undefined
+  #timer: { cancel(): void } | undefined
+  /** Bytes of an answer that is kept. */
+  keptBytes = 0
+
+  constructor(outer: Call, room: ParkRoom) {
+    this.#room = room
+    this.#waiting = [outer]
+    this.inner = outer.attemptOf(this)
+    this.inner.context = { ...outer.context, hearer: this }
+  }
+
+  /** Whether this server waits for an answer to a question here. */
+  owes(asker: Asker): boolean {
+    return this.#open.owes(asker)
+  }
+
+  /** The server asks; false when it has asked too often, or too many calls wait for their clients. */
+  ask(question: ServerQuestion): boolean {
+    const { questionsMax, roundsMax, gatherMs } = this.#room.limits
+    const isTooMuch = this.#open.size >= questionsMax || this.#round >= roundsMax
+    if (this.inner.settled || isTooMuch || !this.#room.admits(this)) return false
+    this.inner.keep()
+    this.inner.wasAsked = true
+    this.#open.add(question)
+    // What a server asks at once is one round.
+    if (this.#phase === 'running' && this.#open.size === 1) this.#after(gatherMs, () => this.#gathered())
+    return true
+  }
+
+  /** The server takes a question back. */
+  withdraw(id: string, asker: Asker): void {
+    this.#open.withdraw(id, asker)
+  }
+
+  /** Nobody reads the answers to what this server has asked. */
+  forget(asker: Asker): void {
+    this.#open.forget(asker)
+  }
+
+  /** The client comes again, with answers to this round. */
+  retry(retry: Call, round: number): void {
+    const responses = responsesOf(retry.frame)
+    if (round === this.#answered?.round) return this.#again(retry, responses, this.#answered)
+    if (round !== this.#round || this.#phase !== 'parked') return retry.fail(stateUnknown('unknown'))
+    const answers = this.#answersIn(responses)
+    if (typeof answers === 'string')
+      return retry.fail(invalidParams(answers, { parameter: 'inputResponses' }))
+    this.#answered = { round, responses, outcome: undefined }
+    this.inner.context = { ...retry.context, hearer: this }
+    this.#wait(retry)
+    for (const [name, answer] of answers) this.#open.answer(name, answer)
+    if (this.#outcome !== undefined) this.#end(this.#outcome)
+    else if (this.#open.size > 0) this.#park()
+    else this.#phase = 'running'
+  }
+
+  /** Nobody has come back: the server is told that there will be no answers. */
+  give(): void {
+    this.#open.giveUp()
+    this.inner.cancel(undefined)
+    this.#forgotten()
+  }
+
+  // CallOwner: what becomes of the server's call.
+
+  settled(_inner: Call, outcome: Outcome): void {
+    this.#open.clear()
+    if (this.#phase === 'parked') this.#outcome = this.#room.kept(this, outcome)
+    else if (this.#round === 0) this.#endAtOnce(outcome)
+    else this.#end(outcome)
+  }
+
+  needsInput(_inner: Call, needed: InputNeeded): void {
+    for (const call of this.#waiting) call.needsInput(needed)
+  }
+
+  // CallHolder: of the retries that wait.
+
+  cancel(frame: NotificationFrame | undefined): void {
+    this.#waiting = this.#waiting.filter((call) => !call.settled)
+    if (this.#waiting.length > 0 || this.#phase !== 'running') return
+    // Who closes a response may have lost it, and ask again.
+    if (frame === undefined) this.#after(this.#room.limits.repeatMs, () => this.give())
+    else this.inner.cancel(frame)
+  }
+
+  // CallHearer: what the server says meanwhile is for the latest that waits.
+
+  tell(frame: NotificationFrame, edits: readonly Edit[]): void {
+    const call = this.#waiting.at(-1)
+    if (call === undefined) return
+    const span =
+      frame.method === 'notifications/progress' ? frame.params.members.span('progressToken') : undefined
+    if (span === undefined) return call.context.hearer?.tell(frame, edits, call)
+    const own = call.frame.params.meta.span('progressToken')
+    if (own === undefined) return
+    call.context.hearer?.tell(frame, writing(frame.line, span, call.raw(own), 'progress-token'), call)
+  }
+
+  progress(_call: Call, params: string): void {
+    const call = this.#waiting.at(-1)
+    call?.context.hearer?.progress(call, params)
+  }
+
+  splice(call: Call, line: Line, edits: readonly Edit[]): Uint8Array {
+    const [first = call] = this.#waiting
+    return first.context.hearer?.splice(first, line, edits) ?? line
+  }
+
+  #gathered(): void {
+    if (this.#open.size > 0) this.#park()
+  }
+
+  /** Whoever waits is asked, and nobody waits any more. */
+  #park(): void {
+    this.#round++
+    this.#phase = 'parked'
+    this.#tell({ kind: 'asked', frame: this.#inputRequired(), edits: [] })
+    this.#after(this.#room.limits.lifeMs, () => this.give())
+  }
+
+  #inputRequired(): ResultFrame {
+    const state = quote(this.#room.seal(this, this.#round))
+    const result = `{"resultType":"input_required","inputRequests":${this.#open.requests},"requestState":${state}}`
+    return resultFrame(numericId(0), result)
+  }
+
+  #wait(retry: Call): void {
+    this.#timer?.cancel()
+    this.#waiting.push(retry)
+    retry.passTo(this)
+  }
+
+  #tell(outcome: Outcome): void {
+    if (this.#answered !== undefined) this.#answered.outcome = outcome
+    for (const call of this.#waiting.splice(0)) call.settle(outcome)
+  }
+
+  /** It was never parked: nobody can come back. */
+  #endAtOnce(outcome: Outcome): void {
+    this.#timer?.cancel()
+    this.#tell(outcome)
+    this.#forgotten()
+  }
+
+  #end(outcome: Outcome): void {
+    this.#phase = 'over'
+    this.#tell(outcome)
+    this.#after(this.#room.limits.repeatMs, () => this.#forgotten())
+    if (this.#answered !== undefined) this.#answered.outcome = this.#room.kept(this, outcome)
+  }
+
+  /** A client that has lost a response asks again in the same words, and gets the same. */
+  #again(retry: Call, responses: string, { responses: before, outcome }: AnsweredRound): void {
+    if (!isSameJson(before, responses)) return retry.fail(stateUnknown('answered'))
+    if (outcome !== undefined) retry.settle(outcome)
+    else this.#wait(retry)
+  }
+
+  /** The answers to what is open, by name; what is wrong with them, in words. */
+  #answersIn(responses: string): Map<string, string> | string {
+    const bytes = Buffer.from(responses)
+    const members = membersAt(bytes, { start: 0, end: bytes.length })
+    if (members === undefined) return "'inputResponses' must be an object"
+    const answers = new Map<string, string>()
+    for (const { key, value } of members) {
+      const name = stringAt(bytes, key) ?? ''
+      if (!this.#open.has(name)) continue
+      const answer = rawAt(bytes, value)
+      if (!answer.startsWith('{')) return `'inputResponses.${name}' must be an object`
+      answers.set(name, answer)
+    }
+    return answers
+  }
+
+  #forgotten(): void {
+    this.#timer?.cancel()
+    this.#room.over(this)
+  }
+
+  #after(ms: number, then: () => void): void {
+    this.#timer?.cancel()
+    this.#timer = setDeadline(this.#room.runtime, ms, then)
+  }
+}
+
+/** The answers that a retry brings, as raw JSON. */
+function responsesOf({ line, params }: RequestFrame): string {
+  const span = params.members.span('inputResponses')
+  return span === undefined ? '{}' : rawAt(line, span)
+}

@@ -1,0 +1,312 @@
+// Servers that ask during a call, and clients without a session, which come again with the answers.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import type { RawClient } from './support/client.js'
+import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
+import type { Attached } from './support/library.js'
+import { type Act, type Scripted, closed, scripted, simple } from './support/scripted.js'
+import type { Scope } from './support/spawned.js'
+import type { FakeChild } from '../upstream/support/fake-runtime.js'
+import { settled } from '../upstream/support/fake-runtime.js'
+
+const prefix = 'io.modelcontextprotocol'
+const forms = { elicitation: {} }
+const claim = (capabilities: object): object => ({
+  [`${prefix}/protocolVersion`]: '2026-07-28',
+  [`${prefix}/clientCapabilities`]: capabilities,
+})
+const accepted = { action: 'accept', content: { name: 'x' } }
+const question = (method: string, params: object): string => JSON.stringify({ method, params })
+const elicitation = question('elicitation/create', { message: '?', requestedSchema: {} })
+
+/** A server that asks these things in each call, all at once, and then says what it heard. */
+class Asking {
+  readonly calls: unknown[] = []
+  readonly answers: unknown[] = []
+  /** What it asks, round by round; each is a list of requests without their ids. */
+  rounds: readonly (readonly string[])[] = [[elicitation]]
+  /** Whether it answers once it has been answered. */
+  finishes = true
+  child: FakeChild | undefined
+  #call = ''
+
+  readonly act: Act = (method, child) => {
+    if (method === 'initialize')
+      return '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"s","version":"1"}}'
+    if (method === 'resources/list') return '{"resources":[{"uri":"it://r","name":"r"}]}'
+    if (method !== 'tools/call' && method !== 'resources/read') return simple(method, child)
+    this.child = child
+    this.#call = child.lastId
+    this.calls.push(method)
+    this.#ask(0)
+    return undefined
+  }
+
+  #ask(round: number): void {
+    const asked = this.rounds[round]
+    if (asked === undefined) return void (this.finishes && this.finish())
+    let open = asked.length
+    asked.forEach((each, index) => this.say(`${each.slice(0, -1)},"id":"q${round}.${index}"}`))
+    if (this.child === undefined) return
+    this.child.answered = (message) => {
+      this.answers.push(message)
+      if (--open === 0) this.#ask(round + 1)
+    }
+  }
+
+  finish(): void {
+    this.say(`{"id":${this.#call},"result":{"content":[{"type":"text","text":"done"}]}}`)
+  }
+
+  say(message: string): void {
+    this.child?.say(`{"jsonrpc":"2.0",${message.slice(1)}`)
+  }
+}
+
+interface Stage {
+  readonly it: Scripted
+  readonly server: Asking
+  readonly party: Attached
+  readonly client: RawClient
+  /** One request; time passes until it is answered, or for as long as is said. */
+  readonly ask: (
+    params: object,
+    options?: { method?: string; capabilities?: object; client?: RawClient },
+  ) => Promise<unknown>
+  /** The first call, and the state with which to come back. */
+  readonly begin: (capabilities?: object) => Promise<{ readonly asked: unknown; readonly state: string }>
+}
+
+async function stage(t: Scope, prepare: (server: Asking) => void = () => {}): Promise<Stage> {
+  const server = new Asking()
+  prepare(server)
+  const it = await scripted(t, { s: { argumentErrors: 'off' } }, server.act)
+  const party = await it.attach()
+  const { client } = party
+  const ask: Stage['ask'] = async (
+    params,
+    { method = 'tools/call', capabilities = forms, client: by = client } = {},
+  ) => {
+    const came: { value?: unknown } = {}
+    void by
+      .request(method, { ...params, _meta: claim(capabilities) })
+      .then((heard) => (came.value = heard.value))
+    for (let ms = 0; came.value === undefined && ms < 2000; ms += 10) await it.runtime.pass(10, 10)
+    assert.notEqual(came.value, undefined, 'it is answered')
+    return came.value
+  }
+  const begin: Stage['begin'] = async (capabilities = forms) => {
+    const asked = at(await ask({ name: 's__t' }, { capabilities }), 'result')
+    assert.equal(textAt(asked, 'resultType'), 'input_required', JSON.stringify(asked))
+    return { asked, state: textAt(asked, 'requestState') }
+  }
+  return { it, server, party, client, ask, begin }
+}
+
+const textOf = (value: unknown): string => textAt(listAt(value, 'result', 'content')[0], 'text')
+const codeOf = (value: unknown): number => numberAt(value, 'error', 'code')
+const reasonOf = (value: unknown): string => textAt(value, 'error', 'data', 'reason')
+
+describe('a server that asks a client without a session', () => {
+  test('has its question in the result, and its answer from the next request, while it has one call', async (t) => {
+    const { it, server, ask, begin } = await stage(t)
+    const { asked, state } = await begin()
+    assert.deepEqual(at(asked, 'inputRequests'), { q1: parsed(elicitation) })
+    const value = await ask({ name: 's__t', requestState: state, inputResponses: { q1: accepted, more: {} } })
+    assert.equal(textOf(value), 'done')
+    assert.equal(textAt(value, 'result', 'resultType'), 'complete')
+    assert.deepEqual(server.answers, [{ jsonrpc: '2.0', id: 'q0.0', result: accepted }])
+    assert.equal(server.calls.length, 1)
+    await closed(it)
+  })
+
+  test('may ask for several things at once, and again', async (t) => {
+    const roots = question('roots/list', {})
+    const sampling = question('sampling/createMessage', { messages: [], maxTokens: 1, task: { ttl: 1 } })
+    const { it, server, ask, begin } = await stage(t, (asking) => {
+      asking.rounds = [[elicitation, roots], [sampling]]
+    })
+    const { asked, state } = await begin({ elicitation: {}, roots: {}, sampling: {} })
+    assert.deepEqual(Object.keys(Object(at(asked, 'inputRequests'))), ['q1', 'q2'])
+    const capabilities = { elicitation: {}, roots: {}, sampling: {} }
+    const first = { name: 's__t', requestState: state, inputResponses: { q2: { roots: [] }, q1: accepted } }
+    const second = at(await ask(first, { capabilities }), 'result')
+    assert.deepEqual(at(second, 'inputRequests'), {
+      q3: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } },
+    })
+    const answer = { role: 'assistant', content: { type: 'text', text: 'a' }, model: 'm' }
+    const last = {
+      name: 's__t',
+      requestState: textAt(second, 'requestState'),
+      inputResponses: { q3: answer },
+    }
+    assert.equal(textOf(await ask(last, { capabilities })), 'done')
+    assert.deepEqual(
+      server.answers.map((each) => at(each, 'result')),
+      [{ roots: [] }, accepted, answer],
+      'in the order in which the client gives them',
+    )
+    assert.equal(server.calls.length, 1)
+    await closed(it)
+  })
+
+  test('waits for answers that are missing, and for those that are none', async (t) => {
+    const { it, server, ask, begin } = await stage(t, (asking) => {
+      asking.rounds = [[elicitation, elicitation]]
+    })
+    const { state } = await begin()
+    for (const inputResponses of [[], 'x', { q1: 'yes' }, { q1: accepted, q2: null }]) {
+      const refused = await ask({ name: 's__t', requestState: state, inputResponses })
+      assert.equal(codeOf(refused), -32602)
+    }
+    assert.deepEqual(server.answers, [])
+    const half = at(
+      await ask({ name: 's__t', requestState: state, inputResponses: { q2: accepted } }),
+      'result',
+    )
+    assert.deepEqual(Object.keys(Object(at(half, 'inputRequests'))), ['q1'])
+    const none = at(await ask({ name: 's__t', requestState: textAt(half, 'requestState') }), 'result')
+    assert.deepEqual(Object.keys(Object(at(none, 'inputRequests'))), ['q1'])
+    const requestState = textAt(none, 'requestState')
+    const value = await ask({ name: 's__t', requestState, inputResponses: { q1: accepted } })
+    assert.equal(textOf(value), 'done')
+    assert.equal(server.answers.length, 2)
+    await closed(it)
+  })
+
+  test('has answers of nobody else, and of no other request', async (t) => {
+    const { it, server, client, ask, begin } = await stage(t)
+    const { state } = await begin()
+    const inputResponses = { q1: accepted }
+    const tampered = `${state.slice(0, -2)}${state.endsWith('A') ? 'B' : 'A'}${state.slice(-1)}`
+    for (const [params, reason] of [
+      [{ name: 's__t', requestState: tampered, inputResponses }, 'state-unknown'],
+      [{ name: 's__u', requestState: state, inputResponses }, 'state-unknown'],
+      [{ name: 's__t', arguments: { a: 1 }, requestState: state, inputResponses }, 'state-other-request'],
+      [{ name: 's__t', requestState: 'x', inputResponses }, 'state-unknown'],
+    ] as const) {
+      const value = await ask(params)
+      assert.deepEqual([codeOf(value), reasonOf(value)], [-32602, reason])
+    }
+    const other = await it.attach()
+    const theirs = await ask({ name: 's__t', requestState: state, inputResponses }, { client: other.client })
+    assert.equal(reasonOf(theirs), 'state-unknown')
+    assert.deepEqual(server.answers, [])
+    const value = await ask({ name: 's__t', arguments: {}, requestState: state, inputResponses }, { client })
+    assert.equal(textOf(value), 'done')
+    assert.equal(server.calls.length, 1)
+    await closed(it)
+  })
+
+  test('is answered once: who asks again in the same words gets the same, and other answers nothing', async (t) => {
+    const { it, server, ask, begin } = await stage(t)
+    const { state } = await begin()
+    const params = { name: 's__t', requestState: state, inputResponses: { q1: accepted } }
+    assert.equal(textOf(await ask(params)), 'done')
+    assert.equal(
+      textOf(await ask({ ...params, inputResponses: { q1: { content: { name: 'x' }, action: 'accept' } } })),
+      'done',
+    )
+    const value = await ask({ ...params, inputResponses: { q1: { action: 'decline' } } })
+    assert.equal(reasonOf(value), 'state-answered')
+    assert.equal(server.answers.length, 1)
+    await it.runtime.pass(60_000, 1000)
+    assert.equal(reasonOf(await ask(params)), 'state-unknown')
+    assert.equal(server.calls.length, 1)
+    await closed(it)
+  })
+
+  test('ends its call when nobody comes back', async (t) => {
+    const { it, server, ask, begin } = await stage(t, (asking) => {
+      asking.finishes = false
+    })
+    const { state } = await begin()
+    await it.runtime.pass(299_000, 1000)
+    assert.deepEqual(server.answers, [])
+    await it.runtime.pass(2000, 100)
+    assert.deepEqual(at(server.answers[0], 'result'), { action: 'cancel' })
+    assert(server.child?.heard.includes('notifications/cancelled'))
+    const value = await ask({ name: 's__t', requestState: state, inputResponses: { q1: accepted } })
+    assert.equal(codeOf(value), -32602)
+    assert.equal(server.calls.length, 1)
+    await closed(it)
+  })
+
+  test('may finish, or take its question back, before the answer comes', async (t) => {
+    for (const isWithdrawn of [false, true]) {
+      const { it, server, ask, begin } = await stage(t)
+      const { state } = await begin()
+      if (isWithdrawn) server.say('{"method":"notifications/cancelled","params":{"requestId":"q0.0"}}')
+      server.finish()
+      await settled()
+      const value = await ask({ name: 's__t', requestState: state, inputResponses: { q1: accepted } })
+      assert.equal(textOf(value), 'done')
+      assert.deepEqual(server.answers, [])
+      await closed(it)
+    }
+  })
+
+  test('may die meanwhile: nothing that it asked about is begun again', async (t) => {
+    for (const [method, params] of [
+      ['tools/call', { name: 's__t' }],
+      ['resources/read', { uri: 'it://r' }],
+    ] as const) {
+      const { it, server, ask } = await stage(t)
+      const asked = at(await ask(params, { method }), 'result')
+      assert.equal(textAt(asked, 'resultType'), 'input_required')
+      server.child?.end(1)
+      await it.runtime.pass(5000, 100)
+      const requestState = textAt(asked, 'requestState')
+      const value = await ask({ ...params, requestState, inputResponses: { q1: accepted } }, { method })
+      assert.equal(codeOf(value), -32603)
+      assert.equal(server.calls.length, 1)
+      await closed(it)
+    }
+  })
+
+  test('is refused what its client has not declared, and what is about no call', async (t) => {
+    const { it, server, ask } = await stage(t)
+    const value = await ask({ name: 's__t' }, { capabilities: { roots: {} } })
+    assert.equal(textOf(value), 'done')
+    assert.equal(numberAt(server.answers[0], 'error', 'code'), -32601)
+    server.answers.length = 0
+    server.say(`${elicitation.slice(0, -1)},"id":"late"}`)
+    await settled()
+    assert.equal(numberAt(server.answers[0], 'error', 'code'), -32601)
+    await closed(it)
+  })
+
+  test('stops when its client cancels, before it was asked and when it has come back', async (t) => {
+    for (const isBack of [false, true]) {
+      const { it, server, client, begin } = await stage(t, (asking) => {
+        asking.rounds = isBack ? [[elicitation]] : []
+        asking.finishes = false
+      })
+      const more = isBack ? { requestState: (await begin()).state, inputResponses: { q1: accepted } } : {}
+      const params = { name: 's__t', ...more, _meta: claim(forms) }
+      client.send(JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params }))
+      await it.runtime.pass(3000, 10)
+      client.notify('notifications/cancelled', { requestId: 'x' })
+      await settled()
+      assert.equal(server.child?.heard.filter((method) => method === 'notifications/cancelled').length, 1)
+      assert.equal(client.answersTo('x'), 0)
+      assert.equal(server.calls.length, 1)
+      await closed(it)
+    }
+  })
+
+  test('has no more than so many calls waiting for one client', async (t) => {
+    const { it, server, ask } = await stage(t, (asking) => {
+      asking.finishes = false
+    })
+    // Each call that waits keeps its process.
+    for (let count = 0; count < 8; count++) {
+      const asked = await ask({ name: 's__t' })
+      assert.equal(textAt(asked, 'result', 'resultType'), 'input_required')
+    }
+    assert.equal(server.calls.length, 8)
+    assert.equal(new Set(it.runtime.children.filter(({ heard }) => heard.includes('tools/call'))).size, 8)
+    await closed(it)
+  })
+})
