@@ -51,11 +51,14 @@ export class Queued<T> implements CallHolder {
   }
 }
 
-/** Calls that wait for one thing, in the order in which they came. */
+/** Calls that wait for one thing, in the order in which they came to the proxy. */
 export class CallQueue<T> {
   readonly #room: QueueRoom
   readonly #sizeMax: number
+  /** One that comes back from elsewhere has its place before those that came to the proxy after it. */
   readonly #waiting = new Set<Queued<T>>()
+  /** No call that was added came later. */
+  #latestAt = -Infinity
 
   constructor(room: QueueRoom, sizeMax: number = Infinity) {
     this.#room = room
@@ -100,16 +103,10 @@ export class CallQueue<T> {
     return queued.call?.settled === true ? undefined : queued.value
   }
 
-  /** Takes what is of these calls; one that comes back from a connection that has ended goes before those that came after it. */
+  /** Takes what is of these calls. */
   takeAll(isWanted: (call: Call) => boolean = () => true): T[] {
-    const wanted = [...this.#waiting].flatMap((queued) => {
-      const { call } = queued
-      return call !== undefined && isWanted(call) ? [{ queued, call }] : []
-    })
-    const inOrder = wanted.sort(({ call: one }, { call: other }) => {
-      return one.deadline.arrivedAt - other.deadline.arrivedAt || other.repeats - one.repeats
-    })
-    return inOrder.flatMap(({ queued }) => this.take(queued) ?? [])
+    const wanted = [...this.#waiting].filter(({ call }) => call !== undefined && isWanted(call))
+    return wanted.flatMap((queued) => this.take(queued) ?? [])
   }
 
   /** Takes what waits for this client. */
@@ -118,8 +115,27 @@ export class CallQueue<T> {
   }
 
   #add(queued: Queued<T>): Queued<T> {
+    const later = this.#laterThan(queued.call)
+    for (const each of later) this.#waiting.delete(each)
     this.#waiting.add(queued)
+    for (const each of later) this.#waiting.add(each)
     this.#room.take(queued.bytes)
     return queued
   }
+
+  /** Nearly every call is added last, which is known without a look at the others. */
+  #laterThan(call: Call | undefined): Queued<T>[] {
+    if (call === undefined) return []
+    const { arrivedAt } = call.deadline
+    const isLast = arrivedAt > this.#latestAt
+    if (isLast) this.#latestAt = arrivedAt
+    return isLast
+      ? []
+      : [...this.#waiting].filter((other) => other.call !== undefined && isBefore(call, other.call))
+  }
+}
+
+function isBefore(call: Call, other: Call): boolean {
+  const aheadMs = other.deadline.arrivedAt - call.deadline.arrivedAt
+  return aheadMs > 0 || (aheadMs === 0 && call.client === other.client && call.serial < other.serial)
 }

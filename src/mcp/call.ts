@@ -169,6 +169,8 @@ export class Call implements CallHolder {
   #isKept = false
   /** How often it was given to another connection. */
   repeats = 0
+  /** Orders the calls of one client that came at the same time. */
+  serial = 0
   /** Whether a session was opened anew because this call was refused in the one before. */
   hasRenewed = false
   /** Its server has asked something: whatever becomes of it, it is not sent again. */
@@ -232,6 +234,7 @@ export class Call implements CallHolder {
     const attempt = new Call(this.frame, this.row, this.client, this.deadline, owner, this.context)
     attempt.service = this.service
     attempt.times = this.times
+    attempt.serial = this.serial
     this.#holder = attempt
     return attempt
   }

@@ -8,12 +8,18 @@ import { listRegressions } from './list-regressions.js'
 import { regressions } from './regressions.js'
 import { failuresText } from './report.js'
 import { simulate } from './simulate.js'
+import { waitingRegressions } from './waiting-regressions.js'
 import { warm } from './warm.js'
 
 before(warm)
 
 describe('runs in which something was found once', () => {
-  for (const { what, plan } of [...regressions, ...listRegressions, ...frontRegressions]) {
+  for (const { what, plan } of [
+    ...regressions,
+    ...listRegressions,
+    ...frontRegressions,
+    ...waitingRegressions,
+  ]) {
     test(what, async () => {
       const { failures } = await inTurn(() => simulate(plan))
       assert.equal(failuresText(failures), '')

@@ -59,6 +59,23 @@ describe('a connection', () => {
     await closing(sockets[0])
   })
 
+  test('that rests is closed after its time, though that ran out before its answer was read', async (t) => {
+    const [near, far] = pipe()
+    const times: number[] = []
+    const socket = Object.assign(near, { setTimeout: (ms: number) => times.push(ms) })
+    const agent = new HttpAgent(new URL('http://somewhere.test/'), limits, () => socket)
+    t.after(() => agent.destroy())
+    far.once('data', () => far.write(answer('x')))
+    const asked = asking(agent, {})
+    asked.channel?.read(false)
+    socket.emit('timeout')
+    asked.channel?.read(true)
+    assert.equal((await asked.done).body, 'x')
+    assert.deepEqual(times, [limits.idleSocketMs, limits.idleSocketMs])
+    socket.emit('timeout')
+    assert.equal(socket.destroyed, true)
+  })
+
   test('beyond those that may rest is closed', async (t) => {
     const { sockets, ask } = await agentAt(t, (socket) => socket.write(answer('x')), { idleSocketsMax: 1 })
     await Promise.all([ask().done, ask().done])

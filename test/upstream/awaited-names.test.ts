@@ -108,6 +108,19 @@ describe('a call that waits for what a server has', () => {
     assert.equal(children().length, 4)
   })
 
+  test('and is not there to say it, does not start it again and again', async (t) => {
+    const { children, client } = await worldOf(t, (method, params, child) => {
+      if (method !== 'initialize') return polite(method, params, child)
+      child.end(1)
+      return undefined
+    })
+    const it = await client({ roots: {} })
+    const before = children().length
+    const heard = await it.call('s__t')
+    assert.deepEqual(failure(heard), [-32603, 's', 'exited'])
+    assert.equal(children().length, before + 1)
+  })
+
   test('and cannot have it, is answered though another server is still starting', async (t) => {
     const { runtime, client } = await worldOf(t, () => undefined)
     const it = await client()

@@ -13,6 +13,7 @@ export class SessionCalls implements CallOwner {
   readonly #calls = new BriefMap<RequestId, Call>()
   readonly #around: InputSurroundings
   readonly #settled: (call: Call, outcome: Outcome) => void
+  #last = 0
 
   constructor(around: InputSurroundings, settled: (call: Call, outcome: Outcome) => void) {
     this.#around = around
@@ -28,6 +29,7 @@ export class SessionCalls implements CallOwner {
   }
 
   add(call: Call): void {
+    call.serial = ++this.#last
     this.#calls.set(call.key, call)
   }
 

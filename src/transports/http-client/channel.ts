@@ -68,6 +68,8 @@ export class Channel implements AnswerSource, ResponseSink {
   /** Set when the response has come: whether the connection may be used again. */
   #keepsAlive: boolean | undefined
   #restMs: number
+  /** Its time ran out while it was in use, and has to be set anew. */
+  #isOverdue = false
   /** What came while nobody wanted to read. */
   #rest: Buffer = NOTHING
   #isTaking = false
@@ -86,6 +88,7 @@ export class Channel implements AnswerSource, ResponseSink {
     socket.on('end', () => this.#ends({ isWhole: true }))
     socket.on('timeout', () => {
       if (this.#user === undefined || this.#isSpare) this.drop()
+      else this.#isOverdue = true
     })
     socket.on('error', (error: Error) => this.#ends({ isWhole: false, error }))
     socket.on('close', () => this.#ends({ isWhole: false }))
@@ -130,7 +133,7 @@ export class Channel implements AnswerSource, ResponseSink {
   /** The answer may still end in order, so that the connection can be used again, but nothing waits for that. */
   spare(): void {
     this.#isSpare = true
-    this.#socket.unref?.()
+    this.#beginRest()
   }
 
   /** Gives up what this user asked; does nothing when the connection is another's by now. */
@@ -230,9 +233,16 @@ export class Channel implements AnswerSource, ResponseSink {
     const isLast = !keepsAlive || this.#end !== undefined || this.#restMs <= 0
     if (isLast || this.#rest.length > 0) return this.close()
     this.read(true)
-    this.#socket.unref?.()
+    this.#beginRest()
     // An answer may come before the whole request has left.
     if (this.#isSent) this.#owner.rests(this)
+  }
+
+  /** Neither keeps the process, nor for longer than its time: what it ends with may have come long ago. */
+  #beginRest(): void {
+    this.#socket.unref?.()
+    if (this.#isOverdue) this.#socket.setTimeout?.(this.#restMs)
+    this.#isOverdue = false
   }
 }
 

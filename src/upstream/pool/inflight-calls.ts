@@ -188,6 +188,16 @@ export class InflightCalls implements InflightOwner {
     }
   }
 
+  /** The server is being stopped, so what has not left never will: the next one has it before what comes later. */
+  takeBack(): void {
+    for (const flight of this.#link.peer.waiting()) {
+      if (!this.#isUnsent(flight)) continue
+      this.#link.peer.retire(flight.id)
+      this.#end(flight)
+      this.#repeat(flight)
+    }
+  }
+
   /** A connection that has just ended takes nothing, and why is about to be known. */
   #notSent(flight: InflightCall): void {
     if (!this.#link.peer.open) return void this.#unsent.push(flight)
@@ -200,11 +210,15 @@ export class InflightCalls implements InflightOwner {
    *
    * What else a server may have done stays undone or done; nothing of it is done twice.
    */
-  #mayRepeat({ call, nth, wasSent }: InflightCall): boolean {
+  #mayRepeat(flight: InflightCall): boolean {
+    const { call } = flight
     if (call.settled || call.wasAsked) return false
+    return this.#isUnsent(flight) || (call.row.reads === true && call.repeats === 0)
+  }
+
+  #isUnsent({ nth, wasSent }: InflightCall): boolean {
     const { traffic } = this.#link
-    if (!wasSent || (nth !== undefined && traffic !== undefined && nth > traffic.departed)) return true
-    return call.row.reads === true && call.repeats === 0
+    return !wasSent || (nth !== undefined && traffic !== undefined && nth > traffic.departed)
   }
 
   /** A session is opened anew once for each call that is refused in it: what is refused there too is refused for good. */

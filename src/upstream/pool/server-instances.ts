@@ -215,15 +215,20 @@ export class ServerInstances {
     this.#round = round
   }
 
-  /** One that ended while it was asked has a successor, which has not said what it has. */
+  /** One that ended while it was asked has a successor, which has not said what it has; one that does not come up has none. */
   async #insist(round: Round): Promise<void> {
     for (let restarts = 0; round.isAwaited; restarts++) {
       await this.#lists.hurry()
-      const isOver = this.#lists.known || this.firstLink !== undefined
+      const isOver = this.#lists.known || this.firstLink !== undefined || !this.#wasUp
       if (isOver || restarts === RESTARTS_MAX) return
       await this.#startFirst()
       await this.#links.reading
     }
+  }
+
+  /** Whether the last process has been there, and may be there again with the same credentials. */
+  get #wasUp(): boolean {
+    return this.#links.facts !== undefined && this.failure?.reason !== 'unauthorized'
   }
 
   #add(): ServerInstance {

@@ -116,6 +116,7 @@ export class Supervisor {
     this.#crashes.wasUp()
     const stopped = this.#stop(link, why)
     if (link.dialed.pid !== undefined) this.#resting = stopped
+    link.inflight.takeBack()
     await stopped
   }
 

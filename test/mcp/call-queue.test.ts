@@ -1,0 +1,53 @@
+// The order of calls that wait.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Call } from '../../src/mcp/call.js'
+import { CallQueue, QueueRoom } from '../../src/mcp/call-queue.js'
+import { callOf, nobody } from '../upstream/support/calls.js'
+
+/** A call by its name; `serial` says which of its client's calls it is. */
+function call(name: string, arrivedAt: number, serial: number, client = nobody): Call {
+  const made = callOf(JSON.stringify(name), arrivedAt, { client })
+  made.serial = serial
+  return made
+}
+
+function queueOf(calls: readonly Call[]): CallQueue<string> {
+  const queue = new CallQueue<string>(new QueueRoom(Infinity))
+  for (const each of calls) queue.add(each, each.key)
+  return queue
+}
+
+const other = { ...nobody, serial: 2 }
+
+describe('calls wait in the order in which they came to the proxy', () => {
+  const cases: readonly [title: string, calls: readonly Call[], order: readonly string[]][] = [
+    ['one after the other', [call('a', 1, 1), call('b', 2, 2)], ['a', 'b']],
+    ['one that comes back', [call('b', 2, 2), call('c', 3, 3), call('a', 1, 1)], ['a', 'b', 'c']],
+    ['at the same time', [call('b', 1, 2), call('c', 1, 3), call('a', 1, 1)], ['a', 'b', 'c']],
+    ['of two clients at the same time', [call('a', 1, 7), call('b', 1, 1, other)], ['a', 'b']],
+    ['all that come back', [call('c', 3, 3), call('b', 2, 2), call('a', 1, 1)], ['a', 'b', 'c']],
+  ]
+  for (const [title, calls, order] of cases)
+    test(title, () => {
+      const names = order.map((name) => JSON.stringify(name))
+      assert.deepEqual(
+        [...queueOf(calls)].map(({ value }) => value),
+        names,
+      )
+      assert.deepEqual(queueOf(calls).takeAll(), names)
+    })
+})
+
+test('a call that waits again while the others are looked at keeps its place', () => {
+  const [first, second] = [call('a', 1, 1), call('b', 1, 2)]
+  const queue = queueOf([first, second])
+  const looked: string[] = []
+  for (const queued of queue) {
+    looked.push(queued.value)
+    if (looked.length === 1) queue.take(queued)
+    if (looked.length === 1) queue.add(first, 'again')
+  }
+  assert.deepEqual(looked, ['"a"', 'again', '"b"'])
+})
