@@ -120,9 +120,11 @@ function toServer(
   world: World,
   plan: ServerPlan,
 ): { service: string; budgetMs: number; mustSucceed: boolean } {
-  const isLeft = !plan.faulty && world.plan.limits.roomy && !world.host.ledger.replaced.has(plan.name)
-  // Whose tool it is, and with it the time that the call has, is known only when the servers are.
-  const isKnown = world.proxy.status().every(({ state }) => state === 'connected')
+  const isReplaced = world.host.ledger.replaced.has(plan.name)
+  const isLeft = !plan.faulty && world.plan.limits.roomy && !isReplaced
+  // Whose tool it is, and with it the time that the call has, is known only when the servers are. Where the server
+  // is not there any more, its prefix is none, and the name may be of any.
+  const isKnown = !isReplaced && world.proxy.status().every(({ state }) => state === 'connected')
   const budgetMs = isKnown && !plan.faulty ? plan.timeoutMs : Math.max(plan.timeoutMs, GRACE_MS + OWN_MS)
   return { service: plan.name, budgetMs, mustSucceed: isLeft }
 }

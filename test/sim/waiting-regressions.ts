@@ -188,6 +188,52 @@ export const waitingRegressions: readonly Regression[] = [
       ],
     }),
   },
+  {
+    what: 'a call that was answered timed out, since its client read nothing',
+    plan: plainPlan({
+      seed: 60_001_991,
+      servers: [plainServer('s0', { timeoutMs: 600, faulty: false, stdout: { ...narrow, capacity: 4096 } })],
+      clients: [client('c0', { output: { ...whole, capacity: 4096 } })],
+      ops: [
+        attach(1, 0),
+        { gapMs: 98, kind: 'pause', client: 0 },
+        ...Array.from({ length: 10 }, () => call(5, 0, { deed: 'big', ms: 10, n: 7 }, 'number')),
+        call(100, 0, { deed: 'echo', ms: 11, n: 4 }, 'text'),
+        { gapMs: 1000, kind: 'resume', client: 0 },
+      ],
+    }),
+  },
+  {
+    what: 'a name with the prefix of a server that was not there any more waited for the others',
+    plan: plainPlan({
+      seed: 60_011_875,
+      limits: { ...tight, processesMax: 4, queueMax: 64 },
+      servers: [
+        plainServer('s0', {
+          isolation: 'session',
+          timeoutMs: 600,
+          idleTimeoutMs: 915,
+          heedsEof: false,
+          faulty: false,
+        }),
+        plainServer('h1', { timeoutMs: 600, faulty: false }),
+        plainServer('s2', { processes: 2, timeoutMs: 600 }),
+      ],
+      clients: ['c0', 'c1', 'c2', 'c3'].map((name) => client(name, {})),
+      ownStart: 'with-call',
+      ops: [
+        attach(1, 0),
+        attach(2, 1),
+        attach(1, 2),
+        attach(2, 3),
+        { gapMs: 8, kind: 'reload', server: 1, how: 'removed' },
+        { gapMs: 0, kind: 'read', client: 1, server: 0, method: 'resources/read' },
+        call(0, 2, { deed: 'echo', ms: 22, n: 2 }, 'string'),
+        { ...call(0, 3, { deed: 'echo', ms: 11, n: 4 }, 'number'), server: 1 },
+        { gapMs: 5, kind: 'gone', client: 0, server: 1 },
+      ],
+    }),
+  },
 ]
 
 function attach(gapMs: number, at: number): Op {
