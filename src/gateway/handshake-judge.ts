@@ -1,15 +1,18 @@
 // How requests are served by the handshake revisions (MCP 2025-03-26 to 2025-11-25, Transports).
 
 import type { RequestId } from '../jsonrpc/request-id.js'
+import { isBadRequest } from '../mcp/error-codes.js'
 import type { PostedMessage } from '../transports/http-server/body.js'
 import type {
   HttpRevision,
   Judgement,
   RequestJudge,
   SessionClient,
+  StatelessJudgement,
 } from '../transports/http-server/endpoint.js'
 import type { Refusal, Refusals } from '../transports/http-server/refusal.js'
 import type { RequestHead } from '../transports/http-server/request-head.js'
+import { judgeStateless, namesStateless } from './stateless-judge.js'
 
 /** Sends each message to its session; a message without a session, which opens none, is served alone. */
 export class HandshakeJudge implements RequestJudge {
@@ -22,8 +25,20 @@ export class HandshakeJudge implements RequestJudge {
     this.#revisions = revisions
   }
 
+  isStateless(head: RequestHead): boolean {
+    return namesStateless(head)
+  }
+
+  judgeStateless(message: PostedMessage): StatelessJudgement | undefined {
+    return judgeStateless(message)
+  }
+
+  statusOf(code: number): number {
+    return isBadRequest(code) ? 400 : 200
+  }
+
   sessionId(head: RequestHead): string | undefined {
-    return head.get('mcp-session-id')
+    return namesStateless(head) ? undefined : head.get('mcp-session-id')
   }
 
   refuses(head: RequestHead, client: SessionClient | undefined): Refusal | undefined {

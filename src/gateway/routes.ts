@@ -2,7 +2,7 @@
 
 import { quote, write } from '../jsonrpc/text.js'
 import { schemaNotFound, transportRefused } from '../mcp/error-codes.js'
-import { handshakeRevisions } from '../mcp/revisions.js'
+import { handshakeRevisions, statelessRevisions } from '../mcp/revisions.js'
 import { version } from '../version.js'
 import type { HttpEndpoint, HttpRevision, HttpRoutes, HttpRoute } from '../transports/http-server/endpoint.js'
 
@@ -22,7 +22,7 @@ export interface RouteParts {
 
 /** Finds the handler of a path. */
 export class Routes implements HttpRoutes {
-  readonly revisions: readonly HttpRevision[] = handshakeRevisions
+  readonly revisions: readonly HttpRevision[] = [...handshakeRevisions, ...statelessRevisions]
   readonly #parts: RouteParts
   /** Nearly all requests have the same path. */
   #last: McpPath | undefined

@@ -5,6 +5,7 @@
 import { Emitter } from '../events/emitter.js'
 import { type ServingEvents, SessionReports } from '../events/serving-events.js'
 import { write } from '../jsonrpc/text.js'
+import { handshakeRevisions } from '../mcp/revisions.js'
 import type { ServedProxy, Serving } from '../proxy/listener.js'
 import { escapeJson } from '../text/escape.js'
 import type { HttpEndpoint } from '../transports/http-server/endpoint.js'
@@ -40,8 +41,7 @@ export async function serveSchemas(served: ServedGateway, options: FrontOptions)
   const schemas = new Schemas(served, () => options.runtime.now())
   const events = new Emitter<ServingEvents>(options.log)
   const routes = new Routes(schemas)
-  const judge = (refusals: Refusals): HandshakeJudge => new HandshakeJudge(refusals, routes.revisions)
-  const front = new Front(options, routes, new SessionReports(events), judge)
+  const front = new Front(options, routes, new SessionReports(events), judgeOf)
   const address = await front.listen()
   schemas.address = address
   return {
@@ -119,4 +119,8 @@ class Schemas implements RouteParts {
     this.#byProxy.set(proxy, endpoint)
     return endpoint
   }
+}
+
+function judgeOf(refusals: Refusals): HandshakeJudge {
+  return new HandshakeJudge(refusals, handshakeRevisions)
 }

@@ -8,6 +8,9 @@ import type { RequestId } from './request-id.js'
 import type { WireParts } from './fast/splice-parts.js'
 import type { WireBytes } from './splice.js'
 
+/** Reads a header field of the request that brought a message, by its name in lower case. */
+export type FieldReader = (name: string) => string | undefined
+
 /** The events of a connection. No handler may throw. */
 export interface Sink {
   /**
@@ -19,7 +22,9 @@ export interface Sink {
   /** One long message, in parts; who does not take it so is given its line. */
   readonly long?: ((long: LongLine, during?: RequestId) => void) | undefined
   /** One message that the transport had to read itself; who does not take it so is given its line. */
-  readonly frame?: ((frame: Frame) => void) | undefined
+  readonly frame?: ((frame: Frame, field?: FieldReader) => void) | undefined
+  /** The other end does not want the answer to this request any more, and has said so by closing what it was to come on. */
+  readonly gaveUp?: ((key: RequestId) => void) | undefined
   /**
    * A message of ours did not get through, or its answer will not come; everything else goes on.
    *

@@ -1,5 +1,6 @@
 // The events of a peer, and its options.
 
+import type { FieldReader } from './connection.js'
 import type { FrameError, TransportError } from './errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, FrameLimits } from './frame.js'
 import type { Line } from './line.js'
@@ -9,7 +10,9 @@ import type { Edit } from './splice.js'
 /** The owner of a peer: what arrives, and the end. */
 export interface PeerOwner<E> {
   /** `during` is our request on whose own stream it came, where the transport has such streams. */
-  request(frame: RequestFrame, during: E | undefined): void
+  request(frame: RequestFrame, during: E | undefined, field?: FieldReader): void
+  /** The other end does not want the answer to this request any more. */
+  gaveUp?(key: RequestId): void
   notification(frame: NotificationFrame, during: E | undefined): void
   /** An answer to a forwarded request. */
   response(frame: ResponseFrame, entry: E): void

@@ -5,7 +5,7 @@
 
 import { isBatch } from './batch.js'
 import { type ErrorBody, buildError, buildNotification, buildRequest, buildResult } from './build.js'
-import type { Connection, MessageHead } from './connection.js'
+import type { Connection, FieldReader, MessageHead } from './connection.js'
 import { FrameError, TransportError } from './errors.js'
 import {
   type Frame,
@@ -64,7 +64,8 @@ export class Peer<E extends object> {
         }
       },
       long: (long, during) => this.#guard(() => this.#long(long, during)),
-      frame: (frame) => this.#guard(() => this.receive(frame)),
+      frame: (frame, field) => this.#guard(() => this.receive(frame, undefined, field)),
+      gaveUp: (key) => this.#guard(() => this.#owner.gaveUp?.(key)),
       failed: (id, error) => this.#guard(() => this.#failed(id, error)),
       oversize: (id, bytes, isCall) => this.#guard(() => this.#oversize(id, bytes, isCall)),
       missed: () => this.#guard(() => this.#owner.missed?.()),
@@ -189,12 +190,12 @@ export class Peer<E extends object> {
   }
 
   /** Takes a frame that was read already: a member of a batch. */
-  receive(frame: Frame, during?: RequestId): void {
+  receive(frame: Frame, during?: RequestId, field?: FieldReader): void {
     if (this.#closed) return
     const entry = during === undefined ? undefined : this.entry(during)
     switch (frame.kind) {
       case 'request':
-        return this.#owner.request(frame, entry)
+        return this.#owner.request(frame, entry, field)
       case 'notification':
         return this.#owner.notification(frame, entry)
       case 'result':

@@ -5,6 +5,7 @@
 // is ever said to the client for that id.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
+import type { FieldReader } from '../jsonrpc/connection.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
 import { LongLine } from '../jsonrpc/fast/long-line.js'
@@ -33,6 +34,8 @@ export interface CallContext {
   readonly capabilities: ClientCapabilities
   /** The least severe log messages that it wants of this call; undefined where its session says, and for none. */
   readonly logLevel?: string | undefined
+  /** Reads a header field of the HTTP request that brought it. */
+  readonly field?: FieldReader | undefined
   /** Hears what is said during the call, where the client has no connection of its own. */
   readonly hearer?: CallHearer | undefined
 }

@@ -13,6 +13,7 @@ const METHOD_NOT_FOUND = -32601
 const INVALID_PARAMS = -32602
 const INTERNAL_ERROR = -32603
 const RESOURCE_NOT_FOUND = -32002
+const HEADER_MISMATCH = -32020
 const MISSING_CAPABILITY = -32021
 const UNSUPPORTED_VERSION = -32022
 // What servers that others wrote say over HTTP, and what clients look for.
@@ -173,6 +174,21 @@ export function tooManyCalls(): ErrorBody {
 /** Whether an upstream's error says that it has no such resource; servers say it in both ways. */
 export function saysResourceNotFound(code: number): boolean {
   return code === RESOURCE_NOT_FOUND || code === INVALID_PARAMS
+}
+
+/** Header fields of a request say something else than its message. */
+export function headerMismatch(why: string): ErrorBody {
+  return failure(HEADER_MISMATCH, `Header mismatch: ${why}`)
+}
+
+/** Whether an error says that there is no such method. */
+export function isMissing(code: number): boolean {
+  return code === METHOD_NOT_FOUND
+}
+
+/** Whether an error is about the request itself, as HTTP has it, and not about what was asked (MCP 2026-07-28, Transports). */
+export function isBadRequest(code: number): boolean {
+  return code === HEADER_MISMATCH || code === MISSING_CAPABILITY || code === UNSUPPORTED_VERSION
 }
 
 /** A request names a revision that is not served; `supported` are those that may be named. */

@@ -21,6 +21,9 @@ function newJudging(): Judging {
 function judgedFront(scope: Scope, judging: Judging): Promise<Front> {
   return front(scope, {
     judge: () => ({
+      isStateless: () => false,
+      judgeStateless: () => undefined,
+      statusOf: () => 200,
       sessionId: (head) => judging.sessionId(head),
       refuses: () => undefined,
       judge: (posted) => {

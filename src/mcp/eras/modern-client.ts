@@ -13,7 +13,7 @@ import { SERVER_INFO } from '../meta-keys.js'
 import { statelessRevisions } from '../revisions.js'
 import type { ServerIdentity } from './legacy-client.js'
 import type { ClientLeg, ClientVoice, Received, ServerDescription } from './leg.js'
-import { readContext } from './request-context.js'
+import { claimFault, statelessContext, versionFault } from './request-context.js'
 import { errorEdits, resultEdits, typedResult } from './typed-result.js'
 
 const DISCOVER = 'server/discover'
@@ -38,13 +38,13 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
   }
 
   received(frame: RequestFrame): Received {
-    const read = readContext(frame, this.#principal)
-    if (read.kind === 'refused') return read
+    const fault = claimFault(frame) ?? versionFault(frame)
+    if (fault !== undefined) return { kind: 'refused', error: fault }
     const row = statelessRequests.row(frame.method)
     if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }
     if (frame.method === DISCOVER)
       return { kind: 'discover', reply: (description) => this.#discovered(description) }
-    return { kind: 'stateless', row, context: read.context }
+    return { kind: 'stateless', row, context: statelessContext(frame, this.#principal) }
   }
 
   answer(call: Call, outcome: Outcome, voice: ClientVoice): Wire | undefined {

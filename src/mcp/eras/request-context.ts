@@ -6,62 +6,78 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { StatelessContext } from '../call.js'
-import { type ClientCapabilities, clientCapabilities } from '../capabilities.js'
+import { clientCapabilities, noCapabilities } from '../capabilities.js'
 import { clientInfo } from '../client-info.js'
-import { invalidParams, unsupportedVersion } from '../error-codes.js'
+import { invalidParams, methodNotFound, unsupportedVersion } from '../error-codes.js'
 import { requestMeta } from '../meta-keys.js'
+import { statelessRequests } from '../methods.js'
 import { severity } from '../methods/logging.js'
-import { statelessRevision, statelessRevisions } from '../revisions.js'
+import { latestStateless, statelessRevision, statelessRevisions } from '../revisions.js'
 
 /** Whether a message claims to be stateless: it names its revision, right or wrong. */
 export function claims({ params }: RequestFrame | NotificationFrame): boolean {
   return params.metaSpan !== undefined && params.meta.span(requestMeta.version) !== undefined
 }
 
-export type ContextRead =
-  | { readonly kind: 'context'; readonly context: StatelessContext }
-  | { readonly kind: 'refused'; readonly error: ErrorBody }
+/** The revision that a request names; empty where that is no text. */
+export function claimedVersion({ params }: RequestFrame): string {
+  return params.meta.string(requestMeta.version) ?? ''
+}
 
-/** The context that a request brings, or why it is refused. */
-export function readContext(frame: RequestFrame, principal: string): ContextRead {
+/** What is missing of what a request has to say of itself, or is of the wrong type. */
+export function claimFault(frame: RequestFrame): ErrorBody | undefined {
   const { meta } = frame.params
-  const version = meta.string(requestMeta.version)
-  if (version === undefined) return refused(requestMeta.version, 'a string')
-  const capabilities = capabilitiesOf(frame)
-  if (capabilities === undefined) return refused(requestMeta.capabilities, 'an object')
-  const logLevel = meta.string(requestMeta.logLevel)
-  const isLevel = meta.span(requestMeta.logLevel) === undefined || severity(logLevel) >= 0
-  if (!isLevel) return refused(requestMeta.logLevel, 'a log level')
-  const revision = statelessRevision(version)
-  if (revision === undefined) {
-    const supported = statelessRevisions.map((each) => each.version)
-    return { kind: 'refused', error: unsupportedVersion(version, supported) }
+  if (meta.string(requestMeta.version) === undefined) return mistyped(requestMeta.version, 'a string')
+  const capabilities = bytesOf(frame, requestMeta.capabilities)
+  if (capabilities?.[0] !== OPEN_OBJECT) return mistyped(requestMeta.capabilities, 'an object')
+  const isLevel =
+    meta.span(requestMeta.logLevel) === undefined || severity(meta.string(requestMeta.logLevel)) >= 0
+  return isLevel ? undefined : mistyped(requestMeta.logLevel, 'a log level')
+}
+
+/** The revision is none that may be named. */
+export function versionFault(frame: RequestFrame): ErrorBody | undefined {
+  const version = claimedVersion(frame)
+  const supported = statelessRevisions.map((each) => each.version)
+  return supported.includes(version) ? undefined : unsupportedVersion(version, supported)
+}
+
+/** The revision has no such request. */
+export function methodFault({ method }: RequestFrame): ErrorBody | undefined {
+  return statelessRequests.row(method) === undefined ? methodNotFound(method) : undefined
+}
+
+/** The context that a request without a fault brings. */
+export function statelessContext(frame: RequestFrame, principal: string): StatelessContext {
+  const { meta } = frame.params
+  const revision = statelessRevision(claimedVersion(frame)) ?? latestStateless
+  const capabilities = bytesOf(frame, requestMeta.capabilities)
+  const info = bytesOf(frame, requestMeta.info)
+  return {
+    principal,
+    revision,
+    capabilities:
+      capabilities === undefined ? noCapabilities : clientCapabilities(capabilities, all(capabilities)),
+    logLevel: meta.string(requestMeta.logLevel),
+    info: info && clientInfo(info, all(info)),
   }
-  const info = infoOf(frame)
-  return { kind: 'context', context: { principal, revision, capabilities, logLevel, info } }
 }
 
-function refused(key: string, what: string): ContextRead {
+function mistyped(key: string, what: string): ErrorBody {
   const parameter = `_meta.${key}`
-  return { kind: 'refused', error: invalidParams(`'${parameter}' must be ${what}`, { parameter }) }
-}
-
-/** Undefined where there is no object. */
-function capabilitiesOf(frame: RequestFrame): ClientCapabilities | undefined {
-  const span = frame.params.meta.span(requestMeta.capabilities)
-  const bytes = span && bytesAt(frame, span)
-  return bytes?.[0] === OPEN_OBJECT ? clientCapabilities(bytes, { start: 0, end: bytes.length }) : undefined
-}
-
-function infoOf(frame: RequestFrame): StatelessContext['info'] {
-  const span = frame.params.meta.span(requestMeta.info)
-  const bytes = span && bytesAt(frame, span)
-  return bytes && clientInfo(bytes, { start: 0, end: bytes.length })
+  return invalidParams(`'${parameter}' must be ${what}`, { parameter })
 }
 
 const OPEN_OBJECT = 0x7b
 
-/** A long message is not joined for a few of its bytes. */
-function bytesAt(frame: RequestFrame, { start, end }: Span): Buffer {
+/** A member of `_meta`; a long message is not joined for it. */
+function bytesOf(frame: RequestFrame, key: string): Buffer | undefined {
+  const span = frame.params.meta.span(key)
+  if (span === undefined) return undefined
+  const { start, end } = span
   return frame.long === undefined ? frame.line.subarray(start, end) : frame.long.slice(start, end)
+}
+
+function all(bytes: Buffer): Span {
+  return { start: 0, end: bytes.length }
 }

@@ -2,6 +2,7 @@
 
 import type { ArgumentChecks } from './arguments.js'
 import type { Catalog, Target } from './catalog.js'
+import { fieldFault } from './field-fault.js'
 import { FirstLists } from './first-lists.js'
 import { problemOf } from './instructions.js'
 import type { RoutedClient } from './routed-client.js'
@@ -151,6 +152,8 @@ export class Router {
     const edits = more.length === 0 ? own : [...own, ...more]
     if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
     if (target.item.needsTask) return call.fail(toolNeedsTask(name))
+    const fault = fieldFault(call, target.item)
+    if (fault !== undefined) return call.fail(fault)
     call.times = target.times
     const { lane } = target
     if (this.#parts.checks.fits(call, target, () => this.#pass(call, lane, edits))) lane.call(call, edits)

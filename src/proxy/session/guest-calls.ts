@@ -1,11 +1,12 @@
 // The calls on one connection that are of no session: nothing that was said on it before has to do with them.
 
-import type { Answers } from './answers.js'
+import type { FieldReader } from '../../jsonrpc/connection.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
 import { Call, type CallHearer, type CallOwner } from '../../mcp/call.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
-import { tooManyCalls } from '../../mcp/error-codes.js'
+import { shuttingDown, tooManyCalls } from '../../mcp/error-codes.js'
 import type { Received } from '../../mcp/eras/leg.js'
 import type { StatelessClient } from '../routing/guest-list.js'
 import type { SessionCalls } from './session-calls.js'
@@ -14,42 +15,52 @@ import type { SessionParts } from './session-parts.js'
 /** A request of a client that has said with it what it is. */
 export type GuestRequest = Received & { readonly kind: 'stateless' | 'discover' }
 
+/** The session on the same connection. */
+interface GuestSession {
+  /** `result` is raw JSON. */
+  reply(id: RequestId, result: string): void
+  /** Whether it takes nothing more. */
+  isOver(): boolean
+}
+
 /** Gives each to the client whose it is. */
 export class GuestCalls {
   readonly #parts: Pick<SessionParts, 'guests' | 'limits' | 'reports' | 'runtime'>
   readonly #hearer: CallHearer
   readonly #calls: SessionCalls
-  readonly #answers: Pick<Answers, 'reply'>
+  readonly #session: GuestSession
 
   /** `hearer` is the connection, and `calls` are those that are not answered yet on it. */
   constructor(
     parts: Pick<SessionParts, 'guests' | 'limits' | 'reports' | 'runtime'>,
     hearer: CallHearer,
     calls: SessionCalls,
-    answers: Pick<Answers, 'reply'>,
+    session: GuestSession,
   ) {
     this.#parts = parts
     this.#hearer = hearer
     this.#calls = calls
-    this.#answers = answers
+    this.#session = session
   }
 
   /** Takes a request over; gives why it cannot be. */
-  take(frame: RequestFrame, request: GuestRequest): ErrorBody | undefined {
-    if (request.kind === 'stateless') return this.#begin(frame, request)
-    this.#answers.reply(frame.id, request.reply(this.#parts.guests.describe()))
+  take(frame: RequestFrame, request: GuestRequest, field: FieldReader | undefined): ErrorBody | undefined {
+    if (this.#session.isOver()) return shuttingDown()
+    if (request.kind === 'stateless') return this.#begin(frame, request, field)
+    this.#session.reply(frame.id, request.reply(this.#parts.guests.describe()))
     return undefined
   }
 
   #begin(
     frame: RequestFrame,
     { row, context }: GuestRequest & { readonly kind: 'stateless' },
+    field: FieldReader | undefined,
   ): ErrorBody | undefined {
     const { guests, limits, reports, runtime } = this.#parts
     const guest = this.#calls.size < limits.callsMax ? guests.of(context) : undefined
     if (guest === undefined) return tooManyCalls()
     reports.attached(context)
-    const heard = { ...context, hearer: this.#hearer }
+    const heard = { ...context, hearer: this.#hearer, field }
     const call = new Call(frame, row, guest, new CallDeadline(runtime.now()), this.#ownerFor(guest), heard)
     this.#calls.add(call)
     guest.route(call)

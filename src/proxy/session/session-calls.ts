@@ -50,6 +50,11 @@ export class SessionCalls implements CallOwner {
       if (call.key === text || call.frame.id === text) return call.cancel(frame)
   }
 
+  /** The call with this id is not wanted any more. */
+  giveUp(key: RequestId): void {
+    this.#calls.get(key)?.cancel(undefined)
+  }
+
   /** The client is gone. */
   cancelAll(): void {
     for (const call of this.#calls.values()) call.cancel(undefined)

@@ -8,7 +8,7 @@ import { receiveBatch } from './batch.js'
 import { Draining } from './draining.js'
 import { Flow } from './flow.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { Connection } from '../../jsonrpc/connection.js'
+import type { Connection, FieldReader } from '../../jsonrpc/connection.js'
 import type { FrameError, TransportError } from '../../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
@@ -26,7 +26,7 @@ import {
   tooManyCalls,
 } from '../../mcp/error-codes.js'
 import type { RequestRow } from '../../mcp/methods/method-row.js'
-import { GuestCalls, type GuestRequest } from './guest-calls.js'
+import { GuestCalls } from './guest-calls.js'
 import { Opening } from './opening.js'
 import { SessionCalls } from './session-calls.js'
 import type { SessionParts } from './session-parts.js'
@@ -54,8 +54,7 @@ export class Session implements PeerOwner<Question> {
   constructor(connection: Connection, parts: SessionParts) {
     this.#parts = parts
     this.draining = new Draining(parts.runtime, () => this.#giveUp())
-    const { inflightMax, frame } = parts.limits
-    this.#peer = new Peer(connection, this, { inflightMax, frame, ...parts.watch })
+    this.#peer = new Peer(connection, this, { ...parts.limits, ...parts.watch })
     this.#flow = new Flow(connection, this.#peer, parts, (on) => this.#routes?.read(on))
     this.#port = new SessionPort(this.#peer, this.#flow, parts, (kinds) => this.#routes?.changed(kinds))
     this.#opening = new Opening(parts)
@@ -65,7 +64,10 @@ export class Session implements PeerOwner<Question> {
       parts.reports.settled(call, outcome)
       if (this.#intake === 'refuse') this.#rest()
     })
-    this.#guestCalls = new GuestCalls(parts, this.#port, this.#calls, this.#answers)
+    this.#guestCalls = new GuestCalls(parts, this.#port, this.#calls, {
+      reply: (id, result) => this.#answers.reply(id, result),
+      isOver: () => this.#intake === 'refuse',
+    })
     this.#peer.start()
   }
 
@@ -82,7 +84,7 @@ export class Session implements PeerOwner<Question> {
     this.#rest()
   }
 
-  request(frame: RequestFrame): void {
+  request(frame: RequestFrame, _during?: Question, field?: FieldReader): void {
     if (this.#calls.has(canonical(frame.id))) return this.#answers.refuseTwin(frame.id)
     const received = this.#parts.leg.received(frame)
     switch (received.kind) {
@@ -90,7 +92,7 @@ export class Session implements PeerOwner<Question> {
         return this.#call(frame, received.row)
       case 'stateless':
       case 'discover':
-        return this.#guestCall(frame, received)
+        return this.#refuse(frame, this.#guestCalls.take(frame, received, field))
       case 'ping':
         return this.#answers.pong(frame.id)
       case 'refused':
@@ -126,6 +128,10 @@ export class Session implements PeerOwner<Question> {
       case 'exit':
         return
     }
+  }
+
+  gaveUp(key: RequestId): void {
+    this.#calls.giveUp(key)
   }
 
   response(frame: ResponseFrame, question: Question): void {
@@ -260,13 +266,8 @@ export class Session implements PeerOwner<Question> {
     })
   }
 
-  #guestCall(frame: RequestFrame, request: GuestRequest): void {
-    const error = this.#intake === 'refuse' ? shuttingDown() : this.#guestCalls.take(frame, request)
-    if (error !== undefined) this.#refuse(frame, error)
-  }
-
-  #refuse(frame: RequestFrame, error: ErrorBody): void {
-    this.#answers.refuse(frame.id, this.#parts.reports.refused(frame, error))
+  #refuse(frame: RequestFrame, error: ErrorBody | undefined): void {
+    if (error !== undefined) this.#answers.refuse(frame.id, this.#parts.reports.refused(frame, error))
   }
 
   #reach(): ClientRoutes {

@@ -21,6 +21,8 @@ import { HttpStreams, type ListenState, type StreamsParts } from './streams.js'
 
 export interface ConnectionParts extends Omit<StreamsParts, 'primes'> {
   readonly waits: Waits
+  /** Whether it stays without a session when everything is answered, and a client that leaves gives its request up. */
+  readonly stays?: boolean
   closed(): void
 }
 
@@ -115,13 +117,14 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
       message.hold?.begin()
       for (const key of message.keys) this.#exchanges.set(key, exchange)
       if (opens) this.#opening = message.keys[0]
+      if (this.#parts.stays === true) response.whenClosed(() => this.#left(exchange))
     }
     this.#inbox.deliver(() => {
-      for (const frame of frames) this.#deliver(frame)
+      for (const frame of frames) this.#deliver(frame, post.field)
     })
     if (message.keys.length > 0) return
     // A client without a session has said everything.
-    if (this.#parts.session === undefined) this.#end(undefined)
+    if (this.#isPassing) this.#end(undefined)
     response.send(202, [])
   }
 
@@ -135,8 +138,8 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
     return this.#inbox.measure(this.#streams.backlogBytes)
   }
 
-  #deliver(frame: Frame): void {
-    if (!this.#inbox.frame(frame)) return
+  #deliver(frame: Frame, field: Post['field']): void {
+    if (!this.#inbox.frame(frame, field)) return
     const key = cancelledBy(frame)
     // A session that obeys says no more about that request, and does so at once; `initialize` cannot be cancelled.
     if (key === undefined || key === this.#opening) return
@@ -165,7 +168,7 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
       if (isError && !this.#opened) this.#refused()
       this.#opened ||= !isError
     }
-    exchange.answer(message)
+    exchange.answer(message, isError)
   }
 
   /** The answer to `initialize` is an error: it leaves without the id of a session. */
@@ -179,8 +182,22 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
     hold?.end()
     for (const key of keys) if (this.#exchanges.get(key) === exchange) this.#exchanges.take(key)
     // Whoever said the last word is still in the middle of it.
-    if (this.#exchanges.size === 0 && this.#parts.session === undefined)
-      setImmediate(() => this.#end(undefined))
+    if (this.#exchanges.size === 0 && this.#isPassing) setImmediate(() => this.#end(undefined))
+  }
+
+  /** The client has closed a response that is not complete: it does not want the rest (MCP 2026-07-28, Utilities: cancellation). */
+  #left(exchange: Exchange): void {
+    for (const key of exchange.post.message.keys) {
+      if (this.#exchanges.get(key) !== exchange) continue
+      this.#exchanges.take(key)
+      exchange.unanswered()
+      this.#inbox.gaveUp(key)
+    }
+  }
+
+  /** Whether it is for one message. */
+  get #isPassing(): boolean {
+    return this.#parts.session === undefined && this.#parts.stays !== true
   }
 
   #end(cause: TransportError | undefined): void {

@@ -83,8 +83,17 @@ export interface SessionClient {
  */
 export type Judgement = Refusal | 'opening' | 'session' | 'alone'
 
+/** How a message is served that belongs to no session: not at all, without an answer, or like any other. */
+export type StatelessJudgement = Refusal | 'ignored' | 'served'
+
 /** Decides how requests are served. */
 export interface RequestJudge {
+  /** Whether the head says that a request belongs to no session, whichever it names. */
+  isStateless(head: RequestHead): boolean
+  /** The same of a message, and how it is served then; undefined for one that needs its session to be judged. */
+  judgeStateless(message: PostedMessage): StatelessJudgement | undefined
+  /** The status with which an error alone answers such a message. */
+  statusOf(code: number): number
   /** The session that a request is for; asked before its body is read. */
   sessionId(head: RequestHead): string | undefined
   /** Why a client of a session may not listen, or end its session, with a request that has this head. */

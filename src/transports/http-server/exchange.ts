@@ -3,12 +3,14 @@
 // When the answers are the first thing to say and come soon, they are the body,
 // unless the client prefers events. Anything else, or a wait, turns the response into an event stream; until then
 // no header is sent, so that an early refusal keeps its status code. A client
-// that disconnects has not cancelled (MCP 2025-03-26, Transports): what it can
+// that disconnects from its session has not cancelled (MCP 2025-03-26, Transports): what it can
 // resume is kept, and the rest is said to nobody.
 
 import { buildBatch } from '../../jsonrpc/build.js'
 import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
+import type { FieldReader } from '../../jsonrpc/connection.js'
+import { errorCodeOf } from '../../jsonrpc/error-code.js'
 import type { Accepts } from './accept.js'
 import type { PostedMessage } from './body.js'
 import type { EventStream } from './event-stream.js'
@@ -26,6 +28,10 @@ export interface Post {
   /** Whether its request opens the session. */
   readonly opens: boolean
   readonly accepts: Accepts
+  /** Reads a header field of a message without a session. */
+  readonly field?: FieldReader | undefined
+  /** The status of an error that is the whole answer to a message without a session; undefined where it is always 200. */
+  readonly statusOf?: ((code: number) => number) | undefined
 }
 
 /** The request or batch that is answered on one response. */
@@ -39,6 +45,7 @@ export class Exchange implements Waiting {
   readonly #answers: Wire[] = []
   readonly #wait: Wait | undefined
   #stream: EventStream | undefined
+  #status = 200
   /** What is said where no request has an answer: they were cancelled, unless the session ended. */
   #statusOfNothing = 202
 
@@ -56,8 +63,10 @@ export class Exchange implements Waiting {
   }
 
   /** The answer to one of its requests, for each once. */
-  answer(message: Wire): void {
+  answer(message: Wire, isError: boolean): void {
     this.#pending--
+    const { statusOf } = this.post
+    if (isError && statusOf !== undefined) this.#status = statusOf(errorCodeOf(message))
     if (this.#stream === undefined) this.#answers.push(message)
     else this.#stream.send(message)
     this.#finishIfDone()
@@ -109,7 +118,7 @@ export class Exchange implements Waiting {
     if (first === undefined) return response.send(this.#statusOfNothing, this.#streams.fields)
     if (accepts.prefersStream) return this.#open().end()
     const body = message.isBatch ? buildBatch(this.#answers.map(joinedWire)) : first
-    response.sendJson(200, body, this.#streams.fields)
+    response.sendJson(this.#status, body, this.#streams.fields)
     if (response.unsentBytes > LARGE_BYTES) this.#streams.sending(response)
   }
 

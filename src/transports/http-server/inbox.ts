@@ -1,7 +1,7 @@
 // How messages of an HTTP client reach its sink, and what holds both ways up, the same for both transports.
 
 import { Buffer } from 'node:buffer'
-import type { Sink } from '../../jsonrpc/connection.js'
+import type { FieldReader, Sink } from '../../jsonrpc/connection.js'
 import { FrameError, TransportError } from '../../jsonrpc/errors.js'
 import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
@@ -64,11 +64,16 @@ export class Inbox {
   }
 
   /** Delivers a message that was read already; false when it was not delivered. */
-  frame(frame: Frame): boolean {
+  frame(frame: Frame, field: FieldReader | undefined): boolean {
     if (!this.#passes('in', frame.line)) return false
     if (this.#sink?.frame === undefined) this.#sink?.message(frame.line)
-    else this.#sink.frame(frame)
+    else this.#sink.frame(frame, field)
     return true
+  }
+
+  /** The client does not want the answer to this request any more. */
+  gaveUp(key: RequestId): void {
+    if (!this.#closed) this.#sink?.gaveUp?.(key)
   }
 
   message(line: Line): void {

@@ -38,6 +38,8 @@ export interface HttpServerLimits {
   readonly sweepMs: number
   /** Requests without a session that are being served. */
   readonly sessionlessMax: number
+  /** How long a connection stays that requests without a session have shared. */
+  readonly statelessIdleMs: number
   /** How long an answer may take before the response becomes an event stream. */
   readonly answerWaitMs: number
   /** Silence on an event stream after which a comment is sent. */
@@ -88,6 +90,8 @@ export const defaultHttpServerLimits: HttpServerLimits = {
   sessionIdleMs: 30 * 60_000,
   sweepMs: 30_000,
   sessionlessMax: 1024,
+  // What is made anew then costs a few requests.
+  statelessIdleMs: 5 * 60_000,
   // Long enough for nearly every call to be answered in plain JSON, short enough for a person.
   answerWaitMs: 250,
   // Proxies on the way cut a connection that is silent for 30 to 60 seconds.

@@ -7,15 +7,16 @@
 import { BriefSet } from '../../jsonrpc/fast/brief-set.js'
 import { Waits } from '../../runtime/waits.js'
 import { type Accepts, readAccept } from './accept.js'
-import type { ReadResult } from './body.js'
+import type { PostedMessage, ReadResult } from './body.js'
 import { StreamableConnection } from './connection.js'
-import type { HttpEndpoint, Owner, RequestJudge } from './endpoint.js'
+import type { HttpEndpoint, Owner, RequestJudge, StatelessJudgement } from './endpoint.js'
 import type { PairParts } from './event-pair.js'
 import { EventStore } from './event-store.js'
 import { type Refusal, isRefusal } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 import type { Incoming, ServeResult } from './request.js'
 import { HttpSessions, attach } from './sessions.js'
+import { StatelessClients } from './stateless-clients.js'
 
 export interface StreamableParts extends PairParts {
   readonly judge: RequestJudge
@@ -29,6 +30,8 @@ interface Asked {
   readonly endpoint: HttpEndpoint
   readonly accepts: Accepts
   readonly client: StreamableConnection | undefined
+  /** Whether there is no such session as it names. */
+  readonly isLost: boolean
 }
 
 const allow = { allow: 'GET, POST, DELETE, OPTIONS' } as const
@@ -40,6 +43,7 @@ export class Streamable {
   /** Of the events that may be asked for again. */
   readonly #budget = { bytes: 0 }
   readonly #waits: Waits
+  readonly #stateless: StatelessClients
   /** Clients without a session that are being served. */
   readonly #passing = new BriefSet<StreamableConnection>()
   #accepted = { text: '', accepts: readAccept('') }
@@ -49,6 +53,7 @@ export class Streamable {
     this.#parts = parts
     this.#sessions = new HttpSessions(parts, 'streamable-http')
     this.#waits = new Waits(limits.answerWaitMs, around)
+    this.#stateless = new StatelessClients(parts, this.#waits)
   }
 
   serve(incoming: Incoming, endpoint: HttpEndpoint): ServeResult {
@@ -57,9 +62,9 @@ export class Streamable {
         return this.#post(incoming, endpoint)
       case 'GET':
       case 'HEAD':
-        return this.#get(incoming, endpoint)
+        return this.#noStream(incoming) ?? this.#get(incoming, endpoint)
       case 'DELETE':
-        return this.#delete(incoming, endpoint)
+        return this.#noStream(incoming) ?? this.#delete(incoming, endpoint)
       case undefined:
       default:
         return this.#parts.refusals.plain(405, 'Method not allowed', allow)
@@ -68,16 +73,19 @@ export class Streamable {
 
   sweep(): void {
     this.#sessions.sweep()
+    this.#stateless.sweep()
   }
 
   /** Ends the sessions there are, once what was asked in them is answered. */
   leaveAll(): void {
     this.#sessions.leaveAll()
+    this.#stateless.leaveAll()
   }
 
   endAll(): void {
     this.#waits.stop()
     this.#sessions.endAll()
+    this.#stateless.endAll()
     for (const client of this.#passing) void client.close()
   }
 
@@ -90,8 +98,10 @@ export class Streamable {
     const id = judge.sessionId(head)
     const client =
       id === undefined ? undefined : this.#sessions.find(id, { endpoint, principal: incoming.principal })
-    if (id !== undefined && client === undefined) return refusals.noSession()
-    const asked = { incoming, endpoint, accepts, client }
+    const isLost = id !== undefined && client === undefined
+    // Only a message that is there already may say that it belongs to no session.
+    if (isLost && incoming.body === undefined) return refusals.noSession()
+    const asked = { incoming, endpoint, accepts, client, isLost }
     const paused = client?.paused
     return paused === undefined ? this.#read(asked) : paused.then(() => this.#read(asked))
   }
@@ -104,9 +114,13 @@ export class Streamable {
       : this.#posted(read, asked)
   }
 
-  #posted(read: ReadResult, { incoming, endpoint, accepts, client }: Asked): ServeResult {
+  #posted(read: ReadResult, asked: Asked): ServeResult {
+    const { incoming, endpoint, accepts, client, isLost } = asked
     if (read === undefined) return undefined
+    const stateless = isRefusal(read) ? undefined : this.#parts.judge.judgeStateless(read)
+    if (stateless === undefined && isLost) return this.#parts.refusals.noSession()
     if (isRefusal(read)) return { ...read, revision: client?.revision }
+    if (stateless !== undefined) return this.#postedAlone(read, asked, stateless)
     // The session may have ended while the body came.
     if (client?.open === false) return this.#parts.refusals.noSession()
     const judgement = this.#parts.judge.judge(read, client)
@@ -123,6 +137,34 @@ export class Streamable {
       // What it wanted to reach may have gone while the body came.
       return taken.open ? taken.post(post, frames) : this.#parts.closed(incoming)
     })
+  }
+
+  /** A message that belongs to no session, whichever its head names. */
+  #postedAlone(
+    { frames, keys, isBatch, hold, head }: PostedMessage,
+    { incoming, endpoint, accepts }: Asked,
+    judgement: StatelessJudgement,
+  ): ServeResult {
+    const { response, principal } = incoming
+    if (typeof judgement === 'object') return judgement
+    if (judgement === 'ignored') {
+      response.send(202, [])
+      return undefined
+    }
+    const found = this.#stateless.find({ endpoint, principal }, keys)
+    if (found === undefined) return this.#parts.refusals.crowded()
+    const { judge } = this.#parts
+    const post = {
+      message: { keys, isBatch, hold },
+      response,
+      opens: false,
+      accepts,
+      field: (name: string) => head.get(name),
+      statusOf: (code: number) => judge.statusOf(code),
+    }
+    const serve = (client: StreamableConnection): Refusal | undefined =>
+      client.open ? client.post(post, frames) : this.#parts.closed(incoming)
+    return found instanceof Promise ? found.then(serve) : serve(found)
   }
 
   /** Attaches a client and opens its session; undefined when there are too many. */
@@ -156,6 +198,14 @@ export class Streamable {
     const text = head.list('accept')
     if (text !== this.#accepted.text) this.#accepted = { text, accepts: readAccept(text) }
     return this.#accepted.accepts
+  }
+
+  /** A client without a session has nothing to listen to, and nothing to end. */
+  #noStream({ head }: Incoming): Refusal | undefined {
+    const { judge, refusals } = this.#parts
+    return judge.isStateless(head)
+      ? refusals.plain(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
+      : undefined
   }
 
   #get(incoming: Incoming, endpoint: HttpEndpoint): Refusal | undefined {

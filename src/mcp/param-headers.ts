@@ -1,0 +1,70 @@
+// Arguments of a tool that header fields of an HTTP request repeat.
+//
+// MCP 2026-07-28, Transports, Streamable HTTP: custom headers from tool parameters. The schema of a tool marks them with
+// `x-mcp-header`; a mark may stand only where `properties` alone lead.
+
+import { membersAt } from '../jsonrpc/members.js'
+import type { Span } from '../jsonrpc/scan.js'
+import { rawAt, stringAt } from '../jsonrpc/text.js'
+import { textOfField } from './mirrored-headers.js'
+
+/** One argument, and the field that repeats it. */
+export interface ParamHeader {
+  /** `Mcp-Param-` and the name, in lower case. */
+  readonly field: string
+  /** The members that lead to the argument. */
+  readonly path: readonly string[]
+}
+
+const MARK = 'x-mcp-header'
+const QUOTED_MARK = Buffer.from(`"${MARK}"`)
+
+/** The marked arguments of a schema. */
+export function paramHeaders(schema: Buffer): readonly ParamHeader[] {
+  if (!schema.includes(QUOTED_MARK)) return []
+  return marked(schema, { start: 0, end: schema.length }, [])
+}
+
+function marked(schema: Buffer, at: Span, path: readonly string[]): ParamHeader[] {
+  const properties = membersAt(schema, membersAt(schema, at)?.span('properties'))
+  return [...(properties ?? [])].flatMap(({ key, value }) => {
+    const inner = [...path, stringAt(schema, key) ?? '']
+    const name = membersAt(schema, value)?.string(MARK)
+    const own = name === undefined ? [] : [{ field: `mcp-param-${name.toLowerCase()}`, path: inner }]
+    return [...own, ...marked(schema, value, inner)]
+  })
+}
+
+/** The name of the first field that is not what the argument is; undefined where all are. */
+export function differingField(
+  headers: readonly ParamHeader[],
+  args: Buffer | undefined,
+  field: (name: string) => string | undefined,
+): string | undefined {
+  return headers.find((header) => !isRepeated(header, args, field))?.field
+}
+
+function isRepeated(
+  { field, path }: ParamHeader,
+  args: Buffer | undefined,
+  read: (name: string) => string | undefined,
+): boolean {
+  const value = args && valueAt(args, path)
+  // What is not given, or null, is not repeated, and a field for it says nothing.
+  if (args === undefined || value === undefined || rawAt(args, value) === 'null') return true
+  const sent = read(field)
+  const text = sent === undefined ? undefined : textOfField(sent)
+  if (text === undefined) return false
+  const string = stringAt(args, value)
+  if (string !== undefined) return text === string
+  const raw = rawAt(args, value)
+  return text === raw || (NUMBER.test(text) && NUMBER.test(raw) && Number(text) === Number(raw))
+}
+
+const NUMBER = /^-?\d+(?:\.\d+)?$/
+
+function valueAt(args: Buffer, path: readonly string[]): Span | undefined {
+  let at: Span | undefined = { start: 0, end: args.length }
+  for (const name of path) at = membersAt(args, at)?.span(name)
+  return at
+}

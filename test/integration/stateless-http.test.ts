@@ -1,0 +1,307 @@
+// Clients without a session over HTTP: every fault in its order, and what closing a response means.
+
+import { strict as assert } from 'node:assert'
+import { once } from 'node:events'
+import { describe, test } from 'node:test'
+import { resolveConfig } from '../../src/config/config.js'
+import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
+import { events, handshake, message, open, read, send } from '../transports/support/http.js'
+import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
+import { itServer, nodeProgram, root } from './support/programs.js'
+import type { Scope } from './support/spawned.js'
+
+const prefix = 'io.modelcontextprotocol'
+const version = '2026-07-28'
+const claim = { [`${prefix}/protocolVersion`]: version, [`${prefix}/clientCapabilities`]: {} }
+
+async function gateway(scope: Scope, servers: object, isReady = false): Promise<Gateway> {
+  const config = resolveConfig(
+    { server: { port: 0 }, mcpServers: servers },
+    { source: 'test', folder: root, env: process.env },
+  )
+  const opened = await openGateway(config)
+  scope.after(() => opened.close(0))
+  // A response is an event stream once its answer takes a while, as the start of a server does.
+  if (isReady) await asked(opened, 'tools/list', {})
+  return opened
+}
+
+/** The header fields of a request. */
+const fieldsOf = (method: string, name?: string): Record<string, string> => ({
+  'mcp-protocol-version': version,
+  'mcp-method': method,
+  ...(name !== undefined && { 'mcp-name': name }),
+})
+
+type Sent = Awaited<ReturnType<typeof send>>
+
+const asked = (
+  { port }: Gateway,
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+  headers: Readonly<Record<string, string>> = fieldsOf(
+    method,
+    typeof params['name'] === 'string' ? params['name'] : undefined,
+  ),
+): Promise<Sent> => send(port, { body: message(method, 7, { _meta: claim, ...params }), headers })
+
+const codeOf = ({ body }: Sent): number => numberAt(parsed(body), 'error', 'code')
+
+describe('a request without a session', () => {
+  test('is served, whatever session its head names', async (t) => {
+    const opened = await gateway(t, { s: itServer() }, true)
+    const session = await handshake(opened.port)
+    for (const headers of [{}, session, { 'mcp-session-id': 'of nobody', 'last-event-id': '9' }]) {
+      const name = 's__nonce'
+      const answer = await asked(
+        opened,
+        'tools/call',
+        { name, arguments: { n: 'a' } },
+        { ...headers, ...fieldsOf('tools/call', name) },
+      )
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers['mcp-session-id'], undefined)
+      assert.equal(textAt(parsed(answer.body), 'result', 'resultType'), 'complete')
+      assert.equal(numberAt(parsed(answer.body), 'id'), 7)
+    }
+  })
+
+  test('discovers', async (t) => {
+    const answer = await asked(await gateway(t, { s: itServer({}, { lazy: true }) }), 'server/discover', {})
+    assert.deepEqual(at(parsed(answer.body), 'result', 'supportedVersions'), [version])
+  })
+
+  test('may have the id of another that is being answered', async (t) => {
+    const opened = await gateway(t, { s: itServer() }, true)
+    const call = (name: string, args: object): Promise<Sent> =>
+      asked(opened, 'tools/call', { name, arguments: args })
+    await call('s__nonce', { n: 'a' })
+    const held = call('s__hold', { key: 'k' })
+    assert.equal((await call('s__nonce', { n: 'b' })).status, 200)
+    while ((await call('s__release', { key: 'k' })).body.includes('isError')) continue
+    assert.equal((await held).status, 200)
+  })
+
+  test('a notification is taken and means nothing', async (t) => {
+    const opened = await gateway(t, { s: itServer({}, { lazy: true }) })
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: 1 },
+    })
+    assert.equal(
+      (await send(opened.port, { body, headers: { 'mcp-protocol-version': version } })).status,
+      202,
+    )
+    const claimed = JSON.stringify({ jsonrpc: '2.0', method: 'x', params: { _meta: claim } })
+    assert.equal((await send(opened.port, { body: claimed })).status, 202)
+  })
+
+  test('there is no stream to listen to, and no session to end', async (t) => {
+    const opened = await gateway(t, { s: itServer({}, { lazy: true }) })
+    const session = await handshake(opened.port)
+    for (const method of ['GET', 'DELETE']) {
+      const headers = { ...session, accept: 'text/event-stream', 'mcp-protocol-version': version }
+      assert.equal((await send(opened.port, { method, headers })).status, 405)
+    }
+  })
+
+  test('its response is an event stream once there is something to say before the answer', async (t) => {
+    const opened = await gateway(t, { s: itServer() }, true)
+    const params = {
+      name: 's__tell',
+      arguments: { method: 'notifications/progress', params: { progressToken: 'p', progress: 1 } },
+      _meta: { ...claim, progressToken: 'p' },
+    }
+    const stream = await open(opened.port, {
+      body: message('tools/call', 7, params),
+      headers: fieldsOf('tools/call', 's__tell'),
+    })
+    assert.equal(stream.headers['x-accel-buffering'], 'no')
+    const heard = events((await read(stream)).body)
+    assert.deepEqual(
+      heard.map(({ data = '' }) => textAt(parsed(data), 'method')),
+      ['notifications/progress', ''],
+    )
+    assert(heard.every(({ id }) => id === undefined))
+  })
+
+  test('closing its response gives it up', async (t) => {
+    const opened = await gateway(t, { s: itServer() }, true)
+    await asked(opened, 'tools/call', { name: 's__nonce', arguments: { n: 'a' } })
+    const stream = await open(opened.port, {
+      body: message('tools/call', 7, { name: 's__hold', arguments: { key: 'k' }, _meta: claim }),
+      headers: fieldsOf('tools/call', 's__hold'),
+    })
+    stream.destroy()
+    await once(stream, 'close')
+    const lines = async (): Promise<string[]> => {
+      const seen = await asked(opened, 'tools/call', { name: 's__seen' })
+      const said = parsed(textAt(listAt(parsed(seen.body), 'result', 'content')[0], 'text'))
+      return listAt(said, 'lines').map((line) => Buffer.from(String(line), 'base64').toString())
+    }
+    while (!(await lines()).some((line) => line.includes('notifications/cancelled'))) continue
+  })
+})
+
+const call = { name: 's__nonce', arguments: { n: 'a' } }
+const good = fieldsOf('tools/call', 's__nonce')
+const without = (name: string): Record<string, string> =>
+  Object.fromEntries(Object.entries(good).filter(([key]) => key !== name))
+const meta = (more: object): object => ({ ...call, _meta: { ...claim, ...more } })
+const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString('base64')}?=`
+
+type Fault = readonly [
+  title: string,
+  method: string,
+  params: object,
+  headers: Readonly<Record<string, string>>,
+  status: number,
+  code: number,
+]
+
+const faults: readonly Fault[] = [
+  ['no claim, though its head makes one', 'tools/call', { ...call, _meta: {} }, good, 400, -32602],
+  ['no capabilities', 'tools/call', meta({ [`${prefix}/clientCapabilities`]: undefined }), good, 400, -32602],
+  ['a version that is no text', 'tools/call', meta({ [`${prefix}/protocolVersion`]: 1 }), good, 400, -32602],
+  ['a level that is none', 'tools/call', meta({ [`${prefix}/logLevel`]: 'loud' }), good, 400, -32602],
+  [
+    'another version in its head',
+    'tools/call',
+    call,
+    { ...good, 'mcp-protocol-version': '2025-11-25' },
+    400,
+    -32020,
+  ],
+  [
+    'another version in its head, of two that are not served',
+    'tools/call',
+    meta({ [`${prefix}/protocolVersion`]: '1900-01-01' }),
+    good,
+    400,
+    -32020,
+  ],
+  [
+    'a version that is not served',
+    'tools/call',
+    meta({ [`${prefix}/protocolVersion`]: '1900-01-01' }),
+    { ...good, 'mcp-protocol-version': '1900-01-01' },
+    400,
+    -32022,
+  ],
+  [
+    'a version that is not served, and none in its head',
+    'tools/call',
+    meta({ [`${prefix}/protocolVersion`]: '2025-11-25' }),
+    without('mcp-protocol-version'),
+    400,
+    -32022,
+  ],
+  ['no version in its head', 'tools/call', call, without('mcp-protocol-version'), 400, -32020],
+  ['no method in its head', 'tools/call', call, without('mcp-method'), 400, -32020],
+  ['another method in its head', 'tools/call', call, { ...good, 'mcp-method': 'tools/list' }, 400, -32020],
+  ['the method in other letters', 'tools/call', call, { ...good, 'mcp-method': 'Tools/call' }, 400, -32020],
+  ['no name in its head', 'tools/call', call, without('mcp-name'), 400, -32020],
+  ['another name in its head', 'tools/call', call, { ...good, 'mcp-name': 'other' }, 400, -32020],
+  ['a name that is no Base64', 'tools/call', call, { ...good, 'mcp-name': '=?base64?a?=' }, 400, -32020],
+  [
+    'a name with spare bits',
+    'tools/call',
+    { ...call, name: 'a' },
+    { ...good, 'mcp-name': '=?base64?YR==?=' },
+    400,
+    -32020,
+  ],
+  ['a name that is no UTF-8', 'tools/call', call, { ...good, 'mcp-name': '=?base64?/w==?=' }, 400, -32020],
+  [
+    'another uri in its head',
+    'resources/read',
+    { uri: 'it://a' },
+    fieldsOf('resources/read', 'it://b'),
+    400,
+    -32020,
+  ],
+  ['a method of sessions', 'initialize', {}, fieldsOf('initialize'), 404, -32601],
+  ['a ping', 'ping', {}, fieldsOf('ping'), 404, -32601],
+  [
+    'a level for all requests',
+    'logging/setLevel',
+    { level: 'info' },
+    fieldsOf('logging/setLevel'),
+    404,
+    -32601,
+  ],
+  ['a subscription', 'resources/subscribe', { uri: 'it://a' }, fieldsOf('resources/subscribe'), 404, -32601],
+  ['a method that nobody knows', 'x/y', {}, fieldsOf('x/y'), 404, -32601],
+  ['a tool that nobody has', 'tools/call', { name: 'x' }, fieldsOf('tools/call', 'x'), 200, -32602],
+  ['a cursor of nobody', 'tools/list', { cursor: 'x' }, fieldsOf('tools/list'), 200, -32602],
+]
+
+describe('a request without a session is refused', () => {
+  for (const [title, method, params, headers, status, code] of faults)
+    test(title, async (t) => {
+      const isReady = status === 200
+      const opened = await gateway(t, { s: itServer({}, { lazy: !isReady }) }, isReady)
+      const answer = await asked(opened, method, { ...params }, headers)
+      assert.deepEqual([answer.status, codeOf(answer)], [status, code])
+      assert.equal(numberAt(parsed(answer.body), 'id'), 7)
+    })
+
+  test('a message among others, and what is no message', async (t) => {
+    const { port } = await gateway(t, { s: itServer({}, { lazy: true }) })
+    const several = await send(port, { body: `[${message('tools/list', 7, { _meta: claim })}]` })
+    assert.deepEqual([several.status, codeOf(several)], [400, -32600])
+    const named = { headers: { 'mcp-protocol-version': version } }
+    const broken = await send(port, { body: '{', ...named })
+    assert.deepEqual([broken.status, codeOf(broken)], [400, -32700])
+    assert.equal(Object.hasOwn(Object(parsed(broken.body)), 'id'), false)
+    const answer = await send(port, { body: '{"jsonrpc":"2.0","id":1,"result":{}}', ...named })
+    assert.deepEqual([answer.status, codeOf(answer)], [400, -32600])
+  })
+
+  test('a name in Base64 is the name', async (t) => {
+    const opened = await gateway(t, { s: itServer() }, true)
+    const answer = await asked(opened, 'tools/call', call, { ...good, 'mcp-name': base64('s__nonce') })
+    assert.equal(answer.status, 200)
+  })
+})
+
+const marked: readonly (readonly [
+  title: string,
+  args: object,
+  fields: Record<string, string>,
+  status: number,
+])[] = [
+  [
+    'all that is given',
+    { region: 'eu', size: 42, deep: { on: true } },
+    { region: 'eu', size: '42.0', on: 'true' },
+    200,
+  ],
+  ['what is not there, or null', { region: null }, { size: '9' }, 200],
+  ['a text in Base64', { region: 'é' }, { region: base64('é') }, 200],
+  ['nothing, for nothing at all', { region: '' }, { region: '' }, 200],
+  ['nothing, though there is an argument', { region: 'eu' }, {}, 400],
+  ['another text', { region: 'eu' }, { region: 'EU' }, 400],
+  ['another number', { size: 42 }, { size: '43' }, 400],
+  ['a text in place of true', { deep: { on: true } }, { on: 'yes' }, 400],
+]
+
+describe('header fields that repeat arguments', () => {
+  for (const [title, args, fields, status] of marked)
+    test(`say ${title}: ${status}`, async (t) => {
+      const opened = await gateway(t, { m: nodeProgram('marked.mjs', {}, {}) }, true)
+      const name = 'm__marked'
+      const own = Object.fromEntries(
+        Object.entries(fields).map(([key, value]) => [`mcp-param-${key}`, value]),
+      )
+      const answer = await asked(
+        opened,
+        'tools/call',
+        { name, arguments: args },
+        { ...fieldsOf('tools/call', name), ...own },
+      )
+      assert.equal(answer.status, status)
+      if (status === 400) assert.equal(codeOf(answer), -32020)
+    })
+})
