@@ -993,6 +993,65 @@ describe('the file', () => {
   })
 })
 
+function problemsOfText(text: string): string[] {
+  const path = file('twice.json', text)
+  return failureOf(() => loadConfig({ path, env: {} })).problems.map((each) => `${each.path} ${each.problem}`)
+}
+
+describe('a name that stands twice in one object', () => {
+  const servers = '{\n  "mcpServers": {\n    "fs": {"command": "a"},\n    "fs": {"command": "b"}\n  }\n}'
+
+  test('is told with both places, since the first of two servers would vanish', () => {
+    assert.deepEqual(problemsOfText(servers), [
+      'mcpServers.fs is there twice: at line 3, column 5, and at line 4, column 5',
+    ])
+  })
+
+  const cases: [string, string, string[]][] = [
+    ['of a server', '{"mcpServers":{"s":{"command":"a","command":"b"}}}', ['mcpServers.s.command']],
+    ['of a map', '{"mcpServers":{"s":{"command":"a","env":{"K":"1","K":"2"}}}}', ['mcpServers.s.env.K']],
+    [
+      'written in another way',
+      '{"mcpServers":{"s":{"command":"a"},"\\u0073":{"command":"b"}}}',
+      ['mcpServers.s'],
+    ],
+    [
+      'of the file',
+      '{"mcpServers":{"s":{"command":"a"}},"mcpServers":{"t":{"command":"b"}}}',
+      ['mcpServers'],
+    ],
+    [
+      'behind comments',
+      '{"mcpServers":{"s":{"command":"a"}, // one\n "s":{"command":"b"},}}',
+      ['mcpServers.s'],
+    ],
+    [
+      'three times',
+      '{"mcpServers":{"s":{"command":"a","args":[],"args":[],"args":[]}}}',
+      Array(2).fill('mcpServers.s.args'),
+    ],
+  ]
+  for (const [title, text, want] of cases)
+    test(title, () => {
+      assert.deepEqual(
+        problemsOfText(text).map((problem) => problem.split(' ', 1)[0]),
+        want,
+      )
+    })
+
+  test('is a warning in what nobody reads, and the same names in two objects are nothing', () => {
+    const path = file(
+      'other.json',
+      '{"theme":[{"a":1},{"a":2,"a":3}],"mcpServers":{"s":{"command":"a"},"t":{"command":"a"}}}',
+    )
+    const warnings = loadConfig({ path, env: {} }).warnings.filter(({ message }) => message.includes('twice'))
+    assert.deepEqual(
+      warnings.map((warning) => warning.path),
+      ['theme[1].a'],
+    )
+  })
+})
+
 describe('the place of a mistake in JSON', () => {
   const cases: [string, number, number, RegExp][] = [
     ['', 1, 1, /a value, but the file ends/],
@@ -1035,7 +1094,8 @@ describe('the place of a mistake in JSON', () => {
     ],
   ]
   for (const [text, value] of lenient)
-    test(`${JSON.stringify(text)} has none`, () => assert.deepEqual(readJson(text), { kind: 'value', value }))
+    test(`${JSON.stringify(text)} has none`, () =>
+      assert.deepEqual(readJson(text), { kind: 'value', value, repeated: [] }))
 
   test('is found in time in what is made to be slow to read', () => {
     for (const piece of ['/*', '"\\"', '[1,],', '//', ', ', '"'])

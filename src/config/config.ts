@@ -16,6 +16,7 @@ import { findConfigFile } from './file.js'
 import { rootKeyHints } from './foreign.js'
 import { readSchemas } from './formats.js'
 import { readFront } from './front.js'
+import type { Repeated } from './json-syntax.js'
 import { ConfigError, Findings } from './problems.js'
 import { Section } from './section.js'
 import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
@@ -63,6 +64,8 @@ export interface ResolveContext extends ConfigOverrides {
   readonly folder: string
   readonly env: Environment
   readonly home?: string
+  /** Members of the text that the value has lost, since a later one has the same name. */
+  readonly repeated?: readonly Repeated[]
 }
 
 /**
@@ -77,7 +80,8 @@ export function loadConfig(options: LoadOptions = {}): Configuration {
   if (file === undefined)
     return resolveConfig(embeddedConfig(), { ...options, source: 'embedded', folder: cwd, env, home })
   const folder = dirname(file.path)
-  const config = resolveConfig(file.value, { ...options, source: file.path, folder, env, home })
+  const { value, repeated } = file
+  const config = resolveConfig(value, { ...options, source: file.path, folder, env, home, repeated })
   if (!file.writableByOthers || !startsCommands(config)) return config
   const message = 'the file starts commands and others than its owner can write it; run chmod go-w on it'
   return { ...config, warnings: [{ path: '', message }, ...config.warnings] }
@@ -147,7 +151,16 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     warnings: root.findings.warnings,
   }
   root.warnOfUnknownKeys(rootKeyHints)
+  for (const each of context.repeated ?? []) reportRepeated(root, each)
   return config
+}
+
+/** What nobody reads is no reason not to start. */
+function reportRepeated(root: Section, { path, topKey, first, again }: Repeated): void {
+  const where = `is there twice: at line ${first.line}, column ${first.column}, and at line ${again.line}, column ${again.column}`
+  const hint = 'only one of them can have this name, so rename or remove the other'
+  if (root.knows(topKey)) root.findings.problem(path, where, hint)
+  else root.findings.warn(path, `${where}; ${hint}`)
 }
 
 /** The one part whose mistakes are forgiven: its values can only be what they are by default. */

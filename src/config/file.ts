@@ -6,7 +6,7 @@
 
 import { join, resolve } from 'node:path'
 import type { Environment } from './configuration.js'
-import { readJson } from './json-syntax.js'
+import { type Repeated, readJson } from './json-syntax.js'
 import { ConfigError, type ConfigErrorCode } from './problems.js'
 import { fromHome } from './paths.js'
 import { type TextFile, readTextFile } from './text-file.js'
@@ -19,6 +19,8 @@ export interface ConfigFile {
   /** Absolute. */
   readonly path: string
   readonly value: unknown
+  /** Members of which only the last is in `value`. */
+  readonly repeated: readonly Repeated[]
   /** Whether somebody other than its owner may change it. */
   readonly writableByOthers: boolean
 }
@@ -55,7 +57,8 @@ function readConfigFile(path: string, what: string): ConfigFile {
     throw failure('CONFIG_NOT_JSON', path, `is not JSON at line ${line}, column ${column}`, message)
   }
   const writableByOthers = process.platform !== 'win32' && (file.mode & 0o022) !== 0
-  return { path, value: result.value, writableByOthers }
+  const { value, repeated } = result
+  return { path, value, repeated, writableByOthers }
 }
 
 function unreadable(path: string, what: string, file: Exclude<TextFile, { kind: 'read' }>): ConfigError {

@@ -1,29 +1,35 @@
-// JSON text -> value, and where the mistake is when it is not JSON.
+// JSON text -> value, where the mistake is when it is not JSON, and which names stand twice in one object.
 //
 // Comments and commas behind the last member are taken for what they are, since the files of several clients have them.
 //
-// The messages of the engine change with its version and often carry no
-// position, so the place is found here; only after `JSON.parse` said no.
+// The messages of the engine change with its version and often carry no position, and it drops a member whose name comes
+// again without a word, so the tokens are read here.
 
-/** Where text stops being JSON. Line and column count from 1, columns in UTF-16 units. */
-export interface JsonMistake {
+import { RepeatedMembers } from './repeated-members.js'
+
+/** A place in a text. Line and column count from 1, columns in UTF-16 units. */
+export interface TextPlace {
   readonly line: number
   readonly column: number
+}
+
+/** Where text stops being JSON. */
+export interface JsonMistake extends TextPlace {
   readonly message: string
 }
 
-export type JsonResult =
-  | { readonly kind: 'value'; readonly value: unknown }
-  | { readonly kind: 'mistake'; readonly mistake: JsonMistake }
-
-export function readJson(text: string): JsonResult {
-  try {
-    const value: unknown = JSON.parse(text)
-    return { kind: 'value', value }
-  } catch {
-    return readLenient(text)
-  }
+/** Two members of one object that have the same name. */
+export interface Repeated {
+  readonly path: string
+  /** The member of the whole file that they are, or are part of. */
+  readonly topKey: string
+  readonly first: TextPlace
+  readonly again: TextPlace
 }
+
+export type JsonResult =
+  | { readonly kind: 'value'; readonly value: unknown; readonly repeated: readonly Repeated[] }
+  | { readonly kind: 'mistake'; readonly mistake: JsonMistake }
 
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or }' | ', or ]' | 'end'
 
@@ -43,9 +49,10 @@ const token =
   /[{}[\],:]|"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})[^"\\\u0000-\u001f]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[Ee][+-]?\d+)?(?![\w.])|(?:true|false|null)(?!\w)/y
 
 /** Reads token by token, and leaves out comments and last commas. */
-function readLenient(text: string): JsonResult {
+export function readJson(text: string): JsonResult {
   const open: string[] = []
   const tokens: string[] = []
+  const members = new RepeatedMembers()
   let expected: Expected = 'value'
   let at = skip(spaceOrComment, text, 0)
   while (at < text.length || expected !== 'end') {
@@ -53,12 +60,21 @@ function readLenient(text: string): JsonResult {
     const end = skip(token, text, at)
     const next: Expected | undefined = end > at ? step(expected, text.charAt(at), open) : undefined
     if (next === undefined) return { kind: 'mistake', mistake: mistakeAt(text, at, expected) }
-    tokens.push(text.slice(at, end))
+    const read = text.slice(at, end)
+    tokens.push(read)
+    const isName = expected.startsWith('key') && read !== '}'
+    members.take(read, at, isName ? String(JSON.parse(read)) : undefined)
     expected = next
     at = skip(spaceOrComment, text, end)
   }
   const value: unknown = JSON.parse(tokens.join(''))
-  return { kind: 'value', value }
+  const repeated = members.found.map(({ path, topKey, first, again }) => ({
+    path,
+    topKey,
+    first: placeOf(text, first),
+    again: placeOf(text, again),
+  }))
+  return { kind: 'value', value, repeated }
 }
 
 function skip(pattern: RegExp, text: string, at: number): number {
@@ -107,10 +123,12 @@ function afterValue(open: readonly string[]): Expected {
 }
 
 function mistakeAt(text: string, at: number, expected: Expected): JsonMistake {
+  return { ...placeOf(text, at), message: describe(text, at, expected) }
+}
+
+function placeOf(text: string, at: number): TextPlace {
   const before = text.slice(0, at)
-  const line = before.split('\n').length
-  const column = at - before.lastIndexOf('\n')
-  return { line, column, message: describe(text, at, expected) }
+  return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') }
 }
 
 function describe(text: string, at: number, expected: Expected): string {

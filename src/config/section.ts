@@ -51,6 +51,11 @@ export class Section {
     return Object.hasOwn(this.#members, key) && this.#members[key] !== undefined
   }
 
+  /** Whether somebody has asked for this key. */
+  knows(key: string): boolean {
+    return this.#known.has(key)
+  }
+
   /** The value under a key as it stands, undefined when absent. */
   raw(key: string): unknown {
     return this.has(key) ? this.#members[key] : undefined
