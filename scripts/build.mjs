@@ -38,7 +38,13 @@ await rm('dist', { recursive: true, force: true })
 /** The folders of the packages that are bundled. */
 const packages = new Set()
 // What is built together shares its chunks: the command shares none with the library, so that it needs fewer of them.
-for (const entryPoints of [['src/cli.ts'], ['src/index.ts', 'src/jsonrpc/index.ts'], ['src/servers/time.ts']])
+for (const entryPoints of [
+  ['src/cli.ts'],
+  ['src/index.ts', 'src/jsonrpc/index.ts'],
+  ['src/servers/time.ts'],
+  // Enters a machine as one file.
+  ['src/sandbox/guest/agent.ts'],
+])
   await bundle(entryPoints)
 await writeFile(
   'dist/licenses.txt',

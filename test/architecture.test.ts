@@ -99,10 +99,16 @@ const layers: readonly Layer[] = [
     project: ['src/jsonrpc/', 'src/mcp/', 'src/transports/', 'src/upstream/'],
     modules: [],
   },
+  // Programs inside a machine, which share nothing with the proxy but the format of what they say to it.
+  {
+    files: ['src/sandbox/guest/'],
+    project: ['src/sandbox/frames.ts'],
+    modules: ['node:buffer', 'node:child_process', 'node:fs', 'node:process', 'node:stream'],
+  },
   // Time and processes come from the runtime; the files of sessions are on the real file system.
   {
     files: ['src/sandbox/'],
-    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/text/'],
+    project: ['src/folder.ts', 'src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/text/'],
     types: ['src/upstream/contracts/'],
     modules: [
       'node:buffer',
@@ -113,6 +119,7 @@ const layers: readonly Layer[] = [
       'node:path',
       'node:process',
       'node:stream',
+      'node:stream/consumers',
     ],
   },
   // A program of its own, which happens to be shipped with the proxy.
@@ -313,6 +320,8 @@ const homes: Readonly<Record<string, readonly string[]>> = {
     'src/upstream/process/guardian-shell.ts',
     'src/upstream/process/ps.ts',
     'src/upstream/process/data-limit.ts',
+    // Inside a machine.
+    'src/sandbox/guest/guest-program.ts',
   ],
   'p-queue': ['src/upstream/pool/slots.ts'],
   'google-auth-library': ['src/upstream/auth/google-id-token.ts'],
@@ -550,6 +559,7 @@ const confined: readonly Confined[] = [
       'src/transports/stdio/stdio.ts': 'the protocol',
       'src/cli/say.ts': 'help, version, findings and reports; never while serving',
       'src/servers/time.ts': ownProgram,
+      'src/sandbox/guest/agent.ts': 'a program of its own, inside a machine',
     },
   },
   {

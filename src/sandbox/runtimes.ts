@@ -6,8 +6,11 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { programFolder } from '../folder.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
+import { BubblewrapRuntime } from './runtimes/bubblewrap/bubblewrap.js'
+import type { HostIdentity } from './runtimes/bubblewrap/identities.js'
 import { UnsafeLocalRuntime } from './runtimes/unsafe-local.js'
 import { StateFolder } from './state-folder.js'
 
@@ -17,14 +20,18 @@ export interface RuntimeSurroundings {
   readonly log: LogSink
   /** Where the files of sessions are; undefined: `/var/lib/mcps-proxy/sandbox` for root, else in the home. */
   readonly stateFolder: string | undefined
+  /** For a service that runs as root: the user of all machines, who may write to volumes; undefined: a user for each session. */
+  readonly runAs?: HostIdentity
+  /** Where the compiled program lies, with the bundle of the agent; undefined: beside this. */
+  readonly programFolder?: string
 }
 
 /** In the order of `auto`, without the one that is used only when it is named. */
-export const isolatingRuntimeIds: readonly RuntimeId[] = []
+export const isolatingRuntimeIds: readonly RuntimeId[] = ['bubblewrap']
 
 export const runtimeIds: readonly RuntimeId[] = [...isolatingRuntimeIds, 'unsafe-local']
 
-export type RuntimeId = 'unsafe-local'
+export type RuntimeId = 'bubblewrap' | 'unsafe-local'
 
 /** A runtime, and what its probe has found. */
 export interface ProbedRuntime {
@@ -67,9 +74,17 @@ export async function probedRuntime(id: RuntimeId, around: RuntimeSurroundings):
   return { runtime, probe: await runtime.probe() }
 }
 
-function makeRuntime(id: RuntimeId, { runtime, stateFolder }: RuntimeSurroundings): SandboxRuntime {
-  const folder = new StateFolder(stateFolder ?? defaultStateFolder())
+function makeRuntime(id: RuntimeId, around: RuntimeSurroundings): SandboxRuntime {
+  const { runtime, stateFolder, runAs, programFolder: program = programFolder } = around
+  const folder = new StateFolder(stateFolder ?? defaultStateFolder(), runtime)
   switch (id) {
+    case 'bubblewrap':
+      return new BubblewrapRuntime({
+        runtime,
+        folder,
+        runAs,
+        agentFile: join(program, 'sandbox/guest/agent.js'),
+      })
     case 'unsafe-local':
       return new UnsafeLocalRuntime(runtime, folder)
   }

@@ -1,50 +1,215 @@
-// The folder on the host in which a sandbox service keeps the files of its sessions.
+// The folder on the host in which sandbox services keep the files of their sessions.
 //
-// Every running service has a folder of its own in it, named after its process, with one folder for each
-// session. A service that was killed leaves its folder behind; the next one finds that the process
-// is gone, and removes it.
+// Every running service has a folder of its own in it, with one folder for each session. Machines see the path of
+// theirs, so no name says anything. A service that was killed leaves its folder behind; the next one finds that its
+// owner is gone, and removes it.
 
 import { randomBytes } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmodSync, chownSync, readFileSync, readlinkSync } from 'node:fs'
+import { lstat, mkdir, readFile, readdir, stat, utimes, writeFile } from 'node:fs/promises'
+import { join, sep } from 'node:path'
 import process from 'node:process'
+import type { Runtime } from '../runtime/runtime.js'
 import { MachineStartError } from './runtime.js'
+
+/** Who has a folder: process, its start, the boot, and the namespace in which the number of the process counts. */
+const OWNER_FILE = 'owner'
+
+/** The owner of a folder in another namespace is not seen; it touches its folder at every sweep. */
+const SILENT_MS_MAX = 24 * 3600 * 1000
+
+const random = (): string => randomBytes(8).toString('hex')
 
 /** The folder of one service in the state folder that it shares with others. */
 export class StateFolder {
   readonly #root: string
-  readonly #instance: string
+  readonly #runtime: Runtime
+  readonly #name = random()
   readonly #sessions = new Map<string, string>()
+  #made: Promise<void> | undefined
 
-  constructor(root: string) {
+  constructor(root: string, runtime: Runtime) {
     this.#root = root
-    this.#instance = join(root, `${process.pid}-${randomBytes(4).toString('hex')}`)
+    this.#runtime = runtime
   }
 
-  get instance(): string {
-    return this.#instance
+  /** Of the service in the state folder. */
+  get name(): string {
+    return this.#name
+  }
+
+  get #instance(): string {
+    return join(this.#root, this.#name)
   }
 
   /**
-   * The folder of a session, made when it is not there; its name says nothing of the session's id.
+   * The folder of a session, made when it is not there.
+   *
+   * `owner` is whose it shall be, when it is not that of this process.
    *
    * @throws MachineStartError
    */
-  async session(sessionId: string): Promise<string> {
-    const path = this.#sessions.get(sessionId) ?? join(this.#instance, randomBytes(8).toString('hex'))
-    this.#sessions.set(sessionId, path)
+  async session(sessionId: string, owner?: { readonly uid: number; readonly gid: number }): Promise<string> {
+    const known = this.#sessions.get(sessionId)
+    if (known !== undefined) return known
+    const path = join(this.#instance, random())
+    const closed = owner === undefined ? undefined : await this.#closedPlace()
+    if (closed !== undefined) {
+      throw new MachineStartError(
+        `the users of sessions cannot pass through ${closed}: run chmod o+x ${closed}, or choose another state folder`,
+      )
+    }
     try {
-      await mkdir(path, { recursive: true, mode: 0o700 })
+      this.#made ??= this.#make()
+      await this.#made
+      await mkdir(path, { mode: 0o700 })
+      // Nobody else has got there yet.
+      if (owner !== undefined) chownSync(path, owner.uid, owner.gid)
     } catch (error) {
+      this.#made = undefined
       throw new MachineStartError(`no folder for the session can be made in ${this.#root}: ${String(error)}`)
     }
+    this.#sessions.set(sessionId, path)
     return path
   }
 
-  /** Forgets a session, and gives the folder that is to be removed. */
-  forget(sessionId: string): string | undefined {
+  /** Removes the files of a session; its processes have ended. */
+  async discard(sessionId: string): Promise<void> {
     const path = this.#sessions.get(sessionId)
     this.#sessions.delete(sessionId)
-    return path
+    if (path !== undefined) await this.#remove(path)
+  }
+
+  /** Removes all that this service has. */
+  async close(): Promise<void> {
+    this.#sessions.clear()
+    if (this.#made !== undefined) await this.#remove(this.#instance)
+    this.#made = undefined
+  }
+
+  /** Removes what dead services have left, and gives the names of those that live. */
+  async sweep(): Promise<ReadonlySet<string>> {
+    if (this.#made !== undefined) await touch(this.#instance, this.#runtime.wallNow())
+    const living = new Set([this.#name])
+    for (const name of await namesIn(this.#root)) {
+      if (name === this.#name || !/^[\da-f]{16}$/.test(name)) continue
+      const path = join(this.#root, name)
+      if (await isAlive(path, this.#runtime.wallNow())) living.add(name)
+      else await this.#remove(path)
+    }
+    return living
+  }
+
+  /** The first folder on the way to the sessions through which only its owner may pass. */
+  async #closedPlace(): Promise<string | undefined> {
+    const parts = this.#root.split(sep)
+    for (let length = 2; length <= parts.length; length++) {
+      const path = parts.slice(0, length).join(sep)
+      const stats = await stat(path).catch(() => undefined)
+      if (stats !== undefined && (stats.mode & 0o001) === 0) return path
+    }
+    return undefined
+  }
+
+  async #make(): Promise<void> {
+    const isRoot = process.getuid?.() === 0
+    await mkdir(this.#root, { recursive: true, mode: isRoot ? 0o711 : 0o700 })
+    await mkdir(this.#instance, { mode: 0o700 })
+    // Users of sessions pass through it, and see nothing. The mask of this process may have taken more away.
+    if (isRoot) chmodSync(this.#instance, 0o711)
+    await writeFile(join(this.#instance, OWNER_FILE), ownerOf(process.pid), { mode: 0o600 })
+  }
+
+  /** By the program of the system: a tree may be deeper than Node can follow, and folders may be closed to their owner. */
+  async #remove(path: string): Promise<void> {
+    if ((await this.#run('rm', ['-rf', '--', path])) === 0) return
+    await this.#run('chmod', ['-R', 'u+rwX', '--', path])
+    await this.#run('rm', ['-rf', '--', path])
+  }
+
+  async #run(command: string, args: readonly string[]): Promise<number | undefined> {
+    const env = { PATH: this.#runtime.env['PATH'] ?? '/usr/bin:/bin' }
+    const child = this.#runtime.spawn({ command, args, cwd: '/', env })
+    child.stdin.on('error', () => undefined).end()
+    child.stdout.resume()
+    child.stderr.resume()
+    return (await child.exited).code
+  }
+}
+
+async function isAlive(path: string, now: number): Promise<boolean> {
+  const owner = await textOf(join(path, OWNER_FILE))
+  const pid = Number(owner.split(' ', 1)[0])
+  if (owner === '' || !Number.isInteger(pid)) return (await ageOf(path, now)) < SILENT_MS_MAX
+  const [, , boot, namespace] = owner.split(' ')
+  const [, , ownBoot, ownNamespace] = ownerOf(process.pid).split(' ')
+  if (boot !== ownBoot) return false
+  if (namespace !== ownNamespace) return (await ageOf(path, now)) < SILENT_MS_MAX
+  return ownerOf(pid) === owner
+}
+
+/** The process, when it started, the boot of the machine, and the namespace of its number; of another process with the number it differs. */
+function ownerOf(pid: number): string {
+  const stat = readNow(`/proc/${pid}/stat`)
+  const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 20)[19] ?? exists(pid)
+  const boot = readNow('/proc/sys/kernel/random/boot_id').trim() || '-'
+  return `${pid} ${started} ${boot} ${namespaceOfPids()}`
+}
+
+/** Where processes have no `/proc`. */
+function exists(pid: number): string {
+  try {
+    process.kill(pid, 0)
+    return 'there'
+  } catch {
+    return 'gone'
+  }
+}
+
+function namespaceOfPids(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return '-'
+  }
+}
+
+function readNow(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+async function textOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+async function ageOf(path: string, now: number): Promise<number> {
+  try {
+    return now - (await lstat(path)).mtimeMs
+  } catch {
+    return Infinity
+  }
+}
+
+async function touch(path: string, now: number): Promise<void> {
+  try {
+    await utimes(path, new Date(now), new Date(now))
+  } catch {
+    // It was removed; the sessions will tell.
+  }
+}
+
+async function namesIn(path: string): Promise<string[]> {
+  try {
+    return await readdir(path)
+  } catch {
+    return []
   }
 }

@@ -26,7 +26,12 @@ machineContract('unsafe-local', async () => (await chooseRuntime('unsafe-local',
 
 test('auto never takes the runtime without isolation', async () => {
   assert(!isolatingRuntimeIds.includes('unsafe-local'))
-  await assert.rejects(chooseRuntime('auto', around), NoRuntimeError)
+  const nowhere = { ...around, programFolder: '/nowhere' }
+  await assert.rejects(chooseRuntime('auto', nowhere), (error: unknown) => {
+    assert(error instanceof NoRuntimeError)
+    assert.match(error.message, /^no sandbox runtime can be used\nbubblewrap: .+; .+$/)
+    return true
+  })
 })
 
 test('every runtime says whether it can be used, or what would mend it', async () => {

@@ -2,7 +2,6 @@
 //
 // It isolates nothing, and is used only when it is named: for trying the service where nothing else runs.
 
-import { rm } from 'node:fs/promises'
 import process from 'node:process'
 import type { Child, Runtime } from '../../runtime/runtime.js'
 import type {
@@ -46,15 +45,16 @@ export class UnsafeLocalRuntime implements SandboxRuntime {
   }
 
   async discard(sessionId: string): Promise<void> {
-    const path = this.#folder.forget(sessionId)
-    if (path !== undefined) await rm(path, { recursive: true, force: true })
+    await this.#folder.discard(sessionId)
   }
 
-  async sweep(): Promise<void> {}
+  async sweep(): Promise<void> {
+    await this.#folder.sweep()
+  }
 
   async close(): Promise<void> {
     await Promise.all([...this.#machines].map((machine) => machine.stop()))
-    await rm(this.#folder.instance, { recursive: true, force: true })
+    await this.#folder.close()
   }
 }
 

@@ -7,6 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Duplex, Readable, Writable } from 'node:stream'
 import type { DataLimit } from './data-limit.js'
+import { descendantsOf, endDescendant } from './descendants.js'
 import { hasDescriptors } from './descriptors.js'
 import type { Guardian } from './guardian.js'
 import type { Child, ChildExit, SpawnSpec } from '../../runtime/runtime.js'
@@ -84,6 +85,11 @@ function started(child: ChildProcess, groups: GroupWatch): Child {
     interrupt: () => void child.kill('SIGINT'),
     survey: () => strays.find(),
     surveyNow: () => strays.findNow(),
+    ...(pid !== undefined &&
+      process.platform === 'linux' && {
+        descendants: () => descendantsOf(pid),
+        endDescendant: (one) => endDescendant(pid, one),
+      }),
   }
 }
 

@@ -1,0 +1,140 @@
+// The connection to the agent of one machine.
+//
+// The agent is not trusted. A frame that an honest agent would not send ends the machine; how much may come at
+// all is bounded by the windows of its channels.
+
+import type { Buffer } from 'node:buffer'
+import type { Readable, Writable } from 'node:stream'
+import {
+  type AgentFrame,
+  AgentFrameReader,
+  FRAME_BYTES_MAX,
+  START_BYTES_MAX,
+  agentOrders,
+  agentReports,
+  encodeFrame,
+  encodeTexts,
+} from '../../frames.js'
+import type { GuestExit, GuestProcess } from '../../runtime.js'
+import { ReadThrottle } from '../../../runtime/read-throttle.js'
+import { GuestChannel } from './guest-channel.js'
+
+/** Programs of a machine that the service waits for; the service itself asks for fewer. */
+const CHANNELS_MAX = 64
+
+/** What to start, with all its variables. */
+export interface AgentCommand {
+  readonly program: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+export interface AgentStreams {
+  readonly input: Writable
+  readonly output: Readable
+}
+
+export interface AgentLinkEvents {
+  /** Programs may be started. */
+  ready(): void
+  /** The agent does what no honest agent does; nothing is read any more. */
+  broken(how: string): void
+  /** Adds to an end which limit was the reason. */
+  explain(program: GuestProcess, exit: GuestExit): GuestExit
+}
+
+/** Starts programs through the agent. */
+export class AgentLink {
+  readonly #streams: AgentStreams
+  readonly #events: AgentLinkEvents
+  readonly #reader = new AgentFrameReader(FRAME_BYTES_MAX)
+  readonly #throttle: ReadThrottle
+  readonly #channels = new Map<number, GuestChannel>()
+  #lastChannel = 0
+  #isReady = false
+  #end: GuestExit | undefined
+
+  constructor(streams: AgentStreams, events: AgentLinkEvents) {
+    this.#streams = streams
+    this.#events = events
+    this.#throttle = new ReadThrottle(streams.output)
+    streams.input.on('error', () => undefined)
+    streams.output.on('error', () => undefined)
+    streams.output.on('data', (chunk: Buffer) => this.#read(chunk))
+  }
+
+  /** How many programs the service waits for. */
+  get running(): number {
+    return this.#channels.size
+  }
+
+  run({ program, args, cwd, env }: AgentCommand): GuestProcess {
+    const number = ++this.#lastChannel
+    const channel = new GuestChannel((kind, payload) => {
+      if (this.#channels.has(number)) this.#send(kind, number, payload)
+    })
+    const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+    const order = encodeTexts([program, cwd, String(args.length), ...args, ...variables])
+    const failure = this.#refusal(order.length, env)
+    if (failure !== undefined) {
+      channel.end(failure)
+      return channel
+    }
+    this.#channels.set(number, channel)
+    this.#send(agentOrders.start, number, order)
+    return channel
+  }
+
+  /** The machine is gone: every program has ended so. */
+  end(exit: GuestExit): void {
+    this.#end ??= exit
+    for (const channel of this.#channels.values()) channel.end(this.#end)
+    this.#channels.clear()
+    this.#streams.input.destroy()
+    this.#streams.output.destroy()
+  }
+
+  #refusal(bytes: number, env: AgentCommand['env']): GuestExit | undefined {
+    if (this.#end !== undefined) return this.#end
+    const none = { code: undefined, signal: undefined }
+    if (this.#channels.size >= CHANNELS_MAX)
+      return { ...none, failure: `${CHANNELS_MAX} programs run already` }
+    if (bytes > START_BYTES_MAX)
+      return { ...none, failure: 'the arguments and variables are too long: E2BIG' }
+    const bad = Object.keys(env).find((name) => name === '' || name.includes('='))
+    if (bad !== undefined) return { ...none, failure: `'${bad}' is no name of a variable` }
+    return undefined
+  }
+
+  #send(kind: number, channel: number, payload?: Uint8Array): void {
+    this.#streams.input.write(encodeFrame(kind, channel, payload))
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#end !== undefined) return
+    const frames = this.#reader.push(chunk)
+    if (frames === undefined) return this.#break('a frame is too long')
+    for (const frame of frames) if (this.#end === undefined) this.#take(frame)
+    this.#throttle.worked(chunk.length, frames.length)
+  }
+
+  #take({ kind, channel, payload }: AgentFrame): void {
+    if (kind === agentReports.ready && channel === 0 && !this.#isReady) {
+      this.#isReady = true
+      return this.#events.ready()
+    }
+    const program = this.#channels.get(channel)
+    const taken = program?.take(kind, payload) ?? false
+    if (program === undefined || taken === false)
+      return this.#break(`a frame of kind ${kind} on channel ${channel}`)
+    if (taken === true) return
+    this.#channels.delete(channel)
+    program.end(this.#events.explain(program, taken))
+  }
+
+  #break(how: string): void {
+    this.end({ code: undefined, signal: undefined, failure: 'the agent of the machine broke its protocol' })
+    this.#events.broken(how)
+  }
+}

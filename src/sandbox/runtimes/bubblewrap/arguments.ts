@@ -1,0 +1,121 @@
+// The arguments of bwrap for one machine.
+//
+// They are read from a descriptor, so that no list of processes shows them, on the host or inside.
+
+import type { MachineVolume } from '../../runtime.js'
+
+/** Where the folder of the session is inside. */
+export const WORKSPACE = '/workspace'
+
+/** Where the agent is inside, whoever it is read from. */
+export const AGENT_PATH = '/.agent.mjs'
+
+/** The user inside, whatever it is on the host. */
+const GUEST_ID = '1000'
+
+const MiB = 1024 * 1024
+
+/** Descriptors of the child, from 3 on, by what is read or written there. */
+export const descriptors = { args: 3, info: 4, block: 5, seccomp: 6, agent: 7, firstFile: 8 } as const
+
+/** What the name service and the tools of the system need to be told. */
+export const guestFiles: readonly (readonly [path: string, content: string])[] = [
+  [
+    '/etc/passwd',
+    `root:x:0:0:root:/root:/usr/sbin/nologin\nsandbox:x:${GUEST_ID}:${GUEST_ID}:sandbox:${WORKSPACE}:/bin/sh\n`,
+  ],
+  ['/etc/group', `root:x:0:\nsandbox:x:${GUEST_ID}:\n`],
+  ['/etc/hosts', '127.0.0.1 localhost sandbox\n::1 localhost sandbox\n'],
+  ['/etc/nsswitch.conf', 'passwd: files\ngroup: files\nhosts: files dns\n'],
+]
+
+/** What is the same on every machine of a kind, and no secret: the linker, alternatives, certificates, time zones. */
+const SYSTEM_PATHS = [
+  '/etc/ld.so.cache',
+  '/etc/ld.so.conf',
+  '/etc/ld.so.conf.d',
+  '/etc/alternatives',
+  '/etc/ssl/certs',
+  '/etc/ssl/openssl.cnf',
+  '/etc/ca-certificates',
+  '/etc/pki/tls/certs',
+  '/etc/pki/ca-trust',
+  '/etc/localtime',
+  '/etc/mime.types',
+  '/etc/protocols',
+  '/etc/services',
+]
+
+/** With the network of the host, names are found as on the host. */
+const RESOLVER_PATHS = ['/etc/resolv.conf', '/etc/host.conf']
+
+/** What differs from machine to machine. */
+export interface BwrapTerms {
+  /** On the host. */
+  readonly sessionFolder: string
+  readonly memoryMiB: number
+  readonly network: 'none' | 'host'
+  readonly volumes: readonly MachineVolume[]
+  /** Paths of the host that programs inside need at the same place. */
+  readonly readOnlyPaths: readonly string[]
+  /** A link at the root of the host that is one inside too, or a folder: `/lib`, `/bin`. */
+  readonly rootEntries: readonly RootEntry[]
+}
+
+export type RootEntry =
+  | { readonly kind: 'link'; readonly path: string; readonly target: string }
+  | { readonly kind: 'folder'; readonly path: string }
+
+/** The options that bwrap reads; the command itself has to stand on its command line. */
+export function bwrapArguments(terms: BwrapTerms): string[] {
+  return [...namespaces(terms), ...system(terms), ...own(terms)]
+}
+
+/** Of a machine: how much its folders in memory may take. */
+function temporaryBytes(memoryMiB: number): number {
+  return Math.floor(memoryMiB / 4) * MiB
+}
+
+function namespaces({ network }: BwrapTerms): string[] {
+  return [
+    ['user', 'ipc', 'pid', 'uts', 'cgroup'].map((name) => `--unshare-${name}`),
+    network === 'none' ? ['--unshare-net'] : [],
+    ['--disable-userns', '--die-with-parent', '--new-session'],
+    ['--uid', GUEST_ID, '--gid', GUEST_ID, '--hostname', 'sandbox'],
+    ['--cap-drop', 'ALL'],
+    ['--info-fd', String(descriptors.info), '--block-fd', String(descriptors.block)],
+    ['--seccomp', String(descriptors.seccomp)],
+  ].flat()
+}
+
+function system({ network, readOnlyPaths, rootEntries }: BwrapTerms): string[] {
+  const paths = network === 'host' ? [...SYSTEM_PATHS, ...RESOLVER_PATHS] : SYSTEM_PATHS
+  return [
+    ['--ro-bind', '/usr', '/usr'],
+    rootEntries.flatMap((entry) =>
+      entry.kind === 'link' ? ['--symlink', entry.target, entry.path] : ['--ro-bind', entry.path, entry.path],
+    ),
+    guestFiles.flatMap(([path], index) => ['--ro-bind-data', String(descriptors.firstFile + index), path]),
+    paths.flatMap((path) => ['--ro-bind-try', path, path]),
+    readOnlyPaths.flatMap((path) => ['--ro-bind', path, path]),
+    ['--proc', '/proc', '--dev', '/dev'],
+  ].flat()
+}
+
+function own({ sessionFolder, memoryMiB, volumes }: BwrapTerms): string[] {
+  const bytes = String(temporaryBytes(memoryMiB) / 2)
+  return [
+    ['--perms', '1777', '--size', bytes, '--tmpfs', '/dev/shm'],
+    ['--perms', '1777', '--size', bytes, '--tmpfs', '/tmp'],
+    ['--bind', sessionFolder, WORKSPACE],
+    volumes.flatMap(({ hostPath, guestPath, isReadOnly }) => [
+      isReadOnly ? '--ro-bind' : '--bind',
+      hostPath,
+      guestPath,
+    ]),
+    ['--ro-bind-data', String(descriptors.agent), AGENT_PATH],
+    // Both are in memory, and no limit holds for them.
+    ['--remount-ro', '/dev', '--remount-ro', '/'],
+    ['--chdir', WORKSPACE],
+  ].flat()
+}

@@ -1,0 +1,121 @@
+// Whether bubblewrap can be used on this host: by asking for what every machine needs.
+
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import process from 'node:process'
+import type { Runtime } from '../../../runtime/runtime.js'
+import { within } from '../../../runtime/within.js'
+import type { RuntimeProbe } from '../../runtime.js'
+import { findCgroupPlaces } from './cgroup-places.js'
+import { findProgram } from './guest-interpreter.js'
+import type { HostIdentity } from './identities.js'
+import type { BubblewrapHost } from './machine-start.js'
+import { processors } from './system-calls.js'
+
+/** What was found; a host only when bubblewrap can be used. */
+export interface BubblewrapFindings {
+  readonly probe: RuntimeProbe
+  readonly host?: BubblewrapHost
+}
+
+export interface ProbeParts {
+  readonly runtime: Runtime
+  /** The bundle of the agent. */
+  readonly agentFile: string
+  /** A name that no other control group has. */
+  readonly name: string
+  /** The user of a machine, when it is not that of this process. */
+  readonly identity: HostIdentity | undefined
+}
+
+/** The first one with `--disable-userns`. */
+const VERSION_MIN = [0, 8] as const
+
+/** A machine that does nothing takes milliseconds. */
+const TRY_MS = 20_000
+
+const install = 'install it: apt-get install bubblewrap (dnf, apk: bubblewrap)'
+
+export async function probeBubblewrap(parts: ProbeParts): Promise<BubblewrapFindings> {
+  const { runtime } = parts
+  if (process.platform !== 'linux')
+    return unusable('it runs on Linux only', 'name another runtime, such as wasm')
+  const calls = processors[process.arch]
+  if (calls === undefined)
+    return unusable(`there is no filter of system calls for ${process.arch}`, 'use x64 or arm64')
+  const bwrap = findProgram('bwrap', runtime.env)
+  if (bwrap === undefined) return unusable('bwrap is not installed', install)
+  const prlimit = findProgram('prlimit', runtime.env)
+  if (prlimit === undefined || !prlimit.startsWith('/'))
+    return unusable(
+      'prlimit is not installed',
+      'install it: apt-get install util-linux (apk: util-linux-misc)',
+    )
+  const version = await said(parts, bwrap, ['--version'])
+  if (!isRecent(version.stdout))
+    return unusable(`${version.stdout.trim() || 'bwrap'} is too old`, 'install bubblewrap 0.8 or later')
+  const trial = await said(parts, bwrap, trialArguments)
+  if (trial.code !== 0) return refused(trial.stderr.trim())
+  const agent = await readFile(parts.agentFile).catch(() => undefined)
+  if (agent === undefined)
+    return unusable(
+      `${parts.agentFile} cannot be read`,
+      'install mcps-proxy again, or build it: npm run build',
+    )
+  const places = await findCgroupPlaces(parts.name)
+  const limits =
+    places === undefined ? 'rlimits, and a watch on memory' : `rlimits, and cgroup ${places.kind}`
+  return { probe: { kind: 'usable', limits }, host: { bwrap, prlimit, calls, places, agent } }
+}
+
+const trialArguments = [
+  ['--unshare-user', '--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup'],
+  ['--disable-userns', '--die-with-parent', '--cap-drop', 'ALL', '--ro-bind', '/', '/', '--proc', '/proc'],
+  ['--dev', '/dev', '--', 'true'],
+].flat()
+
+/** What the kernel, or what guards it, did not allow; each has its own remedy. */
+function refused(complaint: string): BubblewrapFindings {
+  const why = `bwrap cannot make a machine: ${complaint.split('\n')[0] ?? ''}`
+  const remedies: readonly (readonly [RegExp, string])[] = [
+    [
+      /loopback|RTM_NEWADDR|setting up uid map/i,
+      "Ubuntu's AppArmor forbids it: apt-get install apparmor-profiles && ln -s /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && systemctl reload apparmor; or sysctl kernel.apparmor_restrict_unprivileged_userns=0",
+    ],
+    [
+      /mount proc|\/proc/i,
+      'in a container, /proc is covered: run it with --security-opt systempaths=unconfined (Docker, Podman), or with --privileged',
+    ],
+    [
+      /./s,
+      'user namespaces must be allowed: in Docker, run with --security-opt seccomp=unconfined --security-opt apparmor=unconfined; on a host, sysctl user.max_user_namespaces=15000 kernel.unprivileged_userns_clone=1',
+    ],
+  ]
+  const remedy = remedies.find(([pattern]) => pattern.test(complaint))?.[1]
+  return unusable(why, remedy ?? 'run bwrap --unshare-all true by hand to see why')
+}
+
+async function said(
+  { runtime, identity }: ProbeParts,
+  command: string,
+  args: readonly string[],
+): Promise<{ readonly stdout: string; readonly stderr: string; readonly code: number | undefined }> {
+  const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
+  const child = runtime.spawn({ command, args, cwd: '/', env, ...(identity !== undefined && { identity }) })
+  child.stdin.on('error', () => undefined).end()
+  const all = Promise.all([text(child.stdout), text(child.stderr), child.exited])
+  const done = await within(all, TRY_MS, runtime)
+  if (done === undefined) child.signal('SIGKILL')
+  const [stdout, stderr, { code, spawnError }] = done ?? (await all)
+  return { stdout, stderr: stderr || (spawnError ?? `it took longer than ${TRY_MS} ms`), code }
+}
+
+function isRecent(version: string): boolean {
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(version) ?? []
+  const [majorMin, minorMin] = VERSION_MIN
+  return Number(major) > majorMin || (Number(major) === majorMin && Number(minor) >= minorMin)
+}
+
+function unusable(why: string, remedy: string): BubblewrapFindings {
+  return { probe: { kind: 'unusable', why, remedy } }
+}

@@ -1,0 +1,118 @@
+// The runtime that needs nothing but bubblewrap: namespaces of Linux, a filter of system calls, and limits.
+
+import process from 'node:process'
+import type { Runtime } from '../../../runtime/runtime.js'
+import {
+  type Machine,
+  type MachineSpec,
+  MachineStartError,
+  type RuntimeProbe,
+  type SandboxRuntime,
+} from '../../runtime.js'
+import type { StateFolder } from '../../state-folder.js'
+import { checkVolumes } from '../../volumes.js'
+import { type BubblewrapFindings, probeBubblewrap } from './bubblewrap-probe.js'
+import { findInterpreter } from './guest-interpreter.js'
+import { type HostIdentity, Identities } from './identities.js'
+import { type BubblewrapHost, startMachine } from './machine-start.js'
+import { neighbouringGroups, removeGroup } from './machine-group.js'
+
+export interface BubblewrapParts {
+  readonly runtime: Runtime
+  readonly folder: StateFolder
+  readonly agentFile: string
+  /** The user of all machines, when the service runs as root. */
+  readonly runAs: HostIdentity | undefined
+}
+
+/** What every control group of a machine begins with; the name of its service follows. */
+const GROUP_BEGINNING = 'mcps-sandbox-'
+
+/** Machines of bubblewrap. */
+export class BubblewrapRuntime implements SandboxRuntime {
+  readonly id = 'bubblewrap'
+  readonly isolation = 'namespaces'
+  readonly #parts: BubblewrapParts
+  readonly #identities: Identities
+  readonly #machines = new Set<Machine>()
+  #findings: Promise<BubblewrapFindings> | undefined
+  #starts = 0
+
+  constructor(parts: BubblewrapParts) {
+    this.#parts = parts
+    this.#identities = new Identities(process.getuid?.() === 0, parts.runAs, parts.runtime)
+  }
+
+  async probe(): Promise<RuntimeProbe> {
+    return (await this.#found()).probe
+  }
+
+  async start(spec: MachineSpec): Promise<Machine> {
+    const host = await this.#host()
+    const { checked: volumes, problems } = await checkVolumes(spec.volumes)
+    const [first] = problems
+    if (first !== undefined) throw new MachineStartError(first.problem)
+    const { runtime, folder } = this.#parts
+    const interpreter = await findInterpreter(spec.language, spec.interpreter, runtime)
+    if (interpreter === undefined) throw new MachineStartError(noInterpreter(spec))
+    const identity = this.#identities.of(spec.sessionId)
+    const machine = await startMachine({
+      runtime,
+      host,
+      spec,
+      volumes,
+      identity,
+      interpreter,
+      folder: await folder.session(spec.sessionId, identity),
+      name: `${GROUP_BEGINNING}${folder.name}-${++this.#starts}`,
+    })
+    this.#machines.add(machine)
+    void machine.ended.then(() => this.#machines.delete(machine))
+    return machine
+  }
+
+  async discard(sessionId: string): Promise<void> {
+    await this.#parts.folder.discard(sessionId)
+    this.#identities.forget(sessionId)
+  }
+
+  /** A dead service's machines have died with it; its folders and control groups have not. */
+  async sweep(): Promise<void> {
+    const living = await this.#parts.folder.sweep()
+    const { host } = await this.#found()
+    if (host?.places === undefined) return
+    for (const { name, path } of await neighbouringGroups(host.places)) {
+      const [, owner] = /^mcps-sandbox-([\da-f]{16})-/.exec(name) ?? []
+      if (owner !== undefined && !living.has(owner)) await removeGroup(path, this.#parts.runtime)
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#machines].map((machine) => machine.stop()))
+    await this.#parts.folder.close()
+  }
+
+  async #host(): Promise<BubblewrapHost> {
+    const { probe, host } = await this.#found()
+    if (host !== undefined) return host
+    throw new MachineStartError(
+      probe.kind === 'unusable' ? `${probe.why}; ${probe.remedy}` : 'bubblewrap cannot be used',
+    )
+  }
+
+  #found(): Promise<BubblewrapFindings> {
+    const { runtime, agentFile, folder } = this.#parts
+    this.#findings ??= probeBubblewrap({
+      runtime,
+      agentFile,
+      name: `${GROUP_BEGINNING}${folder.name}-0`,
+      identity: this.#identities.of(''),
+    })
+    return this.#findings
+  }
+}
+
+function noInterpreter({ language, interpreter }: MachineSpec): string {
+  if (interpreter !== undefined) return `${interpreter} is no ${language} that can be run`
+  return `there is no ${language} on this host: install it (apt-get install ${language === 'python' ? 'python3' : 'nodejs'})`
+}

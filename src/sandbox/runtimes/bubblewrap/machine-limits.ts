@@ -1,0 +1,160 @@
+// The limits of one machine: who holds each, and which of them was reached.
+//
+// The control group is asked where there is one. Elsewhere the processes of the machine are looked at, and the
+// largest is ended when all of them together have too much. The disk is always looked at.
+
+import type { Child, Descendant, Runtime, Timer } from '../../../runtime/runtime.js'
+import type { GuestExit, MachineFlavor } from '../../runtime.js'
+import { type DiskUse, diskUse } from './disk-use.js'
+import type { LimitCounts, MachineGroup } from './machine-group.js'
+
+const MiB = 1024 * 1024
+const GiB = 1024 * MiB
+
+/** How often the processes of a machine are looked at while a program runs, and while none does. */
+const MEMORY_LOOK_MS = 200
+const MEMORY_REST_MS = 2000
+
+/** The same for its files. */
+const DISK_LOOK_MS = 1000
+const DISK_REST_MS = 10_000
+
+/** Of the limit, from where on what is shared must not count twice. */
+const ROUGH_SHARE = 0.8
+
+/** Of the processes allowed; with so many, one that ends in failure was most likely refused another. */
+const CROWD_SHARE = 0.9
+
+export interface MachineLimitsParts {
+  readonly runtime: Runtime
+  readonly child: Child
+  readonly flavor: MachineFlavor
+  readonly group: MachineGroup | undefined
+  /** The folder of the session, on the host. */
+  readonly folder: string
+  isBusy(): boolean
+  /** The files are too many, too large or too deep; the machine has to end. */
+  full(limit: string): void
+}
+
+/** Watches one machine until it is stopped. */
+export class MachineLimits {
+  readonly #parts: MachineLimitsParts
+  readonly #timers = new Map<'memory' | 'disk', Timer>()
+  #counts: LimitCounts = { memory: 0, processes: 0 }
+  /** Without a group: how often the watch has ended a process, and has seen as many as may be. */
+  #ended = 0
+  #crowds = 0
+  /** What was on the disk at the start may stay: a session that is full must be able to remove files. */
+  #diskBytesMax: number
+  #isStopped = false
+
+  constructor(parts: MachineLimitsParts) {
+    this.#parts = parts
+    this.#diskBytesMax = parts.flavor.diskGiB * GiB
+    if (parts.group === undefined) this.#later('memory', () => this.#lookAtMemory())
+  }
+
+  /** Resolves when it is known what is on the disk already. */
+  async begin(): Promise<void> {
+    const use = await diskUse(this.#parts.folder, [])
+    this.#diskBytesMax = Math.max(this.#diskBytesMax, use.bytes)
+    this.#later('disk', () => this.#lookAtDisk())
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    for (const timer of this.#timers.values()) timer.cancel()
+  }
+
+  /** Begins to count for a program. */
+  mark(): LimitCounts {
+    this.#counts = this.#now()
+    return this.#counts
+  }
+
+  /** Which limit was reached since then, when the end looks like it. */
+  explain(exit: GuestExit, since: LimitCounts): GuestExit {
+    if (exit.code === 0) return exit
+    const limit = this.reached(since) ?? this.#refused(exit)
+    return limit === undefined ? exit : { ...exit, limit }
+  }
+
+  /** In words; undefined when none was. */
+  reached(since: LimitCounts): string | undefined {
+    const { memory, processes } = this.#now()
+    if (memory > since.memory) return `the memory limit of ${this.#parts.flavor.memoryMiB} MiB`
+    if (processes > since.processes) return this.#processLimit()
+    return undefined
+  }
+
+  #refused({ failure }: GuestExit): string | undefined {
+    return failure?.endsWith('EAGAIN') === true ? this.#processLimit() : undefined
+  }
+
+  #processLimit(): string {
+    return `the limit of ${this.#parts.flavor.pids} processes`
+  }
+
+  #now(): LimitCounts {
+    return this.#parts.group?.counts() ?? { memory: this.#ended, processes: this.#crowds }
+  }
+
+  async #lookAtMemory(): Promise<void> {
+    const { child, flavor } = this.#parts
+    const all = (await child.descendants?.()) ?? []
+    if (all.length > flavor.pids * CROWD_SHARE) this.#crowds++
+    const limitBytes = flavor.memoryMiB * MiB
+    const rough = sum(all.map(({ residentBytes }) => residentBytes))
+    if (rough > limitBytes * ROUGH_SHARE && (await exactBytes(all)) > limitBytes) this.#endLargest(all)
+    this.#later('memory', () => this.#lookAtMemory())
+  }
+
+  #endLargest(all: readonly Descendant[]): void {
+    const [largest] = all.toSorted((a, b) => b.residentBytes - a.residentBytes)
+    if (largest === undefined || this.#isStopped) return
+    this.#ended++
+    this.#parts.child.endDescendant?.(largest)
+  }
+
+  async #lookAtDisk(): Promise<void> {
+    const all = (await this.#parts.child.descendants?.()) ?? []
+    const use = await diskUse(
+      this.#parts.folder,
+      all.map(({ pid }) => pid),
+    )
+    const limit = this.#exceeded(use)
+    if (limit !== undefined && !this.#isStopped) this.#parts.full(limit)
+    this.#later('disk', () => this.#lookAtDisk())
+  }
+
+  #exceeded({ bytes, tooMany }: DiskUse): string | undefined {
+    if (tooMany !== undefined) return tooMany
+    return bytes > this.#diskBytesMax ? `the disk limit of ${this.#parts.flavor.diskGiB} GiB` : undefined
+  }
+
+  #later(what: 'memory' | 'disk', look: () => Promise<void>): void {
+    if (this.#isStopped) return
+    const [busyMs, restMs] =
+      what === 'memory' ? [MEMORY_LOOK_MS, MEMORY_REST_MS] : [DISK_LOOK_MS, DISK_REST_MS]
+    let restedMs = 0
+    // A machine that rests is looked at again as soon as it is busy.
+    const wait = (): void => {
+      const timer = this.#parts.runtime.setTimer(busyMs, () => {
+        restedMs += busyMs
+        if (this.#parts.isBusy() || restedMs >= restMs) void look()
+        else wait()
+      })
+      this.#timers.set(what, timer)
+    }
+    wait()
+  }
+}
+
+async function exactBytes(all: readonly Descendant[]): Promise<number> {
+  return sum(await Promise.all(all.map(async (one) => (await one.shareBytes()) ?? one.residentBytes)))
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0)
+}

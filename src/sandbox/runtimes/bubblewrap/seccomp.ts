@@ -1,0 +1,124 @@
+// The filter of system calls of a machine, as a program of classic BPF (seccomp(2)).
+//
+// It is a list of what is refused: with namespaces, no capabilities and no set-user-id programs, most of what is left
+// can do no harm, and programs of all kinds should run. What is refused are ways into other processes, mounts and namespaces, and
+// parts of the kernel in which many faults were found.
+
+import { Buffer } from 'node:buffer'
+import { LAST_CALL, type ProcessorCalls } from './system-calls.js'
+
+/** `linux/bpf_common.h`: load a word of `struct seccomp_data`, jump, AND, return. */
+const LOAD = 0x20
+const JUMP_EQUAL = 0x15
+const JUMP_GREATER = 0x25
+const AND = 0x54
+const RETURN = 0x06
+
+/** `struct seccomp_data`: where the number of the call, the processor and the lower halves of the arguments stand. */
+const AT_NUMBER = 0
+const AT_AUDIT = 4
+const atArgument = (index: number): number => 16 + 8 * index
+
+const ALLOW = 0x7fff0000
+const KILL_PROCESS = 0x80000000
+const errno = (number: number): number => 0x00050000 | number
+const EPERM = errno(1)
+const ENOSYS = errno(38)
+const EAFNOSUPPORT = errno(97)
+
+/** `CLONE_NEWNS`, `NEWCGROUP`, `NEWUTS`, `NEWIPC`, `NEWUSER`, `NEWPID`, `NEWNET`. */
+const NEW_NAMESPACES = 0x7e020000
+
+/** Put bytes into the input of a terminal; the terminal may be that of whoever started the service. */
+const TIOCSTI = 0x5412
+const TIOCLINUX = 0x541c
+
+/** `AF_UNIX`, `AF_INET`, `AF_INET6`. */
+const FAMILIES = [1, 2, 10]
+const AF_NETLINK = 16
+const NETLINK_ROUTE = 0
+
+/** Linux itself, and the question which one it is. */
+const PERSONALITIES = [0, 0xffffffff]
+
+type Instruction = readonly [code: number, whenTrue: number, whenFalse: number, value: number]
+
+export interface SeccompOptions {
+  /** No memory without a process that has it mapped: what is found by looking at processes must be all. */
+  readonly isMemoryWatched: boolean
+}
+
+/** The filter as `bwrap --seccomp` reads it. */
+export function seccompFilter(calls: ProcessorCalls, { isMemoryWatched }: SeccompOptions): Buffer {
+  const unknown = isMemoryWatched ? [...calls.unknown, calls.memfdCreate] : calls.unknown
+  return assembled([
+    [LOAD, 0, 0, AT_AUDIT],
+    [JUMP_EQUAL, 1, 0, calls.audit],
+    [RETURN, 0, 0, KILL_PROCESS],
+    [LOAD, 0, 0, AT_NUMBER],
+    // The numbers of x32 are above it too.
+    [JUMP_GREATER, 0, 1, LAST_CALL],
+    [RETURN, 0, 0, ENOSYS],
+    ...unknown.flatMap((call) => answer(call, ENOSYS)),
+    ...calls.refused.flatMap((call) => answer(call, EPERM)),
+    ...whenCalled(calls.clone, [
+      [LOAD, 0, 0, atArgument(0)],
+      [AND, 0, 0, NEW_NAMESPACES],
+      [JUMP_EQUAL, 0, 1, 0],
+      [RETURN, 0, 0, ALLOW],
+      [RETURN, 0, 0, EPERM],
+    ]),
+    ...whenCalled(calls.socket, sockets),
+    ...whenCalled(calls.socketpair, sockets),
+    ...whenCalled(calls.ioctl, unlessArgument(1, [TIOCSTI, TIOCLINUX], EPERM, ALLOW)),
+    ...whenCalled(calls.personality, unlessArgument(0, PERSONALITIES, ALLOW, EPERM)),
+    [RETURN, 0, 0, ALLOW],
+  ])
+}
+
+const sockets: readonly Instruction[] = [
+  [LOAD, 0, 0, atArgument(0)],
+  ...FAMILIES.flatMap((family) => answer(family, ALLOW)),
+  [JUMP_EQUAL, 1, 0, AF_NETLINK],
+  [RETURN, 0, 0, EAFNOSUPPORT],
+  ...unlessArgument(2, [NETLINK_ROUTE], ALLOW, EAFNOSUPPORT),
+]
+
+/** Returns `then` when the loaded value is this one. */
+function answer(value: number, then: number): Instruction[] {
+  return [
+    [JUMP_EQUAL, 0, 1, value],
+    [RETURN, 0, 0, then],
+  ]
+}
+
+/** Only for one call; the last of these instructions returns. */
+function whenCalled(call: number, then: readonly Instruction[]): Instruction[] {
+  return [[JUMP_EQUAL, 0, then.length, call], ...then]
+}
+
+/** Returns `then` when the argument is one of these, else `otherwise`; the kernel reads 32 bits of it too. */
+function unlessArgument(
+  index: number,
+  values: readonly number[],
+  then: number,
+  otherwise: number,
+): Instruction[] {
+  return [
+    [LOAD, 0, 0, atArgument(index)],
+    ...values.flatMap((value) => answer(value, then)),
+    [RETURN, 0, 0, otherwise],
+  ]
+}
+
+/** `struct sock_filter`: u16 code, u8 jump when true, u8 jump when false, u32 value; both processors are little-endian. */
+function assembled(instructions: readonly Instruction[]): Buffer {
+  const program = Buffer.alloc(8 * instructions.length)
+  for (const [index, [code, whenTrue, whenFalse, value]] of instructions.entries()) {
+    program.writeUInt16LE(code, 8 * index)
+    program.writeUInt8(whenTrue, 8 * index + 2)
+    program.writeUInt8(whenFalse, 8 * index + 3)
+    program.writeUInt32LE(value >>> 0, 8 * index + 4)
+  }
+  return program
+}

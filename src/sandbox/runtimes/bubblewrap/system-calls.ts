@@ -1,0 +1,128 @@
+// The numbers of the system calls that a machine is refused, on the two processors for which there is a filter.
+//
+// From `asm/unistd_64.h` of x86-64 and `asm-generic/unistd.h`, which arm64 has; -1 where there is no such call.
+
+export interface ProcessorCalls {
+  /** `AUDIT_ARCH_*` of `linux/audit.h`. */
+  readonly audit: number
+  /** Refused whatever the arguments are. */
+  readonly refused: readonly number[]
+  /** Refused as if the kernel had them not, so that the C library uses the older call. */
+  readonly unknown: readonly number[]
+  readonly clone: number
+  readonly socket: number
+  readonly socketpair: number
+  readonly ioctl: number
+  readonly personality: number
+  readonly memfdCreate: number
+}
+
+/** The newest call that was looked at (`mseal`, Linux 6.10); those that came later are unknown. */
+export const LAST_CALL = 462
+
+/** Name, number on x86-64, number on arm64. */
+const refusedCalls: readonly (readonly [string, number, number])[] = [
+  // Into other processes.
+  ['ptrace', 101, 117],
+  ['process_vm_readv', 310, 270],
+  ['process_vm_writev', 311, 271],
+  ['process_madvise', 440, 440],
+  ['kcmp', 312, 272],
+  ['pidfd_getfd', 438, 438],
+  // Large parts of the kernel that sandboxed code needs least.
+  ['bpf', 321, 280],
+  ['perf_event_open', 298, 241],
+  ['userfaultfd', 323, 282],
+  ['io_uring_setup', 425, 425],
+  ['io_uring_enter', 426, 426],
+  ['io_uring_register', 427, 427],
+  ['keyctl', 250, 219],
+  ['add_key', 248, 217],
+  ['request_key', 249, 218],
+  ['fanotify_init', 300, 262],
+  ['fanotify_mark', 301, 263],
+  ['lookup_dcookie', 212, 18],
+  ['remap_file_pages', 216, 234],
+  ['move_pages', 279, 239],
+  ['migrate_pages', 256, 238],
+  // Mounts and namespaces.
+  ['mount', 165, 40],
+  ['umount2', 166, 39],
+  ['pivot_root', 155, 41],
+  ['chroot', 161, 51],
+  ['open_tree', 428, 428],
+  ['move_mount', 429, 429],
+  ['fsopen', 430, 430],
+  ['fsconfig', 431, 431],
+  ['fsmount', 432, 432],
+  ['fspick', 433, 433],
+  ['mount_setattr', 442, 442],
+  ['unshare', 272, 97],
+  ['setns', 308, 268],
+  ['name_to_handle_at', 303, 264],
+  ['open_by_handle_at', 304, 265],
+  // The machine as a whole.
+  ['init_module', 175, 105],
+  ['finit_module', 313, 273],
+  ['delete_module', 176, 106],
+  ['create_module', 174, -1],
+  ['query_module', 178, -1],
+  ['kexec_load', 246, 104],
+  ['kexec_file_load', 320, 294],
+  ['reboot', 169, 142],
+  ['swapon', 167, 224],
+  ['swapoff', 168, 225],
+  ['acct', 163, 89],
+  ['quotactl', 179, 60],
+  ['quotactl_fd', 443, 443],
+  ['nfsservctl', 180, 42],
+  ['settimeofday', 164, 170],
+  ['clock_settime', 227, 112],
+  ['adjtimex', 159, 171],
+  ['clock_adjtime', 305, 266],
+  ['sethostname', 170, 161],
+  ['setdomainname', 171, 162],
+  ['syslog', 103, 116],
+  ['vhangup', 153, 58],
+  ['iopl', 172, -1],
+  ['ioperm', 173, -1],
+  ['modify_ldt', 154, -1],
+  ['uselib', 134, -1],
+  ['ustat', 136, -1],
+  ['sysfs', 139, -1],
+  ['_sysctl', 156, -1],
+  // Memory of the kernel that belongs to no process, so that it is found by no watch.
+  ['shmget', 29, 194],
+  ['semget', 64, 190],
+  ['msgget', 68, 186],
+  ['memfd_secret', 447, 447],
+]
+
+/** Its flags are behind a pointer, where no filter can see them. */
+const CLONE3 = 435
+
+/** By `process.arch`. */
+export const processors: Readonly<Record<string, ProcessorCalls>> = {
+  x64: {
+    audit: 0xc000003e,
+    refused: refusedCalls.map(([, x64]) => x64).filter((number) => number >= 0),
+    unknown: [CLONE3],
+    clone: 56,
+    socket: 41,
+    socketpair: 53,
+    ioctl: 16,
+    personality: 135,
+    memfdCreate: 319,
+  },
+  arm64: {
+    audit: 0xc00000b7,
+    refused: refusedCalls.map(([, , arm64]) => arm64).filter((number) => number >= 0),
+    unknown: [CLONE3],
+    clone: 220,
+    socket: 198,
+    socketpair: 199,
+    ioctl: 29,
+    personality: 92,
+    memfdCreate: 279,
+  },
+}
