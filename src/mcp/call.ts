@@ -176,6 +176,10 @@ export class Call implements CallHolder {
   serial = 0
   /** Whether a session was opened anew because this call was refused in the one before. */
   hasRenewed = false
+  /** What its server has asked for that its client has not declared: raw JSON of client capabilities. */
+  missing: string | undefined
+  /** The call that this one is an attempt of. */
+  #whole: Call | undefined
   /** Its server has asked something: whatever becomes of it, it is not sent again. */
   wasAsked = false
   /** The greatest progress that its client was told of. */
@@ -237,9 +241,16 @@ export class Call implements CallHolder {
     const attempt = new Call(this.frame, this.row, this.client, this.deadline, owner, this.context)
     attempt.service = this.service
     attempt.times = this.times
+    attempt.#whole = this
     attempt.serial = this.serial
     this.#holder = attempt
     return attempt
+  }
+
+  /** Its server has asked for what its client has not declared; `capabilities` is raw JSON of what it would take. */
+  lacks(capabilities: string): void {
+    this.missing ??= capabilities
+    this.#whole?.lacks(capabilities)
   }
 
   /** From now on this one is told, once, when the answer is not wanted any more. */

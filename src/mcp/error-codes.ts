@@ -15,6 +15,8 @@ const INTERNAL_ERROR = -32603
 const RESOURCE_NOT_FOUND = -32002
 const HEADER_MISMATCH = -32020
 const MISSING_CAPABILITY = -32021
+/** 2025-11-25: a page is to be visited first. */
+const PAGE_NEEDED = -32042
 const UNSUPPORTED_VERSION = -32022
 // What servers that others wrote say over HTTP, and what clients look for.
 const TRANSPORT_ERROR = -32000
@@ -206,6 +208,21 @@ export function statelessErrorCode(code: number, form: 'bare' | 'typed'): number
   if (code === RESOURCE_NOT_FOUND) return INVALID_PARAMS
   if (code === MISSING_CAPABILITY && form === 'typed') return code
   return code >= RESERVED_FIRST && code <= RESERVED_LAST ? INTERNAL_ERROR : code
+}
+
+/** Whether a server refuses until somebody has visited a page. */
+export function isPageNeeded(code: number): boolean {
+  return code === PAGE_NEEDED
+}
+
+/** A server needs what its client has not declared; both are raw JSON, and `cause` is what the server has said. */
+export function missingCapability(required: string, cause: string): ErrorBody {
+  const data = `{"requiredCapabilities":${required},"cause":${cause}}`
+  return {
+    code: MISSING_CAPABILITY,
+    message: 'The server needs a capability that the client has not declared',
+    data,
+  }
 }
 
 /** Why a call of the proxy's client failed, as a stateless one is told: a name that nobody has is an invalid parameter. */

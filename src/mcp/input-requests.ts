@@ -9,7 +9,7 @@ import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import type { CallContext } from './call.js'
-import { hasCapability } from './capabilities.js'
+import { type ClientCapabilities, hasCapability } from './capabilities.js'
 import { serverRequests } from './methods.js'
 
 /** One thing that a server asks for. */
@@ -67,11 +67,35 @@ export function whyUnaskable(
   const name = serverRequests.row(method)?.capability
   const isKnown = revision.serverRequests.some((known) => known === method)
   if (name === undefined || !isKnown) return `revision ${revision.version} has no ${method}`
+  if (isDeclared({ method, params }, capabilities)) return undefined
   const part = partOf(name, params)
-  const isDeclared =
-    part === undefined ? capabilities.names.has(name) : hasCapability(capabilities, name, part)
-  if (isDeclared) return undefined
   return `the client has not declared ${part === undefined ? name : `${name}.${part}`}, which ${method} needs`
+}
+
+/** What a server's own request asks. */
+export function questionOf({
+  method,
+  line,
+  params: { span },
+}: RequestFrame): Pick<InputRequest, 'method' | 'params'> {
+  return { method, params: span === undefined ? '{}' : rawAt(line, span) }
+}
+
+/** Raw JSON of the client capabilities that a request needs. */
+export function requiredCapabilities({ method, params }: Pick<InputRequest, 'method' | 'params'>): string {
+  const name = serverRequests.row(method)?.capability ?? method
+  const part = partOf(name, params) ?? (name === 'elicitation' ? 'form' : undefined)
+  return `{${quote(name)}:{${part === undefined ? '' : `${quote(part)}:{}`}}}`
+}
+
+/** Whether a client has declared what a request needs. */
+export function isDeclared(
+  { method, params }: Pick<InputRequest, 'method' | 'params'>,
+  capabilities: ClientCapabilities,
+): boolean {
+  const name = serverRequests.row(method)?.capability ?? method
+  const part = partOf(name, params)
+  return part === undefined ? capabilities.names.has(name) : hasCapability(capabilities, name, part)
 }
 
 /** The part of a capability that a request needs besides the capability itself. */

@@ -26,6 +26,10 @@ class Asking {
   readonly answers: unknown[] = []
   /** What it asks, round by round; each is a list of requests without their ids. */
   rounds: readonly (readonly string[])[] = [[elicitation]]
+  /** Errors with which it refuses its next calls. */
+  readonly refusals: string[] = []
+  /** The result of a call. */
+  result = '{"content":[{"type":"text","text":"done"}]}'
   /** Whether it answers once it has been answered. */
   finishes = true
   child: FakeChild | undefined
@@ -36,6 +40,8 @@ class Asking {
       return '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"s","version":"1"}}'
     if (method === 'resources/list') return '{"resources":[{"uri":"it://r","name":"r"}]}'
     if (method !== 'tools/call' && method !== 'resources/read') return simple(method, child)
+    const refusal = this.refusals.shift()
+    if (refusal !== undefined) return { error: refusal }
     this.child = child
     this.#call = child.lastId
     this.calls.push(method)
@@ -56,7 +62,7 @@ class Asking {
   }
 
   finish(): void {
-    this.say(`{"id":${this.#call},"result":{"content":[{"type":"text","text":"done"}]}}`)
+    this.say(`{"id":${this.#call},"result":${this.result}}`)
   }
 
   say(message: string): void {
@@ -274,6 +280,54 @@ describe('a server that asks a client without a session', () => {
     server.say(`${elicitation.slice(0, -1)},"id":"late"}`)
     await settled()
     assert.equal(numberAt(server.answers[0], 'error', 'code'), -32601)
+    await closed(it)
+  })
+
+  test('fails for want of a capability that the client has not declared, and says which', async (t) => {
+    const visit = question('elicitation/create', { mode: 'url', message: '?', url: 'https://a.example/' })
+    for (const [asked, capabilities, required] of [
+      [elicitation, { roots: {} }, { elicitation: { form: {} } }],
+      [visit, { elicitation: { form: {} } }, { elicitation: { url: {} } }],
+      [question('sampling/createMessage', { tools: [] }), { sampling: {} }, { sampling: { tools: {} } }],
+    ] as const) {
+      const { it, server, ask } = await stage(t, (asking) => {
+        asking.rounds = [[asked]]
+        asking.result = '{"content":[],"isError":true}'
+      })
+      const value = await ask({ name: 's__t' }, { capabilities })
+      assert.deepEqual(at(value, 'error', 'data'), {
+        requiredCapabilities: required,
+        cause: { content: [], isError: true },
+      })
+      assert.equal(codeOf(value), -32021)
+      assert.equal(numberAt(server.answers[0], 'error', 'code'), -32601)
+      await closed(it)
+    }
+  })
+
+  test('may want a page visited first: the call is made again once it was', async (t) => {
+    const page = { mode: 'url', message: 'Log in', url: 'https://a.example/', elicitationId: 'e' }
+    const refusal = JSON.stringify({ code: -32042, message: 'no', data: { elicitations: [page] } })
+    const url = { elicitation: { url: {} } }
+    const { it, server, ask } = await stage(t, (asking) => {
+      asking.refusals.push(refusal, refusal)
+      asking.rounds = []
+    })
+    const plain = await ask({ name: 's__t' }, { capabilities: forms })
+    assert.deepEqual([codeOf(plain), at(plain, 'error', 'data', 'requiredCapabilities')], [-32021, url])
+    const asked = at(await ask({ name: 's__t' }, { capabilities: url }), 'result')
+    const { elicitationId: _id, ...params } = page
+    assert.deepEqual(at(asked, 'inputRequests'), { page1: { method: 'elicitation/create', params } })
+    const requestState = textAt(asked, 'requestState')
+    const declined = await ask(
+      { name: 's__t', requestState, inputResponses: { page1: { action: 'decline' } } },
+      { capabilities: url },
+    )
+    assert.equal(at(declined, 'result', 'isError'), true)
+    assert.equal(server.calls.length, 0)
+    const visited = { name: 's__t', requestState, inputResponses: { page1: { action: 'accept' } } }
+    assert.equal(textOf(await ask(visited, { capabilities: url })), 'done')
+    assert.equal(server.calls.length, 1)
     await closed(it)
   })
 

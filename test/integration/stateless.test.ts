@@ -10,7 +10,7 @@ import { everything, itServer } from './support/programs.js'
 const prefix = 'io.modelcontextprotocol'
 const claim = {
   [`${prefix}/protocolVersion`]: '2026-07-28',
-  [`${prefix}/clientCapabilities`]: { elicitation: {} },
+  [`${prefix}/clientCapabilities`]: {},
   [`${prefix}/clientInfo`]: { name: 'c', version: '1' },
 }
 
@@ -33,7 +33,7 @@ describe('a client without a session', () => {
     const heard = await asking(
       client,
       'tools/call',
-      { name: 's__nonce', arguments: { n: 'a' }, inputResponses: { q: {} }, requestState: 'x' },
+      { name: 's__nonce', arguments: { n: 'a' }, inputResponses: { q: {} } },
       { traceparent: '00-1', progressToken: 7 },
     )
     assert.equal(textAt(heard.value, 'result', 'resultType'), 'complete')

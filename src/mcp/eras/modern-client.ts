@@ -3,13 +3,15 @@
 // MCP 2026-07-28, Overview: `_meta`. The leg remembers nothing from one request to the next.
 
 import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
-import type { RequestFrame } from '../../jsonrpc/frame.js'
+import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import { membersAt } from '../../jsonrpc/members.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
-import { quote } from '../../jsonrpc/text.js'
+import { quote, rawAt, write } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
-import { internalError, methodNotFound, ownErrorForStateless } from '../error-codes.js'
+import { internalError, methodNotFound, missingCapability, ownErrorForStateless } from '../error-codes.js'
 import { statelessRequests } from '../methods.js'
 import { SERVER_INFO } from '../meta-keys.js'
+import { pagesToVisit, requiredForPages } from '../pages-to-visit.js'
 import { statelessRevisions } from '../revisions.js'
 import type { ServerIdentity } from './legacy-client.js'
 import type { ClientLeg, ClientVoice, Received, ServerDescription } from './leg.js'
@@ -50,14 +52,21 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
   answer(call: Call, outcome: Outcome, voice: ClientVoice): Wire | undefined {
     const { id } = call.frame
     switch (outcome.kind) {
-      case 'answered':
-        return passedOn(call, outcome, voice)
+      case 'answered': {
+        const missing = missingIn(call, outcome.frame)
+        return missing === undefined ? passedOn(call, outcome, voice) : buildError(id, missing)
+      }
       case 'result':
         return buildResult(id, typedResult(outcome.result, call.row))
       case 'asked':
         return voice.answerBytes(outcome.frame, outcome.edits, id)
       case 'failed':
-        return buildError(id, ownErrorForStateless(outcome.error))
+        return buildError(
+          id,
+          call.missing === undefined
+            ? ownErrorForStateless(outcome.error)
+            : unable(call.missing, outcome.error),
+        )
       case 'cancelled':
         return undefined
     }
@@ -71,6 +80,23 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     const info = `"_meta":{${quote(SERVER_INFO)}:{"name":${quote(name)},"version":${quote(version)}}}`
     return `{"resultType":"complete","supportedVersions":[${supported}],"capabilities":${capabilities},${words}${hints},${info}}`
   }
+}
+
+/** A call has failed whose server was refused what its client has not declared (2026-07-28, Overview: capabilities). */
+function missingIn({ missing }: Call, frame: ResponseFrame): ErrorBody | undefined {
+  const { line } = frame
+  if (frame.kind === 'error') {
+    const required = missing ?? (pagesToVisit(frame) && requiredForPages)
+    return required === undefined ? undefined : missingCapability(required, rawAt(line, frame.error))
+  }
+  if (missing === undefined) return undefined
+  const isError = membersAt(line, frame.result)?.span('isError')
+  const hasFailed = isError !== undefined && rawAt(line, isError) === 'true'
+  return hasFailed ? missingCapability(missing, rawAt(line, frame.result)) : undefined
+}
+
+function unable(missing: string, { code, message }: ErrorBody): ErrorBody {
+  return missingCapability(missing, write({ code, message }))
 }
 
 function passedOn(

@@ -23,6 +23,7 @@ import type {
   ServerQuestion,
 } from '../../mcp/call.js'
 import { invalidParams, stateUnknown } from '../../mcp/error-codes.js'
+import { isDeclared, questionOf, requiredCapabilities } from '../../mcp/input-requests.js'
 import { OpenQuestions, resultFrame } from './open-questions.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { Runtime } from '../../runtime/runtime.js'
@@ -55,6 +56,8 @@ export interface ParkRoom {
   admits(parked: ParkedCall): boolean
   /** The state with which a client comes back to this round. */
   seal(parked: ParkedCall, round: number): string
+  /** What its client is told of how a call has ended. */
+  told(call: Call, outcome: Outcome): Outcome
   /** What is kept of an answer for which nobody waits, or that may be given again. */
   kept(parked: ParkedCall, outcome: Outcome): Outcome
   /** Nobody can come back. */
@@ -109,6 +112,11 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
   /** The server asks; false when it has asked too often, or too many calls wait for their clients. */
   ask(question: ServerQuestion): boolean {
     const { questionsMax, roundsMax, gatherMs } = this.#room.limits
+    const asked = questionOf(question.frame)
+    if (!isDeclared(asked, this.inner.context.capabilities)) {
+      this.inner.lacks(requiredCapabilities(asked))
+      return false
+    }
     const isTooMuch = this.#open.size >= questionsMax || this.#round >= roundsMax
     if (this.inner.settled || isTooMuch || !this.#room.admits(this)) return false
     this.inner.keep()
@@ -155,8 +163,9 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
 
   // CallOwner: what becomes of the server's call.
 
-  settled(_inner: Call, outcome: Outcome): void {
+  settled(inner: Call, ended: Outcome): void {
     this.#open.clear()
+    const outcome = this.#room.told(inner, ended)
     if (this.#phase === 'parked') this.#outcome = this.#room.kept(this, outcome)
     else if (this.#round === 0) this.#endAtOnce(outcome)
     else this.#end(outcome)
@@ -225,7 +234,11 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
 
   #tell(outcome: Outcome): void {
     if (this.#answered !== undefined) this.#answered.outcome = outcome
-    for (const call of this.#waiting.splice(0)) call.settle(outcome)
+    const { missing } = this.inner
+    for (const call of this.#waiting.splice(0)) {
+      if (missing !== undefined) call.lacks(missing)
+      call.settle(outcome)
+    }
   }
 
   /** It was never parked: nobody can come back. */

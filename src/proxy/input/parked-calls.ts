@@ -3,12 +3,15 @@
 // A client that never comes back is not known to be gone, so each wait has an end, and there are not many of them.
 
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
-import { rawAt } from '../../jsonrpc/text.js'
+import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Asker, Call, ClientPort, Outcome } from '../../mcp/call.js'
 import { QueueRoom } from '../../mcp/call-queue.js'
 import { stateUnknown, upstreamFailed } from '../../mcp/error-codes.js'
+import { hasCapability } from '../../mcp/capabilities.js'
+import { pagesToVisit } from '../../mcp/pages-to-visit.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { type ParkLimits, type ParkRoom, ParkedCall } from './parked-call.js'
+import { resultFrame } from './open-questions.js'
 import { isSameJson } from './same-json.js'
 import { type SealedState, type StateBinding, StateSeal } from './state-seal.js'
 
@@ -96,6 +99,19 @@ export class ParkedCalls implements ParkRoom {
     const { lifeMs, repeatMs } = this.limits
     const state = { kind: 'parked', instance: this.#instance, call, round } as const
     return this.#parts.seal.seal(state, bindingOf(parked.inner), lifeMs + repeatMs)
+  }
+
+  told(call: Call, outcome: Outcome): Outcome {
+    if (outcome.kind !== 'answered' || outcome.frame.kind !== 'error' || outcome.form === 'typed')
+      return outcome
+    const pages = pagesToVisit(outcome.frame)
+    if (pages === undefined || !hasCapability(call.context.capabilities, 'elicitation', 'url')) return outcome
+    const { seal, limits } = this.#parts
+    const state = quote(
+      seal.seal({ kind: 'visit', service: call.service ?? '' }, bindingOf(call), limits.lifeMs),
+    )
+    const result = `{"resultType":"input_required","inputRequests":${pages},"requestState":${state}}`
+    return { kind: 'asked', frame: resultFrame(call.frame.id, result), edits: [] }
   }
 
   kept(parked: ParkedCall, outcome: Outcome): Outcome {

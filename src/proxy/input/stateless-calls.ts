@@ -1,11 +1,12 @@
 // The calls of clients without sessions during which servers may ask, from the first request to the last retry.
 
 import type { ResultFrame } from '../../jsonrpc/frame.js'
-import { membersAt } from '../../jsonrpc/members.js'
+import { type Member, membersAt } from '../../jsonrpc/members.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Call, InputNeeded } from '../../mcp/call.js'
 import { inputRefused, invalidParams, stateUnknown } from '../../mcp/error-codes.js'
+import { failToolCall } from '../../mcp/tool-failure.js'
 import { cutNamed } from '../../mcp/member-edits.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { ParkLimits } from './parked-call.js'
@@ -52,11 +53,22 @@ export class StatelessCalls {
     if (opened.kind === 'refused') return call.fail(stateUnknown(opened.why))
     const { state } = opened
     if (state.kind === 'parked') return this.parked.retry(call, state)
+    if (state.kind === 'visit') return this.#visited(call, state.service, routes)
     const edits =
       state.state === undefined
         ? cutNamed(members, ['requestState'], 'request-state')
         : [{ ...span, bytes: Buffer.from(state.state), why: 'request-state' as const }]
     if (!routes.routeTo(state.service, call, edits)) call.fail(stateUnknown('other-server'))
+  }
+
+  /** A call that its server has refused is made once its client has visited the pages; nothing is done twice by that. */
+  #visited(call: Call, service: string, routes: StatelessRoutes): void {
+    const { line, params } = call.frame
+    const members = membersAt(line, params.members.span('inputResponses'))
+    const isAccepted = ({ value }: Member): boolean => membersAt(line, value)?.string('action') === 'accept'
+    if (members !== undefined && members.size > 0 && [...members].every(isAccepted))
+      return routes.route(this.parked.begin(call))
+    failToolCall(call, inputRefused(service, 'its client did not visit the page'))
   }
 
   /** A server without sessions asks: its client is given the question as it is, with its state sealed. */

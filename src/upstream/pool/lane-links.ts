@@ -12,6 +12,7 @@
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { Call } from '../../mcp/call.js'
 import type { ServerFacts } from '../../mcp/eras/leg.js'
+import { questionOf, requiredCapabilities } from '../../mcp/input-requests.js'
 import { methodNotFound } from '../../mcp/error-codes.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
 import { LaneClients } from './lane-clients.js'
@@ -88,6 +89,7 @@ export class LaneLinks implements InstanceOwner {
     const client = sharing === 'own' ? this.audience.only : call?.client
     const names = (call?.context ?? client?.profile)?.capabilities.names
     const isDeclared = row.capability !== undefined && names?.has(row.capability)
+    if (isDeclared !== true) call?.lacks(requiredCapabilities(questionOf(frame)))
     if (isDeclared !== true || client === undefined) return this.#refuse(frame, link)
     const over = link.inflight.pause(client, call)
     if (client.ask({ frame, asker: link, during: call, over })) return
