@@ -146,6 +146,10 @@ export const limits: Limits = {
     inflightMax: 1024,
     // What a client of its own would see, on a server that says nothing of its own limit.
     remoteConcurrency: 64,
+    // A server that was renewed meanwhile is known for what it is within this.
+    remoteEraMs: 3_600_000,
+    // Servers that do not know the question mostly say so at once; of the others some only say nothing.
+    probeMs: 5000,
     // Long enough for whoever calls without a session again and again.
     remoteRestMs: 300_000,
     guestProcessesMax: 8,

@@ -141,7 +141,7 @@ const layers: readonly Layer[] = [
   },
   {
     files: ['src/config/'],
-    project: ['src/folder.ts', 'src/text/'],
+    project: ['src/folder.ts', 'src/mcp/revisions.ts', 'src/text/'],
     types: ['src/runtime/', 'src/upstream/contracts/'],
     modules: ['node:buffer', 'node:fs', 'node:os', 'node:path', 'node:process', 'node:url'],
   },

@@ -28,6 +28,8 @@ export function readHttp(
   const proxy = readProxy(section, expansion)
   const tls = readTls(section, expansion, base)
   const secrets = [...secretsOfHeaders(headers), ...secretsOfUrl(url), ...secretsOfUrl(proxy || '')]
+  if (kind === 'sse' && common.protocol === 'stateless')
+    section.problem('protocol', 'has no transport HTTP+SSE', 'must be "auto" or "legacy", or the type "http"')
   return {
     kind,
     ...common,

@@ -1,6 +1,13 @@
 // Every key of a server: its kind, its default, what it is for.
 
-import type { HttpAuth, HttpTls, ServerCommon, ToolFilter } from '../upstream/contracts/server-config.js'
+import type {
+  HttpAuth,
+  HttpTls,
+  ServerCommon,
+  ServerProtocol,
+  ToolFilter,
+} from '../upstream/contracts/server-config.js'
+import { latestStateless } from '../mcp/revisions.js'
 import { boolean, choice, delayMsMax, integer, list, map, orFalse, text } from './kinds.js'
 import { type FieldsOf, field, optional } from './section.js'
 
@@ -34,9 +41,17 @@ export interface CallTimeValues {
 }
 
 export interface ServerValues extends CallTimeValues, Pick<ServerCommon, 'disabled' | 'lazy' | 'keep'> {
+  readonly protocol: string
   readonly startTimeout: number
   readonly listTimeout: number
 }
+
+/** `protocol` as files write it -> what the server is taken to speak. */
+export const protocols: ReadonlyMap<string, ServerProtocol> = new Map([
+  ['auto', 'auto'],
+  ['legacy', 'handshake'],
+  [latestStateless.version, 'stateless'],
+])
 
 const milliseconds = integer(1, delayMsMax)
 /** A cold package runner needs most of this. */
@@ -49,6 +64,11 @@ export const serverFields: FieldsOf<ServerValues> = {
     boolean(),
     true,
     'Whether what the server lists is kept for the next start; false shows it only once it has started.',
+  ),
+  protocol: field(
+    choice(...protocols.keys()),
+    'auto',
+    'What the server speaks; auto asks it, legacy begins with initialize, and a version without a handshake asks for nothing else.',
   ),
   startTimeout: field(milliseconds, startMs, 'Longest time for a start and the handshake, in milliseconds.'),
   listTimeout: field(

@@ -24,6 +24,8 @@ const SET = 'set'
 const ANSWERED = 'answered'
 const SILENT = 'silent'
 const HANDSHAKE = 'handshake'
+/** Stands behind the handshake of a server that is not asked what it speaks. */
+const SHY = 'shy'
 
 /** Undefined when it has more bytes than that. */
 export function encodeKept(sets: KeptSets, seal: Seal, bytesMax: number): Buffer | undefined {
@@ -37,6 +39,7 @@ export function encodeKept(sets: KeptSets, seal: Seal, bytesMax: number): Buffer
     words.push(SET, lengthOf(Buffer.from(set)), answered ? ANSWERED : SILENT)
     if (description === undefined) continue
     words.push(HANDSHAKE, lengthOf(description.handshake))
+    if (description.isShy) words.push(SHY)
     for (const kind of listKinds) {
       const items = description.lists.get(kind)
       if (items !== undefined) words.push(kind, String(items.length), ...items.map(lengthOf))
@@ -82,6 +85,7 @@ function readSets(reader: KeptReader): Map<string, KeptFacts> {
 
 function readDescription(reader: KeptReader): SelfDescription {
   const handshake = json(reader.part())
+  const isShy = reader.follows(SHY)
   const lists = new Map<ListKind, readonly Uint8Array[]>()
   for (const kind of listKinds) {
     if (!reader.follows(kind)) continue
@@ -89,7 +93,7 @@ function readDescription(reader: KeptReader): SelfDescription {
     for (let left = reader.number(); left > 0; left--) items.push(json(reader.part()))
     lists.set(kind, items)
   }
-  return { handshake, lists }
+  return { handshake, lists, isShy }
 }
 
 /** It stands in messages to clients: nothing but one JSON text may. @throws FrameError */

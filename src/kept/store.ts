@@ -53,6 +53,10 @@ class RememberedServer implements KeptServer {
     return [...this.#loaded().values()].some(({ description }) => description !== undefined)
   }
 
+  get isShy(): boolean {
+    return [...this.#loaded().values()].some(({ description }) => description?.isShy === true)
+  }
+
   recall(set: string): KeptFacts | undefined {
     return this.#loaded().get(set)
   }
@@ -78,7 +82,7 @@ function isSameFacts(one: KeptFacts, other: KeptFacts): boolean {
   if (one.answered !== other.answered) return false
   const [a, b] = [one.description, other.description]
   if (a === undefined || b === undefined) return a === b
-  if (a.lists.size !== b.lists.size || !isSame([a.handshake], [b.handshake])) return false
+  if (a.isShy !== b.isShy || a.lists.size !== b.lists.size || !isSame([a.handshake], [b.handshake])) return false
   return [...a.lists].every(([kind, items]) => isSame(items, b.lists.get(kind)))
 }
 

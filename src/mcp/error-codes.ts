@@ -25,6 +25,7 @@ const SCHEMA_NOT_FOUND = 404
 /** Numbers that only the specification gives a meaning (MCP 2026-07-28, Overview: error codes). */
 const RESERVED_FIRST = -32099
 const RESERVED_LAST = -32020
+const HEADER_MISMATCH = -32020
 /** Numbers of a server's own (JSON-RPC 2.0, section 5.1). */
 const OWN_FIRST = -32099
 const OWN_LAST = -32000
@@ -49,6 +50,20 @@ export type FailureReason =
 /** Transports refuse with an error of the server's own or an invalid request; tools do not. */
 export function refusesRequest(code: number): boolean {
   return code === INVALID_REQUEST || (code >= OWN_FIRST && code <= OWN_LAST)
+}
+
+/** What a server without a handshake refuses a request for; undefined for every other error. */
+export function statelessRefusal(code: number): 'header' | 'capability' | 'version' | undefined {
+  switch (code) {
+    case HEADER_MISMATCH:
+      return 'header'
+    case MISSING_CAPABILITY:
+      return 'capability'
+    case UNSUPPORTED_VERSION:
+      return 'version'
+    default:
+      return undefined
+  }
 }
 
 export function malformed(error: FrameError): ErrorBody {

@@ -24,7 +24,7 @@ import type { ClientOrigin } from '../mcp/call.js'
 import { LegacyClientLeg, type ServerIdentity } from '../mcp/eras/legacy-client.js'
 import { AnyClientLeg } from '../mcp/eras/any-client.js'
 import { ModernClientLeg } from '../mcp/eras/modern-client.js'
-import { LegacyServerLeg } from '../mcp/eras/legacy-server.js'
+import { serverLeg } from '../mcp/eras/server-leg.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
@@ -242,7 +242,7 @@ class PooledProxy implements McpProxy {
       verbose: this.#options.verbose ?? false,
       limits: this.#limits.upstream,
       marks,
-      leg: () => new LegacyServerLeg(this.#identity),
+      leg: (protocol, memory) => serverLeg(this.#identity, protocol, memory),
       watch: (service) => taps.watch({ hop: 'upstream', service, schema }),
       kept,
       ownStart: this.#options.ownStart ?? 'with-call',

@@ -23,7 +23,7 @@ const lists = fc
   .map((entries) => new Map<ListKind, readonly Uint8Array[]>(entries))
 const facts: fc.Arbitrary<KeptFacts> = fc.record({
   answered: fc.boolean(),
-  description: fc.option(fc.record({ handshake: json, lists }), { nil: undefined }),
+  description: fc.option(fc.record({ handshake: json, lists, isShy: fc.boolean() }), { nil: undefined }),
 })
 const sets = fc
   .array(fc.tuple(fc.string({ unit: 'grapheme' }), facts), { maxLength: 4 })
@@ -48,7 +48,8 @@ function sorted(all: ReadonlyMap<string, KeptFacts> | undefined): unknown {
 }
 
 function keptTools(handshake: Uint8Array, tools: Uint8Array[]): Buffer {
-  const all = { answered: true, description: { handshake, lists: new Map([['tools' as const, tools]]) } }
+  const description = { handshake, lists: new Map([['tools' as const, tools]]), isShy: false }
+  const all = { answered: true, description }
   return encoded(new Map([['', all]]))
 }
 

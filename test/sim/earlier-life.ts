@@ -131,7 +131,7 @@ function described(plan: ServerPlan, answered: boolean): KeptFacts {
       .filter(([kind]) => kind === 'tools' || plan.offers.includes(kind === 'prompts' ? kind : 'resources'))
       .map(([kind, method, member]) => [kind, itemsOf(facts.listed(method, {}), member)]),
   )
-  return { answered, description: { handshake: Buffer.from(facts.initialized('')), lists } }
+  return { answered, description: { handshake: Buffer.from(facts.initialized('')), lists, isShy: false } }
 }
 
 const shapes: readonly (readonly [ListKind, string, string])[] = [
@@ -157,6 +157,7 @@ function foreign(server: ServerPlan, word: string): KeptFacts {
     description: {
       handshake: Buffer.from(`${spoken},"instructions":"${word}"}`),
       lists: new Map([...lists, ['tools', tools]]),
+      isShy: false,
     },
   }
 }

@@ -84,6 +84,18 @@ export interface ServerFacts {
 export type Opened =
   | { readonly kind: 'opened'; readonly facts: ServerFacts }
   | { readonly kind: 'refused'; readonly why: string }
+  /** It has ended on the question which revisions it speaks; it is to be started anew and not asked. */
+  | { readonly kind: 'ended' }
+
+/** What came of a request that a server may not know. */
+export type Probed =
+  | { readonly kind: 'answered'; readonly answer: ResponseFrame }
+  /** Nothing yet; `late` resolves when an answer comes after all. */
+  | { readonly kind: 'silent'; readonly late: Promise<ResponseFrame> }
+  /** The transport says that the server does not take it. */
+  | { readonly kind: 'refused' }
+  /** The server has ended. */
+  | { readonly kind: 'ended' }
 
 /** A result by which a server asks for input before it goes on with the call. */
 export interface InputRequired {
@@ -94,9 +106,23 @@ export interface InputRequired {
 /** The few things that a leg says to a server by itself; `params` is raw JSON. */
 export interface ServerVoice {
   ask(method: string, params: string): Promise<ResponseFrame>
+  /** Asks what the server may not know; rejects where nothing can be told from what happens. */
+  probe(method: string, params: string): Promise<Probed>
   /** Sends a client's own request, with these edits and an id of the connection. */
   pass(frame: RequestFrame, edits: readonly Edit[]): Promise<ResponseFrame>
   notify(method: string): void
+}
+
+/** What is known of the era of one server, from one connection to the next. */
+export interface EraMemory {
+  /** How the server writes its messages; undefined where it is to be asked. */
+  readonly form: Revision['form'] | undefined
+  /** Whether it does not answer the question, or ends on it: it is opened with a handshake, and asked when it refuses that. */
+  isShy: boolean
+  /** It has been opened so. */
+  learned(form: Revision['form']): void
+  /** What was known of it does not hold any more. */
+  forgot(): void
 }
 
 /** How one server of an era is spoken to. */
@@ -116,6 +142,8 @@ export interface ServerLeg {
    * Asked again each time the call is sent.
    */
   edits(call: Call): readonly Edit[]
+  /** The params of a request of the proxy's own, as this server has to see them; raw JSON. */
+  params(own: string): string
   /** What an answer means for its call: nearly always the end, in the form in which this server writes results. */
   outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired
 }

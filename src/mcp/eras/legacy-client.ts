@@ -58,7 +58,7 @@ export class LegacyClientLeg implements ClientLeg {
       case 'initialize':
         return this.#initialize(frame, row)
       case 'logging/setLevel':
-        return setLevel(frame)
+        return this.#setLevel(frame)
       case 'shutdown':
         this.#shutDown = true
         return { kind: 'shutdown' }
@@ -122,8 +122,21 @@ export class LegacyClientLeg implements ClientLeg {
     }
   }
 
+  /** Servers without a session hear it with every request. */
+  #setLevel(frame: RequestFrame): Received {
+    const level = frame.params.members.string('level')
+    if (level !== undefined && severity(level) >= 0) {
+      this.profile = { ...this.profile, logLevel: level }
+      return { kind: 'level', level }
+    }
+    const why = level === undefined ? "Missing required parameter 'level'" : `'${level}' is no log level`
+    return { kind: 'refused', error: invalidParams(why, { parameter: 'level' }) }
+  }
+
   /** What the server has chosen holds for both sides; a client that was refused may begin anew. */
   #passed(outcome: Outcome): void {
+    // A server without a handshake chooses nothing.
+    if (outcome.kind === 'result') return
     const frame = outcome.kind === 'answered' && outcome.frame.kind === 'result' ? outcome.frame : undefined
     const revision = frame && chosenRevision(handshakeMembers(frame))
     if (revision === undefined) this.#initialized = false
@@ -139,9 +152,3 @@ export class LegacyClientLeg implements ClientLeg {
   }
 }
 
-function setLevel(frame: RequestFrame): Received {
-  const level = frame.params.members.string('level')
-  if (level !== undefined && severity(level) >= 0) return { kind: 'level', level }
-  const why = level === undefined ? "Missing required parameter 'level'" : `'${level}' is no log level`
-  return { kind: 'refused', error: invalidParams(why, { parameter: 'level' }) }
-}

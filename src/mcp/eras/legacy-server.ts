@@ -55,6 +55,10 @@ export class LegacyServerLeg implements ServerLeg {
     return context.revision.form === 'bare' ? NONE : unsaid(frame)
   }
 
+  params(own: string): string {
+    return own
+  }
+
   outcome(_call: Call, frame: ResponseFrame): Outcome {
     return { kind: 'answered', frame, edits: NONE, form: 'bare' }
   }

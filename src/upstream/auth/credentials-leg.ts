@@ -41,6 +41,10 @@ export class CredentialsLeg implements ServerLeg {
     return this.#leg.edits(call)
   }
 
+  params(own: string): string {
+    return this.#leg.params(own)
+  }
+
   outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired {
     if (!saysUnauthorized(frame)) return this.#leg.outcome(call, frame)
     const { name } = this.#config

@@ -9,6 +9,8 @@ export interface SelfDescription {
   readonly handshake: Uint8Array
   /** The items of each list that was read, in the server's order. */
   readonly lists: ReadonlyMap<ListKind, readonly Uint8Array[]>
+  /** Whether it did not answer what it speaks, or has ended on that question. */
+  readonly isShy: boolean
 }
 
 /** The kept facts of one server for clients with one set of capabilities. */
@@ -23,6 +25,8 @@ export interface KeptFacts {
 export interface KeptServer {
   /** Whether something can be shown of it, to clients of any set. */
   readonly isDescribed: boolean
+  /** Whether it is better not asked what it speaks, whatever its clients can be asked. */
+  readonly isShy: boolean
   recall(set: string): KeptFacts | undefined
   /** Takes the place of what was kept for this set; the buffers are not changed by anybody afterwards. */
   keep(set: string, facts: KeptFacts): void

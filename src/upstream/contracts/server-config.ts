@@ -28,9 +28,13 @@ export interface ServerTimes extends CallTimes {
   readonly listTimeoutMs: number
 }
 
+/** Which revisions a server is taken to speak: those that begin with a handshake, those without, or what it answers. */
+export type ServerProtocol = 'auto' | 'handshake' | 'stateless'
+
 /** The keys of every kind of server. */
 export interface ServerCommon extends ServerTimes {
   readonly name: string
+  readonly protocol: ServerProtocol
   readonly disabled: boolean
   /** Started when somebody first wants something of it. */
   readonly lazy: boolean

@@ -38,11 +38,15 @@ export function open(config: HttpServerConfig, proxy: PoolSurroundings): Upstrea
     restart: true,
     onTimeout: 'cancel',
     staysForClients: true,
+    // Silence over the network says nothing of what a server knows.
+    probeMs: Infinity,
+    eraMs: around.limits.remoteEraMs,
     restartDelayMs: config.kind === 'sse' ? config.reconnectIntervalMs : config.retryDelayMs,
   } as const
   return new Pool(config, pooling, {
     ...around,
-    leg: () => new CredentialsLeg(config, around.leg()),
+    leg: (protocol, memory) =>
+      new CredentialsLeg(config, around.leg(config.kind === 'sse' ? 'handshake' : protocol, memory)),
     // A session is no process of ours.
     room: new ProcessRoom(Infinity),
   })

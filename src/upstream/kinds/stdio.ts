@@ -24,6 +24,10 @@ export function open(config: StdioServerConfig, around: StdioSurroundings): Upst
     discretion,
     namesCalls: false,
     staysForClients: false,
+    // The handshake that may follow needs its part of the time of a start.
+    probeMs: Math.min(limits.probeMs, config.startTimeoutMs / 2),
+    // A program is what it is until it is started by another proxy.
+    eraMs: Infinity,
     dial: () => new ServerProcess(config, surroundings),
     adopt: (running: RunningProcess) =>
       new ServerProcess(config, surroundings, childOf(config.name, running)),

@@ -51,6 +51,11 @@ export class Ending {
     return this.#state.kind !== 'ended'
   }
 
+  /** Whether it has ended by itself. */
+  get isEnded(): boolean {
+    return this.#state.kind === 'ended'
+  }
+
   /** Whether the proxy has ended it, before it ended otherwise. */
   get isStopped(): boolean {
     return this.#state.kind === 'stopped'

@@ -37,6 +37,10 @@ export interface UpstreamLimits {
   readonly subscriptionsMax: number
   /** Calls in flight at once on one session with a remote server. */
   readonly remoteConcurrency: number
+  /** How long a remote server is taken to speak what it was found to speak. */
+  readonly remoteEraMs: number
+  /** How long a server has for the question which revisions it speaks. */
+  readonly probeMs: number
   /** How long a session with a remote server stays that nobody uses and no client is there for. */
   readonly remoteRestMs: number
   /** Processes of one client without a session, where a call that waits for its client keeps its process. */

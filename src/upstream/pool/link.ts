@@ -8,7 +8,7 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Asker, Call, ClientPort } from '../../mcp/call.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
-import type { ServerFacts, ServerLeg } from '../../mcp/eras/leg.js'
+import type { Probed, ServerFacts, ServerLeg } from '../../mcp/eras/leg.js'
 import { methodNotFound } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
@@ -20,6 +20,7 @@ import { InflightCalls } from './inflight-calls.js'
 import type { LogRecord } from '../../runtime/runtime.js'
 import { Noise } from './noise.js'
 import { OwnRequests, type Patience } from './own-requests.js'
+import { probe } from './probe.js'
 import type { ServerParts } from './pool-parts.js'
 import type { ServerTimes } from '../contracts/server-config.js'
 
@@ -69,6 +70,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   readonly #own: OwnRequests
   readonly #noise: Noise
   readonly #ending: Ending
+  #isProbing = false
   #messages = 0
   #answers = 0
 
@@ -135,13 +137,33 @@ export class Link implements PeerOwner<InflightCall>, Asker {
     this.#peer.start()
     const patience = this.patience('startTimeoutMs')
     const voice = {
-      ask: (method: string, params: string) => this.ask(method, params, patience),
+      ask: (method: string, params: string) => this.#own.ask(method, params, patience),
+      probe: (method: string, params: string) => this.#probe(this.#own.ask(method, params, patience)),
       pass: (frame: RequestFrame, edits: readonly Edit[]) => this.#own.pass(frame, edits, patience),
       notify: (method: string) => this.#peer.notify(method),
     }
     const opened = await this.#leg.open(voice, declared, opening)
-    if (opened.kind === 'refused') throw unusable(this.#parts, opened.why)
-    return opened.facts
+    switch (opened.kind) {
+      case 'opened':
+        return opened.facts
+      case 'refused':
+        throw unusable(this.#parts, opened.why)
+      case 'ended':
+        throw this.failure
+    }
+  }
+
+  /** The server has ended by itself on the question which revisions it speaks: it is to be started anew, and not asked. */
+  get endedOnProbe(): boolean {
+    return this.#isProbing && this.dialed.pid !== undefined && this.#ending.isEnded
+  }
+
+  async #probe(asked: Promise<ResponseFrame>): Promise<Probed> {
+    const { probeMs, runtime } = this.#parts
+    this.#isProbing = true
+    const probed = await probe(asked, probeMs, runtime, () => this.endedOnProbe)
+    this.#isProbing = probed.kind === 'ended'
+    return probed
   }
 
   /** Begins to wait for requests of the proxy's own. */
@@ -151,7 +173,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
 
   /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
   ask(method: string, params: string, patience?: Patience): Promise<ResponseFrame> {
-    return this.#own.ask(method, params, patience ?? this.patience('timeoutMs'))
+    return this.#own.ask(method, this.#leg.params(params), patience ?? this.patience('timeoutMs'))
   }
 
   pass(frame: NotificationFrame, edits: readonly Edit[]): void {

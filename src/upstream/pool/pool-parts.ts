@@ -1,7 +1,7 @@
 // What a pool is made of.
 
 import type { PeerOptions } from '../../jsonrpc/peer.js'
-import type { ServerLeg } from '../../mcp/eras/leg.js'
+import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
 import type { ServerRedactor } from '../../transports/http-client/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
@@ -10,7 +10,7 @@ import type { UpstreamLimits } from './limits.js'
 import type { UpstreamNews } from './news.js'
 import type { ProcessRoom } from './process-room.js'
 import type { RunningProcess } from '../contracts/running-process.js'
-import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
+import type { ServerConfig, ServerProtocol, ServerTimes } from '../contracts/server-config.js'
 
 /** The dependencies of a pool. */
 export interface PoolSurroundings {
@@ -20,7 +20,8 @@ export interface PoolSurroundings {
   /** Whether somebody wants to hear of every request over the network. */
   readonly verbose: boolean
   readonly limits: UpstreamLimits
-  readonly leg: () => ServerLeg
+  /** For one connection to a server that is configured so; `memory` is the server's. */
+  readonly leg: (protocol: ServerProtocol, memory: EraMemory) => ServerLeg
   /** The taps of a new connection to this server. */
   readonly watch: (service: string) => Pick<PeerOptions, 'wire' | 'forwarded'>
   readonly kept: KeptServers
@@ -53,11 +54,17 @@ export interface Pooling {
   readonly onTimeout: 'cancel' | 'restart'
   /** Whether it is needed for as long as it has clients, though nothing is asked of it. */
   readonly staysForClients: boolean
+  /** How long it has for a question that it may not know, until it is taken to ignore that. */
+  readonly probeMs: number
+  /** For how long it is taken to speak what it was found to speak. */
+  readonly eraMs: number
 }
 
 /** What everything in the pool of one server has. */
-export interface ServerParts extends PoolSurroundings, Pooling {
+export interface ServerParts extends Omit<PoolSurroundings, 'leg'>, Pooling {
   readonly service: string
+  /** For one connection. */
+  readonly leg: () => ServerLeg
   readonly kind: ServerConfig['kind']
   readonly times: ServerTimes
 }

@@ -7,6 +7,7 @@
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { ClientPort } from '../../mcp/call.js'
 import { everyCapability, noCapabilities } from '../../mcp/capabilities.js'
+import type { ServerLeg } from '../../mcp/eras/leg.js'
 import { Adopted } from './adopted.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { Dialed } from '../contracts/dial.js'
@@ -18,6 +19,7 @@ import type { StopCause } from './news.js'
 import { Recollections } from './recollection.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
+import { ServerEra } from './server-era.js'
 import { ServerReports } from './server-reports.js'
 import { type Sharing, sharingFor } from './sharing.js'
 import type { Lane, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
@@ -46,8 +48,12 @@ export class Pool implements Upstream, LaneOwner {
 
   constructor(config: ServerConfig, pooling: Pooling, around: PoolSurroundings) {
     this.config = config
-    this.#parts = { ...around, ...pooling, service: config.name, kind: config.kind, times: config }
-    this.#recollections = new Recollections(around.kept.of(config), (said) => around.leg().recall(said))
+    const kept = around.kept.of(config)
+    const era = new ServerEra(around.runtime, pooling.eraMs, () => kept?.isShy === true)
+    const leg = (): ServerLeg => around.leg(config.protocol, era)
+    const { name: service, kind } = config
+    this.#parts = { ...around, ...pooling, service, kind, times: config, leg }
+    this.#recollections = new Recollections(kept, era, (said) => leg().recall(said))
     this.#reports = new ServerReports(this.#parts, () => this.#stopping)
   }
 

@@ -4,7 +4,7 @@
 // two failures in a row only the failure is.
 
 import { type ClientCapabilities, capabilitySet, noCapabilities } from '../../mcp/capabilities.js'
-import type { ServerFacts } from '../../mcp/eras/leg.js'
+import type { EraMemory, ServerFacts } from '../../mcp/eras/leg.js'
 import { type ListItem, readListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.js'
@@ -23,14 +23,20 @@ export interface Described {
 export class Recollections {
   /** Undefined where nothing is kept. */
   readonly kept: KeptServer | undefined
+  readonly #era: Pick<EraMemory, 'isShy'>
   readonly #recall: (handshake: Uint8Array) => ServerFacts | undefined
   readonly #known = new WeakMap<SelfDescription, Described>()
   /** Those that still show what was kept, by their sets of capabilities. */
   readonly #showing = new Map<string, Set<Recollection>>()
 
-  /** `recall` reads the result of a handshake. */
-  constructor(kept: KeptServer | undefined, recall: (handshake: Uint8Array) => ServerFacts | undefined) {
+  /** `recall` reads the words of a server. */
+  constructor(
+    kept: KeptServer | undefined,
+    era: Pick<EraMemory, 'isShy'>,
+    recall: (handshake: Uint8Array) => ServerFacts | undefined,
+  ) {
     this.kept = kept
+    this.#era = era
     this.#recall = recall
   }
 
@@ -62,10 +68,13 @@ export class Recollections {
     return this.#remember(description, { isCurrent: false, facts, lists })
   }
 
-  /** The words themselves, to be kept. */
-  write(facts: ServerFacts, lists: Described['lists']): SelfDescription {
+  /** The words themselves, to be kept for this set. */
+  write(set: string, facts: ServerFacts, lists: Described['lists']): SelfDescription {
     const lines = new Map([...lists].map(([kind, each]) => [kind, each.map(({ line }) => line)]))
-    const description = { handshake: facts.handshake, lists: lines }
+    const before = this.kept?.recall(set)?.description?.handshake
+    // One that says something else of itself is another version, and may have learned to answer.
+    const isSame = before === undefined || Buffer.compare(before, facts.handshake) === 0
+    const description = { handshake: facts.handshake, lists: lines, isShy: isSame && this.#era.isShy }
     this.#remember(description, { isCurrent: true, facts, lists })
     return description
   }
@@ -141,7 +150,7 @@ export class Recollection {
   /** The server has said what it is and has; that is kept for the next start. */
   confirmed(said: Pick<Described, 'facts' | 'lists'>): void {
     this.over()
-    const description = this.#all.kept && this.#all.write(said.facts, said.lists)
+    const description = this.#all.kept && this.#all.write(this.#set, said.facts, said.lists)
     if (description === undefined) return
     this.#all.kept?.keep(this.#set, { answered: true, description })
     for (const other of this.#all.showing(this.#set)) other.#renew(said)

@@ -85,7 +85,8 @@ export class ServerReports {
     const use = this.#starts.get(dialed)?.use
     const cause = use === undefined ? this.#stopping() : this.#causeOf(use)
     const { reason, message } = use?.link.failure ?? end
-    if (cause === undefined) this.#over(dialed, { state: 'failed', reason, message })
+    if (use?.link.endedOnProbe === true) this.#over(dialed, { state: 'stopped', cause: 'restart', message })
+    else if (cause === undefined) this.#over(dialed, { state: 'failed', reason, message })
     else this.#over(dialed, { state: 'stopped', cause, message })
   }
 

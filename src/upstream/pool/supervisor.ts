@@ -164,11 +164,10 @@ export class Supervisor {
       // Who need not wait takes the place in the turn in which it was there.
       const room = this.#room()
       if (room !== undefined) await room
+      // A server that has ended on a question is started once more, and not asked.
+      const link = (await this.#opened(attempt)) ?? (await this.#opened(attempt))
       this.#expect(attempt)
-      const { link, ready } = this.#open()
-      attempt.link = link
-      await ready
-      this.#expect(attempt)
+      if (link === undefined) throw this.#down('closed', 'ends whenever it is started')
       this.#to({ kind: 'ready', link })
       this.#failure = undefined
       this.#crashes.isUp()
@@ -178,6 +177,22 @@ export class Supervisor {
       const failure = asUpstreamError(this.#parts.service, error)
       if (this.#state === attempt) this.#failedToStart(failure)
       throw failure
+    }
+  }
+
+  /** Undefined when the server has ended on the question which revisions it speaks; then it is gone, with what it held. */
+  async #opened(attempt: Attempt): Promise<Link | undefined> {
+    this.#expect(attempt)
+    const { link, ready } = this.#open()
+    attempt.link = link
+    try {
+      await ready
+      return link
+    } catch (error) {
+      if (!link.endedOnProbe) throw error
+      this.#log('debug', `${link.failure.message} when it was asked what it speaks; starting it anew without that`)
+      await this.#stop(link)
+      return undefined
     }
   }
 

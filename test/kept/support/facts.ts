@@ -14,6 +14,7 @@ export function factsOf(...tools: string[]): KeptFacts {
       lists: new Map<ListKind, readonly Uint8Array[]>([
         ['tools', tools.map((name) => Buffer.from(`{"name":"${name}"}`))],
       ]),
+      isShy: false,
     },
   }
 }
@@ -35,6 +36,7 @@ export function inText(sets: ReadonlyMap<string, KeptFacts> | undefined): unknow
       answered,
       description && [
         Buffer.from(description.handshake).toString(),
+        description.isShy,
         ...[...description.lists].map(([kind, items]) => [
           kind,
           items.map((item) => Buffer.from(item).toString()),

@@ -56,10 +56,18 @@ export interface Scripted {
 
 export type Handler = (seen: Seen, response: ServerResponse, request: IncomingMessage) => void
 
+export interface ScriptedOptions {
+  /** Bodies are no JSON. */
+  readonly raw?: boolean
+  readonly tls?: TlsOptions
+  /** Whether the script answers the question which revisions the server speaks; others refuse it unseen. */
+  readonly isAsked?: boolean
+}
+
 export async function scripted(
   scope: Scope,
   handler: Handler,
-  { raw = false, tls }: { readonly raw?: boolean; readonly tls?: TlsOptions } = {},
+  { raw = false, tls, isAsked = false }: ScriptedOptions = {},
 ): Promise<Scripted> {
   const seen: Seen[] = []
   const heads: string[] = []
@@ -72,6 +80,7 @@ export async function scripted(
       const body = Buffer.concat(parts).toString()
       const value = body === '' || raw ? undefined : parsed(body)
       const { method = '', url = '', headers } = request
+      if (!isAsked && at(value, 'method') === 'server/discover') return void response.writeHead(404).end()
       const one = { method, url, headers, body, rpc: at(value, 'method'), id: at(value, 'id') }
       seen.push(one)
       handler(one, response, request)

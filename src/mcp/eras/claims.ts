@@ -1,0 +1,117 @@
+// What every request to a server without a handshake says of itself in `_meta`.
+//
+// MCP 2026-07-28, Base Protocol: `_meta`. Into a request of a client that has opened a session it is inserted, from
+// what the client has said when it opened that.
+
+import { Buffer } from 'node:buffer'
+import type { RequestFrame } from '../../jsonrpc/frame.js'
+import { membersAt } from '../../jsonrpc/members.js'
+import type { Span } from '../../jsonrpc/scan.js'
+import { type Edit, splice } from '../../jsonrpc/splice.js'
+import { toLine } from '../../jsonrpc/line.js'
+import { quote } from '../../jsonrpc/text.js'
+import type { Call } from '../call.js'
+import { type ClientCapabilities, noCapabilities } from '../capabilities.js'
+import { cutNamed } from '../member-edits.js'
+import { requestMeta } from '../meta-keys.js'
+import { latestStateless } from '../revisions.js'
+import type { ServerIdentity } from './legacy-client.js'
+
+const OPEN_OBJECT = 0x7b
+const NONE = [] as const
+const keys = Object.values(requestMeta)
+
+/** An extension in which the proxy would have to take part. */
+const notRelayed = ['io.modelcontextprotocol/tasks']
+
+/** Writes them; those of one client are written once. */
+export class Claims {
+  readonly #info: string
+  /** Without the level, which a client may change. */
+  readonly #written = new WeakMap<ClientCapabilities, string>()
+
+  constructor({ name, version }: ServerIdentity) {
+    this.#info = `{"name":${quote(name)},"version":${quote(version)}}`
+  }
+
+  /** The params of a request of the proxy's own, during which nobody can be asked anything. */
+  own(params: string): string {
+    const meta = `"_meta":{${this.#members(noCapabilities)}}`
+    return params === '{}' ? `{${meta}}` : `{${meta},${params.slice(1)}`
+  }
+
+  /** The edits of a client's request. */
+  edits({ frame, context }: Call): readonly Edit[] {
+    const { capabilities, logLevel, revision } = context
+    if (revision.form === 'typed') return withoutExtensions(frame)
+    const level = logLevel === undefined ? '' : `,"${requestMeta.logLevel}":${quote(logLevel)}`
+    return inserted(frame, `${this.#members(capabilities)}${level}`)
+  }
+
+  #members(capabilities: ClientCapabilities): string {
+    const known = this.#written.get(capabilities)
+    if (known !== undefined) return known
+    const { version, capabilities: can, info } = requestMeta
+    const members = `"${version}":${quote(latestStateless.version)},"${can}":${declared(capabilities)},"${info}":${this.#info}`
+    this.#written.set(capabilities, members)
+    return members
+  }
+}
+
+/** What the client can be asked, without what has no meaning where there is no session. */
+function declared({ json }: ClientCapabilities): string {
+  const line = toLine(json)
+  const members = membersAt(line, { start: 0, end: line.length })
+  const roots = membersAt(line, members?.span('roots'))
+  const extensions = membersAt(line, members?.span('extensions'))
+  const edits = [
+    ...(roots === undefined ? NONE : cutNamed(roots, ['listChanged'], 'meta')),
+    ...(extensions === undefined ? NONE : cutNamed(extensions, notRelayed, 'meta')),
+  ]
+  return splice(line, edits.toSorted((a, b) => a.start - b.start)).toString()
+}
+
+/** Behind what a request has in `_meta` already, or in a `_meta` or `params` of their own. */
+function inserted(frame: RequestFrame, claim: string): readonly Edit[] {
+  const { span, members, meta, metaSpan } = frame.params
+  if (span === undefined) return [insertion(frame.idSpan.end, `,"params":{"_meta":{${claim}}}`)]
+  if (metaSpan === undefined) {
+    const behind = members.size === 0 ? '' : ','
+    return [insertion(span.start + 1, `"_meta":{${claim}}${behind}`)]
+  }
+  if (byteAt(frame, metaSpan.start) !== OPEN_OBJECT)
+    return [{ ...metaSpan, bytes: Buffer.from(`{${claim}}`), why: 'meta' }]
+  // Nothing that a client of a session says there has this meaning.
+  const cuts = cutNamed(meta, keys, 'meta')
+  const behind = meta.size === cuts.length ? '' : ','
+  return [insertion(metaSpan.start + 1, `${claim}${behind}`), ...cuts]
+}
+
+/** The bytes of a stateless request pass, without extensions in which the proxy does not take part. */
+function withoutExtensions(frame: RequestFrame): readonly Edit[] {
+  const span = frame.params.meta.span(requestMeta.capabilities)
+  const bytes = span && bytesAt(frame, span)
+  if (span === undefined || bytes?.includes('"extensions"') !== true) return NONE
+  const members = membersAt(bytes, { start: 0, end: bytes.length })
+  const extensions = membersAt(bytes, members?.span('extensions'))
+  if (extensions === undefined) return NONE
+  const { start } = span
+  return cutNamed(extensions, notRelayed, 'meta').map((cut) => ({
+    ...cut,
+    start: start + cut.start,
+    end: start + cut.end,
+  }))
+}
+
+function insertion(at: number, text: string): Edit {
+  return { start: at, end: at, bytes: Buffer.from(text), why: 'meta' }
+}
+
+function byteAt(frame: RequestFrame, at: number): number | undefined {
+  return bytesAt(frame, { start: at, end: at + 1 })[0]
+}
+
+/** A long message is not joined for a few of its bytes. */
+function bytesAt(frame: RequestFrame, { start, end }: Span): Buffer {
+  return frame.long === undefined ? frame.line.subarray(start, end) : frame.long.slice(start, end)
+}

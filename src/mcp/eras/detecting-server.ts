@@ -1,0 +1,148 @@
+// A server whose era is not known: it is asked, and spoken to as it answers.
+//
+// MCP 2026-07-28, stdio and Streamable HTTP, Backward Compatibility. The question is asked in place and never of a
+// second process, since a server may hold a lock. What is found out holds for the connections that follow.
+
+import type { ResponseFrame } from '../../jsonrpc/frame.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import type { Call, Outcome } from '../call.js'
+import type { ClientCapabilities } from '../capabilities.js'
+import { spokenIn } from './discover-answer.js'
+import type { EraMemory, InputRequired, Opened, Probed, ServerFacts, ServerLeg, ServerVoice } from './leg.js'
+import type { LegacyServerLeg } from './legacy-server.js'
+import type { ModernServerLeg } from './modern-server.js'
+
+/** The legs of which one is chosen. */
+export interface ServerLegs {
+  readonly legacy: LegacyServerLeg
+  readonly modern: ModernServerLeg
+}
+
+/** What a server is opened with. */
+interface Attempt {
+  readonly voice: ServerVoice
+  readonly declared: ClientCapabilities
+  readonly opening: Call | undefined
+}
+
+/** What a server has said, or says now, that has refused a handshake. */
+type Doubt = () => Promise<ResponseFrame | undefined>
+
+const noDoubt: Doubt = () => Promise.resolve(undefined)
+
+/** Speaks to one server as its era does, once that is known. */
+export class DetectingServerLeg implements ServerLeg {
+  readonly #legs: ServerLegs
+  readonly #memory: EraMemory
+  #chosen: ServerLeg
+
+  constructor(legs: ServerLegs, memory: EraMemory) {
+    this.#legs = legs
+    this.#memory = memory
+    this.#chosen = legs.legacy
+  }
+
+  open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened> {
+    const attempt = { voice, declared, opening }
+    const { form, isShy } = this.#memory
+    if (form === 'typed') return this.#openTyped(attempt)
+    if (form === 'bare') return this.#shakeHands(attempt, noDoubt)
+    return isShy ? this.#shakeHands(attempt, () => this.#askAfterAll(voice)) : this.#detect(attempt)
+  }
+
+  recall(handshake: Uint8Array): ServerFacts | undefined {
+    return this.#legs.legacy.recall(handshake) ?? this.#legs.modern.recall(handshake)
+  }
+
+  edits(call: Call): readonly Edit[] {
+    return this.#chosen.edits(call)
+  }
+
+  params(own: string): string {
+    return this.#chosen.params(own)
+  }
+
+  outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired {
+    return this.#chosen.outcome(call, frame)
+  }
+
+  async #detect(attempt: Attempt): Promise<Opened> {
+    const probed = await this.#probe(attempt.voice)
+    switch (probed.kind) {
+      case 'answered':
+        return this.#answered(probed.answer, attempt)
+      case 'refused':
+        return this.#shakeHands(attempt, noDoubt)
+      case 'silent':
+        this.#memory.isShy = true
+        return this.#shakeHands(attempt, this.#listenFor(probed.late))
+      case 'ended':
+        this.#memory.isShy = true
+        return { kind: 'ended' }
+    }
+  }
+
+  #answered(answer: ResponseFrame, attempt: Attempt): Promise<Opened> {
+    const spoken = spokenIn(answer)
+    switch (spoken.kind) {
+      case 'handshake':
+        return this.#shakeHands(attempt, noDoubt)
+      case 'ours':
+        return this.#openTyped(attempt, spoken.isAnswered ? answer : undefined)
+      case 'neither':
+        return Promise.resolve({ kind: 'refused', why: spoken.why })
+    }
+  }
+
+  /**
+   * `description` is its answer to `server/discover`, where that has come already.
+   *
+   * A server that was spoken to so before is not taken for one with a handshake because it fails: it fails, and is
+   * asked again by the next connection.
+   */
+  async #openTyped({ voice, opening }: Attempt, description?: ResponseFrame): Promise<Opened> {
+    const { modern } = this.#legs
+    this.#chosen = modern
+    this.#memory.forgot()
+    const opened = modern.opened(description ?? (await modern.discover(voice)), opening)
+    if (opened.kind === 'opened') this.#memory.learned('typed')
+    return opened
+  }
+
+  /** `doubt` is asked when the server refuses the handshake, though it never said that it wants one. */
+  async #shakeHands(attempt: Attempt, doubt: Doubt): Promise<Opened> {
+    const { voice, declared, opening } = attempt
+    this.#chosen = this.#legs.legacy
+    const opened = await this.#legs.legacy.open(voice, declared, opening)
+    if (opened.kind !== 'opened') {
+      const answer = await doubt()
+      const isOurs = answer !== undefined && spokenIn(answer).kind === 'ours'
+      return isOurs ? this.#answered(answer, attempt) : opened
+    }
+    // The era of a connection is what it was opened in, whatever is heard meanwhile.
+    if (this.#memory.form === undefined) this.#memory.learned('bare')
+    return opened
+  }
+
+  /** A description that comes late is for the next connection, or for this one where the handshake is refused. */
+  #listenFor(late: Promise<ResponseFrame>): Doubt {
+    let heard: ResponseFrame | undefined
+    const hear = (answer: ResponseFrame): void => {
+      heard = answer
+      this.#memory.isShy = false
+      if (spokenIn(answer).kind === 'ours') this.#memory.learned('typed')
+    }
+    // It may never come.
+    late.then(hear, () => undefined)
+    return () => Promise.resolve(heard)
+  }
+
+  async #askAfterAll(voice: ServerVoice): Promise<ResponseFrame | undefined> {
+    const probed = await this.#probe(voice)
+    return probed.kind === 'answered' ? probed.answer : undefined
+  }
+
+  #probe(voice: ServerVoice): Promise<Probed> {
+    return this.#legs.modern.probe(voice)
+  }
+}

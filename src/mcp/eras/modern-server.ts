@@ -1,0 +1,116 @@
+// A server without a handshake: every request says which revision it is of, and what its client can be asked.
+//
+// MCP 2026-07-28, Base Protocol. Nothing is written to it but such requests, and their cancellation on stdio.
+
+import type { ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import { type Line, toLine } from '../../jsonrpc/line.js'
+import { type Members, membersAt } from '../../jsonrpc/members.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import { quote, rawAt } from '../../jsonrpc/text.js'
+import type { Call, Outcome } from '../call.js'
+import { type ClientCapabilities, serverCapabilities } from '../capabilities.js'
+import { SERVER_INFO } from '../meta-keys.js'
+import { latestStateless } from '../revisions.js'
+import { Claims } from './claims.js'
+import { spokenIn } from './discover-answer.js'
+import type { ServerIdentity } from './legacy-client.js'
+import type { InputRequired, Opened, Probed, ServerFacts, ServerLeg, ServerVoice } from './leg.js'
+
+const DISCOVER = 'server/discover'
+const NONE = [] as const
+
+/** Speaks to one server; holds nothing, since everything it learns is in the facts. */
+export class ModernServerLeg implements ServerLeg {
+  readonly #claims: Claims
+
+  constructor(identity: ServerIdentity) {
+    this.#claims = new Claims(identity)
+  }
+
+  async open(voice: ServerVoice, _declared: ClientCapabilities, opening?: Call): Promise<Opened> {
+    return this.opened(await this.discover(voice), opening)
+  }
+
+  /** Asks what the server is, and which revisions it speaks. */
+  discover(voice: ServerVoice): Promise<ResponseFrame> {
+    return voice.ask(DISCOVER, this.params('{}'))
+  }
+
+  /** The same of a server that may not know the question. */
+  probe(voice: ServerVoice): Promise<Probed> {
+    return voice.probe(DISCOVER, this.params('{}'))
+  }
+
+  /** What the server's answer to `server/discover` makes of it. */
+  opened(answer: ResponseFrame, opening: Call | undefined): Opened {
+    const spoken = spokenIn(answer)
+    if (answer.kind === 'error' || spoken.kind !== 'ours')
+      return { kind: 'refused', why: spoken.kind === 'neither' ? spoken.why : refusal(answer) }
+    const description = toLine(answer.line.subarray(answer.result.start, answer.result.end))
+    opening?.settle({ kind: 'result', result: handshakeFor(opening, description) })
+    return { kind: 'opened', facts: factsIn(description) }
+  }
+
+  recall(handshake: Uint8Array): ServerFacts | undefined {
+    const description = toLine(handshake)
+    const isDescription = membersOf(description)?.span('supportedVersions') !== undefined
+    return isDescription ? factsIn(description) : undefined
+  }
+
+  edits(call: Call): readonly Edit[] {
+    return this.#claims.edits(call)
+  }
+
+  params(own: string): string {
+    return this.#claims.own(own)
+  }
+
+  outcome(_call: Call, frame: ResponseFrame): Outcome | InputRequired {
+    if (frame.kind === 'result' && wantsInput(frame)) return { kind: 'input-required', frame }
+    return { kind: 'answered', frame, edits: NONE, form: 'typed' }
+  }
+}
+
+const WANTS_INPUT = 'input_required'
+
+/** Only a result that has the words somewhere is read for them. */
+function wantsInput({ line, long, result }: ResultFrame): boolean {
+  if (!(long ?? line).includes(WANTS_INPUT)) return false
+  return membersAt(line, result)?.string('resultType') === WANTS_INPUT
+}
+
+function membersOf(line: Line): Members | undefined {
+  return membersAt(line, { start: 0, end: line.length })
+}
+
+function factsIn(description: Line): ServerFacts {
+  const members = membersOf(description)
+  return {
+    revision: latestStateless,
+    capabilities: serverCapabilities(description, members?.span('capabilities')),
+    instructions: members?.string('instructions'),
+    handshake: description,
+  }
+}
+
+/** The answer to the `initialize` of a client that is to see the server as it is. */
+function handshakeFor({ client }: Call, description: Line): string {
+  const members = membersOf(description)
+  const said = (name: string, value: string | undefined): string[] => (value === undefined ? [] : [`${quote(name)}:${value}`])
+  const raw = (of: Members | undefined, name: string): string | undefined => {
+    const span = of?.span(name)
+    return span === undefined ? undefined : rawAt(description, span)
+  }
+  const info = raw(membersAt(description, members?.span('_meta')), SERVER_INFO)
+  return `{${[
+    ...said('protocolVersion', quote(client.profile.revision.version)),
+    ...said('capabilities', raw(members, 'capabilities') ?? '{}'),
+    ...said('serverInfo', info ?? '{"name":"","version":""}'),
+    ...said('instructions', raw(members, 'instructions')),
+  ].join(',')}}`
+}
+
+function refusal(frame: ResponseFrame): string {
+  const { start, end } = frame.kind === 'error' ? frame.error : frame.result
+  return `it answered ${DISCOVER} with ${frame.line.toString('utf8', start, end)}`
+}

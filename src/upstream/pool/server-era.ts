@@ -1,0 +1,47 @@
+// What is known of the era of one server, for all its connections.
+//
+// A server that speaks without a handshake is asked by each connection what it is, so that a wrong verdict shows. One
+// with a handshake would answer that for ever, also when it has learned better: over the network, where nobody tells of
+// a new version, the verdict has its time.
+
+import type { EraMemory } from '../../mcp/eras/leg.js'
+import type { Runtime } from '../../runtime/runtime.js'
+
+/** The form in which a server writes, for as long as that is taken to be true. */
+export class ServerEra implements EraMemory {
+  readonly #runtime: Pick<Runtime, 'now'>
+  readonly #lastsMs: number
+  readonly #wasShy: () => boolean
+  #form: EraMemory['form']
+  #learnedAt = 0
+  #isShy: boolean | undefined
+
+  /** `wasShy` says what an earlier run has found out. */
+  constructor(runtime: Pick<Runtime, 'now'>, lastsMs: number, wasShy: () => boolean) {
+    this.#runtime = runtime
+    this.#lastsMs = lastsMs
+    this.#wasShy = wasShy
+  }
+
+  get form(): EraMemory['form'] {
+    return this.#runtime.now() - this.#learnedAt < this.#lastsMs ? this.#form : undefined
+  }
+
+  get isShy(): boolean {
+    this.#isShy ??= this.#wasShy()
+    return this.#isShy
+  }
+
+  set isShy(isShy: boolean) {
+    this.#isShy = isShy
+  }
+
+  learned(form: EraMemory['form']): void {
+    this.#form = form
+    this.#learnedAt = this.#runtime.now()
+  }
+
+  forgot(): void {
+    this.#form = undefined
+  }
+}

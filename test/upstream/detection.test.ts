@@ -1,0 +1,272 @@
+// Which revisions a server on stdio is taken to speak, by what it answers to the first question.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { at } from '../integration/support/json.js'
+import { libraryProxy } from '../integration/support/library.js'
+import type { Scope } from '../integration/support/spawned.js'
+import { limits } from '../../src/index.js'
+import { type FakeChild, FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
+
+const N = '2026-07-28'
+const V = 'io.modelcontextprotocol/protocolVersion'
+const { probeMs } = limits.upstream
+
+const description = (versions: readonly string[]): string =>
+  `{"resultType":"complete","supportedVersions":${JSON.stringify(versions)},"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`
+
+const refusal = (child: FakeChild, error: string): undefined =>
+  child.say(`{"jsonrpc":"2.0","id":${child.lastId},"error":${error}}`) as undefined
+
+/** A server without a handshake: refuses what its revision does not have. */
+const stateless: Script = (method, params, child) => {
+  const [version] = [at(params, '_meta', V)]
+  if (version !== N) return refusal(child, `{"code":-32602,"message":"no _meta"}`)
+  switch (method) {
+    case 'server/discover':
+      return description([N])
+    case 'tools/list':
+      return '{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}'
+    case 'tools/call':
+      return '{"resultType":"complete","content":[{"type":"text","text":"typed"}]}'
+    default:
+      return refusal(child, '{"code":-32601,"message":"no such method"}')
+  }
+}
+
+/** Answers the question so, and everything else as a server with a handshake. */
+const answering =
+  (error: string): Script =>
+  (method, params, child) =>
+    method === 'server/discover' ? refusal(child, error) : polite(method, params, child)
+
+interface Run {
+  readonly runtime: FakeRuntime
+  readonly heard: () => string[][]
+  readonly revision: () => string | undefined
+  readonly state: () => string | undefined
+  readonly call: () => Promise<string>
+  readonly problems: () => string[]
+}
+
+async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
+  const runtime = new FakeRuntime()
+  runtime.script = script
+  const { attach, proxy, log } = await libraryProxy(t, { s: { command: 'x', ...more } }, { runtime })
+  const { client } = await attach()
+  const opening = client.open()
+  await runtime.pass(2000)
+  await opening
+  await settled()
+  return {
+    runtime,
+    heard: () => runtime.children.map(({ heard }) => heard),
+    revision: () => proxy.status()[0]?.revision,
+    state: () => proxy.status()[0]?.state,
+    call: async () => {
+      const calling = client.call('s__t')
+      await runtime.pass(1000)
+      return (await calling).text
+    },
+    problems: () => log.flatMap(({ level, message }) => (level === 'error' ? [message] : [])),
+  }
+}
+
+const O = ['server/discover', 'initialize', 'notifications/initialized', 'tools/list']
+
+const verdicts: readonly (readonly [string, Script, string | undefined, readonly string[]])[] = [
+  ['a description that lists our revision', stateless, N, ['server/discover', 'tools/list']],
+  [
+    'a description that lists others',
+    (method, ...rest) => (method === 'server/discover' ? description(['2025-11-25']) : polite(method, ...rest)),
+    '2025-06-18',
+    O,
+  ],
+  ['a result that is no description', polite, '2025-06-18', O],
+  ['-32601', answering('{"code":-32601,"message":"no"}'), '2025-06-18', O],
+  ['-32602', answering('{"code":-32602,"message":"before initialization"}'), '2025-06-18', O],
+  ['-32000', answering('{"code":-32000,"message":"no"}'), '2025-06-18', O],
+  ['an error whose number is none', answering('{"code":0,"message":"no"}'), '2025-06-18', O],
+  [
+    'the refusal of the version, without a list',
+    answering('{"code":-32022,"message":"no"}'),
+    '2025-06-18',
+    O,
+  ],
+  [
+    'the refusal of the version, with older ones',
+    answering('{"code":-32022,"message":"no","data":{"supported":["2025-11-25"],"requested":"x"}}'),
+    '2025-06-18',
+    O,
+  ],
+  [
+    'the refusal of the version, with other ones without a handshake',
+    answering('{"code":-32022,"message":"no","data":{"supported":["2027-01-01"],"requested":"x"}}'),
+    undefined,
+    ['server/discover'],
+  ],
+  ['a header that does not match', answering('{"code":-32020,"message":"no"}'), undefined, ['server/discover']],
+  ['a capability that is missing', answering('{"code":-32021,"message":"no"}'), undefined, ['server/discover']],
+]
+
+describe('what a server is taken to speak that answers the first question with', () => {
+  for (const [title, script, revision, heard] of verdicts)
+    test(title, async (t) => {
+      const { heard: all, revision: spoken, call } = await run(t, script, { restart: false })
+      assert.deepEqual(all(), [heard])
+      assert.equal(spoken(), revision)
+      if (revision === N) assert.match(await call(), /"text":"typed"/)
+    })
+
+  test('the refusal of the version, with ours: it is asked once more', async (t) => {
+    let asked = 0
+    const script: Script = (method, params, child) =>
+      method === 'server/discover' && ++asked === 1
+        ? refusal(child, `{"code":-32022,"message":"no","data":{"supported":["${N}"],"requested":"${N}"}}`)
+        : stateless(method, params, child)
+    const { heard, revision } = await run(t, script)
+    assert.deepEqual(heard(), [['server/discover', 'server/discover', 'tools/list']])
+    assert.equal(revision(), N)
+  })
+})
+
+describe('a server that ends on the first question', () => {
+  const fragile: Script = (method, params, child) => {
+    if (method !== 'server/discover') return polite(method, params, child)
+    child.end(1)
+    return undefined
+  }
+
+  test('is started anew and not asked, and has not crashed', async (t) => {
+    const { heard, revision, state, problems } = await run(t, fragile)
+    assert.deepEqual(heard(), [['server/discover'], O.slice(1)])
+    assert.deepEqual([revision(), state(), problems()], ['2025-06-18', 'connected', []])
+  })
+
+  test('is gone before it is started anew: it may hold a lock', async (t) => {
+    let holder: FakeChild | undefined
+    let broken = false
+    const locking: Script = (method, params, child) => {
+      if (holder !== undefined && holder !== child) broken = true
+      holder = child
+      if (method !== 'server/discover') return polite(method, params, child)
+      holder = undefined
+      child.end(1)
+      return undefined
+    }
+    const { revision } = await run(t, locking)
+    assert.deepEqual([revision(), broken], ['2025-06-18', false])
+  })
+
+  test('and whenever it is started has crashed as often as it was started without the question', async (t) => {
+    const { runtime, heard, problems } = await run(t, (_method, _params, child) => {
+      child.end(1)
+      return undefined
+    })
+    await runtime.pass(2000)
+    assert.equal(heard()[0]?.[0], 'server/discover')
+    assert(heard().slice(1).every((each) => each[0] === 'initialize'))
+    const crashes = problems().filter((problem) => /exited/.test(problem)).length
+    assert.equal(crashes, heard().length - 1)
+  })
+
+  test('after all: a server without a handshake is found when it refuses one', async (t) => {
+    let ends = 1
+    const { heard, revision } = await run(t, (method, params, child) => {
+      if (ends-- > 0) {
+        child.end(1)
+        return undefined
+      }
+      return stateless(method, params, child)
+    })
+    assert.deepEqual(heard(), [['server/discover'], ['initialize', 'server/discover', 'tools/list']])
+    assert.equal(revision(), N)
+  })
+})
+
+describe('a server that says nothing to the first question', () => {
+  const silent: Script = (method, ...rest) => (method === 'server/discover' ? undefined : polite(method, ...rest))
+
+  test('gets initialize on the same pipe once its time is over', async (t) => {
+    const { runtime, heard, revision, call } = await run(t, silent)
+    assert.deepEqual(heard(), [['server/discover']])
+    await runtime.pass(probeMs)
+    assert.deepEqual(heard(), [O])
+    assert.equal(revision(), '2025-06-18')
+    assert.match(await call(), /"content":\[\]/)
+  })
+
+  test('has its part of a short time of a start', async (t) => {
+    const { heard, revision } = await run(t, silent, { startTimeout: 2000 })
+    assert.deepEqual([heard(), revision()], [[O], '2025-06-18'])
+  })
+
+  test('and describes itself late is spoken to so by the next connection', async (t) => {
+    const held: FakeChild[] = []
+    const late: Script = (method, params, child) => {
+      if (method !== 'server/discover') return polite(method, params, child)
+      if (held.push(child) > 1) return stateless(method, params, child)
+      const { lastId } = child
+      child.answered = () => child.say(`{"jsonrpc":"2.0","id":${lastId},"result":${description([N])}}`)
+      return undefined
+    }
+    const { runtime, heard, revision } = await run(t, late)
+    await runtime.pass(probeMs)
+    held[0]?.answered(undefined)
+    await settled()
+    assert.equal(revision(), '2025-06-18', 'this connection stays what it was opened as')
+    runtime.script = stateless
+    runtime.children[0]?.end(1)
+    await runtime.pass(5000)
+    assert.deepEqual(heard()[1], ['server/discover', 'tools/list'])
+    assert.equal(revision(), N)
+  })
+
+  test('and refuses the handshake is spoken to as it has described itself meanwhile', async (t) => {
+    const { runtime, heard, revision } = await run(t, (method, params, child) => {
+      if (method === 'server/discover') return undefined
+      if (method !== 'initialize') return stateless(method, params, child)
+      // It was not up, and reads everything now.
+      child.say(`{"jsonrpc":"2.0","id":1,"result":${description([N])}}`)
+      return refusal(child, '{"code":-32601,"message":"no such method"}')
+    })
+    await runtime.pass(probeMs)
+    assert.deepEqual(heard(), [['server/discover', 'initialize', 'tools/list']])
+    assert.equal(revision(), N)
+  })
+})
+
+describe('the configuration decides', () => {
+  test('legacy: nobody is asked', async (t) => {
+    const { heard } = await run(t, polite, { protocol: 'legacy' })
+    assert.deepEqual(heard(), [O.slice(1)])
+  })
+
+  test('a revision without a handshake: there is none, whatever the server says', async (t) => {
+    const { heard, state } = await run(t, polite, { protocol: N, restart: false })
+    assert.deepEqual([heard(), state()], [[['server/discover']], 'error'])
+  })
+})
+
+test('each further connection to a server that is known shakes hands at once, and a known one without is asked what it is', async (t) => {
+  for (const [script, wanted] of [
+    [polite, O.slice(1)],
+    [stateless, ['server/discover', 'tools/list']],
+  ] as const) {
+    const { runtime, heard } = await run(t, script)
+    runtime.children[0]?.end(1)
+    await runtime.pass(5000)
+    assert.deepEqual(heard()[1], wanted)
+  }
+})
+
+test('a server that spoke without a handshake and does so no more fails, and is asked again', async (t) => {
+  const { runtime, heard, revision, problems } = await run(t, stateless)
+  runtime.script = answering('{"code":-32601,"message":"no"}')
+  runtime.children[0]?.end(1)
+  await runtime.pass(2000, 500)
+  assert.deepEqual(heard()[1], ['server/discover'])
+  assert(problems().some((problem) => problem.includes('server/discover')))
+  await runtime.pass(5000, 500)
+  assert.deepEqual([heard()[2], revision()], [O, '2025-06-18'])
+})
