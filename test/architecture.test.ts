@@ -684,6 +684,7 @@ const wordsBelow: Readonly<Record<string, readonly string[]>> = {
   'src/transports/http-client/envelope.ts': ['notifications/cancelled', 'requestId', 'protocolVersion'],
   'src/transports/http-client/http-client.ts': ['notifications/initialized'],
   'src/transports/http-client/post.ts': ['initialize'],
+  'src/transports/http-client/remote-connection.ts': ['initialize'],
   'src/transports/http-server/inbox.ts': ['notifications/cancelled', 'requestId'],
 }
 

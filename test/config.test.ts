@@ -160,6 +160,7 @@ describe('a configuration', () => {
       disabled: false,
       lazy: false,
       keep: true,
+      protocol: 'auto',
       unavailable: undefined,
       tools: { allow: undefined, deny: [], rename: new Map() },
       prefix: true,

@@ -82,7 +82,8 @@ function isSameFacts(one: KeptFacts, other: KeptFacts): boolean {
   if (one.answered !== other.answered) return false
   const [a, b] = [one.description, other.description]
   if (a === undefined || b === undefined) return a === b
-  if (a.isShy !== b.isShy || a.lists.size !== b.lists.size || !isSame([a.handshake], [b.handshake])) return false
+  if (a.isShy !== b.isShy || a.lists.size !== b.lists.size || !isSame([a.handshake], [b.handshake]))
+    return false
   return [...a.lists].every(([kind, items]) => isSame(items, b.lists.get(kind)))
 }
 

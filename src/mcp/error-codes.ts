@@ -25,7 +25,6 @@ const SCHEMA_NOT_FOUND = 404
 /** Numbers that only the specification gives a meaning (MCP 2026-07-28, Overview: error codes). */
 const RESERVED_FIRST = -32099
 const RESERVED_LAST = -32020
-const HEADER_MISMATCH = -32020
 /** Numbers of a server's own (JSON-RPC 2.0, section 5.1). */
 const OWN_FIRST = -32099
 const OWN_LAST = -32000

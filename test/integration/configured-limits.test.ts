@@ -124,7 +124,11 @@ describe('the restart keys of a server', { timeout: 60_000 }, () => {
         child.end(1)
         return undefined
       }
-      const { attach } = await libraryProxy(t, { s: { command: 's', ...keys, ...more } }, { runtime })
+      const { attach } = await libraryProxy(
+        t,
+        { s: { command: 's', protocol: 'legacy', ...keys, ...more } },
+        { runtime },
+      )
       const { client } = await attach()
       void client.request('initialize', { protocolVersion: '2025-06-18', capabilities: {} })
       assert.deepEqual(await pauses(runtime, want.length), want)

@@ -63,11 +63,12 @@ async function transparentProxy(
   return { client: clientOf(ours), close: () => proxy.close() }
 }
 
+/** The id is the proxy's own, which may have asked something before. */
 const initializes = ({ seen }: Scripted): string[] =>
-  seen.filter(({ rpc }) => rpc === 'initialize').map(({ body }) => body)
+  seen.filter(({ rpc }) => rpc === 'initialize').map(({ body }) => body.replace(/"id":\d+/, '"id":1'))
 
-const sent = (id: number, params = PARAMS_CARRIED): string =>
-  `{"jsonrpc":"2.0","id":${id},"method":"initialize","params":${params}}`
+const sent = (params = PARAMS_CARRIED): string =>
+  `{"jsonrpc":"2.0","id":1,"method":"initialize","params":${params}}`
 
 describe("a client's own initialize", () => {
   test('reaches the service, and its answer comes back; both but for ids and what cannot be carried', async (t) => {
@@ -77,7 +78,7 @@ describe("a client's own initialize", () => {
     client.send(initialize('"a"'))
     const { text } = await answer
     assert.equal(text, answerOf('a', opened().replace(', "tasks":{"list":{}}', '')))
-    assert.deepEqual(initializes(remote), [sent(1)])
+    assert.deepEqual(initializes(remote), [sent()])
     // The revision that the service has chosen holds for both sides from now on.
     client.notify('notifications/initialized')
     await client.call('work')
@@ -136,7 +137,12 @@ describe("a client's own initialize", () => {
       const again = client.answer('b')
       client.send(initialize('"b"'))
       assert.equal(textAt((await again).value, 'result', 'serverInfo', 'name'), 'the service')
-      assert.equal(initializes(remote).at(-1), sent(1))
+      assert.equal(
+        initializes(remote)
+          .at(-1)
+          ?.replace(/"id":\d/, `"id":1`),
+        sent(),
+      )
       assert.equal(at((await client.call('work')).value, 'error'), undefined)
     })
 
@@ -192,7 +198,7 @@ describe("a client's own initialize", () => {
     assert.equal(at((await client.call('work')).value, 'error'), undefined)
     isForgotten = true
     assert.equal(at((await client.call('work')).value, 'error'), undefined)
-    assert.deepEqual(initializes(remote), [sent(1), sent(1)])
+    assert.deepEqual(initializes(remote), [sent(), sent()])
     assert.equal(client.answersTo('a'), 1)
   })
 

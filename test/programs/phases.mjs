@@ -71,6 +71,7 @@ createInterface({ input: process.stdin }).on('line', async (line) => {
   if (id === undefined || no.includes(method) || skip[method]-- > 0) return
   if (dies.includes(method)) process.exit(4)
   if (refuse.includes(method)) return send({ id, error: { code: -32000, message: 'not now' } })
+  if (method === 'server/discover') return send({ id, error: { code: -32601, message: 'no such method' } })
   const result = await handlers[method]?.(params ?? {})
   if (result !== undefined) send({ id, result })
 })

@@ -54,6 +54,7 @@ function serverOf(plan: ServerPlan): ServerJson {
     return {
       type: 'http',
       url: `http://${plan.name}.sim/mcp`,
+      protocol: 'legacy',
       timeout: plan.timeoutMs,
       totalTimeout: TOTAL * plan.timeoutMs,
       retries: 2,
@@ -65,6 +66,7 @@ function serverOf(plan: ServerPlan): ServerJson {
   return {
     command: 'sim',
     args: [name],
+    protocol: 'legacy',
     isolation,
     concurrency,
     processes,

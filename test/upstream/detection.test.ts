@@ -15,8 +15,9 @@ const { probeMs } = limits.upstream
 const description = (versions: readonly string[]): string =>
   `{"resultType":"complete","supportedVersions":${JSON.stringify(versions)},"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`
 
-const refusal = (child: FakeChild, error: string): undefined =>
-  child.say(`{"jsonrpc":"2.0","id":${child.lastId},"error":${error}}`) as undefined
+function refusal(child: FakeChild, error: string): undefined {
+  child.say(`{"jsonrpc":"2.0","id":${child.lastId},"error":${error}}`)
+}
 
 /** A server without a handshake: refuses what its revision does not have. */
 const stateless: Script = (method, params, child) => {
@@ -74,11 +75,21 @@ async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
 
 const O = ['server/discover', 'initialize', 'notifications/initialized', 'tools/list']
 
+const fragile: Script = (method, params, child) => {
+  if (method !== 'server/discover') return polite(method, params, child)
+  child.end(1)
+  return undefined
+}
+
+const silent: Script = (method, ...rest) =>
+  method === 'server/discover' ? undefined : polite(method, ...rest)
+
 const verdicts: readonly (readonly [string, Script, string | undefined, readonly string[]])[] = [
   ['a description that lists our revision', stateless, N, ['server/discover', 'tools/list']],
   [
     'a description that lists others',
-    (method, ...rest) => (method === 'server/discover' ? description(['2025-11-25']) : polite(method, ...rest)),
+    (method, ...rest) =>
+      method === 'server/discover' ? description(['2025-11-25']) : polite(method, ...rest),
     '2025-06-18',
     O,
   ],
@@ -105,8 +116,18 @@ const verdicts: readonly (readonly [string, Script, string | undefined, readonly
     undefined,
     ['server/discover'],
   ],
-  ['a header that does not match', answering('{"code":-32020,"message":"no"}'), undefined, ['server/discover']],
-  ['a capability that is missing', answering('{"code":-32021,"message":"no"}'), undefined, ['server/discover']],
+  [
+    'a header that does not match',
+    answering('{"code":-32020,"message":"no"}'),
+    undefined,
+    ['server/discover'],
+  ],
+  [
+    'a capability that is missing',
+    answering('{"code":-32021,"message":"no"}'),
+    undefined,
+    ['server/discover'],
+  ],
 ]
 
 describe('what a server is taken to speak that answers the first question with', () => {
@@ -131,12 +152,6 @@ describe('what a server is taken to speak that answers the first question with',
 })
 
 describe('a server that ends on the first question', () => {
-  const fragile: Script = (method, params, child) => {
-    if (method !== 'server/discover') return polite(method, params, child)
-    child.end(1)
-    return undefined
-  }
-
   test('is started anew and not asked, and has not crashed', async (t) => {
     const { heard, revision, state, problems } = await run(t, fragile)
     assert.deepEqual(heard(), [['server/discover'], O.slice(1)])
@@ -165,7 +180,11 @@ describe('a server that ends on the first question', () => {
     })
     await runtime.pass(2000)
     assert.equal(heard()[0]?.[0], 'server/discover')
-    assert(heard().slice(1).every((each) => each[0] === 'initialize'))
+    assert(
+      heard()
+        .slice(1)
+        .every((each) => each[0] === 'initialize'),
+    )
     const crashes = problems().filter((problem) => /exited/.test(problem)).length
     assert.equal(crashes, heard().length - 1)
   })
@@ -185,8 +204,6 @@ describe('a server that ends on the first question', () => {
 })
 
 describe('a server that says nothing to the first question', () => {
-  const silent: Script = (method, ...rest) => (method === 'server/discover' ? undefined : polite(method, ...rest))
-
   test('gets initialize on the same pipe once its time is over', async (t) => {
     const { runtime, heard, revision, call } = await run(t, silent)
     assert.deepEqual(heard(), [['server/discover']])

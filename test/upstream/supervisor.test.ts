@@ -23,7 +23,11 @@ interface Run {
 async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
   const runtime = new FakeRuntime()
   runtime.script = script
-  const { attach, proxy } = await libraryProxy(t, { s: { command: 'x', ...more } }, { runtime })
+  const { attach, proxy } = await libraryProxy(
+    t,
+    { s: { command: 'x', protocol: 'legacy', ...more } },
+    { runtime },
+  )
   const { client } = await attach()
   const opening = client.open()
   await settled()

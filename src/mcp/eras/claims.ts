@@ -3,7 +3,6 @@
 // MCP 2026-07-28, Base Protocol: `_meta`. Into a request of a client that has opened a session it is inserted, from
 // what the client has said when it opened that.
 
-import { Buffer } from 'node:buffer'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
@@ -68,7 +67,10 @@ function declared({ json }: ClientCapabilities): string {
     ...(roots === undefined ? NONE : cutNamed(roots, ['listChanged'], 'meta')),
     ...(extensions === undefined ? NONE : cutNamed(extensions, notRelayed, 'meta')),
   ]
-  return splice(line, edits.toSorted((a, b) => a.start - b.start)).toString()
+  return splice(
+    line,
+    edits.toSorted((a, b) => a.start - b.start),
+  ).toString()
 }
 
 /** Behind what a request has in `_meta` already, or in a `_meta` or `params` of their own. */

@@ -151,4 +151,3 @@ export class LegacyClientLeg implements ClientLeg {
     return `{"protocolVersion":${revision},"capabilities":${capabilities},"serverInfo":${info}${tail}}`
   }
 }
-

@@ -96,18 +96,16 @@ function factsIn(description: Line): ServerFacts {
 /** The answer to the `initialize` of a client that is to see the server as it is. */
 function handshakeFor({ client }: Call, description: Line): string {
   const members = membersOf(description)
-  const said = (name: string, value: string | undefined): string[] => (value === undefined ? [] : [`${quote(name)}:${value}`])
-  const raw = (of: Members | undefined, name: string): string | undefined => {
-    const span = of?.span(name)
-    return span === undefined ? undefined : rawAt(description, span)
-  }
-  const info = raw(membersAt(description, members?.span('_meta')), SERVER_INFO)
-  return `{${[
-    ...said('protocolVersion', quote(client.profile.revision.version)),
-    ...said('capabilities', raw(members, 'capabilities') ?? '{}'),
-    ...said('serverInfo', info ?? '{"name":"","version":""}'),
-    ...said('instructions', raw(members, 'instructions')),
-  ].join(',')}}`
+  const info = membersAt(description, members?.span('_meta'))?.span(SERVER_INFO)
+  const capabilities = members?.span('capabilities')
+  const instructions = members?.span('instructions')
+  const said = [
+    `"protocolVersion":${quote(client.profile.revision.version)}`,
+    `"capabilities":${capabilities === undefined ? '{}' : rawAt(description, capabilities)}`,
+    `"serverInfo":${info === undefined ? '{"name":"","version":""}' : rawAt(description, info)}`,
+    ...(instructions === undefined ? [] : [`"instructions":${rawAt(description, instructions)}`]),
+  ]
+  return `{${said.join(',')}}`
 }
 
 function refusal(frame: ResponseFrame): string {

@@ -1,9 +1,9 @@
 // A connection to a remote server: while it is being made, and until it is known which transport the server speaks.
 //
-// What is sent before it is made waits for it. The first request chooses between the two HTTP transports (MCP
-// 2025-03-26, Transports, backwards compatibility): POST an `initialize`; where that is refused with 400, 404 or
-// 405 and not in JSON-RPC, the address may be that of an older server, which answers a GET with an event stream.
-// Whoever takes no POST at all (405) may say so in JSON-RPC.
+// What is sent before it is made waits for it. `initialize` chooses between the two HTTP transports (MCP 2025-03-26,
+// Transports, backwards compatibility), and nothing that is asked before it: where its POST is refused with 400, 404 or
+// 405 and not in JSON-RPC, the address may be that of an older server, which answers a GET with an event stream. Whoever
+// takes no POST at all (405) may say so in JSON-RPC.
 
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
@@ -74,7 +74,7 @@ export class RemoteConnection implements Connection {
   }
 
   send(bytes: WireBytes, head: MessageHead): Promise<void> {
-    if (this.#choice.kind === 'open' && this.#choice.first === undefined)
+    if (this.#choice.kind === 'open' && head.method === 'initialize')
       this.#choice = { kind: 'open', first: { bytes, head } }
     if (this.#current !== undefined) return this.#current.send(bytes, head)
     if (!this.#closed && this.#closing === undefined) this.#waiting.push({ bytes, head })
@@ -140,7 +140,7 @@ export class RemoteConnection implements Connection {
     const choice = this.#choice
     const older = this.#ways?.older
     const first = choice.kind === 'open' ? choice.first : undefined
-    if (choice.kind === 'open') this.#choice = { kind: 'made' }
+    if (first !== undefined) this.#choice = { kind: 'made' }
     if (first === undefined || older === undefined || !isRefusal(error))
       return this.#sink?.failed?.(id, error)
     this.#choice = { kind: 'refused', error }

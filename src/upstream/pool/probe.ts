@@ -36,7 +36,7 @@ export async function probe(
 }
 
 /** Whether a status was the answer that a server gives to what it does not know. */
-export function refusesUnknown(status: unknown): boolean {
+function refusesUnknown(status: unknown): boolean {
   return typeof status === 'number' && status >= 400 && status < 500 && !inconclusive.includes(status)
 }
 

@@ -190,7 +190,10 @@ export class Supervisor {
       return link
     } catch (error) {
       if (!link.endedOnProbe) throw error
-      this.#log('debug', `${link.failure.message} when it was asked what it speaks; starting it anew without that`)
+      this.#log(
+        'debug',
+        `${link.failure.message} when it was asked what it speaks; starting it anew without that`,
+      )
       await this.#stop(link)
       return undefined
     }
