@@ -24,6 +24,7 @@ export class Brain {
   readonly #clients = new Set<string>()
   #declared: unknown
   #initialized = false
+  #isMute = false
   /** Says nothing to `initialize` until it is told to go on. */
   #held: (() => void) | undefined
 
@@ -38,6 +39,11 @@ export class Brain {
   /** It runs, and the proxy has opened it. */
   get isUp(): boolean {
     return this.#initialized && this.#body.stays
+  }
+
+  /** It runs, and its answer to `initialize` was lost: the proxy waits for it as long as a start may take. */
+  get isMute(): boolean {
+    return this.#isMute && this.#body.stays
   }
 
   /** What it was told that its clients can do, as one text. */
@@ -148,6 +154,7 @@ export class Brain {
     this.#declared = at(message, 'params', 'capabilities')
     const version = textAt(message, 'params', 'protocolVersion') ?? ''
     this.#held = (): void => {
+      this.#isMute = this.#speech.losesAnswer
       this.#result(id, this.#facts.initialized(version))
       this.#body.reached('initialize-answered')
     }

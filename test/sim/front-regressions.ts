@@ -142,4 +142,61 @@ export const frontRegressions: readonly Regression[] = [
       ops: [attach(0, 0), attach(0, 2), call(0, 2, 1, 'exit-with'), gone(10, 0, 1), attach(185, 2)],
     }),
   },
+  {
+    what: 'a batch for a server that was not there any more had less time than a call of the same name',
+    plan: plainPlan({
+      seed: 70_028_426,
+      front,
+      kept: { left: ['other-values', 'swapped', 'stale'], disk: 'well', isKeyTorn: false },
+      servers: [plainServer('s0'), plainServer('s1', { initMs: 400 }), plainServer('s2', { timeoutMs: 600 })],
+      clients: [plainClient('c0'), plainClient('c1', { revision: '2025-03-26' })],
+      ops: [
+        attach(0, 1),
+        { gapMs: 0, kind: 'fault', server: 1, fault: 'sigstop', seconds: 9.06 },
+        { gapMs: 0, kind: 'reload', server: 2, how: 'removed' },
+        { gapMs: 0, kind: 'batch', client: 1, server: 2, works: [{ deed: 'hang', ms: 174, n: 8 }] },
+        call(4154, 0, 2),
+      ],
+    }),
+  },
+  {
+    what: 'a scripted server that had been hurried to answer a call asked about it afterwards, during the call of another client',
+    plan: plainPlan({
+      seed: 70_032_280,
+      servers: [plainServer('s0', { isolation: 'shared' })],
+      clients: [
+        plainClient('c0'),
+        plainClient('c1'),
+        plainClient('c2', { capabilities: ['sampling', 'elicitation', 'roots'] }),
+      ],
+      ops: [
+        attach(0, 0),
+        attach(0, 1),
+        attach(0, 2),
+        call(0, 0, 0, 'echo', 100),
+        call(0, 1, 0, 'ask', 258),
+        call(143, 2, 0, 'echo', 75),
+        { gapMs: 153, kind: 'fault', server: 0, fault: 'oversize', seconds: 3.3 },
+      ],
+    }),
+  },
+  {
+    what: 'a server that kept crashing and then did not answer a start was left alone for longer than the rest of a minute',
+    plan: plainPlan({
+      seed: 70_033_355,
+      servers: [plainServer('s0', { concurrency: 1, initMs: 50 })],
+      clients: [0, 1, 2, 3].map((at) => plainClient(`c${at}`)),
+      ops: [
+        attach(0, 0),
+        attach(0, 2),
+        attach(0, 3),
+        call(0, 2, 0, 'exit-half'),
+        call(0, 2, 0, 'exit-half'),
+        call(0, 3, 0, 'exit-half'),
+        call(2988, 0, 0, 'exit-half'),
+        call(0, 0, 0),
+        { gapMs: 0, kind: 'fault', server: 0, fault: 'wrong-id', seconds: 6 },
+      ],
+    }),
+  },
 ]

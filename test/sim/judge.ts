@@ -16,6 +16,9 @@ const ENOUGH = 64
 /** By then everything works again. */
 const RECOVERY_MS = 60_000
 
+/** After so long a start is given up that is not answered (`startTimeout`): from then on what was broken is mended. */
+const START_MS = 30_000
+
 /** When calls are tried meanwhile, the last of which must be answered well. */
 const TRIES_MS = [35_000, 15_000] as const
 
@@ -59,7 +62,8 @@ function calm(world: World): void {
 }
 
 function recover(world: World): void {
-  const { ledger, clock } = world.host
+  const { ledger, clock, servers } = world.host
+  if (servers.some(({ brains }) => brains.some(({ isMute }) => isMute))) world.pass(START_MS)
   const from = clock.now
   const seats = world.seats
     .filter((client): client is SimClient => client?.speaks === true && !isLost(world, client))

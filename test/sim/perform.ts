@@ -162,10 +162,8 @@ function batch(world: World, client: SimClient, op: Extract<Op, { readonly kind:
       spelling: 'number',
       token: false,
     } as const
-    // A batch is answered when its last member is.
-    return client.prepare({ ...asking, mustSucceed: false, budgetMs: plan.timeoutMs }, (nonce) =>
-      callParams(plan, work, nonce),
-    )
+    // A batch is answered when its last member is, and all of them are for one server.
+    return client.prepare({ ...asking, mustSucceed: false }, (nonce) => callParams(plan, work, nonce))
   })
   client.say(
     `[${made.map(({ text }) => text).join(',')}]`,

@@ -23,6 +23,11 @@ export class Speech {
     this.#spoilt ??= how
   }
 
+  /** The next answer has an id that nobody knows, so that its request is never answered. */
+  get losesAnswer(): boolean {
+    return this.#spoilt === 'wrong-id'
+  }
+
   mend(): void {
     this.#spoilt = undefined
   }

@@ -47,7 +47,7 @@ export class Workshop {
   take(id: string, message: unknown, text: string, declared: unknown): void {
     const args = at(message, 'params', 'arguments')
     const [nonce = ''] = noncesIn(textAt(args, 'nonce') ?? '')
-    const job = {
+    const job: Job = {
       nonce,
       stays: () => this.#body.stays && !this.#facts.struck,
       cancelled: this.#cancelledBefore.has(id),
@@ -58,7 +58,7 @@ export class Workshop {
     this.#body.reached('call-read')
     const deed = textAt(args, 'deed')
     const work = { ms: numberAt(args, 'ms') ?? 0, n: numberAt(args, 'n') ?? 1 }
-    const call = { id, nonce, token: rawToken(text), declared }
+    const call = { id, nonce, token: rawToken(text), declared, job }
     this.#do({ deed: isDeed(deed) ? deed : 'echo', ...work }, call)
   }
 
@@ -144,6 +144,8 @@ export class Workshop {
 
   /** Asks the client whatever it declared that it can be asked. */
   #ask(call: Called): void {
+    // It was hurried: whoever has answered a call asks nothing about it.
+    if (call.job.done) return
     const can = ['sampling', 'elicitation', 'roots'].find((name) => at(call.declared, name) !== undefined)
     if (can === undefined) return this.#answer(call, 'nobody to ask')
     const method =
@@ -178,4 +180,5 @@ interface Called {
   readonly nonce: string
   readonly token: string | undefined
   readonly declared: unknown
+  readonly job: Job
 }
