@@ -287,6 +287,7 @@ describe('a server that asks a client without a session', () => {
     const visit = question('elicitation/create', { mode: 'url', message: '?', url: 'https://a.example/' })
     for (const [asked, capabilities, required] of [
       [elicitation, { roots: {} }, { elicitation: { form: {} } }],
+      [elicitation, {}, { elicitation: { form: {} } }],
       [visit, { elicitation: { form: {} } }, { elicitation: { url: {} } }],
       [question('sampling/createMessage', { tools: [] }), { sampling: {} }, { sampling: { tools: {} } }],
     ] as const) {

@@ -4,6 +4,7 @@
 // A tool gets its arguments and the call: `tell` and `ask` of the client, `progress`, `log`.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { questionPrompts, questionTools } from './reference-questions.mjs'
 
 /** One red pixel, and the shortest sound: a header without samples. */
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
@@ -160,6 +161,7 @@ const tools = {
     (_, call) =>
       asking(call, 'roots/list', undefined, ({ roots }) => `Roots: ${roots.map(({ uri }) => uri).join(' ')}`),
   ],
+  ...questionTools,
   json_schema_2020_12_tool: [schema2020, (args) => says(text(JSON.stringify(args)))],
 }
 
@@ -180,6 +182,7 @@ const prompts = {
         text('Please process the embedded resource above.'),
       ),
   ],
+  ...questionPrompts,
   test_prompt_with_image: [[], () => said(image, text('Please analyze the image above.'))],
 }
 

@@ -29,7 +29,13 @@ class Session {
   #requests = {
     initialize: ({ protocolVersion }) => ({
       protocolVersion: revisions.includes(protocolVersion) ? protocolVersion : revisions[0],
-      capabilities: { tools: {}, prompts: {}, resources: { subscribe: true }, logging: {}, completions: {} },
+      capabilities: {
+        tools: { listChanged: true },
+        prompts: { listChanged: true },
+        resources: { subscribe: true },
+        logging: {},
+        completions: {},
+      },
       serverInfo: { name: 'reference', version: '1.0.0' },
       instructions: 'Call the tools by their names.',
     }),
@@ -46,10 +52,10 @@ class Session {
       return run(args, this.#call(send, _meta?.progressToken))
     },
     'prompts/list': () => ({ prompts: promptList }),
-    'prompts/get': ({ name, arguments: args = {} }) => {
+    'prompts/get': ({ name, arguments: args = {} }, send) => {
       const make = promptNamed(name)
       if (make === undefined) throw refused(-32602, `Unknown prompt: ${name}`)
-      return make(args)
+      return make(args, this.#call(send))
     },
     'resources/list': () => ({ resources: resourceList }),
     'resources/templates/list': () => ({ resourceTemplates: templateList }),
@@ -92,6 +98,7 @@ class Session {
   #call(send, progressToken) {
     const tell = (method, params) => send({ jsonrpc: '2.0', method, params })
     return {
+      tell,
       ask: (method, params) => this.#ask(send, method, params),
       log: (level, data) => {
         if (levels.indexOf(level) < levels.indexOf(this.#level)) return

@@ -89,7 +89,7 @@ export class LaneLinks implements InstanceOwner {
     const client = sharing === 'own' ? this.audience.only : call?.client
     const names = (call?.context ?? client?.profile)?.capabilities.names
     const isDeclared = row.capability !== undefined && names?.has(row.capability)
-    if (isDeclared !== true) call?.lacks(requiredCapabilities(questionOf(frame)))
+    if (isDeclared !== true) (call ?? link.inflight.askable)?.lacks(requiredCapabilities(questionOf(frame)))
     if (isDeclared !== true || client === undefined) return this.#refuse(frame, link)
     const over = link.inflight.pause(client, call)
     if (client.ask({ frame, asker: link, during: call, over })) return
