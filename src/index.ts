@@ -9,6 +9,7 @@ export {
   type Configuration,
   type ConfigurationJson,
   type HttpServerJson,
+  type SandboxServerJson,
   type SchemaJson,
   type ServerJson,
   type SseServerJson,

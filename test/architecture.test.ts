@@ -96,19 +96,40 @@ const layers: readonly Layer[] = [
   },
   {
     files: ['src/upstream/kinds/'],
-    project: ['src/jsonrpc/', 'src/mcp/', 'src/transports/', 'src/upstream/'],
+    // The sandbox is loaded by the first connection to it.
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/sandbox/service.ts', 'src/transports/', 'src/upstream/'],
     modules: [],
   },
   // Programs inside a machine, which share nothing with the proxy but the format of what they say to it.
   {
     files: ['src/sandbox/guest/'],
     project: ['src/sandbox/frames.ts'],
-    modules: ['node:buffer', 'node:child_process', 'node:fs', 'node:process', 'node:stream'],
+    modules: [
+      'node:buffer',
+      'node:child_process',
+      'node:fs',
+      'node:inspector',
+      'node:module',
+      'node:net',
+      'node:path',
+      'node:process',
+      'node:stream',
+      'node:util',
+      'node:vm',
+    ],
   },
   // Time and processes come from the runtime; the files of sessions are on the real file system.
   {
     files: ['src/sandbox/'],
-    project: ['src/folder.ts', 'src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/text/'],
+    project: [
+      // The programs for the inside lie beside the compiled program.
+      'src/folder.ts',
+      'src/version.ts',
+      'src/jsonrpc/',
+      'src/mcp/',
+      'src/runtime/',
+      'src/text/',
+    ],
     types: ['src/upstream/contracts/'],
     modules: [
       'node:buffer',
@@ -120,6 +141,7 @@ const layers: readonly Layer[] = [
       'node:process',
       'node:stream',
       'node:stream/consumers',
+      'node:string_decoder',
     ],
   },
   // A program of its own, which happens to be shipped with the proxy.
@@ -395,7 +417,7 @@ describe('imports', () => {
     const names = new Set(packages.map(({ specifier }) => packageOf(specifier)))
     assert.deepEqual([...names].filter((name) => !name.startsWith('node:')).sort(), ['eventemitter3', 'mri'])
     assert.deepEqual(
-      loaded.filter((path) => fitsAny(path, ['src/replay/', 'src/record/', 'src/servers/'])),
+      loaded.filter((path) => fitsAny(path, ['src/replay/', 'src/record/', 'src/sandbox/', 'src/servers/'])),
       [],
     )
   })
@@ -510,6 +532,7 @@ const confined: readonly Confined[] = [
       'src/replay/launch.ts': 'the configuration that a transcript brings',
       'src/replay/message.ts': 'an id in a report',
       'src/servers/': ownProgram,
+      'src/sandbox/guest/': ownProgram,
     },
   },
   {
@@ -538,6 +561,7 @@ const confined: readonly Confined[] = [
     places: {
       'src/proxy/session/session.ts': 'towards a client',
       'src/upstream/pool/link.ts': 'towards a server',
+      'src/sandbox/server.ts': 'a server inside this process, at the other end of a connection in memory',
     },
   },
   {
@@ -559,7 +583,7 @@ const confined: readonly Confined[] = [
       'src/transports/stdio/stdio.ts': 'the protocol',
       'src/cli/say.ts': 'help, version, findings and reports; never while serving',
       'src/servers/time.ts': ownProgram,
-      'src/sandbox/guest/agent.ts': 'a program of its own, inside a machine',
+      'src/sandbox/guest/': ownProgram,
     },
   },
   {

@@ -14,7 +14,7 @@ function server(entry: object): HttpServerConfig {
     { source: 'test', folder: '/folder', home: '/home/ann', env },
   )
   const found = config.schemas.get('default')?.servers[0]
-  assert.ok(found !== undefined && found.kind !== 'stdio')
+  assert.ok(found?.kind === 'http' || found?.kind === 'sse')
   return found
 }
 

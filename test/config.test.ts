@@ -50,7 +50,7 @@ function stdioServer(value: unknown, env: Environment = {}): ServerConfig & { ki
 
 function httpServer(value: unknown, env: Environment = {}): ServerConfig & { kind: 'http' | 'sse' } {
   const found = server(value, env)
-  return found.kind === 'stdio' ? assert.fail('a stdio server') : found
+  return found.kind === 'http' || found.kind === 'sse' ? found : assert.fail(`a ${found.kind} server`)
 }
 
 const file = (name: string, text: string | Uint8Array, mode = 0o600): string => {

@@ -28,6 +28,7 @@ export type { Configuration, CorsConfig, Environment, SchemaConfig } from './con
 export type {
   ConfigurationJson,
   HttpServerJson,
+  SandboxServerJson,
   SchemaJson,
   ServerJson,
   SseServerJson,
@@ -134,10 +135,11 @@ function schemaHint(name: string, enabled: readonly string[]): string {
 function readRoot(root: Section, context: ResolveContext & { readonly home: string }): Configuration {
   root.has('$schema')
   const stdio = readStdio(root)
+  const server = readFront(root.section('server'), context.env, context.nameDefault)
   const config = {
     source: context.source,
     ...root.readAll(rootFields),
-    server: readFront(root.section('server'), context.env, context.nameDefault),
+    server,
     stdio: { ...stdio, timeoutMs: context.timeoutMs ?? stdio.timeoutMs },
     logging: readLogging(root.section('logging'), context),
     schemas: readSchemas(root, {
@@ -145,6 +147,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
       folder: projectOf(context.folder, context.home) ?? context.folder,
       known: editorVariables(context.folder, context.home),
       shared: {},
+      isGuarded: server.token !== undefined,
       timeoutMs: stdio.timeoutMs,
       timeoutMsForAll: context.timeoutMs,
     }),

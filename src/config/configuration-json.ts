@@ -15,6 +15,7 @@ import type {
   SseServerValues,
   kindByType,
 } from './server-fields.js'
+import type { SandboxValues, TemplateValues } from './sandbox-fields.js'
 import type { StdioServerValues } from './stdio-fields.js'
 
 /** A value as JSON has it: a map is an object there. */
@@ -62,7 +63,14 @@ export type SseServerJson = AnyServerKeys &
   RemoteKeys &
   Keys<SseServerValues> & { readonly type: TypeOf<'sse'> }
 
-export type ServerJson = StdioServerJson | HttpServerJson | SseServerJson
+/** Code of clients, run in sandboxes of this process. */
+export type SandboxServerJson = AnyServerKeys &
+  Keys<SandboxValues> & {
+    readonly type: TypeOf<'sandbox'>
+    readonly templates?: Readonly<Record<string, Keys<TemplateValues>>> | undefined
+  }
+
+export type ServerJson = StdioServerJson | HttpServerJson | SseServerJson | SandboxServerJson
 
 type Servers = Readonly<Record<string, ServerJson>>
 

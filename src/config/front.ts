@@ -4,6 +4,7 @@ import type { CorsConfig, Environment, FrontConfig } from './configuration.js'
 import { Expansion } from './expand.js'
 import { corsFields, frontFields } from './fields.js'
 import type { Section } from './section.js'
+import { switchOf } from './switch.js'
 
 /** Reads `server`; `MCP_SERVER_HOST`, `MCP_SERVER_PORT`, `MCP_ENABLE_CORS`, `MCPS_PROXY_TOKEN` and `MCPS_PROXY_STATE_KEY` override it. */
 export function readFront(section: Section, env: Environment, nameDefault: string | undefined): FrontConfig {
@@ -50,12 +51,8 @@ function readCors(section: Section, env: Environment): CorsConfig {
 }
 
 function readSwitch({ findings }: Section, env: Environment): boolean | undefined {
-  const value = given(env, 'MCP_ENABLE_CORS')?.toLowerCase()
-  if (value === undefined) return undefined
-  if (['true', '1', 'yes', 'on'].includes(value)) return true
-  if (['false', '0', 'no', 'off'].includes(value)) return false
-  findings.problem('$MCP_ENABLE_CORS', `is "${value}"`, 'must be true or false')
-  return undefined
+  const value = given(env, 'MCP_ENABLE_CORS')
+  return value === undefined ? undefined : switchOf('MCP_ENABLE_CORS', value, findings)
 }
 
 /** A token that names an unset variable must not become a token that anybody can guess. */

@@ -6,6 +6,7 @@ import { corsFields, frontFields, loggingFields, rootFields, schemaFields, stdio
 import { urlKeys } from './remote-server.js'
 import { schemaNamePattern, serverNamePattern } from './formats.js'
 import type { JsonSchema } from './kinds.js'
+import { sandboxFields, templateFields, templateNamePattern } from './sandbox-fields.js'
 import type { Field } from './section.js'
 import {
   authFields,
@@ -46,6 +47,7 @@ export function configJsonSchema(): JsonSchema {
         required: ['command'],
       },
       httpServer: remoteSchema('A server reached over Streamable HTTP.', httpServerFields),
+      sandbox: sandboxSchema(),
       sseServer: remoteSchema('A server reached over the older HTTP+SSE transport.', {
         ...httpServerFields,
         ...sseServerFields,
@@ -114,6 +116,7 @@ function serverSchema(): JsonSchema {
       whenKind('stdio', ['command'], 'stdioServer'),
       whenKind('http', urlKeys, 'httpServer'),
       whenKind('sse', [], 'sseServer'),
+      whenKind('sandbox', [], 'sandbox'),
     ],
   }
 }
@@ -124,6 +127,17 @@ function whenKind(kind: string, keys: readonly string[], definition: string): Js
   const byKey = keys.map((key) => ({ required: [key], not: { required: ['type'] } }))
   // oxlint-disable-next-line unicorn/no-thenable -- `then` is a keyword of JSON Schema.
   return { if: { anyOf: [byType, ...byKey] }, then: { $ref: `#/$defs/${definition}` } }
+}
+
+function sandboxSchema(): JsonSchema {
+  return section('Code of clients, run where it can do no harm.', sandboxFields, {
+    templates: {
+      type: 'object',
+      description: 'What sessions begin with, besides "python" and "node".',
+      propertyNames: { pattern: templateNamePattern },
+      additionalProperties: section('One template.', templateFields),
+    },
+  })
 }
 
 function remoteSchema(description: string, fields: Fields): JsonSchema {

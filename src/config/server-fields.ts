@@ -4,6 +4,7 @@ import type {
   HttpAuth,
   HttpTls,
   ServerCommon,
+  ServerConfig,
   ServerProtocol,
   ToolFilter,
 } from '../upstream/contracts/server-config.js'
@@ -193,6 +194,7 @@ export const kindByType = {
   sse: 'sse',
   'streamable-http': 'http',
   streamableHttp: 'http',
+  sandbox: 'sandbox',
 } as const
 
-export const serverTypes: ReadonlyMap<string, 'stdio' | 'http' | 'sse'> = new Map(Object.entries(kindByType))
+export const serverTypes: ReadonlyMap<string, ServerConfig['kind']> = new Map(Object.entries(kindByType))

@@ -7,6 +7,8 @@ import { hintOfForeign, isShellVariable, serverKeyHints } from './foreign.js'
 import type { PathBase } from './paths.js'
 import { memberPath, whatItIs } from './problems.js'
 import { readHttp, urlKeys } from './remote-server.js'
+import { sandboxFields } from './sandbox-fields.js'
+import { readSandbox } from './sandbox-server.js'
 import { Section } from './section.js'
 import {
   type CallTimeValues,
@@ -32,6 +34,8 @@ export interface ServerContext extends PathBase {
   readonly known: ReadonlyMap<string, string>
   /** What stands beside `mcpServers`, for all servers there. */
   readonly shared: Partial<SharedValues>
+  /** Whether clients of the HTTP front show who they are. */
+  readonly isGuarded: boolean
   /** The time-out of servers that set none. */
   readonly timeoutMs: number
   /** From the command line; overrides the file. */
@@ -47,23 +51,48 @@ export function readServer(name: string, section: Section, context: ServerContex
   const kind = kindOf(section)
   if (kind === undefined) return warnOfStrangeKeys(section)
   const expansion = new Expansion(context.env, context.known)
-  const server =
-    kind === 'stdio'
-      ? readStdio(section, common, expansion, context)
-      : readHttp(kind, section, common, expansion, context)
+  const server = readKind(kind, section, common, expansion, context)
   section.warnOfUnknownKeys(serverKeyHints)
   warnOfExpansion(section, server, expansion)
   return server
 }
 
+function readKind(
+  kind: ServerConfig['kind'],
+  section: Section,
+  common: Omit<ServerCommon, keyof Expanded>,
+  expansion: Expansion,
+  context: ServerContext,
+): ServerConfig {
+  switch (kind) {
+    case 'stdio':
+      return readStdio(section, common, expansion, context)
+    case 'http':
+    case 'sse':
+      return readHttp(kind, section, common, expansion, context)
+    case 'sandbox': {
+      const timeoutMs = context.timeoutMsForAll ?? section.read(serverFields, 'timeout')
+      return readSandbox(section, common, expansion, { ...context, timeoutMs })
+    }
+  }
+}
+
 /** Of a server whose kind is not known: a key that no kind has may be why. */
 function warnOfStrangeKeys(section: Section): undefined {
-  const fields = { ...stdioServerFields, ...httpServerFields, ...sseServerFields, auth: {}, tls: {} }
+  const fields = {
+    ...stdioServerFields,
+    ...httpServerFields,
+    ...sseServerFields,
+    ...sandboxFields,
+    auth: {},
+    tls: {},
+    templates: {},
+  }
   for (const key of Object.keys(fields)) section.has(key)
   section.warnOfUnknownKeys(serverKeyHints)
 }
 
-function kindOf(section: Section): 'stdio' | 'http' | 'sse' | undefined {
+function kindOf(section: Section): ServerConfig['kind'] | undefined {
   const type = section.raw('type')
   if (type === undefined) return guessKind(section)
   const kind = typeof type === 'string' ? serverTypes.get(type) : undefined
@@ -130,8 +159,7 @@ function warnOfExpansion(section: Section, server: ServerConfig, expansion: Expa
   const { findings, path } = section
   for (const text of expansion.foreign)
     findings.warn(path, `${text} is not a variable and stays as it is; ${hintOfForeign(text)}`)
-  const [key, values] = server.kind === 'stdio' ? ['env', server.env] : ['headers', server.headers]
-  for (const [name, value] of Object.entries(values))
+  for (const [key, name, value] of namedValues(server))
     if (isShellVariable(value))
       findings.warn(
         memberPath(section.pathOf(key), name),
@@ -139,4 +167,23 @@ function warnOfExpansion(section: Section, server: ServerConfig, expansion: Expa
       )
   if (server.unavailable !== undefined && !server.disabled)
     findings.warn(path, `is disabled: ${server.unavailable}`)
+}
+
+type NamedValue = readonly [key: string, name: string, value: string]
+
+/** The values that go to other programs, with the keys under which they stand. */
+function namedValues(server: ServerConfig): NamedValue[] {
+  switch (server.kind) {
+    case 'stdio':
+      return valuesUnder('env', server.env)
+    case 'http':
+    case 'sse':
+      return valuesUnder('headers', server.headers)
+    case 'sandbox':
+      return []
+  }
+}
+
+function valuesUnder(key: string, values: Readonly<Record<string, string>>): NamedValue[] {
+  return Object.entries(values).map(([name, value]) => [key, name, value])
 }

@@ -46,3 +46,8 @@ export function parse(text: string): unknown {
 export function write(value: unknown): string {
   return JSON.stringify(value)
 }
+
+/** The same for people: one member a line. */
+export function writeIndented(value: unknown): string {
+  return JSON.stringify(value, undefined, 2)
+}

@@ -263,6 +263,25 @@ export function schemaNotFound(name: string, known: readonly string[]): ErrorBod
   return failure(SCHEMA_NOT_FOUND, `Schema '${name}' not found or disabled`, { schemas: known })
 }
 
+/** How much of a call a sandbox takes: not now, not with these arguments, or it took it and could not. */
+export type SandboxRefusal = 'refused' | 'arguments' | 'failed'
+
+const sandboxCodes: Readonly<Record<SandboxRefusal, number>> = {
+  refused: INVALID_REQUEST,
+  arguments: INVALID_PARAMS,
+  failed: INTERNAL_ERROR,
+}
+
+/** What a sandbox says of a call. */
+export function sandboxRefused(kind: SandboxRefusal, message: string, data: Details): ErrorBody {
+  return failure(sandboxCodes[kind], message, data)
+}
+
+/** A tool that a sandbox does not have. */
+export function sandboxToolNotFound(name: string): ErrorBody {
+  return failure(METHOD_NOT_FOUND, `Method not found: tool:${name}`)
+}
+
 type Details = Readonly<Record<string, unknown>>
 
 function failure(code: number, message: string, data?: Details): ErrorBody {

@@ -32,7 +32,7 @@ function stdio(config: Configuration, at = 0): ServerConfig & { kind: 'stdio' } 
 
 function remote(config: Configuration, at = 0): ServerConfig & { kind: 'http' | 'sse' } {
   const server = serversOf(config)[at]
-  return server === undefined || server.kind === 'stdio' ? assert.fail(`no address at ${at}`) : server
+  return server?.kind === 'http' || server?.kind === 'sse' ? server : assert.fail(`no address at ${at}`)
 }
 
 const warningsOf = ({ warnings }: Configuration): string[] =>

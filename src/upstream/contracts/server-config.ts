@@ -4,6 +4,7 @@
 // Every field is present: defaults are applied once, where the file is read.
 
 import type { CallTimes } from '../../mcp/call-deadline.js'
+import type { SandboxSettings } from './sandbox-config.js'
 
 /** Which of a server's tools clients see, by the server's own tool names. */
 export interface ToolFilter {
@@ -127,7 +128,13 @@ export interface HttpServerConfig extends ServerCommon {
   readonly tls: HttpTls | undefined
 }
 
-export type ServerConfig = StdioServerConfig | HttpServerConfig
+/** The sandbox of this process, in which code of clients runs. */
+export interface SandboxServerConfig extends ServerCommon {
+  readonly kind: 'sandbox'
+  readonly sandbox: SandboxSettings
+}
+
+export type ServerConfig = StdioServerConfig | HttpServerConfig | SandboxServerConfig
 
 /** Whether a server is reached over the network. */
 export function isRemote(config: ServerConfig): config is HttpServerConfig {

@@ -13,6 +13,14 @@ import type { ServerConfig } from './server-config.js'
 
 export type UpstreamState = 'connected' | 'starting' | 'disconnected' | 'error'
 
+/** What a server inside this process says of itself. */
+export interface ServerAbout {
+  readonly runtime: string
+  readonly isolation: string
+  /** By name. */
+  readonly tools: readonly string[]
+}
+
 /** One server as the status shows it. */
 export interface UpstreamStatus {
   readonly name: string
@@ -25,6 +33,7 @@ export interface UpstreamStatus {
   /** The revision that was agreed with it; undefined before it has shaken hands. */
   readonly revision: string | undefined
   readonly tools: number
+  readonly about?: ServerAbout
 }
 
 /** The facts of a server, and the state of its start. */

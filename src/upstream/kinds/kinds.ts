@@ -1,6 +1,7 @@
 // The kinds of servers that there are.
 
 import { open as openHttp } from './http.js'
+import { open as openSandbox } from './sandbox.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import { type StdioSurroundings, open as openStdio } from './stdio.js'
 import { unavailableUpstream } from './unavailable.js'
@@ -23,5 +24,7 @@ function openKind(config: ServerConfig, around: StdioSurroundings): Upstream {
     case 'http':
     case 'sse':
       return openHttp(config, around)
+    case 'sandbox':
+      return openSandbox(config, around)
   }
 }

@@ -2,6 +2,7 @@
 
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { ServerConfig } from '../contracts/server-config.js'
 
 /** Why the proxy has ended a process or a session of a server. */
 export type StopCause =
@@ -19,7 +20,7 @@ export type StopCause =
 /** Which process of a server, or which session with a remote one. */
 interface ServerProcessNews {
   readonly server: string
-  readonly kind: 'stdio' | 'http' | 'sse'
+  readonly kind: ServerConfig['kind']
   /** Of the child process, where there is one. */
   readonly pid: number | undefined
   /** The client that it belongs to; undefined when clients share it. */

@@ -11,6 +11,7 @@ import type { UpstreamNews } from './news.js'
 import type { ProcessRoom } from './process-room.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import type { ServerConfig, ServerProtocol, ServerTimes } from '../contracts/server-config.js'
+import type { ServerAbout } from '../contracts/upstream.js'
 
 /** The dependencies of a pool. */
 export interface PoolSurroundings {
@@ -58,6 +59,10 @@ export interface Pooling {
   readonly probeMs: number
   /** For how long it is taken to speak what it was found to speak. */
   readonly eraMs: number
+  /** What a server inside this process says of itself; undefined before it runs. */
+  readonly about?: () => ServerAbout | undefined
+  /** The last connection has been closed: what all of them had in common ends. */
+  readonly closed?: () => Promise<void>
 }
 
 /** What everything in the pool of one server has. */

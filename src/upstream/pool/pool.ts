@@ -130,6 +130,7 @@ export class Pool implements Upstream, LaneOwner {
   status(): UpstreamStatus {
     const lanes = [...this.#lanes]
     const best = this.#best
+    const about = this.#parts.about?.()
     return {
       name: this.config.name,
       kind: this.config.kind,
@@ -139,6 +140,7 @@ export class Pool implements Upstream, LaneOwner {
       pids: lanes.flatMap((lane) => lane.pids),
       revision: best?.revision,
       tools: best?.items('tools').length ?? 0,
+      ...(about !== undefined && { about }),
     }
   }
 
@@ -160,6 +162,7 @@ export class Pool implements Upstream, LaneOwner {
     this.#lanes.clear()
     this.#common.clear()
     await Promise.all([...lanes.map((lane) => lane.close()), this.#spare?.stop()])
+    await this.#parts.closed?.()
   }
 
   /** The lane that says most of the server. */

@@ -1,0 +1,26 @@
+// The programs that run inside sandboxes: each is one file, which is given to an interpreter as text.
+//
+// usage: node scripts/guests.mjs FOLDER        the folder of the compiled sources
+
+import { copyFile, mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { build } from 'esbuild'
+
+const root = resolve(import.meta.dirname, '..')
+const from = join(root, 'src/sandbox/guest')
+const to = resolve(process.argv[2] ?? 'dist', 'sandbox/guest')
+
+const bundled = ['node-driver.ts']
+const copied = ['python-driver.py']
+
+await mkdir(to, { recursive: true })
+await build({
+  entryPoints: bundled.map((name) => join(from, name)),
+  outdir: to,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20.19',
+  logLevel: 'warning',
+})
+await Promise.all(copied.map((name) => copyFile(join(from, name), join(to, name))))

@@ -1,0 +1,139 @@
+// Every key of a sandbox: its kind, its default, what it is for, and the variable that stands in where a file has no such key.
+
+import type { SandboxFlavor, SandboxRuntimeName } from '../upstream/contracts/sandbox-config.js'
+import { boolean, choice, integer, list, map, size, text } from './kinds.js'
+import { type FieldsOf, field, optional } from './section.js'
+
+/** A day, in seconds. */
+const day = 86_400
+
+export interface SandboxValues {
+  readonly runtime: SandboxRuntimeName
+  readonly serverUrl: string | undefined
+  readonly apiKey: string | undefined
+  readonly sessionTimeout: number
+  readonly cleanupInterval: number
+  readonly orphanCleanupInterval: number
+  readonly maxSessions: number
+  readonly enableLruEviction: boolean
+  readonly maxTotalMemoryMb: number | undefined
+  readonly defaultFlavor: SandboxFlavor
+  readonly sandboxStartTimeout: number
+  readonly executionTimeout: number
+  readonly maxTimeout: number | undefined
+  readonly volumes: readonly string[]
+  readonly network: 'none' | 'host'
+  readonly files: boolean
+  readonly outputMax: number
+  readonly sessions: 'shared' | 'client' | undefined
+}
+
+/** `host:guest`, with `:ro` behind it where sessions may only read. */
+const volumePattern = '^[^:\\u0000]+:/[^:\\u0000]*(:r[ow])?$'
+
+export const sandboxFields: FieldsOf<SandboxValues> = {
+  runtime: field(
+    choice('auto', 'microsandbox-server', 'bubblewrap', 'unsafe-local'),
+    'auto',
+    'What runs the code; auto takes the first that isolates and can be used here.',
+  ),
+  serverUrl: optional(
+    text({
+      pattern: '^([Hh][Tt][Tt][Pp][Ss]?://[^\\u0000-\\u0020]+|[^\\u0000]*\\$\\{[^\\u0000]*)$',
+      secret: true,
+      wanted: 'an http:// or https:// address',
+    }),
+    'Address of a microsandbox server, which then runs the code. ${VAR} is expanded.',
+  ),
+  apiKey: optional(text({ secret: true }), 'Key for the microsandbox server. ${VAR} is expanded.'),
+  sessionTimeout: field(integer(1, 30 * day), 1800, 'Seconds after which a session ends that nobody uses.'),
+  cleanupInterval: field(integer(1, day), 60, 'Seconds between two looks for such sessions.'),
+  orphanCleanupInterval: field(
+    integer(1, day),
+    600,
+    'Seconds between two looks for what services left behind that were killed.',
+  ),
+  maxSessions: field(integer(1, 10_000), 10, 'Most sessions at once.'),
+  enableLruEviction: field(
+    boolean(),
+    true,
+    'Whether the idle session that was not used for longest makes room for a new one.',
+  ),
+  maxTotalMemoryMb: optional(
+    integer(1, 16_777_216),
+    'Most memory of all sessions together, by their flavors, in MiB. Absent: no limit.',
+  ),
+  defaultFlavor: field(
+    choice('small', 'medium', 'large'),
+    'small',
+    'What a session gets that names no flavor: small is 1 CPU and 1024 MiB, medium twice, large four times that.',
+  ),
+  sandboxStartTimeout: field(integer(1, 3600), 180, 'Longest time for the start of a session, in seconds.'),
+  executionTimeout: field(integer(1, day), 300, 'Longest time for a call that names none, in seconds.'),
+  maxTimeout: optional(
+    integer(1, day),
+    'Longest time that a call may name, in seconds. Absent: 300, or executionTimeout where that is longer.',
+  ),
+  volumes: field(
+    list(text({ pattern: volumePattern, wanted: 'like "/srv/data:/data" or "/srv/data:/data:ro"' })),
+    [],
+    'Folders of this machine that sessions see, each as host:guest or host:guest:ro.',
+  ),
+  network: field(
+    choice('none', 'host'),
+    'none',
+    'What code may reach: nothing, or all that this machine can.',
+  ),
+  files: field(boolean(), true, 'Whether clients can read and write files of their sessions.'),
+  outputMax: field(
+    size(1024, 16 * 1024 ** 2),
+    64 * 1024,
+    'Most bytes of one stream of a call that its result shows; the middle of a longer one is left out.',
+  ),
+  sessions: optional(
+    choice('shared', 'client'),
+    'Who sees a session: every client, or the one that has opened it. Absent: client where the front has a token, else shared.',
+  ),
+}
+
+/** The variable for each key that has one. */
+export const sandboxVariables: ReadonlyMap<keyof SandboxValues, string> = new Map([
+  ['runtime', 'MSB_RUNTIME'],
+  ['serverUrl', 'MSB_SERVER_URL'],
+  ['apiKey', 'MSB_API_KEY'],
+  ['sessionTimeout', 'MSB_SESSION_TIMEOUT'],
+  ['cleanupInterval', 'MSB_CLEANUP_INTERVAL'],
+  ['orphanCleanupInterval', 'MSB_ORPHAN_CLEANUP_INTERVAL'],
+  ['maxSessions', 'MSB_MAX_SESSIONS'],
+  ['enableLruEviction', 'MSB_ENABLE_LRU_EVICTION'],
+  ['maxTotalMemoryMb', 'MSB_MAX_TOTAL_MEMORY_MB'],
+  ['defaultFlavor', 'MSB_DEFAULT_FLAVOR'],
+  ['sandboxStartTimeout', 'MSB_SANDBOX_START_TIMEOUT'],
+  ['executionTimeout', 'MSB_EXECUTION_TIMEOUT'],
+  ['volumes', 'MSB_SHARED_VOLUME_PATH'],
+] as const)
+
+export interface TemplateValues {
+  readonly language: 'python' | 'node' | undefined
+  readonly interpreter: string | undefined
+  readonly image: string | undefined
+  readonly env: ReadonlyMap<string, string>
+}
+
+export const templateFields: FieldsOf<TemplateValues> = {
+  language: optional(choice('python', 'node'), 'The language of its code.'),
+  interpreter: optional(text(), 'The interpreter, a path on this machine. Absent: it is looked for.'),
+  image: optional(text(), 'The image, for runtimes that have images.'),
+  env: field(
+    map({
+      keyPattern: '^[^=\\u0000]+$',
+      keyWanted: 'use the name of an environment variable',
+      value: text({ mayBeEmpty: true, secret: true, wanted: 'a string without NUL characters' }),
+    }),
+    new Map(),
+    'Environment variables for all programs of a session. ${VAR} is expanded.',
+  ),
+}
+
+/** What a template may be called: clients name it. */
+export const templateNamePattern = '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$'

@@ -1,0 +1,154 @@
+// A server of the file that runs code in sandboxes.
+
+import { resolve } from 'node:path'
+import type { SandboxServerConfig, ServerCommon } from '../upstream/contracts/server-config.js'
+import type { SandboxSettings, SandboxTemplate, SandboxVolume } from '../upstream/contracts/sandbox-config.js'
+import type { Environment } from './configuration.js'
+import type { Expanded, Expansion } from './expand.js'
+import { type PathBase, absolute } from './paths.js'
+import { memberPath } from './problems.js'
+import { readSandboxVariables } from './sandbox-environment.js'
+import { type SandboxValues, sandboxFields, templateFields, templateNamePattern } from './sandbox-fields.js'
+import { isPublicValue, secretsOfEnv, secretsOfUrl } from './secrets.js'
+import { Section } from './section.js'
+
+/** Where the values of a sandbox come from, besides its section. */
+export interface SandboxContext extends PathBase {
+  readonly env: Environment
+  /** Whether clients of the HTTP front show who they are. */
+  readonly isGuarded: boolean
+  /** The time of a call that the file or the command line gives. */
+  readonly timeoutMs: number | undefined
+}
+
+/** What a call may take besides the start of a session and the code. */
+const marginMs = 10_000
+
+/** What a call may name in seconds, unless the configuration says otherwise. */
+const maxTimeoutDefault = 300
+
+export function readSandbox(
+  section: Section,
+  common: Omit<ServerCommon, keyof Expanded>,
+  expansion: Expansion,
+  context: SandboxContext,
+): SandboxServerConfig {
+  const values = section.readAll(sandboxFields, readSandboxVariables(section, context.env))
+  const sandbox = settingsOf(section, values, expansion, context)
+  const secrets = [
+    ...secretsOfUrl(sandbox.serverUrl ?? ''),
+    ...[sandbox.apiKey ?? ''].filter((key) => !isPublicValue(key)),
+    ...sandbox.templates.flatMap(({ env }) => secretsOfEnv(new Map(Object.entries(env)))),
+  ]
+  return {
+    kind: 'sandbox',
+    ...common,
+    ...timesOf(sandbox, context),
+    ...expansion.result(secrets, undefined),
+    sandbox,
+  }
+}
+
+/** A call may begin with the start of a session. */
+function timesOf(
+  { machineStartTimeoutMs, executionTimeoutMsMax }: SandboxSettings,
+  { timeoutMs }: SandboxContext,
+): Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs'> | undefined {
+  if (timeoutMs !== undefined) return undefined
+  const wholeMs = machineStartTimeoutMs + executionTimeoutMsMax + marginMs
+  return { timeoutMs: wholeMs, totalTimeoutMs: wholeMs }
+}
+
+function settingsOf(
+  section: Section,
+  values: SandboxValues,
+  expansion: Expansion,
+  context: SandboxContext,
+): SandboxSettings {
+  const executionTimeoutMsMax = maxTimeoutOf(section, values) * 1000
+  return {
+    runtime: values.runtime,
+    serverUrl: expanded(values.serverUrl, expansion),
+    apiKey: expanded(values.apiKey, expansion),
+    sessionTimeoutMs: values.sessionTimeout * 1000,
+    cleanupIntervalMs: values.cleanupInterval * 1000,
+    orphanCleanupIntervalMs: values.orphanCleanupInterval * 1000,
+    sessionsMax: values.maxSessions,
+    evictsIdle: values.enableLruEviction,
+    memoryMiBMax: values.maxTotalMemoryMb,
+    defaultFlavor: values.defaultFlavor,
+    machineStartTimeoutMs: values.sandboxStartTimeout * 1000,
+    executionTimeoutMs: values.executionTimeout * 1000,
+    executionTimeoutMsMax,
+    volumes: values.volumes.map((written) => volumeOf(expansion.text(written), context)),
+    network: networkOf(section, values),
+    templates: readTemplates(section, expansion, context),
+    files: values.files,
+    outputBytesMax: values.outputMax,
+    sessions: values.sessions ?? (context.isGuarded ? 'client' : 'shared'),
+  }
+}
+
+function expanded(value: string | undefined, expansion: Expansion): string | undefined {
+  return value === undefined ? undefined : expansion.text(value)
+}
+
+function maxTimeoutOf(section: Section, { executionTimeout, maxTimeout }: SandboxValues): number {
+  const most = maxTimeout ?? Math.max(maxTimeoutDefault, executionTimeout)
+  if (executionTimeout > most)
+    section.problem(
+      'maxTimeout',
+      `is ${most}`,
+      `must not be less than executionTimeout, which is ${executionTimeout}`,
+    )
+  return most
+}
+
+function networkOf(section: Section, { network }: SandboxValues): 'none' | 'host' {
+  if (network === 'host')
+    section.warn('network', 'is "host": code of a session reaches whatever this machine can reach')
+  return network
+}
+
+/** `host:guest`, `host:guest:ro`. */
+function volumeOf(written: string, base: PathBase): SandboxVolume {
+  const [host = '', guest = '', access] = written.split(':')
+  return { hostPath: absolute(host, base), guestPath: resolve('/', guest), isReadOnly: access === 'ro' }
+}
+
+/** Those there always are; one of the same name takes the place. */
+const ownTemplates = ['python', 'node'] as const
+
+function readTemplates(section: Section, expansion: Expansion, base: PathBase): readonly SandboxTemplate[] {
+  const plain = { interpreter: undefined, image: undefined, env: {} }
+  const templates = new Map<string, SandboxTemplate>(
+    ownTemplates.map((name) => [name, { name, language: name, ...plain }]),
+  )
+  if (!section.has('templates')) return [...templates.values()]
+  for (const [name, value] of section.entries('templates')) {
+    const path = memberPath(section.pathOf('templates'), name)
+    if (!new RegExp(templateNamePattern).test(name))
+      section.findings.problem(
+        path,
+        'has a name that cannot be used',
+        'use letters, digits, "_", "-" and "."',
+      )
+    const own = Section.of(value, path, section.findings)
+    if (own !== undefined) templates.set(name, readTemplate(name, own, expansion, base))
+  }
+  return [...templates.values()]
+}
+
+function readTemplate(name: string, section: Section, expansion: Expansion, base: PathBase): SandboxTemplate {
+  const { language, interpreter, image, env } = section.readOnly(templateFields)
+  const own = ownTemplates.find((each) => each === name)
+  if (language === undefined && own === undefined && !section.has('language'))
+    section.problem('language', 'is missing', `must be ${templateFields.language.kind.wanted}`)
+  return {
+    name,
+    language: language ?? own ?? 'python',
+    interpreter: interpreter === undefined ? undefined : absolute(expansion.text(interpreter), base),
+    image,
+    env: Object.fromEntries(expansion.map(env)),
+  }
+}

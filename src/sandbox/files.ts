@@ -1,0 +1,96 @@
+// The files of a session, read and written by programs inside: the host opens no path of a session.
+
+import type { Buffer } from 'node:buffer'
+import { fileFailed } from './errors.js'
+import { type SmallRun, type Within, readAll } from './small-run.js'
+
+/** A whole file that a client is given. */
+export const fileBytesMax: number = 10 * 1024 * 1024
+
+const ENTRIES_MAX = 1000
+const LISTING_BYTES_MAX = 1024 * 1024
+/** The number before what is read. */
+const SIZE_LENGTH_MAX = 32
+
+/** A part of a file. */
+export interface FilePart {
+  readonly bytes: Buffer
+  /** Of the whole file. */
+  readonly size: number
+}
+
+export interface FileEntry {
+  readonly name: string
+  readonly type: 'file' | 'folder' | 'link' | 'other'
+  readonly size: number
+  readonly modifiedMs: number
+}
+
+/** A FIFO or a device would be read for ever. */
+const isPlain =
+  '[ -e "$1" ] || { echo "there is no such file" >&2; exit 1; }; [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }'
+
+/** The size in bytes on a line, then the bytes. */
+const READ = `${isPlain}; wc -c < "$1" && tail -c "+$2" -- "$1" | head -c "$3"`
+
+const WRITE =
+  'case "$1" in */*) mkdir -p -- "${1%/*}/" || exit 1;; esac; [ ! -e "$1" ] || [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }; cat > "$1"'
+
+const LIST = `[ -d "$1" ] || { echo "there is no such folder" >&2; exit 1; }; exec find -H "$1" -mindepth 1 -maxdepth 1 -printf '%y/%s/%T@/%f\\0'`
+
+/** @throws SandboxError */
+export async function readFile(
+  where: Within,
+  path: string,
+  offset: number,
+  limit: number,
+): Promise<FilePart> {
+  const run = await shell(where, READ, [path, String(offset + 1), String(limit)], limit + SIZE_LENGTH_MAX)
+  const bytes = contentOf(run, path)
+  const end = bytes.indexOf('\n')
+  return { size: Number(bytes.toString('latin1', 0, end).trim()), bytes: bytes.subarray(end + 1) }
+}
+
+/** Makes the folders on the way. @throws SandboxError */
+export async function writeFile(where: Within, path: string, content: Uint8Array): Promise<void> {
+  contentOf(await shell(where, WRITE, [path], 0, content), path)
+}
+
+/** @throws SandboxError */
+export async function listFiles(where: Within, path: string): Promise<FileEntry[]> {
+  const bytes = contentOf(await shell(where, LIST, [path], LISTING_BYTES_MAX), path)
+  const entries = bytes.toString('utf8').split('\0').flatMap(entryOf)
+  return entries.sort((one, other) => (one.name < other.name ? -1 : 1)).slice(0, ENTRIES_MAX)
+}
+
+function shell(
+  where: Within,
+  script: string,
+  args: readonly string[],
+  bytesMax: number,
+  input?: Uint8Array,
+): Promise<SmallRun> {
+  return readAll(where, ['sh', '-c', script, 'sh', ...args], bytesMax, input)
+}
+
+function contentOf(run: SmallRun, path: string): Buffer {
+  switch (run.kind) {
+    case 'read':
+      return run.bytes
+    case 'too-long':
+      throw fileFailed(`${path}: it is too long`, { path })
+    case 'late':
+      throw fileFailed(`${path}: it took too long`, { path })
+    case 'failed':
+      throw fileFailed(`${path}: ${run.why === '' ? `code ${run.code}` : run.why}`, { path })
+  }
+}
+
+const entryTypes: Readonly<Record<string, FileEntry['type']>> = { f: 'file', d: 'folder', l: 'link' }
+
+function entryOf(text: string): FileEntry[] {
+  const [, letter = '', size, seconds, name] = /^(.)\/(\d+)\/(\d+(?:\.\d+)?)\/([^]+)$/.exec(text) ?? []
+  if (name === undefined) return []
+  const type = entryTypes[letter] ?? 'other'
+  return [{ name, type, size: Number(size), modifiedMs: Math.floor(Number(seconds) * 1000) }]
+}

@@ -1,0 +1,244 @@
+// The JavaScript of a session: runs one piece of code after the other, and keeps their variables.
+//
+// It speaks like `python-driver.py`. Requests come on descriptor 3, so that programs of the session read nothing there.
+// The engine's own console evaluates the code: a name may be declared again, and `await` may stand anywhere.
+
+import { Buffer } from 'node:buffer'
+import { lstatSync, readdirSync, writeSync } from 'node:fs'
+import { type Runtime, Session } from 'node:inspector'
+import { createRequire } from 'node:module'
+import { Socket } from 'node:net'
+import { join } from 'node:path'
+import process from 'node:process'
+import { inspect } from 'node:util'
+import vm from 'node:vm'
+import { importerName, withoutImports } from './import-statements.js'
+
+const REQUESTS = 3
+const ARTIFACTS_MAX = 1000
+
+/** Where the code that is to run is left for the script that SIGINT can end. */
+const entry = Symbol('entry of the session')
+
+interface Ended {
+  readonly ok: boolean
+  readonly interrupted: boolean
+}
+
+/** The types do not know `replMode` yet. */
+interface ConsoleTerms extends Runtime.EvaluateParameterType {
+  readonly replMode: boolean
+}
+
+type Evaluated = Runtime.EvaluateReturnType
+
+type Artifact = readonly [name: string, bytes: number, changedMs: number]
+
+/** Code has asked for the end of its process, which goes on. */
+class ExitAsked extends Error {
+  readonly exitCode: number
+
+  constructor(exitCode: number) {
+    super(`process.exit(${exitCode})`)
+    this.exitCode = exitCode
+  }
+}
+
+class Driver {
+  readonly #console = new Session()
+  readonly #folder = join(process.cwd(), 'artifacts')
+  readonly #exit = process.exit.bind(process)
+  #known = new Map<string, string>()
+  #cells = 0
+  /** The function of the session that is given the values of expressions, as the console knows it. */
+  #taker = ''
+  #taken: unknown
+  /** Ends the code that runs. */
+  #end: (ended: Ended) => void = () => {}
+  #queue: Promise<void> = Promise.resolve()
+
+  start(): void {
+    process.title = 'node'
+    writeAtOnce(process.stdout, 1)
+    writeAtOnce(process.stderr, 2)
+    this.#console.connect()
+    this.#prepareNames()
+    process.on('SIGINT', () => this.#end({ ok: false, interrupted: true }))
+    process.on('uncaughtException', (error) => this.#uncaught(error))
+    process.on('unhandledRejection', (error) => this.#uncaught(error))
+    const requests = new Socket({ fd: REQUESTS, readable: true, writable: false })
+    requests.setEncoding('utf8')
+    let text = ''
+    requests.on('data', (chunk: string) => {
+      const lines = `${text}${chunk}`.split('\n')
+      text = lines.pop() ?? ''
+      for (const line of lines) this.#queue = this.#queue.then(() => this.#serve(line))
+    })
+    requests.on('close', () => this.#exit(0))
+  }
+
+  #prepareNames(): void {
+    const module = { exports: {} }
+    const here = join(process.cwd(), 'cell.js')
+    const importer: unknown = vm.runInThisContext('(name) => import(name)', {
+      filename: here,
+      importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+    })
+    const names = { require: createRequire(here), module, exports: module.exports, [importerName]: importer }
+    for (const [name, value] of Object.entries(names))
+      Object.defineProperty(globalThis, name, { value, writable: true, configurable: true })
+    process.exit = (code) => {
+      throw new ExitAsked(Number(code ?? 0))
+    }
+    const take = (value: unknown): void => {
+      this.#taken = value
+    }
+    Object.defineProperty(globalThis, entry, { value: take, configurable: true })
+    const symbol = `Object.getOwnPropertySymbols(globalThis).find((each) => each.description === '${entry.description}')`
+    this.#console.post('Runtime.evaluate', { expression: `globalThis[${symbol}]` }, (_error, found) => {
+      this.#taker = found.result.objectId ?? ''
+    })
+  }
+
+  async #serve(line: string): Promise<void> {
+    const space = line.indexOf(' ')
+    const nonce = line.slice(0, space)
+    const ended = await this.#run(String(JSON.parse(line.slice(space + 1))))
+    const state = JSON.stringify({ ...ended, artifacts: this.#artifacts() })
+    writeAll(2, `\0${nonce}`)
+    writeAll(1, `\0${nonce}${state}\n`)
+  }
+
+  #run(code: string): Promise<Ended> {
+    return new Promise((resolve) => {
+      this.#end = (ended) => {
+        if (ended.interrupted) writeAll(2, 'interrupted\n')
+        this.#end = () => {}
+        resolve(ended)
+      }
+      const name = `cell-${++this.#cells}`
+      const evaluate = (): void => this.#evaluate(code, name)
+      Object.defineProperty(globalThis, entry, { value: evaluate, configurable: true })
+      const script = `globalThis[Object.getOwnPropertySymbols(globalThis).find((each) => each.description === '${entry.description}')]()`
+      try {
+        vm.runInThisContext(script, { breakOnSigint: true })
+      } catch {
+        this.#end({ ok: false, interrupted: true })
+      }
+    })
+  }
+
+  #evaluate(code: string, name: string): void {
+    const own = this.#end
+    const expression = `${withoutImports(code)}\n//# sourceURL=${name}`
+    const terms: ConsoleTerms = { expression, replMode: true, awaitPromise: true }
+    this.#console.post('Runtime.evaluate', terms, (error, evaluated) => {
+      if (this.#end !== own) return
+      if (error === null) own({ ok: this.#show(code, evaluated), interrupted: false })
+      else {
+        writeAll(2, `${error.message}\n`)
+        own({ ok: false, interrupted: false })
+      }
+    })
+  }
+
+  /** Whether the code has ended well. */
+  #show(code: string, { result, exceptionDetails }: Evaluated): boolean {
+    if (exceptionDetails === undefined) {
+      // As in other consoles, a semicolon at the end says that nobody wants the value.
+      if (result.type !== 'undefined' && !/[;}]\s*$/.test(code))
+        writeAll(1, `${inspect(this.#valueOf(result))}\n`)
+      return true
+    }
+    const thrown = this.#valueOf(exceptionDetails.exception ?? result)
+    if (thrown instanceof ExitAsked) return thrown.exitCode === 0
+    const place = `line ${exceptionDetails.lineNumber + 1}, column ${exceptionDetails.columnNumber + 1}`
+    writeAll(2, `Uncaught ${shown(thrown)}${thrown instanceof SyntaxError ? ` (${place})` : ''}\n`)
+    return false
+  }
+
+  #valueOf({ objectId, unserializableValue, value }: Runtime.RemoteObject): unknown {
+    const given =
+      objectId === undefined
+        ? unserializableValue === undefined
+          ? { value }
+          : { unserializableValue }
+        : { objectId }
+    const functionDeclaration = 'function (value) { this(value) }'
+    const terms = { objectId: this.#taker, functionDeclaration, arguments: [given] }
+    this.#console.post('Runtime.callFunctionOn', terms, () => {})
+    const taken = this.#taken
+    this.#taken = undefined
+    return taken
+  }
+
+  /** Of something that the code has left running. */
+  #uncaught(error: unknown): void {
+    if (error instanceof ExitAsked) return this.#end({ ok: error.exitCode === 0, interrupted: false })
+    writeAll(2, `Uncaught ${shown(error)}\n`)
+  }
+
+  /** The files in the folder for them that are new, or have changed. */
+  #artifacts(): Artifact[] {
+    const found = filesIn(this.#folder)
+    const changed = found.filter(([name, ...facts]) => this.#known.get(name) !== facts.join(' '))
+    this.#known = new Map(found.map(([name, ...facts]) => [name, facts.join(' ')]))
+    return changed
+  }
+}
+
+function filesIn(folder: string): Artifact[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isFile())
+    return entries.slice(0, ARTIFACTS_MAX).map(({ name }) => {
+      const { size, mtimeMs } = lstatSync(join(folder, name))
+      return [name, size, Math.floor(mtimeMs)]
+    })
+  } catch {
+    return []
+  }
+}
+
+/**
+ * Has a stream write without a state of its own.
+ *
+ * SIGINT may end code anywhere, and a stream that is left in the middle of a write writes nothing any more.
+ */
+function writeAtOnce(stream: NodeJS.WriteStream, descriptor: number): void {
+  stream.write = (chunk: string | Uint8Array, ...rest: readonly unknown[]): boolean => {
+    const [encoding] = rest
+    const bytes =
+      typeof chunk === 'string' ? Buffer.from(chunk, isEncoding(encoding) ? encoding : 'utf8') : chunk
+    writeAll(descriptor, bytes)
+    const written = rest.find((each) => typeof each === 'function')
+    if (typeof written === 'function') queueMicrotask(() => void Reflect.apply(written, undefined, []))
+    return true
+  }
+}
+
+function isEncoding(value: unknown): value is BufferEncoding {
+  return typeof value === 'string' && Buffer.isEncoding(value)
+}
+
+function writeAll(descriptor: number, chunk: string | Uint8Array): void {
+  const bytes = Buffer.from(chunk)
+  for (let at = 0; at < bytes.length;) {
+    try {
+      at += writeSync(descriptor, bytes, at)
+    } catch (error) {
+      // Who reads is slow, or gone.
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) return
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, 1)
+    }
+  }
+}
+
+/** Frames of this file and of the console are nobody's business. */
+function shown(error: unknown): string {
+  return inspect(error).replace(
+    /\n\s+at (?:Session\.post|node:inspector)[^]*?(?=\n\s*\}|\n\s*\[cause\]|$)/,
+    '',
+  )
+}
+
+new Driver().start()

@@ -1,0 +1,182 @@
+# The Python of a session: runs one piece of code after the other, and keeps their variables.
+#
+# It needs stdin, stdout and stderr and nothing else, so that it runs wherever Python does. `requests` is a copy of stdin,
+# which programs of the session do not see. A request is one line: a nonce, a space, and the code as a JSON string. Both
+# streams end with a NUL and the nonce, on stdout with one line of JSON behind it that says how the code ended.
+#
+# A session waits for this file: `json`, `signal` and `ast` would take as long to import as Python takes to start.
+
+import os
+import sys
+
+# The session's own modules must not stand in for those of this file.
+path, sys.path = sys.path, [each for each in sys.path if each != ""]
+
+import builtins
+import _ast
+import _signal
+
+try:
+    from _json import encode_basestring_ascii as quote, scanstring
+except ImportError:
+    from json.decoder import scanstring
+    from json.encoder import encode_basestring_ascii as quote
+
+sys.path = path
+
+CO_COROUTINE = 0x80
+CELLS_MAX = 256
+ARTIFACTS_MAX = 1000
+
+
+class Driver:
+    def __init__(self, requests):
+        self.requests = requests
+        self.pid = os.getpid()
+        self.out = os.dup(1)
+        self.err = os.dup(2)
+        self.running = False
+        self.cells = []
+        self.count = 0
+        self.loop = None
+        self.folder = os.path.join(os.getcwd(), "artifacts")
+        self.known = {}
+        module = type(sys)("__main__")
+        module.__builtins__ = builtins
+        sys.modules["__main__"] = module
+        sys.argv = [""]
+        self.names = module.__dict__
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        # `exit()` closes it.
+        sys.stdin = open(0, closefd=False)
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+
+    def serve(self):
+        for line in iter(self.requests.readline, b""):
+            nonce, _, code = line.decode("utf-8", "surrogatepass").partition(" ")
+            self.take_signals()
+            ok, interrupted = self.run(scanstring(code, 1)[0])
+            self.flush()
+            if os.getpid() != self.pid:
+                # A child that the code has forked, and that came back here.
+                os._exit(0)
+            self.end(nonce, ok, interrupted)
+
+    def take_signals(self):
+        try:
+            _signal.signal(_signal.SIGINT, self.interrupt)
+        except (ValueError, AttributeError):
+            pass
+
+    def interrupt(self, number, frame):
+        if self.running:
+            raise KeyboardInterrupt
+
+    def run(self, code):
+        self.count += 1
+        name = "<cell %d>" % self.count
+        self.cells = [*self.cells[1 - CELLS_MAX :], (name, code)]
+        try:
+            try:
+                self.running = True
+                self.evaluate(code, name)
+            finally:
+                self.running = False
+            return True, False
+        except SystemExit as end:
+            return self.exited(end.code), False
+        except BaseException as error:
+            self.show(error)
+            return False, isinstance(error, KeyboardInterrupt)
+
+    def evaluate(self, code, name):
+        flags = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        tree = compile(code, name, "exec", _ast.PyCF_ONLY_AST | flags, True)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], _ast.Expr) else None
+        if tree.body:
+            self.execute(compile(tree, name, "exec", flags, True))
+        if last is None:
+            return
+        value = self.execute(compile(_ast.Expression(last.value), name, "eval", flags, True))
+        if value is not None:
+            self.names["_"] = value
+            print(repr(value))
+
+    def execute(self, compiled):
+        value = eval(compiled, self.names)
+        if not compiled.co_flags & CO_COROUTINE:
+            return value
+        import asyncio
+
+        if self.loop is None:
+            self.loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self.loop)
+        return self.loop.run_until_complete(value)
+
+    def exited(self, code):
+        if code is not None and not isinstance(code, int):
+            print(code, file=sys.stderr)
+        return code is None or code == 0
+
+    # Lines of earlier code are shown too, and frames of this file are not.
+    def show(self, error):
+        try:
+            import linecache
+            import traceback
+
+            for name, code in self.cells:
+                linecache.cache[name] = (len(code), None, code.splitlines(True), name)
+            frames = error.__traceback__
+            while frames is not None and self.owns(frames):
+                frames = frames.tb_next
+            last = frames
+            while last is not None:
+                if last.tb_next is not None and self.owns(last.tb_next):
+                    last.tb_next = None
+                last = last.tb_next
+            traceback.print_exception(type(error), error, frames)
+        except BaseException:
+            self.write(self.err, ("%s\n" % type(error).__name__).encode())
+
+    def owns(self, frames):
+        return frames.tb_frame.f_code.co_filename == __file__
+
+    def flush(self):
+        for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+            try:
+                stream.flush()
+            except BaseException:
+                pass
+
+    def end(self, nonce, ok, interrupted):
+        words = ["false", "true"]
+        artifacts = ",".join("[%s,%d,%d]" % (quote(name), *facts) for name, facts in self.artifacts())
+        state = '{"ok":%s,"interrupted":%s,"artifacts":[%s]}\n' % (words[ok], words[interrupted], artifacts)
+        mark = b"\0" + nonce.encode()
+        self.write(self.err, mark)
+        self.write(self.out, mark + state.encode())
+
+    def write(self, stream, text):
+        while text:
+            text = text[os.write(stream, text) :]
+
+    # The files in the folder for them that are new, or have changed: name, bytes, and when in milliseconds.
+    def artifacts(self):
+        found = {}
+        try:
+            with os.scandir(self.folder) as entries:
+                for entry in entries:
+                    if len(found) < ARTIFACTS_MAX and entry.is_file(follow_symlinks=False):
+                        facts = entry.stat(follow_symlinks=False)
+                        found[entry.name] = (facts.st_size, facts.st_mtime_ns // 1000000)
+        except OSError:
+            pass
+        changed = [(name, facts) for name, facts in sorted(found.items()) if self.known.get(name) != facts]
+        self.known = found
+        return changed
+
+
+Driver(requests).serve()

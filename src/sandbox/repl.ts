@@ -1,0 +1,128 @@
+// The interpreter of a session, which runs one piece of code after the other and keeps their variables.
+
+import { parse, quote } from '../jsonrpc/text.js'
+import type { CallOutput, StreamName } from './call-output.js'
+import type { InterpreterStart } from './interpreters.js'
+import { MarkedStream } from './marked-stream.js'
+import type { GuestExit, GuestProcess, Machine } from './runtime.js'
+
+/** A file in the folder for artifacts that is new or has changed. */
+export interface FoundArtifact {
+  readonly name: string
+  readonly bytes: number
+  readonly changedMs: number
+}
+
+/** How one piece of code ended. */
+export type CodeEnd =
+  | {
+      readonly kind: 'done'
+      readonly isSuccess: boolean
+      readonly isInterrupted: boolean
+      readonly artifacts: readonly FoundArtifact[]
+    }
+  /** The interpreter has ended, and its variables with it. */
+  | { readonly kind: 'gone'; readonly exit: GuestExit }
+
+export interface ReplTerms {
+  /** A word that nobody guesses. */
+  readonly nonce: () => string
+  readonly output: () => CallOutput
+}
+
+/** A running interpreter. */
+export class Repl {
+  readonly ended: Promise<GuestExit>
+  readonly #process: GuestProcess
+  readonly #terms: ReplTerms
+  readonly #streams: Readonly<Record<StreamName, MarkedStream>>
+  /** Of the code that runs, or of what runs on between two pieces of code; each stream changes at its own mark. */
+  readonly #outputs: Record<StreamName, CallOutput>
+  #isOver = false
+
+  constructor(machine: Machine, start: InterpreterStart, terms: ReplTerms) {
+    this.#terms = terms
+    const output = terms.output()
+    this.#outputs = { stdout: output, stderr: output }
+    this.#process = machine.run(start.command)
+    const { stdin, stdout, stderr, exited } = this.#process
+    this.#streams = { stdout: this.#marked('stdout', stdout), stderr: this.#marked('stderr', stderr) }
+    this.ended = exited.finally(() => {
+      this.#isOver = true
+    })
+    stdin.on('error', () => undefined)
+    stdin.write(start.first)
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** The output of the code that is run next, with what has come since the code before it. */
+  get output(): CallOutput {
+    return this.#outputs.stdout
+  }
+
+  /** Runs code; one piece at a time. */
+  evaluate(code: string): Promise<CodeEnd> {
+    const { stdout, stderr } = this.#streams
+    const nonce = this.#terms.nonce()
+    const next = this.#terms.output()
+    const pass = (name: StreamName) => (): void => {
+      this.#outputs[name] = next
+    }
+    const marks = Promise.all([
+      stdout.until(nonce, true, pass('stdout')),
+      stderr.until(nonce, false, pass('stderr')),
+    ])
+    this.#process.stdin.write(`${nonce} ${quote(code)}\n`)
+    const done = marks.then(([line]) => codeEnd(line))
+    const gone = this.ended.then((exit): CodeEnd => ({ kind: 'gone', exit }))
+    return Promise.race([done, gone])
+  }
+
+  interrupt(): void {
+    this.#process.interrupt()
+  }
+
+  kill(): void {
+    this.#process.kill()
+  }
+
+  #marked(name: StreamName, source: GuestProcess['stdout']): MarkedStream {
+    const marked = new MarkedStream(source, (chunk) => {
+      const full = this.#outputs[name].push(name, chunk)
+      full?.onDrain(() => marked.resume())
+      return full === undefined
+    })
+    return marked
+  }
+}
+
+/** What comes from inside may be anything. */
+function codeEnd(line: string): CodeEnd {
+  const said = membersOf(line)
+  const artifacts = Array.isArray(said['artifacts']) ? said['artifacts'].flatMap(artifactOf) : []
+  return {
+    kind: 'done',
+    isSuccess: said['ok'] === true,
+    isInterrupted: said['interrupted'] === true,
+    artifacts,
+  }
+}
+
+function membersOf(line: string): Readonly<Record<string, unknown>> {
+  try {
+    const value = parse(line)
+    return typeof value === 'object' && value !== null ? { ...value } : {}
+  } catch {
+    return {}
+  }
+}
+
+function artifactOf(value: unknown): FoundArtifact[] {
+  if (!Array.isArray(value)) return []
+  const [name, bytes, changedMs]: unknown[] = value
+  const isOne = typeof name === 'string' && typeof bytes === 'number' && typeof changedMs === 'number'
+  return isOne ? [{ name, bytes, changedMs }] : []
+}

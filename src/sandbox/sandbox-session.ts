@@ -1,0 +1,263 @@
+// One session: its identity, and the calls that run in it.
+//
+// Code runs one piece after the other, since it shares variables; commands run beside it.
+
+import { Buffer } from 'node:buffer'
+import { constants } from 'node:os'
+import type { Clock } from '../runtime/deadline.js'
+import { type Artifact, Artifacts } from './artifacts.js'
+import { CallFailures, type Called } from './call-failures.js'
+import { CallOutput } from './call-output.js'
+import { executionFailed, resourceLimit } from './errors.js'
+import { programEnd } from './program-end.js'
+import type { Repl } from './repl.js'
+import type { Evaluation, EvaluationTerms, Evaluator, GuestExit, GuestProcess, Machine } from './runtime.js'
+import type { SessionMachine } from './session-machine.js'
+import { Turns } from './turns.js'
+import { runWatched } from './watched-run.js'
+
+const CODE_WAITING_MAX = 16
+const COMMANDS_MAX = 4
+
+/** What is the same of a session as long as it lives. */
+export interface SessionFacts {
+  readonly id: string
+  /** Whose it is; the same word for all where everybody sees it. */
+  readonly owner: string
+  readonly template: string
+  readonly flavor: string
+  readonly memoryMiB: number
+  /** In milliseconds since 1970. */
+  readonly createdAtMs: number
+}
+
+/** How a call may run. */
+export interface CallTerms {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  /** Hears of output while it comes. */
+  readonly heard: ((chunk: Uint8Array) => void) | undefined
+}
+
+/** What came of a call. */
+export interface CallResult {
+  readonly stdout: string
+  readonly stderr: string
+  readonly isCut: boolean
+  readonly isSuccess: boolean
+  /** Of a command. */
+  readonly exitCode: number
+  /** Variables were lost since the call before. */
+  readonly isRestarted: boolean
+  readonly artifacts: readonly Artifact[]
+}
+
+export type SessionState = 'creating' | 'ready' | 'processing' | 'error' | 'stopped'
+
+/** Runs calls in one machine. */
+export class SandboxSession {
+  readonly facts: SessionFacts
+  lastAccessedMs: number
+  readonly #machine: SessionMachine
+  readonly #clock: Clock
+  readonly #failures: CallFailures
+  readonly #code = new Turns(1, CODE_WAITING_MAX)
+  readonly #commands = new Turns(COMMANDS_MAX, CODE_WAITING_MAX)
+  readonly #stopping = new AbortController()
+  readonly #artifacts = new Artifacts()
+  #state: 'creating' | 'ready' | 'error' = 'creating'
+  #calls = 0
+
+  constructor(facts: SessionFacts, machine: SessionMachine, clock: Clock) {
+    this.facts = facts
+    this.lastAccessedMs = facts.createdAtMs
+    this.#machine = machine
+    this.#clock = clock
+    this.#failures = new CallFailures(facts.id, this.#stopping.signal, clock)
+  }
+
+  /** Whether nothing runs in it, so that it may go. */
+  get isIdle(): boolean {
+    return this.#calls === 0
+  }
+
+  get state(): SessionState {
+    if (this.#stopping.signal.aborted) return 'stopped'
+    return this.#state === 'ready' && !this.isIdle ? 'processing' : this.#state
+  }
+
+  /** @throws SandboxError */
+  runCode(code: string, terms: CallTerms): Promise<CallResult> {
+    return this.#inTurn('Code', this.#code, terms, async (own) => {
+      const machine = await this.#started()
+      if (machine.kind === 'machine') return this.#interpret(machine, this.#machine.repl(machine), code, own)
+      return this.#evaluate('Code', machine, own, (how) => machine.evaluate(code, how))
+    })
+  }
+
+  /** @throws SandboxError */
+  runCommand(program: string, args: readonly string[], terms: CallTerms): Promise<CallResult> {
+    return this.#inTurn('Command', this.#commands, terms, async (own) => {
+      const machine = await this.#started()
+      if (machine.kind === 'machine') return this.#execute(machine, machine.run({ program, args }), own)
+      const command = machine.command?.bind(machine)
+      if (command === undefined)
+        throw executionFailed('Command', 'this runtime runs code and no commands', {})
+      return this.#evaluate('Command', machine, own, (how) => command(program, args, how))
+    })
+  }
+
+  /** The machine itself, for its files; undefined where there is none. @throws SandboxError */
+  async useMachine<T>(use: (machine: Machine) => Promise<T>): Promise<T | undefined> {
+    return this.#counted(async () => {
+      const machine = await this.#started()
+      return machine.kind === 'machine' ? use(machine) : undefined
+    })
+  }
+
+  /** Ends everything in it, and removes its files; calls that run are told so. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#machine.discard()
+  }
+
+  #inTurn(
+    called: Called,
+    turns: Turns,
+    terms: CallTerms,
+    run: (terms: CallTerms) => Promise<CallResult>,
+  ): Promise<CallResult> {
+    const signal = AbortSignal.any([terms.signal, this.#stopping.signal])
+    return this.#counted(async () => {
+      const { id } = this.facts
+      const why = `session ${id} has ${CODE_WAITING_MAX} calls waiting`
+      const turn = turns.take(signal)
+      if (turn === undefined)
+        throw resourceLimit(why, { session_id: id }, 'Wait for the calls of this session')
+      const giveBack = await turn.catch(() => Promise.reject(this.#failures.cancelled(called)))
+      try {
+        return await run({ ...terms, signal })
+      } finally {
+        giveBack()
+      }
+    })
+  }
+
+  async #counted<T>(use: () => Promise<T>): Promise<T> {
+    this.#calls++
+    try {
+      return await use()
+    } finally {
+      this.#calls--
+    }
+  }
+
+  async #started(): Promise<Machine | Evaluator> {
+    try {
+      const machine = await this.#machine.get()
+      this.#state = 'ready'
+      return machine
+    } catch (error) {
+      this.#state = 'error'
+      throw error
+    }
+  }
+
+  async #interpret(machine: Machine, repl: Repl, code: string, terms: CallTerms): Promise<CallResult> {
+    const output = heard(repl.output, terms)
+    const end = await runWatched(repl.evaluate(code), endable(repl, machine), this.#watch(terms))
+    await output.end()
+    const { kind, value } = end
+    if (kind === 'cancelled') throw this.#failures.cancelled('Code')
+    const survives = value?.kind === 'done'
+    if (kind === 'timeout') throw this.#failures.timedOut('Code', terms.timeoutMs, output, survives)
+    if (value.kind === 'gone') throw await this.#failures.gone('Code', machine, value.exit, output)
+    const { isSuccess, artifacts } = value
+    const exitCode = isSuccess ? 0 : 1
+    return this.#result(output, { isSuccess, exitCode, artifacts: this.#artifacts.fresh(artifacts) })
+  }
+
+  async #execute(machine: Machine, started: GuestProcess, terms: CallTerms): Promise<CallResult> {
+    const clock = this.#clock
+    const output = heard(this.#machine.output(machine), terms)
+    started.stdin.on('error', () => undefined).end()
+    output.drain('stdout', started.stdout)
+    output.drain('stderr', started.stderr)
+    const run = programEnd(started, clock)
+    const { kind, value } = await runWatched(run, endable(started, machine), this.#watch(terms))
+    await output.end()
+    if (kind === 'cancelled') throw this.#failures.cancelled('Command')
+    if (kind === 'timeout') throw this.#failures.timedOut('Command', terms.timeoutMs, output, undefined)
+    if (value.failure !== undefined || value.limit !== undefined)
+      throw await this.#failures.gone('Command', machine, value, output)
+    const exitCode = exitCodeOf(value)
+    const artifacts = await this.#artifacts.look({ machine, clock })
+    return this.#result(output, { isSuccess: exitCode === 0, exitCode, artifacts })
+  }
+
+  /** By a runtime that cannot interrupt: what runs too long goes with its session. */
+  async #evaluate(
+    called: Called,
+    evaluator: Evaluator,
+    terms: CallTerms,
+    run: (how: EvaluationTerms) => Promise<Evaluation & { readonly exitCode?: number }>,
+  ): Promise<CallResult> {
+    const giveUp = new AbortController()
+    const output = heard(new CallOutput({ bytesMax: this.#machine.outputBytesMax, file: undefined }), terms)
+    const what = {
+      interrupt: () => giveUp.abort(),
+      kill: () => undefined,
+      stopMachine: () => evaluator.stop(),
+    }
+    const running = run({ timeoutMs: terms.timeoutMs, signal: giveUp.signal })
+    // Who gives up hears of it here, and from nowhere else.
+    const ended = running.catch((error: unknown) =>
+      giveUp.signal.aborted ? undefined : Promise.reject(error),
+    )
+    const { kind, value } = await runWatched(ended, what, this.#watch(terms))
+    if (kind !== 'ended') await evaluator.stop()
+    if (kind === 'cancelled') throw this.#failures.cancelled(called)
+    if (value === undefined) throw this.#failures.timedOut(called, terms.timeoutMs, output, false)
+    const { stdout, stderr, isSuccess, exitCode = isSuccess ? 0 : 1 } = value
+    output.push('stdout', Buffer.from(stdout))
+    output.push('stderr', Buffer.from(stderr))
+    return this.#result(output, { isSuccess, exitCode, artifacts: [] })
+  }
+
+  #watch({ timeoutMs, signal }: CallTerms): Parameters<typeof runWatched>[2] {
+    return { timeoutMs, signal, clock: this.#clock }
+  }
+
+  #result(
+    { stdout, stderr, isCut }: CallOutput,
+    end: Pick<CallResult, 'isSuccess' | 'exitCode' | 'artifacts'>,
+  ): CallResult {
+    return { ...end, stdout, stderr, isCut, isRestarted: this.#machine.takeLoss() }
+  }
+}
+
+function heard(output: CallOutput, terms: CallTerms): CallOutput {
+  if (terms.heard !== undefined) output.heard = terms.heard
+  return output
+}
+
+function endable(
+  what: Pick<GuestProcess, 'interrupt' | 'kill'>,
+  machine: Machine,
+): Parameters<typeof runWatched>[1] {
+  return {
+    interrupt: () => what.interrupt(),
+    kill: () => what.kill(),
+    stopMachine: () => machine.stop(),
+  }
+}
+
+/** What a shell adds to the number of the signal that has ended a program. */
+const SIGNALLED = 128
+
+/** As shells say it. */
+function exitCodeOf({ code, signal }: GuestExit): number {
+  if (code !== undefined) return code
+  const found = Object.entries(constants.signals).find(([name]) => name === signal)
+  return SIGNALLED + (found?.[1] ?? 0)
+}

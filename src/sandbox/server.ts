@@ -1,0 +1,193 @@
+// The MCP server of a sandbox on one connection.
+
+import type { Connection } from '../jsonrpc/connection.js'
+import type { FrameError } from '../jsonrpc/errors.js'
+import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
+import { Peer, type PeerOwner } from '../jsonrpc/peer.js'
+import type { RequestId } from '../jsonrpc/request-id.js'
+import { parse, quote, rawAt, write } from '../jsonrpc/text.js'
+import { malformed, methodNotFound, resourceNotFound, sandboxToolNotFound } from '../mcp/error-codes.js'
+import { handshakeRevision, latestHandshake } from '../mcp/revisions.js'
+import { version } from '../version.js'
+import { Arguments } from './arguments.js'
+import { SandboxError, asSandboxError } from './errors.js'
+import { OutputProgress } from './progress.js'
+import { readResource } from './resource-read.js'
+import { resourceTemplate } from './resource-uri.js'
+import type { SandboxTool, ToolAround, ToolResult } from './tools/sandbox-tool.js'
+import { toolNamed } from './tools/tools.js'
+
+/** More than anybody has in flight here: who sends is the proxy. */
+const INFLIGHT_MAX = 1
+
+const INSTRUCTIONS = `Runs code and commands in sandboxes. Calls with the same session_id share variables, files and background programs; \
+without one a new session begins. Files that code leaves in the folder artifacts of its working folder come back as resources.`
+
+const templates = write({
+  resourceTemplates: [
+    {
+      uriTemplate: resourceTemplate,
+      name: 'session file',
+      description: 'A file of a session, by its path from the working folder',
+    },
+  ],
+})
+
+/** What a connection serves. */
+export interface ServedSandbox extends ToolAround {
+  readonly tools: readonly SandboxTool[]
+}
+
+/** Answers one client; `owner` is whose sessions it may use. */
+export class SandboxServer implements PeerOwner<never> {
+  readonly #served: ServedSandbox
+  readonly #owner: string
+  readonly #peer: Peer<never>
+  /** By the ids of their requests. */
+  readonly #calls = new Map<RequestId, AbortController>()
+  readonly #gone: () => void
+
+  constructor(connection: Connection, served: ServedSandbox, owner: string, gone: () => void) {
+    this.#served = served
+    this.#owner = owner
+    this.#gone = gone
+    this.#peer = new Peer<never>(connection, this, { inflightMax: INFLIGHT_MAX })
+  }
+
+  start(): void {
+    this.#peer.start()
+  }
+
+  async close(): Promise<void> {
+    await this.#peer.close()
+  }
+
+  // PeerOwner: what the client says.
+
+  request(frame: RequestFrame): void {
+    switch (frame.method) {
+      case 'initialize':
+        return this.#peer.reply(frame.id, this.#initialized(frame))
+      case 'ping':
+        return this.#peer.reply(frame.id, '{}')
+      case 'tools/list':
+        return this.#peer.reply(frame.id, this.#listed())
+      case 'tools/call':
+        return void this.#running(frame, (signal) => this.#callTool(frame, signal))
+    }
+    if (!this.#served.settings.files) return this.#peer.refuse(frame.id, methodNotFound(frame.method))
+    switch (frame.method) {
+      case 'resources/list':
+        return this.#peer.reply(frame.id, '{"resources":[]}')
+      case 'resources/templates/list':
+        return this.#peer.reply(frame.id, templates)
+      case 'resources/read':
+        return void this.#running(frame, () => this.#read(frame))
+    }
+    this.#peer.refuse(frame.id, methodNotFound(frame.method))
+  }
+
+  notification(frame: NotificationFrame): void {
+    if (frame.method !== 'notifications/cancelled') return
+    const span = frame.params.members.span('requestId')
+    if (span === undefined) return
+    const raw = rawAt(frame.line, span)
+    for (const [id, call] of this.#calls) if (id === raw) call.abort()
+  }
+
+  batch(): void {
+    this.#peer.refuse(undefined, methodNotFound('batch'))
+  }
+
+  malformed(error: FrameError): void {
+    this.#peer.refuse(error.id, malformed(error))
+  }
+
+  closed(): void {
+    for (const call of this.#calls.values()) call.abort()
+    this.#gone()
+  }
+
+  ended(): void {
+    void this.#peer.close()
+  }
+
+  response(): void {}
+  stray(): void {}
+  failed(): void {}
+  oversize(): void {}
+
+  #initialized({ params }: RequestFrame): string {
+    const { version: protocolVersion } =
+      handshakeRevision(params.members.string('protocolVersion')) ?? latestHandshake
+    const { files } = this.#served.settings
+    return write({
+      protocolVersion,
+      capabilities: { tools: {}, ...(files && { resources: {} }) },
+      serverInfo: { name: 'mcps-proxy-sandbox', version },
+      instructions: INSTRUCTIONS,
+    })
+  }
+
+  #listed(): string {
+    const { tools, settings } = this.#served
+    return write({ tools: tools.map((tool) => tool.describe(settings)) })
+  }
+
+  /** Answers when it is done; a client that has cancelled it hears nothing. */
+  async #running(frame: RequestFrame, run: (signal: AbortSignal) => Promise<string>): Promise<void> {
+    const call = new AbortController()
+    const id = frame.id
+    this.#calls.set(id, call)
+    try {
+      const result = await run(call.signal)
+      if (!call.signal.aborted) this.#peer.reply(id, result)
+    } catch (error) {
+      if (!call.signal.aborted) this.#peer.refuse(id, asSandboxError(error).body)
+    } finally {
+      this.#calls.delete(id)
+    }
+  }
+
+  async #callTool(frame: RequestFrame, signal: AbortSignal): Promise<string> {
+    const { tools } = this.#served
+    const name = frame.params.members.string('name') ?? ''
+    const tool = toolNamed(name, tools)
+    if (tool === undefined) throw new SandboxError(sandboxToolNotFound(name))
+    const progress = this.#progressOf(frame)
+    try {
+      const heard = progress && ((chunk: Uint8Array) => progress.heard(chunk))
+      const args = new Arguments(argumentsOf(frame))
+      return resultText(await tool.call({ ...this.#served, args, owner: this.#owner, signal, heard }))
+    } finally {
+      progress?.stop()
+    }
+  }
+
+  async #read({ params }: RequestFrame): Promise<string> {
+    const uri = params.members.string('uri') ?? ''
+    const contents = await readResource(uri, this.#served, this.#owner)
+    if (contents === undefined) throw new SandboxError(resourceNotFound(uri))
+    return write({ contents: [contents] })
+  }
+
+  #progressOf({ id, line, params }: RequestFrame): OutputProgress | undefined {
+    const span = params.meta.span('progressToken')
+    if (span === undefined) return undefined
+    const token = rawAt(line, span)
+    return new OutputProgress(this.#served.runtime, (bytes, text) => {
+      const told = `{"progressToken":${token},"progress":${bytes},"message":${quote(text)}}`
+      this.#peer.notify('notifications/progress', told, { about: id })
+    })
+  }
+}
+
+function resultText({ content, isError, facts, shown }: ToolResult): string {
+  return write({ content, isError, ...facts, structuredContent: { ...facts, ...shown } })
+}
+
+function argumentsOf({ line, params }: RequestFrame): Readonly<Record<string, unknown>> {
+  const span = params.members.span('arguments')
+  const value: unknown = span === undefined ? {} : parse(rawAt(line, span))
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+}

@@ -1,0 +1,117 @@
+// A sandbox service: one runtime, the sessions in it, and whoever is connected.
+//
+// Loaded only when a configuration has a sandbox.
+
+import { randomBytes } from 'node:crypto'
+import type { Connection } from '../jsonrpc/connection.js'
+import type { LogSink, Runtime, Timer } from '../runtime/runtime.js'
+import type { SandboxRuntimeName, SandboxSettings } from '../upstream/contracts/sandbox-config.js'
+import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
+import { type RuntimeId, chooseRuntime, runtimeIds } from './runtimes.js'
+import { SandboxServer, type ServedSandbox } from './server.js'
+import { Sessions } from './sessions.js'
+import { toolsOf } from './tools/tools.js'
+import { uuid } from './uuid.js'
+
+const NONCE_BYTES = 16
+
+export interface ServiceParts {
+  readonly settings: SandboxSettings
+  readonly runtime: Runtime
+  readonly log: LogSink
+  /** Where the files of sessions are; undefined: where the runtime has them. */
+  readonly stateFolder?: string | undefined
+}
+
+/** What a service says of itself. */
+export interface ServiceFacts {
+  readonly runtime: string
+  readonly isolation: string
+  readonly tools: readonly string[]
+}
+
+/**
+ * Finds a runtime that can be used, and removes what others left behind.
+ *
+ * @throws NoRuntimeError
+ */
+export async function openService(parts: ServiceParts): Promise<SandboxService> {
+  const { settings, runtime, log, stateFolder } = parts
+  const found = await chooseRuntime(idOf(settings.runtime), { runtime, log, stateFolder })
+  await found.runtime.sweep()
+  return new SandboxService(parts, found.runtime, found.probe)
+}
+
+/** Serves connections until it is closed. */
+export class SandboxService {
+  readonly facts: ServiceFacts
+  readonly #sandbox: SandboxRuntime
+  readonly #served: ServedSandbox
+  readonly #servers = new Set<SandboxServer>()
+  readonly #timers = new Set<Timer>()
+  readonly #log: LogSink
+
+  constructor({ settings, runtime, log }: ServiceParts, sandbox: SandboxRuntime, probe: RuntimeProbe) {
+    const secret = runtime.secret ?? randomBytes
+    const tools = toolsOf(settings)
+    const { id, isolation } = sandbox
+    this.facts = { runtime: id, isolation, tools: tools.map(({ name }) => name) }
+    this.#sandbox = sandbox
+    this.#log = log
+    const sessions = new Sessions({
+      settings,
+      sandbox,
+      runtime,
+      log,
+      newId: () => uuid(secret),
+      nonce: () => secret(NONCE_BYTES).toString('hex'),
+    })
+    this.#served = { settings, sessions, runtime, isolation, tools }
+    this.#every(settings.cleanupIntervalMs, () => sessions.endExpired())
+    this.#every(settings.orphanCleanupIntervalMs, () => void this.#sweep())
+    const limits = probe.kind === 'usable' ? `, limits by ${probe.limits}` : ''
+    const level = isolation === 'none' ? 'warn' : 'info'
+    log({ level, message: `sandbox runtime ${id}: isolation ${isolation}${limits}` })
+  }
+
+  /** Serves one client; `owner` is whose sessions it may use. */
+  connect(connection: Connection, owner: string): void {
+    const server: SandboxServer = new SandboxServer(connection, this.#served, owner, () => {
+      this.#servers.delete(server)
+    })
+    this.#servers.add(server)
+    server.start()
+  }
+
+  /** Ends every session, and what runs in it. */
+  async close(): Promise<void> {
+    for (const timer of this.#timers) timer.cancel()
+    await this.#served.sessions.close()
+    await Promise.all([...this.#servers].map((server) => server.close()))
+    await this.#sandbox.close()
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      await this.#sandbox.sweep()
+    } catch (error) {
+      const message = 'what other services left behind could not be removed'
+      this.#log({ level: 'warn', message, details: { error } })
+    }
+  }
+
+  #every(delayMs: number, run: () => void): void {
+    const timer = this.#served.runtime.setTimer(delayMs, () => {
+      this.#timers.delete(timer)
+      this.#every(delayMs, run)
+      run()
+    })
+    this.#timers.add(timer)
+  }
+}
+
+function idOf(name: SandboxRuntimeName): RuntimeId | 'auto' {
+  const id = name === 'auto' ? name : runtimeIds.find((each) => each === name)
+  if (id !== undefined) return id
+  throw new Error(`there is no sandbox runtime '${name}': there are ${runtimeIds.join(', ')}`)
+}

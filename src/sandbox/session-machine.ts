@@ -1,0 +1,113 @@
+// The machine of a session: started when it is first needed, and again after it has ended.
+
+import { CallOutput, type StreamName } from './call-output.js'
+import { SandboxError, creationFailed } from './errors.js'
+import { interpreterStart } from './interpreters.js'
+import { OutputFile } from './output-file.js'
+import { Repl } from './repl.js'
+import {
+  type Evaluator,
+  type Machine,
+  type MachineEnd,
+  type MachineSpec,
+  type SandboxRuntime,
+} from './runtime.js'
+
+export interface MachineParts {
+  readonly runtime: SandboxRuntime
+  readonly spec: MachineSpec
+  readonly nonce: () => string
+  readonly outputBytesMax: number
+}
+
+/** Holds one machine or evaluator at a time. */
+export class SessionMachine {
+  readonly #parts: MachineParts
+  #starting: Promise<Machine | Evaluator> | undefined
+  #repl: Repl | undefined
+  #files = 0
+  /** Variables were lost, and nobody was told yet. */
+  #hasLost = false
+
+  constructor(parts: MachineParts) {
+    this.#parts = parts
+  }
+
+  get outputBytesMax(): number {
+    return this.#parts.outputBytesMax
+  }
+
+  /** Whether variables were lost since this was last asked. */
+  takeLoss(): boolean {
+    const hasLost = this.#hasLost
+    this.#hasLost = false
+    return hasLost
+  }
+
+  /** @throws SandboxError */
+  get(): Promise<Machine | Evaluator> {
+    if (this.#starting !== undefined) return this.#starting
+    const starting = this.#start()
+    const forget = (): void => this.#forget(starting)
+    this.#starting = starting
+    void starting.then((started) => started.ended.then(() => this.#ended(forget)), forget)
+    return starting
+  }
+
+  /** The interpreter, with the variables that there are. */
+  repl(machine: Machine): Repl {
+    if (this.#repl !== undefined && !this.#repl.isOver) return this.#repl
+    const { spec, nonce } = this.#parts
+    const start = interpreterStart(spec.language, machine)
+    const repl = new Repl(machine, start, { nonce, output: () => this.output(machine) })
+    this.#repl = repl
+    void repl.ended.then(() => {
+      this.#hasLost = true
+    })
+    return repl
+  }
+
+  /** For what a call writes. */
+  output(machine: Machine): CallOutput {
+    const file = (stream: StreamName): OutputFile => {
+      const name = `${++this.#files}${stream === 'stdout' ? '' : '.err'}`
+      return new OutputFile(machine, name)
+    }
+    return new CallOutput({ bytesMax: this.#parts.outputBytesMax, file })
+  }
+
+  /** Ends it, and removes its files. */
+  async discard(): Promise<void> {
+    const { runtime, spec } = this.#parts
+    const started = await this.#starting?.catch(() => undefined)
+    await started?.stop()
+    await runtime.discard(spec.sessionId)
+  }
+
+  async #start(): Promise<Machine | Evaluator> {
+    const { runtime, spec } = this.#parts
+    try {
+      return await runtime.start(spec)
+    } catch (error) {
+      if (error instanceof SandboxError) throw error
+      const why = error instanceof Error ? error.message : String(error)
+      throw creationFailed(why, { runtime: runtime.id, language: spec.language })
+    }
+  }
+
+  #ended(forget: () => void): void {
+    this.#hasLost = true
+    forget()
+  }
+
+  #forget(starting: Promise<Machine | Evaluator>): void {
+    if (this.#starting !== starting) return
+    this.#starting = undefined
+    this.#repl = undefined
+  }
+}
+
+/** Why a machine is gone, in words; one that was stopped has no reason of its own. */
+export function endInWords({ reason, message }: MachineEnd): string | undefined {
+  return reason === 'stopped' ? undefined : message
+}

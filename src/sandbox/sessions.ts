@@ -1,0 +1,183 @@
+// The sessions there are: who finds which, who has to go, and when.
+
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+import type { SandboxFlavor, SandboxSettings, SandboxTemplate } from '../upstream/contracts/sandbox-config.js'
+import { resourceLimit, templateMismatch, wrongArgument } from './errors.js'
+import type { MachineFlavor, SandboxRuntime } from './runtime.js'
+import { SandboxSession } from './sandbox-session.js'
+import { SessionMachine } from './session-machine.js'
+
+const flavors: Readonly<Record<SandboxFlavor, MachineFlavor>> = {
+  small: { cpus: 1, memoryMiB: 1024, pids: 256, diskGiB: 1 },
+  medium: { cpus: 2, memoryMiB: 2048, pids: 512, diskGiB: 2 },
+  large: { cpus: 4, memoryMiB: 4096, pids: 1024, diskGiB: 4 },
+}
+
+export interface SessionsParts {
+  readonly settings: SandboxSettings
+  readonly sandbox: SandboxRuntime
+  readonly runtime: Runtime
+  readonly log: LogSink
+  /** A UUID, version 4. */
+  readonly newId: () => string
+  /** A word that nobody guesses. */
+  readonly nonce: () => string
+}
+
+/** Which session a call is for. */
+export interface SessionRequest {
+  readonly owner: string
+  readonly id: string | undefined
+  readonly template: string | undefined
+  readonly flavor: SandboxFlavor | undefined
+}
+
+/** What a caller may name a session. */
+const idPattern = /^[A-Za-z0-9._-]{1,128}$/
+
+/** Opens, finds and ends sessions. */
+export class Sessions {
+  readonly #parts: SessionsParts
+  /** The one that was used last is the last. */
+  readonly #sessions = new Map<string, SandboxSession>()
+  readonly #stopping = new Set<Promise<void>>()
+
+  constructor(parts: SessionsParts) {
+    this.#parts = parts
+  }
+
+  /** The session of that name, or a new one. @throws SandboxError */
+  open(wanted: SessionRequest): { readonly session: SandboxSession; readonly isCreated: boolean } {
+    const { id, owner, template } = wanted
+    if (id !== undefined && !idPattern.test(id))
+      throw wrongArgument(
+        "Parameter 'session_id' must be 1 to 128 letters, digits, '.', '_' or '-'",
+        'session_id',
+      )
+    const there = id === undefined ? undefined : this.find(id, owner)
+    if (there === undefined) return { session: this.#create(wanted), isCreated: true }
+    const has = there.facts.template
+    if (template !== undefined && template !== has) throw templateMismatch(there.facts.id, has, template)
+    return { session: there, isCreated: false }
+  }
+
+  /** A session that has not expired; it is used now. */
+  find(id: string, owner: string): SandboxSession | undefined {
+    const key = keyOf(id, owner)
+    const session = this.#sessions.get(key)
+    if (session === undefined) return undefined
+    if (this.#isExpired(session)) {
+      void this.#end(key, session)
+      return undefined
+    }
+    session.lastAccessedMs = this.#parts.runtime.wallNow()
+    this.#sessions.delete(key)
+    this.#sessions.set(key, session)
+    return session
+  }
+
+  /** The oldest first. */
+  of(owner: string): SandboxSession[] {
+    const own = [...this.#sessions.values()].filter(({ facts }) => facts.owner === owner)
+    return own.sort((one, other) => one.facts.createdAtMs - other.facts.createdAtMs)
+  }
+
+  /** False where there is none of that name. */
+  async stop(id: string, owner: string): Promise<boolean> {
+    const key = keyOf(id, owner)
+    const session = this.#sessions.get(key)
+    if (session === undefined) return false
+    await this.#end(key, session)
+    return true
+  }
+
+  /** Ends those that nobody uses any more. */
+  endExpired(): void {
+    for (const [key, session] of this.#sessions) if (this.#isExpired(session)) void this.#end(key, session)
+  }
+
+  async close(): Promise<void> {
+    for (const [key, session] of this.#sessions) void this.#end(key, session)
+    await Promise.all(this.#stopping)
+  }
+
+  #isExpired({ isIdle, lastAccessedMs }: SandboxSession): boolean {
+    const { settings, runtime } = this.#parts
+    return isIdle && runtime.wallNow() - lastAccessedMs > settings.sessionTimeoutMs
+  }
+
+  #create({ id, owner, template: name, flavor: wanted }: SessionRequest): SandboxSession {
+    const { settings, runtime, newId } = this.#parts
+    const template = settings.templates.find((each) => each.name === name) ?? settings.templates[0]
+    if (template === undefined) throw new Error('there is no template')
+    const flavor = wanted ?? settings.defaultFlavor
+    const { memoryMiB } = flavors[flavor]
+    this.#makeRoom(memoryMiB)
+    const createdAtMs = runtime.wallNow()
+    const facts = { id: id ?? newId(), owner, template: template.name, flavor, memoryMiB, createdAtMs }
+    const session = new SandboxSession(facts, this.#machine(template, flavor), runtime)
+    this.#sessions.set(keyOf(facts.id, owner), session)
+    return session
+  }
+
+  /** No other session has the files of this one, whatever it is called. */
+  #machine({ language, interpreter, env }: SandboxTemplate, flavor: SandboxFlavor): SessionMachine {
+    const { settings, sandbox, newId, nonce } = this.#parts
+    const { volumes, network, machineStartTimeoutMs: startTimeoutMs, outputBytesMax } = settings
+    const spec = {
+      sessionId: newId(),
+      language,
+      interpreter,
+      env,
+      flavor: flavors[flavor],
+      volumes,
+      network,
+      startTimeoutMs,
+    }
+    return new SessionMachine({ runtime: sandbox, spec, nonce, outputBytesMax })
+  }
+
+  #makeRoom(memoryMiB: number): void {
+    this.endExpired()
+    const { sessionsMax, memoryMiBMax = Infinity } = this.#parts.settings
+    while (this.#sessions.size >= sessionsMax)
+      this.#evict(`Sessions limit exceeded: ${this.#sessions.size} >= ${sessionsMax}`)
+    while (this.#memoryMiB + memoryMiB > memoryMiBMax) {
+      const needed = this.#memoryMiB + memoryMiB
+      this.#evict(`Memory limit exceeded: ${needed} MB > ${memoryMiBMax} MB`)
+    }
+  }
+
+  get #memoryMiB(): number {
+    return [...this.#sessions.values()].reduce((sum, { facts }) => sum + facts.memoryMiB, 0)
+  }
+
+  /** The idle session that was not used for longest. */
+  #evict(why: string): void {
+    const { settings, log } = this.#parts
+    const [key, session] = (settings.evictsIdle && [...this.#sessions].find(([, each]) => each.isIdle)) || []
+    if (key === undefined || session === undefined)
+      throw resourceLimit(
+        why,
+        { sessions: this.#sessions.size },
+        'Wait until a call of another session has ended',
+      )
+    log({ level: 'info', message: `session ${session.facts.id} makes room for a new one` })
+    void this.#end(key, session)
+  }
+
+  #end(key: string, session: SandboxSession): Promise<void> {
+    const { log } = this.#parts
+    this.#sessions.delete(key)
+    const ended = session.stop().catch((error: unknown) => {
+      log({ level: 'error', message: `session ${session.facts.id} could not be stopped`, details: { error } })
+    })
+    this.#stopping.add(ended)
+    return ended.finally(() => this.#stopping.delete(ended))
+  }
+}
+
+/** No id has a line feed. */
+function keyOf(id: string, owner: string): string {
+  return `${id}\n${owner}`
+}

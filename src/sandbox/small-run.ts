@@ -1,0 +1,65 @@
+// A program inside whose whole output is wanted, and is not long.
+
+import { Buffer } from 'node:buffer'
+import type { Clock } from '../runtime/deadline.js'
+import { within } from '../runtime/within.js'
+import { programEnd } from './program-end.js'
+import type { GuestProcess, Machine } from './runtime.js'
+
+/** Where a program runs, and by which clock. */
+export interface Within {
+  readonly machine: Machine
+  readonly clock: Clock
+}
+
+export type SmallRun =
+  | { readonly kind: 'read'; readonly bytes: Buffer }
+  | { readonly kind: 'failed'; readonly code: number | undefined; readonly why: string }
+  | { readonly kind: 'too-long' }
+  | { readonly kind: 'late' }
+
+/** What is shown of why it failed. */
+const WHY_BYTES_MAX = 1000
+
+/** Nothing that is read or written so takes long, unless somebody inside means it to. */
+const RUN_MS_MAX = 30_000
+
+/** Runs a program with `input` for its stdin. */
+export async function readAll(
+  { machine, clock }: Within,
+  [program, ...args]: readonly [string, ...string[]],
+  bytesMax: number,
+  input?: Uint8Array,
+): Promise<SmallRun> {
+  const started = machine.run({ program, args })
+  const read = reading(started, bytesMax)
+  started.stdin.on('error', () => undefined)
+  started.stdin.end(input)
+  const exit = await within(programEnd(started, clock), RUN_MS_MAX, clock)
+  if (exit === undefined) {
+    started.kill()
+    return { kind: 'late' }
+  }
+  if (read.bytes > bytesMax) return { kind: 'too-long' }
+  if (exit.code === 0) return { kind: 'read', bytes: Buffer.concat(read.chunks) }
+  return { kind: 'failed', code: exit.code, why: exit.failure ?? read.why.toString('utf8').trim() }
+}
+
+interface Reading {
+  readonly chunks: Buffer[]
+  bytes: number
+  why: Buffer
+}
+
+function reading(started: GuestProcess, bytesMax: number): Reading {
+  const read: Reading = { chunks: [], bytes: 0, why: Buffer.alloc(0) }
+  started.stdout.on('data', (chunk: Buffer) => {
+    read.bytes += chunk.length
+    if (read.bytes <= bytesMax) read.chunks.push(chunk)
+    else started.kill()
+  })
+  started.stderr.on('data', (chunk: Buffer) => {
+    read.why = Buffer.concat([read.why, chunk]).subarray(0, WHY_BYTES_MAX)
+  })
+  return read
+}

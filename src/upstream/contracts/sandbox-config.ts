@@ -1,0 +1,58 @@
+// The settings of a sandbox, after reading, defaulting and expansion.
+
+/** What may be named to run foreign code with; `auto` takes the first that isolates and can be used. */
+export type SandboxRuntimeName = 'auto' | 'microsandbox-server' | 'bubblewrap' | 'unsafe-local'
+
+/** How much of the machine a session gets. */
+export type SandboxFlavor = 'small' | 'medium' | 'large'
+
+/** What a session begins with. */
+export interface SandboxTemplate {
+  readonly name: string
+  readonly language: 'python' | 'node'
+  /** A path on the host; undefined: the runtime finds one. */
+  readonly interpreter: string | undefined
+  /** The name of an image, for runtimes that have images. */
+  readonly image: string | undefined
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** A folder of the host that sessions see. */
+export interface SandboxVolume {
+  /** Absolute. */
+  readonly hostPath: string
+  readonly guestPath: string
+  readonly isReadOnly: boolean
+}
+
+export interface SandboxSettings {
+  readonly runtime: SandboxRuntimeName
+  /** Address of a microsandbox server. */
+  readonly serverUrl: string | undefined
+  /** What that server asks for; never to be logged. */
+  readonly apiKey: string | undefined
+  /** How long a session lives that nobody uses. */
+  readonly sessionTimeoutMs: number
+  readonly cleanupIntervalMs: number
+  readonly orphanCleanupIntervalMs: number
+  readonly sessionsMax: number
+  /** Whether the session that was not used for longest makes room for a new one. */
+  readonly evictsIdle: boolean
+  /** Of all sessions together, by their flavors; undefined for no limit. */
+  readonly memoryMiBMax: number | undefined
+  readonly defaultFlavor: SandboxFlavor
+  readonly machineStartTimeoutMs: number
+  readonly executionTimeoutMs: number
+  /** What a call may ask for. */
+  readonly executionTimeoutMsMax: number
+  readonly volumes: readonly SandboxVolume[]
+  readonly network: 'none' | 'host'
+  /** The first one is the default. */
+  readonly templates: readonly SandboxTemplate[]
+  /** Whether clients can read and write files of their sessions. */
+  readonly files: boolean
+  /** Of one stream of one call; beyond it the middle is left out. */
+  readonly outputBytesMax: number
+  /** Who sees a session: everybody, or only the client that has opened it. */
+  readonly sessions: 'shared' | 'client'
+}

@@ -1,0 +1,120 @@
+// The kind `sandbox`: a server inside this process, which runs code of clients where it can do no harm.
+//
+// Its lanes are connections in memory to one service, which has the sessions. The service and everything below it is
+// loaded when the first connection is made, so that a start without a sandbox does not pay for it.
+
+import { ServerRedactor } from '../../transports/http-client/redactor.js'
+import { memoryPair } from '../../transports/memory.js'
+import type { Connection } from '../../jsonrpc/connection.js'
+import type { DialEnd, Dialed } from '../contracts/dial.js'
+import type { SandboxServerConfig } from '../contracts/server-config.js'
+import type { Upstream } from '../contracts/upstream.js'
+import { Pool } from '../pool/pool.js'
+import type { PoolSurroundings } from '../pool/pool-parts.js'
+import { ProcessRoom } from '../pool/process-room.js'
+
+/** Every session has a queue of its own. */
+const CONCURRENCY = 1024
+
+/** Before a service is opened again that could not be. */
+const RESTART_DELAY_MS = 1000
+
+/** Whose sessions are everybody's. */
+const SHARED = ''
+
+type Service = Awaited<ReturnType<typeof import('../../sandbox/service.js').openService>>
+
+export function open(config: SandboxServerConfig, proxy: PoolSurroundings): Upstream {
+  const service = new LazyService(config, proxy)
+  const pooling = {
+    dial: () => new SandboxDialed(config.name, service),
+    discretion: new ServerRedactor(config.secrets),
+    isolation: 'auto',
+    concurrency: CONCURRENCY,
+    processes: 1,
+    idleTimeoutMs: undefined,
+    restart: true,
+    restartDelayMs: RESTART_DELAY_MS,
+    onTimeout: 'cancel',
+    staysForClients: true,
+    // It answers at once.
+    probeMs: Infinity,
+    eraMs: Infinity,
+    // It asks nothing.
+    namesCalls: false,
+    about: () => service.about,
+    closed: () => service.close(),
+  } as const
+  // A connection in memory is no process.
+  return new Pool(config, pooling, { ...proxy, room: new ProcessRoom(Infinity) })
+}
+
+/** The service of all lanes. */
+class LazyService {
+  readonly #config: SandboxServerConfig
+  readonly #around: PoolSurroundings
+  #opening: Promise<Service> | undefined
+  #service: Service | undefined
+
+  constructor(config: SandboxServerConfig, around: PoolSurroundings) {
+    this.#config = config
+    this.#around = around
+  }
+
+  get about(): Service['facts'] | undefined {
+    return this.#service?.facts
+  }
+
+  /** Rejects when no runtime can be used; who asks again tries again. */
+  get(): Promise<Service> {
+    this.#opening ??= this.#open()
+    return this.#opening
+  }
+
+  async close(): Promise<void> {
+    const service = await this.#opening?.catch(() => undefined)
+    await service?.close()
+  }
+
+  async #open(): Promise<Service> {
+    const { runtime, log: sink } = this.#around
+    const { name: service, sandbox: settings } = this.#config
+    const log: typeof sink = (record) => sink({ service, ...record })
+    try {
+      const { openService } = await import('../../sandbox/service.js')
+      this.#service = await openService({ settings, runtime, log })
+      return this.#service
+    } catch (error) {
+      this.#opening = undefined
+      throw error
+    }
+  }
+}
+
+/** One connection to the service. */
+class SandboxDialed implements Dialed {
+  readonly connection: Connection
+  readonly pid = undefined
+  readonly ended: Promise<DialEnd>
+  #end: (end: DialEnd) => void = () => {}
+
+  constructor(name: string, service: LazyService) {
+    const [near, far] = memoryPair()
+    this.connection = near
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve
+    })
+    service.get().then(
+      (there) => there.connect(far, SHARED),
+      (error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error)
+        this.#end({ reason: 'unavailable', message: `'${name}' cannot be started: ${why}` })
+      },
+    )
+  }
+
+  async stop(): Promise<void> {
+    await this.connection.close()
+    this.#end({ reason: 'closed', message: 'the connection to the sandbox was closed' })
+  }
+}

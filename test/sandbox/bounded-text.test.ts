@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { BoundedText } from '../../src/sandbox/bounded-text.js'
+
+function pushed(bytesMax: number, ...chunks: readonly (string | Buffer)[]): BoundedText {
+  const text = new BoundedText(bytesMax)
+  for (const chunk of chunks) text.push(Buffer.from(chunk))
+  return text
+}
+
+describe('output of which the beginning and the end are kept', () => {
+  test('is whole up to its limit, however it comes', () => {
+    for (const chunks of [['abcdefgh'], ['abc', 'defgh'], ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']]) {
+      const text = pushed(8, ...chunks)
+      assert.deepEqual([text.text(undefined), text.isCut, text.bytes], ['abcdefgh', false, 8])
+    }
+  })
+
+  test('one byte beyond its limit says how much is missing, and where the whole is', () => {
+    const text = pushed(8, 'abc', 'def', 'ghi')
+    assert.equal(text.isCut, true)
+    assert.equal(text.text(undefined), 'abc\n[... 2 bytes are left out here ...]\nfghi')
+    assert.match(text.text('/w/.output/1'), /left out here; the whole output is in \/w\/\.output\/1 \.\.\.\]/)
+  })
+
+  test('keeps little of much', () => {
+    const text = new BoundedText(1024)
+    for (let at = 0; at < 100_000; at++) text.push(Buffer.from(`${at}\n`))
+    const shown = text.text(undefined)
+    assert(shown.length < 1200)
+    assert(shown.startsWith('0\n1\n2\n'))
+    assert(shown.endsWith('99998\n99999\n'))
+    assert(text.chunks.reduce((sum, { length }) => sum + length, 0) < 1200)
+  })
+
+  test('cuts no character in two', () => {
+    for (let shift = 0; shift < 4; shift++) {
+      const text = pushed(16, 'x'.repeat(shift), '\u{1f600}'.repeat(20)).text(undefined)
+      assert.doesNotMatch(text, /\ufffd/)
+    }
+  })
+})

@@ -1,0 +1,114 @@
+// A sandbox service, and clients that are connected to it.
+
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { resolveConfig } from '../../../src/config/config.js'
+import { type LogRecord, type Runtime, memoryPair, realRuntime } from '../../../src/index.js'
+import { type SandboxService, openService } from '../../../src/sandbox/service.js'
+import type { SandboxSettings } from '../../../src/upstream/contracts/sandbox-config.js'
+import { RawClient } from '../../integration/support/client.js'
+import { clientOf } from '../../integration/support/library.js'
+import { at } from '../../integration/support/json.js'
+
+interface Scope {
+  after(fn: () => Promise<void> | void): void
+}
+
+/** What a tool said. */
+export interface Said {
+  /** The whole answer. */
+  readonly value: unknown
+  /** Of the first block. */
+  readonly text: string
+  readonly code: number | undefined
+  readonly message: string
+  /** A member of the result. */
+  of(name: string): unknown
+}
+
+/** A client that calls tools. */
+export class SandboxClient {
+  readonly raw: RawClient
+
+  constructor(raw: RawClient) {
+    this.raw = raw
+  }
+
+  async call(name: string, args: unknown = {}, meta?: unknown): Promise<Said> {
+    return said((await this.raw.call(name, args, meta)).value)
+  }
+
+  code(code: string, more: Readonly<Record<string, unknown>> = {}): Promise<Said> {
+    return this.call('execute_code', { code, ...more })
+  }
+
+  command(command: string, more: Readonly<Record<string, unknown>> = {}): Promise<Said> {
+    return this.call('execute_command', { command, ...more })
+  }
+}
+
+export function said(value: unknown): Said {
+  const text = at(value, 'result', 'content', 0, 'text')
+  const code = at(value, 'error', 'code')
+  const message = at(value, 'error', 'message')
+  return {
+    value,
+    text: typeof text === 'string' ? text : '',
+    code: typeof code === 'number' ? code : undefined,
+    message: typeof message === 'string' ? message : '',
+    of: (name) => at(value, 'result', name),
+  }
+}
+
+/** The settings that a section of a configuration means. */
+export function settingsOf(section: object): SandboxSettings {
+  const config = resolveConfig(
+    { mcpServers: { s: { type: 'sandbox', ...section } } },
+    { source: 'test', folder: '/', env: {}, home: '/nowhere' },
+  )
+  const [server] = config.schemas.get('default')?.servers ?? []
+  assert(server?.kind === 'sandbox')
+  return server.sandbox
+}
+
+export interface TestSandbox {
+  readonly service: SandboxService
+  readonly log: readonly LogRecord[]
+  readonly stateFolder: string
+  client(owner?: string): SandboxClient
+}
+
+/** A service on the runtime without isolation unless the section names another one; its files are removed at the end. */
+export async function openSandbox(
+  scope: Scope,
+  section: object = {},
+  change: (runtime: Runtime) => Runtime = (runtime) => runtime,
+): Promise<TestSandbox> {
+  const log: LogRecord[] = []
+  const real = realRuntime()
+  const stateFolder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-'))
+  const settings = settingsOf({ runtime: 'unsafe-local', ...section })
+  const service = await openService({
+    settings,
+    runtime: change(real),
+    log: (record) => void log.push(record),
+    stateFolder,
+  })
+  scope.after(async () => {
+    await service.close()
+    await real.close()
+    rmSync(stateFolder, { recursive: true, force: true })
+  })
+  return {
+    service,
+    log,
+    stateFolder,
+    client: (owner = '') => {
+      const [near, far] = memoryPair()
+      service.connect(far, owner)
+      return new SandboxClient(clientOf(near))
+    },
+  }
+}
