@@ -77,7 +77,7 @@ export interface TestSandbox {
   readonly service: SandboxService
   readonly log: readonly LogRecord[]
   readonly stateFolder: string
-  client(owner?: string): SandboxClient
+  readonly client: (owner?: string) => SandboxClient
 }
 
 /** A service on the runtime without isolation unless the section names another one; its files are removed at the end. */
