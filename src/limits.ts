@@ -100,7 +100,7 @@ export const limits: Limits = {
     changeDelayMs: 50,
   },
   // Clients are told apart by what they say of themselves, and there are not many kinds of them.
-  guests: { guestsMax: 256, guestsOfOneMax: 16, guestIdleMs: 300_000 },
+  guests: { guestsMax: 256, guestsOfOneMax: 16, listensMax: 1024, guestIdleMs: 300_000 },
   stateless: {
     // Each keeps a call of its server open, and a process or a stream with it.
     parkedMax: 256,

@@ -209,8 +209,7 @@ const layers: readonly Layer[] = [
   },
   {
     files: ['src/proxy/guests/'],
-    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/proxy/input/'],
-    types: ['src/proxy/routing/'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/proxy/input/', 'src/proxy/routing/'],
     modules: [],
   },
   {

@@ -22,6 +22,7 @@ export const editReasons = [
   'result-type',
   'cache-hint',
   'error-code',
+  'subscription',
   'line-safe',
 ] as const
 export type EditReason = (typeof editReasons)[number]

@@ -51,8 +51,8 @@ export interface StatelessContext extends CallContext {
 export interface CallHearer {
   /** A notification that belongs to the call. */
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call): void
-  /** How far a call is that the proxy answers itself; `params` is raw JSON. */
-  progress(call: Call, params: string): void
+  /** A notification of the proxy's own that belongs to the call; `params` is raw JSON. */
+  notify(call: Call, method: string, params: string): void
   /** Splices one item of a list that the call gets. */
   splice(call: Call, line: Line, edits: readonly Edit[]): Uint8Array
   /** The server asks something that its client can be asked; false, or absent, where it cannot. */

@@ -10,3 +10,6 @@ export const requestMeta = {
 
 /** In the `_meta` of results. */
 export const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
+
+/** In the `_meta` of everything that is said to a client outside of its calls. */
+export const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId'

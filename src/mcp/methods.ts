@@ -47,6 +47,8 @@ export const requests: MethodTable<RequestRow> = new MethodTable<RequestRow>([
 export const statelessRequests: MethodTable<RequestRow> = new MethodTable<RequestRow>([
   // Versioning: discovery.
   [{ method: 'server/discover', route: { to: 'proxy' }, askable: false, reads: true }],
+  // Utilities: subscriptions.
+  [{ method: 'subscriptions/listen', route: { to: 'proxy' }, askable: false, stays: true }],
   features,
 ])
 

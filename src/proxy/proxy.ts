@@ -90,6 +90,7 @@ class PooledProxy implements McpProxy {
     this.#guests = new Guests({
       runtime: common.runtime,
       limits: this.#limits.guests,
+      changeDelayMs: this.#limits.session.changeDelayMs,
       stateless: () => new StatelessCalls(stateKeysOf(this.#config), this.#limits.stateless, common.runtime),
       nextSerial: () => ++this.#attached,
       reach: (client) => this.#reach(client),

@@ -9,6 +9,7 @@ import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
 import type { Call, ClientProfile, Outcome, StatelessContext } from '../call.js'
 import type { ClientCapabilities, ServerCapabilities } from '../capabilities.js'
 import type { ClientNotificationRow, RequestRow } from '../methods/method-row.js'
+import type { SubscriptionFilter } from '../subscriptions.js'
 import type { Revision } from '../revisions/revision.js'
 
 /** What is behind the proxy, as a client is told. */
@@ -26,6 +27,13 @@ export type Received =
   | { readonly kind: 'call'; readonly row: RequestRow }
   /** To be routed, for a client that has said with the request itself what it is. */
   | { readonly kind: 'stateless'; readonly row: RequestRow; readonly context: StatelessContext }
+  /** Stays open, and tells of what `filter` names. */
+  | {
+      readonly kind: 'listen'
+      readonly row: RequestRow
+      readonly context: StatelessContext
+      readonly filter: SubscriptionFilter
+    }
   /** Answered with what is behind the proxy; `reply` makes the answer. */
   | { readonly kind: 'discover'; readonly reply: (description: ServerDescription) => string }
   /** Answered with an empty result. */

@@ -7,8 +7,10 @@ import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
 import { quote, rawAt, write } from '../../jsonrpc/text.js'
-import type { Call, Outcome } from '../call.js'
+import type { Call, Outcome, StatelessContext } from '../call.js'
 import { internalError, methodNotFound, missingCapability, ownErrorForStateless } from '../error-codes.js'
+import type { RequestRow } from '../methods/method-row.js'
+import { isFilter, readFilter } from '../subscriptions.js'
 import { statelessRequests } from '../methods.js'
 import { SERVER_INFO } from '../meta-keys.js'
 import { pagesToVisit, requiredForPages } from '../pages-to-visit.js'
@@ -19,13 +21,14 @@ import { claimFault, statelessContext, versionFault } from './request-context.js
 import { errorEdits, resultEdits, typedResult } from './typed-result.js'
 
 const DISCOVER = 'server/discover'
+const LISTEN = 'subscriptions/listen'
 
 /** Servers come and go with a reload, and nobody is told of that here. */
 const DESCRIPTION_TTL_MS = 60_000
 
 /** Whether only a stateless client can ask this, so that it has to say what it is. */
 export function isStateless(method: string): boolean {
-  return method === DISCOVER
+  return method === DISCOVER || method === LISTEN
 }
 
 /** Reads the requests of one client, and writes its answers. */
@@ -46,7 +49,8 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }
     if (frame.method === DISCOVER)
       return { kind: 'discover', reply: (description) => this.#discovered(description) }
-    return { kind: 'stateless', row, context: statelessContext(frame, this.#principal) }
+    const context = statelessContext(frame, this.#principal)
+    return row.stays === true ? listening(frame, row, context) : { kind: 'stateless', row, context }
   }
 
   answer(call: Call, outcome: Outcome, voice: ClientVoice): Wire | undefined {
@@ -97,6 +101,12 @@ function missingIn({ missing }: Call, frame: ResponseFrame): ErrorBody | undefin
 
 function unable(missing: string, { code, message }: ErrorBody): ErrorBody {
   return missingCapability(missing, write({ code, message }))
+}
+
+function listening(frame: RequestFrame, row: RequestRow, context: StatelessContext): Received {
+  const filter = readFilter(frame)
+  if (!isFilter(filter)) return { kind: 'refused', error: filter }
+  return { kind: 'listen', row, context, filter }
 }
 
 function passedOn(

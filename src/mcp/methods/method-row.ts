@@ -25,6 +25,8 @@ export interface RequestRow extends NamedRow {
   readonly askable: boolean
   /** Whether it only reads, so that a server that ended before its answer may be asked again. */
   readonly reads?: boolean
+  /** Whether it stays open until the client or the proxy ends it. */
+  readonly stays?: boolean
   /** Whether the client begins or ends to hear of changes of `params.uri`. */
   readonly subscribes?: boolean
 }

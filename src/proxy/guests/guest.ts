@@ -8,8 +8,15 @@ import type { Line } from '../../jsonrpc/line.js'
 import { type Edit, splice } from '../../jsonrpc/splice.js'
 import type { Asker, Call, ClientProfile, InputNeeded, ServerQuestion } from '../../mcp/call.js'
 import { isAskable } from '../../mcp/capabilities.js'
+import { tooManyCalls } from '../../mcp/error-codes.js'
+import { listKinds } from '../../mcp/lists.js'
+import { serverNotifications } from '../../mcp/methods.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { severity } from '../../mcp/methods/logging.js'
+import type { SubscriptionFilter } from '../../mcp/subscriptions.js'
+import type { Runtime } from '../../runtime/runtime.js'
+import { FollowedResources } from './followed.js'
+import { Listens } from './listens.js'
 import type { StatelessCalls } from '../input/stateless-calls.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { StatelessClient } from '../routing/guest-list.js'
@@ -21,7 +28,10 @@ export interface GuestParts {
   /** What begins its calls, and finds what a retry is about. */
   readonly stateless: StatelessCalls
   reach(client: RoutedClient): ClientRoutes
-  now(): number
+  readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
+  readonly changeDelayMs: number
+  /** Whether one more request may stay open. */
+  mayListen(): boolean
 }
 
 /** One such client. */
@@ -34,6 +44,8 @@ export class Guest implements RoutedClient, StatelessClient {
   readonly #parts: GuestParts
   readonly #routes: ClientRoutes
   #calls = 0
+  /** Made for the first request that stays open. */
+  #listens: Listens | undefined
   /** When it was last at work. */
   usedAt: number
 
@@ -42,7 +54,7 @@ export class Guest implements RoutedClient, StatelessClient {
     this.serial = parts.serial
     this.profile = parts.profile
     this.#isAskable = isAskable(parts.profile.capabilities)
-    this.usedAt = parts.now()
+    this.usedAt = parts.runtime.now()
     this.#routes = parts.reach(this)
   }
 
@@ -59,9 +71,22 @@ export class Guest implements RoutedClient, StatelessClient {
     this.#parts.stateless.route(call, this.#routes.router, this.#isAskable)
   }
 
-  ended(): void {
+  listen(call: Call, filter: SubscriptionFilter): void {
+    this.#calls++
+    if (!this.#parts.mayListen()) return call.fail(tooManyCalls())
+    this.#listens ??= this.#newListens()
+    this.#listens.begin(call, filter)
+  }
+
+  /** How many requests of it stay open. */
+  get listening(): number {
+    return this.#listens?.size ?? 0
+  }
+
+  ended(call: Call): void {
     this.#calls--
-    this.usedAt = this.#parts.now()
+    this.#listens?.end(call)
+    this.usedAt = this.#parts.runtime.now()
   }
 
   needsInput(call: Call, needed: InputNeeded): void {
@@ -75,14 +100,20 @@ export class Guest implements RoutedClient, StatelessClient {
 
   listsChanged(kinds: readonly ListKind[]): void {
     this.#routes.changed(kinds)
+    this.#listens?.changed(kinds)
+  }
+
+  listsRevised(): void {
+    this.#listens?.changed(listKinds)
   }
 
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
     if (during !== undefined) during.context.hearer?.tell(frame, edits, during)
+    else if (serverNotifications.row(frame.method)?.does === 'updated') this.#listens?.updated(frame)
   }
 
   progress(call: Call, params: string): void {
-    call.context.hearer?.progress(call, params)
+    call.context.hearer?.notify(call, 'notifications/progress', params)
   }
 
   splice(call: Call, line: Line, edits: readonly Edit[]): Uint8Array {
@@ -114,6 +145,13 @@ export class Guest implements RoutedClient, StatelessClient {
     this.#parts.stateless.parked.forget(asker)
   }
 
-  /** It is told of nothing that it has not asked for. */
+  /** Each request that stays open tells of them by itself. */
   tellChanges(): void {}
+
+  #newListens(): Listens {
+    const { runtime, changeDelayMs } = this.#parts
+    const route = (call: Call): void => this.#routes.router.route(call)
+    const followed = new FollowedResources(this, route, () => runtime.now())
+    return new Listens({ routes: this.#routes, followed, runtime, changeDelayMs })
+  }
 }

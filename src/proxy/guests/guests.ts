@@ -16,6 +16,8 @@ import type { Runtime, Timer } from '../../runtime/runtime.js'
 export interface GuestsParts {
   readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly limits: GuestLimits
+  /** Changes of lists within this time are told once. */
+  readonly changeDelayMs: number
   /** Made for the first guest. */
   readonly stateless: () => StatelessCalls
   /** A number that no other client of the proxy has. */
@@ -29,6 +31,8 @@ export interface GuestLimits {
   readonly guestsMax: number
   /** Of one principal. */
   readonly guestsOfOneMax: number
+  /** Requests that stay open, of all of them together. */
+  readonly listensMax: number
   /** How long one stays that asks nothing. */
   readonly guestIdleMs: number
 }
@@ -56,7 +60,9 @@ export class Guests implements GuestList {
       profile: { principal, revision: latestStateless, capabilities: askable },
       stateless: this.#stateless,
       reach: (client) => this.#parts.reach(client),
-      now: () => this.#parts.runtime.now(),
+      runtime: this.#parts.runtime,
+      changeDelayMs: this.#parts.changeDelayMs,
+      mayListen: () => this.#listening < this.#parts.limits.listensMax,
     })
     this.#guests.set(key, guest)
     this.#sweepLater()
@@ -75,6 +81,12 @@ export class Guests implements GuestList {
   close(): void {
     this.#sweeping?.cancel()
     for (const key of this.#guests.keys()) this.#end(key)
+  }
+
+  get #listening(): number {
+    let listening = 0
+    for (const guest of this.#guests.values()) listening += guest.listening
+    return listening
   }
 
   /** Whether there is room for one more; who has been idle for longest makes it. */

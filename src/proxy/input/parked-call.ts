@@ -198,9 +198,9 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
     call.context.hearer?.tell(frame, writing(frame.line, span, call.raw(own), 'progress-token'), call)
   }
 
-  progress(_call: Call, params: string): void {
+  notify(_call: Call, method: string, params: string): void {
     const call = this.#waiting.at(-1)
-    call?.context.hearer?.progress(call, params)
+    call?.context.hearer?.notify(call, method, params)
   }
 
   splice(call: Call, line: Line, edits: readonly Edit[]): Uint8Array {

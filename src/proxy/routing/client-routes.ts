@@ -2,9 +2,10 @@
 
 import type { Catalog, Catalogs } from './catalog.js'
 import { describeServers } from './description.js'
-import { ListChanges } from './list-changes.js'
+import { ListChanges, type ShownList } from './list-changes.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { ClientPort } from '../../mcp/call.js'
+import { presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { RoutedClient } from './routed-client.js'
@@ -81,6 +82,17 @@ export class ClientRoutes {
     return describeServers(this.#lanes, this.#client.profile.capabilities, parts)
   }
 
+  /** A list as the client is shown it now. */
+  shown(kind: ListKind): ShownList {
+    return this.#catalog.shown(kind)
+  }
+
+  /** Whether some server has such a list, or may have one. */
+  offers(kind: ListKind): boolean {
+    const feature = kind === 'templates' ? 'resources' : kind
+    return this.#lanes.some(({ view }) => (view.facts?.capabilities ?? presumedCapabilities)[feature])
+  }
+
   /** What servers list has changed. */
   changed(kinds: readonly ListKind[]): void {
     this.#catalog.invalidate(kinds)
@@ -155,6 +167,7 @@ export class ClientRoutes {
   tellChanges(): void {
     const changed = this.#changes.end()
     if (changed.length > 0 && !this.#left) this.changed(changed)
+    this.#client.listsRevised?.()
   }
 
   /** The server is gone, and no call runs there any more. */

@@ -1,12 +1,15 @@
 // Clients whose requests say by themselves what they are, as a session sees them.
 
 import type { Call, ClientPort, InputNeeded, StatelessContext } from '../../mcp/call.js'
+import type { SubscriptionFilter } from '../../mcp/subscriptions.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 
 /** All requests of one principal that can be asked the same. */
 export interface StatelessClient extends ClientPort {
   /** Takes over a call of its own. */
   route(call: Call): void
+  /** Takes over a request that stays open, by which the client hears of changes. */
+  listen(call: Call, filter: SubscriptionFilter): void
   /** The server of its call wants to know more before it goes on. */
   needsInput(call: Call, needed: InputNeeded): void
   /** A call that it has taken over is settled. */

@@ -8,6 +8,9 @@ import type { RoutedClient } from './routed-client.js'
 import { isSameItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 
+/** A list as it is shown, in an array that stays as it is. */
+export type ShownList = readonly Target[]
+
 /** Remembers what a client knows of its lists, and tells it of changes. */
 export class ListChanges {
   readonly #client: Pick<RoutedClient, 'isReady' | 'tellChanges'>

@@ -10,6 +10,8 @@ export interface RoutedClient extends ClientPort {
   readonly isReady: boolean
   /** These lists look different now. */
   tellChanges(kinds: readonly ListKind[]): void
+  /** Servers that were starting, or came with a reload, have listed what they have. */
+  listsRevised?(): void
   /** How far a call of its own is that the proxy answers itself; `params` is raw JSON. */
   progress(call: Call, params: string): void
   /** Splices one item of a list that this call gets; the forward tap sees it. */

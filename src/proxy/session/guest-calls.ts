@@ -13,7 +13,7 @@ import type { SessionCalls } from './session-calls.js'
 import type { SessionParts } from './session-parts.js'
 
 /** A request of a client that has said with it what it is. */
-export type GuestRequest = Received & { readonly kind: 'stateless' | 'discover' }
+export type GuestRequest = Received & { readonly kind: 'stateless' | 'listen' | 'discover' }
 
 /** The session on the same connection. */
 interface GuestSession {
@@ -46,24 +46,26 @@ export class GuestCalls {
   /** Takes a request over; gives why it cannot be. */
   take(frame: RequestFrame, request: GuestRequest, field: FieldReader | undefined): ErrorBody | undefined {
     if (this.#session.isOver()) return shuttingDown()
-    if (request.kind === 'stateless') return this.#begin(frame, request, field)
+    if (request.kind !== 'discover') return this.#begin(frame, request, field)
     this.#session.reply(frame.id, request.reply(this.#parts.guests.describe()))
     return undefined
   }
 
   #begin(
     frame: RequestFrame,
-    { row, context }: GuestRequest & { readonly kind: 'stateless' },
+    request: GuestRequest & { readonly kind: 'stateless' | 'listen' },
     field: FieldReader | undefined,
   ): ErrorBody | undefined {
     const { guests, limits, reports, runtime } = this.#parts
+    const { row, context } = request
     const guest = this.#calls.size < limits.callsMax ? guests.of(context) : undefined
     if (guest === undefined) return tooManyCalls()
     reports.attached(context)
     const heard = { ...context, hearer: this.#hearer, field }
     const call = new Call(frame, row, guest, new CallDeadline(runtime.now()), this.#ownerFor(guest), heard)
     this.#calls.add(call)
-    guest.route(call)
+    if (request.kind === 'listen') guest.listen(call, request.filter)
+    else guest.route(call)
     return undefined
   }
 

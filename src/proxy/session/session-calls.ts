@@ -6,6 +6,7 @@ import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import type { Call, CallOwner, InputNeeded, Outcome } from '../../mcp/call.js'
+import { subscribed } from '../../mcp/subscriptions.js'
 import { type InputSurroundings, askClient } from '../input/input-rounds.js'
 
 /** Hears what becomes of them. */
@@ -53,6 +54,13 @@ export class SessionCalls implements CallOwner {
   /** The call with this id is not wanted any more. */
   giveUp(key: RequestId): void {
     this.#calls.get(key)?.cancel(undefined)
+  }
+
+  /** Nothing new is begun: what stays open ends, and this says whether something else is not answered yet. */
+  areRunning(): boolean {
+    for (const call of this.#calls.values())
+      if (call.row.stays === true) call.settle({ kind: 'result', result: subscribed(call.frame.id) })
+    return this.#calls.size > 0
   }
 
   /** The client is gone. */

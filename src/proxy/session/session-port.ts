@@ -173,7 +173,11 @@ export class SessionPort implements RoutedClient {
   }
 
   progress(call: Call, params: string): void {
-    this.#peer.notify('notifications/progress', params, { about: call.frame.id })
+    this.notify(call, 'notifications/progress', params)
+  }
+
+  notify(call: Call, method: string, params: string): void {
+    this.#peer.notify(method, params, { about: call.frame.id })
     this.#flow.sent()
   }
 

@@ -91,6 +91,7 @@ export class Session implements PeerOwner<Question> {
       case 'call':
         return this.#call(frame, received.row)
       case 'stateless':
+      case 'listen':
       case 'discover':
         return this.#refuse(frame, this.#guestCalls.take(frame, received, field))
       case 'ping':
@@ -252,8 +253,7 @@ export class Session implements PeerOwner<Question> {
   #call(frame: RequestFrame, row: RequestRow): void {
     if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
     const { leg, limits, runtime } = this.#parts
-    const deadline = new CallDeadline(runtime.now())
-    const call = new Call(frame, row, this.#port, deadline, this.#calls, leg.profile)
+    const call = new Call(frame, row, this.#port, new CallDeadline(runtime.now()), this.#calls, leg.profile)
     const isEarly = this.#intake === 'hold'
     const isTooMuch = this.#calls.size >= limits.callsMax || (isEarly && !this.#opening.hasRoom(call.bytes))
     if (isTooMuch) return this.#refuse(frame, tooManyCalls())
@@ -286,7 +286,7 @@ export class Session implements PeerOwner<Question> {
 
   /** The session ends, or its `shutdown` is answered, when nothing runs any more. */
   #rest(): void {
-    if (this.#intake !== 'refuse' || this.#calls.size > 0 || this.#opening.owes) return
+    if (this.#intake !== 'refuse' || this.#calls.areRunning() || this.#opening.owes) return
     if (this.draining.rest()) void this.#peer.close()
   }
 

@@ -3,6 +3,7 @@
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { ClientPort } from '../../mcp/call.js'
 import { severity } from '../../mcp/methods/logging.js'
+import { isFollowedBy } from '../../mcp/resource-uris.js'
 
 /** Clients, the log levels they asked for, and the resources they follow. */
 export class LaneClients {
@@ -115,13 +116,8 @@ export class LaneClients {
   followersOf(uri: string): Set<ClientPort> {
     const found = new Set(this.#followers.get(uri))
     for (const [followed, followers] of this.#followers) {
-      if (followed !== uri && isWithin(uri, followed)) for (const client of followers) found.add(client)
+      if (followed !== uri && isFollowedBy(uri, followed)) for (const client of followers) found.add(client)
     }
     return found
   }
-}
-
-function isWithin(uri: string, followed: string): boolean {
-  if (!uri.startsWith(followed)) return false
-  return followed.endsWith('/') || ['/', '#', '?'].includes(uri.charAt(followed.length))
 }

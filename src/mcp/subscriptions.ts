@@ -1,0 +1,95 @@
+// What a stateless client wants to hear of outside of its calls.
+//
+// MCP 2026-07-28, Utilities: subscriptions. One request stays open for it; everything that is said there has the id of
+// that request in its `_meta`.
+
+import type { ErrorBody } from '../jsonrpc/build.js'
+import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
+import { itemsAt, membersAt } from '../jsonrpc/members.js'
+import type { RequestId } from '../jsonrpc/request-id.js'
+import type { Edit } from '../jsonrpc/splice.js'
+import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
+import { invalidParams } from './error-codes.js'
+import { SUBSCRIPTION_ID } from './meta-keys.js'
+import type { ListKind } from './methods/method-row.js'
+
+/** The lists of which a client may want to hear, by the member that says so. */
+const listMembers: ReadonlyMap<string, readonly ListKind[]> = new Map([
+  ['toolsListChanged', ['tools']],
+  ['promptsListChanged', ['prompts']],
+  ['resourcesListChanged', ['resources', 'templates']],
+])
+const URIS = 'resourceSubscriptions'
+
+export interface SubscriptionFilter {
+  readonly lists: readonly ListKind[]
+  readonly uris: readonly string[]
+}
+
+/** What a request wants to hear of, or what is wrong with it. */
+export function readFilter({ line, params }: RequestFrame): SubscriptionFilter | ErrorBody {
+  const members = membersAt(line, params.members.span('notifications'))
+  if (members === undefined) return mistyped('notifications', 'an object')
+  const lists: ListKind[] = []
+  for (const [name, kinds] of listMembers) {
+    const span = members.span(name)
+    const raw = span && rawAt(line, span)
+    if (raw !== undefined && raw !== 'true' && raw !== 'false')
+      return mistyped(`notifications.${name}`, 'true or false')
+    if (raw === 'true') lists.push(...kinds)
+  }
+  const span = members.span(URIS)
+  const uris = itemsAt(line, span).map((item) => stringAt(line, item))
+  const isWrong = span !== undefined && (line[span.start] !== OPEN_ARRAY || uris.includes(undefined))
+  if (isWrong) return mistyped(`notifications.${URIS}`, 'an array of strings')
+  return { lists, uris: [...new Set(uris.flatMap((uri) => uri ?? []))] }
+}
+
+export function isFilter(read: SubscriptionFilter | ErrorBody): read is SubscriptionFilter {
+  return 'lists' in read
+}
+
+function mistyped(parameter: string, what: string): ErrorBody {
+  return invalidParams(`'${parameter}' must be ${what}`, { parameter })
+}
+
+/** The params by which a client is told what it hears of. */
+export function acknowledgement(id: RequestId, { lists, uris }: SubscriptionFilter): string {
+  const named = [...listMembers].flatMap(([name, kinds]) =>
+    kinds.every((kind) => lists.includes(kind)) ? [`${quote(name)}:true`] : [],
+  )
+  const followed = uris.length === 0 ? [] : [`${quote(URIS)}:[${uris.map(quote).join(',')}]`]
+  return `{"notifications":{${[...named, ...followed].join(',')}},${metaOf(id)}}`
+}
+
+/** Raw JSON of an object that says nothing but to which subscription it belongs. */
+export function subscribed(id: RequestId): string {
+  return `{${metaOf(id)}}`
+}
+
+function metaOf(id: RequestId): string {
+  return `"_meta":{${quote(SUBSCRIPTION_ID)}:${id}}`
+}
+
+/** The edits by which a server's notification says to which subscription it belongs. */
+export function subscriptionEdits({ line, params }: NotificationFrame, id: RequestId): readonly Edit[] {
+  const { span, metaSpan, meta } = params
+  const known = meta.span(SUBSCRIPTION_ID)
+  if (known !== undefined) return [edit(known.start, known.end, id)]
+  if (span === undefined) return []
+  if (metaSpan === undefined) {
+    const comma = params.members.size === 0 ? '' : ','
+    return [edit(span.start + 1, span.start + 1, `${metaOf(id)}${comma}`)]
+  }
+  const member = `${quote(SUBSCRIPTION_ID)}:${id}`
+  if (line[metaSpan.start] !== OPEN_OBJECT) return [edit(metaSpan.start, metaSpan.end, `{${member}}`)]
+  const at = metaSpan.start + 1
+  return [edit(at, at, meta.size === 0 ? member : `${member},`)]
+}
+
+const OPEN_OBJECT = 0x7b
+const OPEN_ARRAY = 0x5b
+
+function edit(start: number, end: number, text: string): Edit {
+  return { start, end, bytes: Buffer.from(text), why: 'subscription' }
+}

@@ -1,0 +1,178 @@
+// Clients without a session that keep a request open to hear of changes.
+
+import { strict as assert } from 'node:assert'
+import { once } from 'node:events'
+import { describe, test } from 'node:test'
+import { resolveConfig } from '../../src/config/config.js'
+import { openGateway } from '../../src/gateway/gateway.js'
+import { limits } from '../../src/index.js'
+import { EventReader, message, open } from '../transports/support/http.js'
+import { type Heard, type RawClient, said } from './support/client.js'
+import { at, listAt, parsed, textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { itServer, nodeProgram, root } from './support/programs.js'
+
+const prefix = 'io.modelcontextprotocol'
+const claim = { [`${prefix}/protocolVersion`]: '2026-07-28', [`${prefix}/clientCapabilities`]: {} }
+const asking = (client: RawClient, method: string, params: object = {}): Promise<Heard> =>
+  client.request(method, { ...params, _meta: claim })
+
+const acknowledged = 'notifications/subscriptions/acknowledged'
+
+/** Begins to listen; gives what is acknowledged. */
+async function listening(client: RawClient, id: string | number, notifications: object): Promise<unknown> {
+  const heard = client.notification(
+    acknowledged,
+    (params) => at(params, '_meta', `${prefix}/subscriptionId`) === id,
+  )
+  client.send(
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id,
+      method: 'subscriptions/listen',
+      params: { notifications, _meta: claim },
+    }),
+  )
+  return at((await heard).value, 'params', 'notifications')
+}
+
+const tell = (client: RawClient, method: string, params: object = {}): Promise<Heard> =>
+  asking(client, 'tools/call', { name: 's__tell', arguments: { method, params } })
+
+const ofSubscription =
+  (id: string | number) =>
+  (params: unknown): boolean =>
+    at(params, '_meta', `${prefix}/subscriptionId`) === id
+
+/** One listener in all. */
+const oneListen = { ...limits, guests: { ...limits.guests, listensMax: 1 } }
+
+const updated = 'notifications/resources/updated'
+const linesOf = async (client: RawClient): Promise<unknown[]> =>
+  listAt(said(await asking(client, 'tools/call', { name: 's__seen' })), 'lines').map((line) =>
+    parsed(Buffer.from(String(line), 'base64').toString()),
+  )
+
+describe('a client that listens', () => {
+  test('hears of a resource that it named, with the id of its request', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+    await asking(client, 'resources/list')
+    const uri = 'it://server/a'
+    assert.deepEqual(await listening(client, 'mine', { resourceSubscriptions: [uri] }), {
+      resourceSubscriptions: [uri],
+    })
+    const heard = client.notification(updated, ofSubscription('mine'))
+    await tell(client, updated, { uri })
+    assert.equal(textAt((await heard).value, 'params', 'uri'), uri)
+  })
+
+  test('a server is told once of a resource, and that nobody follows it any more', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+    const filter = { resourceSubscriptions: ['it://server/a'] }
+    await listening(client, 1000, filter)
+    await listening(client, 1001, filter)
+    const methods = async (): Promise<string[]> =>
+      (await linesOf(client))
+        .map((line) => textAt(line, 'method'))
+        .filter((method) => /subscribe/.test(method))
+    client.notify('notifications/cancelled', { requestId: 1000 })
+    assert.deepEqual(await methods(), ['resources/subscribe'])
+    client.notify('notifications/cancelled', { requestId: 1001 })
+    while (!(await methods()).includes('resources/unsubscribe')) continue
+    assert.deepEqual(await methods(), ['resources/subscribe', 'resources/unsubscribe'])
+    assert.equal(client.answersTo(1000), 0)
+  })
+
+  test('hears of lists that have changed, each listener for itself', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: nodeProgram('growing.mjs', {}, {}) })).attach()
+    const before = listAt((await asking(client, 'tools/list')).value, 'result', 'tools')
+    assert.deepEqual(await listening(client, 'a', { toolsListChanged: true }), { toolsListChanged: true })
+    assert.deepEqual(await listening(client, 'b', { toolsListChanged: true, promptsListChanged: true }), {
+      toolsListChanged: true,
+      promptsListChanged: true,
+    })
+    const changed = 'notifications/tools/list_changed'
+    const heard = [
+      client.notification(changed, ofSubscription('a')),
+      client.notification(changed, ofSubscription('b')),
+    ]
+    await asking(client, 'tools/call', { name: 's__grow' })
+    await Promise.all(heard)
+    const after = listAt((await asking(client, 'tools/list')).value, 'result', 'tools')
+    assert.equal(after.length, before.length + 1)
+  })
+
+  test('is told at once that there is nothing to hear of', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: nodeProgram('marked.mjs', {}, {}) })).attach()
+    await asking(client, 'tools/list')
+    const answer = client.answer('none')
+    assert.deepEqual(
+      await listening(client, 'none', { promptsListChanged: true, resourceSubscriptions: ['no://one'] }),
+      {},
+    )
+    assert.deepEqual(at((await answer).value, 'result'), {
+      resultType: 'complete',
+      _meta: { [`${prefix}/subscriptionId`]: 'none' },
+    })
+  })
+
+  test('is told with a result that the proxy ends', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { s: itServer() })
+    const { client } = await attach()
+    await asking(client, 'tools/list')
+    await listening(client, 5, { toolsListChanged: true })
+    const answer = client.answer(5)
+    void proxy.close()
+    assert.equal(textAt((await answer).value, 'result', 'resultType'), 'complete')
+  })
+
+  test('is refused beyond the limit', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer() }, { limits: oneListen })).attach()
+    await asking(client, 'tools/list')
+    await listening(client, 'a', { toolsListChanged: true })
+    const { value } = await asking(client, 'subscriptions/listen', {
+      notifications: { toolsListChanged: true },
+    })
+    assert.equal(at(value, 'error', 'code'), -32603)
+    client.notify('notifications/cancelled', { requestId: 'a' })
+    await listening(client, 'b', { toolsListChanged: true })
+  })
+
+  test('over HTTP hears on the response to its request, until it closes that', async (t) => {
+    const value = { server: { port: 0 }, mcpServers: { s: itServer() } }
+    const gateway = await openGateway(
+      resolveConfig(value, { source: 'test', folder: root, env: process.env }),
+    )
+    t.after(() => gateway.close(0))
+    const method = 'subscriptions/listen'
+    const notifications = { resourceSubscriptions: ['it://server/a'] }
+    const stream = await open(gateway.port, {
+      body: message(method, 'h', { notifications, _meta: claim }),
+      headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method },
+    })
+    const reader = new EventReader(stream)
+    const first = await reader.next()
+    assert.equal(textAt(parsed(first?.data ?? ''), 'method'), acknowledged)
+    const call = async (name: string, args: object): Promise<unknown> => {
+      const params = { name, arguments: args, _meta: claim }
+      const fields = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name }
+      const response = await open(gateway.port, { body: message('tools/call', 1, params), headers: fields })
+      const chunks: Buffer[] = []
+      for await (const chunk of response) chunks.push(Buffer.from(chunk))
+      return said({ text: '', value: parsed(Buffer.concat(chunks).toString()) })
+    }
+    await call('s__tell', { method: updated, params: { uri: 'it://server/a/below' } })
+    const second = parsed((await reader.next())?.data ?? '')
+    assert.deepEqual(at(second, 'params'), {
+      _meta: { [`${prefix}/subscriptionId`]: 'h' },
+      uri: 'it://server/a/below',
+    })
+    stream.destroy()
+    await once(stream, 'close')
+    const seen = async (): Promise<boolean> =>
+      listAt(await call('s__seen', {}), 'lines').some((line) =>
+        Buffer.from(String(line), 'base64').toString().includes('resources/unsubscribe'),
+      )
+    while (!(await seen())) continue
+  })
+})

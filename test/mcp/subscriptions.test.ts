@@ -1,0 +1,67 @@
+// What a client without a session wants to hear of, and what it is told.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { readFrame } from '../../src/jsonrpc/frame.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { numericId } from '../../src/jsonrpc/request-id.js'
+import { splice } from '../../src/jsonrpc/splice.js'
+import { acknowledgement, isFilter, readFilter, subscriptionEdits } from '../../src/mcp/subscriptions.js'
+
+const filters: readonly (readonly [given: string, want: object | undefined])[] = [
+  ['{}', { lists: [], uris: [] }],
+  ['{"toolsListChanged":true}', { lists: ['tools'], uris: [] }],
+  [
+    '{"toolsListChanged":false,"promptsListChanged":true,"resourcesListChanged":true,"taskIds":["t"]}',
+    { lists: ['prompts', 'resources', 'templates'], uris: [] },
+  ],
+  ['{"resourceSubscriptions":["a:/b","a:/\\u0063","a:/b"]}', { lists: [], uris: ['a:/b', 'a:/c'] }],
+  ['[]', undefined],
+  ['{"toolsListChanged":1}', undefined],
+  ['{"toolsListChanged":null}', undefined],
+  ['{"resourceSubscriptions":"a:/b"}', undefined],
+  ['{"resourceSubscriptions":["a:/b",1]}', undefined],
+]
+
+describe('a filter', () => {
+  for (const [given, want] of filters)
+    test(given, () => {
+      const method = 'subscriptions/listen'
+      const frame = readFrame(
+        toLine(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":{"notifications":${given}}}`),
+      )
+      assert(frame.kind === 'request')
+      const read = readFilter(frame)
+      if (want === undefined) assert(!isFilter(read) && read.code === -32602)
+      else assert.deepEqual(read, want)
+    })
+
+  test('is acknowledged as far as it is heard', () => {
+    const heard = { lists: ['tools', 'resources', 'templates'], uris: ['a:/b'] } as const
+    const said = '{"toolsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a:/b"]}'
+    const meta = '"_meta":{"io.modelcontextprotocol/subscriptionId":7}'
+    assert.equal(acknowledgement(numericId(7), heard), `{"notifications":${said},${meta}}`)
+  })
+})
+
+const key = '"io.modelcontextprotocol/subscriptionId"'
+const marked: readonly (readonly [given: string, want: string])[] = [
+  ['{"uri":"a:/b"}', `{"_meta":{${key}:7},"uri":"a:/b"}`],
+  ['{}', `{"_meta":{${key}:7}}`],
+  ['{"uri":"a:/b","_meta":{}}', `{"uri":"a:/b","_meta":{${key}:7}}`],
+  ['{"_meta":{"x":1.0},"uri":"a:/b"}', `{"_meta":{${key}:7,"x":1.0},"uri":"a:/b"}`],
+  [`{"_meta":{"x":1,${key}:"theirs"}}`, `{"_meta":{"x":1,${key}:7}}`],
+  ['{"_meta":null,"uri":"a:/b"}', `{"_meta":{${key}:7},"uri":"a:/b"}`],
+]
+
+const text = (params: string): string =>
+  `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":${params}}`
+
+describe('a notification of a subscription', () => {
+  for (const [given, want] of marked)
+    test(`says to which it belongs: ${given}`, () => {
+      const frame = readFrame(toLine(text(given)))
+      assert(frame.kind === 'notification')
+      assert.equal(splice(frame.line, subscriptionEdits(frame, numericId(7))).toString(), text(want))
+    })
+})
