@@ -11,6 +11,7 @@ import { join, sep } from 'node:path'
 import process from 'node:process'
 import type { Runtime } from '../runtime/runtime.js'
 import { MachineStartError } from './runtime.js'
+import { covers } from './volumes.js'
 
 /** Who has a folder: process, its start, the boot, and the namespace in which the number of the process counts. */
 const OWNER_FILE = 'owner'
@@ -36,6 +37,11 @@ export class StateFolder {
   /** Of the service in the state folder. */
   get name(): string {
     return this.#name
+  }
+
+  /** Whether a path lies in the state folder, or that in it. */
+  overlaps(path: string): boolean {
+    return covers(path, this.#root) || covers(this.#root, path)
   }
 
   get #instance(): string {

@@ -108,6 +108,7 @@ function overlap(one: string, other: string): boolean {
   return covers(one, other) || covers(other, one)
 }
 
-function covers(folder: string, path: string): boolean {
+/** Whether a path is this folder, or lies in it. */
+export function covers(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)
 }

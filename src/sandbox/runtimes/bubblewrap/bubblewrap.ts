@@ -10,7 +10,7 @@ import {
   type SandboxRuntime,
 } from '../../runtime.js'
 import type { StateFolder } from '../../state-folder.js'
-import { checkVolumes } from '../../volumes.js'
+import { type CheckedVolume, checkVolumes } from '../../volumes.js'
 import { type BubblewrapFindings, probeBubblewrap } from './bubblewrap-probe.js'
 import { findInterpreter } from './guest-interpreter.js'
 import { type HostIdentity, Identities } from './identities.js'
@@ -35,6 +35,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
   readonly #parts: BubblewrapParts
   readonly #identities: Identities
   readonly #machines = new Set<Machine>()
+  readonly #volumes = new Map<string, CheckedVolume>()
   #findings: Promise<BubblewrapFindings> | undefined
   #starts = 0
 
@@ -49,9 +50,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
 
   async start(spec: MachineSpec): Promise<Machine> {
     const host = await this.#host()
-    const { checked: volumes, problems } = await checkVolumes(spec.volumes)
-    const [first] = problems
-    if (first !== undefined) throw new MachineStartError(first.problem)
+    const volumes = await this.#volumesOf(spec)
     const { runtime, folder } = this.#parts
     const interpreter = await findInterpreter(spec.language, spec.interpreter, runtime)
     if (interpreter === undefined) throw new MachineStartError(noInterpreter(spec))
@@ -90,6 +89,30 @@ export class BubblewrapRuntime implements SandboxRuntime {
   async close(): Promise<void> {
     await Promise.all([...this.#machines].map((machine) => machine.stop()))
     await this.#parts.folder.close()
+  }
+
+  /** A volume stays the folder that it was when it was first used. */
+  async #volumesOf({ volumes }: MachineSpec): Promise<CheckedVolume[]> {
+    const { checked, problems } = await checkVolumes(volumes)
+    const [first] = problems
+    if (first !== undefined) throw new MachineStartError(first.problem)
+    return checked.map((volume) => {
+      const known = this.#volumes.get(volume.hostPath) ?? volume
+      this.#volumes.set(volume.hostPath, known)
+      this.#assertPossible(volume)
+      return { ...volume, device: known.device, inode: known.inode }
+    })
+  }
+
+  #assertPossible({ hostPath, isReadOnly }: CheckedVolume): void {
+    const { folder, runAs } = this.#parts
+    if (folder.overlaps(hostPath))
+      throw new MachineStartError(`${hostPath} and the state folder of the sandbox lie in each other`)
+    if (!isReadOnly && process.getuid?.() === 0 && runAs === undefined) {
+      throw new MachineStartError(
+        `${hostPath} can be written to by no session, as each has a user of its own: add :ro, or set runAs to its owner`,
+      )
+    }
   }
 
   async #host(): Promise<BubblewrapHost> {

@@ -149,7 +149,7 @@ function limited(prlimit: string, { memoryMiB, pids, diskGiB }: MachineFlavor): 
     prlimit,
     `--nproc=${pids + OWN_PROCESSES}`,
     `--data=${memoryMiB * MiB}`,
-    `--fsize=${diskGiB * GiB}`,
+    `--fsize=${Math.floor(diskGiB * GiB)}`,
     '--nofile=1024',
     '--core=0',
     '--memlock=65536',

@@ -1,0 +1,513 @@
+// What foreign code may try, on real machines: each attack must end in its own session.
+
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import {
+  type GuestCommand,
+  type Machine,
+  type MachineSpec,
+  MachineStartError,
+  type SandboxRuntime,
+} from '../../../src/sandbox/runtime.js'
+import { plainSpec, ran, said, shell, startedMachine } from '../../sandbox/machine-contract.js'
+import type { SandboxScene } from './sandbox-scene.js'
+
+const MiB = 1024 * 1024
+
+/** Small, so that a limit is reached soon. */
+const small = { cpus: 1, memoryMiB: 256, pids: 48, diskGiB: 1 / 16 }
+
+/** A program in Python. */
+export function python(source: string, ...args: readonly string[]): GuestCommand {
+  return { program: '/usr/bin/python3', args: ['-c', source, ...args] }
+}
+
+/** The attacks on machines of one scene. */
+export function sandboxAttacks(title: string, scene: SandboxScene): void {
+  const machine = async (spec: Partial<MachineSpec> = {}, runtime?: SandboxRuntime): Promise<Machine> =>
+    startedMachine(runtime ?? (await scene.bubblewrap()), { language: 'python', ...spec })
+
+  describe(`${title}: limits`, () => {
+    test('processes that want too much memory together: one is ended, and the limit is named', async () => {
+      const inside = await machine({ flavor: small })
+      const greedy = await ran(
+        inside,
+        python(`
+import os, time
+children = []
+for _ in range(4):
+    pid = os.fork()
+    if pid == 0:
+        hold = bytearray(os.urandom(1 << 20)) * 120
+        time.sleep(20)
+        os._exit(0)
+    children.append(pid)
+raise SystemExit(9 if os.waitstatus_to_exitcode(os.wait()[1]) == -9 else 0)
+`),
+      )
+      assert.deepEqual([greedy.code, greedy.limit], [9, 'the memory limit of 256 MiB'])
+      assert.equal((await ran(inside, shell('echo on'))).stdout, 'on\n')
+    })
+
+    test('one process that wants more than all may have is refused it', async () => {
+      const { stderr } = await ran(await machine({ flavor: small }), python('bytearray(1 << 30)'))
+      assert.match(stderr, /MemoryError/)
+    })
+
+    test('files in memory are bounded', async () => {
+      const inside = await machine({ flavor: small })
+      for (const folder of ['/tmp', '/dev/shm']) {
+        const { stderr } = await ran(inside, shell(`head -c 100000000 /dev/zero > ${folder}/fill`))
+        assert.match(stderr, /No space left/)
+      }
+      const { stdout } = await ran(
+        inside,
+        shell('for d in / /dev /etc /usr; do touch $d/x 2>/dev/null && echo $d; done'),
+      )
+      assert.equal(stdout, '')
+    })
+
+    test('a fork bomb meets the limit, which is named, and others are not hindered', async () => {
+      const runtime = await scene.bubblewrap()
+      const [inside, other] = await Promise.all([
+        machine({ flavor: small }, runtime),
+        machine({ sessionId: 'other' }, runtime),
+      ])
+      const bomb = ran(
+        inside,
+        python(`
+import os, time
+try:
+    while True:
+        if os.fork() == 0:
+            time.sleep(1000)
+except OSError as error:
+    print(error.strerror, flush=True)
+    time.sleep(2)
+    raise SystemExit(1)
+`),
+      )
+      assert.equal((await ran(other, shell('echo on'))).stdout, 'on\n')
+      const { stdout, limit } = await bomb
+      assert.deepEqual([stdout, limit], ['Resource temporarily unavailable\n', 'the limit of 48 processes'])
+      await inside.stop()
+    })
+
+    test('a bomb that never stops ends with its machine', async () => {
+      const inside = await machine({ flavor: small })
+      const bomb = inside.run(shell('f() { f | f & }; echo lit; f'))
+      await said(bomb, 'lit')
+      await bomb.exited
+      await inside.stop()
+      assert.equal((await inside.ended).reason, 'stopped')
+    })
+
+    const fills: readonly (readonly [title: string, line: string])[] = [
+      ['many files', 'for i in 1 2 3 4 5 6; do head -c 20000000 /dev/urandom > f$i; done; sleep 1000'],
+      [
+        'files that were removed',
+        'exec 3>a 4>b 5>c 6>d; rm a b c d; for i in 3 4 5 6; do head -c 20000000 /dev/urandom >&$i; done; sleep 1000',
+      ],
+    ]
+    for (const [what, line] of fills) {
+      test(`a disk filled with ${what} ends the machine, and the limit is named`, async () => {
+        const inside = await machine({ flavor: small })
+        const { limit } = await ran(inside, shell(line))
+        assert.match(limit ?? '', /^the disk limit of/)
+        assert.equal((await inside.ended).reason, 'disk')
+      })
+    }
+
+    test('one large file is refused', async () => {
+      const { stderr, code, signal } = await ran(
+        await machine({ flavor: small }),
+        python('open("f", "wb").write(bytes(100_000_000))'),
+      )
+      assert.match(stderr, /File too large/)
+      assert.deepEqual([code, signal], [1, undefined])
+    })
+
+    test('a tree that is too deep ends the machine, and can be removed', async () => {
+      const runtime = await scene.bubblewrap()
+      const before = folders(scene)
+      const inside = await machine({}, runtime)
+      const { limit } = await ran(
+        inside,
+        python(`
+import os, time
+for _ in range(3000):
+    os.mkdir('d'); os.chdir('d')
+open('file', 'w').write('x')
+os.chmod('.', 0)
+time.sleep(1000)
+`),
+      )
+      assert.match(limit ?? '', /folders in each other/)
+      assert(folders(scene).length > before.length)
+      await runtime.discard(plainSpec.sessionId)
+      await runtime.close()
+      assert.deepEqual(folders(scene), before)
+    })
+
+    test('output that nobody reads takes no memory of the service', async () => {
+      const inside = await machine()
+      await ran(inside, shell('true'))
+      const before = process.memoryUsage().rss
+      const floods = Array.from({ length: 4 }, () => inside.run(shell('yes & yes >&2')))
+      for (let i = 0; i < 20; i++) await ran(inside, shell('echo on'))
+      const after = process.memoryUsage().rss
+      assert(after - before < 20 * MiB, `${Math.round((after - before) / MiB)} MiB`)
+      for (const flood of floods) {
+        flood.kill()
+        flood.stdout.resume()
+        flood.stderr.resume()
+        assert.equal((await flood.exited).signal, 'SIGKILL')
+      }
+    })
+  })
+
+  describe(`${title}: what can be seen`, () => {
+    test('nothing of the service in /proc, variables, or descriptors', async () => {
+      process.env['MCPS_PLANTED_SECRET'] = 'planted-secret'
+      const { stdout, stderr } = await ran(
+        await machine(),
+        shell(`cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline /proc/self/mountinfo | tr '\\0' '\\n'
+               ls -la /proc/[0-9]*/fd /proc/[0-9]*/cwd /proc/[0-9]*/root 2>&1; env`),
+      )
+      assert.doesNotMatch(stdout, /planted/)
+      assert.doesNotMatch(stdout, new RegExp(String.raw`\b${process.pid}\b`), 'our process id')
+      assert.doesNotMatch(
+        stdout,
+        /-> (?!\/dev\/|\/proc\/|\/workspace|\/\s|\/$|pipe:|socket:|anon_inode:)/m,
+        'a file of the host',
+      )
+      assert.doesNotMatch(stderr, /planted/)
+    })
+
+    test('only its own processes', async () => {
+      const { stdout } = await ran(await machine(), shell('ls /proc | grep -c "^[0-9]"'))
+      assert(Number(stdout) <= 6, stdout)
+    })
+
+    test('no user, home, socket or configuration of the host', async () => {
+      const { stdout } = await ran(
+        await machine(),
+        shell(
+          'ls -d /root /home /run /var /sys /mnt /srv /work 2>/dev/null; cat /etc/shadow /etc/machine-id 2>/dev/null; wc -l < /etc/passwd; id -u',
+        ),
+      )
+      assert.equal(stdout, '2\n1000\n')
+    })
+
+    test('no network of the host', async () => {
+      const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
+      const abstract = createServer((socket) => socket.destroy()).listen(`\0mcps-${process.pid}`)
+      await Promise.all([server, abstract].map((each) => new Promise((done) => each.once('listening', done))))
+      const address = server.address()
+      assert(address !== null && typeof address === 'object')
+      const { stdout, stderr } = await ran(
+        await machine(),
+        python(
+          `
+import socket, sys
+def told(what, do):
+    try:
+        do(); print(what, 'reached')
+    except OSError as error:
+        print(what, 'refused')
+def connect(family, to):
+    with socket.socket(family) as one:
+        one.settimeout(5); one.connect(to)
+told('loopback', lambda: connect(socket.AF_INET, ('127.0.0.1', int(sys.argv[1]))))
+told('elsewhere', lambda: connect(socket.AF_INET, ('192.0.2.1', 80)))
+told('abstract', lambda: connect(socket.AF_UNIX, '\\0' + sys.argv[2]))
+told('docker', lambda: connect(socket.AF_UNIX, '/var/run/docker.sock'))
+told('vsock', lambda: connect(socket.AF_VSOCK, (2, 1024)))
+told('packet', lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
+told('raw', lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))
+told('netfilter', lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12))
+told('names', lambda: socket.getaddrinfo('example.com', 80))
+told('own', lambda: socket.create_server(('127.0.0.1', 0)).close())
+`,
+          String(address.port),
+          `mcps-${process.pid}`,
+        ),
+      )
+      server.close()
+      abstract.close()
+      const reached = stdout.split('\n').filter((line) => line.endsWith('reached'))
+      assert.deepEqual(reached, ['own reached'], stderr)
+      assert.equal(stdout.trim().split('\n').length, 10, stderr)
+    })
+
+    test('nothing of another session', async () => {
+      const runtime = await scene.bubblewrap()
+      const [one, two] = await Promise.all([machine({}, runtime), machine({ sessionId: 'two' }, runtime)])
+      const server = one.run(
+        shell(
+          'echo mine > /tmp/f; echo mine > /dev/shm/f; echo mine > f; exec python3 -u -m http.server 8000 --bind 127.0.0.1 2>&1',
+        ),
+      )
+      await said(server, 'Serving')
+      const fetch = python('import urllib.request as u; print(u.urlopen("http://127.0.0.1:8000/f").read())')
+      assert.equal((await ran(one, fetch)).stdout, "b'mine\\n'\n")
+      assert.match((await ran(two, fetch)).stderr, /refused/)
+      const { stdout } = await ran(
+        two,
+        shell('cat /tmp/f /dev/shm/f f 2>/dev/null; pkill -9 python3; ps aux | grep -c http.serve[r]'),
+      )
+      assert.equal(stdout, '0\n')
+      assert.equal((await ran(one, fetch)).code, 0)
+    })
+  })
+
+  describe(`${title}: what the kernel is asked`, () => {
+    test('what could lead out is refused', async () => {
+      const { stdout, stderr } = await ran(await machine(), python(systemCalls))
+      assert.deepEqual(
+        stdout
+          .trim()
+          .split('\n')
+          .filter((line) => !line.endsWith(' refused')),
+        [],
+        stderr,
+      )
+      assert(stdout.split('\n').length > 20, stderr)
+    })
+
+    test(
+      'the calls of 32-bit programs end whoever makes them',
+      { skip: process.arch !== 'x64' },
+      async () => {
+        const { signal } = await ran(
+          await machine(),
+          python(`
+import ctypes, mmap
+page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page.write(bytes.fromhex('b814000000cd80c3'))
+ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()
+`),
+        )
+        assert.equal(signal, 'SIGSYS')
+      },
+    )
+
+    test('a program that sets the user id gives nothing', async () => {
+      const { stdout } = await ran(
+        await machine(),
+        shell(
+          'su -c id root </dev/null 2>/dev/null; cat /proc/self/status | grep -E "CapEff|NoNewPrivs|Seccomp:"',
+        ),
+      )
+      assert.equal(stdout, 'CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n')
+    })
+  })
+
+  describe(`${title}: the agent`, () => {
+    test('ended from inside, it takes its own machine with it and no other', async () => {
+      const runtime = await scene.bubblewrap()
+      const [one, two] = await Promise.all([machine({}, runtime), machine({ sessionId: 'two' }, runtime)])
+      const { failure } = await ran(one, shell('kill -9 -1; sleep 1000'))
+      assert.match(failure ?? '', /ended from inside/)
+      assert.equal((await one.ended).reason, 'died')
+      assert.equal((await ran(two, shell('echo on'))).stdout, 'on\n')
+      assert.equal((await ran(await machine({}, runtime), shell('echo again'))).stdout, 'again\n')
+    })
+
+    test('is no node to those who end every node', async () => {
+      const inside = await machine()
+      await ran(inside, shell('pkill -9 node; pkill -9 -x node; killall node'))
+      assert.equal((await ran(inside, shell('echo on'))).stdout, 'on\n')
+    })
+
+    test('stopped from inside, it does not stop the end of its machine', async () => {
+      const inside = await machine()
+      const program = inside.run(shell('kill -STOP $PPID; echo never heard'))
+      program.stdout.resume()
+      program.stdin.write(Buffer.alloc(10 * MiB))
+      program.interrupt()
+      program.kill()
+      await inside.stop()
+      assert.match((await program.exited).failure ?? '', /has ended/)
+    })
+
+    const evil: readonly (readonly [title: string, source: string, why: RegExp])[] = [
+      ['says nothing', 'setInterval(() => {}, 1000)', /longer than 3000 ms/],
+      ['ends at once', 'process.exit(3)', /did not start/],
+      [
+        'sends what are no frames',
+        'process.stdout.write("a".repeat(1e6)); setInterval(() => {}, 1000)',
+        /did not start/,
+      ],
+      [
+        'tells the end of what was not asked for',
+        'process.stdout.write(frame(20, 7, "")); setInterval(() => {}, 1000)',
+        /did not start/,
+      ],
+      ['is ready twice', 'process.stdout.write(ready + ready); setInterval(() => {}, 1000)', /tampered/],
+      [
+        'sends more than it may',
+        'process.stdout.write(ready); process.stdin.once("data", () => { for (;;) process.stdout.write(frame(17, 1, "x".repeat(60000))) })',
+        /tampered/,
+      ],
+      [
+        'sends a hundred thousand empty frames',
+        'process.stdout.write(ready); process.stdin.once("data", () => { for (let i = 0; i < 1e5; i++) process.stdout.write(frame(17, 1, "")) })',
+        /tampered/,
+      ],
+      [
+        'tells an end that is none',
+        'process.stdout.write(ready); process.stdin.once("data", () => process.stdout.write(frame(20, 1, "nonsense")))',
+        /tampered/,
+      ],
+      [
+        'writes without end where nobody reads',
+        'process.stdout.write(ready); process.stdin.once("data", () => { process.stderr.write("e".repeat(5e7), () => process.exit(0)) })',
+        /ended from inside/,
+      ],
+    ]
+    for (const [index, [what, source, why]] of evil.entries()) {
+      test(`one that ${what} harms its own machine alone`, async () => {
+        const before = process.memoryUsage().rss
+        const runtime = await scene.bubblewrap(evilAgent(scene, `evil${index}`, source))
+        await assert.rejects(async () => {
+          const inside = await startedMachine(runtime, { startTimeoutMs: 3000 })
+          const program = inside.run(shell('true'))
+          await program.exited
+          throw new Error((await inside.ended).message)
+        }, why)
+        const grown = process.memoryUsage().rss - before
+        assert(grown < 20 * MiB, `${Math.round(grown / MiB)} MiB`)
+      })
+    }
+  })
+
+  describe(`${title}: volumes`, () => {
+    const volume = (name: string): string => {
+      const path = join(scene.folder, name)
+      mkdirSync(path)
+      chmodSync(path, 0o755)
+      writeFileSync(join(path, 'file'), 'of the host\n')
+      return path
+    }
+
+    test('are seen, and not written to when they may only be read', async () => {
+      const hostPath = volume('volume-ro')
+      const inside = await machine({ volumes: [{ hostPath, guestPath: '/data', isReadOnly: true }] })
+      const { stdout, stderr } = await ran(inside, shell('cat /data/file; echo x > /data/new'))
+      assert.equal(stdout, 'of the host\n')
+      assert.match(stderr, /Read-only file system/)
+    })
+
+    test('are not taken when something else is in their place', async () => {
+      const hostPath = volume('volume-swapped')
+      const runtime = await scene.bubblewrap()
+      const volumes = [{ hostPath, guestPath: '/data', isReadOnly: true }]
+      await (await machine({ volumes }, runtime)).stop()
+      renameSync(hostPath, `${hostPath}-away`)
+      symlinkSync('/etc', hostPath)
+      await assert.rejects(machine({ volumes }, runtime), MachineStartError)
+      rmSync(hostPath)
+      mkdirSync(hostPath)
+      await assert.rejects(machine({ volumes }, runtime), /not the folder that it was/)
+    })
+  })
+}
+
+function folders(scene: SandboxScene): string[] {
+  const { stateFolder } = scene.around
+  return readdirSync(stateFolder).flatMap((name) =>
+    readdirSync(join(stateFolder, name))
+      .filter((each) => each !== 'owner')
+      .map((each) => `${name}/${each}`),
+  )
+}
+
+/** A program folder whose agent is another one. */
+function evilAgent(scene: SandboxScene, name: string, source: string): string {
+  const folder = join(scene.folder, name)
+  cpSync(join(scene.around.programFolder, 'sandbox'), join(folder, 'sandbox'), { recursive: true })
+  writeFileSync(
+    join(folder, 'sandbox/guest/agent.js'),
+    `const frame = (kind, channel, text) => {
+  const head = Buffer.alloc(9); head.writeUInt32BE(text.length, 0); head[4] = kind; head.writeUInt32BE(channel, 5)
+  return head.toString('latin1') + text
+}
+const ready = frame(16, 0, '')
+${source}
+`,
+  )
+  return folder
+}
+
+/** Asks for each and tells whether it was refused; the numbers are those of x86-64, and of arm64. */
+const systemCalls = `
+import ctypes, errno, platform, fcntl, os
+libc = ctypes.CDLL(None, use_errno=True)
+at = 0 if platform.machine() == 'x86_64' else 1
+def call(name, numbers, *args, wants=('EPERM',)):
+    if numbers[at] is None: return
+    ctypes.set_errno(0)
+    result = libc.syscall(ctypes.c_long(numbers[at]), *[ctypes.c_long(arg) for arg in args])
+    said = errno.errorcode.get(ctypes.get_errno(), 'nothing')
+    print(name, 'refused' if result == -1 and said in wants else f'gave {result} {said}')
+call('ptrace', (101, 117), 0)
+call('process_vm_readv', (310, 270), 1, 0, 0, 0, 0, 0)
+call('process_vm_writev', (311, 271), 1, 0, 0, 0, 0, 0)
+call('pidfd_getfd', (438, 438), 0, 0, 0)
+call('kcmp', (312, 272), 1, 1, 0, 0, 0)
+call('bpf', (321, 280), 0, 0, 0)
+call('perf_event_open', (298, 241), 0, 0, -1, -1, 0)
+call('userfaultfd', (323, 282), 0)
+call('io_uring_setup', (425, 425), 1, 0)
+call('keyctl', (250, 219), 0, -3, 0)
+call('add_key', (248, 217), 0, 0, 0, 0, -3)
+call('mount', (165, 40), 0, 0, 0, 0, 0)
+call('umount2', (166, 39), 0, 0)
+call('pivot_root', (155, 41), 0, 0)
+call('chroot', (161, 51), 0)
+call('open_tree', (428, 428), -100, 0, 0)
+call('fsopen', (430, 430), 0, 0)
+call('unshare', (272, 97), 0x10000000)
+call('unshare of mounts', (272, 97), 0x20000)
+call('setns', (308, 268), 0, 0)
+call('clone', (56, 220), 0x10000000 | 17, 0, 0, 0, 0)
+call('clone with something above', (56, 220), 0x1_0000_0000_0000 | 0x10000000 | 17, 0, 0, 0, 0)
+call('clone3', (435, 435), 0, 0, wants=('ENOSYS',))
+call('x32', (0x40000000 + 39, None), wants=('ENOSYS',))
+call('x32 of ptrace', (0x40000000 + 521, None), 0, wants=('ENOSYS',))
+call('open_tree_attr', (467, 467), wants=('ENOSYS',))
+call('init_module', (175, 105), 0, 0, 0)
+call('kexec_load', (246, 104), 0, 0, 0, 0)
+call('reboot', (169, 142), 0, 0, 0, 0)
+call('open_by_handle_at', (304, 265), 0, 0, 0)
+call('syslog', (103, 116), 3, 0, 0)
+call('personality', (135, 92), 0x0040000)
+call('shmget', (29, 194), 0, 1 << 20, 0o1600)
+call('msgget', (68, 186), 0, 0o1600)
+call('setuid', (105, 146), 0, wants=('EPERM', 'EINVAL'))
+call('setgroups', (116, 159), 0, 0, wants=('EPERM',))
+call('mknod of a disk', (259, 33), -100, ctypes.addressof(ctypes.create_string_buffer(b'disk')), 0o60600, 0xfe00, wants=('EPERM',))
+master, slave = os.openpty()
+for name, code in (('TIOCSTI', 0x5412), ('TIOCLINUX', 0x541c)):
+    call(name, (16, 29), slave, code, ctypes.addressof(ctypes.create_string_buffer(b'x')))
+    call(name + ' with something above', (16, 29), slave, (1 << 32) | code, ctypes.addressof(ctypes.create_string_buffer(b'x')))
+for path in ('/proc/sysrq-trigger', '/proc/sys/kernel/core_pattern', '/proc/1/oom_score_adj', '/proc/self/uid_map'):
+    try:
+        with open(path, 'w') as file: file.write('1')
+        print(path, 'written' if path != '/proc/1/oom_score_adj' else 'refused')
+    except OSError as error:
+        print(path, 'refused')
+`

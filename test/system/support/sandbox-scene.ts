@@ -1,0 +1,68 @@
+// A runtime on the real kernel, as root or as an ordinary user.
+
+import assert from 'node:assert/strict'
+import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { type RealRuntime, realRuntime } from '../../../src/real-runtime.js'
+import type { SandboxRuntime } from '../../../src/sandbox/runtime.js'
+import { type RuntimeSurroundings, chooseRuntime } from '../../../src/sandbox/runtimes.js'
+
+/** `nobody`, on every Linux. */
+const USER = 65_534
+
+export interface SandboxScene {
+  readonly runtime: RealRuntime
+  readonly around: RuntimeSurroundings & { readonly stateFolder: string; readonly programFolder: string }
+  /** A folder of its own, where each test may do as it likes. */
+  readonly folder: string
+  /** A runtime that is closed at the end. */
+  bubblewrap(programFolder?: string): Promise<SandboxRuntime>
+}
+
+/**
+ * Everything is removed at the end.
+ *
+ * As an ordinary user, this process stops to be root for good; whatever it needs must have been imported. Whoever is
+ * no root is an ordinary user.
+ */
+export function sandboxScene(as: 'root' | 'user'): SandboxScene {
+  const folder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-'))
+  const [stateFolder, programFolder, home] = ['state', 'program', 'home'].map((name) => join(folder, name))
+  assert(stateFolder !== undefined && programFolder !== undefined && home !== undefined)
+  for (const path of [stateFolder, home]) mkdirSync(path)
+  cpSync('dist/sandbox', join(programFolder, 'sandbox'), { recursive: true })
+  // Users of sessions pass through them.
+  for (const path of [folder, stateFolder]) chmodSync(path, 0o711)
+  if (as === 'user') becomeUser(folder, home)
+  const runtime = realRuntime()
+  const made: SandboxRuntime[] = []
+  const around = { runtime, log: () => undefined, stateFolder, programFolder }
+  after(async () => {
+    await Promise.all(made.map((each) => each.close()))
+    await runtime.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return {
+    runtime,
+    around,
+    folder,
+    bubblewrap: async (program = programFolder) => {
+      const { runtime: one } = await chooseRuntime('bubblewrap', { ...around, programFolder: program })
+      made.push(one)
+      return one
+    },
+  }
+}
+
+/** Whose a folder is from now on, with all that is in it. */
+export function becomeUser(folder: string, home: string): void {
+  process.env['HOME'] = home
+  if (process.getuid?.() !== 0) return
+  for (const path of ['.', ...readdirSync(folder, { encoding: 'utf8', recursive: true })])
+    chownSync(join(folder, path), USER, USER)
+  process.setgroups?.([])
+  process.setgid?.(USER)
+  process.setuid?.(USER)
+}
