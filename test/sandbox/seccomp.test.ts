@@ -1,0 +1,119 @@
+// The filter of system calls, run by an interpreter of classic BPF.
+
+import assert from 'node:assert/strict'
+import type { Buffer } from 'node:buffer'
+import { describe, test } from 'node:test'
+import { seccompFilter } from '../../src/sandbox/runtimes/bubblewrap/seccomp.js'
+import { processors } from '../../src/sandbox/runtimes/bubblewrap/system-calls.js'
+
+const ALLOW = 0x7fff0000
+const KILL = 0x80000000
+const EPERM = 0x00050001
+const ENOSYS = 0x00050026
+const EAFNOSUPPORT = 0x00050061
+
+/** What the kernel does with a call; the arguments are 64 bits wide. */
+function judged(filter: Buffer, audit: number, number: number, args: readonly bigint[] = []): number {
+  const data = new DataView(new ArrayBuffer(64))
+  data.setUint32(0, number, true)
+  data.setUint32(4, audit, true)
+  for (const [index, arg] of args.entries()) data.setBigUint64(16 + 8 * index, arg, true)
+  let accumulator = 0
+  for (let at = 0; ; at++) {
+    assert(8 * at < filter.length, 'it runs past its end')
+    const value = filter.readUInt32LE(8 * at + 4)
+    const jump = (isTrue: boolean): void => {
+      at += filter.readUInt8(8 * at + (isTrue ? 2 : 3))
+    }
+    switch (filter.readUInt16LE(8 * at)) {
+      case 0x20:
+        assert(value % 4 === 0 && value < 64)
+        accumulator = data.getUint32(value, true)
+        break
+      case 0x15:
+        jump(accumulator === value)
+        break
+      case 0x25:
+        jump(accumulator > value)
+        break
+      case 0x54:
+        accumulator = (accumulator & value) >>> 0
+        break
+      case 0x06:
+        return value
+      default:
+        assert.fail('no instruction that it should have')
+    }
+  }
+}
+
+const HIGH = 1n << 32n
+
+/** Name, numbers on x64 and arm64, arguments, answer. */
+const cases: readonly (readonly [string, readonly [number, number], readonly bigint[], number])[] = [
+  ['read', [0, 63], [], ALLOW],
+  ['execve', [59, 221], [], ALLOW],
+  ['memfd_create', [319, 279], [], ALLOW],
+  ['ptrace', [101, 117], [], EPERM],
+  ['mount', [165, 40], [], EPERM],
+  ['unshare', [272, 97], [], EPERM],
+  ['setns', [308, 268], [], EPERM],
+  ['bpf', [321, 280], [], EPERM],
+  ['io_uring_setup', [425, 425], [], EPERM],
+  ['shmget', [29, 194], [], EPERM],
+  ['clone3', [435, 435], [], ENOSYS],
+  ['one that is newer', [463, 463], [], ENOSYS],
+  ['one of x32', [0x40000000, 0x40000000], [], ENOSYS],
+  ['-1', [0xffffffff, 0xffffffff], [], ENOSYS],
+  ['clone of a thread', [56, 220], [0x3d0f00n], ALLOW],
+  ['clone into a user namespace', [56, 220], [0x10000011n], EPERM],
+  ['clone into a network namespace', [56, 220], [0x40000011n], EPERM],
+  ['clone with other bits above', [56, 220], [HIGH | 0x11n], ALLOW],
+  ['a socket of AF_UNIX', [41, 198], [1n, 1n, 0n], ALLOW],
+  ['a socket of AF_INET6', [41, 198], [10n, 1n, 0n], ALLOW],
+  ['a socket for routes', [41, 198], [16n, 3n, 0n], ALLOW],
+  ['a socket for netfilter', [41, 198], [16n, 3n, 12n], EAFNOSUPPORT],
+  ['a socket of AF_VSOCK', [41, 198], [40n, 1n, 0n], EAFNOSUPPORT],
+  ['a socket of AF_VSOCK with bits above', [41, 198], [HIGH | 40n, 1n, 0n], EAFNOSUPPORT],
+  ['a pair of AF_TIPC', [53, 199], [30n, 1n, 0n], EAFNOSUPPORT],
+  ['TIOCGWINSZ', [16, 29], [0n, 0x5413n], ALLOW],
+  ['TIOCSTI', [16, 29], [0n, 0x5412n], EPERM],
+  ['TIOCSTI with bits above', [16, 29], [0n, HIGH | 0x5412n], EPERM],
+  ['TIOCLINUX', [16, 29], [0n, 0x541cn], EPERM],
+  ['the question for the personality', [135, 92], [0xffffffffn], ALLOW],
+  ['no random addresses', [135, 92], [0x0040000n], EPERM],
+]
+
+for (const [index, name] of (['x64', 'arm64'] as const).entries()) {
+  const calls = processors[name]
+  assert(calls !== undefined)
+  const other = processors[name === 'x64' ? 'arm64' : 'x64']?.audit ?? 0
+  describe(`the filter for ${name}`, () => {
+    const filter = seccompFilter(calls, { isMemoryWatched: false })
+
+    for (const [title, numbers, args, want] of cases) {
+      test(title, () => assert.equal(judged(filter, calls.audit, numbers[index] ?? -1, args), want))
+    }
+
+    test('ends whoever calls as another processor', () => {
+      assert.equal(judged(filter, other, numbersOf('read', index)), KILL)
+      assert.equal(judged(filter, 0x40000003, numbersOf('read', index)), KILL)
+    })
+
+    test('comes to an answer for every number', () => {
+      for (let number = 0; number < 600; number++) judged(filter, calls.audit, number, [~0n & (HIGH - 1n)])
+    })
+
+    test('refuses memory without an owner where memory is only watched', () => {
+      const watched = seccompFilter(calls, { isMemoryWatched: true })
+      assert.equal(judged(watched, calls.audit, calls.memfdCreate), ENOSYS)
+      assert.equal(judged(watched, calls.audit, numbersOf('read', index)), ALLOW)
+    })
+
+    test('is no longer than the kernel takes', () => assert(filter.length / 8 <= 4096))
+  })
+}
+
+function numbersOf(title: string, index: number): number {
+  return cases.find(([name]) => name === title)?.[1][index] ?? -1
+}
