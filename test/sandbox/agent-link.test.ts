@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import {
   AgentFrameReader,
   CHANNEL_WINDOW,
@@ -99,8 +99,13 @@ describe('an agent', () => {
       exited('3', '', ''),
     )
     assert.deepEqual(decodeTexts(heard[0]?.payload ?? Buffer.alloc(0)), [
-      ...['p', '/w', '2', 'a', ''],
-      ...['A=1=2', 'B='],
+      'p',
+      '/w',
+      '2',
+      'a',
+      '',
+      'A=1=2',
+      'B=',
     ])
     assert.deepEqual(await Promise.all([text(program.stdout), text(program.stderr)]), ['out', 'err'])
     assert.deepEqual(await program.exited, { code: 3, signal: undefined })

@@ -38,6 +38,12 @@ function made(name: string): string {
   return path
 }
 
+function written(name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
 describe('a state folder', { skip }, () => {
   test('removes what dead services have left, and nothing else', async () => {
     const root = made('state')
@@ -201,30 +207,24 @@ describe('the user of a session', () => {
 })
 
 describe('control groups', () => {
-  const file = (name: string, text: string): string => {
-    const path = join(folder, name)
-    writeFileSync(path, text)
-    return path
-  }
-
   test('are made below the own one, where that can be', async () => {
     const point = made('cgroup1')
     const own = made('cgroup1/unit')
     // What the kernel would make in a new group cannot be made here, so the file is no part of the group.
-    const mountinfo = file(
+    const mountinfo = written(
       'mountinfo-1',
       `31 23 0:28 / /sys rw - tmpfs tmpfs rw\n35 31 0:32 / ${point} rw,relatime shared:9 - cgroup cgroup rw,memory\n`,
     )
     const places = await findCgroupPlaces('probe', {
       mountinfo,
-      own: file('own-1', '4:memory:/unit\n0::/\n'),
+      own: written('own-1', '4:memory:/unit\n0::/\n'),
     })
     assert.equal(places, undefined, 'a plain folder is no control group')
     assert.deepEqual(readdirSync(own), [])
   })
 
   test('are none where the system has none', async () => {
-    const none = { mountinfo: file('mountinfo-2', 'nonsense\n\n- - -\n'), own: join(folder, 'not-there') }
+    const none = { mountinfo: written('mountinfo-2', 'nonsense\n\n- - -\n'), own: join(folder, 'not-there') }
     assert.equal(await findCgroupPlaces('probe', none), undefined)
   })
 })

@@ -395,16 +395,8 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
   })
 
   describe(`${title}: volumes`, () => {
-    const volume = (name: string): string => {
-      const path = join(scene.folder, name)
-      mkdirSync(path)
-      chmodSync(path, 0o755)
-      writeFileSync(join(path, 'file'), 'of the host\n')
-      return path
-    }
-
     test('are seen, and not written to when they may only be read', async () => {
-      const hostPath = volume('volume-ro')
+      const hostPath = volume(scene, 'volume-ro')
       const inside = await machine({ volumes: [{ hostPath, guestPath: '/data', isReadOnly: true }] })
       const { stdout, stderr } = await ran(inside, shell('cat /data/file; echo x > /data/new'))
       assert.equal(stdout, 'of the host\n')
@@ -412,7 +404,7 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
     })
 
     test('are not taken when something else is in their place', async () => {
-      const hostPath = volume('volume-swapped')
+      const hostPath = volume(scene, 'volume-swapped')
       const runtime = await scene.bubblewrap()
       const volumes = [{ hostPath, guestPath: '/data', isReadOnly: true }]
       await (await machine({ volumes }, runtime)).stop()
@@ -424,6 +416,15 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
       await assert.rejects(machine({ volumes }, runtime), /not the folder that it was/)
     })
   })
+}
+
+/** A folder of the host. */
+function volume(scene: SandboxScene, name: string): string {
+  const path = join(scene.folder, name)
+  mkdirSync(path)
+  chmodSync(path, 0o755)
+  writeFileSync(join(path, 'file'), 'of the host\n')
+  return path
 }
 
 function folders(scene: SandboxScene): string[] {
