@@ -186,6 +186,25 @@ describe('--check --start', () => {
     assert.doesNotMatch(stdout, /^ {2}off/m)
   })
 
+  const noSuchFile = join(import.meta.dirname, 'no-such-file.mjs')
+  const programs: [string, readonly string[], RegExp][] = [
+    ['throws', ['-e', "throw new TypeError('KEY is missing')"], /^TypeError: KEY is missing$/],
+    ['is not there', [noSuchFile], /^Error: Cannot find module '.*no-such-file\.mjs'$/],
+    [
+      'rejects',
+      ['-e', "Promise.reject(Object.assign(new Error('no port'), { code: 'EPORT' }))"],
+      /^Error: no port$/,
+    ],
+  ]
+  for (const [title, args, wanted] of programs)
+    test(`shows of a program that ${title} the line that says so, and no other`, (t) => {
+      const { stdout } = run('--check', configFile(t, { s: { command: node, args } }), '--start')
+      const [, after = ''] = stdout.split("'s' exited with code 1\n")
+      const [said = '', rest] = after.split('\n')
+      assert.match(said.trim(), wanted)
+      assert.match(rest ?? '', /^ {2}started: 0 ready, 1 failed/)
+    })
+
   test('succeeds when all are ready, lazy ones too, and tells no secret', (t) => {
     const script = `console.error('my key is ' + process.env.API_KEY); process.exit(1)`
     const good = configFile(t, { one: itEcho({}, { lazy: true }), two: itEcho() })

@@ -6,6 +6,7 @@ import { isAnswer } from '../jsonrpc/peek.js'
 import { numericId } from '../jsonrpc/request-id.js'
 import { LazyPromise } from '../runtime/lazy-promise.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
+import { LastWords } from './last-words.js'
 import { createProxy } from './proxy.js'
 import { memoryPair } from '../transports/memory.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
@@ -21,11 +22,9 @@ export interface Trial {
   readonly revision: string | undefined
   readonly tools: number
   readonly ms: number
-  /** What it said on stderr last. */
+  /** What it said on stderr of its failure. */
   readonly lastWords: readonly string[]
 }
-
-const lastWordsMax = 3
 
 /** What a list may take besides the server's own times. */
 const MARGIN_MS = 1000
@@ -42,9 +41,9 @@ export async function tryServer(
   const attempt = server.kind === 'stdio' ? { ...server, restart: false } : server
   const schemas = new Map([[schema.name, { ...schema, servers: [{ ...attempt, lazy: false }] }]])
   const alone = { ...config, startupGraceMs: waitMs, schemas }
-  const lastWords: string[] = []
+  const lastWords = new LastWords()
   const log: LogSink = ({ message, details }) => {
-    if (details?.['stream'] === 'stderr') lastWords.splice(0, lastWords.push(message) - lastWordsMax)
+    if (details?.['stream'] === 'stderr') lastWords.add(message)
   }
   const settled = new LazyPromise<void>()
   const on: ProxyListeners = {
@@ -62,7 +61,7 @@ export async function tryServer(
     await within(tried(), waitMs, runtime)
     const { state, error, revision, tools = 0 }: Partial<UpstreamStatus> = proxy.status()[0] ?? {}
     const failure = state === 'connected' ? undefined : (error ?? 'it did not answer in time')
-    return { failure, revision, tools, ms: Math.round(runtime.now() - startedAt), lastWords }
+    return { failure, revision, tools, ms: Math.round(runtime.now() - startedAt), lastWords: lastWords.lines }
   } finally {
     await proxy.close(0)
   }
