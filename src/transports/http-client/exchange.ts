@@ -8,7 +8,7 @@ import type { HttpAnswer } from './answer.js'
 import { discard, mediaType } from './body.js'
 import type { Channel, ChannelUser } from './channel.js'
 import type { Credential, CredentialVerdict } from './credentials.js'
-import { paused } from './failure.js'
+import { paused, takenBack } from './failure.js'
 import type { HttpAsk, HttpSession } from './session.js'
 import { type HttpTrouble, socketTrouble } from './trouble.js'
 
@@ -16,6 +16,8 @@ import { type HttpTrouble, socketTrouble } from './trouble.js'
 export interface ExchangeHandler {
   /** Whether its credential was renewed already, by this exchange or by one before it. */
   isRenewed?: boolean
+  /** Nobody wants the response any more: the request is not made again, elsewhere or with another credential. */
+  readonly isAbandoned?: boolean
   responded(answer: HttpAnswer): void
   troubled(trouble: HttpTrouble): void
   /** The system has taken the whole request. */
@@ -81,6 +83,7 @@ export class HttpExchange implements ChannelUser {
   #again(): void {
     const { pause, patienceMs, timers } = this.#session.target
     const { leftMs } = pause
+    if (this.#handler.isAbandoned === true) return this.#failed(takenBack())
     if (leftMs === 0) return this.#begin()
     if (leftMs > patienceMs) return this.#failed(paused(this.#session.target))
     this.#isHeld = true

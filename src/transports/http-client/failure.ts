@@ -32,6 +32,11 @@ const remedies: ReadonlyMap<number, string> = new Map([
   [504, 'the server took too long; raise its own request timeout'],
 ])
 
+/** A request that whoever made it does not want any more; nobody is told. */
+export function takenBack(): TransportError {
+  return failure('TRANSPORT_IO', 'it was taken back')
+}
+
 /** A response whose status is no success. */
 export function refused(target: HttpTarget, { status, body }: RefusedResponse): TransportError {
   const unauthorized = status === 401 || status === 403 ? credentialsRefused(target, status, body) : undefined

@@ -101,6 +101,10 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
     this.#reply?.read(on)
   }
 
+  get isAbandoned(): boolean {
+    return !this.#awaited
+  }
+
   abandon(): void {
     this.#awaited = false
     if (this.#attempts?.waiting === true || this.#exchange?.isHeld === true) return this.cancel()
@@ -192,7 +196,9 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
 
   #refused(answer: HttpAnswer): void {
     readExcerpt(answer, this.#session.target.limits.excerptBytesMax, (body) => {
-      if (this.#ended || this.attempts.afterRefusal(answer, () => this.send())) return
+      if (this.#ended) return
+      // What was taken back while it was on its way is not sent again.
+      if (this.#awaited && this.attempts.afterRefusal(answer, () => this.send())) return
       this.#stands(answer, body)
     })
   }
