@@ -118,7 +118,7 @@ describe('while a client is being asked, the time of its call stands still', () 
   })
 })
 
-const readable: Act = (method, child) => {
+const readable = (method: string, child: FakeChild): ReturnType<Act> => {
   switch (method) {
     case 'initialize':
       return `{"protocolVersion":"2025-06-18","capabilities":{"resources":{}},"serverInfo":{"name":"s","version":"1"}}`

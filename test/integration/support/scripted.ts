@@ -12,6 +12,7 @@ import type { Scope, Servers } from './spawned.js'
 export type Act = (
   method: string,
   child: FakeChild,
+  params: unknown,
 ) => string | undefined | { readonly error: string } | { readonly afterMs: number; readonly result: string }
 
 export interface Scripted extends TestProxy {
@@ -28,7 +29,7 @@ export const handshake = (name: string, capabilities = '{"tools":{"listChanged":
   `{"protocolVersion":"2025-06-18","capabilities":${capabilities},"serverInfo":{"name":"${name}","version":"1"}}`
 
 /** A server with one tool `t`, which says who answered. */
-export const simple: Act = (method, child) => {
+export const simple = (method: string, child: FakeChild): string => {
   switch (method) {
     case 'initialize':
       return handshake(child.command)
@@ -50,8 +51,8 @@ export async function scripted(
   more: ServerEntry = {},
 ): Promise<Scripted> {
   const runtime = new FakeRuntime()
-  runtime.script = (method, _params, child) => {
-    const answer = act(method, child)
+  runtime.script = (method, params, child) => {
+    const answer = act(method, child, params)
     if (typeof answer !== 'object') return answer
     const { lastId } = child
     const say = (member: string): void => child.say(`{"jsonrpc":"2.0","id":${lastId},${member}}`)

@@ -1,0 +1,168 @@
+// A server without sessions that asks before it goes on, for clients of both kinds.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { at, listAt, numberAt, textAt } from './support/json.js'
+import { type Scripted, closed, enter, scripted, timed } from './support/scripted.js'
+import type { Scope } from './support/spawned.js'
+
+const prefix = 'io.modelcontextprotocol'
+const claim = {
+  [`${prefix}/protocolVersion`]: '2026-07-28',
+  [`${prefix}/clientCapabilities`]: { elicitation: {}, sampling: {} },
+}
+const form = { method: 'elicitation/create', params: { message: '?', requestedSchema: {} } }
+const accepted = { action: 'accept', content: { name: 'x' } }
+
+/** What it answers a call with, by how often it was called; each gets the params. */
+type Answers = readonly ((params: unknown) => object)[]
+
+interface Stage {
+  readonly it: Scripted
+  /** The params of each call. */
+  readonly calls: unknown[]
+}
+
+async function stage(t: Scope, answers: Answers, servers: readonly string[] = ['s']): Promise<Stage> {
+  const calls: unknown[] = []
+  const it = await scripted(
+    t,
+    Object.fromEntries(servers.map((name) => [name, { argumentErrors: 'off', protocol: '2026-07-28' }])),
+    (method, child, params) => {
+      switch (method) {
+        case 'server/discover':
+          return '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{}},"ttlMs":0,"cacheScope":"private"}'
+        case 'tools/list':
+          return '{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}'
+        case 'tools/call':
+        case 'resources/read':
+          return child.command === 'nothing'
+            ? (child.say(
+                `{"jsonrpc":"2.0","id":${child.lastId},"error":{"code":-32602,"message":"Resource not found"}}`,
+              ),
+              undefined)
+            : JSON.stringify(answers[calls.push(params) - 1]?.(params) ?? {})
+        default:
+          return '{"resultType":"complete","resources":[],"resourceTemplates":[],"prompts":[],"ttlMs":0,"cacheScope":"private"}'
+      }
+    },
+  )
+  return { it, calls }
+}
+
+const asks = (inputRequests: object, requestState?: string) => (): object => ({
+  resultType: 'input_required',
+  inputRequests,
+  ...(requestState !== undefined && { requestState }),
+})
+const done = (): object => ({ resultType: 'complete', content: [{ type: 'text', text: 'done' }] })
+const textOf = (value: unknown): string => textAt(listAt(value, 'result', 'content')[0], 'text')
+
+const without = async (it: Scripted, params: object, method = 'tools/call'): Promise<unknown> => {
+  const { client } = await it.attach()
+  return (await timed(it, client.request(method, { ...params, _meta: claim }))).heard.value
+}
+
+describe('a client without a session', () => {
+  test('gets the questions as they are, and a state that is not the one of the server', async (t) => {
+    const { it, calls } = await stage(t, [asks({ who: form }, 'own "state"'), done])
+    const { client } = await it.attach()
+    const ask = async (params: object): Promise<unknown> =>
+      (await timed(it, client.request('tools/call', { name: 's__t', ...params, _meta: claim }))).heard.value
+    const asked = at(await ask({}), 'result')
+    assert.deepEqual(at(asked, 'inputRequests'), { who: form })
+    const requestState = textAt(asked, 'requestState')
+    assert.match(requestState, /^[\w-]{40,}$/)
+    assert.equal(textOf(await ask({ requestState, inputResponses: { who: accepted } })), 'done')
+    const [, again] = calls
+    assert.equal(textAt(again, 'requestState'), 'own "state"')
+    assert.deepEqual(at(again, 'inputResponses'), { who: accepted })
+    await closed(it)
+  })
+
+  test('comes back without a state where the server gave none, and to that server alone', async (t) => {
+    const { it, calls } = await stage(t, [asks({ who: form }), done], ['nothing', 's'])
+    const { client } = await it.attach()
+    const ask = async (params: object): Promise<unknown> =>
+      (await timed(it, client.request('resources/read', { uri: 'x://y', ...params, _meta: claim }))).heard
+        .value
+    const requestState = textAt(await ask({}), 'result', 'requestState')
+    const read = (): number =>
+      it.runtime.children.flatMap(({ heard }) => heard.filter((method) => method === 'resources/read')).length
+    const before = read()
+    const value = await ask({ requestState, inputResponses: { who: accepted } })
+    assert.equal(textAt(value, 'result', 'resultType'), 'complete')
+    assert.equal(read(), before + 1, 'no other server is asked')
+    assert.equal(at(calls[1], 'requestState'), undefined)
+    await closed(it)
+  })
+
+  test('opens nothing with a state of somebody else', async (t) => {
+    const { it, calls } = await stage(t, [asks({ who: form }, 'x'), done])
+    const requestState = textAt(await without(it, { name: 's__t' }), 'result', 'requestState')
+    const stolen = await without(it, { name: 's__t', requestState, inputResponses: { who: accepted } })
+    assert.equal(textAt(stolen, 'error', 'data', 'reason'), 'state-unknown')
+    assert.equal(calls.length, 1)
+    await closed(it)
+  })
+})
+
+describe('a client with a session', () => {
+  test('is asked during its call, and its answers go back with the state', async (t) => {
+    const sampling = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }
+    const { it, calls } = await stage(t, [
+      asks({ who: form, what: sampling }, 'one'),
+      asks({ more: form }),
+      done,
+    ])
+    const { client } = await enter(it, { elicitation: {}, sampling: {} })
+    const asked: string[] = []
+    client.onRequest = (method) => {
+      asked.push(method)
+      return JSON.stringify(
+        method === form.method ? accepted : { role: 'assistant', content: [], model: 'm' },
+      )
+    }
+    const { heard } = await timed(it, client.call('s__t', {}))
+    assert.equal(textOf(heard.value), 'done')
+    assert.deepEqual(asked, ['elicitation/create', 'sampling/createMessage', 'elicitation/create'])
+    assert.deepEqual(
+      calls.map((params) => [
+        at(params, 'requestState'),
+        Object.keys(Object(at(params, 'inputResponses'))).sort(),
+      ]),
+      [
+        [undefined, []],
+        ['one', ['what', 'who']],
+        [undefined, ['more']],
+      ],
+    )
+    await closed(it)
+  })
+
+  test('that cannot be asked has a call that fails', async (t) => {
+    const { it } = await stage(t, [asks({ who: form })])
+    const { client } = await enter(it, {})
+    const { heard } = await timed(it, client.call('s__t', {}))
+    assert.equal(at(heard.value, 'result', 'isError'), true)
+    assert.match(
+      textOf(heard.value),
+      /asks for input during the call: the client has not declared elicitation/,
+    )
+    await closed(it)
+  })
+
+  test('that cancels while it is asked is asked no longer', async (t) => {
+    const { it, calls } = await stage(t, [asks({ who: form })])
+    const { client } = await enter(it, { elicitation: {} })
+    const question = client.next('a question', ({ value }) => at(value, 'method') === form.method)
+    client.send('{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"s__t"}}')
+    const { value } = await question
+    const withdrawn = client.notification('notifications/cancelled')
+    client.notify('notifications/cancelled', { requestId: 'c' })
+    assert.equal(numberAt((await withdrawn).value, 'params', 'requestId'), numberAt(value, 'id'))
+    assert.equal(client.answersTo('c'), 0)
+    assert.equal(calls.length, 1)
+    await closed(it)
+  })
+})
