@@ -176,7 +176,7 @@ const layers: readonly Layer[] = [
   {
     files: ['src/record/'],
     project: ['src/jsonrpc/', 'src/text/', 'src/config/problems.ts'],
-    modules: ['node:buffer', 'node:fs', 'node:fs/promises', 'node:process'],
+    modules: ['node:buffer', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process'],
   },
   {
     files: ['src/kept/'],
@@ -607,6 +607,7 @@ const confined: readonly Confined[] = [
       'src/real-runtime.ts': 'the real clock',
       'src/log/log.ts': 'the time of a log record; a test gives its own',
       'src/record/record.ts': 'the date in the header of a recording',
+      'src/record/claim.ts': 'tells this process from one that had its number',
       'src/gateway/serving.ts': 'the time of day on the page of health',
       'src/cli/config-follower.ts': 'whether the file is younger than this process',
       'src/servers/time.ts': 'what it is for',

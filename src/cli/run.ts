@@ -106,9 +106,12 @@ async function openRecordIfAsked(
   const { openRecord } = await import('../record/record.js')
   // An address may hold a password or a key.
   const args = argv.map((arg) => logger.clean(arg))
-  return openRecord(record, { command: [program, ...args].join(' '), args }, ({ message }) =>
+  const open = await openRecord(record, { command: [program, ...args].join(' '), args }, ({ message }) =>
     logger.sink({ level: 'error', message: `${message}; nothing more is let through` }),
   )
+  if (open.file !== record)
+    logger.sink({ level: 'warn', message: `another process records to ${record}: this one to ${open.file}` })
+  return open
 }
 
 /** Nothing secret of the schemas that are served, or of the front, is ever logged. */

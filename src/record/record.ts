@@ -6,10 +6,12 @@
 
 import { Buffer } from 'node:buffer'
 import { type FileHandle, open } from 'node:fs/promises'
+import process from 'node:process'
 import { ConfigError } from '../config/problems.js'
 import type { TransportError } from '../jsonrpc/errors.js'
 import type { WireEvent, WireTap } from '../jsonrpc/wire-tap.js'
 import { errorText } from '../text/error-text.js'
+import { type Claim, claimFile } from './claim.js'
 import { recordHead, recordMessage } from './line.js'
 import { RecordStream } from './stream.js'
 import { RecordWriter } from './writer.js'
@@ -23,6 +25,8 @@ export interface RecordMeta {
 }
 
 export interface OpenRecord {
+  /** Where it is written: another name than the one that was given while another process records there. */
+  readonly file: string
   /** Throws once the recording has a gap, which closes the connection. */
   readonly tap: WireTap
   /** Writes what is left. @throws TransportError when that or anything before it failed */
@@ -33,7 +37,8 @@ export interface OpenRecord {
 const HEAD = Buffer.from('{"mcps":')
 
 /**
- * Opens a recording and writes its header; a recording that is there already is continued by another one.
+ * Opens a recording and writes its header; a recording that is there already is continued by another one, and while
+ * another process writes it, this one has a file of its own.
  *
  * `failed` is called once, when the recording has a gap.
  *
@@ -44,9 +49,30 @@ export async function openRecord(
   meta: RecordMeta,
   failed: (error: TransportError) => void = () => {},
 ): Promise<OpenRecord> {
-  const handle = await openFile(file, headerLine(meta))
-  const recorder = new Recorder(new RecordWriter(file, handle, failed))
-  return { tap: { wire: (event) => recorder.wire(event) }, close: () => recorder.close() }
+  const claim = claimed(file)
+  const release = (): void => claim.release()
+  process.once('exit', release)
+  const released = (): void => {
+    process.off('exit', release)
+    release()
+  }
+  try {
+    const handle = await openFile(claim.file, headerLine(meta))
+    const recorder = new Recorder(new RecordWriter(claim.file, handle, failed))
+    const wire: WireTap['wire'] = (event) => recorder.wire(event)
+    return { file: claim.file, tap: { wire }, close: () => recorder.close().finally(released) }
+  } catch (error) {
+    released()
+    throw error
+  }
+}
+
+function claimed(file: string): Claim {
+  try {
+    return claimFile(file)
+  } catch (error) {
+    throw unwritable(file, error)
+  }
 }
 
 /** The revision is not known yet; the frames say it. */
@@ -66,10 +92,13 @@ async function openFile(file: string, header: string): Promise<FileHandle> {
     return handle
   } catch (error) {
     await handle?.close()
-    const why = errorText(error)
-    const problem = `the recording cannot be written: ${why}`
-    throw new ConfigError('CONFIG_INVALID', '--record', [{ path: file, problem, hint: 'name another file' }])
+    throw unwritable(file, error)
   }
+}
+
+function unwritable(file: string, error: unknown): ConfigError {
+  const problem = `the recording cannot be written: ${errorText(error)}`
+  return new ConfigError('CONFIG_INVALID', '--record', [{ path: file, problem, hint: 'name another file' }])
 }
 
 /** A slip of the hand must not append to somebody's configuration. */
