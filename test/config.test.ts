@@ -171,6 +171,7 @@ describe('a configuration', () => {
       secrets: [],
       startTimeoutMs: 30_000,
       listTimeoutMs: 30_000,
+      listTtlMs: 0,
       timeoutMs: 30_000,
       totalTimeoutMs: 600_000,
       toolTimes: new Map(),

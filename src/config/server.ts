@@ -132,6 +132,7 @@ function readCommon(
     protocol: protocols.get(values.protocol) ?? 'auto',
     startTimeoutMs: values.startTimeout,
     listTimeoutMs: values.listTimeout,
+    listTtlMs: values.listTtl,
     ...times,
     toolTimes: readToolTimes(tools, times, timeoutMsForAll),
     tools: tools.readOnly(toolFields),

@@ -9,6 +9,7 @@ import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
+import { type CacheHint, hintOf } from './cache-hints.js'
 import type { ListKind } from './methods/method-row.js'
 
 /** How one kind of list is written (MCP, Server features). */
@@ -68,6 +69,8 @@ export interface Page {
   readonly items: readonly ListItem[]
   /** Raw JSON of the next page's cursor; an empty string is a cursor too. */
   readonly cursor: string | undefined
+  /** How long the page holds; undefined where the server does not say. */
+  readonly hint: CacheHint | undefined
 }
 
 /** The items of one page, without those that have no name; undefined when the result is no such list. */
@@ -81,7 +84,8 @@ export function readPage(frame: ResultFrame, kind: ListKind): Page | undefined {
     const read = readItem(toLine(frame.line.subarray(item.start, item.end)), shape.key)
     if (read !== undefined) items.push(read)
   }
-  return { items, cursor: cursorOf(frame.line, members.span('nextCursor')) }
+  const cursor = cursorOf(frame.line, members.span('nextCursor'))
+  return { items, cursor, hint: hintOf(frame.line, members) }
 }
 
 /** One item that was kept as raw JSON; undefined when it is none of this kind. */

@@ -61,7 +61,7 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
         return missing === undefined ? passedOn(call, outcome, voice) : buildError(id, missing)
       }
       case 'result':
-        return buildResult(id, typedResult(outcome.result, call.row))
+        return buildResult(id, typedResult(outcome.result, outcome.hint))
       case 'asked':
         return voice.answerBytes(outcome.frame, outcome.edits, id)
       case 'failed':

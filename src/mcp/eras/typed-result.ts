@@ -6,21 +6,21 @@ import type { ErrorFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { Edit, EditReason } from '../../jsonrpc/splice.js'
 import { parse, rawAt } from '../../jsonrpc/text.js'
+import { type CacheHint, hintMembers } from '../cache-hints.js'
 import { statelessErrorCode } from '../error-codes.js'
 import type { RequestRow } from '../methods/method-row.js'
 import type { Revision } from '../revisions/revision.js'
 
 const TYPE = '"resultType":"complete"'
-const STALE = '"ttlMs":0,"cacheScope":"private"'
 
 const CLOSE_OBJECT = 0x7d
 const SPACE = 0x20
 const OPEN_OBJECT = 0x7b
 const NONE = [] as const
 
-/** A result of the proxy's own, which is raw JSON, with its type. */
-export function typedResult(result: string | Uint8Array, { route }: RequestRow): string | Uint8Array {
-  const head = `{${route.to === 'merge' ? `${TYPE},${STALE}` : TYPE}`
+/** A result of the proxy's own, which is raw JSON, with its type, and how long it holds where it may be kept. */
+export function typedResult(result: string | Uint8Array, hint: CacheHint | undefined): string | Uint8Array {
+  const head = `{${hint === undefined ? TYPE : `${TYPE},${hintMembers(hint)}`}`
   if (typeof result === 'string') return result === '{}' ? `${head}}` : `${head},${result.slice(1)}`
   return Buffer.concat([Buffer.from(`${head},`), result.subarray(1)])
 }

@@ -4,9 +4,8 @@ import type { ArgumentChecks } from './arguments.js'
 import type { Catalog, Target } from './catalog.js'
 import { fieldFault } from './field-fault.js'
 import { FirstLists } from './first-lists.js'
-import { problemOf } from './instructions.js'
+import { refusalOfAll, unavailable } from './down.js'
 import type { RoutedClient } from './routed-client.js'
-import type { ErrorBody } from '../../jsonrpc/build.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
@@ -20,9 +19,8 @@ import {
   saysResourceNotFound,
   toolNeedsTask,
   toolNotFound,
-  noUpstream,
-  upstreamFailed,
 } from '../../mcp/error-codes.js'
+import { type CacheHint, leastHint, staleHint } from '../../mcp/cache-hints.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { NameWaits, mayHave } from './name-waits.js'
 import { nearest } from '../../text/nearest.js'
@@ -232,7 +230,7 @@ export class Router {
     const span = call.frame.params.members.span('cursor')
     const cursor = stringAt(call.frame.line, span)
     const isBad = span !== undefined && cursor === undefined
-    const refusal = this.#refusalOfAll(kind)
+    const refusal = refusalOfAll(this.#lanes, kind)
     const { listPageBytesMax } = this.#parts.limits
     const page =
       refusal !== undefined || isBad
@@ -240,28 +238,20 @@ export class Router {
         : this.#catalog.page(kind, cursor, listPageBytesMax, (line, edits) =>
             this.#client.splice(call, line, edits),
           )
-    if (page !== undefined) call.settle({ kind: 'result', result: page })
+    if (page !== undefined) call.settle({ kind: 'result', result: page, hint: this.#hint(call, kind) })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
     this.#gave(kind)
   }
 
-  /** Why no server can be used, or can list: an empty list would look as if there were nothing. */
-  #refusalOfAll(kind: ListKind): ErrorBody | undefined {
-    const lanes = this.#lanes
-    const [only, ...others] = lanes
-    if (only === undefined || !lanes.every((lane) => cannotList(lane, kind))) return undefined
-    if (others.length > 0)
-      return noUpstream(lanes.map((lane) => ({ service: lane.config.name, problem: problemOf(lane) })))
-    return only.view.failure && (only.view.failure.body ?? unavailable(only))
+  /** How long the list holds for a client that is told; it is the same on all of its pages. */
+  #hint({ context }: Call, kind: ListKind): CacheHint | undefined {
+    if (context.revision.form === 'bare') return undefined
+    return this.#lanes.length === 0 ? staleHint : leastHint(this.#lanes.map(({ view }) => view.hint(kind)))
   }
 }
 
 function hasResources({ view }: CallTarget): boolean {
   return view.facts?.capabilities.resources === true
-}
-
-function cannotList(lane: CallTarget, kind: ListKind): boolean {
-  return !lane.knows(kind) && lane.view.items(kind).length === 0 && lane.view.failure !== undefined
 }
 
 /** A server without completions completes nothing, which is an answer. */
@@ -285,11 +275,6 @@ function nameEdits(span: Span | undefined, name: string, { item, ownKey }: Targe
 
 function missing(parameter: string): ReturnType<typeof invalidParams> {
   return invalidParams(`Missing required parameter '${parameter}'`, { parameter })
-}
-
-function unavailable({ config: { name }, view }: CallTarget): ReturnType<typeof upstreamFailed> {
-  const why = view.failure === undefined ? `'${name}' is not available` : `'${name}': ${view.failure.message}`
-  return upstreamFailed(name, 'unavailable', why)
 }
 
 function isNotFound(outcome: Outcome): boolean {

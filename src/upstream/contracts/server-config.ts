@@ -46,6 +46,8 @@ export interface ServerCommon extends ServerTimes {
   /** Why this one server cannot be opened (an unset variable); the others start. */
   readonly unavailable: string | undefined
   readonly tools: ToolFilter
+  /** How long clients may keep its lists, where it does not say so itself. */
+  readonly listTtlMs: number
   /** Public names are `name__own`; off passes names through untouched. */
   readonly prefix: boolean
   /** Descriptions of tools begin with `[name] `. */

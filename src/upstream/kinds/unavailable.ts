@@ -2,6 +2,7 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call } from '../../mcp/call.js'
+import { staleHint } from '../../mcp/cache-hints.js'
 import { authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
 import { credentialsRefusal } from '../auth/credentials-leg.js'
 import { type ServerConfig, isRemote } from '../contracts/server-config.js'
@@ -54,6 +55,7 @@ class UnavailableUpstream implements Upstream, Lane {
       remembered: false,
       expected: false,
       items: () => NONE,
+      hint: () => staleHint,
       wake: no,
       startNow: nothing,
     }

@@ -6,6 +6,7 @@
 // it has nothing is asked again, since many say so before they are done.
 
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
+import type { CacheHint } from '../../mcp/cache-hints.js'
 import { type ListItem, isSameItem, listKinds, listShapes } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { LogRecord, Timer } from '../../runtime/runtime.js'
@@ -42,6 +43,8 @@ export class LaneLists {
   readonly #lists = new Map<ListKind, readonly ListItem[]>()
   /** Lists that were read at least once. */
   readonly #read = new Set<ListKind>()
+  /** How long lists hold of which the server says so, and since when. */
+  readonly #holds = new Map<ListKind, CacheHint & { readonly readAtMs: number }>()
   /** Why a list could not be read the last time. */
   readonly #failures = new Map<ListKind, string>()
   /** Lists that had something before the server came back. */
@@ -67,6 +70,14 @@ export class LaneLists {
 
   items(kind: ListKind): readonly ListItem[] {
     return this.#lists.get(kind) ?? NOTHING
+  }
+
+  /** How long the list holds from now on; undefined where the server does not say. */
+  hint(kind: ListKind): CacheHint | undefined {
+    const held = this.#holds.get(kind)
+    if (held === undefined || this.#failures.has(kind)) return undefined
+    const ageMs = this.#parts.runtime.now() - held.readAtMs
+    return { ttlMs: Math.max(0, Math.round(held.ttlMs - ageMs)), isPublic: held.isPublic }
   }
 
   /** Whether this list was read at least once, or is not there to be read. */
@@ -206,8 +217,11 @@ export class LaneLists {
 
   async #readFrom(link: Link, kind: ListKind): Promise<void> {
     const wasEmpty = this.items(kind).length === 0
-    this.#accept(kind, await readList(this.#parts, link, kind, wasEmpty))
+    const { items, hint } = await readList(this.#parts, link, kind, wasEmpty)
+    this.#accept(kind, items)
     this.#read.add(kind)
+    this.#holds.delete(kind)
+    if (hint !== undefined) this.#holds.set(kind, { ...hint, readAtMs: this.#parts.runtime.now() })
   }
 
   #failed(kind: ListKind, error: unknown): void {

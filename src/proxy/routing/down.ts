@@ -1,0 +1,26 @@
+// What a client is told where servers are down.
+
+import { problemOf } from './instructions.js'
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import { noUpstream, upstreamFailed } from '../../mcp/error-codes.js'
+import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { CallTarget } from '../../upstream/contracts/upstream.js'
+
+/** Why no server can be used, or can list: an empty list would look as if there were nothing. */
+export function refusalOfAll(lanes: readonly CallTarget[], kind: ListKind): ErrorBody | undefined {
+  const [only, ...others] = lanes
+  if (only === undefined || !lanes.every((lane) => cannotList(lane, kind))) return undefined
+  if (others.length > 0)
+    return noUpstream(lanes.map((lane) => ({ service: lane.config.name, problem: problemOf(lane) })))
+  return only.view.failure && (only.view.failure.body ?? unavailable(only))
+}
+
+function cannotList(lane: CallTarget, kind: ListKind): boolean {
+  return !lane.knows(kind) && lane.view.items(kind).length === 0 && lane.view.failure !== undefined
+}
+
+/** Why this server cannot be used. */
+export function unavailable({ config: { name }, view }: CallTarget): ErrorBody {
+  const why = view.failure === undefined ? `'${name}' is not available` : `'${name}': ${view.failure.message}`
+  return upstreamFailed(name, 'unavailable', why)
+}
