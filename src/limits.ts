@@ -148,6 +148,8 @@ export const limits: Limits = {
     remoteConcurrency: 64,
     // A server that was renewed meanwhile is known for what it is within this.
     remoteEraMs: 3_600_000,
+    // Nothing has to be found out for it.
+    listenAckMs: 10_000,
     // Servers that do not know the question mostly say so at once; of the others some only say nothing.
     probeMs: 5000,
     // Long enough for whoever calls without a session again and again.

@@ -23,6 +23,7 @@ export const editReasons = [
   'cache-hint',
   'error-code',
   'subscription',
+  'structured-wrap',
   'line-safe',
 ] as const
 export type EditReason = (typeof editReasons)[number]

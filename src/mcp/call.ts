@@ -177,6 +177,8 @@ export class Call implements CallHolder {
   times: CallTimes | undefined
   #settled = false
   #isKept = false
+  /** Whether its tool's structured results are shown as one member of an object to clients of a session. */
+  isWrapped = false
   /** How often it was given to another connection. */
   repeats = 0
   /** Orders the calls of one client that came at the same time. */
@@ -248,6 +250,7 @@ export class Call implements CallHolder {
     const attempt = new Call(this.frame, this.row, this.client, this.deadline, owner, this.context)
     attempt.service = this.service
     attempt.times = this.times
+    attempt.isWrapped = this.isWrapped
     attempt.#whole = this
     attempt.serial = this.serial
     this.#holder = attempt

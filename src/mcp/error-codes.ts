@@ -5,7 +5,9 @@
 
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { FrameError } from '../jsonrpc/errors.js'
-import { write } from '../jsonrpc/text.js'
+import type { ErrorFrame } from '../jsonrpc/frame.js'
+import { membersAt } from '../jsonrpc/members.js'
+import { rawAt, write } from '../jsonrpc/text.js'
 
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
@@ -210,6 +212,22 @@ export function isBadRequest(code: number): boolean {
 /** A request names a revision that is not served; `supported` are those that may be named. */
 export function unsupportedVersion(requested: string, supported: readonly string[]): ErrorBody {
   return failure(UNSUPPORTED_VERSION, `Unsupported protocol version: ${requested}`, { supported, requested })
+}
+
+/** A server does not tell of changes of a resource. */
+export function notFollowed(service: string, uri: string): ErrorBody {
+  return invalidParams(`'${service}' does not tell of changes of '${uri}'`, { service, uri })
+}
+
+/** Whether an upstream's error says that it does not know the method. */
+export function saysMethodNotFound({ line, error }: ErrorFrame): boolean {
+  const code = membersAt(line, error)?.span('code')
+  return code !== undefined && Number(rawAt(line, code)) === METHOD_NOT_FOUND
+}
+
+/** The number by which a client of a session is told that a resource is not there. */
+export function notFoundInSession(code: number): number {
+  return code === INVALID_PARAMS ? RESOURCE_NOT_FOUND : code
 }
 
 /**

@@ -11,6 +11,7 @@ import type { Edit } from '../jsonrpc/splice.js'
 import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import { type CacheHint, hintOf } from './cache-hints.js'
 import type { ListKind } from './methods/method-row.js'
+import { isOtherThanObject, schemaWrapping } from './structured-wrap.js'
 
 /** How one kind of list is written (MCP, Server features). */
 interface ListShape {
@@ -61,6 +62,8 @@ export interface ListItem {
   readonly descriptionSpan: Span | undefined
   /** The schema of a tool's arguments. */
   readonly schemaSpan: Span | undefined
+  /** The schema of a tool's structured results, where they are no objects. */
+  readonly wrappedSpan: Span | undefined
   /** A tool that can only be called as a task (2025-11-25, Tool-Level Negotiation), which nobody can through the proxy. */
   readonly needsTask: boolean
 }
@@ -98,12 +101,14 @@ function readItem(line: Line, keyName: string): ListItem | undefined {
   const keySpan = members?.span(keyName)
   const key = stringAt(line, keySpan)
   if (members === undefined || keySpan === undefined || key === undefined) return undefined
+  const output = members.span('outputSchema')
   return {
     line,
     key,
     keySpan,
     descriptionSpan: members.span('description'),
     schemaSpan: members.span('inputSchema'),
+    wrappedSpan: isOtherThanObject(line, output) ? output : undefined,
     needsTask: membersAt(line, members.span('execution'))?.string('taskSupport') === 'required',
   }
 }
@@ -118,9 +123,18 @@ export function isSameItem(one: ListItem, other: ListItem | undefined): boolean 
   return one === other || other?.line.equals(one.line) === true
 }
 
-/** The edits of a listed item: its name where that differs, and the mark before its description. */
-export function itemEdits(item: ListItem, publicName: string, mark: string | undefined): Edit[] {
+/**
+ * The edits of a listed item: its name where that differs, the mark before its description, and the schema of structured
+ * results that are no objects, for clients whose revision has no others.
+ */
+export function itemEdits(
+  item: ListItem,
+  publicName: string,
+  mark: string | undefined,
+  isWrapped: boolean,
+): Edit[] {
   const edits: Edit[] = []
+  if (isWrapped && item.wrappedSpan !== undefined) edits.push(...schemaWrapping(item.line, item.wrappedSpan))
   if (publicName !== item.key) {
     edits.push({ ...item.keySpan, bytes: Buffer.from(quote(publicName)), why: 'name' })
   }

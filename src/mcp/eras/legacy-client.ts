@@ -17,6 +17,7 @@ import type { RequestRow } from '../methods/method-row.js'
 import { clientNotifications, requests } from '../methods.js'
 import { severity } from '../methods/logging.js'
 import { assumedRevision, handshakeRevision, latestHandshake } from '../revisions.js'
+import { bareAnswer } from './bare-result.js'
 import { chosenRevision, handshakeMembers } from './handshake-result.js'
 import type { ClientLeg, ClientVoice, Received, ServerDescription, Told } from './leg.js'
 
@@ -74,10 +75,14 @@ export class LegacyClientLeg implements ClientLeg {
     return { kind: 'known', row }
   }
 
-  answer({ frame: { id }, service }: Call, outcome: Outcome, voice: ClientVoice): Wire | undefined {
+  answer(call: Call, outcome: Outcome, voice: ClientVoice): Wire | undefined {
+    const { service, frame } = call
+    const { id } = frame
     switch (outcome.kind) {
       case 'answered':
-        return voice.answerBytes(outcome.frame, outcome.edits, id)
+        return outcome.form === 'bare'
+          ? voice.answerBytes(outcome.frame, outcome.edits, id)
+          : this.#untyped(call, outcome, voice)
       case 'result':
         return buildResult(id, outcome.result)
       case 'asked':
@@ -87,6 +92,20 @@ export class LegacyClientLeg implements ClientLeg {
         return this.refusal(id, outcome.error)
       case 'cancelled':
         return undefined
+    }
+  }
+
+  /** The answer of a server that writes its results with a type. */
+  #untyped(call: Call, { frame, edits }: Outcome & { readonly kind: 'answered' }, voice: ClientVoice): Wire {
+    const { id } = call.frame
+    const told = bareAnswer(call, frame)
+    switch (told.kind) {
+      case 'edited':
+        return voice.answerBytes(frame, [...edits, ...told.edits], id)
+      case 'result':
+        return buildResult(id, told.result)
+      case 'error':
+        return this.refusal(id, told.error)
     }
   }
 

@@ -7,10 +7,13 @@ import type { Edit } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import { type ListItem, itemEdits, listResult } from '../../mcp/lists.js'
 import type { CallTimes } from '../../mcp/call-deadline.js'
+import type { Call } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { Revision } from '../../mcp/revisions/revision.js'
 import { type NameCollision, resolveNames } from '../../mcp/names.js'
 import { literalPrefixLength, matchesUriTemplate, readUriTemplate } from '../../mcp/uri-template.js'
 import type { LogSink } from '../../runtime/runtime.js'
+import type { RoutedClient } from './routed-client.js'
 import type { ServerConfig, ToolFilter } from '../../upstream/contracts/server-config.js'
 import type { CallTarget, Lane } from '../../upstream/contracts/upstream.js'
 
@@ -25,6 +28,17 @@ export interface Target {
   readonly ownKey: Uint8Array
   /** Undefined where the times of the server hold. */
   readonly times: CallTimes | undefined
+}
+
+/** Who gets a list. */
+interface ListReader {
+  readonly form: Revision['form']
+  splice(line: Line, edits: readonly Edit[]): Uint8Array
+}
+
+/** Who gets the list that this call asks for. */
+export function readerOf(call: Call, client: Pick<RoutedClient, 'splice'>): ListReader {
+  return { form: call.context.revision.form, splice: (line, edits) => client.splice(call, line, edits) }
 }
 
 interface Index {
@@ -97,16 +111,17 @@ export class Catalog {
     kind: ListKind,
     cursor: string | undefined,
     pageBytesMax: number,
-    splice: (line: Line, edits: readonly Edit[]) => Uint8Array,
+    reader: ListReader,
   ): Uint8Array | undefined {
     const { targets } = this.#index(kind)
     const from = cursor === undefined ? 0 : this.#offsetOf(cursor, targets.length)
     if (from === undefined) return undefined
     const items: Uint8Array[] = []
     let bytes = 0
-    for (const { item, publicName, mark } of targets.slice(from)) {
+    for (const { item, publicName, mark, lane } of targets.slice(from)) {
       if (bytes >= pageBytesMax && items.length > 0) break
-      const spliced = splice(item.line, itemEdits(item, publicName, mark))
+      const isWrapped = reader.form === 'bare' && lane.view.facts?.revision.form === 'typed'
+      const spliced = reader.splice(item.line, itemEdits(item, publicName, mark, isWrapped))
       items.push(spliced)
       bytes += spliced.length
     }

@@ -1,7 +1,7 @@
 // From a call to the lane that answers it.
 
 import type { ArgumentChecks } from './arguments.js'
-import type { Catalog, Target } from './catalog.js'
+import { type Catalog, type Target, readerOf } from './catalog.js'
 import { fieldFault } from './field-fault.js'
 import { FirstLists } from './first-lists.js'
 import { refusalOfAll, unavailable } from './down.js'
@@ -153,6 +153,7 @@ export class Router {
     const fault = fieldFault(call, target.item)
     if (fault !== undefined) return call.fail(fault)
     call.times = target.times
+    call.isWrapped = target.item.wrappedSpan !== undefined
     const { lane } = target
     if (this.#parts.checks.fits(call, target, () => this.#pass(call, lane, edits))) lane.call(call, edits)
   }
@@ -235,9 +236,7 @@ export class Router {
     const page =
       refusal !== undefined || isBad
         ? undefined
-        : this.#catalog.page(kind, cursor, listPageBytesMax, (line, edits) =>
-            this.#client.splice(call, line, edits),
-          )
+        : this.#catalog.page(kind, cursor, listPageBytesMax, readerOf(call, this.#client))
     if (page !== undefined) call.settle({ kind: 'result', result: page, hint: this.#hint(call, kind) })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
     this.#gave(kind)

@@ -38,6 +38,8 @@ export interface InflightCallsOwner {
     /** Takes a call for the link that is there then. */
     call(call: Call, edits: readonly Edit[]): void
   }
+  /** Takes over a request that begins or ends to follow something, where the server has none such; whether it has. */
+  follows(call: Call): boolean
   /** Why the peer takes no call. */
   refusal(): UpstreamError
   timedOut(): void
@@ -75,6 +77,7 @@ export class InflightCalls implements InflightOwner {
     const { peer, traffic, leg } = this.#link
     const flight = new InflightCall(call, edits, this)
     if (!this.#deadlines.start(call)) return this.#tooLate(flight)
+    if (call.row.subscribes !== undefined && this.#link.follows(call)) return this.#end(flight)
     const lend = this.#link.audience.only !== undefined
     const own = call.frame.params.meta.span('progressToken')
     const inWords = withOthers(edits, leg.edits(call))
@@ -120,6 +123,17 @@ export class InflightCalls implements InflightOwner {
     // Those who speak without a session may be several, even where they are one client.
     const own = found?.context.hearer === undefined ? found?.client : undefined
     return this.#abandoned.mayBeOfOthers(own) ? undefined : found
+  }
+
+  /** The one call in flight that wants log messages; undefined where several do, since a message names none. */
+  get logging(): Call | undefined {
+    let found: Call | undefined
+    for (const { call } of this.#link.peer.waiting()) {
+      if (call.context.logLevel === undefined) continue
+      if (found !== undefined) return undefined
+      found = call
+    }
+    return found
   }
 
   /** The client is asked: the time of the calls that it may be about stands still until what this gives is called. */

@@ -14,6 +14,8 @@ import type { Call } from '../../mcp/call.js'
 import type { ServerFacts } from '../../mcp/eras/leg.js'
 import { questionOf, requiredCapabilities } from '../../mcp/input-requests.js'
 import { methodNotFound } from '../../mcp/error-codes.js'
+import { cutNamed } from '../../mcp/member-edits.js'
+import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
 import { LaneClients } from './lane-clients.js'
 import type { LaneLists } from './lane-lists.js'
@@ -22,6 +24,7 @@ import { isOfSeveral } from './sharing.js'
 import type { Link } from './link.js'
 import type { InstanceOwner } from './server-instance.js'
 import { Resubscriptions } from './resubscriptions.js'
+import { ServerListen } from './server-listen.js'
 
 /** The links of a lane. */
 export class LaneLinks implements InstanceOwner {
@@ -49,6 +52,7 @@ export class LaneLinks implements InstanceOwner {
     this.#links.add(link)
     if (facts.capabilities.logging) this.standing.sendLevel(link)
     if (isFirst) {
+      if (link.isTyped) this.#listen(link, facts)
       this.standing.resubscribe(link)
       this.reading = this.#lists.opened(link, facts.capabilities)
     }
@@ -56,6 +60,21 @@ export class LaneLinks implements InstanceOwner {
     void this.reading.then(() =>
       reports.ready(link.dialed, facts.revision.version, this.#lists.items('tools').length),
     )
+  }
+
+  /** A server without sessions says nothing unasked to who does not listen. */
+  #listen(link: Link, { capabilities }: ServerFacts): void {
+    link.listening = new ServerListen(this.#parts, {
+      capabilities,
+      followed: () => this.audience.followed,
+      listen: (params) => link.listen(params),
+      cancel: (id) => link.own.giveUp(id),
+      heard: (isFirst) => {
+        // Lists that are being read for the first time were asked for behind it.
+        if (!isFirst || !this.#lists.busy) this.#lists.missed(link)
+      },
+    })
+    link.listening.renew()
   }
 
   /** Also those whose place another has taken: what they still carry must not wait for ever. */
@@ -114,11 +133,12 @@ export class LaneLinks implements InstanceOwner {
       case 'list-changed':
         return this.#lists.changed(link, row.lists)
       case 'updated':
-        return this.#updated(frame)
+        return this.#updated(frame, link)
       case 'cancel':
         for (const client of this.audience) client.withdraw(frame, link)
         return
       case 'log':
+        return this.#toOnlyClient(frame, row, during ?? (link.isTyped ? link.inflight.logging : undefined))
       case 'progress':
       case 'owner':
       case undefined:
@@ -126,10 +146,12 @@ export class LaneLinks implements InstanceOwner {
     }
   }
 
-  #updated(frame: NotificationFrame): void {
+  #updated(frame: NotificationFrame, link: Link): void {
     const uri = frame.params.members.string('uri')
     if (uri === undefined) return
-    for (const client of this.audience.followersOf(uri)) client.tell(frame, [], undefined)
+    // Which request of ours it belongs to is nothing to anybody else.
+    const edits = link.isTyped ? cutNamed(frame.params.meta, [SUBSCRIPTION_ID], 'subscription') : []
+    for (const client of this.audience.followersOf(uri)) client.tell(frame, edits, undefined)
   }
 
   #toOnlyClient(

@@ -207,8 +207,8 @@ export class LaneLists {
         else this.#accept(kind, [])
       } catch (error) {
         this.#failed(kind, error)
-        // It may be the session that is not found: what every server answers tells, and begins another one.
-        if (isNotFound(error)) void link.ask('ping', '{}').catch(() => {})
+        // It may be the session that is not found.
+        if (isNotFound(error)) link.checkSession()
       }
       // At once: what clients look up must be what they are shown, though the list is read once more.
       if (this.items(kind) !== before) this.#announce([kind])

@@ -39,6 +39,8 @@ export interface UpstreamLimits {
   readonly remoteConcurrency: number
   /** How long a remote server is taken to speak what it was found to speak. */
   readonly remoteEraMs: number
+  /** How long a server has to say what it will tell of. */
+  readonly listenAckMs: number
   /** How long a server has for the question which revisions it speaks. */
   readonly probeMs: number
   /** How long a session with a remote server stays that nobody uses and no client is there for. */

@@ -3,26 +3,26 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { FrameError, TransportError } from '../../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
-import { Peer, type PeerOwner } from '../../jsonrpc/peer.js'
+import { Peer, type PeerOwner, type PendingAnswer } from '../../jsonrpc/peer.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Asker, Call, ClientPort } from '../../mcp/call.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
-import type { Probed, ServerFacts, ServerLeg } from '../../mcp/eras/leg.js'
-import { methodNotFound } from '../../mcp/error-codes.js'
+import type { ServerFacts, ServerLeg } from '../../mcp/eras/leg.js'
+import { methodNotFound, notFollowed } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
 import type { DialEnd, Dialed } from '../contracts/dial.js'
 import { Ending } from './ending.js'
-import { type UpstreamError, thatServer, unusable } from '../contracts/errors.js'
+import { type UpstreamError, thatServer } from '../contracts/errors.js'
 import type { InflightCall } from './inflight-call.js'
 import { InflightCalls } from './inflight-calls.js'
+import { LinkOpening } from './link-opening.js'
 import type { LogRecord } from '../../runtime/runtime.js'
 import { Noise } from './noise.js'
 import { OwnRequests, type Patience } from './own-requests.js'
-import { probe } from './probe.js'
 import type { ServerParts } from './pool-parts.js'
-import type { ServerTimes } from '../contracts/server-config.js'
+import type { ServerListen } from './server-listen.js'
 
 /** The lane of a link, which gets all that its server sends except answers. */
 export interface LinkOwner {
@@ -62,15 +62,20 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   readonly dialed: Dialed
   /** The calls that are this link's to settle. */
   readonly inflight: InflightCalls
+  /** The requests of the proxy's own. */
+  readonly own: OwnRequests
   readonly #lane: LinkOwner
   readonly #member: LinkMember
   readonly #leg: ServerLeg
   readonly #parts: ServerParts
   readonly #peer: Peer<InflightCall>
-  readonly #own: OwnRequests
   readonly #noise: Noise
   readonly #ending: Ending
-  #isProbing = false
+  readonly #opening: LinkOpening
+  /** The server knows no sessions: it is told nothing that only a session has, and is given no answers. */
+  isTyped = false
+  /** What such a server is listened to for; undefined of all but the first of a lane. */
+  listening: ServerListen | undefined
   #messages = 0
   #answers = 0
 
@@ -78,16 +83,14 @@ export class Link implements PeerOwner<InflightCall>, Asker {
     const { limits, service } = parts
     this.dialed = dialed
     this.service = service
-    this.#leg = parts.leg()
+    const leg = parts.leg()
+    this.#leg = leg
     this.#lane = lane
     this.#member = member
     this.#parts = parts
     const { inflightMax, frame } = limits
-    const peer = new Peer<InflightCall>(dialed.connection, this, {
-      inflightMax,
-      frame,
-      ...parts.watch(service),
-    })
+    const options = { inflightMax, frame, ...parts.watch(service) }
+    const peer = new Peer<InflightCall>(dialed.connection, this, options)
     this.#peer = peer
     const own = {
       peer,
@@ -99,16 +102,19 @@ export class Link implements PeerOwner<InflightCall>, Asker {
       },
       explained: () => this.#ending.explained(),
     }
-    this.#ending = new Ending(dialed, parts)
-    this.#own = new OwnRequests(parts, own)
+    const ending = new Ending(dialed, parts)
+    this.#ending = ending
+    this.own = new OwnRequests(parts, own)
+    this.#opening = new LinkOpening({ parts, dialed, leg, own: this.own, ending, peer })
     this.inflight = new InflightCalls(parts, {
       ...own,
-      leg: this.#leg,
+      leg,
       traffic: dialed.connection.traffic,
       audience: lane.audience,
       member,
       again: (call, edits) => member.again(call, edits, this),
       replace: (why) => member.replace(this, why),
+      follows: (call) => this.#follows(call),
     })
     this.#noise = new Noise(
       parts,
@@ -135,49 +141,38 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   /** Begins to read and shakes hands, with the client's own request where that is to reach the server. @throws UpstreamError */
   async start(declared: ClientCapabilities, opening?: Call): Promise<ServerFacts> {
     this.#peer.start()
-    const patience = this.patience('startTimeoutMs')
-    const voice = {
-      ask: (method: string, params: string) => this.#own.ask(method, params, patience),
-      probe: (method: string, params: string) => this.#probe(this.#own.ask(method, params, patience)),
-      pass: (frame: RequestFrame, edits: readonly Edit[]) => this.#own.pass(frame, edits, patience),
-      notify: (method: string) => this.#peer.notify(method),
-    }
-    const opened = await this.#leg.open(voice, declared, opening)
-    switch (opened.kind) {
-      case 'opened':
-        return opened.facts
-      case 'refused':
-        throw unusable(this.#parts, opened.why)
-      case 'ended':
-        throw this.failure
-    }
+    const facts = await this.#opening.open(declared, opening)
+    this.isTyped = facts.revision.form === 'typed'
+    return facts
   }
 
-  /** The server has ended by itself on the question which revisions it speaks: it is to be started anew, and not asked. */
   get endedOnProbe(): boolean {
-    return this.#isProbing && this.dialed.pid !== undefined && this.#ending.isEnded
-  }
-
-  async #probe(asked: Promise<ResponseFrame>): Promise<Probed> {
-    const { probeMs, runtime } = this.#parts
-    this.#isProbing = true
-    const probed = await probe(asked, probeMs, runtime, () => this.endedOnProbe)
-    this.#isProbing = probed.kind === 'ended'
-    return probed
-  }
-
-  /** Begins to wait for requests of the proxy's own. */
-  patience(of: keyof ServerTimes): Patience {
-    return this.#own.patience(of)
+    return this.#opening.endedOnProbe
   }
 
   /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
   ask(method: string, params: string, patience?: Patience): Promise<ResponseFrame> {
-    return this.#own.ask(method, this.#leg.params(params), patience ?? this.patience('timeoutMs'))
+    return this.own.ask(method, this.#leg.params(params), patience ?? this.own.patience('timeoutMs'))
+  }
+
+  /** A server without sessions knows no such request. */
+  #follows(call: Call): boolean {
+    if (this.isTyped) void (this.listening?.follows(call) ?? call.fail(notFollowed(this.service, '')))
+    return this.isTyped
   }
 
   pass(frame: NotificationFrame, edits: readonly Edit[]): void {
-    this.#peer.pass(frame, edits)
+    if (!this.isTyped) this.#peer.pass(frame, edits)
+  }
+
+  /** A request whose answer comes when nobody wants to hear of changes any more; undefined when too many are out. */
+  listen(params: string): PendingAnswer | undefined {
+    return this.#peer.ask('subscriptions/listen', this.#leg.params(params))
+  }
+
+  /** Finds out whether its session is still known: what every server answers tells, and begins another one. */
+  checkSession(): void {
+    if (!this.isTyped) void this.ask('ping', '{}').catch(() => {})
   }
 
   /** Stops or resumes reading what the server says; one that has failed is not heard again. */
@@ -188,7 +183,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   /** `why` is what calls in flight are told, where that is not the end of everything. */
   async stop(why?: string): Promise<void> {
     this.#ending.stopped(why)
-    this.#own.stop()
+    this.own.stop()
     this.#ending.awaitAnswers(
       why !== undefined,
       () => this.#answers,
@@ -216,7 +211,8 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   request(frame: RequestFrame, during: InflightCall | undefined): void {
     this.#messages++
     const row = serverRequests.row(frame.method)
-    if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
+    if (this.isTyped) this.#log('warn', `its request ${frame.method} is dropped: its revision has none`)
+    else if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
     else this.#lane.asked(frame, row, this, during?.call)
   }
@@ -224,6 +220,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   notification(frame: NotificationFrame, during: InflightCall | undefined): void {
     this.#messages++
     const row = serverNotifications.row(frame.method)
+    if (this.isTyped && this.listening?.told(frame, row) === true) return
     if (row?.does !== 'progress') this.#lane.told(frame, row, this, during?.call)
     else if (!this.inflight.progressed(frame)) this.#log('debug', 'progress that nobody waits for')
   }
@@ -282,6 +279,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
       this.#lane.closed(this)
       void this.dialed.stop()
     })
+    this.listening?.close()
   }
 
   /** Why the peer takes nothing. */

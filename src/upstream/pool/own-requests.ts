@@ -67,6 +67,12 @@ export class OwnRequests {
     return this.#answer(frame.method, asked, patience)
   }
 
+  /** Gives up one that has no patience of its own. */
+  giveUp(id: RequestId): void {
+    this.#owner.peer.retire(id)
+    cancelRequest(this.#owner.peer, id, 'nobody waits for it any more')
+  }
+
   async #answer(
     method: string,
     asked: PendingAnswer | undefined,

@@ -9,6 +9,7 @@ import type { ClientPort } from '../../mcp/call.js'
 import { everyCapability, noCapabilities } from '../../mcp/capabilities.js'
 import type { ServerLeg } from '../../mcp/eras/leg.js'
 import { Adopted } from './adopted.js'
+import { ChosenLane } from './chosen-lane.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { Dialed } from '../contracts/dial.js'
 import { thatServer } from '../contracts/errors.js'
@@ -40,6 +41,7 @@ export class Pool implements Upstream, LaneOwner {
   /** Started before its first client has come, who is to find one that is well. */
   #spare: Dialed | undefined
   #warming: Timer | undefined
+  readonly #era: ServerEra
   readonly #reports: ServerReports
   readonly #recollections: Recollections
   #connectedAtMs: number | undefined
@@ -50,6 +52,7 @@ export class Pool implements Upstream, LaneOwner {
     this.config = config
     const kept = around.kept.of(config)
     const era = new ServerEra(around.runtime, pooling.eraMs, () => kept?.isShy === true)
+    this.#era = era
     const leg = (): ServerLeg => around.leg(config.protocol, era)
     const { name: service, kind } = config
     this.#parts = { ...around, ...pooling, service, kind, times: config, leg }
@@ -107,15 +110,18 @@ export class Pool implements Upstream, LaneOwner {
 
   attach(client: ClientPort): Lane {
     const { isolation } = this.#parts
-    const sharing = sharingFor(isolation, client)
-    if (sharing === 'plain' || sharing === 'shared') return this.#commonLane(sharing).join(client)
     const { profile, opening, serial } = client
+    // Nothing of a client is kept in a server without sessions.
+    const isOpen = (): boolean => this.config.protocol === 'stateless' || this.#era.form === 'typed'
+    const sharing = isOpen() && opening === undefined ? 'plain' : sharingFor(isolation, client)
+    if (sharing === 'plain' || sharing === 'shared') return this.#commonLane(sharing).join(client)
     const yields = this.#parts.ownStart === 'with-call'
     const use = { sharing, declared: profile.capabilities, opening, client: serial, yields }
     const own = this.#newLane(use).join(client)
     // What was kept for clients like this one says more than what others see.
     if (yields && !this.isolated && own.described === undefined) own.defer(this.#commonLane('plain'))
-    return own
+    if (!yields || opening !== undefined) return own
+    return new ChosenLane(client, own, isOpen, () => this.#commonLane('plain').join(client))
   }
 
   #commonLane(sharing: 'plain' | 'shared'): PoolLane {

@@ -29,7 +29,7 @@ export async function readList(
   const hints: CacheHint[] = []
   const seen = new Set<string>()
   let params = '{}'
-  const patience = link.patience('listTimeoutMs')
+  const patience = link.own.patience('listTimeoutMs')
   for (let pages = 0; pages < pagesMax; pages++) {
     const frame = await link.ask(listShapes[kind].method, params, patience)
     if (frame.kind === 'error') {

@@ -34,11 +34,13 @@ export class Resubscriptions {
   /** The most verbose level that any client asked for. */
   sendLevel(link: Link): void {
     const { level } = this.#audience
-    if (level !== undefined) void this.#tell(link, 'logging/setLevel', `{"level":${quote(level)}}`)
+    if (level !== undefined && !link.isTyped)
+      void this.#tell(link, 'logging/setLevel', `{"level":${quote(level)}}`)
   }
 
   /** What a call is about to ask for is left to that. */
   resubscribe(link: Link): void {
+    if (link.isTyped) return
     const granted = [...this.#audience.followed].filter((uri) => !this.#isOnlyAsked(uri))
     void inTurns(granted, async (uri) => {
       if (this.#audience.isFollowedAt(uri)) await this.#subscribe(link, uri)
@@ -113,12 +115,14 @@ export class Resubscriptions {
     if (this.#audience.follow(client, uri) && link !== undefined) void this.#subscribe(link, uri)
   }
 
-  #subscribe(link: Link, uri: string): Promise<void> {
+  async #subscribe(link: Link, uri: string): Promise<void> {
+    if (link.isTyped) return link.listening?.renew()
     return this.#tell(link, 'resources/subscribe', `{"uri":${quote(uri)}}`)
   }
 
   unsubscribe(link: Link | undefined, uris: readonly string[]): void {
     if (link === undefined || uris.length === 0) return
+    if (link.isTyped) return link.listening?.renew()
     void inTurns(uris, async (uri) => {
       if (!this.#audience.isFollowedAt(uri))
         await this.#tell(link, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
@@ -148,5 +152,5 @@ async function inTurns(uris: readonly string[], tell: (uri: string) => Promise<v
 }
 
 function isGranted(outcome: Outcome): boolean {
-  return outcome.kind === 'answered' && outcome.frame.kind === 'result'
+  return outcome.kind === 'result' || (outcome.kind === 'answered' && outcome.frame.kind === 'result')
 }

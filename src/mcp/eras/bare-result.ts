@@ -1,0 +1,75 @@
+// Results and errors of servers without a handshake, as clients of a session read them.
+//
+// Revisions before 2026-07-28 know no types of results, not for how long one may be kept, and not the numbers that it
+// reserves.
+
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import { type Members, membersAt } from '../../jsonrpc/members.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import { rawAt } from '../../jsonrpc/text.js'
+import type { Call } from '../call.js'
+import { internalError, notFoundInSession, statelessRefusal } from '../error-codes.js'
+import { cutNamed } from '../member-edits.js'
+import { SERVER_INFO } from '../meta-keys.js'
+import { toolFailure } from '../tool-failure.js'
+import { wrapping } from '../structured-wrap.js'
+
+const NONE = [] as const
+const hints = ['ttlMs', 'cacheScope']
+
+/** What a client of a session is told by such an answer. */
+export type BareAnswer =
+  /** The answer, with these edits. */
+  | { readonly kind: 'edited'; readonly edits: readonly Edit[] }
+  /** What the model is to read in its place, as raw JSON. */
+  | { readonly kind: 'result'; readonly result: string }
+  | { readonly kind: 'error'; readonly error: ErrorBody }
+
+/** How the answer is told. */
+export function bareAnswer(call: Call, frame: ResponseFrame): BareAnswer {
+  return frame.kind === 'error' ? bareError(call, frame) : bareResult(call, frame)
+}
+
+function bareResult({ row, service, isWrapped }: Call, { line, result }: ResultFrame): BareAnswer {
+  const members = membersAt(line, result)
+  if (members === undefined) return { kind: 'edited', edits: NONE }
+  const type = members.string('resultType')
+  if (type !== undefined && type !== 'complete') {
+    const what = `'${service ?? ''}' has given a result of the type '${type}', which does not pass this proxy`
+    return { kind: 'error', error: internalError(what) }
+  }
+  const meta = membersAt(line, members.span('_meta'))
+  const structured = isWrapped ? members.span('structuredContent') : undefined
+  const edits = [
+    ...untyped(members, row.route.to === 'uri'),
+    ...(meta === undefined ? NONE : cutNamed(meta, [SERVER_INFO], 'meta')),
+    ...(structured === undefined ? NONE : wrapping(structured)),
+  ]
+  return { kind: 'edited', edits }
+}
+
+/** In one pass, since members that stand side by side share a comma. */
+function untyped(members: Members, isRead: boolean): readonly Edit[] {
+  const cuts = cutNamed(members, isRead ? ['resultType', ...hints] : ['resultType'], 'result-type')
+  const places = hints.flatMap((name) => members.span(name)?.start ?? [])
+  const isHint = ({ start, end }: Edit): boolean => places.some((at) => at >= start && at < end)
+  return cuts.map((cut) => (isHint(cut) ? { ...cut, why: 'cache-hint' } : cut))
+}
+
+function bareError({ row, service }: Call, { line, error }: ErrorFrame): BareAnswer {
+  const members = membersAt(line, error)
+  const span = members?.span('code')
+  if (span === undefined) return { kind: 'edited', edits: NONE }
+  const code = Number(rawAt(line, span))
+  if (statelessRefusal(code) !== undefined) {
+    const message = `'${service ?? ''}' has refused the request: ${members?.string('message') ?? ''}`
+    const isCall = row.route.to === 'name' && row.route.list === 'tools'
+    return isCall
+      ? { kind: 'result', result: toolFailure(message) }
+      : { kind: 'error', error: internalError(message) }
+  }
+  const known = row.route.to === 'uri' ? notFoundInSession(code) : code
+  const bytes = Buffer.from(String(known))
+  return { kind: 'edited', edits: known === code ? NONE : [{ ...span, bytes, why: 'error-code' }] }
+}

@@ -1,0 +1,59 @@
+// Structured results that are no objects, for clients whose revisions have only objects.
+//
+// MCP 2026-07-28, Tools: output schema. The value becomes the member `result` of an object, and so does its schema; what
+// the schema refers to within itself moves with it.
+
+import { membersAt, itemsAt } from '../jsonrpc/members.js'
+import type { Span } from '../jsonrpc/scan.js'
+import type { Edit } from '../jsonrpc/splice.js'
+
+const OPEN_OBJECT = 0x7b
+const OPEN_ARRAY = 0x5b
+const QUOTE = 0x22
+const HASH = 0x23
+
+/** The edits around a value. */
+export function wrapping({ start, end }: Span): readonly Edit[] {
+  return [insertion(start, '{"result":'), insertion(end, '}')]
+}
+
+/** Whether the values of an output schema are something else than objects; `span` is where it stands. */
+export function isOtherThanObject(line: Buffer, span: Span | undefined): boolean {
+  const members = membersAt(line, span)
+  return members !== undefined && members.string('type') !== 'object'
+}
+
+/** The edits around the schema of such values. */
+export function schemaWrapping(line: Buffer, { start, end }: Span): readonly Edit[] {
+  return [
+    insertion(start, '{"type":"object","properties":{"result":'),
+    ...references(line, { start, end }).map((at) => insertion(at, '/properties/result')),
+    insertion(end, '},"required":["result"]}'),
+  ]
+}
+
+/** Behind which bytes the path of each reference to the root of the schema begins. */
+function references(line: Buffer, span: Span): number[] {
+  const first = line[span.start]
+  if (first === OPEN_ARRAY) return itemsAt(line, span).flatMap((item) => references(line, item))
+  if (first !== OPEN_OBJECT) return []
+  const members = membersAt(line, span)
+  // A schema with a name of its own is its own root.
+  if (members === undefined || members.span('$id') !== undefined) return []
+  return [...members].flatMap(({ key, value }) =>
+    line.toString('utf8', key.start, key.end) === '"$ref"' ? pathIn(line, value) : references(line, value),
+  )
+}
+
+/** `#` alone, or with a path behind it; a name behind it stays what it is. */
+function pathIn(line: Buffer, { start, end }: Span): number[] {
+  const isLocal = line[start] === QUOTE && line[start + 1] === HASH
+  const isPath = end === start + 3 || line[start + 2] === SLASH
+  return isLocal && isPath ? [start + 2] : []
+}
+
+const SLASH = 0x2f
+
+function insertion(at: number, text: string): Edit {
+  return { start: at, end: at, bytes: Buffer.from(text), why: 'structured-wrap' }
+}

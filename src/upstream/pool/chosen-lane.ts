@@ -1,0 +1,107 @@
+// The lane of a client that has processes of its own where the server knows sessions, until that is known.
+//
+// Nothing of a client is kept in a server without sessions, so one lane is for all of them. Which kind of server it is
+// may be found out after a client has come; until it uses the server, both look the same to it.
+
+import type { NotificationFrame } from '../../jsonrpc/frame.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import type { Call, ClientPort } from '../../mcp/call.js'
+import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { ServerConfig } from '../contracts/server-config.js'
+import type { Lane, ServerView } from '../contracts/upstream.js'
+
+/** Stands for a lane of the client's own, or for the one that all share. */
+export class ChosenLane implements Lane {
+  readonly #client: ClientPort
+  readonly #isOpen: () => boolean
+  readonly #join: () => Lane
+  #lane: Lane
+  #isChosen = false
+  #level: string | undefined
+
+  /** `own` is used unless `isOpen` says, before the client uses the server, that it is open to all; then `join` gives the lane for that. */
+  constructor(client: ClientPort, own: Lane, isOpen: () => boolean, join: () => Lane) {
+    this.#client = client
+    this.#lane = own
+    this.#isOpen = isOpen
+    this.#join = join
+  }
+
+  get config(): ServerConfig {
+    return this.#current.config
+  }
+
+  get view(): ServerView {
+    return this.#current.view
+  }
+
+  get retired(): boolean {
+    return this.#lane.retired
+  }
+
+  get shared(): boolean {
+    return this.#current.shared
+  }
+
+  get pids(): readonly number[] {
+    return this.#current.pids
+  }
+
+  knows(kind: ListKind): boolean {
+    return this.#current.knows(kind)
+  }
+
+  hurry(): void {
+    this.#chosen.hurry()
+  }
+
+  call(call: Call, edits: readonly Edit[]): void {
+    this.#chosen.call(call, edits)
+  }
+
+  follow(client: ClientPort, uri: string): void {
+    this.#chosen.follow(client, uri)
+  }
+
+  level(client: ClientPort, level: string): void {
+    this.#level = level
+    this.#lane.level(client, level)
+  }
+
+  rootsChanged(client: ClientPort, frame: NotificationFrame): void {
+    this.#lane.rootsChanged(client, frame)
+  }
+
+  read(client: ClientPort, on: boolean): void {
+    this.#lane.read(client, on)
+  }
+
+  surrender(client: ClientPort): string[] {
+    return this.#lane.surrender(client)
+  }
+
+  release(client: ClientPort): Call[] {
+    return this.#lane.release(client)
+  }
+
+  leave(client: ClientPort): Promise<void> | undefined {
+    return this.#lane.leave(client)
+  }
+
+  /** From now on it stays the one that it is. */
+  get #chosen(): Lane {
+    const lane = this.#current
+    this.#isChosen = true
+    return lane
+  }
+
+  get #current(): Lane {
+    if (this.#isChosen || !this.#isOpen()) return this.#lane
+    this.#isChosen = true
+    const own = this.#lane
+    this.#lane = this.#join()
+    if (this.#level !== undefined) this.#lane.level(this.#client, this.#level)
+    void own.leave(this.#client)
+    return this.#lane
+  }
+}

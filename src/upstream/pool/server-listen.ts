@@ -1,0 +1,240 @@
+// What a server without sessions is listened to for: one request, whose answer comes when nobody listens any more.
+//
+// MCP 2026-07-28, Subscriptions. What is listened for cannot be changed: another request takes the place of the one
+// before, which is given up only once the server has acknowledged its successor, so that nothing is missed between.
+
+import type { NotificationFrame } from '../../jsonrpc/frame.js'
+import { itemsAt, membersAt } from '../../jsonrpc/members.js'
+import type { PendingAnswer } from '../../jsonrpc/peer.js'
+import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
+import type { Call } from '../../mcp/call.js'
+import type { ServerCapabilities } from '../../mcp/capabilities.js'
+import { notFollowed, saysMethodNotFound } from '../../mcp/error-codes.js'
+import type { ServerNotificationRow } from '../../mcp/methods/method-row.js'
+import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
+import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
+
+export interface ServerListenParts {
+  readonly service: string
+  readonly runtime: Runtime
+  readonly log: LogSink
+  readonly limits: {
+    /** How long the server has to acknowledge. */
+    readonly listenAckMs: number
+    readonly lists: { readonly retryMs: number; readonly retryMsMax: number }
+  }
+}
+
+/** The server that is listened to, and who wants to hear what. */
+export interface ServerListenOwner {
+  readonly capabilities: ServerCapabilities
+  /** The resources that clients follow now. */
+  followed(): Iterable<string>
+  /** Begins to listen; `params` is raw JSON. Undefined when the server takes nothing now. */
+  listen(params: string): PendingAnswer | undefined
+  /** Gives a request up. */
+  cancel(id: RequestId): void
+  /** From now on it is heard what changes; what has changed before may not have been. `isFirst` says that nobody has listened before. */
+  heard(isFirst: boolean): void
+}
+
+interface Listening {
+  readonly id: RequestId
+  readonly filter: string
+  readonly uris: ReadonlySet<string>
+  /** Of those, the ones that the server tells of; undefined until it has acknowledged. */
+  honoured: ReadonlySet<string> | undefined
+}
+
+interface Waiting {
+  readonly uri: string
+  readonly answer: (isGranted: boolean) => void
+}
+
+/** Listens to one connection, for as long as that lasts. */
+export class ServerListen {
+  readonly #parts: ServerListenParts
+  readonly #owner: ServerListenOwner
+  #current: Listening | undefined
+  /** Waits to be acknowledged. */
+  #next: Listening | undefined
+  /** What is to be heard has changed since that was sent. */
+  #isDue = false
+  #isFirst = true
+  #isDeaf = false
+  #isClosed = false
+  #waiting: Waiting[] = []
+  #ack: Timer | undefined
+  #retry: Timer | undefined
+  #failures = 0
+
+  constructor(parts: ServerListenParts, owner: ServerListenOwner) {
+    this.#parts = parts
+    this.#owner = owner
+  }
+
+  /** Listens for what clients want to hear now. */
+  renew(): void {
+    if (this.#isClosed || this.#isDeaf || this.#retry !== undefined) return
+    if (this.#next !== undefined) {
+      this.#isDue = true
+      return
+    }
+    const uris = new Set(this.#owner.capabilities.subscribe ? this.#owner.followed() : [])
+    const filter = filterOf(this.#owner.capabilities, uris)
+    if (filter === this.#current?.filter) return this.#settle(this.#current)
+    if (filter === '') this.#giveUp()
+    else this.#open(filter, uris)
+  }
+
+  /** Takes over a call by which its client begins or ends to follow a resource; who follows what is known by then. */
+  async follows(call: Call): Promise<void> {
+    const uri = call.frame.params.members.string('uri') ?? ''
+    if (call.row.subscribes !== true) this.renew()
+    else if (!(await this.#granted(uri))) return call.fail(notFollowed(this.#parts.service, uri))
+    call.settle({ kind: 'result', result: '{}' })
+  }
+
+  /** Resolves with whether the server will tell of changes of this resource, which somebody follows now. */
+  #granted(uri: string): Promise<boolean> {
+    if (this.#isClosed || this.#isDeaf || !this.#owner.capabilities.subscribe) return Promise.resolve(false)
+    return new Promise((answer) => {
+      this.#waiting.push({ uri, answer })
+      this.renew()
+    })
+  }
+
+  /** Whether a notification was about the listening itself. */
+  told(frame: NotificationFrame, row: ServerNotificationRow | undefined): boolean {
+    if (row?.does === 'cancel') this.#cancelled(frame)
+    else if (frame.method === 'notifications/subscriptions/acknowledged') this.#acknowledged(frame)
+    else return false
+    return true
+  }
+
+  /** The server says what it will tell of. */
+  #acknowledged({ line, params }: NotificationFrame): void {
+    const span = params.meta.span(SUBSCRIPTION_ID)
+    const next = this.#next
+    if (next === undefined || span === undefined || !isSame(rawAt(line, span), next.id)) return
+    const honoured = membersAt(line, params.members.span('notifications'))?.span('resourceSubscriptions')
+    next.honoured = new Set(itemsAt(line, honoured).flatMap((item) => stringAt(line, item) ?? []))
+    this.#ack?.cancel()
+    const before = this.#current
+    this.#current = next
+    this.#next = undefined
+    if (before !== undefined) this.#owner.cancel(before.id)
+    else this.#owner.heard(this.#isFirst)
+    this.#isFirst = false
+    this.#failures = 0
+    this.#settle(next)
+    if (!this.#isDue) return
+    this.#isDue = false
+    this.renew()
+  }
+
+  /** The server has given up one of our requests. */
+  #cancelled({ line, params }: NotificationFrame): void {
+    const span = params.members.span('requestId')
+    const id = span === undefined ? '' : rawAt(line, span)
+    for (const one of [this.#current, this.#next])
+      if (one !== undefined && isSame(id, one.id)) this.#ended(one)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#ack?.cancel()
+    this.#retry?.cancel()
+    this.#refuse(() => true)
+  }
+
+  #open(filter: string, uris: ReadonlySet<string>): void {
+    const { limits, runtime } = this.#parts
+    const pending = this.#owner.listen(`{"notifications":${filter}}`)
+    if (pending === undefined) return this.#again()
+    const next: Listening = { id: pending.id, filter, uris, honoured: undefined }
+    this.#next = next
+    this.#ack = runtime.setTimer(limits.listenAckMs, () => {
+      this.#owner.cancel(next.id)
+      this.#ended(next)
+    })
+    void this.#await(next, pending)
+  }
+
+  /** Nothing is left to be heard. */
+  #giveUp(): void {
+    if (this.#current !== undefined) this.#owner.cancel(this.#current.id)
+    this.#current = undefined
+    this.#refuse(() => true)
+  }
+
+  async #await(one: Listening, { answer }: PendingAnswer): Promise<void> {
+    try {
+      const frame = await answer
+      this.#isDeaf = frame.kind === 'error' && saysMethodNotFound(frame)
+      if (this.#isDeaf) this.#log('it tells of no changes: it does not know subscriptions/listen')
+    } catch {
+      // The connection has ended, or the stream of this request.
+    }
+    this.#ended(one)
+  }
+
+  /** A result means no more than a stream that breaks off: nothing comes any longer. */
+  #ended(one: Listening): void {
+    if (this.#isClosed || (one !== this.#current && one !== this.#next)) return
+    if (one === this.#next) {
+      this.#ack?.cancel()
+      this.#next = undefined
+      this.#isDue = false
+      this.#refuse(({ uri }) => one.uris.has(uri))
+    } else this.#current = undefined
+    if (this.#isDeaf) this.#refuse(() => true)
+    else this.#again()
+  }
+
+  #again(): void {
+    const { limits, runtime } = this.#parts
+    const { retryMs, retryMsMax } = limits.lists
+    const delayMs = Math.min(retryMs * 2 ** this.#failures++, retryMsMax)
+    this.#retry ??= runtime.setTimer(delayMs, () => {
+      this.#retry = undefined
+      this.renew()
+    })
+  }
+
+  /** Those who wait for what this one has asked for. */
+  #settle({ uris, honoured }: Listening): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const one of waiting) {
+      if (uris.has(one.uri)) one.answer(honoured?.has(one.uri) === true)
+      else this.#waiting.push(one)
+    }
+  }
+
+  #refuse(is: (waiting: Waiting) => boolean): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const one of waiting) {
+      if (is(one)) one.answer(false)
+      else this.#waiting.push(one)
+    }
+  }
+
+  #log(message: string): void {
+    this.#parts.log({ level: 'debug', service: this.#parts.service, message })
+  }
+}
+
+/** What is listened for, as raw JSON; empty where that is nothing. */
+function filterOf({ changes }: ServerCapabilities, uris: ReadonlySet<string>): string {
+  const lists = (['tools', 'prompts', 'resources'] as const).filter((kind) => changes.includes(kind))
+  const members = lists.map((kind) => `"${kind}ListChanged":true`)
+  if (uris.size > 0) members.push(`"resourceSubscriptions":[${[...uris].map(quote).join(',')}]`)
+  return members.length === 0 ? '' : `{${members.join(',')}}`
+}
+
+function isSame(text: string, id: RequestId): boolean {
+  return text === id || text === canonical(id)
+}
