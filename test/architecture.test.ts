@@ -343,6 +343,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
     'src/upstream/process/data-limit.ts',
     // Inside a machine.
     'src/sandbox/guest/guest-program.ts',
+    'src/sandbox/guest/named-pipes.ts',
   ],
   'p-queue': ['src/upstream/pool/slots.ts'],
   'google-auth-library': ['src/upstream/auth/google-id-token.ts'],

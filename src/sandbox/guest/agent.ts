@@ -15,6 +15,7 @@ import {
   encodeFrame,
 } from '../frames.js'
 import { GuestProgram, type StartOrder } from './guest-program.js'
+import { NamedPipes } from './named-pipes.js'
 
 /** `O_CLOEXEC` of open(2), as `/proc` shows it. */
 const O_CLOEXEC = 0o2000000
@@ -22,6 +23,7 @@ const O_CLOEXEC = 0o2000000
 /** Starts what is asked for, until nobody asks any more. */
 class Agent {
   readonly #programs = new Map<number, GuestProgram>()
+  readonly #pipes = new NamedPipes()
   readonly #reader = new AgentFrameReader(START_BYTES_MAX)
 
   serve(): void {
@@ -66,7 +68,7 @@ class Agent {
       ended: () => this.#programs.delete(channel),
     })
     this.#programs.set(channel, program)
-    program.begin()
+    program.begin(this.#pipes)
   }
 }
 

@@ -1,9 +1,9 @@
 // One program inside a machine, and its streams on its channel.
 
 import { Buffer } from 'node:buffer'
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { Readable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import {
   CHANNEL_WINDOW,
   FRAME_BYTES_MAX,
@@ -13,6 +13,7 @@ import {
   outputStreams,
 } from '../frames.js'
 import { callMark, kinOf, signalProcess } from './kin.js'
+import type { NamedPipes, ProgramPipes } from './named-pipes.js'
 
 /** When memory runs out, programs are ended before the agent. */
 const FIRST_TO_END = '1000'
@@ -27,6 +28,12 @@ export interface StartOrder {
   readonly env: Readonly<Record<string, string>>
 }
 
+/** Our ends of the outputs of a program; null when there were no descriptors left. */
+interface ProgramOutputs {
+  readonly output: Readable | null
+  readonly errors: Readable | null
+}
+
 interface ChannelEnd {
   send(kind: number, payload?: Uint8Array): void
   ended(): void
@@ -37,7 +44,8 @@ export class GuestProgram {
   readonly #channel: number
   readonly #order: StartOrder
   readonly #end: ChannelEnd
-  #child: ChildProcessWithoutNullStreams | undefined
+  #child: ChildProcess | undefined
+  #input: Writable | undefined
   #outputs: readonly GuestOutput[] = []
 
   constructor(channel: number, order: StartOrder, end: ChannelEnd) {
@@ -46,24 +54,23 @@ export class GuestProgram {
     this.#end = end
   }
 
-  begin(): void {
+  begin(named: NamedPipes): void {
+    const pipes = named.take()
     try {
-      const child = spawned(this.#order, this.#channel)
+      const child = spawned(this.#order, this.#channel, pipes)
       this.#child = child
-      child.stdin.on('error', () => undefined)
-      this.#outputs = [
-        new GuestOutput(child.stdout, agentReports.output, this.#end),
-        new GuestOutput(child.stderr, agentReports.errors, this.#end),
-      ]
+      this.#connect(child.stdin, pipes ?? { output: child.stdout, errors: child.stderr })
       child.on('error', (error) => this.#fail(error))
       child.once('exit', (code, signal) => void this.#exited(code, signal))
     } catch (error) {
       this.#fail(error)
+    } finally {
+      pipes?.closeOtherEnds()
     }
   }
 
   write(bytes: Buffer): void {
-    this.#child?.stdin.write(bytes, () => {
+    this.#input?.write(bytes, () => {
       const cost = Buffer.allocUnsafe(4)
       cost.writeUInt32BE(frameCost(bytes.length))
       this.#end.send(agentReports.inputTaken, cost)
@@ -71,7 +78,7 @@ export class GuestProgram {
   }
 
   endInput(): void {
-    this.#child?.stdin.end()
+    this.#input?.end()
   }
 
   interrupt(): void {
@@ -97,6 +104,15 @@ export class GuestProgram {
     this.#outputs[stream === outputStreams.output ? 0 : 1]?.taken(cost)
   }
 
+  #connect(input: Writable | null, { output, errors }: ProgramOutputs): void {
+    if (input === null || output === null || errors === null) return
+    this.#input = input.on('error', () => undefined)
+    this.#outputs = [
+      new GuestOutput(output, agentReports.output, this.#end),
+      new GuestOutput(errors, agentReports.errors, this.#end),
+    ]
+  }
+
   async #exited(code: number | null, signal: string | null): Promise<void> {
     await Promise.all(this.#outputs.map((output) => output.finish()))
     this.#tell([code === null ? '' : String(code), signal ?? '', ''])
@@ -110,6 +126,7 @@ export class GuestProgram {
   }
 
   #tell(texts: readonly string[]): void {
+    this.#input?.destroy()
     this.#end.send(agentReports.exit, encodeTexts(texts))
     this.#end.ended()
   }
@@ -177,12 +194,22 @@ class GuestOutput {
   }
 }
 
-function spawned({ program, args, cwd, env }: StartOrder, channel: number): ChildProcessWithoutNullStreams {
+function spawned(
+  { program, args, cwd, env }: StartOrder,
+  channel: number,
+  pipes: ProgramPipes | undefined,
+): ChildProcess {
   const own = ownOomScore()
   setOomScore(FIRST_TO_END)
   try {
-    // In a session of its own; what it starts inherits the mark unless it takes care not to.
-    return spawn(program, [...args], { cwd, env: { ...env, [callMark]: String(channel) }, detached: true })
+    return spawn(program, [...args], {
+      cwd,
+      // What it starts inherits the mark, unless it takes care not to.
+      env: { ...env, [callMark]: String(channel) },
+      stdio: pipes === undefined ? 'pipe' : ['pipe', ...pipes.descriptors],
+      // In a session of its own.
+      detached: true,
+    })
   } finally {
     if (own !== undefined) setOomScore(own)
   }

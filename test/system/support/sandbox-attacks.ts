@@ -39,6 +39,32 @@ export function sandboxAttacks(title: string, scene: SandboxScene): void {
   const machine = async (spec: Partial<MachineSpec> = {}, runtime?: SandboxRuntime): Promise<Machine> =>
     startedMachine(runtime ?? (await scene.bubblewrap()), { language: 'python', ...spec })
 
+  describe(`${title}: streams`, () => {
+    test('of output can be opened again by a program', async () => {
+      const inside = await machine()
+      const line = 'cat > /dev/stdout; echo err > /dev/stderr; readlink /proc/self/fd/1 >&2'
+      // More often than pipes are made at once.
+      for (let i = 0; i < 20; i++) {
+        const { stdout, stderr } = await ran(inside, shell(line), 'in\n')
+        assert.equal(stdout, 'in\n')
+        assert.match(stderr, /^err\n\/tmp\/\.pipe-[\d-]+ \(deleted\)\n$/)
+      }
+    })
+
+    test('of a program that is left behind may be written to', async () => {
+      const inside = await machine()
+      const { stdout } = await ran(
+        inside,
+        shell(
+          '(while :; do echo more || echo failed > failed; sleep 0.01; echo x >> beats; done) & echo first',
+        ),
+      )
+      assert.match(stdout, /^(first|more)\n/)
+      await ran(inside, shell('while [ "$(wc -l < beats)" -lt 20 ]; do sleep 0.05; done'))
+      assert.equal((await ran(inside, shell('cat failed'))).stdout, '')
+    })
+  })
+
   describe(`${title}: limits`, () => {
     test('processes that want too much memory together: one is ended, and the limit is named', async () => {
       const inside = await machine({ flavor: small })
@@ -190,7 +216,7 @@ time.sleep(1000)
       assert.doesNotMatch(stdout, new RegExp(String.raw`\b${process.pid}\b`), 'our process id')
       assert.doesNotMatch(
         stdout,
-        /-> (?!\/dev\/|\/proc\/|\/workspace|\/\s|\/$|pipe:|socket:|anon_inode:)/m,
+        /-> (?!\/dev\/|\/tmp\/\.pipe-|\/proc\/|\/workspace|\/\s|\/$|pipe:|socket:|anon_inode:)/m,
         'a file of the host',
       )
       assert.doesNotMatch(stderr, /planted/)
