@@ -24,8 +24,10 @@ const isRunning = command === '--at'
 const cli = resolve(command)
 const program = (name) => resolve(root, 'test/programs', name)
 const reference = program('reference.mjs')
+const stateless = program('reference-stateless.mjs')
 
 const revision = '2025-11-25'
+const newest = '2026-07-28'
 const suiteMajor = 22
 /** Longest time for one run of the suite, for a program to come up, and for one client. */
 const runMs = 180_000
@@ -39,6 +41,23 @@ const clientScenarios = [
   'elicitation-sep1034-client-defaults',
   'sse-retry',
   'json-schema-2020-12-preservation',
+]
+
+/**
+ * Where client and server differ in how they speak: each passes whatever its revision requires.
+ *
+ * Of a server that asks during a call, the proxy names the questions, and what comes with a first request is no answer
+ * to anything: these two checks want names and answers that only a server of the newest revision can have.
+ */
+const cells = [
+  { name: 'new client, new server', front: newest, server: stateless, except: [] },
+  { name: 'old client, new server', front: revision, server: stateless, except: [] },
+  {
+    name: 'new client, old server',
+    front: newest,
+    server: reference,
+    except: ['sep-2322-elicitation-incomplete', 'sep-2322-ignore-unexpected-params'],
+  },
 ]
 
 const children = new Set()
@@ -133,16 +152,17 @@ async function checksOf(folder, args) {
 }
 
 /** The scenarios of the server that count; the suite runs a few more. */
-async function required() {
-  const text = await readFile(join(suiteHome, `requirements/${revision}.yaml`), 'utf8')
+async function required(version = revision) {
+  const text = await readFile(join(suiteHome, `requirements/${version}.yaml`), 'utf8')
   const [, list = ''] = /^server:\n((?: {2}- .+\n)+)/m.exec(text) ?? []
   return list.split('\n').flatMap((line) => (line === '' ? [] : [line.slice('  - '.length)]))
 }
 
-const serverChecks = (folder, url) => checksOf(folder, ['server', '--url', url, '--requirements', revision])
+const serverChecks = (folder, url, version = revision) =>
+  checksOf(folder, ['server', '--url', url, '--requirements', version])
 
 /** The suite in front of the proxy, which is in front of one server. */
-async function proxied(folder, server) {
+async function proxied(folder, server, version = revision) {
   const config = `${folder}.json`
   const entry = { ...server, prefix: false, describe: false }
   await writeFile(config, JSON.stringify({ mcpServers: { reference: entry } }))
@@ -156,7 +176,7 @@ async function proxied(folder, server) {
     config,
   ])
   try {
-    return await serverChecks(folder, url)
+    return await serverChecks(folder, url, version)
   } finally {
     await end()
   }
@@ -227,6 +247,20 @@ async function runningThere(folder) {
   return runs
 }
 
+/** The suite in front of a proxy whose server speaks another revision, or both the newest; gives what went wrong. */
+async function cellProblems(folder, { name, front, server, except }, at) {
+  const command = { command: process.execPath, args: [server] }
+  const run = await proxied(join(folder, `cell-${at}`), command, front)
+  const scored = await required(front)
+  tabulate(`${name}, required by ${front}`, { stdio: run }, scored)
+  const unexpected = ({ id }) => !except.includes(id)
+  return scored.flatMap((scenario) =>
+    run.has(scenario)
+      ? named(`${name}: ${scenario}`, wrong(all(run, [scenario])).filter(unexpected))
+      : [`${name}: ${scenario}: did not run`],
+  )
+}
+
 async function main(folder) {
   await install()
   const { url, stop: end } = await listening([reference, '--http', '0'])
@@ -251,6 +285,8 @@ async function main(folder) {
     ...clients.flatMap((name) => named(`client: ${name}`, wrong(all(client, [name])))),
     ...clients.filter((name) => !client.has(name)).map((name) => `client: ${name}: did not run`),
   ]
+  if (!isRunning)
+    for (const [at, cell] of cells.entries()) problems.push(...(await cellProblems(folder, cell, at)))
   console.log(problems.length === 0 ? 'what passes directly passes behind the proxy' : problems.join('\n'))
   return problems.length === 0 ? 0 : 1
 }

@@ -162,6 +162,8 @@ const tools = {
       asking(call, 'roots/list', undefined, ({ roots }) => `Roots: ${roots.map(({ uri }) => uri).join(' ')}`),
   ],
   ...questionTools,
+  test_trigger_tool_change: [plain, (_, call) => changed(call, 'tools', toolList)],
+  test_trigger_prompt_change: [plain, (_, call) => changed(call, 'prompts', promptList)],
   json_schema_2020_12_tool: [schema2020, (args) => says(text(JSON.stringify(args)))],
 }
 
@@ -221,6 +223,15 @@ export const templateList = [
     mimeType: 'application/json',
   },
 ]
+
+/** A list has one item more, or one less than before, and the client is told. */
+function changed(call, kind, list) {
+  const name = `test_changed_${kind}`
+  if (list.at(-1).name === name) list.pop()
+  else list.push({ name, description: described(name), ...(kind === 'tools' && { inputSchema: plain }) })
+  call.tell(`notifications/${kind}/list_changed`)
+  return says(text(`the ${kind} have changed`))
+}
 
 /** What runs a tool, or what makes a prompt: undefined when there is none of that name. */
 export const toolNamed = (name) => tools[name]?.[1]

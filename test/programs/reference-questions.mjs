@@ -1,18 +1,21 @@
-// What the scenarios of revision 2026-07-28 ask for by name, as a server of an older revision has it: it asks during
-// the call, whatever its client has declared, and the proxy makes rounds of it.
+// What the scenarios of revision 2026-07-28 ask for by name. A server of an older revision asks during the call,
+// whatever its client has declared, and the proxy makes rounds of it; the keys are for a server that makes them itself.
 
 const text = (value) => ({ type: 'text', text: value })
 const says = (value) => ({ content: [text(value)] })
 const form = (properties) => ({ type: 'object', properties, required: Object.keys(properties) })
 const plain = { type: 'object', properties: {} }
 
-const elicit = (call, message, properties) =>
-  call.ask('elicitation/create', { message, requestedSchema: form(properties) })
-const sample = (call, prompt) =>
-  call.ask('sampling/createMessage', { messages: [{ role: 'user', content: text(prompt) }], maxTokens: 100 })
+const elicit = (call, key, message, properties) =>
+  call.ask('elicitation/create', { message, requestedSchema: form(properties) }, key)
+const sample = (call, key, prompt) => {
+  const params = { messages: [{ role: 'user', content: text(prompt) }], maxTokens: 100 }
+  return call.ask('sampling/createMessage', params, key)
+}
+const askRoots = (call) => call.ask('roots/list', {}, 'client_roots')
 
 const nameOf = ({ result }) => result?.content?.name ?? 'nobody'
-const askName = (call) => elicit(call, 'What is your name?', { name: { type: 'string' } })
+const askName = (call) => elicit(call, 'user_name', 'What is your name?', { name: { type: 'string' } })
 const hello = async (_, call) => says(`Hello, ${nameOf(await askName(call))}!`)
 
 const failing = ({ error }) => {
@@ -20,7 +23,7 @@ const failing = ({ error }) => {
 }
 
 const confirmed = async (_, call) => {
-  const { result } = await elicit(call, 'Please confirm', { ok: { type: 'boolean' } })
+  const { result } = await elicit(call, 'confirm', 'Please confirm', { ok: { type: 'boolean' } })
   return says(result?.action === 'accept' ? 'state-ok' : 'not confirmed')
 }
 
@@ -28,30 +31,43 @@ const confirmed = async (_, call) => {
 const questions = {
   test_input_required_result_elicitation: hello,
   test_input_required_result_sampling: async (_, call) =>
-    says(JSON.stringify((await sample(call, 'What is the capital of France?')).result?.content)),
+    says(
+      JSON.stringify(
+        (await sample(call, 'capital_question', 'What is the capital of France?')).result?.content,
+      ),
+    ),
   test_input_required_result_list_roots: async (_, call) =>
-    says(JSON.stringify((await call.ask('roots/list', {})).result?.roots)),
+    says(JSON.stringify((await askRoots(call)).result?.roots)),
   test_input_required_result_request_state: confirmed,
   test_input_required_result_tampered_state: confirmed,
   test_input_required_result_multiple_inputs: async (_, call) => {
     const answers = await Promise.all([
       askName(call),
-      sample(call, 'Generate a greeting'),
-      call.ask('roots/list', {}),
+      sample(call, 'greeting', 'Generate a greeting'),
+      askRoots(call),
     ])
     return says(JSON.stringify(answers.map(({ result }) => result)))
   },
   test_input_required_result_multi_round: async (_, call) => {
-    const name = nameOf(await elicit(call, 'Step 1: What is your name?', { name: { type: 'string' } }))
-    const color = await elicit(call, 'Step 2: What is your favorite color?', { color: { type: 'string' } })
+    const name = nameOf(
+      await elicit(call, 'step1', 'Step 1: What is your name?', { name: { type: 'string' } }),
+    )
+    const color = await elicit(call, 'step2', 'Step 2: What is your favorite color?', {
+      color: { type: 'string' },
+    })
     return says(`${name} likes ${color.result?.content?.color}`)
   },
   test_input_required_result_capabilities: async (_, call) => {
-    const answers = await Promise.all([askName(call), sample(call, 'Say something')])
+    // Where the server is told what its client can be asked, it asks for nothing else.
+    const asked = [
+      ['elicitation', () => askName(call)],
+      ['sampling', () => sample(call, 'words', 'Say something')],
+    ].filter(([capability]) => call.declares?.(capability) ?? true)
+    const answers = await Promise.all(asked.map(([, ask]) => ask()))
     return says(JSON.stringify(answers.map(({ result }) => result)))
   },
   test_missing_capability: async (_, call) => {
-    const answer = await sample(call, 'Hello?')
+    const answer = await sample(call, 'hello', 'Hello?')
     failing(answer)
     return says('sampled')
   },
@@ -59,14 +75,6 @@ const questions = {
   test_logging_tool: (_, call) => {
     for (const level of ['debug', 'info', 'error']) call.log(level, `a message of level ${level}`)
     return says('logged')
-  },
-  test_trigger_tool_change: (_, call) => {
-    call.tell('notifications/tools/list_changed')
-    return says('the tools have changed')
-  },
-  test_trigger_prompt_change: (_, call) => {
-    call.tell('notifications/prompts/list_changed')
-    return says('the prompts have changed')
   },
 }
 
@@ -78,7 +86,7 @@ export const questionPrompts = {
   test_input_required_result_prompt: [
     [],
     async (_, call) => {
-      const { result } = await elicit(call, 'What context should the prompt use?', {
+      const { result } = await elicit(call, 'user_context', 'What context should the prompt use?', {
         context: { type: 'string' },
       })
       return { messages: [{ role: 'user', content: text(`Context: ${result?.content?.context}`) }] }
