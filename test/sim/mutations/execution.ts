@@ -5,8 +5,8 @@ import { type Mutation, mutation } from './mutation.js'
 export const execution: readonly Mutation[] = [
   mutation('a call is sent again when its server ends', 'executed-twice', [
     'upstream/pool/inflight-calls',
-    'return call.row.reads === true && call.repeats === 0;',
-    'return call.repeats === 0;',
+    '(call.row.reads === true && call.repeats === 0)',
+    'call.repeats === 0',
   ]),
   mutation('a call over HTTP is sent again when the connection breaks', 'executed-twice', [
     'transports/http-client/attempts',

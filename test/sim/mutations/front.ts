@@ -8,8 +8,8 @@ export const front: readonly Mutation[] = [
     ['foreign', 'wrong-answer'],
     [
       'transports/http-server/connection',
-      'exchange.answer(message);',
-      '(StreamableConnection.last ?? exchange).answer(message); StreamableConnection.last = exchange;',
+      'exchange.answer(message, isError);',
+      '(StreamableConnection.last ?? exchange).answer(message, isError); StreamableConnection.last = exchange;',
     ],
   ),
   mutation('an answer leaves twice on a stream', 'answered-twice', [
