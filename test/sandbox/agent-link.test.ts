@@ -176,6 +176,7 @@ describe('an agent', () => {
       'that it has taken what it was not given',
       encodeFrame(agentReports.inputTaken, 1, Buffer.from([0, 0, 1, 0])),
     ],
+    ['that it has taken nothing', encodeFrame(agentReports.inputTaken, 1, Buffer.alloc(4))],
     ['a length beyond all', Buffer.from([255, 255, 255, 255, 17, 0, 0, 0, 1])],
   ]
   for (const [title, frame] of lies) {

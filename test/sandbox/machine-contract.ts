@@ -131,6 +131,11 @@ export function machineContract(title: string, make: () => Promise<SandboxRuntim
       assert.match(exit.failure ?? '', /no-such-program.*ENOENT/)
     })
 
+    test('names a folder that is not there', async () => {
+      const exit = await ran(await machine(), { ...shell('true'), cwd: '/no-such-folder' })
+      assert.match(exit.failure ?? '', /no-such-folder.*ENOENT/)
+    })
+
     test('gives all that was written before the end', async () => {
       const { stdout, stderr } = await ran(
         await machine(),

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import {
   CHANNEL_WINDOW,
@@ -122,7 +122,9 @@ export class GuestProgram {
     // An error of a program that runs is no end of it.
     if (this.#child?.pid !== undefined) return
     const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    this.#tell(['', '', `${this.#order.program}: ${why}`])
+    const { program, cwd } = this.#order
+    // The system tells the same of both.
+    this.#tell(['', '', `${existsSync(cwd) ? program : cwd}: ${why}`])
   }
 
   #tell(texts: readonly string[]): void {

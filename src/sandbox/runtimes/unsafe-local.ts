@@ -2,6 +2,7 @@
 //
 // It isolates nothing, and is used only when it is named: for trying the service where nothing else runs.
 
+import { existsSync } from 'node:fs'
 import process from 'node:process'
 import type { Child, Runtime } from '../../runtime/runtime.js'
 import type {
@@ -82,7 +83,7 @@ class LocalMachine implements Machine {
   run({ program, args, cwd = this.workspace, env = {} }: GuestCommand): GuestProcess {
     const command = this.#isStopped ? '' : program
     const child = this.#runtime.spawn({ command, args, cwd, env: { ...this.#env, ...env } })
-    const started = new LocalProcess(program, child)
+    const started = new LocalProcess(child, program, cwd)
     this.#running.set(started, started.exited)
     void started.exited.then(() => this.#running.delete(started))
     return started
@@ -103,7 +104,7 @@ class LocalProcess implements GuestProcess {
   readonly exited: Promise<GuestExit>
   readonly #child: Child
 
-  constructor(program: string, child: Child) {
+  constructor(child: Child, program: string, cwd: string) {
     this.#child = child
     this.stdin = child.stdin
     this.stdout = child.stdout
@@ -111,7 +112,9 @@ class LocalProcess implements GuestProcess {
     // It may end before it has read what was written to it.
     this.stdin.on('error', () => undefined)
     this.exited = child.exited.then(({ code, signal, spawnError }) =>
-      spawnError === undefined ? { code, signal } : { code, signal, failure: `${program}: ${spawnError}` },
+      spawnError === undefined
+        ? { code, signal }
+        : { code, signal, failure: `${existsSync(cwd) ? program : cwd}: ${spawnError}` },
     )
   }
 

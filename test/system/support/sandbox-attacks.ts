@@ -342,6 +342,18 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
   })
 
   describe(`${title}: the agent`, () => {
+    test('takes three descriptors of the service, and gives them back', async () => {
+      const count = (): number => readdirSync('/proc/self/fd').length
+      const runtime = await scene.bubblewrap()
+      await (await machine({}, runtime)).stop()
+      const before = count()
+      const inside = await machine({}, runtime)
+      await ran(inside, shell('true'))
+      assert.equal(count() - before, 3)
+      await inside.stop()
+      assert.equal(count(), before)
+    })
+
     test('ended from inside, it takes its own machine with it and no other', async () => {
       const runtime = await scene.bubblewrap()
       const [one, two] = await Promise.all([machine({}, runtime), machine({ sessionId: 'two' }, runtime)])
@@ -400,7 +412,7 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
       ],
       [
         'writes without end where nobody reads',
-        'process.stdout.write(ready); process.stdin.once("data", () => { process.stderr.write("e".repeat(5e7), () => process.exit(0)) })',
+        'process.stdout.write(ready); process.stdin.once("data", () => { for (;;) process.stderr.write("e".repeat(1e6)) })',
         /ended from inside/,
       ],
     ]

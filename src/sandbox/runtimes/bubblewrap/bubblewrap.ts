@@ -34,7 +34,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
   readonly isolation = 'namespaces'
   readonly #parts: BubblewrapParts
   readonly #identities: Identities
-  readonly #machines = new Set<Machine>()
+  readonly #machines = new Map<Machine, string>()
   readonly #volumes = new Map<string, CheckedVolume>()
   #findings: Promise<BubblewrapFindings> | undefined
   #starts = 0
@@ -65,12 +65,15 @@ export class BubblewrapRuntime implements SandboxRuntime {
       folder: await folder.session(spec.sessionId, identity),
       name: `${GROUP_BEGINNING}${folder.name}-${++this.#starts}`,
     })
-    this.#machines.add(machine)
+    this.#machines.set(machine, spec.sessionId)
     void machine.ended.then(() => this.#machines.delete(machine))
     return machine
   }
 
+  /** While a program runs its files would come again. */
   async discard(sessionId: string): Promise<void> {
+    const alive = [...this.#machines].filter(([, session]) => session === sessionId)
+    await Promise.all(alive.map(([machine]) => machine.stop()))
     await this.#parts.folder.discard(sessionId)
     this.#identities.forget(sessionId)
   }
@@ -87,7 +90,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#machines].map((machine) => machine.stop()))
+    await Promise.all([...this.#machines.keys()].map((machine) => machine.stop()))
     await this.#parts.folder.close()
   }
 

@@ -168,10 +168,10 @@ class ChannelInput {
     this.stream.on('error', () => undefined)
   }
 
-  /** False for more than was sent. */
+  /** False for more than was sent, and for nothing: there would be no end of it. */
   taken(cost: number): boolean {
     this.#outstanding -= cost
-    if (this.#outstanding < 0) return false
+    if (this.#outstanding < 0 || cost === 0) return false
     this.#deliver()
     return true
   }

@@ -4,6 +4,7 @@
 // touch the files of another or of the host. Anybody else can only give its own.
 
 import type { Runtime } from '../../../runtime/runtime.js'
+import { MachineStartError } from '../../runtime.js'
 
 export interface HostIdentity {
   readonly uid: number
@@ -46,6 +47,7 @@ export class Identities {
   }
 
   #take(sessionId: string): number {
+    if (this.#taken.size === IDS) throw new MachineStartError(`there are ${IDS} sessions already`)
     while (this.#taken.has(this.#next)) this.#next = (this.#next + 1) % IDS
     const slot = this.#next
     this.#next = (slot + 1) % IDS

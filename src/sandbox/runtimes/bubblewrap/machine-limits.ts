@@ -19,6 +19,9 @@ const MEMORY_REST_MS = 2000
 const DISK_LOOK_MS = 1000
 const DISK_REST_MS = 10_000
 
+/** A look that takes long is rarer: the service has something else to do. */
+const LOOK_SHARE = 1 / 20
+
 /** Of the limit, from where on what is shared must not count twice. */
 const ROUGH_SHARE = 0.8
 
@@ -101,13 +104,14 @@ export class MachineLimits {
   }
 
   async #lookAtMemory(): Promise<void> {
-    const { child, flavor } = this.#parts
+    const { child, flavor, runtime } = this.#parts
+    const startedAt = runtime.now()
     const all = (await child.descendants?.()) ?? []
     if (all.length > flavor.pids * CROWD_SHARE) this.#crowds++
     const limitBytes = flavor.memoryMiB * MiB
     const rough = sum(all.map(({ residentBytes }) => residentBytes))
     if (rough > limitBytes * ROUGH_SHARE && (await exactBytes(all)) > limitBytes) this.#endLargest(all)
-    this.#later('memory', () => this.#lookAtMemory())
+    this.#later('memory', () => this.#lookAtMemory(), runtime.now() - startedAt)
   }
 
   #endLargest(all: readonly Descendant[]): void {
@@ -118,14 +122,16 @@ export class MachineLimits {
   }
 
   async #lookAtDisk(): Promise<void> {
-    const all = (await this.#parts.child.descendants?.()) ?? []
+    const { child, runtime } = this.#parts
+    const startedAt = runtime.now()
+    const all = (await child.descendants?.()) ?? []
     const use = await diskUse(
       this.#parts.folder,
       all.map(({ pid }) => pid),
     )
     const limit = this.#exceeded(use)
     if (limit !== undefined && !this.#isStopped) this.#parts.full(limit)
-    this.#later('disk', () => this.#lookAtDisk())
+    this.#later('disk', () => this.#lookAtDisk(), runtime.now() - startedAt)
   }
 
   #exceeded({ bytes, tooMany }: DiskUse): string | undefined {
@@ -133,10 +139,11 @@ export class MachineLimits {
     return bytes > this.#diskBytesMax ? `the disk limit of ${this.#parts.flavor.diskGiB} GiB` : undefined
   }
 
-  #later(what: 'memory' | 'disk', look: () => Promise<void>): void {
+  #later(what: 'memory' | 'disk', look: () => Promise<void>, tookMs = 0): void {
     if (this.#isStopped) return
-    const [busyMs, restMs] =
+    const [leastMs, restMs] =
       what === 'memory' ? [MEMORY_LOOK_MS, MEMORY_REST_MS] : [DISK_LOOK_MS, DISK_REST_MS]
+    const busyMs = Math.max(leastMs, tookMs / LOOK_SHARE)
     let restedMs = 0
     // A machine that rests is looked at again as soon as it is busy.
     const wait = (): void => {

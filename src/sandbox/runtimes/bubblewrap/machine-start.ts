@@ -211,8 +211,10 @@ function pipe(child: Child, descriptor: number): Duplex | undefined {
 }
 
 function give(child: Child, descriptor: number, content: string | Uint8Array): void {
+  // Read to its end, so that its descriptor is given back when bwrap has closed its own.
   pipe(child, descriptor)
     ?.on('error', () => undefined)
+    .resume()
     .end(content)
 }
 
@@ -242,13 +244,19 @@ function startOf(pid: number): string {
   }
 }
 
-/** The beginning of what bwrap writes; later whatever the agent writes is read and forgotten. */
+/** An honest agent writes no errors; whoever writes so much there is cut off. */
+const ERROR_BYTES_MAX = 256 * 1024
+
+/** The beginning of what bwrap writes; what the agent writes later is read and forgotten, up to a limit. */
 class Complaint {
   #text = ''
+  #bytes = 0
 
   constructor(stderr: Readable) {
     stderr.on('error', () => undefined)
     stderr.on('data', (chunk: Buffer) => {
+      this.#bytes += chunk.length
+      if (this.#bytes > ERROR_BYTES_MAX) stderr.destroy()
       if (this.#text.length < COMPLAINT_LENGTH_MAX)
         this.#text += chunk.toString().slice(0, COMPLAINT_LENGTH_MAX)
     })
