@@ -343,15 +343,14 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
 
   describe(`${title}: the agent`, () => {
     test('takes three descriptors of the service, and gives them back', async () => {
-      const count = (): number => readdirSync('/proc/self/fd').length
       const runtime = await scene.bubblewrap()
       await (await machine({}, runtime)).stop()
-      const before = count()
+      const before = descriptorsOpen()
       const inside = await machine({}, runtime)
       await ran(inside, shell('true'))
-      assert.equal(count() - before, 3)
+      assert.equal(descriptorsOpen() - before, 3)
       await inside.stop()
-      assert.equal(count(), before)
+      assert.equal(descriptorsOpen(), before)
     })
 
     test('ended from inside, it takes its own machine with it and no other', async () => {
@@ -463,6 +462,10 @@ function volume(scene: SandboxScene, name: string): string {
   chmodSync(path, 0o755)
   writeFileSync(join(path, 'file'), 'of the host\n')
   return path
+}
+
+function descriptorsOpen(): number {
+  return readdirSync('/proc/self/fd').length
 }
 
 function folders(scene: SandboxScene): string[] {
