@@ -13,6 +13,7 @@ import type { LaneParts } from './lane-parts.js'
 import { LaneLinks } from './lane-links.js'
 import { LaneLists } from './lane-lists.js'
 import { ServerInstances } from './server-instances.js'
+import { isOfOne } from './sharing.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Lane, ServerView, UpstreamState } from '../contracts/upstream.js'
 
@@ -132,7 +133,7 @@ export class PoolLane implements Lane, ServerView {
   }
 
   get shared(): boolean {
-    return this.#parts.sharing !== 'own'
+    return !isOfOne(this.#parts.sharing)
   }
 
   get state(): UpstreamState {
@@ -230,7 +231,7 @@ export class PoolLane implements Lane, ServerView {
     const { level } = this.#links.audience
     const unfollowed = this.#links.audience.remove(client)
     this.#links.read(true)
-    if (this.#parts.sharing === 'own') {
+    if (isOfOne(this.#parts.sharing)) {
       this.#left()
       return this.close()
     }

@@ -29,6 +29,11 @@ export function sharingFor(isolation: Isolation, client: ClientPort): Sharing {
   }
 }
 
+/** Whether a lane ends with its client. */
+export function isOfOne(sharing: Sharing): boolean {
+  return sharing === 'own' || sharing === 'guest'
+}
+
 /** Whether calls of several people may run at once, during which a server may ask. */
 export function isOfSeveral(sharing: Sharing): boolean {
   return sharing === 'shared' || sharing === 'guest'
