@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import { joinLine, toLine } from './line.js'
 import type { RequestId } from './request-id.js'
 import { type WireBytes, wireBytes } from './splice.js'
-import { quote } from './text.js'
+import { onOneLine, quote } from './text.js'
 
 const CLOSING = Buffer.from('}')
 const OPENING_BATCH = Buffer.from('[')
@@ -67,6 +67,7 @@ function paramsMember(params: string | undefined): string {
   return params === undefined ? '' : `,"params":${params}`
 }
 
+/** What was taken out of another message may stand on several lines there. */
 function said(text: string): WireBytes {
-  return wireBytes(toLine(text))
+  return wireBytes(toLine(onOneLine(text)))
 }

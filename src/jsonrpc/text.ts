@@ -26,6 +26,11 @@ export function rawAt(bytes: Buffer, span: Span): string {
   return bytes.toString('utf8', span.start, span.end)
 }
 
+/** The same JSON text without line breaks between its tokens; inside a string none can be. */
+export function onOneLine(json: string): string {
+  return json.replaceAll(/[\r\n]/g, ' ')
+}
+
 /** Whether the JSON string at `span` is spelled with escapes. */
 export function hasEscapes(bytes: Buffer, span: Span): boolean {
   for (let at = span.start; at < span.end; at++) if (bytes[at] === BACKSLASH) return true

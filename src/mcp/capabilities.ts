@@ -3,7 +3,7 @@
 import { type Members, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
-import { quote, rawAt } from '../jsonrpc/text.js'
+import { onOneLine, quote, rawAt } from '../jsonrpc/text.js'
 import { listKinds } from './lists.js'
 import { cutMembers } from './member-edits.js'
 import type { ListKind } from './methods/method-row.js'
@@ -38,7 +38,7 @@ export function clientCapabilities(bytes: Buffer, span: Span | undefined): Clien
     names.add(name)
     kept.push(`${rawAt(bytes, key)}:${rawAt(bytes, value)}`)
   }
-  return { json: `{${kept.join(',')}}`, names }
+  return { json: onOneLine(`{${kept.join(',')}}`), names }
 }
 
 /**

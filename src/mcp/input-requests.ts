@@ -7,7 +7,7 @@ import type { RequestFrame, ResultFrame } from '../jsonrpc/frame.js'
 import { type Members, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
-import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
+import { onOneLine, quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import type { CallContext } from './call.js'
 import { type ClientCapabilities, hasCapability } from './capabilities.js'
 import { serverRequests } from './methods.js'
@@ -150,7 +150,10 @@ export function inputEdits(
     ['inputResponses', responses],
     ['requestState', state],
   ] as const
-  const text = said.flatMap(([name, value]) => (value === undefined ? [] : [`"${name}":${value}`])).join(',')
+  const text = said
+    .flatMap(([name, value]) => (value === undefined ? [] : [`"${name}":${onOneLine(value)}`]))
+    .join(',')
+  if (text === '') return []
   const at = span.end - 1
   const bytes = Buffer.from(members.size === 0 ? text : `,${text}`)
   return [{ start: at, end: at, bytes, why: 'input' }]

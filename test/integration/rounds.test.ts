@@ -165,4 +165,50 @@ describe('a client with a session', () => {
     assert.equal(calls.length, 1)
     await closed(it)
   })
+
+  test('that is gone while it is asked has no answer made up for it', async (t) => {
+    const { it, calls } = await stage(t, [asks({ who: form })])
+    const { client, connection } = await enter(it, { elicitation: {} })
+    const question = client.next('a question', ({ value }) => at(value, 'method') === form.method)
+    client.send('{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"s__t"}}')
+    await question
+    await connection.close()
+    await it.runtime.pass(1000)
+    assert.equal(calls.length, 1)
+    await closed(it)
+  })
+
+  test('says nothing of what only the proxy says', async (t) => {
+    const { it, calls } = await stage(t, [asks({ who: form }), done])
+    const { client } = await enter(it, { elicitation: {} })
+    client.onRequest = () => JSON.stringify(accepted)
+    const own = { requestState: 'x', inputResponses: {} }
+    const { heard } = await timed(it, client.request('tools/call', { ...own, name: 's__t' }))
+    assert.equal(textOf(heard.value), 'done')
+    assert.deepEqual(
+      calls.map((params) => [at(params, 'requestState'), at(params, 'inputResponses')]),
+      [
+        [undefined, undefined],
+        [undefined, { who: accepted }],
+      ],
+    )
+    await closed(it)
+  })
+
+  test('opened on several lines is declared to its server on one', async (t) => {
+    const { it } = await stage(t, [asks({ who: form }), done])
+    const { client } = await it.attach()
+    const params = {
+      protocolVersion: '2025-06-18',
+      capabilities: { elicitation: { form: {} } },
+      clientInfo: {},
+    }
+    const opened = client.answer('i')
+    client.send(JSON.stringify({ jsonrpc: '2.0', id: 'i', method: 'initialize', params }, undefined, 2))
+    await timed(it, opened)
+    client.notify('notifications/initialized')
+    client.onRequest = () => JSON.stringify(accepted)
+    assert.equal(textOf((await timed(it, client.call('s__t', {}))).heard.value), 'done')
+    await closed(it)
+  })
 })

@@ -18,6 +18,9 @@ import type { ServerIdentity } from './legacy-client.js'
 
 const OPEN_OBJECT = 0x7b
 const NONE = [] as const
+
+/** The answers of a client that can be asked come from the proxy alone. */
+const inputMembers = ['inputResponses', 'requestState']
 const keys = Object.values(requestMeta)
 
 /** An extension in which the proxy would have to take part. */
@@ -44,7 +47,10 @@ export class Claims {
     const { capabilities, logLevel, revision } = context
     if (revision.form === 'typed') return withoutExtensions(frame)
     const level = logLevel === undefined ? '' : `,"${requestMeta.logLevel}":${quote(logLevel)}`
-    return inserted(frame, `${this.#members(capabilities)}${level}`)
+    return [
+      ...inserted(frame, `${this.#members(capabilities)}${level}`),
+      ...cutNamed(frame.params.members, inputMembers, 'input'),
+    ]
   }
 
   #members(capabilities: ClientCapabilities): string {

@@ -129,11 +129,10 @@ class InputRounds implements CallOwner, CallHolder, Asker {
   #ask(asked: readonly InputRequest[]): void {
     const { waitMs } = this.#limits
     this.#wait(waitMs, () => this.#late())
-    for (const request of asked) {
-      const id = numericId(++this.#asked)
-      this.#open.set(id, request)
+    for (const request of asked) this.#open.set(numericId(++this.#asked), request)
+    for (const [id, request] of this.#open) {
       const { context, client } = this.#call
-      const params = paramsFor(request, context, () => this.#newId())
+      const params = paramsFor(request, context, () => this.#newId(id))
       const frame = questionFrame(id, request.method, params)
       if (client.ask({ frame, asker: this, during: this.#call, over: () => {} })) continue
       this.#open.delete(id)
@@ -146,11 +145,8 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     const why = `its client did not answer within ${this.#limits.waitMs} ms`
     const open = [...this.#open]
     this.#withdraw(why)
-    for (const [id, request] of open) {
-      if (this.#call.settled) return
-      this.#open.set(id, request)
-      this.#unanswered(id, request, why)
-    }
+    for (const [id, request] of open) this.#open.set(id, request)
+    for (const [id, request] of open) if (!this.#call.settled) this.#unanswered(id, request, why)
   }
 
   /** A person may decline to say anything; the rest has no word for that. */
@@ -198,8 +194,8 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     this.#timer = setDeadline(this.#runtime, ms, over)
   }
 
-  #newId(): string {
-    return `${this.#runtime.random().toString(36).slice(2)}-${this.#asked}`
+  #newId(question: RequestId): string {
+    return `${this.#runtime.random().toString(36).slice(2)}-${question}`
   }
 }
 

@@ -172,8 +172,9 @@ export class Session implements PeerOwner<Question> {
 
   closed(unanswered: readonly Question[], cause: TransportError | undefined): void {
     this.#flow.ended()
-    this.#port.gone(unanswered)
+    // Before servers hear that there is no answer: nothing of it goes on.
     this.#calls.cancelAll()
+    this.#port.gone(unanswered)
     this.#intake = 'refuse'
     this.draining.finish()
     const over = (): void => {

@@ -41,11 +41,17 @@ class Stage {
   readonly call: Call
   #attempt: Call
   #isAskable = true
+  #isLost = false
 
   constructor({ method = 'tools/call', version = '2025-11-25', capabilities = every }: Options = {}) {
     const client: ClientPort = {
       ...nobody,
-      ask: (question) => this.#isAskable && this.asked.push(question) > 0,
+      ask: (question) => {
+        if (!this.#isAskable) return false
+        this.asked.push(question)
+        if (this.#isLost) question.asker.refused(question.frame.id, { code: 0, message: 'gone' })
+        return true
+      },
       withdraw: ({ line }) => this.withdrawn.push(line.toString()),
     }
     const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":7,"method":"${method}","params":{"name":"t"}}`))
@@ -65,6 +71,11 @@ class Stage {
 
   turnsAway(): void {
     this.#isAskable = false
+  }
+
+  /** Its client is gone, which shows when it is asked. */
+  asksNobody(): void {
+    this.#isLost = true
   }
 
   /** The server answers with this result, raw JSON. */
@@ -196,6 +207,36 @@ test('a client that never answers cancels', async () => {
   await stage.runtime.pass(limits.session.input.waitMs, 1000)
   assert.match(stage.sent[0] ?? '', /"inputResponses":\{"a":\{"action":"cancel"\}\}/)
   assert.match(stage.withdrawn[0] ?? '', /"requestId":1,.*did not answer within 600000 ms/)
+})
+
+test('a client that answers nothing of what it was asked has the request come again once', async () => {
+  const stage = new Stage()
+  stage.asks(`"a":${ELICIT},"b":${ELICIT}`)
+  await stage.runtime.pass(limits.session.input.waitMs, 1000)
+  assert.equal(stage.sent.length, 1)
+  assert.match(stage.sent[0] ?? '', /"a":\{"action":"cancel"\},"b":\{"action":"cancel"\}/)
+})
+
+test('a client that is lost while it is being asked leaves nothing unasked, and the request comes again once', () => {
+  const stage = new Stage()
+  stage.asksNobody()
+  stage.asks(`"a":${ELICIT},"b":${ELICIT}`)
+  assert.equal(stage.asked.length, 2)
+  assert.equal(stage.sent.length, 1)
+})
+
+test('a server that asks for nothing is asked again as it was', async () => {
+  const stage = new Stage()
+  stage.asks('')
+  await stage.runtime.pass(limits.session.input.againMs)
+  assert.deepEqual(stage.sent, ['{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t"}}'])
+})
+
+test('an answer of several lines goes on in one', () => {
+  const stage = new Stage()
+  stage.asks(`"a":${ELICIT}`)
+  stage.answers(0, '"result":{\r\n  "action": "accept"\n}')
+  assert.match(stage.sent[0] ?? '', /^[^\r\n]*"a":\{ +"action": "accept" \}/)
 })
 
 test('a cancel of the call withdraws the questions, and late answers mean nothing', async () => {
