@@ -134,15 +134,15 @@ export class Guest implements RoutedClient, StatelessClient {
   }
 
   withdraw(frame: NotificationFrame, asker: Asker): void {
-    this.#parts.stateless.parked.withdraw(frame, asker)
+    this.#parts.stateless.parked.withdraw(this, frame, asker)
   }
 
   owes(asker: Asker): boolean {
-    return this.#parts.stateless.parked.owes(asker)
+    return this.#parts.stateless.parked.owes(this, asker)
   }
 
   forget(asker: Asker): void {
-    this.#parts.stateless.parked.forget(asker)
+    this.#parts.stateless.parked.forget(this, asker)
   }
 
   /** Each request that stays open tells of them by itself. */

@@ -60,6 +60,8 @@ export interface ParkRoom {
   told(call: Call, outcome: Outcome): Outcome
   /** What is kept of an answer for which nobody waits, or that may be given again. */
   kept(parked: ParkedCall, outcome: Outcome): Outcome
+  /** Its server is done: it takes no place any more. */
+  ended(parked: ParkedCall): void
   /** Nobody can come back. */
   over(parked: ParkedCall): void
 }
@@ -93,15 +95,23 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
   #answered: AnsweredRound | undefined
   /** What the server has answered while nobody waited. */
   #outcome: Outcome | undefined
+  /** Of the end of a wait. */
   #timer: { cancel(): void } | undefined
+  /** Until what a server asks at once has come. */
+  #gathering: { cancel(): void } | undefined
+  #parkedAt = 0
   /** Bytes of an answer that is kept. */
   keptBytes = 0
 
-  constructor(outer: Call, room: ParkRoom) {
+  /** `responses` are the answers with which the client came to what was asked before the server has had the call. */
+  constructor(outer: Call, room: ParkRoom, responses?: string) {
     this.#room = room
     this.#waiting = [outer]
     this.inner = outer.attemptOf(this)
     this.inner.context = { ...outer.context, hearer: this }
+    if (responses === undefined) return
+    this.#answered = { round: 0, responses, outcome: undefined }
+    outer.passTo(this)
   }
 
   /** Whether this server waits for an answer to a question here. */
@@ -120,10 +130,11 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
     const isTooMuch = this.#open.size >= questionsMax || this.#round >= roundsMax
     if (this.inner.settled || isTooMuch || !this.#room.admits(this)) return false
     this.inner.keep()
-    this.inner.wasAsked = true
+    if (question.during !== undefined) question.during.wasAsked = true
     this.#open.add(question)
     // What a server asks at once is one round.
-    if (this.#phase === 'running' && this.#open.size === 1) this.#after(gatherMs, () => this.#gathered())
+    if (this.#phase === 'running')
+      this.#gathering ??= setDeadline(this.#room.runtime, gatherMs, () => this.#gathered())
     return true
   }
 
@@ -164,15 +175,24 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
   // CallOwner: what becomes of the server's call.
 
   settled(inner: Call, ended: Outcome): void {
+    this.#gathering?.cancel()
     this.#open.clear()
-    const outcome = this.#room.told(inner, ended)
+    // Who comes again for a call that was cancelled has to hear of it.
+    const outcome: Outcome =
+      ended.kind === 'cancelled'
+        ? { kind: 'failed', error: stateUnknown('unknown') }
+        : this.#room.told(inner, ended)
     if (this.#phase === 'parked') this.#outcome = this.#room.kept(this, outcome)
-    else if (this.#round === 0) this.#endAtOnce(outcome)
+    else if (this.#round === 0 && this.#answered === undefined) this.#endAtOnce(outcome)
     else this.#end(outcome)
   }
 
   needsInput(_inner: Call, needed: InputNeeded): void {
-    for (const call of this.#waiting) call.needsInput(needed)
+    for (const call of this.#waiting.splice(0)) {
+      call.service = needed.service
+      call.needsInput(needed)
+    }
+    this.#forgotten()
   }
 
   // CallHolder: of the retries that wait.
@@ -208,7 +228,14 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
     return first.context.hearer?.splice(first, line, edits) ?? line
   }
 
+  /** Since when its client has the questions, and nobody waits for what comes of them. */
+  get awaySince(): number | undefined {
+    const isAway = this.#phase === 'parked' && this.#open.size > 0
+    return isAway ? this.#parkedAt : undefined
+  }
+
   #gathered(): void {
+    this.#gathering = undefined
     if (this.#open.size > 0) this.#park()
   }
 
@@ -216,6 +243,7 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
   #park(): void {
     this.#round++
     this.#phase = 'parked'
+    this.#parkedAt = this.#room.runtime.now()
     this.#tell({ kind: 'asked', frame: this.#inputRequired(), edits: [] })
     this.#after(this.#room.limits.lifeMs, () => this.give())
   }
@@ -234,8 +262,9 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
 
   #tell(outcome: Outcome): void {
     if (this.#answered !== undefined) this.#answered.outcome = outcome
-    const { missing } = this.inner
+    const { missing, service } = this.inner
     for (const call of this.#waiting.splice(0)) {
+      call.service = service
       if (missing !== undefined) call.lacks(missing)
       call.settle(outcome)
     }
@@ -243,13 +272,13 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
 
   /** It was never parked: nobody can come back. */
   #endAtOnce(outcome: Outcome): void {
-    this.#timer?.cancel()
     this.#tell(outcome)
     this.#forgotten()
   }
 
   #end(outcome: Outcome): void {
     this.#phase = 'over'
+    this.#room.ended(this)
     this.#tell(outcome)
     this.#after(this.#room.limits.repeatMs, () => this.#forgotten())
     if (this.#answered !== undefined) this.#answered.outcome = this.#room.kept(this, outcome)
@@ -258,6 +287,7 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
   /** A client that has lost a response asks again in the same words, and gets the same. */
   #again(retry: Call, responses: string, { responses: before, outcome }: AnsweredRound): void {
     if (!isSameJson(before, responses)) return retry.fail(stateUnknown('answered'))
+    retry.service = this.inner.service
     if (outcome !== undefined) retry.settle(outcome)
     else this.#wait(retry)
   }
@@ -290,7 +320,7 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
 }
 
 /** The answers that a retry brings, as raw JSON. */
-function responsesOf({ line, params }: RequestFrame): string {
+export function responsesOf({ line, params }: RequestFrame): string {
   const span = params.members.span('inputResponses')
   return span === undefined ? '{}' : rawAt(line, span)
 }

@@ -10,7 +10,10 @@ import { stateUnknown, upstreamFailed } from '../../mcp/error-codes.js'
 import { hasCapability } from '../../mcp/capabilities.js'
 import { pagesToVisit } from '../../mcp/pages-to-visit.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import { type ParkLimits, type ParkRoom, ParkedCall } from './parked-call.js'
+import { toLine } from '../../jsonrpc/line.js'
+import { CallsByClient } from './calls-by-client.js'
+import { PageVisits } from './page-visits.js'
+import { type ParkLimits, type ParkRoom, ParkedCall, responsesOf } from './parked-call.js'
 import { resultFrame } from './open-questions.js'
 import { isSameJson } from './same-json.js'
 import { type SealedState, type StateBinding, StateSeal } from './state-seal.js'
@@ -31,9 +34,14 @@ export class ParkedCalls implements ParkRoom {
   readonly #parts: ParkedCallsParts
   /** Tells this process from others that have the same key. */
   readonly #instance: string
-  /** Those of which a server has asked something. */
+  /** Those to which a client can come back. */
   readonly #calls = new Map<string, ParkedCall>()
   readonly #ids = new Map<ParkedCall, string>()
+  /** Of these, those during which a server has asked something, and that have not ended for their clients. */
+  readonly #asked = new CallsByClient<ParkedCall>()
+  /** Those that have ended, and whose clients may have lost the answer: the first one first. */
+  readonly #over = new Set<ParkedCall>()
+  readonly #visits: PageVisits
   readonly #kept: QueueRoom
 
   constructor(parts: ParkedCallsParts) {
@@ -41,7 +49,9 @@ export class ParkedCalls implements ParkRoom {
     this.limits = parts.limits
     this.runtime = parts.runtime
     this.#instance = parts.secret(ID_BYTES).toString('base64url')
-    this.#kept = new QueueRoom(parts.limits.keptBytesMax)
+    const { keptBytesMax, parkedMax, parkedOfOneMax } = parts.limits
+    this.#kept = new QueueRoom(keptBytesMax)
+    this.#visits = new PageVisits({ visitsMax: parkedMax, visitsOfOneMax: parkedOfOneMax })
   }
 
   /** The same call for a server that may ask during it. */
@@ -57,40 +67,51 @@ export class ParkedCalls implements ParkRoom {
     else parked.retry(call, round)
   }
 
-  withdraw({ line, params }: NotificationFrame, asker: Asker): void {
+  /** A client has visited the pages: gives its call for the server that wanted that, unless it was made already. */
+  visited(outer: Call, { instance, call: id }: SealedState & { readonly kind: 'visit' }): Call | undefined {
+    const known = instance === this.#instance ? this.#calls.get(id) : undefined
+    if (known !== undefined) known.retry(outer, 0)
+    else if (instance !== this.#instance || !this.#visits.take(id)) outer.fail(stateUnknown('unknown'))
+    else return this.#begin(outer, id)
+    return undefined
+  }
+
+  withdraw(client: ClientPort, { line, params }: NotificationFrame, asker: Asker): void {
     const span = params.members.span('requestId')
-    if (span !== undefined)
-      for (const parked of this.#calls.values()) parked.withdraw(rawAt(line, span), asker)
+    if (span === undefined) return
+    for (const parked of this.#asked.of(client)) parked.withdraw(rawAt(line, span), asker)
   }
 
   /** Whether calls of this client wait. */
   holds(client: ClientPort): boolean {
-    return this.#of(client).length > 0
+    return this.#asked.of(client).size > 0
   }
 
   /** No request of this client will come any more. */
   left(client: ClientPort): void {
-    for (const parked of this.#of(client)) parked.give()
+    for (const parked of this.#calls.values()) if (parked.inner.client === client) parked.give()
+    this.#visits.left(client)
   }
 
-  owes(asker: Asker): boolean {
-    return [...this.#calls.values()].some((parked) => parked.owes(asker))
+  /** Whether this server waits for an answer of the client. */
+  owes(client: ClientPort, asker: Asker): boolean {
+    return [...this.#asked.of(client)].some((parked) => parked.owes(asker))
   }
 
-  forget(asker: Asker): void {
-    for (const parked of this.#calls.values()) parked.forget(asker)
+  /** Nobody reads the answers to what this server has asked the client. */
+  forget(client: ClientPort, asker: Asker): void {
+    for (const parked of this.#asked.of(client)) parked.forget(asker)
   }
 
   // ParkRoom
 
   admits(parked: ParkedCall): boolean {
-    if (this.#ids.has(parked)) return true
+    if (this.#asked.has(parked)) return true
     const { parkedMax, parkedOfOneMax } = this.limits
-    if (this.#calls.size >= parkedMax) return false
-    if (this.#of(parked.inner.client).length >= parkedOfOneMax) return false
-    const id = this.#parts.secret(ID_BYTES).toString('base64url')
-    this.#ids.set(parked, id)
-    this.#calls.set(id, parked)
+    if (this.#asked.size >= parkedMax) return false
+    if (this.#asked.of(parked.inner.client).size >= parkedOfOneMax) return false
+    if (!this.#ids.has(parked)) this.#name(parked, this.#newId())
+    this.#asked.add(parked)
     return true
   }
 
@@ -107,9 +128,15 @@ export class ParkedCalls implements ParkRoom {
     const pages = pagesToVisit(outcome.frame)
     if (pages === undefined || !hasCapability(call.context.capabilities, 'elicitation', 'url')) return outcome
     const { seal, limits } = this.#parts
-    const state = quote(
-      seal.seal({ kind: 'visit', service: call.service ?? '' }, bindingOf(call), limits.lifeMs),
-    )
+    const visit = this.#newId()
+    this.#visits.add(visit, call.client)
+    const sealed = {
+      kind: 'visit',
+      service: call.service ?? '',
+      instance: this.#instance,
+      call: visit,
+    } as const
+    const state = quote(seal.seal(sealed, bindingOf(call), limits.lifeMs))
     const result = `{"resultType":"input_required","inputRequests":${pages},"requestState":${state}}`
     return { kind: 'asked', frame: resultFrame(call.frame.id, result), edits: [] }
   }
@@ -117,25 +144,46 @@ export class ParkedCalls implements ParkRoom {
   kept(parked: ParkedCall, outcome: Outcome): Outcome {
     const bytes = outcome.kind === 'answered' ? lengthOf(outcome.frame) : 0
     this.#free(parked)
+    for (const other of this.#over) if (other !== parked && !this.#kept.has(bytes)) other.give()
     if (!this.#kept.has(bytes)) {
       const service = parked.inner.service ?? ''
       return { kind: 'failed', error: upstreamFailed(service, 'too-large', tooLarge(service, bytes)) }
     }
     this.#kept.take(bytes)
     parked.keptBytes = bytes
-    return outcome
+    return outcome.kind === 'answered' ? { ...outcome, frame: copied(outcome.frame) } : outcome
+  }
+
+  ended(parked: ParkedCall): void {
+    this.#asked.delete(parked)
+    this.#over.add(parked)
+    const [oldest] = this.#over
+    if (this.#over.size > this.limits.parkedMax) oldest?.give()
   }
 
   over(parked: ParkedCall): void {
     this.#free(parked)
+    this.#asked.delete(parked)
+    this.#over.delete(parked)
     const id = this.#ids.get(parked)
     if (id === undefined) return
     this.#ids.delete(parked)
     this.#calls.delete(id)
   }
 
-  #of(client: ClientPort): ParkedCall[] {
-    return [...this.#calls.values()].filter(({ inner }) => inner.client === client)
+  #begin(outer: Call, id: string): Call {
+    const parked = new ParkedCall(outer, this, responsesOf(outer.frame))
+    this.#name(parked, id)
+    return parked.inner
+  }
+
+  #newId(): string {
+    return this.#parts.secret(ID_BYTES).toString('base64url')
+  }
+
+  #name(parked: ParkedCall, id: string): void {
+    this.#ids.set(parked, id)
+    this.#calls.set(id, parked)
   }
 
   #free(parked: ParkedCall): void {
@@ -146,6 +194,12 @@ export class ParkedCalls implements ParkRoom {
 
 function lengthOf(frame: ResponseFrame): number {
   return (frame.kind === 'result' ? frame.long?.length : undefined) ?? frame.line.length
+}
+
+/** A short answer does not keep the chunk that it came in. */
+function copied(frame: ResponseFrame): ResponseFrame {
+  const isLong = frame.kind === 'result' && frame.long !== undefined
+  return isLong ? frame : { ...frame, line: toLine(frame.line) }
 }
 
 function tooLarge(service: string, bytes: number): string {

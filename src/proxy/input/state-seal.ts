@@ -14,8 +14,8 @@ import type { Runtime } from '../../runtime/runtime.js'
 export type SealedState =
   /** The server's own, as it was written, quotes included; undefined where it gave none. */
   | { readonly kind: 'relay'; readonly service: string; readonly state: string | undefined }
-  /** A call that was refused until a page is visited. */
-  | { readonly kind: 'visit'; readonly service: string }
+  /** A call that was refused until a page is visited, and is made again in one instance of the proxy. */
+  | { readonly kind: 'visit'; readonly service: string; readonly instance: string; readonly call: string }
   /** A call that waits for answers in one instance of the proxy. */
   | { readonly kind: 'parked'; readonly instance: string; readonly call: string; readonly round: number }
 
@@ -130,9 +130,11 @@ function sealedState(value: unknown): Sealed | undefined {
   if (typeof until !== 'number') return undefined
   if (kind === 'relay' && typeof service === 'string' && (state === undefined || typeof state === 'string'))
     return { state: { kind, service, state }, until }
-  if (kind === 'visit' && typeof service === 'string') return { state: { kind, service }, until }
-  const isParked = typeof instance === 'string' && typeof call === 'string' && typeof round === 'number'
-  return kind === 'parked' && isParked ? { state: { kind, instance, call, round }, until } : undefined
+  if (typeof instance !== 'string' || typeof call !== 'string') return undefined
+  if (kind === 'visit' && typeof service === 'string')
+    return { state: { kind, service, instance, call }, until }
+  const isParked = kind === 'parked' && typeof round === 'number'
+  return isParked ? { state: { kind, instance, call, round }, until } : undefined
 }
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {

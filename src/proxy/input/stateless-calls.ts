@@ -11,7 +11,7 @@ import { cutNamed } from '../../mcp/member-edits.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { ParkLimits } from './parked-call.js'
 import { ParkedCalls, bindingOf } from './parked-calls.js'
-import { StateSeal, secretOf } from './state-seal.js'
+import { type SealedState, StateSeal, secretOf } from './state-seal.js'
 
 /** Where calls go. */
 export interface StatelessRoutes {
@@ -53,7 +53,7 @@ export class StatelessCalls {
     if (opened.kind === 'refused') return call.fail(stateUnknown(opened.why))
     const { state } = opened
     if (state.kind === 'parked') return this.parked.retry(call, state)
-    if (state.kind === 'visit') return this.#visited(call, state.service, routes)
+    if (state.kind === 'visit') return this.#visited(call, state, routes)
     const edits =
       state.state === undefined
         ? cutNamed(members, ['requestState'], 'request-state')
@@ -62,13 +62,14 @@ export class StatelessCalls {
   }
 
   /** A call that its server has refused is made once its client has visited the pages; nothing is done twice by that. */
-  #visited(call: Call, service: string, routes: StatelessRoutes): void {
+  #visited(call: Call, state: SealedState & { readonly kind: 'visit' }, routes: StatelessRoutes): void {
     const { line, params } = call.frame
     const members = membersAt(line, params.members.span('inputResponses'))
     const isAccepted = ({ value }: Member): boolean => membersAt(line, value)?.string('action') === 'accept'
-    if (members !== undefined && members.size > 0 && [...members].every(isAccepted))
-      return routes.route(this.parked.begin(call))
-    failToolCall(call, inputRefused(service, 'its client did not visit the page'))
+    if (members === undefined || members.size === 0 || ![...members].every(isAccepted))
+      return failToolCall(call, inputRefused(state.service, 'its client did not visit the page'))
+    const inner = this.parked.visited(call, state)
+    if (inner !== undefined) routes.route(inner)
   }
 
   /** A server without sessions asks: its client is given the question as it is, with its state sealed. */

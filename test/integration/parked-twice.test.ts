@@ -1,0 +1,157 @@
+// Clients without a session that come back twice, too late, or in other words, while servers ask.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { accepted, claim, codeOf, elicitation, forms, reasonOf, stage, textOf } from './support/asking.js'
+import { at, listAt, textAt } from './support/json.js'
+import { closed } from './support/scripted.js'
+import { settled } from '../upstream/support/fake-runtime.js'
+
+const args = (letter: string): object => ({ text: `${'a'.repeat(8000)}${letter}${'a'.repeat(8000)}`, n: 1 })
+
+describe('a client that comes back', () => {
+  test('again after it has cancelled is told so', async (t) => {
+    const { it, server, client, ask, begin } = await stage(t, (asking) => {
+      asking.finishes = false
+    })
+    const more = { requestState: (await begin()).state, inputResponses: { q1: accepted } }
+    const params = { name: 's__t', ...more, _meta: claim(forms) }
+    client.send(JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params }))
+    await it.runtime.pass(100, 10)
+    client.notify('notifications/cancelled', { requestId: 'x' })
+    await settled()
+    assert.equal(reasonOf(await ask({ name: 's__t', ...more })), 'state-unknown')
+    assert.equal(server.calls.length, 1)
+    await closed(it)
+  })
+
+  test('twice while the server asks again is asked again, in both answers', async (t) => {
+    const { it, server, client, begin } = await stage(t, (asking) => {
+      asking.rounds = [[elicitation], [elicitation]]
+    })
+    const more = { requestState: (await begin()).state, inputResponses: { q1: accepted } }
+    const params = { name: 's__t', ...more, _meta: claim(forms) }
+    const heard = ['x', 'y'].map((id) => client.answer(id))
+    client.send(JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params }))
+    await settled()
+    client.send(JSON.stringify({ jsonrpc: '2.0', id: 'y', method: 'tools/call', params }))
+    await it.runtime.pass(100, 10)
+    for (const { value } of await Promise.all(heard))
+      assert.deepEqual(Object.keys(Object(at(value, 'result', 'inputRequests'))), ['q2'])
+    assert.equal(server.answers.length, 1)
+    await closed(it)
+  })
+
+  test('to more calls in a minute than may wait at once is served', async (t) => {
+    const { it, server, ask, begin } = await stage(t)
+    for (let count = 1; count <= 40; count++) {
+      const { state } = await begin()
+      assert.equal(
+        textOf(await ask({ name: 's__t', requestState: state, inputResponses: { q1: accepted } })),
+        'done',
+      )
+      assert.equal(server.answers.length, count)
+    }
+    await closed(it)
+  })
+
+  test('says so on several lines, which a server gets in one', async (t) => {
+    const { it, server, client, begin } = await stage(t)
+    const more = { requestState: (await begin()).state, inputResponses: { q1: accepted } }
+    const params = { name: 's__t', ...more, _meta: claim(forms) }
+    const answer = client.answer('x')
+    client.send(JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params }, undefined, 2))
+    await it.runtime.pass(100, 10)
+    assert.equal(textOf((await answer).value), 'done')
+    assert.deepEqual(at(server.answers[0], 'result'), accepted)
+    await closed(it)
+  })
+
+  test('with an answer of a megabyte to a question of as much', async (t) => {
+    const long = 'é"\\'.repeat(300_000)
+    const { it, server, ask, begin } = await stage(t, (asking) => {
+      asking.rounds = [
+        [JSON.stringify({ method: 'elicitation/create', params: { message: long, requestedSchema: {} } })],
+      ]
+    })
+    const { asked, state } = await begin()
+    assert.equal(textAt(asked, 'inputRequests', 'q1', 'params', 'message'), long)
+    const answer = { action: 'accept', content: { name: long } }
+    const other = { action: 'accept', content: { name: `${long.slice(0, 1000)}x${long.slice(1001)}` } }
+    const params = { name: 's__t', requestState: state }
+    assert.equal(textOf(await ask({ ...params, inputResponses: { q1: answer } })), 'done')
+    assert.deepEqual(at(server.answers[0], 'result'), answer)
+    assert.equal(textOf(await ask({ ...params, inputResponses: { q1: answer } })), 'done')
+    assert.equal(reasonOf(await ask({ ...params, inputResponses: { q1: other } })), 'state-answered')
+    await closed(it)
+  })
+
+  test('with long arguments that differ in the middle only is refused', async (t) => {
+    const { it, server, ask } = await stage(t)
+    const asked = at(await ask({ name: 's__t', arguments: args('b') }), 'result')
+    const more = { requestState: textAt(asked, 'requestState'), inputResponses: { q1: accepted } }
+    assert.equal(reasonOf(await ask({ name: 's__t', arguments: args('c'), ...more })), 'state-other-request')
+    const { text } = Object(args('b'))
+    assert.equal(textOf(await ask({ name: 's__t', arguments: { n: 1, text }, ...more })), 'done')
+    assert.equal(server.calls.length, 1)
+    await closed(it)
+  })
+
+  test('to a call refused until a page is visited has it made once', async (t) => {
+    const page = { mode: 'url', message: 'Log in', url: 'https://a.example/', elicitationId: 'e' }
+    const refusal = JSON.stringify({ code: -32042, message: 'no', data: { elicitations: [page] } })
+    const capabilities = { elicitation: { url: {} } }
+    const { it, server, ask } = await stage(t, (asking) => {
+      asking.refusals.push(refusal)
+      asking.rounds = []
+    })
+    const asked = at(await ask({ name: 's__t' }, { capabilities }), 'result')
+    const requestState = textAt(asked, 'requestState')
+    const visited = { name: 's__t', requestState, inputResponses: { page1: { action: 'accept' } } }
+    assert.equal(textOf(await ask(visited, { capabilities })), 'done')
+    assert.equal(textOf(await ask(visited, { capabilities })), 'done')
+    await it.runtime.pass(70_000, 1000)
+    assert.equal(codeOf(await ask(visited, { capabilities })), -32602)
+    assert.equal(server.calls.length, 1)
+    await closed(it)
+  })
+
+  test('to a read of a server that was asked in turn, and has died, does not have it read again', async (t) => {
+    const { it, server, ask } = await stage(t, () => {}, { s: {}, other: {} })
+    const params = { uri: 'x://y' }
+    const asked = at(await ask(params, { method: 'resources/read' }), 'result')
+    assert.equal(textAt(asked, 'resultType'), 'input_required')
+    server.child?.end(1)
+    await it.runtime.pass(5000, 100)
+    const more = { requestState: textAt(asked, 'requestState'), inputResponses: { q1: accepted } }
+    const value = await ask({ ...params, ...more }, { method: 'resources/read' })
+    assert.equal(codeOf(value), -32603, JSON.stringify(value))
+    assert.equal(server.calls.length, 1)
+    assert.equal(listAt({ answers: server.answers }, 'answers').length, 0)
+    await closed(it)
+  })
+
+  test('not at all leaves no process, and its call no question, once its connection is closed', async (t) => {
+    const { it, server, party, begin } = await stage(t)
+    await begin()
+    const ended: boolean[] = []
+    void server.child?.exited.then(() => ended.push(true))
+    await party.connection.close()
+    await it.runtime.pass(10_000)
+    assert.deepEqual(at(server.answers[0], 'result'), { action: 'cancel' })
+    assert.deepEqual(ended, [true])
+    await closed(it)
+  })
+
+  test('is told of as a client of the server that asked', async (t) => {
+    const { it, ask, begin } = await stage(t)
+    const servers: (string | undefined)[] = []
+    it.proxy.on('call', ({ server }) => servers.push(server))
+    const { state } = await begin()
+    const params = { name: 's__t', requestState: state, inputResponses: { q1: accepted } }
+    await ask(params)
+    await ask(params)
+    assert.deepEqual(servers, ['s', 's', 's'])
+    await closed(it)
+  })
+})
