@@ -20,6 +20,8 @@ async function run(command: Command): Promise<number> {
       return (await import('./cli/run-http.js')).runHttp(command, { program, argv })
     case 'replay':
       return (await import('./replay/command.js')).replayCommand(command)
+    case 'sandbox':
+      return (await import('./cli/run-sandbox.js')).runSandbox(command, { program, argv })
     case 'check':
       return (await import('./cli/run-check.js')).runCheck(command)
     case 'help':

@@ -136,6 +136,8 @@ const layers: readonly Layer[] = [
       'node:crypto',
       'node:fs',
       'node:fs/promises',
+      'node:http',
+      'node:https',
       'node:os',
       'node:path',
       'node:process',
@@ -322,9 +324,12 @@ const layers: readonly Layer[] = [
       'src/log/log.ts',
       // Made before the proxy is loaded, and closed after it.
       'src/real-runtime.ts',
+      // Whether code can be run, before a sandbox is served.
+      'src/sandbox/readiness.ts',
       'src/text/',
       'src/version.ts',
     ],
+    types: ['src/upstream/contracts/'],
     modules: ['mri', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process'],
   },
 ]

@@ -3,6 +3,7 @@
 import type { LogLevel } from '../log/log.js'
 import { nearest } from '../text/nearest.js'
 import type { RemoteServer } from '../proxy/remote.js'
+import type { SandboxRuntimeName } from '../upstream/contracts/sandbox-config.js'
 import { millisecondsOf, timeoutMsMax } from './milliseconds.js'
 import { options, spelled } from './options.js'
 import type { CommandMode } from './options.js'
@@ -43,18 +44,30 @@ export interface CheckCommand {
   readonly start: boolean
 }
 
+/** Serve a sandbox on HTTP, or on stdin and stdout. */
+export interface SandboxCommand {
+  readonly kind: 'sandbox'
+  /** Whether it only says which runtimes can be used. */
+  readonly check: boolean
+  readonly serve: StdioCommand | HttpCommand
+  readonly enablesCors: boolean
+  readonly runtime: SandboxRuntimeName | undefined
+}
+
 /** The parsed command line. */
 export type Command =
   | StdioCommand
   | HttpCommand
   | CheckCommand
   | ReplayCommand
+  | SandboxCommand
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
   | Usage
 
-const subCommands: readonly string[] = ['stdio', 'http', 'replay']
+const subCommands: readonly string[] = ['stdio', 'http', 'replay', 'sandbox']
 const PORT_MAX = 65_535
+const runtimeNames = ['auto', 'microsandbox-server', 'bubblewrap', 'unsafe-local'] as const
 
 export function parseArguments(argv: readonly string[]): Command {
   const tokens = readTokens(argv)
@@ -64,7 +77,7 @@ export function parseArguments(argv: readonly string[]): Command {
   return mistakeInModes(tokens) ?? mistakeInWords(tokens) ?? mistakeInValues(tokens) ?? commandOf(tokens)
 }
 
-/** `stdio`, `http` or `replay` as the first word. */
+/** `stdio`, `http`, `replay` or `sandbox` as the first word. */
 function subCommandOf({ words }: Tokens): string | undefined {
   const [first] = words
   return first !== undefined && subCommands.includes(first) ? first : undefined
@@ -75,6 +88,7 @@ function asksFor(tokens: Tokens, mode: 'stdio' | 'http'): boolean {
 }
 
 function modeOf(tokens: Tokens): CommandMode | undefined {
+  if (subCommandOf(tokens) === 'sandbox') return 'sandbox'
   if (tokens.values.has('check')) return 'check'
   if (subCommandOf(tokens) === 'replay') return 'replay'
   if (asksFor(tokens, 'stdio')) return 'stdio'
@@ -97,7 +111,7 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
 }
 
 function nameOf(mode: CommandMode): string {
-  return mode === 'replay' ? 'replay' : spelled(mode)
+  return mode === 'replay' || mode === 'sandbox' ? mode : spelled(mode)
 }
 
 function mistakeInWords(tokens: Tokens): Usage | undefined {
@@ -130,6 +144,7 @@ function unexpected(word: string): Usage {
 const forms: readonly (readonly [name: string, read: (text: string) => unknown, must: string])[] = [
   ['timeout', millisecondsOf, `a number of milliseconds from 1 to ${timeoutMsMax}`],
   ['port', portOf, `a number from 0 to ${PORT_MAX}`],
+  ['runtime', runtimeOf, `one of ${runtimeNames.join(', ')}`],
   ['log-level', logLevelOf, 'error, warn, info or debug'],
 ]
 
@@ -163,6 +178,7 @@ function commandOf(tokens: Tokens): Command {
   const mode = modeOf(tokens)
   if (mode === 'check') return checkOf(tokens)
   if (mode === 'replay') return replayOf(tokens)
+  if (mode === 'sandbox') return sandboxOf(tokens)
   return mode === 'stdio' || mode === 'url' ? stdioOf(tokens) : httpOf(tokens)
 }
 
@@ -193,6 +209,23 @@ function httpOf(tokens: Tokens): HttpCommand {
     allowUnauthenticated: values.has('allow-unauthenticated'),
     ...serveOptionsOf(tokens),
   }
+}
+
+function sandboxOf(tokens: Tokens): SandboxCommand {
+  const { values } = tokens
+  const config = values.get('check') || values.get('config')
+  const serve = values.has('stdio') ? stdioOf(tokens) : httpOf(tokens)
+  return {
+    kind: 'sandbox',
+    check: values.has('check'),
+    serve: { ...serve, config },
+    enablesCors: values.has('enable-cors'),
+    runtime: runtimeOf(values.get('runtime')),
+  }
+}
+
+function runtimeOf(text: string | undefined): SandboxRuntimeName | undefined {
+  return runtimeNames.find((name) => name === text)
 }
 
 function serveOptionsOf({ values }: Tokens): ServeOptions {

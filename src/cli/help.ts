@@ -13,6 +13,7 @@ Usage
   ${program} stdio --mcp-config FILE       the same as --stdio --config FILE; likewise http
   ${program} --check [FILE] [--start]
   ${program} --url https://SERVICE.run.app/mcp
+  ${program} sandbox [--http | --stdio] [--port N] [--runtime NAME] [--check]
   ${program} replay FILE.jsonl... [--http] [-- COMMAND]
   ${program} replay FILE.jsonl... --url URL [--header 'NAME: VALUE'...]
 
@@ -28,6 +29,9 @@ Modes
             configuration, or $MCPS_PROXY_TOKEN) or --allow-unauthenticated.
   --url     Serves one remote server on stdin and stdout, under its own names. For a service behind
             Google's IAM every request carries an ID token from Application Default Credentials.
+
+  sandbox   Serves tools that run code and commands in sandboxes, on HTTP at port 8775 or with --stdio.
+            --check says which runtimes can be used here, and what would mend the others.
 
 Schemas
   A schema is a named group of servers in the configuration. Without --schema it is "default",

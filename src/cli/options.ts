@@ -1,7 +1,7 @@
 // Every option of the command line: one table for the parser, the suggestions and the help.
 
 /** The modes of the program. */
-export type CommandMode = 'stdio' | 'http' | 'url' | 'replay' | 'check'
+export type CommandMode = 'stdio' | 'http' | 'url' | 'replay' | 'check' | 'sandbox'
 
 export interface Option {
   readonly name: string
@@ -17,7 +17,7 @@ export interface Option {
 
 type More = Partial<Pick<Option, 'aliases' | 'kind'>>
 
-const serving = ['stdio', 'http', 'url'] as const
+const serving = ['stdio', 'http', 'url', 'sandbox'] as const
 const every = [...serving, 'replay', 'check'] as const
 
 function option(name: string, about: string, modes: Option['modes'], more: More = {}): Option {
@@ -29,12 +29,16 @@ function valued(name: string, value: string, about: string, modes: Option['modes
 }
 
 export const options: readonly Option[] = [
-  option('stdio', 'Serve one schema on stdin and stdout', ['stdio', 'check']),
+  option('stdio', 'Serve one schema on stdin and stdout', ['stdio', 'check', 'sandbox']),
   valued('schema', 'NAME', 'The schema to serve (default: "default"); only with --stdio', ['stdio', 'check']),
-  valued('config', 'FILE', 'The configuration file; --mcp-config is the same', ['stdio', 'http', 'check'], {
-    aliases: ['c', 'mcp-config'],
-  }),
-  valued('check', '[FILE]', 'Check a configuration, print every problem, exit 0 or 1', ['check'], {
+  valued(
+    'config',
+    'FILE',
+    'The configuration file; --mcp-config is the same',
+    ['stdio', 'http', 'check', 'sandbox'],
+    { aliases: ['c', 'mcp-config'] },
+  ),
+  valued('check', '[FILE]', 'Check a configuration, print every problem, exit 0 or 1', ['check', 'sandbox'], {
     kind: 'optional-value',
   }),
   option('start', 'With --check, start every server and say what came of it', ['check']),
@@ -63,10 +67,15 @@ export const options: readonly Option[] = [
     'http',
     'check',
     'replay',
+    'sandbox',
   ]),
-  valued('port', 'N', 'TCP port (default: 3095); 0 takes a free one', ['http'], { aliases: ['p'] }),
-  valued('host', 'HOST', 'Address to listen on (default: 127.0.0.1)', ['http', 'check']),
-  option('allow-unauthenticated', 'Listen beyond this machine without a token', ['http', 'check']),
+  valued('port', 'N', 'TCP port (default: 3095, of sandbox 8775); 0 takes a free one', ['http', 'sandbox'], {
+    aliases: ['p'],
+  }),
+  valued('host', 'HOST', 'Address to listen on (default: 127.0.0.1)', ['http', 'check', 'sandbox']),
+  option('allow-unauthenticated', 'Listen beyond this machine without a token', ['http', 'check', 'sandbox']),
+  option('enable-cors', 'Answer requests of web pages; only with sandbox', ['sandbox']),
+  valued('runtime', 'NAME', 'What runs the code (default: auto); only with sandbox', ['sandbox']),
 ]
 
 /** How a person types it. */

@@ -20,7 +20,7 @@ export interface Reply {
 
 /** Requested text goes to stdout, problems to stderr. */
 export function replyTo(
-  command: Exclude<Command, { kind: 'stdio' | 'http' | 'replay' | 'check' }>,
+  command: Exclude<Command, { kind: 'stdio' | 'http' | 'replay' | 'check' | 'sandbox' }>,
   program: string,
 ): Reply {
   if (command.kind === 'help') return { exitCode: 0, stream: 'stdout', text: helpText(program) }

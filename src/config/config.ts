@@ -15,7 +15,7 @@ import { loggingFields, rootFields, stdioFields } from './fields.js'
 import { findConfigFile } from './file.js'
 import { rootKeyHints } from './foreign.js'
 import { readSchemas } from './formats.js'
-import { readFront } from './front.js'
+import { type FrontDefaults, readFront } from './front.js'
 import type { Repeated } from './json-syntax.js'
 import { ConfigError, Findings } from './problems.js'
 import { Section } from './section.js'
@@ -53,6 +53,8 @@ export interface LoadOptions extends ConfigOverrides {
 export interface ConfigOverrides {
   /** `server.name` when the file has none. */
   readonly nameDefault?: string | undefined
+  /** What the front has when neither file nor environment says otherwise. */
+  readonly frontDefaults?: Omit<FrontDefaults, 'name'>
   /** The time-out of every call, whatever the file says. */
   readonly timeoutMs?: number | undefined
 }
@@ -135,7 +137,10 @@ function schemaHint(name: string, enabled: readonly string[]): string {
 function readRoot(root: Section, context: ResolveContext & { readonly home: string }): Configuration {
   root.has('$schema')
   const stdio = readStdio(root)
-  const server = readFront(root.section('server'), context.env, context.nameDefault)
+  const server = readFront(root.section('server'), context.env, {
+    ...context.frontDefaults,
+    name: context.nameDefault,
+  })
   const config = {
     source: context.source,
     ...root.readAll(rootFields),

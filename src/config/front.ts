@@ -6,17 +6,28 @@ import { corsFields, frontFields } from './fields.js'
 import type { Section } from './section.js'
 import { switchOf } from './switch.js'
 
+/** What a front has in place of the usual defaults. */
+export interface FrontDefaults {
+  readonly name?: string | undefined
+  readonly port?: number
+  /** Whether cross-origin requests are answered. */
+  readonly cors?: boolean
+}
+
 /** Reads `server`; `MCP_SERVER_HOST`, `MCP_SERVER_PORT`, `MCP_ENABLE_CORS`, `MCPS_PROXY_TOKEN` and `MCPS_PROXY_STATE_KEY` override it. */
-export function readFront(section: Section, env: Environment, nameDefault: string | undefined): FrontConfig {
+export function readFront(section: Section, env: Environment, defaults: FrontDefaults): FrontConfig {
   const { keepAliveTimeout, drainTimeout, stateKey, previousStateKey, ...values } = section.readAll(
     frontFields,
-    nameDefault === undefined ? {} : { name: nameDefault },
+    {
+      ...(defaults.name !== undefined && { name: defaults.name }),
+      ...(defaults.port !== undefined && { port: defaults.port }),
+    },
   )
   const front = {
     ...values,
     port: portOf(env, section) ?? values.port,
     host: given(env, 'MCP_SERVER_HOST') ?? values.host,
-    cors: readCors(section.section('cors'), env),
+    cors: readCors(section.section('cors'), env, defaults),
     keepAliveTimeoutMs: keepAliveTimeout,
     drainTimeoutMs: drainTimeout,
     token: readToken(values.token, section, env),
@@ -39,8 +50,9 @@ function portOf(env: Environment, { findings }: Section): number | undefined {
 /** What a browser says of a page: scheme, host and port (RFC 6454); patterns are none. */
 const origin = /^(?:\*|null|[a-z][a-z0-9+.-]*:\/\/[^/?#*\s]+\/?)$/i
 
-function readCors(section: Section, env: Environment): CorsConfig {
-  const values = section.readOnly(corsFields)
+function readCors(section: Section, env: Environment, { cors }: FrontDefaults): CorsConfig {
+  const values = section.readAll(corsFields, cors === undefined ? {} : { enabled: cors })
+  section.warnOfUnknownKeys()
   for (const [index, each] of values.origins.entries())
     if (!origin.test(each))
       section.findings.warn(

@@ -21,6 +21,8 @@ export interface SandboxContext extends PathBase {
   readonly timeoutMs: number | undefined
 }
 
+const olderNames = new Map([['get_volume_mappings', 'get_volume_path']])
+
 /** What a call may take besides the start of a session and the code. */
 const marginMs = 10_000
 
@@ -43,6 +45,7 @@ export function readSandbox(
   return {
     kind: 'sandbox',
     ...common,
+    olderNames,
     ...timesOf(sandbox, context),
     ...expansion.result(secrets, undefined),
     sandbox,

@@ -1,6 +1,6 @@
 // The paths of the HTTP front, and what stands at each.
 
-import { quote, write } from '../jsonrpc/text.js'
+import { write } from '../jsonrpc/text.js'
 import { schemaNotFound, transportRefused } from '../mcp/error-codes.js'
 import { handshakeRevisions, statelessRevisions } from '../mcp/revisions.js'
 import { version } from '../version.js'
@@ -18,6 +18,8 @@ export interface RouteParts {
   /** The pages, as JSON text. */
   health(): string
   status(): string
+  /** What stands on the first page besides, where all that is served is one sandbox. */
+  sandbox(): object | undefined
 }
 
 /** Finds the handler of a path. */
@@ -70,7 +72,8 @@ export class Routes implements HttpRoutes {
   }
 
   #index(): string {
-    return `{"name":${quote(this.#parts.name)},"version":${quote(version)},"endpoints":${write(this.#list())}}`
+    const { name } = this.#parts
+    return write({ name, version, endpoints: this.#list(), ...this.#parts.sandbox() })
   }
 
   #list(): string[] {

@@ -13,7 +13,14 @@ import type { Refusals } from '../transports/http-server/refusal.js'
 import { HandshakeJudge } from './handshake-judge.js'
 import { Front, type FrontOptions, type FrontRules } from './http-front.js'
 import { type RouteParts, Routes } from './routes.js'
-import { type GatewayStatus, type SchemaStatus, gatewayStatus, schemaStatus } from './status.js'
+import {
+  type GatewayStatus,
+  type SchemaStatus,
+  gatewayStatus,
+  sandboxStatus,
+  schemaStatus,
+} from './status.js'
+import { version } from '../version.js'
 
 /** Every schema of a configuration; one that is disabled has no proxy. */
 export type ServedSchemas = ReadonlyMap<string, ServedProxy | undefined>
@@ -58,8 +65,11 @@ export async function serveSchemas(served: ServedGateway, options: FrontOptions)
   }
 }
 
+/** The page of one schema, where `status` may be that of its sandbox. */
+type SchemaPage = Omit<SchemaStatus, 'status'> & { readonly schema: string; readonly status: string }
+
 /** A page holds words of servers and clients, and terminals show it. */
-function shown(page: (SchemaStatus & { readonly schema: string }) | GatewayStatus): string {
+function shown(page: SchemaPage | GatewayStatus): string {
   return escapeJson(write(page))
 }
 
@@ -97,6 +107,11 @@ class Schemas implements RouteParts {
     return write({ status: 'ok', timestamp: new Date().toISOString(), uptime })
   }
 
+  sandbox(): object | undefined {
+    const [only, ...others] = this.#served.schemas.values()
+    return others.length > 0 ? undefined : sandboxStatus(only, version)
+  }
+
   status(): string {
     const schemas = new Map<string, SchemaStatus>()
     for (const [name, proxy] of this.#served.schemas) schemas.set(name, schemaStatus(proxy))
@@ -114,7 +129,7 @@ class Schemas implements RouteParts {
     const endpoint: HttpEndpoint = {
       name,
       attach: (connection, caller) => proxy.attach(connection, caller),
-      status: () => shown({ schema: name, ...schemaStatus(proxy) }),
+      status: () => shown({ schema: name, ...schemaStatus(proxy), ...sandboxStatus(proxy, version) }),
     }
     this.#byProxy.set(proxy, endpoint)
     return endpoint

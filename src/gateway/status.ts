@@ -18,6 +18,9 @@ export interface ServerStatus {
   /** When it was last ready to be called, as in RFC 3339. */
   readonly lastConnected?: string
   readonly pid?: number
+  /** Of a sandbox: what runs the code, and how far that isolates. */
+  readonly runtime?: string
+  readonly isolation?: string
 }
 
 /** One client of a schema; its session id is a secret and not shown. */
@@ -69,6 +72,7 @@ function serverStatus({
   connectedAtMs,
   pids,
   tools,
+  about,
 }: UpstreamStatus): ServerStatus {
   const [pid] = pids
   return {
@@ -80,6 +84,37 @@ function serverStatus({
     ...(error !== undefined && { error }),
     ...(connectedAtMs !== undefined && { lastConnected: new Date(connectedAtMs).toISOString() }),
     ...(pid !== undefined && { pid }),
+    ...(about !== undefined && { runtime: about.runtime, isolation: about.isolation }),
+  }
+}
+
+/** What the clients of a sandbox look for on its pages. */
+export interface SandboxStatus {
+  readonly status: 'healthy'
+  readonly version: string
+  readonly wrapper_started: boolean
+  readonly tools_count: number
+  readonly available_tools: readonly string[]
+  readonly runtime: string
+  readonly isolation: string
+}
+
+/** Of a schema that is one sandbox and nothing else; undefined of any other, and before the sandbox runs. */
+export function sandboxStatus(
+  proxy: Pick<ServedProxy, 'status'> | undefined,
+  version: string,
+): SandboxStatus | undefined {
+  const [only, ...others] = proxy?.status() ?? []
+  if (only?.about === undefined || others.length > 0) return undefined
+  const { runtime, isolation, tools } = only.about
+  return {
+    status: 'healthy',
+    version,
+    wrapper_started: only.state === 'connected',
+    tools_count: tools.length,
+    available_tools: tools,
+    runtime,
+    isolation,
   }
 }
 

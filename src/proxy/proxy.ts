@@ -250,6 +250,7 @@ class PooledProxy implements McpProxy {
       lateMs: this.#config.startupGraceMs,
       sessionIdleMs: this.#config.sessionProcessIdleMs || undefined,
       room,
+      services: this.#options.services ?? new Map(),
     }
   }
 

@@ -93,6 +93,16 @@ export function creationFailed(why: string, context: Context): SandboxError {
   })
 }
 
+export function connectionFailed(why: string, context: Context): SandboxError {
+  return refused('failed', `Connection error: ${why}`, {
+    error_code: 'CONNECTION_ERROR',
+    category: 'network',
+    severity: 'high',
+    recovery_suggestions: ['Check that the sandbox server runs, and its address and key'],
+    context,
+  })
+}
+
 /** `what` was called: code or a command. */
 export function executionFailed(
   what: 'Code' | 'Command',

@@ -11,6 +11,7 @@ import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
 import { BubblewrapRuntime } from './runtimes/bubblewrap/bubblewrap.js'
 import type { HostIdentity } from './runtimes/bubblewrap/identities.js'
+import { MicrosandboxServerRuntime } from './runtimes/microsandbox-server.js'
 import { UnsafeLocalRuntime } from './runtimes/unsafe-local.js'
 import { StateFolder } from './state-folder.js'
 
@@ -22,16 +23,19 @@ export interface RuntimeSurroundings {
   readonly stateFolder: string | undefined
   /** For a service that runs as root: the user of all machines, who may write to volumes; undefined: a user for each session. */
   readonly runAs?: HostIdentity
+  /** A microsandbox server, and what it asks for. */
+  readonly serverUrl?: string | undefined
+  readonly apiKey?: string | undefined
   /** Where the compiled program lies, with the bundle of the agent; undefined: beside this. */
   readonly programFolder?: string
 }
 
 /** In the order of `auto`, without the one that is used only when it is named. */
-export const isolatingRuntimeIds: readonly RuntimeId[] = ['bubblewrap']
+export const isolatingRuntimeIds: readonly RuntimeId[] = ['microsandbox-server', 'bubblewrap']
 
 export const runtimeIds: readonly RuntimeId[] = [...isolatingRuntimeIds, 'unsafe-local']
 
-export type RuntimeId = 'bubblewrap' | 'unsafe-local'
+export type RuntimeId = 'microsandbox-server' | 'bubblewrap' | 'unsafe-local'
 
 /** A runtime, and what its probe has found. */
 export interface ProbedRuntime {
@@ -78,6 +82,13 @@ function makeRuntime(id: RuntimeId, around: RuntimeSurroundings): SandboxRuntime
   const { runtime, stateFolder, runAs, programFolder: program = programFolder } = around
   const folder = new StateFolder(stateFolder ?? defaultStateFolder(), runtime)
   switch (id) {
+    case 'microsandbox-server':
+      return new MicrosandboxServerRuntime({
+        serverUrl: around.serverUrl,
+        apiKey: around.apiKey,
+        runtime,
+        log: around.log,
+      })
     case 'bubblewrap':
       return new BubblewrapRuntime({
         runtime,

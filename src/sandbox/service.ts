@@ -5,9 +5,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Connection } from '../jsonrpc/connection.js'
 import type { LogSink, Runtime, Timer } from '../runtime/runtime.js'
-import type { SandboxRuntimeName, SandboxSettings } from '../upstream/contracts/sandbox-config.js'
+import type { InnerService } from '../upstream/contracts/inner-service.js'
+import type { ServerAbout } from '../upstream/contracts/upstream.js'
+import type { SandboxSettings } from '../upstream/contracts/sandbox-config.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
-import { type RuntimeId, chooseRuntime, runtimeIds } from './runtimes.js'
+import { type RuntimeSurroundings, chooseRuntime } from './runtimes.js'
 import { SandboxServer, type ServedSandbox } from './server.js'
 import { Sessions } from './sessions.js'
 import { toolsOf } from './tools/tools.js'
@@ -23,33 +25,33 @@ export interface ServiceParts {
   readonly stateFolder?: string | undefined
 }
 
-/** What a service says of itself. */
-export interface ServiceFacts {
-  readonly runtime: string
-  readonly isolation: string
-  readonly tools: readonly string[]
-}
-
 /**
  * Finds a runtime that can be used, and removes what others left behind.
  *
  * @throws NoRuntimeError
  */
 export async function openService(parts: ServiceParts): Promise<SandboxService> {
-  const { settings, runtime, log, stateFolder } = parts
-  const found = await chooseRuntime(idOf(settings.runtime), { runtime, log, stateFolder })
+  const found = await chooseRuntime(parts.settings.runtime, surroundingsOf(parts.settings, parts))
   await found.runtime.sweep()
   return new SandboxService(parts, found.runtime, found.probe)
 }
 
+export function surroundingsOf(
+  { serverUrl, apiKey }: SandboxSettings,
+  { runtime, log, stateFolder }: Omit<ServiceParts, 'settings'>,
+): RuntimeSurroundings {
+  return { runtime, log, stateFolder, serverUrl, apiKey }
+}
+
 /** Serves connections until it is closed. */
-export class SandboxService {
-  readonly facts: ServiceFacts
+export class SandboxService implements InnerService {
+  readonly facts: ServerAbout
   readonly #sandbox: SandboxRuntime
   readonly #served: ServedSandbox
   readonly #servers = new Set<SandboxServer>()
   readonly #timers = new Set<Timer>()
   readonly #log: LogSink
+  #closing: Promise<void> | undefined
 
   constructor({ settings, runtime, log }: ServiceParts, sandbox: SandboxRuntime, probe: RuntimeProbe) {
     const secret = runtime.secret ?? randomBytes
@@ -83,8 +85,13 @@ export class SandboxService {
     server.start()
   }
 
-  /** Ends every session, and what runs in it. */
-  async close(): Promise<void> {
+  /** Ends every session, and what runs in it; again, waits for the same end. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     for (const timer of this.#timers) timer.cancel()
     await this.#served.sessions.close()
     await Promise.all([...this.#servers].map((server) => server.close()))
@@ -108,10 +115,4 @@ export class SandboxService {
     })
     this.#timers.add(timer)
   }
-}
-
-function idOf(name: SandboxRuntimeName): RuntimeId | 'auto' {
-  const id = name === 'auto' ? name : runtimeIds.find((each) => each === name)
-  if (id !== undefined) return id
-  throw new Error(`there is no sandbox runtime '${name}': there are ${runtimeIds.join(', ')}`)
 }

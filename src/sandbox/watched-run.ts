@@ -37,8 +37,7 @@ export type RunEnd<T> =
 export async function runWatched<T>(run: Promise<T>, what: Endable, terms: RunTerms): Promise<RunEnd<T>> {
   const ended = run.then((value) => ({ kind: 'ended', value }) as const)
   const limit = new Limit(terms)
-  const first = await Promise.race([ended, limit.reached])
-  limit.cancel()
+  const first = await Promise.race([ended, limit.reached]).finally(() => limit.cancel())
   if (first.kind === 'ended') return first
   what.interrupt()
   const asked = await within(ended, INTERRUPT_WAIT_MS, terms.clock)

@@ -29,7 +29,10 @@ test('auto never takes the runtime without isolation', async () => {
   const nowhere = { ...around, programFolder: '/nowhere' }
   await assert.rejects(chooseRuntime('auto', nowhere), (error: unknown) => {
     assert(error instanceof NoRuntimeError)
-    assert.match(error.message, /^no sandbox runtime can be used\nbubblewrap: .+; .+$/)
+    assert.match(
+      error.message,
+      /^no sandbox runtime can be used\nmicrosandbox-server: .+; .+\nbubblewrap: .+; .+$/,
+    )
     return true
   })
 })

@@ -167,6 +167,7 @@ export class Catalog {
       if (!byOwnName.has(item.key)) byOwnName.set(item.key, target)
       else if (isNamed && !item.needsTask) byOwnName.set(item.key, undefined)
     }
+    if (kind === 'tools') addOlderNames(targets, byOwnName)
     const sources = this.#lanes.map((lane) => lane.view.items(kind))
     const index = { sources, targets, byPublicName, byOwnName }
     this.#indexes.set(kind, index)
@@ -266,6 +267,13 @@ function target(lane: CallTarget, item: ListItem, publicName: string, mark?: str
 function matchesText(text: string, uri: string): boolean {
   const template = readUriTemplate(text)
   return template !== undefined && matchesUriTemplate(template, uri)
+}
+
+/** A name that something has today is nobody's older name. */
+function addOlderNames(targets: readonly Target[], byOwnName: Map<string, Target | undefined>): void {
+  for (const found of targets)
+    for (const [older, own] of found.lane.config.olderNames ?? [])
+      if (own === found.item.key && !byOwnName.has(older)) byOwnName.set(older, found)
 }
 
 /** Without what the configuration hides, and each name once. */

@@ -7,6 +7,7 @@ import { ServerRedactor } from '../../transports/http-client/redactor.js'
 import { memoryPair } from '../../transports/memory.js'
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { DialEnd, Dialed } from '../contracts/dial.js'
+import type { InnerService } from '../contracts/inner-service.js'
 import type { SandboxServerConfig } from '../contracts/server-config.js'
 import type { Upstream } from '../contracts/upstream.js'
 import { Pool } from '../pool/pool.js'
@@ -21,8 +22,6 @@ const RESTART_DELAY_MS = 1000
 
 /** Whose sessions are everybody's. */
 const SHARED = ''
-
-type Service = Awaited<ReturnType<typeof import('../../sandbox/service.js').openService>>
 
 export function open(config: SandboxServerConfig, proxy: PoolSurroundings): Upstream {
   const service = new LazyService(config, proxy)
@@ -53,20 +52,22 @@ export function open(config: SandboxServerConfig, proxy: PoolSurroundings): Upst
 class LazyService {
   readonly #config: SandboxServerConfig
   readonly #around: PoolSurroundings
-  #opening: Promise<Service> | undefined
-  #service: Service | undefined
+  #opening: Promise<InnerService> | undefined
+  #service: InnerService | undefined
 
   constructor(config: SandboxServerConfig, around: PoolSurroundings) {
     this.#config = config
     this.#around = around
+    this.#service = around.services.get(config.name)
+    if (this.#service !== undefined) this.#opening = Promise.resolve(this.#service)
   }
 
-  get about(): Service['facts'] | undefined {
+  get about(): InnerService['facts'] | undefined {
     return this.#service?.facts
   }
 
   /** Rejects when no runtime can be used; who asks again tries again. */
-  get(): Promise<Service> {
+  get(): Promise<InnerService> {
     this.#opening ??= this.#open()
     return this.#opening
   }
@@ -76,7 +77,7 @@ class LazyService {
     await service?.close()
   }
 
-  async #open(): Promise<Service> {
+  async #open(): Promise<InnerService> {
     const { runtime, log: sink } = this.#around
     const { name: service, sandbox: settings } = this.#config
     const log: typeof sink = (record) => sink({ service, ...record })

@@ -11,6 +11,7 @@ import type { UpstreamNews } from './news.js'
 import type { ProcessRoom } from './process-room.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import type { ServerConfig, ServerProtocol, ServerTimes } from '../contracts/server-config.js'
+import type { InnerService } from '../contracts/inner-service.js'
 import type { ServerAbout } from '../contracts/upstream.js'
 
 /** The dependencies of a pool. */
@@ -32,6 +33,8 @@ export interface PoolSurroundings {
   readonly lateMs: number
   /** How long a process of one client outlives that client's last word; undefined is as long as the client. */
   readonly sessionIdleMs: number | undefined
+  /** Servers inside this process that run already, by name. */
+  readonly services: ReadonlyMap<string, InnerService>
   /** Of the processes that may run in all. */
   readonly room: ProcessRoom
 }

@@ -90,17 +90,19 @@ export async function openSandbox(
   const real = realRuntime()
   const stateFolder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-'))
   const settings = settingsOf({ runtime: 'unsafe-local', ...section })
-  const service = await openService({
+  const opening = openService({
     settings,
     runtime: change(real),
     log: (record) => void log.push(record),
     stateFolder,
   })
   scope.after(async () => {
-    await service.close()
+    const opened = await opening.catch(() => undefined)
+    await opened?.close()
     await real.close()
     rmSync(stateFolder, { recursive: true, force: true })
   })
+  const service = await opening
   return {
     service,
     log,

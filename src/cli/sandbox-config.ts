@@ -1,0 +1,59 @@
+// What `sandbox` serves: one sandbox under the names of its own tools.
+
+import type { SandboxServerConfig } from '../upstream/contracts/server-config.js'
+import { type Configuration, ConfigError, loadConfig, resolveConfig } from '../config/config.js'
+import type { SandboxCommand } from './args.js'
+
+/** As in the service that it takes the place of. */
+const frontDefaults = { port: 8775, cors: false }
+
+/** The configuration, and the sandbox that is the only server in it. */
+export interface SandboxPlan {
+  readonly config: Configuration
+  readonly server: SandboxServerConfig
+}
+
+/** @throws ConfigError also when a file has no sandbox, or several */
+export function sandboxPlan(command: SandboxCommand, program: string): SandboxPlan {
+  const { config: path, timeoutMs } = command.serve
+  const overrides = { frontDefaults, nameDefault: program, timeoutMs }
+  const read = path === undefined ? ownConfig(overrides) : loadConfig({ path, ...overrides })
+  const found = onlySandbox(read)
+  const { runtime = found.sandbox.runtime } = command
+  const server: SandboxServerConfig = {
+    ...found,
+    disabled: false,
+    lazy: false,
+    prefix: false,
+    describe: false,
+    // The sandbox says itself what is wrong with arguments, in words that its clients know.
+    argumentErrors: 'off',
+    sandbox: { ...found.sandbox, runtime },
+  }
+  const { cors } = read.server
+  const schema = { name: 'default', enabled: true, servers: [server] }
+  const front = { ...read.server, cors: { ...cors, enabled: cors.enabled || command.enablesCors } }
+  return { server, config: { ...read, server: front, schemas: new Map([['default', schema]]) } }
+}
+
+function ownConfig(overrides: Parameters<typeof loadConfig>[0]): Configuration {
+  const section = { mcpServers: { sandbox: { type: 'sandbox' } } }
+  return resolveConfig(section, {
+    ...overrides,
+    source: 'the command line',
+    folder: process.cwd(),
+    env: process.env,
+  })
+}
+
+function onlySandbox({ schemas, source }: Configuration): SandboxServerConfig {
+  const servers = [...schemas.values()].filter(({ enabled }) => enabled).flatMap((schema) => schema.servers)
+  const found = servers.filter(
+    (server): server is SandboxServerConfig => 'sandbox' in server && !server.disabled,
+  )
+  const [only, ...others] = found
+  if (only !== undefined && others.length === 0) return only
+  const problem = only === undefined ? 'has no sandbox' : `has ${found.length} sandboxes`
+  const hint = 'must have one server with "type": "sandbox" that is enabled'
+  throw new ConfigError('CONFIG_INVALID', source, [{ path: '', problem, hint }])
+}

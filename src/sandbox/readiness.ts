@@ -1,0 +1,65 @@
+// Whether the code of a sandbox can be run on this host, before anybody is served.
+
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+import type { InnerService } from '../upstream/contracts/inner-service.js'
+import type { SandboxSettings } from '../upstream/contracts/sandbox-config.js'
+import {
+  NoRuntimeError,
+  type ProbedRuntime,
+  type RuntimeSurroundings,
+  isolatingRuntimeIds,
+  probedRuntime,
+  runtimeIds,
+} from './runtimes.js'
+import { openService, surroundingsOf } from './service.js'
+
+interface Around {
+  readonly runtime: Runtime
+  readonly log: LogSink
+}
+
+/** Opens a service, or gives why nothing can run its code. */
+export async function preparedService(
+  settings: SandboxSettings,
+  around: Around,
+): Promise<InnerService | string> {
+  try {
+    return await openService({ settings, ...around })
+  } catch (error) {
+    if (error instanceof NoRuntimeError) return error.message
+    throw error
+  }
+}
+
+/** Which runtimes can be used here, for people; and whether the one that is configured can. */
+export async function runtimeReport(
+  settings: SandboxSettings,
+  around: Around,
+): Promise<{ readonly text: string; readonly isUsable: boolean }> {
+  const surroundings = surroundingsOf(settings, around)
+  const lines: string[] = []
+  for (const id of runtimeIds) lines.push(lineOf(await probedOnce(id, surroundings)))
+  const prepared = await preparedService(settings, around)
+  const isUsable = typeof prepared !== 'string'
+  if (isUsable) await prepared.close()
+  const used = isUsable ? `${settings.runtime}: ${prepared.facts.runtime} is used` : prepared
+  return { text: `sandbox runtimes, in the order of auto:\n${lines.join('\n')}\n${used}\n`, isUsable }
+}
+
+async function probedOnce(
+  id: (typeof runtimeIds)[number],
+  surroundings: RuntimeSurroundings,
+): Promise<ProbedRuntime> {
+  const probed = await probedRuntime(id, surroundings)
+  await probed.runtime.close()
+  return probed
+}
+
+function lineOf({ runtime: { id, isolation }, probe }: ProbedRuntime): string {
+  const name = `  ${id.padEnd(NAME_WIDTH)}`
+  if (probe.kind === 'unusable') return `${name} not usable: ${probe.why}; ${probe.remedy}`
+  const named = isolatingRuntimeIds.some((each) => each === id) ? '' : '; used only when it is named'
+  return `${name} usable: isolation ${isolation}, limits by ${probe.limits}${named}`
+}
+
+const NAME_WIDTH = 20

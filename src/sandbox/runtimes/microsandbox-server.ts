@@ -1,0 +1,239 @@
+// Sessions on a microsandbox server of the versions 0.2: small virtual machines, spoken to over HTTP.
+//
+// It runs code and commands and answers when they have ended. It is told nothing meanwhile and interrupts nothing, so
+// that what runs too long goes with its session.
+
+import { randomBytes } from 'node:crypto'
+import type { LogSink, Runtime } from '../../runtime/runtime.js'
+import { SandboxError, connectionFailed, executionFailed } from '../errors.js'
+import {
+  type Evaluation,
+  type EvaluationTerms,
+  type Evaluator,
+  type MachineEnd,
+  type MachineSpec,
+  MachineStartError,
+  type RuntimeProbe,
+  type SandboxRuntime,
+} from '../runtime.js'
+import { MicrosandboxRpc, RpcFailure } from './microsandbox-rpc.js'
+
+/** The only one there is. */
+const namespace = 'default'
+
+const PROBE_MS = 5000
+const STOP_MS = 30_000
+/** What an answer may take besides the time that the server was given. */
+const MARGIN_MS = 5000
+const NAME_BYTES = 4
+
+export interface MicrosandboxOptions {
+  readonly serverUrl: string | undefined
+  readonly apiKey: string | undefined
+  readonly runtime: Runtime
+  readonly log: LogSink
+}
+
+export class MicrosandboxServerRuntime implements SandboxRuntime {
+  readonly id = 'microsandbox-server'
+  readonly isolation = 'vm'
+  readonly #options: MicrosandboxOptions
+  readonly #rpc: MicrosandboxRpc | undefined
+  /** In the names of our sandboxes: those of others are not ours to stop. */
+  readonly #instance = randomBytes(NAME_BYTES).toString('hex')
+  readonly #running = new Map<string, RemoteEvaluator>()
+  /** What could not be stopped, and is tried again. */
+  readonly #left = new Set<string>()
+
+  constructor(options: MicrosandboxOptions) {
+    const { serverUrl, apiKey, runtime } = options
+    this.#options = options
+    this.#rpc = serverUrl === undefined ? undefined : new MicrosandboxRpc(serverUrl, apiKey, runtime)
+  }
+
+  async probe(): Promise<RuntimeProbe> {
+    const remedy = 'start one with: msb server start, and set MSB_SERVER_URL to its address'
+    if (this.#rpc === undefined) return { kind: 'unusable', why: 'no address of a server is set', remedy }
+    try {
+      await this.#rpc.health(PROBE_MS)
+      return { kind: 'usable', limits: 'the server' }
+    } catch (error) {
+      return { kind: 'unusable', why: `the server cannot be reached: ${wordsOf(error)}`, remedy }
+    }
+  }
+
+  async start(spec: MachineSpec): Promise<Evaluator> {
+    const rpc = this.#rpc
+    if (rpc === undefined) throw new MachineStartError('no address of a microsandbox server is set')
+    const sandbox = `session-${randomBytes(NAME_BYTES).toString('hex')}-${this.#instance}`
+    const params = { sandbox, namespace, config: configOf(spec) }
+    try {
+      const said = await rpc.call('sandbox.start', params, {
+        timeoutMs: spec.startTimeoutMs,
+        isRepeatable: true,
+      })
+      if (typeof said === 'string' && /timed out/i.test(said)) throw new MachineStartError(said)
+    } catch (error) {
+      await this.#stop(sandbox)
+      if (error instanceof RpcFailure && error.kind !== 'failed')
+        throw connectionFailed(`the microsandbox server: ${error.message}`, { method: 'sandbox.start' })
+      throw new MachineStartError(wordsOf(error))
+    }
+    const evaluator = new RemoteEvaluator(rpc, { sandbox, language: spec.language }, () =>
+      this.#stop(sandbox),
+    )
+    this.#running.set(sandbox, evaluator)
+    return evaluator
+  }
+
+  async discard(): Promise<void> {}
+
+  async sweep(): Promise<void> {
+    await Promise.all([...this.#left].map((sandbox) => this.#stop(sandbox)))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#running.values()].map((evaluator) => evaluator.stop()))
+    await this.sweep()
+  }
+
+  async #stop(sandbox: string): Promise<void> {
+    this.#running.delete(sandbox)
+    this.#left.add(sandbox)
+    try {
+      await this.#rpc?.call(
+        'sandbox.stop',
+        { sandbox, namespace },
+        { timeoutMs: STOP_MS, isRepeatable: true },
+      )
+      this.#left.delete(sandbox)
+    } catch (error) {
+      // One that is gone already is stopped.
+      if (error instanceof RpcFailure && error.kind === 'failed') this.#left.delete(sandbox)
+      const message = `sandbox ${sandbox} could not be stopped: ${wordsOf(error)}`
+      this.#options.log({ level: 'warn', message })
+    }
+  }
+}
+
+interface Place {
+  readonly sandbox: string
+  readonly language: string
+}
+
+class RemoteEvaluator implements Evaluator {
+  readonly kind = 'evaluator'
+  readonly ended: Promise<MachineEnd>
+  readonly #rpc: MicrosandboxRpc
+  readonly #place: Place
+  readonly #release: () => Promise<void>
+  #end: (end: MachineEnd) => void = () => {}
+  #stopping: Promise<void> | undefined
+
+  constructor(rpc: MicrosandboxRpc, place: Place, release: () => Promise<void>) {
+    this.#rpc = rpc
+    this.#place = place
+    this.#release = release
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve
+    })
+  }
+
+  async evaluate(code: string, terms: EvaluationTerms): Promise<Evaluation> {
+    const { sandbox, language } = this.#place
+    const timeout = Math.ceil(terms.timeoutMs / 1000)
+    const params = { sandbox, namespace, code, language, timeout }
+    const streams = streamsOf(await this.#ask('Code', 'sandbox.repl.run', params, terms))
+    return { ...streams, isSuccess: streams.stderr === '' }
+  }
+
+  async command(
+    program: string,
+    args: readonly string[],
+    terms: EvaluationTerms,
+  ): Promise<Evaluation & { readonly exitCode: number }> {
+    const { sandbox } = this.#place
+    const timeout = Math.ceil(terms.timeoutMs / 1000)
+    const params = { sandbox, namespace, command: program, args, timeout }
+    const result = await this.#ask('Command', 'sandbox.command.run', params, terms)
+    const said = typeof result === 'object' && result !== null && 'exit_code' in result ? result.exit_code : 1
+    const exitCode = typeof said === 'number' ? said : 1
+    return { ...streamsOf(result), isSuccess: exitCode === 0, exitCode }
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#finish({ reason: 'stopped', message: 'the session was stopped' })
+    return this.#stopping
+  }
+
+  async #finish(end: MachineEnd): Promise<void> {
+    this.#end(end)
+    await this.#release()
+  }
+
+  /** What runs code is asked once: nobody knows how much of it was done. */
+  async #ask(
+    called: 'Code' | 'Command',
+    method: string,
+    params: object,
+    { timeoutMs, signal }: EvaluationTerms,
+  ): Promise<unknown> {
+    try {
+      const asked = { timeoutMs: timeoutMs + MARGIN_MS, signal, isRepeatable: false }
+      return await this.#rpc.call(method, params, asked)
+    } catch (error) {
+      if (signal.aborted) throw error
+      throw this.#failed(called, method, error)
+    }
+  }
+
+  #failed(called: 'Code' | 'Command', method: string, error: unknown): SandboxError {
+    const why = wordsOf(error)
+    if (!(error instanceof RpcFailure) || error.kind === 'failed')
+      return executionFailed(called, why, { method })
+    // Whether the machine is still there is not known, so that the next call begins with another one.
+    const end = { reason: 'died', message: `the microsandbox server: ${why}` } as const
+    if (error.kind === 'unreachable') this.#stopping ??= this.#finish(end)
+    return connectionFailed(end.message, { method })
+  }
+}
+
+function configOf({ language, env, flavor, volumes }: MachineSpec): object {
+  const readOnly = volumes.find(({ isReadOnly }) => isReadOnly)
+  if (readOnly !== undefined)
+    throw new MachineStartError(`a microsandbox server has no volumes to read only: ${readOnly.hostPath}`)
+  return {
+    image: `microsandbox/${language}`,
+    memory: flavor.memoryMiB,
+    cpus: flavor.cpus,
+    volumes: volumes.map(({ hostPath, guestPath }) => `${hostPath}:${guestPath}`),
+    envs: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+  }
+}
+
+function streamsOf(result: unknown): Pick<Evaluation, 'stdout' | 'stderr'> {
+  const output: unknown[] =
+    typeof result === 'object' && result !== null && 'output' in result && Array.isArray(result.output)
+      ? result.output
+      : []
+  const lines = (stream: string): string =>
+    output
+      .flatMap((line) => (isLine(line) && line.stream === stream ? [line.text] : []))
+      .map((text) => (text.endsWith('\n') ? text : `${text}\n`))
+      .join('')
+  return { stdout: lines('stdout'), stderr: lines('stderr') }
+}
+
+function isLine(line: unknown): line is { readonly stream: string; readonly text: string } {
+  return (
+    typeof line === 'object' &&
+    line !== null &&
+    'stream' in line &&
+    'text' in line &&
+    typeof line.text === 'string'
+  )
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,207 @@
+// Sessions on a microsandbox server, which is a fake with the shapes of microsandbox 0.2.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { at, listAt } from '../integration/support/json.js'
+import { FakeMicrosandbox, answer } from './support/fake-microsandbox.js'
+import { type SandboxClient, openSandbox } from './support/sandbox.js'
+
+interface Pair {
+  readonly fake: FakeMicrosandbox
+  readonly sandbox: SandboxClient
+}
+
+async function pair(
+  t: Parameters<typeof openSandbox>[0],
+  section: object = {},
+  needsKey = false,
+): Promise<Pair> {
+  const fake = new FakeMicrosandbox(needsKey)
+  const serverUrl = await fake.listen()
+  const { client } = await openSandbox(t, { runtime: 'microsandbox-server', serverUrl, ...section })
+  t.after(() => fake.close())
+  return { fake, sandbox: client() }
+}
+
+const session_id = 's'
+
+describe('a microsandbox server', () => {
+  test('gets a sandbox for each session, and its code and commands', async (t) => {
+    const { fake, sandbox } = await pair(t, { templates: { python: { env: { A: '1' } } } })
+    await sandbox.code('x=41', { session_id, flavor: 'medium' })
+    const result = await sandbox.code('x', { session_id })
+    assert.deepEqual(
+      [result.text, result.of('code_success'), result.of('isolation')],
+      ['41\n', true, undefined],
+    )
+    const wrong = await sandbox.code('y', { session_id })
+    assert.deepEqual([wrong.text, wrong.of('code_success')], ["NameError: name 'y' is not defined\n", false])
+    const failed = await sandbox.command('ls; exit 3', { session_id })
+    assert.deepEqual(
+      [failed.text, failed.of('exit_code'), failed.of('isError')],
+      ['ran sh -c ls; exit 3\nfailed\n', 3, true],
+    )
+    const [started, ...others] = fake.calls('sandbox.start')
+    assert.equal(others.length, 0)
+    const name = String(at(started, 'sandbox'))
+    assert.match(name, /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/)
+    assert.deepEqual(started, {
+      sandbox: name,
+      namespace: 'default',
+      config: { image: 'microsandbox/python', memory: 2048, cpus: 2, volumes: [], envs: ['A=1'] },
+    })
+    assert.deepEqual(fake.calls('sandbox.repl.run')[0], {
+      sandbox: name,
+      namespace: 'default',
+      code: 'x=41',
+      language: 'python',
+      timeout: 300,
+    })
+    assert.deepEqual(fake.calls('sandbox.command.run')[0], {
+      sandbox: name,
+      namespace: 'default',
+      command: 'sh',
+      args: ['-c', 'ls; exit 3'],
+      timeout: 300,
+    })
+    await sandbox.call('stop_session', { session_id })
+    assert.deepEqual(fake.calls('sandbox.stop'), [{ sandbox: name, namespace: 'default' }])
+    assert.equal(fake.running.size, 0)
+  })
+
+  test('is shown the key, and refuses another one in words that name it', async (t) => {
+    const good = await pair(t, { apiKey: 'msb_key' }, true)
+    assert.equal((await good.sandbox.code('x=1')).code, undefined)
+    const bad = await pair(t, { apiKey: 'msb_other' }, true)
+    const refused = await bad.sandbox.code('x=1')
+    assert.equal(refused.code, -32603)
+    assert.equal(
+      refused.message,
+      'Connection error: the microsandbox server: it refuses the key: Invalid credentials; check MSB_API_KEY',
+    )
+    assert.equal(at(refused.value, 'error', 'data', 'category'), 'network')
+  })
+
+  const faults: readonly (readonly [
+    title: string,
+    method: string,
+    status: number,
+    body: object,
+    message: RegExp,
+  ])[] = [
+    [
+      'another version',
+      'sandbox.repl.run',
+      404,
+      { jsonrpc: '2.0', error: { code: -32601, message: 'Method not found' }, id: 1 },
+      /^Connection error: .* does not know sandbox\.repl\.run; it must be microsandbox 0\.2$/,
+    ],
+    [
+      'an error of its portal',
+      'sandbox.repl.run',
+      400,
+      { jsonrpc: '2.0', error: { code: -32603, message: 'engine failed' }, id: 1 },
+      /^Code execution failed: engine failed$/,
+    ],
+    [
+      'a request it does not like',
+      'sandbox.command.run',
+      400,
+      { error: 'missing field', code: 2001 },
+      /^Command execution failed: missing field$/,
+    ],
+    [
+      'an error of its own',
+      'sandbox.repl.run',
+      500,
+      { error: 'Internal server error', code: 5001 },
+      /^Code execution failed: Internal server error$/,
+    ],
+    [
+      'a start that fails',
+      'sandbox.start',
+      500,
+      { error: 'Internal server error', code: 5002 },
+      /^Sandbox creation failed: Internal server error$/,
+    ],
+    [
+      'a start that takes too long',
+      'sandbox.start',
+      200,
+      { jsonrpc: '2.0', result: 'Sandbox x timed out waiting for its portal', id: 1 },
+      /^Sandbox creation failed: Sandbox x timed out waiting/,
+    ],
+  ]
+  for (const [title, method, status, body, message] of faults) {
+    test(`with ${title} gives an error that says so, and works again`, async (t) => {
+      const { fake, sandbox } = await pair(t)
+      const call = (): Promise<{ readonly message: string }> =>
+        method === 'sandbox.command.run'
+          ? sandbox.command('ls', { session_id })
+          : sandbox.code('x=1', { session_id })
+      fake.misbehave = (request, response) => {
+        if (request.method !== method) return false
+        answer(response, status, body)
+        return true
+      }
+      assert.match((await call()).message, message)
+      fake.misbehave = () => false
+      assert.equal((await call()).message, '')
+    })
+  }
+
+  test('that loses an answer is asked again for a start, and never for code', async (t) => {
+    const { fake, sandbox } = await pair(t)
+    let lost = 0
+    fake.misbehave = ({ method }, response) => {
+      const loses = (method === 'sandbox.start' && lost < 2) || (method === 'sandbox.repl.run' && lost === 2)
+      if (loses) lost++
+      if (loses) response.destroy()
+      return loses
+    }
+    const first = await sandbox.code('x=1', { session_id })
+    assert.match(first.message, /^Connection error: the microsandbox server: /)
+    assert.equal(fake.calls('sandbox.start').length, 3)
+    assert.equal(fake.calls('sandbox.repl.run').length, 1)
+    const next = await sandbox.code('x', { session_id })
+    assert.deepEqual([next.of('sandbox_restarted'), next.of('code_success')], [true, false])
+    assert.equal(fake.calls('sandbox.start').length, 4, 'another sandbox has taken its place')
+    assert.equal(fake.running.size, 1)
+  })
+
+  test('that answers too late loses the session', async (t) => {
+    const { fake, sandbox } = await pair(t)
+    await sandbox.code('x=1', { session_id })
+    fake.misbehave = ({ method }) => method === 'sandbox.repl.run'
+    const late = await sandbox.code('while True: pass', { session_id, timeout: 1 })
+    assert.match(
+      late.message,
+      /^Code execution failed: timed out after 1 s; variables are lost, files are kept/,
+    )
+    fake.misbehave = () => false
+    assert.equal((await sandbox.code('x', { session_id })).of('sandbox_restarted'), true)
+    assert.equal(fake.running.size, 1)
+  })
+
+  test('gives no files, and takes no volume to read only', async (t) => {
+    const { sandbox } = await pair(t)
+    await sandbox.code('x=1', { session_id })
+    const read = await sandbox.call('read_file', { session_id, path: 'x' })
+    assert.equal(read.message, 'File access failed: this runtime gives no access to files')
+    const bound = await pair(t, { volumes: ['/a:/b:ro'] })
+    const refused = await bound.sandbox.code('x=1')
+    assert.match(
+      refused.message,
+      /^Sandbox creation failed: a microsandbox server has no volumes to read only: \/a$/,
+    )
+    const mapped = listAt((await bound.sandbox.call('get_volume_path')).of('volume_mappings'))
+    assert.deepEqual(mapped, [{ host_path: '/a', container_path: '/b', read_only: true }])
+  })
+
+  test('that is not there cannot be used', async (t) => {
+    await assert.rejects(
+      openSandbox(t, { runtime: 'microsandbox-server', serverUrl: 'http://127.0.0.1:1' }),
+      /microsandbox-server: the server cannot be reached: .*; start one with: msb server start/,
+    )
+  })
+})
