@@ -8,7 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { parseArguments } from '../src/cli/args.js'
+import { resolveConfig } from '../src/config/config.js'
+import { createProxy, memoryPair } from '../src/index.js'
+import type { RawClient } from './integration/support/client.js'
 import { at, listAt } from './integration/support/json.js'
+import { clientOf } from './integration/support/library.js'
 import { FakeMicrosandbox } from './sandbox/support/fake-microsandbox.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-command-'))
@@ -62,6 +66,11 @@ function call(url: string, name: string, args: object): Promise<unknown> {
     headers: { 'content-type': 'application/json', accept: 'application/json' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
   })
+}
+
+async function run(raw: RawClient, code: string): Promise<unknown> {
+  const { value } = await raw.call('py__execute_code', { code, session_id: 's' })
+  return at(value, 'result', 'content', 0, 'text')
 }
 
 const env = (serverUrl: string): NodeJS.ProcessEnv => ({
@@ -218,6 +227,44 @@ describe('mcps-proxy sandbox', () => {
     assert.match(refused.stderr, /\$MSB_MAX_SESSIONS is "many"; must be an integer from 1 to 10000/)
     assert.match(refused.stderr, /\$MSB_SHARED_VOLUME_PATH is an object; must be a list of strings/)
     assert.match(refused.stderr, /\$MSB_SESSION_TIMEOUT is 0; must be an integer from 1 to/)
+  })
+
+  test('beside other servers has its name before those of its tools, and apart sessions behind a token', async () => {
+    const fake = new FakeMicrosandbox()
+    const serverUrl = await fake.listen()
+    const py = { type: 'sandbox', runtime: 'microsandbox-server', serverUrl } as const
+    const log: string[] = []
+    const proxy = await createProxy(
+      resolveConfig(
+        { server: { token: 'secret-token' }, mcpServers: { py } },
+        { source: 'test', folder, env: {}, home: folder },
+      ),
+      { log: ({ message }) => void log.push(message) },
+    )
+    const client = async (principal: string | undefined): Promise<RawClient> => {
+      const [ours, theirs] = memoryPair()
+      await proxy.attach(theirs, { principal })
+      return clientOf(ours)
+    }
+    const [ann, alsoAnn, bob, nobody] = [
+      await client('ann'),
+      await client('ann'),
+      await client('bob'),
+      await client(undefined),
+    ]
+    await run(ann, 'x=ann')
+    await run(bob, 'x=bob')
+    assert.equal(await run(alsoAnn, 'x'), 'ann\n')
+    assert.equal(await run(bob, 'x'), 'bob\n')
+    assert.match(String(await run(nobody, 'x')), /NameError/)
+    assert.equal(fake.running.size, 3)
+    assert.deepEqual(
+      proxy.status().map(({ kind, state, tools }) => [kind, state, tools]),
+      [['sandbox', 'connected', 8]],
+    )
+    await proxy.close()
+    assert.equal(fake.running.size, 0)
+    fake.close()
   })
 
   test('refuses to listen beyond this machine without a token', async () => {

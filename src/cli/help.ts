@@ -30,7 +30,7 @@ Modes
   --url     Serves one remote server on stdin and stdout, under its own names. For a service behind
             Google's IAM every request carries an ID token from Application Default Credentials.
 
-  sandbox   Serves tools that run code and commands in sandboxes, on HTTP at port 8775 or with --stdio.
+  sandbox   Serves tools that run code and commands in sandboxes: over HTTP, port 8775, or --stdio.
             --check says which runtimes can be used here, and what would mend the others.
 
 Schemas

@@ -11,6 +11,7 @@ import type { InnerService } from '../contracts/inner-service.js'
 import type { SandboxServerConfig } from '../contracts/server-config.js'
 import type { Upstream } from '../contracts/upstream.js'
 import { Pool } from '../pool/pool.js'
+import { PrincipalPools } from './principal-pools.js'
 import type { PoolSurroundings } from '../pool/pool-parts.js'
 import { ProcessRoom } from '../pool/process-room.js'
 
@@ -20,13 +21,22 @@ const CONCURRENCY = 1024
 /** Before a service is opened again that could not be. */
 const RESTART_DELAY_MS = 1000
 
-/** Whose sessions are everybody's. */
-const SHARED = ''
-
 export function open(config: SandboxServerConfig, proxy: PoolSurroundings): Upstream {
   const service = new LazyService(config, proxy)
+  const { sessions } = config.sandbox
+  const of = (principal: string): Pool => poolOf(principal, config, proxy, service)
+  const closed = (): Promise<void> => service.close()
+  return new PrincipalPools(config, sessions === 'client', of, closed)
+}
+
+function poolOf(
+  owner: string,
+  config: SandboxServerConfig,
+  proxy: PoolSurroundings,
+  service: LazyService,
+): Pool {
   const pooling = {
-    dial: () => new SandboxDialed(config.name, service),
+    dial: () => new SandboxDialed(config.name, service, owner),
     discretion: new ServerRedactor(config.secrets),
     isolation: 'auto',
     concurrency: CONCURRENCY,
@@ -42,7 +52,6 @@ export function open(config: SandboxServerConfig, proxy: PoolSurroundings): Upst
     // It asks nothing.
     namesCalls: false,
     about: () => service.about,
-    closed: () => service.close(),
   } as const
   // A connection in memory is no process.
   return new Pool(config, pooling, { ...proxy, room: new ProcessRoom(Infinity) })
@@ -99,14 +108,14 @@ class SandboxDialed implements Dialed {
   readonly ended: Promise<DialEnd>
   #end: (end: DialEnd) => void = () => {}
 
-  constructor(name: string, service: LazyService) {
+  constructor(name: string, service: LazyService, owner: string) {
     const [near, far] = memoryPair()
     this.connection = near
     this.ended = new Promise((resolve) => {
       this.#end = resolve
     })
     service.get().then(
-      (there) => there.connect(far, SHARED),
+      (there) => there.connect(far, owner),
       (error: unknown) => {
         const why = error instanceof Error ? error.message : String(error)
         this.#end({ reason: 'unavailable', message: `'${name}' cannot be started: ${why}` })

@@ -64,8 +64,6 @@ export interface Pooling {
   readonly eraMs: number
   /** What a server inside this process says of itself; undefined before it runs. */
   readonly about?: () => ServerAbout | undefined
-  /** The last connection has been closed: what all of them had in common ends. */
-  readonly closed?: () => Promise<void>
 }
 
 /** What everything in the pool of one server has. */

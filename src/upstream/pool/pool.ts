@@ -168,7 +168,6 @@ export class Pool implements Upstream, LaneOwner {
     this.#lanes.clear()
     this.#common.clear()
     await Promise.all([...lanes.map((lane) => lane.close()), this.#spare?.stop()])
-    await this.#parts.closed?.()
   }
 
   /** The lane that says most of the server. */
