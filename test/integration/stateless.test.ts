@@ -95,6 +95,30 @@ describe('a client without a session', () => {
     assert.deepEqual(other.client.heard, [])
   })
 
+  test('hears of log messages where it asks for them with the call, as severe as it asks', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+    const log = (level: string, data: string, wanted?: string): Promise<Heard> => {
+      const params = { method: 'notifications/message', params: { level, data } }
+      const meta = wanted === undefined ? {} : { [`${prefix}/logLevel`]: wanted }
+      return asking(client, 'tools/call', { name: 's__tell', arguments: params }, meta)
+    }
+    await log('error', 'not asked for')
+    await log('info', 'not severe enough', 'warning')
+    await log('warning', 'as severe', 'warning')
+    await log('debug', 'now', 'debug')
+    await log('error', 'not asked for again')
+    const logged = client.heard.filter(({ value }) => textAt(value, 'method') === 'notifications/message')
+    assert.deepEqual(
+      logged.map(({ value }) => textAt(value, 'params', 'data')),
+      ['as severe', 'now'],
+    )
+    const levels = (await linesOf(client)).filter((line) => textAt(line, 'method') === 'logging/setLevel')
+    assert.deepEqual(
+      levels.map((line) => textAt(line, 'params', 'level')),
+      ['warning', 'debug'],
+    )
+  })
+
   test('may cancel, and hears no more of the call', async (t) => {
     const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
     await asking(client, 'tools/call', { name: 's__nonce', arguments: { n: 'a' } })

@@ -46,6 +46,10 @@ export class Guest implements RoutedClient, StatelessClient {
   #calls = 0
   /** Made for the first request that stays open. */
   #listens: Listens | undefined
+  /** Calls during which it wants log messages. */
+  readonly #logged = new Set<Call>()
+  /** What servers with sessions have been told that it wants. */
+  #level: string | undefined
   /** When it was last at work. */
   usedAt: number
 
@@ -68,6 +72,7 @@ export class Guest implements RoutedClient, StatelessClient {
 
   route(call: Call): void {
     this.#calls++
+    if (call.context.logLevel !== undefined) this.#wantsLogs(call, call.context.logLevel)
     this.#parts.stateless.route(call, this.#routes.router, this.#isAskable)
   }
 
@@ -86,6 +91,7 @@ export class Guest implements RoutedClient, StatelessClient {
   ended(call: Call): void {
     this.#calls--
     this.#listens?.end(call)
+    this.#logged.delete(call)
     this.usedAt = this.#parts.runtime.now()
   }
 
@@ -122,10 +128,13 @@ export class Guest implements RoutedClient, StatelessClient {
 
   /** Only who asks for log messages with its call gets any (MCP 2026-07-28, Utilities: logging). */
   log(frame: NotificationFrame, during: Call | undefined): void {
-    const wanted = during?.context.logLevel
+    // A server that names no call means the only one that it can mean.
+    const [only] = this.#logged.size === 1 ? this.#logged : []
+    const call = during ?? only
+    const wanted = call?.context.logLevel
     if (wanted === undefined) return
     const level = severity(frame.params.members.string('level'))
-    if (level < 0 || level >= severity(wanted)) this.tell(frame, [], during)
+    if (level < 0 || level >= severity(wanted)) this.tell(frame, [], call)
   }
 
   /** What nobody's call is about is nobody's to answer. */
@@ -147,6 +156,14 @@ export class Guest implements RoutedClient, StatelessClient {
 
   /** Each request that stays open tells of them by itself. */
   tellChanges(): void {}
+
+  /** A server that is told of a level tells of what is more severe too: it hears of the most verbose one. */
+  #wantsLogs(call: Call, level: string): void {
+    this.#logged.add(call)
+    if (this.#level !== undefined && severity(this.#level) <= severity(level)) return
+    this.#level = level
+    this.#routes.level(level)
+  }
 
   #newListens(): Listens {
     const { runtime, changeDelayMs } = this.#parts
