@@ -119,6 +119,16 @@ describe('a client without a session', () => {
     )
   })
 
+  test('is shown with what it says of itself', async (t) => {
+    const { proxy, attach } = await libraryProxy(t, { s: itServer({}, { lazy: true }) })
+    const { client } = await attach()
+    await asking(client, 'tools/list')
+    const [shown] = proxy.sessions()
+    assert.deepEqual([shown?.client?.name, shown?.revision], ['c', '2026-07-28'])
+    await client.open()
+    assert.notEqual(proxy.sessions()[0]?.revision, '2026-07-28', 'a session says more')
+  })
+
   test('may cancel, and hears no more of the call', async (t) => {
     const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
     await asking(client, 'tools/call', { name: 's__nonce', arguments: { n: 'a' } })

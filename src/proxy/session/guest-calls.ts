@@ -4,7 +4,7 @@ import type { FieldReader } from '../../jsonrpc/connection.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { Call, type CallHearer, type CallOwner } from '../../mcp/call.js'
+import { Call, type CallHearer, type CallOwner, type ClientProfile } from '../../mcp/call.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
 import { shuttingDown, tooManyCalls } from '../../mcp/error-codes.js'
 import type { Received } from '../../mcp/eras/leg.js'
@@ -29,6 +29,8 @@ export class GuestCalls {
   readonly #hearer: CallHearer
   readonly #calls: SessionCalls
   readonly #session: GuestSession
+  /** What the latest request said of its client. */
+  #latest: ClientProfile | undefined
 
   /** `hearer` is the connection, and `calls` are those that are not answered yet on it. */
   constructor(
@@ -41,6 +43,11 @@ export class GuestCalls {
     this.#hearer = hearer
     this.#calls = calls
     this.#session = session
+  }
+
+  /** Who is on the connection, as far as anybody has said: in its session, or with requests of their own. */
+  shown(profile: ClientProfile): ClientProfile {
+    return profile.info === undefined ? (this.#latest ?? profile) : profile
   }
 
   /** Takes a request over; gives why it cannot be. */
@@ -60,6 +67,7 @@ export class GuestCalls {
     const { row, context } = request
     const guest = this.#calls.size < limits.callsMax ? guests.of(context) : undefined
     if (guest === undefined) return tooManyCalls()
+    this.#latest = context
     reports.attached(context)
     const heard = { ...context, hearer: this.#hearer, field }
     const call = new Call(frame, row, guest, new CallDeadline(runtime.now()), this.#ownerFor(guest), heard)

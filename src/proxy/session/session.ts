@@ -73,7 +73,7 @@ export class Session implements PeerOwner<Question> {
 
   status(): SessionStatus {
     const { leg, connectedAtMs } = this.#parts
-    const { info: client, revision } = leg.profile
+    const { info: client, revision } = this.#guestCalls.shown(leg.profile)
     return { client, revision: revision.version, connectedAtMs, processes: this.#routes?.processes ?? [] }
   }
 
