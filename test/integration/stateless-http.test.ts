@@ -109,13 +109,13 @@ describe('a request without a session', () => {
   test('its response is an event stream once there is something to say before the answer', async (t) => {
     const opened = await gateway(t, { s: itServer() }, true)
     const params = {
-      name: 's__tell',
-      arguments: { method: 'notifications/progress', params: { progressToken: 'p', progress: 1 } },
+      name: 's__work',
+      arguments: { n: 'a', ticks: 0, steps: 1 },
       _meta: { ...claim, progressToken: 'p' },
     }
     const stream = await open(opened.port, {
       body: message('tools/call', 7, params),
-      headers: fieldsOf('tools/call', 's__tell'),
+      headers: fieldsOf('tools/call', 's__work'),
     })
     assert.equal(stream.headers['x-accel-buffering'], 'no')
     const heard = events((await read(stream)).body)
