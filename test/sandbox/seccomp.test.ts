@@ -11,6 +11,7 @@ const KILL = 0x80000000
 const EPERM = 0x00050001
 const ENOSYS = 0x00050026
 const EAFNOSUPPORT = 0x00050061
+const PRETEND = 0x00050000
 
 /** What the kernel does with a call; the arguments are 64 bits wide. */
 function judged(filter: Buffer, audit: number, number: number, args: readonly bigint[] = []): number {
@@ -80,6 +81,12 @@ const cases: readonly (readonly [string, readonly [number, number], readonly big
   ['TIOCSTI', [16, 29], [0n, 0x5412n], EPERM],
   ['TIOCSTI with bits above', [16, 29], [0n, HIGH | 0x5412n], EPERM],
   ['TIOCLINUX', [16, 29], [0n, 0x541cn], EPERM],
+  ['a limit on files', [160, 164], [7n, 1n], ALLOW],
+  ['a limit on core dumps', [160, 164], [4n, 1n], PRETEND],
+  ['another limit on core dumps', [302, 261], [0n, 4n, 1n], PRETEND],
+  ['a limit on core dumps, far above', [302, 261], [0n, 4n, HIGH], PRETEND],
+  ['the question for the limit on core dumps', [302, 261], [0n, 4n, 0n, 1n], ALLOW],
+  ['a limit on files by the newer call', [302, 261], [0n, 7n, 1n], ALLOW],
   ['the question for the personality', [135, 92], [0xffffffffn], ALLOW],
   ['no random addresses', [135, 92], [0x0040000n], EPERM],
 ]

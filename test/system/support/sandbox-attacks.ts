@@ -330,6 +330,16 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
       },
     )
 
+    test('a crash starts no program of the host', async () => {
+      const { stdout } = await ran(
+        await machine(),
+        python(
+          'import resource as r; print(r.getrlimit(4)); r.setrlimit(4, (0, 0)); print(r.getrlimit(4)); r.setrlimit(7, (64, 64)); print(r.getrlimit(7))',
+        ),
+      )
+      assert.equal(stdout, '(1, 1)\n(1, 1)\n(64, 64)\n')
+    })
+
     test('a program that sets the user id gives nothing', async () => {
       const { stdout } = await ran(
         await machine(),

@@ -120,8 +120,18 @@ async function begun(
 function spawned({ runtime, host, spec, identity }: StartParts): Child {
   const agent = [nodeItself().program, ...AGENT_FLAGS, AGENT_PATH]
   return runtime.spawn({
-    command: host.bwrap,
-    args: ['--args', String(descriptors.args), '--', ...limited(host.prlimit, spec.flavor), ...agent],
+    command: host.prlimit,
+    // The filter keeps it as it is from here on.
+    args: [
+      '--core=1',
+      '--',
+      host.bwrap,
+      '--args',
+      String(descriptors.args),
+      '--',
+      ...limited(host.prlimit, spec.flavor),
+      ...agent,
+    ],
     cwd: '/',
     // Inside, it can be read: bwrap is the first process there.
     env: {},
@@ -151,7 +161,6 @@ function limited(prlimit: string, { memoryMiB, pids, diskGiB }: MachineFlavor): 
     `--data=${memoryMiB * MiB}`,
     `--fsize=${Math.floor(diskGiB * GiB)}`,
     '--nofile=1024',
-    '--core=0',
     '--memlock=65536',
     '--',
   ]

@@ -26,6 +26,9 @@ const EPERM = errno(1)
 const ENOSYS = errno(38)
 const EAFNOSUPPORT = errno(97)
 
+/** The call is not made, and whoever made it is told that it was. */
+const PRETEND = errno(0)
+
 /** `CLONE_NEWNS`, `NEWCGROUP`, `NEWUTS`, `NEWIPC`, `NEWUSER`, `NEWPID`, `NEWNET`. */
 const NEW_NAMESPACES = 0x7e020000
 
@@ -37,6 +40,12 @@ const TIOCLINUX = 0x541c
 const FAMILIES = [1, 2, 10]
 const AF_NETLINK = 16
 const NETLINK_ROUTE = 0
+
+/**
+ * A limit of one byte keeps the kernel from starting the host's own program for crashes, which runs as root; none
+ * at all does not. So it must stay.
+ */
+const RLIMIT_CORE = 4
 
 /** Linux itself, and the question which one it is. */
 const PERSONALITIES = [0, 0xffffffff]
@@ -71,6 +80,8 @@ export function seccompFilter(calls: ProcessorCalls, { isMemoryWatched }: Seccom
     ...whenCalled(calls.socket, sockets),
     ...whenCalled(calls.socketpair, sockets),
     ...whenCalled(calls.ioctl, unlessArgument(1, [TIOCSTI, TIOCLINUX], EPERM, ALLOW)),
+    ...whenCalled(calls.setrlimit, unlessArgument(0, [RLIMIT_CORE], PRETEND, ALLOW)),
+    ...whenCalled(calls.prlimit, coreLimit),
     ...whenCalled(calls.personality, unlessArgument(0, PERSONALITIES, ALLOW, EPERM)),
     [RETURN, 0, 0, ALLOW],
   ])
@@ -82,6 +93,19 @@ const sockets: readonly Instruction[] = [
   [JUMP_EQUAL, 1, 0, AF_NETLINK],
   [RETURN, 0, 0, EAFNOSUPPORT],
   ...unlessArgument(2, [NETLINK_ROUTE], ALLOW, EAFNOSUPPORT),
+]
+
+/** Its third argument is the new limit, or a null pointer in a question for the old one. */
+const coreLimit: readonly Instruction[] = [
+  [LOAD, 0, 0, atArgument(1)],
+  [JUMP_EQUAL, 1, 0, RLIMIT_CORE],
+  [RETURN, 0, 0, ALLOW],
+  [LOAD, 0, 0, atArgument(2)],
+  [JUMP_EQUAL, 0, 3, 0],
+  [LOAD, 0, 0, atArgument(2) + 4],
+  [JUMP_EQUAL, 0, 1, 0],
+  [RETURN, 0, 0, ALLOW],
+  [RETURN, 0, 0, PRETEND],
 ]
 
 /** Returns `then` when the loaded value is this one. */

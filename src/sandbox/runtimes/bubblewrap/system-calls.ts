@@ -15,6 +15,8 @@ export interface ProcessorCalls {
   readonly ioctl: number
   readonly personality: number
   readonly memfdCreate: number
+  readonly setrlimit: number
+  readonly prlimit: number
 }
 
 /** The newest call that was looked at (`mseal`, Linux 6.10); those that came later are unknown. */
@@ -113,6 +115,8 @@ export const processors: Readonly<Record<string, ProcessorCalls>> = {
     ioctl: 16,
     personality: 135,
     memfdCreate: 319,
+    setrlimit: 160,
+    prlimit: 302,
   },
   arm64: {
     audit: 0xc00000b7,
@@ -124,5 +128,7 @@ export const processors: Readonly<Record<string, ProcessorCalls>> = {
     ioctl: 29,
     personality: 92,
     memfdCreate: 279,
+    setrlimit: 164,
+    prlimit: 261,
   },
 }
