@@ -712,7 +712,7 @@ const wordsBelow: Readonly<Record<string, readonly string[]>> = {
   ],
   // Streamable HTTP begins and ends sessions, and ends requests, by messages.
   'src/transports/http-client/envelope.ts': ['notifications/cancelled', 'requestId', 'protocolVersion'],
-  'src/transports/http-client/http-client.ts': ['notifications/initialized'],
+  'src/transports/http-client/http-client.ts': ['initialize', 'notifications/initialized'],
   'src/transports/http-client/post.ts': ['initialize'],
   'src/transports/http-client/remote-connection.ts': ['initialize'],
   'src/transports/http-server/inbox.ts': ['notifications/cancelled', 'requestId'],

@@ -219,10 +219,15 @@ export function notFollowed(service: string, uri: string): ErrorBody {
   return invalidParams(`'${service}' does not tell of changes of '${uri}'`, { service, uri })
 }
 
-/** Whether an upstream's error says that it does not know the method. */
-export function saysMethodNotFound({ line, error }: ErrorFrame): boolean {
+/** The number of an upstream's error; none where that is no number. */
+export function numberOfError({ line, error }: ErrorFrame): number {
   const code = membersAt(line, error)?.span('code')
-  return code !== undefined && Number(rawAt(line, code)) === METHOD_NOT_FOUND
+  return code === undefined ? Number.NaN : Number(rawAt(line, code))
+}
+
+/** Whether an upstream's error says that it does not know the method. */
+export function saysMethodNotFound(frame: ErrorFrame): boolean {
+  return numberOfError(frame) === METHOD_NOT_FOUND
 }
 
 /** The number by which a client of a session is told that a resource is not there. */

@@ -36,3 +36,9 @@ export function textOfField(value: string): string | undefined {
   const isWhole = bytes.toString('base64') === encoded && Buffer.from(text).equals(bytes)
   return isWhole ? text : undefined
 }
+
+/** What stands in a field for this text: the text, where a field can carry it as it is. */
+export function fieldOfText(text: string): string {
+  const isPlain = PLAIN.test(text) && text.trim() === text && text !== '' && !LOOKS_ENCODED.test(text)
+  return isPlain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`
+}

@@ -6,7 +6,7 @@
 import { membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { rawAt, stringAt } from '../jsonrpc/text.js'
-import { textOfField } from './mirrored-headers.js'
+import { fieldOfText, textOfField } from './mirrored-headers.js'
 
 /** One argument, and the field that repeats it. */
 export interface ParamHeader {
@@ -32,6 +32,15 @@ function marked(schema: Buffer, at: Span, path: readonly string[]): ParamHeader[
     const name = membersAt(schema, value)?.string(MARK)
     const own = name === undefined ? [] : [{ field: `mcp-param-${name.toLowerCase()}`, path: inner }]
     return [...own, ...marked(schema, value, inner)]
+  })
+}
+
+/** The fields that repeat arguments, names and values in turn; what is not given, or null, has none. */
+export function paramFields(headers: readonly ParamHeader[], args: Buffer): readonly string[] {
+  return headers.flatMap(({ field, path }) => {
+    const value = valueAt(args, path)
+    if (value === undefined || rawAt(args, value) === 'null') return []
+    return [field, fieldOfText(stringAt(args, value) ?? rawAt(args, value))]
   })
 }
 

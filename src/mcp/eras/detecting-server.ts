@@ -8,7 +8,16 @@ import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, Outcome } from '../call.js'
 import type { ClientCapabilities } from '../capabilities.js'
 import { spokenIn } from './discover-answer.js'
-import type { EraMemory, InputRequired, Opened, Probed, ServerFacts, ServerLeg, ServerVoice } from './leg.js'
+import type {
+  EraMemory,
+  InputRequired,
+  Opened,
+  Outdated,
+  Probed,
+  ServerFacts,
+  ServerLeg,
+  ServerVoice,
+} from './leg.js'
 import type { LegacyServerLeg } from './legacy-server.js'
 import type { ModernServerLeg } from './modern-server.js'
 
@@ -62,8 +71,10 @@ export class DetectingServerLeg implements ServerLeg {
     return this.#chosen.params(own)
   }
 
-  outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired {
-    return this.#chosen.outcome(call, frame)
+  outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated {
+    const outcome = this.#chosen.outcome(call, frame)
+    if (outcome.kind === 'outdated' && outcome.what === 'era') this.#memory.forgot()
+    return outcome
   }
 
   async #detect(attempt: Attempt): Promise<Opened> {

@@ -4,10 +4,10 @@
 // with a handshake refuse a question that they do not know in many ways.
 
 import type { ErrorFrame, ResponseFrame } from '../../jsonrpc/frame.js'
-import { type Members, itemsAt, membersAt } from '../../jsonrpc/members.js'
+import { itemsAt, membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import { rawAt, stringAt } from '../../jsonrpc/text.js'
-import { statelessRefusal } from '../error-codes.js'
+import { numberOfError, statelessRefusal } from '../error-codes.js'
 import { latestHandshake, statelessRevision } from '../revisions.js'
 
 /** The revisions of a server, as far as its answer tells. */
@@ -27,16 +27,16 @@ export function spokenIn(answer: ResponseFrame): Spoken {
   return versions.some(isOurs) ? { kind: 'ours', isAnswered: true } : { kind: 'handshake' }
 }
 
-function spokenInError({ line, error }: ErrorFrame): Spoken {
-  const members = membersAt(line, error)
-  switch (statelessRefusal(codeIn(line, members))) {
+function spokenInError(frame: ErrorFrame): Spoken {
+  const { line, error } = frame
+  switch (statelessRefusal(numberOfError(frame))) {
     case undefined:
       return { kind: 'handshake' }
     case 'header':
     case 'capability':
       return { kind: 'neither', why: `it refused server/discover with ${rawAt(line, error)}` }
     case 'version': {
-      const data = membersAt(line, members?.span('data'))
+      const data = membersAt(line, membersAt(line, error)?.span('data'))
       const versions = textsAt(line, data?.span('supported'))
       if (versions.some(isOurs)) return { kind: 'ours', isAnswered: false }
       if (versions.length === 0 || versions.some((version) => version <= latestHandshake.version))
@@ -44,12 +44,6 @@ function spokenInError({ line, error }: ErrorFrame): Spoken {
       return { kind: 'neither', why: `it speaks only ${versions.join(', ')}, which this proxy does not` }
     }
   }
-}
-
-/** The number of an error. */
-function codeIn(line: Buffer, members: Members | undefined): number {
-  const span = members?.span('code')
-  return span === undefined ? Number.NaN : Number(rawAt(line, span))
 }
 
 function isOurs(version: string): boolean {

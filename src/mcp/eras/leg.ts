@@ -111,6 +111,15 @@ export interface InputRequired {
   readonly frame: ResultFrame
 }
 
+/** A refusal since what is known of the server does not hold any more: the call was not begun. */
+export interface Outdated {
+  readonly kind: 'outdated'
+  /** What is to be found out anew: the lists of the server, or what it speaks. */
+  readonly what: 'lists' | 'era'
+  /** What the call ends with where it was refused so before. */
+  readonly outcome: Outcome
+}
+
 /** The few things that a leg says to a server by itself; `params` is raw JSON. */
 export interface ServerVoice {
   ask(method: string, params: string): Promise<ResponseFrame>
@@ -153,5 +162,5 @@ export interface ServerLeg {
   /** The params of a request of the proxy's own, as this server has to see them; raw JSON. */
   params(own: string): string
   /** What an answer means for its call: nearly always the end, in the form in which this server writes results. */
-  outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired
+  outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated
 }

@@ -9,12 +9,13 @@ import type { Edit } from '../../jsonrpc/splice.js'
 import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
 import { type ClientCapabilities, serverCapabilities } from '../capabilities.js'
+import { numberOfError, statelessRefusal } from '../error-codes.js'
 import { SERVER_INFO } from '../meta-keys.js'
 import { latestStateless } from '../revisions.js'
 import { Claims } from './claims.js'
 import { spokenIn } from './discover-answer.js'
 import type { ServerIdentity } from './legacy-client.js'
-import type { InputRequired, Opened, Probed, ServerFacts, ServerLeg, ServerVoice } from './leg.js'
+import type { InputRequired, Opened, Outdated, Probed, ServerFacts, ServerLeg, ServerVoice } from './leg.js'
 
 const DISCOVER = 'server/discover'
 const NONE = [] as const
@@ -65,9 +66,19 @@ export class ModernServerLeg implements ServerLeg {
     return this.#claims.own(own)
   }
 
-  outcome(_call: Call, frame: ResponseFrame): Outcome | InputRequired {
+  outcome(_call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated {
     if (frame.kind === 'result' && wantsInput(frame)) return { kind: 'input-required', frame }
-    return { kind: 'answered', frame, edits: NONE, form: 'typed' }
+    const outcome = { kind: 'answered', frame, edits: NONE, form: 'typed' } as const
+    const refusal = frame.kind === 'error' ? statelessRefusal(numberOfError(frame)) : undefined
+    switch (refusal) {
+      case 'header':
+        return { kind: 'outdated', what: 'lists', outcome }
+      case 'version':
+        return { kind: 'outdated', what: 'era', outcome }
+      case 'capability':
+      case undefined:
+        return outcome
+    }
   }
 }
 

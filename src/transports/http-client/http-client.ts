@@ -28,6 +28,8 @@ export class HttpClientConnection implements Connection, PostOwner {
   #patience: { cancel(): void } | undefined
   #held: HttpPost[] = []
   #forgotten = false
+  /** Its messages say by themselves what they speak. */
+  #isSessionless = false
   #closing: Promise<void> | undefined
 
   constructor(target: HttpTarget, agent: HttpAgent, session: HttpSession = new HttpSession(target, agent)) {
@@ -52,7 +54,14 @@ export class HttpClientConnection implements Connection, PostOwner {
 
   send(bytes: WireBytes, head: MessageHead): Promise<void> {
     if (this.#messages.closed || this.#closing !== undefined) return Promise.resolve()
+    // Where there is no session, closing the stream of a request gives it up, and nothing is said (MCP 2026-07-28).
+    if (head.cancels !== undefined && this.#isSessionless) {
+      this.#messages.request(head.cancels)?.cancel()
+      return this.#messages.relieved
+    }
     const post = new HttpPost(head, bytes, this.#messages, this)
+    if (head.method === 'initialize') this.#isSessionless = false
+    else if (post.mirrored !== undefined) this.#isSessionless = true
     // Later: whoever sends is not ready yet to hear that it failed.
     if (this.#forgotten) setImmediate(() => this.#refuse(post))
     else if (this.#gate !== undefined) this.#held.push(post)

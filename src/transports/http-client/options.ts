@@ -1,5 +1,6 @@
 // The options of the HTTP transports: address, credentials, limits.
 
+import type { Line } from '../../jsonrpc/line.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { HttpCredentials } from './credentials.js'
 import type { ServerRedactor } from './redactor.js'
@@ -36,6 +37,8 @@ export interface HttpClientLimits {
   readonly acceptMs: number
   /** For a request, in all; the owner of the connection gives up before. */
   readonly answerMs: number
+  /** For the answer to a request that is endless. */
+  readonly endlessMs: number
   /** How much longer than the owner's longest time that is. */
   readonly answerMarginMs: number
   /** After a cancel, or when an answered stream goes on, until the exchange is dropped. */
@@ -71,6 +74,12 @@ export interface HttpTarget {
   readonly reconnectMs: number
   /** Whether a request with this method may be sent twice. */
   readonly isRead: (method: string) => boolean
+  /** The header fields that repeat what a message of ours says, names and values in turn; undefined for one of a session. */
+  readonly mirror?: ((message: Line, method: string | undefined) => readonly string[] | undefined) | undefined
+  /** Whether the answer to such a request comes only when nobody wants it any more. */
+  readonly isEndless?: (method: string) => boolean
+  /** Whether a refusal with this status is none by the server, though its body is an answer. */
+  readonly overrules?: (method: string, status: number) => boolean
   /** Whether a server that answers with this error number has refused the request and not taken it. */
   readonly refusesRequest: (code: number) => boolean
   /**
@@ -111,6 +120,8 @@ export const defaultHttpClientLimits: HttpClientLimits = {
   readyMs: 5000,
   answerMs: 660_000,
   answerMarginMs: 60_000,
+  // The longest time that a timer has.
+  endlessMs: 2 ** 31 - 1,
   lingerMs: 5000,
   closeMs: 1000,
   retryAfterMsMax: 60_000,

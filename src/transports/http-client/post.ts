@@ -38,6 +38,8 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
   readonly id: RequestId | undefined
   readonly cancels: RequestId | undefined
   readonly bytes: WireBytes
+  /** The header fields that repeat what it says; undefined where it is of a session. */
+  readonly mirrored: readonly string[] | undefined
   number = 0
   isSent = false
   isRenewed = false
@@ -72,8 +74,11 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
     this.#messages = messages
     this.#session = messages.session
     this.#owner = owner
-    const { accept, answer } = this.#session.waits
-    this.#waits = this.id === undefined || elsewhere ? accept : answer
+    const { target, waits } = this.#session
+    this.mirrored = target.mirror?.(bytes, head.method)
+    const isEndless = head.method !== undefined && target.isEndless?.(head.method) === true
+    const answer = isEndless ? waits.endless : waits.answer
+    this.#waits = this.id === undefined || elsewhere ? waits.accept : answer
     this.#wait = this.#waits.begin(this)
     messages.add(this)
   }
@@ -93,6 +98,7 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
       url: this.#session.url,
       accept: ACCEPT,
       body: this.bytes,
+      mirrored: this.mirrored,
     } as const
     this.#exchange = new HttpExchange(this.#session, ask, this)
   }
@@ -209,7 +215,10 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
       this.#owner.forgotten(this, status)
       return this.cancel()
     }
-    const answer = status === 401 || status === 403 ? undefined : errorTo(this.id, body)?.line
+    const { target } = this.#session
+    const isOverruled = this.method !== undefined && target.overrules?.(this.method, status) === true
+    const isNoAnswer = status === 401 || status === 403 || isOverruled
+    const answer = isNoAnswer ? undefined : errorTo(this.id, body)?.line
     if (answer === undefined) {
       const said = { status, body: this.#session.target.discretion.beginning(body) }
       return this.#fail(refused(this.#session.target, said))

@@ -17,6 +17,8 @@ export interface HttpAsk extends UnprovenRequest {
   readonly rpc?: string | undefined
   readonly accept: string
   readonly body?: Uint8Array
+  /** The fields that repeat what the body says, of a message that is of no session. */
+  readonly mirrored?: readonly string[] | undefined
   readonly lastEventId?: string | undefined
 }
 
@@ -29,6 +31,8 @@ const reserved: ReadonlySet<string> = new Set([
   'content-type',
   'host',
   'last-event-id',
+  'mcp-method',
+  'mcp-name',
   'mcp-protocol-version',
   'mcp-session-id',
   'transfer-encoding',
@@ -56,7 +60,7 @@ export class HttpSession {
   url: URL
   version: string | undefined
   /** For the answer to a request, in all; for a message that has none, until it is taken; for what nobody wants more of. */
-  readonly waits: Readonly<Record<'answer' | 'accept' | 'linger', Waits>>
+  readonly waits: Readonly<Record<'answer' | 'accept' | 'linger' | 'endless', Waits>>
   /** Looks at long answers. */
   readonly longLines: LongLines = new LongLines()
   /** Undefined until the server has set one. */
@@ -77,6 +81,7 @@ export class HttpSession {
       answer: new Waits(limits.answerMs, timers),
       accept: new Waits(limits.acceptMs, timers),
       linger: new Waits(limits.lingerMs, timers),
+      endless: new Waits(limits.endlessMs, timers),
     }
     const login = basicLogin(url)
     if (login !== undefined) target.discretion.learn(login.slice('Basic '.length))
@@ -134,6 +139,7 @@ export class HttpSession {
     // Both were looked at when they came.
     if (this.#id !== undefined) head += `Mcp-Session-Id: ${this.#id}\r\n`
     if (this.version !== undefined) head += `MCP-Protocol-Version: ${this.version}\r\n`
+    if (ask.mirrored !== undefined) head += written(ask.mirrored)
     const cookie = this.#cookies === undefined ? this.#cookie : this.#cookies.header(url, this.#cookie)
     if (cookie !== undefined) head += fieldLine('Cookie', cookie)
     if (ask.lastEventId !== undefined && ask.lastEventId !== '')

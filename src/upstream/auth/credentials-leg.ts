@@ -8,7 +8,14 @@ import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, Outcome } from '../../mcp/call.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
 import { authenticationFailed } from '../../mcp/error-codes.js'
-import type { InputRequired, Opened, ServerFacts, ServerLeg, ServerVoice } from '../../mcp/eras/leg.js'
+import type {
+  InputRequired,
+  Opened,
+  Outdated,
+  ServerFacts,
+  ServerLeg,
+  ServerVoice,
+} from '../../mcp/eras/leg.js'
 import { type GoogleAuth, googleAuthOf } from './google-auth.js'
 import type { CredentialsRefusal } from '../../transports/http-client/options.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
@@ -45,7 +52,7 @@ export class CredentialsLeg implements ServerLeg {
     return this.#leg.params(own)
   }
 
-  outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired {
+  outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated {
     if (!saysUnauthorized(frame)) return this.#leg.outcome(call, frame)
     const { name } = this.#config
     const message = credentialsRefusal(this.#config).message

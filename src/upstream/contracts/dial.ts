@@ -2,6 +2,8 @@
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
+import type { MarkedParams } from '../../mcp/request-fields.js'
+import type { Revision } from '../../mcp/revisions/revision.js'
 
 /** A server that is connected, before the first message. */
 export interface Dialed {
@@ -21,4 +23,12 @@ export interface DialEnd {
   readonly details?: Readonly<Record<string, unknown>> | undefined
 }
 
-export type Dial = () => Dialed
+/** What is known of a server that connections to it may need. */
+export interface KnownServer {
+  /** How it writes its messages; undefined before it was asked. */
+  readonly form: Revision['form'] | undefined
+  /** The arguments of a tool that header fields repeat, by the server's own name of it. */
+  readonly marked: MarkedParams
+}
+
+export type Dial = (known: KnownServer) => Dialed

@@ -3,6 +3,7 @@
 import type { Connection } from '../../jsonrpc/connection.js'
 import { refusesRequest } from '../../mcp/error-codes.js'
 import { requests } from '../../mcp/methods.js'
+import { requestFields } from '../../mcp/request-fields.js'
 import type { ServerRedactor } from '../../transports/http-client/redactor.js'
 import type { RemoteWays } from '../../transports/http-client/remote-connection.js'
 import { HttpClientConnection } from '../../transports/http-client/http-client.js'
@@ -28,8 +29,19 @@ import type { LogLevel, Runtime } from '../../runtime/runtime.js'
 import type { UpstreamLimits } from '../pool/limits.js'
 import { IdTokenCredentials } from '../auth/id-token-credentials.js'
 import type { PoolSurroundings } from '../pool/pool-parts.js'
+import type { KnownServer } from '../contracts/dial.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 import { tlsMeans } from './tls-files.js'
+
+const DISCOVER = 'server/discover'
+const LISTEN = 'subscriptions/listen'
+
+/** How a server is reached. */
+interface WayThere {
+  readonly connect: Connect
+  readonly via: string | undefined
+  readonly known: KnownServer
+}
 
 /** Makes connections that share sockets and credentials, and nothing else. */
 export class HttpDialer {
@@ -44,6 +56,7 @@ export class HttpDialer {
     config: HttpServerConfig,
     around: PoolSurroundings,
     discretion: ServerRedactor,
+    known: KnownServer,
   ): Promise<HttpDialer> {
     const url = new URL(config.url)
     const { env, connect: given } = around.runtime
@@ -57,14 +70,14 @@ export class HttpDialer {
       })
     const tls = config.tls && tlsMeans(config.tls)
     const connect = await connectorFor(url, { proxy, tls, connect: given })
-    return new HttpDialer(config, around, discretion, { connect, via: proxy?.origin })
+    return new HttpDialer(config, around, discretion, { connect, via: proxy?.origin, known })
   }
 
   private constructor(
     config: HttpServerConfig,
     { runtime, log, verbose, limits: own }: PoolSurroundings,
     discretion: ServerRedactor,
-    { connect, via }: { readonly connect: Connect; readonly via: string | undefined },
+    { connect, via, known }: WayThere,
   ) {
     const url = new URL(config.url)
     this.#isSaidOlder = config.kind === 'sse'
@@ -81,6 +94,9 @@ export class HttpDialer {
       retryDelayMs: config.retryDelayMs,
       reconnectMs: config.reconnectIntervalMs,
       isRead,
+      mirror: config.protocol === 'handshake' || this.#isSaidOlder ? undefined : mirrorOf(known),
+      isEndless: (method) => method === LISTEN,
+      overrules: (method, status) => method === DISCOVER && saysNothing(status),
       refusesRequest,
       listRefusals: new ListRefusals(isList),
       refusal: refusalsOf(config, tell),
@@ -113,6 +129,17 @@ export class HttpDialer {
       this.#isOlder = this.#isSaidOlder
     })
   }
+}
+
+/** A message to a server with a session is not read for it. */
+function mirrorOf(known: KnownServer): HttpTarget['mirror'] {
+  return (message, method) =>
+    method === DISCOVER || known.form !== 'bare' ? requestFields(message, known.marked) : undefined
+}
+
+/** Whether a refusal of the first question, whatever is in its body, says nothing of who refuses. */
+function saysNothing(status: number): boolean {
+  return status >= 500 || status === 408 || status === 429
 }
 
 /** What a refusal means; what the server said is logged, once for the same words. */
@@ -173,5 +200,5 @@ function isList(method: string): boolean {
 }
 
 function isRead(method: string): boolean {
-  return requests.row(method)?.reads === true
+  return method === DISCOVER || requests.row(method)?.reads === true
 }

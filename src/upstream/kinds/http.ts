@@ -6,7 +6,7 @@
 
 import { ServerRedactor } from '../../transports/http-client/redactor.js'
 import { RemoteConnection } from '../../transports/http-client/remote-connection.js'
-import type { DialEnd, Dialed } from '../contracts/dial.js'
+import type { DialEnd, Dialed, KnownServer } from '../contracts/dial.js'
 import { fromTransport } from '../contracts/errors.js'
 import type { HttpDialer } from '../http/http-dialer.js'
 import { CredentialsLeg } from '../auth/credentials-leg.js'
@@ -20,9 +20,9 @@ export function open(config: HttpServerConfig, proxy: PoolSurroundings): Upstrea
   const discretion = new ServerRedactor(config.secrets)
   const around = { ...proxy, log: redactedLog(proxy.log, discretion) }
   let dialer: Promise<HttpDialer> | undefined
-  const dial = (): Dialed => {
+  const dial = (known: KnownServer): Dialed => {
     dialer ??= import('../http/http-dialer.js').then((module) =>
-      module.HttpDialer.of(config, around, discretion),
+      module.HttpDialer.of(config, around, discretion, known),
     )
     return new HttpDialed(config.name, new RemoteConnection(dialer.then((made) => made.ways())))
   }
@@ -39,6 +39,7 @@ export function open(config: HttpServerConfig, proxy: PoolSurroundings): Upstrea
     onTimeout: 'cancel',
     staysForClients: true,
     // Silence over the network says nothing of what a server knows.
+    mirrors: true,
     probeMs: Infinity,
     eraMs: around.limits.remoteEraMs,
     restartDelayMs: config.kind === 'sse' ? config.reconnectIntervalMs : config.retryDelayMs,

@@ -47,6 +47,7 @@ function poolOf(
     onTimeout: 'cancel',
     staysForClients: true,
     // It answers at once.
+    mirrors: false,
     probeMs: Infinity,
     eraMs: Infinity,
     // It asks nothing.

@@ -25,6 +25,7 @@ export function open(config: StdioServerConfig, around: StdioSurroundings): Upst
     namesCalls: false,
     staysForClients: false,
     // The handshake that may follow needs its part of the time of a start.
+    mirrors: false,
     probeMs: Math.min(limits.probeMs, config.startTimeoutMs / 2),
     // A program is what it is until it is started by another proxy.
     eraMs: Infinity,

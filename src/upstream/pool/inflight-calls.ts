@@ -13,7 +13,7 @@ import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
-import type { ServerLeg } from '../../mcp/eras/leg.js'
+import type { Outdated, ServerLeg } from '../../mcp/eras/leg.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import { Abandoned } from './abandoned.js'
@@ -38,6 +38,8 @@ export interface InflightCallsOwner {
     /** Takes a call for the link that is there then. */
     call(call: Call, edits: readonly Edit[]): void
   }
+  /** Finds out anew what the server has, or what it speaks. */
+  readonly renew: (what: Outdated['what']) => Promise<void>
   /** Takes over a request that begins or ends to follow something, where the server has none such; whether it has. */
   follows(call: Call): boolean
   /** Why the peer takes no call. */
@@ -92,9 +94,20 @@ export class InflightCalls implements InflightOwner {
 
   answered(flight: InflightCall, frame: ResponseFrame): void {
     const outcome = this.#link.leg.outcome(flight.call, frame)
+    if (outcome.kind === 'outdated') return this.#outdated(flight, outcome)
     if (outcome.kind !== 'input-required') flight.call.settle(outcome)
     this.#end(flight)
     if (outcome.kind === 'input-required') this.#needsInput(flight, outcome.frame)
+  }
+
+  /** The call was refused and not begun: it is made once more when what it was made with is known anew. */
+  #outdated(flight: InflightCall, { what, outcome }: Outdated): void {
+    const { call, edits } = flight
+    if (call.hasRenewed) call.settle(outcome)
+    this.#end(flight)
+    if (call.settled) return
+    call.hasRenewed = true
+    void this.#link.renew(what).then(() => call.settled || this.#link.member.call(call, edits))
   }
 
   /** The call waits for its client and holds no slot; it comes back in the same bytes. */
@@ -114,26 +127,13 @@ export class InflightCalls implements InflightOwner {
    * has given up.
    */
   get askable(): Call | undefined {
-    let found: Call | undefined
-    for (const { call } of this.#link.peer.waiting()) {
-      if (!call.row.askable) continue
-      if (found !== undefined) return undefined
-      found = call
-    }
-    // Those who speak without a session may be several, even where they are one client.
-    const own = found?.context.hearer === undefined ? found?.client : undefined
-    return this.#abandoned.mayBeOfOthers(own) ? undefined : found
+    const found = theOne(this.#link.peer.waiting(), ({ row }) => row.askable)
+    return this.#abandoned.mayBeOfOthers(found?.client) ? undefined : found
   }
 
   /** The one call in flight that wants log messages; undefined where several do, since a message names none. */
   get logging(): Call | undefined {
-    let found: Call | undefined
-    for (const { call } of this.#link.peer.waiting()) {
-      if (call.context.logLevel === undefined) continue
-      if (found !== undefined) return undefined
-      found = call
-    }
-    return found
+    return theOne(this.#link.peer.waiting(), ({ context }) => context.logLevel !== undefined)
   }
 
   /** The client is asked: the time of the calls that it may be about stands still until what this gives is called. */
@@ -305,6 +305,12 @@ export class InflightCalls implements InflightOwner {
     this.#hasLostQuestion = false
     this.#link.replace('it may still be at work on a call that was given up')
   }
+}
+
+/** Undefined where there is none of this kind, and where there are several. */
+function theOne(flights: Iterable<InflightCall>, is: (call: Call) => boolean): Call | undefined {
+  const [found, other] = [...flights].flatMap(({ call }) => (is(call) ? [call] : []))
+  return other === undefined ? found : undefined
 }
 
 /** Whether the progress goes on from where an earlier round of the call had come (MCP, Utilities: progress). */

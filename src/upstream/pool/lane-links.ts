@@ -169,6 +169,11 @@ export class LaneLinks implements InstanceOwner {
     this.#lists.missed(link)
   }
 
+  async relist(link: Link): Promise<void> {
+    this.#lists.changed(link, ['tools'])
+    await this.#lists.reading('tools')
+  }
+
   closed(link: Link): void {
     for (const client of this.audience) client.forget(link)
     this.#links.delete(link)

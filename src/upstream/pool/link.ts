@@ -39,6 +39,8 @@ export interface LinkOwner {
   ): void
   /** What the server said unasked until now may be lost. */
   missed(link: Link): void
+  /** Resolves when its tools have been read again, or could not be. */
+  relist(link: Link): Promise<void>
   closed(link: Link): void
 }
 
@@ -115,6 +117,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
       again: (call, edits) => member.again(call, edits, this),
       replace: (why) => member.replace(this, why),
       follows: (call) => this.#follows(call),
+      renew: (what) => this.#renew(what),
     })
     this.#noise = new Noise(
       parts,
@@ -153,6 +156,11 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
   ask(method: string, params: string, patience?: Patience): Promise<ResponseFrame> {
     return this.own.ask(method, this.#leg.params(params), patience ?? this.own.patience('timeoutMs'))
+  }
+
+  async #renew(what: 'lists' | 'era'): Promise<void> {
+    if (what === 'lists') await this.#lane.relist(this)
+    else this.#member.replace(this, 'it refuses the revision that it spoke before')
   }
 
   /** A server without sessions knows no such request. */

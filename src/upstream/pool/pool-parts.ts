@@ -6,6 +6,7 @@ import type { ServerRedactor } from '../../transports/http-client/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { KeptServers } from '../contracts/kept.js'
+import type { MarkedTools } from './marked-tools.js'
 import type { UpstreamLimits } from './limits.js'
 import type { UpstreamNews } from './news.js'
 import type { ProcessRoom } from './process-room.js'
@@ -60,6 +61,8 @@ export interface Pooling {
   readonly staysForClients: boolean
   /** How long it has for a question that it may not know, until it is taken to ignore that. */
   readonly probeMs: number
+  /** Whether header fields repeat what its requests say, so that its tools must be fit for that. */
+  readonly mirrors: boolean
   /** For how long it is taken to speak what it was found to speak. */
   readonly eraMs: number
   /** What a server inside this process says of itself; undefined before it runs. */
@@ -71,6 +74,8 @@ export interface ServerParts extends Omit<PoolSurroundings, 'leg'>, Pooling {
   readonly service: string
   /** For one connection. */
   readonly leg: () => ServerLeg
+  /** As they were listed by a server over the network. */
+  readonly marked: MarkedTools
   readonly kind: ServerConfig['kind']
   readonly times: ServerTimes
 }

@@ -11,9 +11,10 @@ import type { ServerLeg } from '../../mcp/eras/leg.js'
 import { Adopted } from './adopted.js'
 import { ChosenLane } from './chosen-lane.js'
 import type { Timer } from '../../runtime/runtime.js'
-import type { Dialed } from '../contracts/dial.js'
+import type { Dialed, KnownServer } from '../contracts/dial.js'
 import { thatServer } from '../contracts/errors.js'
 import { PoolLane } from './lane.js'
+import { MarkedTools } from './marked-tools.js'
 import type { LaneOwner, LaneUse } from './lane-parts.js'
 import type { PoolSurroundings, Pooling, ServerParts } from './pool-parts.js'
 import type { StopCause } from './news.js'
@@ -42,6 +43,7 @@ export class Pool implements Upstream, LaneOwner {
   #spare: Dialed | undefined
   #warming: Timer | undefined
   readonly #era: ServerEra
+  readonly #known: KnownServer
   readonly #reports: ServerReports
   readonly #recollections: Recollections
   #connectedAtMs: number | undefined
@@ -53,9 +55,17 @@ export class Pool implements Upstream, LaneOwner {
     const kept = around.kept.of(config)
     const era = new ServerEra(around.runtime, pooling.eraMs, () => kept?.isShy === true)
     this.#era = era
+    const marked = new MarkedTools(config.name, around.log)
+    const isAsked = config.protocol === 'auto'
+    this.#known = {
+      marked: (tool) => marked.of(tool),
+      get form() {
+        return isAsked ? era.form : undefined
+      },
+    }
     const leg = (): ServerLeg => around.leg(config.protocol, era)
     const { name: service, kind } = config
-    this.#parts = { ...around, ...pooling, service, kind, times: config, leg }
+    this.#parts = { ...around, ...pooling, service, kind, times: config, leg, marked }
     this.#recollections = new Recollections(kept, era, (said) => leg().recall(said))
     this.#reports = new ServerReports(this.#parts, () => this.#stopping)
   }
@@ -227,7 +237,7 @@ export class Pool implements Upstream, LaneOwner {
       const what = `cannot be started: ${limits.processesMax} processes run already, which is processesMax`
       throw thatServer(service, 'overloaded', what)
     }
-    const dialed = this.#parts.dial()
+    const dialed = this.#parts.dial(this.#known)
     void dialed.ended.then(release)
     this.#reports.began(dialed)
     return dialed

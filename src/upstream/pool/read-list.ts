@@ -18,7 +18,7 @@ export interface ReadList {
 
 /** `wasEmpty` says that nothing is known to be in the list. @throws UpstreamError */
 export async function readList(
-  { discretion, limits, service }: ServerParts,
+  { discretion, limits, marked, mirrors, service }: ServerParts,
   link: Link,
   kind: ListKind,
   wasEmpty: boolean,
@@ -44,7 +44,11 @@ export async function readList(
     if (page.hint !== undefined) hints.push(page.hint)
     if (items.length > itemsMax) throw broken(`more than ${itemsMax} items`)
     const { cursor } = page
-    if (cursor === undefined) return { items, hint: hints.length > pages ? leastHint(hints) : undefined }
+    if (cursor === undefined) {
+      const isMarked = kind === 'tools' && mirrors && link.isTyped
+      const hint = hints.length > pages ? leastHint(hints) : undefined
+      return { items: isMarked ? marked.listed(items) : items, hint }
+    }
     if (seen.has(cursor))
       throw broken(`the cursor ${discretion.shown(cursor, SHOWN_LENGTH_MAX)} does not advance`)
     seen.add(cursor)

@@ -1,0 +1,286 @@
+// Remote servers of revision 2026-07-28: how they are found, and what each request says in its header fields.
+
+import { strict as assert } from 'node:assert'
+import type { ServerResponse } from 'node:http'
+import { describe, test } from 'node:test'
+import { failure } from '../integration/support/client.js'
+import { at, listAt, parsed, textAt } from '../integration/support/json.js'
+import { libraryProxy } from '../integration/support/library.js'
+import { until } from '../integration/support/waiting.js'
+import { INIT, TOOLS } from '../transports/support/one-tool.js'
+import {
+  type Handler,
+  type Scope,
+  type Scripted,
+  type Seen,
+  answerOf,
+  events,
+  json,
+  scripted,
+} from '../transports/support/scripted.js'
+
+const N = '2026-07-28'
+const key = (name: string): string => `io.modelcontextprotocol/${name}`
+const hints = '"ttlMs":0,"cacheScope":"private"'
+
+const description = (capabilities = '{"tools":{}}', versions = [N]): string =>
+  `{"resultType":"complete","supportedVersions":${JSON.stringify(versions)},"capabilities":${capabilities},${hints}}`
+
+const property = (mark: string, type = 'string'): object => ({ type, 'x-mcp-header': mark })
+const schemaOf = (properties: object): object => ({ type: 'object', properties })
+const marked = schemaOf({
+  region: property('Region'),
+  deep: schemaOf({ n: property('Count', 'integer'), on: property('On', 'boolean') }),
+  free: { type: 'string' },
+})
+
+const toolsOf = (schema: object): string =>
+  `{"resultType":"complete","tools":${JSON.stringify([
+    { name: 'wörk', inputSchema: schema },
+    { name: 'bad', inputSchema: schemaOf({ n: property('N', 'number') }) },
+    { name: 'twice', inputSchema: schemaOf({ a: property('A'), b: property('a') }) },
+    { name: 'astray', inputSchema: { type: 'object', anyOf: [schemaOf({ a: property('A') })] } },
+  ])},${hints}}`
+
+const errorOf = (id: unknown, error: string): string =>
+  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${error}}`
+
+const DONE = '{"resultType":"complete","content":[{"type":"text","text":"done"}]}'
+
+/** A server without sessions; calls are left to `call`. */
+function stateless(call: Handler, schema: object = marked, capabilities?: string): Handler {
+  return (seen, response, request) => {
+    if (seen.method !== 'POST') return void response.writeHead(405).end()
+    switch (seen.rpc) {
+      case 'server/discover':
+        return json(response, answerOf(seen.id, description(capabilities)))
+      case 'tools/list':
+        return json(response, answerOf(seen.id, toolsOf(schema)))
+      default:
+        return call(seen, response, request)
+    }
+  }
+}
+
+/** A server with sessions, which answers the first question so. */
+const handshaking =
+  (probed: (seen: Seen, response: ServerResponse) => void): Handler =>
+  (seen, response) => {
+    if (seen.rpc === 'server/discover') return probed(seen, response)
+    if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': 's' })
+    else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
+    else if (seen.rpc === 'tools/call') json(response, answerOf(seen.id, '{"content":[]}'))
+    else response.writeHead(seen.method === 'GET' ? 405 : 202).end()
+  }
+
+const proxyTo = async (t: Scope, script: Scripted, more: object = {}) => {
+  const { attach, proxy, log } = await libraryProxy(t, {
+    s: { url: script.url.href, retries: 0, retryDelay: 10, tools: { rename: { wörk: 'work' } }, ...more },
+  })
+  const { client } = await attach()
+  await client.open({}, '2025-11-25')
+  return { client, proxy, log, revision: () => proxy.status()[0]?.revision }
+}
+
+const rpcs = ({ seen }: Scripted): unknown[] => seen.flatMap(({ rpc }) => rpc ?? [])
+const posted = ({ seen }: Scripted, method: string): Seen[] => seen.filter(({ rpc }) => rpc === method)
+
+describe('a remote server is found to have sessions that answers the first question with', () => {
+  const refusals: [string, (seen: Seen, response: ServerResponse) => void][] = [
+    ...[400, 404, 405, 406, 415, 422].map(
+      (status): [string, (seen: Seen, response: ServerResponse) => void] => [
+        `HTTP ${status}`,
+        (_seen, response) => void response.writeHead(status).end(),
+      ],
+    ),
+    [
+      'HTTP 404 and -32601',
+      (seen, response) => json(response, errorOf(seen.id, '{"code":-32601,"message":"no"}'), 404),
+    ],
+    [
+      'HTTP 200 and -32601',
+      (seen, response) => json(response, errorOf(seen.id, '{"code":-32601,"message":"no"}')),
+    ],
+    [
+      'HTTP 400 and an error without an id',
+      (_seen, response) =>
+        json(response, errorOf(null, '{"code":-32000,"message":"No valid session ID"}'), 400),
+    ],
+    [
+      'only older revisions',
+      (seen, response) => json(response, answerOf(seen.id, description('{}', ['2025-11-25']))),
+    ],
+  ]
+  for (const [title, probed] of refusals)
+    test(title, async (t) => {
+      const script = await scripted(t, handshaking(probed), { isAsked: true })
+      const { client, revision } = await proxyTo(t, script)
+      assert.equal(at((await client.call('s__work')).value, 'error'), undefined)
+      assert.equal(revision(), '2025-06-18')
+      assert.equal(posted(script, 'server/discover').length, 1)
+      for (const { headers } of script.seen.filter(({ rpc }) => rpc !== 'server/discover')) {
+        assert.equal(headers['mcp-method'], undefined)
+        assert.notEqual(headers['mcp-protocol-version'], N)
+      }
+    })
+})
+
+describe('nothing is found out about a remote server that answers the first question with', () => {
+  for (const status of [401, 403, 408, 429, 500, 503])
+    test(`HTTP ${status}: it is not taken for one with sessions`, async (t) => {
+      let isMended = false
+      const refuse: Handler = (seen, response, request) => {
+        if (isMended)
+          return stateless((call, answer) => json(answer, answerOf(call.id, DONE)))(seen, response, request)
+        return json(response, errorOf(seen.id, '{"code":-32603,"message":"later"}'), status)
+      }
+      const script = await scripted(t, refuse, { isAsked: true })
+      const { client } = await proxyTo(t, script)
+      assert.notEqual(at((await client.request('tools/list')).value, 'error'), undefined)
+      assert(!rpcs(script).includes('initialize'))
+      isMended = true
+    })
+})
+
+const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString('base64')}?=`
+
+test('each request says in its fields what it says in its body, and is of no session', async (t) => {
+  const script = await scripted(
+    t,
+    stateless((seen, response) =>
+      json(response, answerOf(seen.id, DONE), 200, { 'mcp-session-id': 'never' }),
+    ),
+    { isAsked: true },
+  )
+  const { client, revision, log } = await proxyTo(t, script)
+  const args = { region: ' eu', deep: { n: 7, on: false }, free: 'x' }
+  assert.match((await client.call('s__work', args)).text, /"text":"done"/)
+  await client.call('s__work', { region: null, deep: { n: 8 } })
+  assert.equal(revision(), N)
+  for (const { headers, body, method } of script.seen) {
+    assert.equal(method, 'POST', 'no stream of a session, and no end of one')
+    const message = parsed(body)
+    assert.equal(headers['mcp-protocol-version'], textAt(message, 'params', '_meta', key('protocolVersion')))
+    assert.equal(headers['mcp-method'], textAt(message, 'method'))
+    assert.equal(headers['mcp-session-id'], undefined)
+  }
+  const [first, second] = posted(script, 'tools/call').map(({ headers }) => headers)
+  assert.deepEqual(
+    ['mcp-name', 'mcp-param-region', 'mcp-param-count', 'mcp-param-on'].map((name) => first?.[name]),
+    [base64('wörk'), base64(' eu'), '7', 'false'],
+  )
+  assert.deepEqual(
+    ['mcp-param-region', 'mcp-param-count', 'mcp-param-on'].map((name) => second?.[name]),
+    [undefined, '8', undefined],
+  )
+  const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
+  assert.deepEqual(
+    tools.map((tool) => at(tool, 'name')),
+    ['s__work'],
+    'marks that are not as they must be hide their tool',
+  )
+  assert.equal(log.filter(({ message }) => message.includes('is not listed')).length, 3)
+})
+
+test('a call that is given up closes its stream, and nothing is said', async (t) => {
+  const closed: unknown[] = []
+  const script = await scripted(
+    t,
+    stateless((seen, response, request) => {
+      events(response, ': at work\n\n')
+      request.socket.once('close', () => closed.push(seen.id))
+    }),
+    { isAsked: true },
+  )
+  const { client } = await proxyTo(t, script)
+  client.send('{"jsonrpc":"2.0","id":"held","method":"tools/call","params":{"name":"s__work"}}')
+  await until(() => posted(script, 'tools/call').length === 1)
+  client.notify('notifications/cancelled', { requestId: 'held' })
+  await until(() => closed.length === 1)
+  assert(!rpcs(script).includes('notifications/cancelled'))
+})
+
+describe('a call that the server refuses', () => {
+  test('since a field is not what it wants is made once more, with the fields of the list as it is then', async (t) => {
+    let calls = 0
+    let schema: object = schemaOf({})
+    const script = await scripted(
+      t,
+      (seen, response, request) =>
+        stateless((call, answer) => {
+          calls++
+          schema = marked
+          if (call.headers['mcp-param-region'] !== undefined) return json(answer, answerOf(call.id, DONE))
+          return json(answer, errorOf(call.id, '{"code":-32020,"message":"Header mismatch"}'), 400)
+        }, schema)(seen, response, request),
+      { isAsked: true },
+    )
+    const { client } = await proxyTo(t, script)
+    assert.match((await client.call('s__work', { region: 'eu' })).text, /"text":"done"/)
+    assert.equal(calls, 2)
+    // Nothing that could be read anew helps here.
+    const refused = await client.call('s__work', {})
+    assert.equal(at(refused.value, 'result', 'isError'), true)
+    assert.equal(calls, 4)
+  })
+
+  test('since it speaks another revision now is made once more in that', async (t) => {
+    let isOld = false
+    const old = handshaking((_seen, response) => void response.writeHead(404).end())
+    const script = await scripted(
+      t,
+      (seen, response, request) => {
+        if (isOld) return old(seen, response, request)
+        return stateless((call, answer) => {
+          isOld = true
+          const data = '{"supported":["2025-11-25"],"requested":"x"}'
+          json(answer, errorOf(call.id, `{"code":-32022,"message":"Unsupported","data":${data}}`), 400)
+        }, schemaOf({}))(seen, response, request)
+      },
+      { isAsked: true },
+    )
+    const { client, revision } = await proxyTo(t, script)
+    const answer = await client.call('s__work', {})
+    assert.deepEqual(at(answer.value, 'result'), { content: [] })
+    assert.equal(revision(), '2025-06-18')
+  })
+})
+
+test('changes are listened for on a stream of their own, again when that breaks', async (t) => {
+  const streams: ServerResponse[] = []
+  const ids: unknown[] = []
+  const script = await scripted(
+    t,
+    stateless(
+      (seen, response) => {
+        if (seen.rpc !== 'subscriptions/listen') return json(response, answerOf(seen.id, DONE))
+        const meta = JSON.stringify({ [key('subscriptionId')]: seen.id })
+        ids.push(seen.id)
+        streams.push(response)
+        const ack = `{"notifications":{"toolsListChanged":true},"_meta":${meta}}`
+        return events(
+          response,
+          `data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":${ack}}\n\n`,
+        )
+      },
+      marked,
+      '{"tools":{"listChanged":true}}',
+    ),
+    { isAsked: true },
+  )
+  const { client } = await proxyTo(t, script)
+  await client.request('tools/list')
+  await until(() => streams.length === 1)
+  const reads = posted(script, 'tools/list').length
+  const meta = JSON.stringify({ [key('subscriptionId')]: ids[0] })
+  streams[0]?.write(
+    `data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":${meta}}}\n\n`,
+  )
+  await until(() => posted(script, 'tools/list').length > reads)
+  const again = posted(script, 'tools/list').length
+  streams[0]?.destroy()
+  await until(() => streams.length === 2)
+  // What has changed between was said to nobody.
+  await until(() => posted(script, 'tools/list').length > again)
+  assert.deepEqual(failure(await client.call('s__nothing'))[0], -32601)
+})
