@@ -47,6 +47,7 @@ interface Run {
   readonly revision: () => string | undefined
   readonly state: () => string | undefined
   readonly call: () => Promise<string>
+  readonly ask: (method: string) => Promise<string>
   readonly problems: () => string[]
 }
 
@@ -68,6 +69,11 @@ async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
       const calling = client.call('s__t')
       await runtime.pass(1000)
       return (await calling).text
+    },
+    ask: async (method) => {
+      const asking = client.request(method)
+      await runtime.pass(1000)
+      return (await asking).text
     },
     problems: () => log.flatMap(({ level, message }) => (level === 'error' ? [message] : [])),
   }
@@ -286,4 +292,21 @@ test('a server that spoke without a handshake and does so no more fails, and is 
   assert(problems().some((problem) => problem.includes('server/discover')))
   await runtime.pass(5000, 500)
   assert.deepEqual([heard()[2], revision()], [O, '2025-06-18'])
+})
+
+test('a list that does not hold any longer is shown, and read anew', async (t) => {
+  let reads = 0
+  const { runtime, call, ask } = await run(t, (method, params, child) => {
+    if (method !== 'tools/list') return stateless(method, params, child)
+    const name = ++reads === 1 ? 't' : 'u'
+    return `{"resultType":"complete","tools":[{"name":"${name}","inputSchema":{"type":"object"}}],"ttlMs":5000,"cacheScope":"private"}`
+  })
+  assert.match(await call(), /typed/)
+  assert.match(await ask('tools/list'), /"s__t"/)
+  assert.equal(reads, 1)
+  await runtime.pass(6000)
+  assert.match(await ask('tools/list'), /"s__t"/)
+  assert.equal(reads, 2)
+  assert.match(await ask('tools/list'), /"s__u"/)
+  assert.equal(reads, 2)
 })

@@ -75,6 +75,10 @@ export class LaneLinks implements InstanceOwner {
       },
     })
     link.listening.renew()
+    this.#log(
+      'debug',
+      'it has no sessions: changes of roots, and the extension tasks, are not passed on to it',
+    )
   }
 
   /** Also those whose place another has taken: what they still carry must not wait for ever. */

@@ -80,6 +80,13 @@ export class LaneLists {
     return { ttlMs: Math.max(0, Math.round(held.ttlMs - ageMs)), isPublic: held.isPublic }
   }
 
+  /** Somebody wants these: one that does not hold any longer is shown, and read anew, unless the server tells of changes. */
+  renew(kinds: readonly ListKind[]): void {
+    const told = this.#capabilities?.changes ?? []
+    const old = kinds.filter((kind) => this.hint(kind)?.ttlMs === 0 && !told.includes(kind))
+    if (this.#link !== undefined && old.length > 0) void this.#refresh(this.#link, old)
+  }
+
   /** Whether this list was read at least once, or is not there to be read. */
   knows(kind: ListKind): boolean {
     return this.#read.has(kind) || (this.#capabilities !== undefined && !offers(this.#capabilities, kind))

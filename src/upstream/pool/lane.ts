@@ -83,6 +83,7 @@ export class PoolLane implements Lane, ServerView {
   }
 
   wake(kinds: readonly ListKind[]): boolean {
+    this.#lists.renew(kinds)
     return !kinds.every((kind) => this.#recollection.has(kind)) && this.#members.begin()
   }
 
