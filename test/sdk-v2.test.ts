@@ -120,7 +120,9 @@ describe('three clients of version 2 on one schema', { skip: isInstalled ? false
             `Roots: file:///${name}`,
             'Tool with logging executed',
           ])
-          const own = [`form of ${name}`, `prompt of ${name}`, `roots of ${name}`, ...logged]
+          // Without a session log messages come to a call that asks for them, which these do not.
+          const told = mode === 'auto' ? [] : logged
+          const own = [`form of ${name}`, `prompt of ${name}`, `roots of ${name}`, ...told]
           // A log message does not say to which call it belongs, and comes on a stream of its own.
           await until(() => heard.length >= own.length)
           assert.deepEqual(heard.sort(), own.sort())
