@@ -19,6 +19,7 @@ import {
   results1,
   results10,
 } from './figures.js'
+import { eras } from './eras.js'
 import { firstCall } from './first-call.js'
 import { http1, http10, httpCalls, httpLatency, httpSessions } from './http-figures.js'
 import { httpMemory, httpStart } from './http-start.js'
@@ -41,6 +42,7 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['memory', ['resident memory at rest', memory]],
   ['first-call', ['the first call of a process that has just started', firstCall]],
   ['many', ['many servers behind one proxy', many]],
+  ['eras', ['small calls where clients and servers speak different revisions', eras]],
   ['http-calls', ['small calls over HTTP on 32 connections', httpCalls]],
   ['http-latency', ['small calls over HTTP, one at a time', httpLatency]],
   ['http-1mb', ['results of 1 MB over HTTP', http1]],

@@ -29,7 +29,10 @@ export function cutMembers(
       const start = keptEnd === undefined ? key.start : beforeEnd
       const isLast = index + 1 === members.size
       const end = keptEnd !== undefined || isLast ? value.end : members.key(index + 1).start
-      edits.push({ start, end, bytes: NOTHING, why })
+      const last = edits.at(-1)
+      // Neighbours go with one edit.
+      if (last?.end === start) edits[edits.length - 1] = { ...last, end }
+      else edits.push({ start, end, bytes: NOTHING, why })
     } else keptEnd = value.end
     beforeEnd = value.end
   }

@@ -4,7 +4,14 @@ import type { FieldReader } from '../../jsonrpc/connection.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { Call, type CallHearer, type CallOwner, type ClientProfile } from '../../mcp/call.js'
+import {
+  Call,
+  type CallContext,
+  type CallHearer,
+  type CallOwner,
+  type ClientProfile,
+  type StatelessContext,
+} from '../../mcp/call.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
 import { shuttingDown, tooManyCalls } from '../../mcp/error-codes.js'
 import type { Received } from '../../mcp/eras/leg.js'
@@ -29,8 +36,10 @@ export class GuestCalls {
   readonly #hearer: CallHearer
   readonly #calls: SessionCalls
   readonly #session: GuestSession
-  /** What the latest request said of its client. */
+  /** What the latest request said of its client, and what its call was given: most requests say the same. */
   #latest: ClientProfile | undefined
+  #heard: CallContext | undefined
+  readonly #owners = new WeakMap<StatelessClient, CallOwner>()
 
   /** `hearer` is the connection, and `calls` are those that are not answered yet on it. */
   constructor(
@@ -67,9 +76,8 @@ export class GuestCalls {
     const { row, context } = request
     const guest = this.#calls.size < limits.callsMax ? guests.of(context) : undefined
     if (guest === undefined) return tooManyCalls()
-    this.#latest = context
     reports.attached(context)
-    const heard = { ...context, hearer: this.#hearer, field }
+    const heard = this.#heardWith(context, field)
     const call = new Call(frame, row, guest, new CallDeadline(runtime.now()), this.#ownerFor(guest), heard)
     this.#calls.add(call)
     if (request.kind === 'listen') guest.listen(call, request.filter)
@@ -77,13 +85,24 @@ export class GuestCalls {
     return undefined
   }
 
+  #heardWith(context: StatelessContext, field: FieldReader | undefined): CallContext {
+    if (context !== this.#latest || field !== undefined || this.#heard === undefined)
+      this.#heard = { ...context, hearer: this.#hearer, field }
+    this.#latest = context
+    return this.#heard
+  }
+
   #ownerFor(guest: StatelessClient): CallOwner {
-    return {
+    const known = this.#owners.get(guest)
+    if (known !== undefined) return known
+    const owner: CallOwner = {
       settled: (call, outcome) => {
         guest.ended(call)
         this.#calls.settled(call, outcome)
       },
       needsInput: (call, needed) => guest.needsInput(call, needed),
     }
+    this.#owners.set(guest, owner)
+    return owner
   }
 }
