@@ -155,6 +155,8 @@ export const limits: Limits = {
     // Long enough for whoever calls without a session again and again.
     remoteRestMs: 300_000,
     guestProcessesMax: 8,
+    // A person who is there has looked at a question within this.
+    awayMsMax: 30_000,
     queueMax: 1024,
     outgoingBytesMax: 64 * MiB,
     // Of all schemas together.

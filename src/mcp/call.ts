@@ -58,6 +58,10 @@ export interface CallHearer {
   splice(call: Call, line: Line, edits: readonly Edit[]): Uint8Array
   /** The server asks something that its client can be asked; false, or absent, where it cannot. */
   ask?(question: ServerQuestion): boolean
+  /** Since when its client has been asked and nobody waits for the answer of the call; undefined while somebody does. */
+  readonly awaySince?: number | undefined
+  /** Its client is not waited for any longer. */
+  giveUp?(): void
 }
 
 /** The identity of a client during its session. */

@@ -254,17 +254,75 @@ describe('a server that asks a client without a session', () => {
     }
   })
 
-  test('has no more than so many calls waiting for one client', async (t) => {
-    const { it, server, ask } = await stage(t, (asking) => {
-      asking.finishes = false
-    })
-    // Each call that waits keeps its process.
+  test('keeps its process, and gives it up to others that wait when its client stays away', async (t) => {
+    const { it, server, client, ask, begin } = await stage(t)
+    const states: string[] = []
     for (let count = 0; count < 8; count++) {
-      const asked = await ask({ name: 's__t' })
-      assert.equal(textAt(asked, 'result', 'resultType'), 'input_required')
+      states.push((await begin()).state)
+      await it.runtime.pass(1000, 100)
     }
+    const children = it.runtime.children.filter(({ heard }) => heard.includes('tools/call'))
+    assert.equal(children.length, 8)
+    const back = { name: 's__t', requestState: states[0], inputResponses: { q1: accepted } }
+    assert.equal(textOf(await ask(back)), 'done')
+    const asked: unknown[] = []
+    for (let count = 0; count < 3; count++)
+      void client
+        .request('tools/call', { name: 's__t', _meta: claim(forms) })
+        .then(({ value }) => asked.push(at(value, 'result', 'resultType')))
+    const cancels = (): number[] =>
+      children.map(({ heard }) => heard.filter((method) => method === 'notifications/cancelled').length)
+    await it.runtime.pass(20_000, 100)
+    assert.deepEqual(asked, ['input_required'], 'in the place of the one that was answered')
+    assert.deepEqual(cancels(), [0, 0, 0, 0, 0, 0, 0, 0])
+    await it.runtime.pass(9000, 100)
+    assert.deepEqual(cancels(), [0, 1, 1, 0, 0, 0, 0, 0], 'those that were away for longest')
+    assert.equal(server.calls.length, 11)
+    assert.deepEqual(asked, ['input_required', 'input_required', 'input_required'])
+    const late = { name: 's__t', requestState: states[1], inputResponses: { q1: accepted } }
+    assert.equal(reasonOf(await ask(late)), 'state-unknown')
+    await closed(it)
+  })
+
+  test('lets a call that waits for its process go to another one that is free sooner', async (t) => {
+    const { it, server, client, ask, begin } = await stage(t)
+    const states: string[] = []
+    for (let count = 0; count < 8; count++) states.push((await begin()).state)
+    const waiting = client.request('tools/call', { name: 's__t', _meta: claim(forms) })
+    await it.runtime.pass(1000, 100)
     assert.equal(server.calls.length, 8)
-    assert.equal(new Set(it.runtime.children.filter(({ heard }) => heard.includes('tools/call'))).size, 8)
+    const back = { name: 's__t', requestState: states[5], inputResponses: { q1: accepted } }
+    assert.equal(textOf(await ask(back)), 'done')
+    await it.runtime.pass(100, 10)
+    assert.equal(textAt((await waiting).value, 'result', 'resultType'), 'input_required')
+    assert.equal(it.runtime.children.flatMap(({ heard }) => heard).includes('notifications/cancelled'), false)
+    await closed(it)
+  })
+
+  test('does not keep others from a process that all share', async (t) => {
+    const { it, server, begin } = await stage(t, () => {}, { s: { isolation: 'shared' } })
+    await begin()
+    await it.runtime.pass(5000, 100)
+    const { client } = await it.attach()
+    const answers: unknown[] = []
+    void client
+      .request('tools/call', { name: 's__t', _meta: claim(forms) })
+      .then(({ value }) => answers.push(at(value, 'result', 'resultType')))
+    await it.runtime.pass(24_000, 100)
+    assert.equal(server.calls.length, 1)
+    await it.runtime.pass(3000, 100)
+    assert.equal(server.calls.length, 2)
+    assert.deepEqual(answers, ['input_required'])
+    await closed(it)
+  })
+
+  test('may be asked for the next call what the one before was given up about', async (t) => {
+    const { it, server, begin } = await stage(t)
+    await begin()
+    await it.runtime.pass(301_000, 1000)
+    assert.deepEqual(at(server.answers[0], 'result'), { action: 'cancel' })
+    await begin()
+    assert.equal(server.calls.length, 2)
     await closed(it)
   })
 })

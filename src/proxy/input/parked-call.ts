@@ -166,7 +166,7 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
   }
 
   /** Nobody has come back: the server is told that there will be no answers. */
-  give(): void {
+  giveUp(): void {
     this.#open.giveUp()
     this.inner.cancel(undefined)
     this.#forgotten()
@@ -201,7 +201,7 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
     this.#waiting = this.#waiting.filter((call) => !call.settled)
     if (this.#waiting.length > 0 || this.#phase !== 'running') return
     // Who closes a response may have lost it, and ask again.
-    if (frame === undefined) this.#after(this.#room.limits.repeatMs, () => this.give())
+    if (frame === undefined) this.#after(this.#room.limits.repeatMs, () => this.giveUp())
     else this.inner.cancel(frame)
   }
 
@@ -245,7 +245,7 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
     this.#phase = 'parked'
     this.#parkedAt = this.#room.runtime.now()
     this.#tell({ kind: 'asked', frame: this.#inputRequired(), edits: [] })
-    this.#after(this.#room.limits.lifeMs, () => this.give())
+    this.#after(this.#room.limits.lifeMs, () => this.giveUp())
   }
 
   #inputRequired(): ResultFrame {

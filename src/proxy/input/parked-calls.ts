@@ -89,7 +89,7 @@ export class ParkedCalls implements ParkRoom {
 
   /** No request of this client will come any more. */
   left(client: ClientPort): void {
-    for (const parked of this.#calls.values()) if (parked.inner.client === client) parked.give()
+    for (const parked of this.#calls.values()) if (parked.inner.client === client) parked.giveUp()
     this.#visits.left(client)
   }
 
@@ -144,7 +144,7 @@ export class ParkedCalls implements ParkRoom {
   kept(parked: ParkedCall, outcome: Outcome): Outcome {
     const bytes = outcome.kind === 'answered' ? lengthOf(outcome.frame) : 0
     this.#free(parked)
-    for (const other of this.#over) if (other !== parked && !this.#kept.has(bytes)) other.give()
+    for (const other of this.#over) if (other !== parked && !this.#kept.has(bytes)) other.giveUp()
     if (!this.#kept.has(bytes)) {
       const service = parked.inner.service ?? ''
       return { kind: 'failed', error: upstreamFailed(service, 'too-large', tooLarge(service, bytes)) }
@@ -158,7 +158,7 @@ export class ParkedCalls implements ParkRoom {
     this.#asked.delete(parked)
     this.#over.add(parked)
     const [oldest] = this.#over
-    if (this.#over.size > this.limits.parkedMax) oldest?.give()
+    if (this.#over.size > this.limits.parkedMax) oldest?.giveUp()
   }
 
   over(parked: ParkedCall): void {

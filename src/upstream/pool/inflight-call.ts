@@ -25,6 +25,8 @@ export class InflightCall implements CallHolder {
   nth: number | undefined
   /** The id that the server knows it by. */
   id: RequestId
+  /** It was given up, and the server may go on with it. */
+  isAbandoned = false
   /** Nobody waits for it any more, and its slot is free. */
   ended = false
   /** Raw JSON of the progress token that the server was given. */

@@ -17,6 +17,7 @@ import type { Outdated, ServerLeg } from '../../mcp/eras/leg.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import { Abandoned } from './abandoned.js'
+import { isNews } from './call-progress.js'
 import { callTimeout } from './call-timeout.js'
 import { cancelRequest } from './cancel-request.js'
 import { type UpstreamError, fromTransport } from '../contracts/errors.js'
@@ -56,6 +57,7 @@ export class InflightCalls implements InflightOwner {
   readonly #service: string
   readonly #link: InflightCallsOwner
   readonly #deadlines: Deadlines
+  readonly #namesCalls: boolean
   readonly #tokens = new ProgressTokens<InflightCall>()
   /** Whose calls the server may still be at work on, though nobody waits for them. */
   readonly #abandoned: Abandoned
@@ -64,8 +66,9 @@ export class InflightCalls implements InflightOwner {
   /** A question was lost since it may have been about a call that was given up. */
   #hasLostQuestion = false
 
-  constructor({ service, limits, runtime }: ServerParts, link: InflightCallsOwner) {
+  constructor({ service, limits, runtime, namesCalls }: ServerParts, link: InflightCallsOwner) {
     this.#service = service
+    this.#namesCalls = namesCalls
     this.#link = link
     this.#abandoned = new Abandoned(limits.abandoned, runtime)
     this.#deadlines = new Deadlines(
@@ -115,6 +118,11 @@ export class InflightCalls implements InflightOwner {
     const { member } = this.#link
     const resume = (again: Call, more: readonly Edit[]): void => member.call(again, [...edits, ...more])
     call.needsInput({ frame, service: this.#service, resume })
+  }
+
+  /** Those that the server has. */
+  get calls(): Call[] {
+    return [...this.#link.peer.waiting()].map(({ call }) => call)
   }
 
   /** An answer that comes after all: the server is done with that call. */
@@ -288,9 +296,10 @@ export class InflightCalls implements InflightOwner {
   }
 
   /** The server may go on with it, tell of progress, and even ask. */
-  #abandon({ id, token, call }: InflightCall): void {
-    this.#tokens.retire(token)
-    if (call.row.askable) this.#abandoned.add(id, call)
+  #abandon(flight: InflightCall): void {
+    flight.isAbandoned = true
+    this.#tokens.retire(flight.token)
+    if (flight.call.row.askable) this.#abandoned.add(flight.id, flight.call)
   }
 
   /** Once for each flight, though a cancel may come after the connection has closed. */
@@ -299,9 +308,16 @@ export class InflightCalls implements InflightOwner {
     flight.ended = true
     if (flight.isPaused) this.#deadlines.end(flight)
     if (flight.token !== undefined) this.#tokens.release(flight.token)
+    // Before its slot is taken by a call that is to find the next server.
+    this.#relieve(flight)
     this.#link.member.ended(flight.call)
+  }
+
+  /** The server is replaced when it may ask about this call, whose client has gone, while another one runs. */
+  #relieve({ call, isAbandoned }: InflightCall): void {
+    const isAsking = isAbandoned && call.wasAsked && !this.#namesCalls
     // Of calls that can be asked about, one ran at a time.
-    if (!this.#hasLostQuestion || !flight.call.row.askable) return
+    if (!isAsking && !(this.#hasLostQuestion && call.row.askable)) return
     this.#hasLostQuestion = false
     this.#link.replace('it may still be at work on a call that was given up')
   }
@@ -311,15 +327,6 @@ export class InflightCalls implements InflightOwner {
 function theOne(flights: Iterable<InflightCall>, is: (call: Call) => boolean): Call | undefined {
   const [found, other] = [...flights].flatMap(({ call }) => (is(call) ? [call] : []))
   return other === undefined ? found : undefined
-}
-
-/** Whether the progress goes on from where an earlier round of the call had come (MCP, Utilities: progress). */
-function isNews(call: Call, { line, params }: NotificationFrame): boolean {
-  const span = params.members.span('progress')
-  const progress = span === undefined ? Number.NaN : Number(rawAt(line, span))
-  if (progress <= call.progressFloor) return false
-  if (progress > call.progress) call.progress = progress
-  return true
 }
 
 function withOthers(edits: readonly Edit[], others: readonly Edit[]): readonly Edit[] {

@@ -6,6 +6,7 @@ import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
 import type { ServerFacts } from '../../mcp/eras/leg.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import { callTimeout } from './call-timeout.js'
+import { Crowding } from './crowding.js'
 import { asUpstreamError, thatServer } from '../contracts/errors.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { LaneParts } from './lane-parts.js'
@@ -42,9 +43,11 @@ export class ServerInstance implements IdleProcess, LinkMember {
   readonly #parts: LaneParts
   readonly #lane: InstanceOwner
   readonly #isFirst: boolean
+  readonly #freed: () => void
   readonly #idleTimeoutMs: number | undefined
   readonly #slots: Slots
   readonly #askable: Slots
+  readonly #crowding: Crowding
   /** Calls that wait for the process itself, and those that wait for a slot. */
   readonly #arriving: CallQueue<Forward>
   readonly #queued: CallQueue<Forward>
@@ -55,9 +58,13 @@ export class ServerInstance implements IdleProcess, LinkMember {
   #usedAt = 0
   #idle: Timer | undefined
 
-  /** `isFirst` is the one that is told what clients follow, and whose lists are read. */
-  constructor(parts: LaneParts, lane: InstanceOwner, isFirst: boolean) {
+  /**
+   * `isFirst` is the one that is told what clients follow, and whose lists are read. `freed` hears that an askable call
+   * has ended here.
+   */
+  constructor(parts: LaneParts, lane: InstanceOwner, isFirst: boolean, freed: () => void) {
     this.#parts = parts
+    this.#freed = freed
     this.#lane = lane
     this.#isFirst = isFirst
     const { concurrency, idleTimeoutMs, limits, namesCalls, room, sharing, yields } = parts
@@ -73,6 +80,9 @@ export class ServerInstance implements IdleProcess, LinkMember {
     // which one it asks about. With one slot in all, they wait for it like everybody else.
     const isApart = isOfSeveral(sharing) && concurrency > 1 && !(sharing === 'guest' && namesCalls)
     this.#askable = isApart ? new Slots(1, limits.queueMax) : this.#slots
+    const calls = (): Call[] => this.supervisor.link?.inflight.calls ?? []
+    const waiting = (): number => this.#askable.waiting
+    this.#crowding = new Crowding({ waiting, calls }, limits.awayMsMax, parts.runtime)
   }
 
   /** How many more askable calls this process could start at once; negative when some wait. */
@@ -80,6 +90,11 @@ export class ServerInstance implements IdleProcess, LinkMember {
     // One that keeps crashing fails calls at once, which makes it look free.
     if (this.supervisor.state === 'broken') return Number.NEGATIVE_INFINITY
     return this.#askable.room - this.#arriving.size
+  }
+
+  /** Since when it only waits for clients that were asked; undefined when it does not. */
+  get awaySince(): number | undefined {
+    return this.#crowding.since
   }
 
   /** Whether no call runs or waits here. */
@@ -115,6 +130,12 @@ export class ServerInstance implements IdleProcess, LinkMember {
     return released.map(({ call }) => call)
   }
 
+  /** Gives back the first askable call that waits for a slot here. */
+  surrender(): Forward | undefined {
+    const first = [...this.#queued].find(({ call }) => call?.row.askable)
+    return first && this.#queued.take(first)
+  }
+
   // LinkMember: what becomes of its calls, and of itself.
 
   ended(call: Call): void {
@@ -122,6 +143,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
     slots.free()
     this.#usedAt = this.#parts.runtime.now()
     if (this.#idle === undefined) this.#watchIdle()
+    if (call.row.askable) this.#freed()
   }
 
   again(call: Call, edits: readonly Edit[], link: Link): void {
@@ -139,6 +161,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
 
   async close(): Promise<void> {
     this.#idle?.cancel()
+    this.#crowding.stop()
     this.#withdraw?.()
     await this.supervisor.close()
   }
@@ -175,6 +198,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
       patience.cancel()
       leave()
     })
+    if (slots === this.#askable) this.#crowding.begin()
   }
 
   /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */

@@ -121,7 +121,7 @@ export class ServerInstances {
     const free = this.#members.find((member) => member.room > 0)
     if (free !== undefined) return free
     if (this.#members.length < this.#membersMax) return this.#add()
-    return this.#members.reduce((most, member) => (member.room > most.room ? member : most))
+    return this.#members.reduce((best, member) => (isSooner(member, best) ? member : best))
   }
 
   /** Gives back the calls of a client that have not begun. */
@@ -231,13 +231,31 @@ export class ServerInstances {
     return this.#links.facts !== undefined && this.failure?.reason !== 'unauthorized'
   }
 
+  /** A call that waits for a process whose client is away goes to one that has become free. */
+  #share(free: ServerInstance): void {
+    if (this.#parts.sharing !== 'guest') return
+    for (const other of this.#members) {
+      const forward = free.room > 0 && other.room < 0 ? other.surrender() : undefined
+      if (forward !== undefined) free.call(forward.call, forward.edits)
+    }
+  }
+
   #add(): ServerInstance {
-    const member = new ServerInstance(this.#parts, this.#links, this.#members.length === 0)
+    const isFirst = this.#members.length === 0
+    const member: ServerInstance = new ServerInstance(this.#parts, this.#links, isFirst, () =>
+      this.#share(member),
+    )
     this.#members.push(member)
     if (this.#membersMax < 2) this.only = member
     if (this.#links.isClosed) void member.close()
     return member
   }
+}
+
+/** Whether a call has its turn sooner there: where all have none, the client that was away for longest is given up first. */
+function isSooner(one: ServerInstance, other: ServerInstance): boolean {
+  if (one.room !== other.room) return one.room > other.room
+  return (one.awaySince ?? Infinity) < (other.awaySince ?? Infinity)
 }
 
 /** A call that waits for its client keeps its process, so that others of the same client need more. */

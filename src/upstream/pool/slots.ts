@@ -43,6 +43,11 @@ export class Slots {
     return this.#taken === 0 && this.#waiting === 0
   }
 
+  /** How many stand in line. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
   /** How many more calls would find a slot; negative when some wait. */
   get room(): number {
     return this.#concurrency - this.#taken - this.#waiting

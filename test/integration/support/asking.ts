@@ -44,28 +44,28 @@ export class Asking {
     this.child = child
     this.#call = child.lastId
     this.calls.push(method)
-    this.#ask(0)
+    this.#ask(0, child, child.lastId)
     return undefined
   }
 
-  #ask(round: number): void {
+  #ask(round: number, child: FakeChild, call: string): void {
     const asked = this.rounds[round]
-    if (asked === undefined) return void (this.finishes && this.finish())
+    if (asked === undefined) return void (this.finishes && this.finish(child, call))
     let open = asked.length
-    asked.forEach((each, index) => this.say(`${each.slice(0, -1)},"id":"q${round}.${index}"}`))
-    if (this.child === undefined) return
-    this.child.answered = (message) => {
+    asked.forEach((each, index) => this.say(`${each.slice(0, -1)},"id":"q${round}.${index}"}`, child))
+    child.answered = (message) => {
       this.answers.push(message)
-      if (--open === 0) this.#ask(round + 1)
+      if (--open === 0) this.#ask(round + 1, child, call)
     }
   }
 
-  finish(): void {
-    this.say(`{"id":${this.#call},"result":${this.result}}`)
+  /** Answers the last call, or another one. */
+  finish(child: FakeChild | undefined = this.child, call: string = this.#call): void {
+    this.say(`{"id":${call},"result":${this.result}}`, child)
   }
 
-  say(message: string): void {
-    this.child?.say(`{"jsonrpc":"2.0",${message.slice(1)}`)
+  say(message: string, child: FakeChild | undefined = this.child): void {
+    child?.say(`{"jsonrpc":"2.0",${message.slice(1)}`)
   }
 }
 
