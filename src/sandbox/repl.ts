@@ -1,5 +1,6 @@
 // The interpreter of a session, which runs one piece of code after the other and keeps their variables.
 
+import { Buffer } from 'node:buffer'
 import { parse, quote } from '../jsonrpc/text.js'
 import type { CallOutput, StreamName } from './call-output.js'
 import type { InterpreterStart } from './interpreters.js'
@@ -123,6 +124,12 @@ function membersOf(line: string): Readonly<Record<string, unknown>> {
 function artifactOf(value: unknown): FoundArtifact[] {
   if (!Array.isArray(value)) return []
   const [name, bytes, changedMs]: unknown[] = value
-  const isOne = typeof name === 'string' && typeof bytes === 'number' && typeof changedMs === 'number'
-  return isOne ? [{ name, bytes, changedMs }] : []
+  if (typeof name !== 'string' || !isSize(bytes) || typeof changedMs !== 'number') return []
+  if (name === '' || name.includes('/')) return []
+  // The name of a file is bytes; what is no UTF-8 comes as lone surrogates, which no address can have.
+  return [{ name: Buffer.from(name).toString(), bytes, changedMs }]
+}
+
+function isSize(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }

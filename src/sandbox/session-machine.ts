@@ -1,5 +1,6 @@
 // The machine of a session: started when it is first needed, and again after it has ended.
 
+import type { Clock } from '../runtime/deadline.js'
 import { CallOutput, type StreamName } from './call-output.js'
 import { SandboxError, creationFailed } from './errors.js'
 import { interpreterStart } from './interpreters.js'
@@ -16,6 +17,7 @@ import {
 export interface MachineParts {
   readonly runtime: SandboxRuntime
   readonly spec: MachineSpec
+  readonly clock: Clock
   readonly nonce: () => string
   readonly outputBytesMax: number
 }
@@ -71,7 +73,7 @@ export class SessionMachine {
   output(machine: Machine): CallOutput {
     const file = (stream: StreamName): OutputFile => {
       const name = `${++this.#files}${stream === 'stdout' ? '' : '.err'}`
-      return new OutputFile(machine, name)
+      return new OutputFile(machine, name, this.#parts.clock)
     }
     return new CallOutput({ bytesMax: this.#parts.outputBytesMax, file })
   }

@@ -122,7 +122,7 @@ export class Sessions {
 
   /** No other session has the files of this one, whatever it is called. */
   #machine({ language, interpreter, env }: SandboxTemplate, flavor: SandboxFlavor): SessionMachine {
-    const { settings, sandbox, newId, nonce } = this.#parts
+    const { settings, sandbox, runtime: clock, newId, nonce } = this.#parts
     const { volumes, network, machineStartTimeoutMs: startTimeoutMs, outputBytesMax } = settings
     const spec = {
       sessionId: newId(),
@@ -134,7 +134,7 @@ export class Sessions {
       network,
       startTimeoutMs,
     }
-    return new SessionMachine({ runtime: sandbox, spec, nonce, outputBytesMax })
+    return new SessionMachine({ runtime: sandbox, spec, clock, nonce, outputBytesMax })
   }
 
   #makeRoom(memoryMiB: number): void {

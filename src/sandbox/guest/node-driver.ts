@@ -190,9 +190,10 @@ class Driver {
 function filesIn(folder: string): Artifact[] {
   try {
     const entries = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isFile())
-    return entries.slice(0, ARTIFACTS_MAX).map(({ name }) => {
-      const { size, mtimeMs } = lstatSync(join(folder, name))
-      return [name, size, Math.floor(mtimeMs)]
+    return entries.slice(0, ARTIFACTS_MAX).flatMap(({ name }): Artifact[] => {
+      // A name that is no UTF-8 is not found again.
+      const facts = lstatSync(join(folder, name), { throwIfNoEntry: false })
+      return facts === undefined ? [] : [[name, facts.size, Math.floor(facts.mtimeMs)]]
     })
   } catch {
     return []

@@ -1,0 +1,96 @@
+// What code in a session may do to the results of its own calls: each of them is answered all the same.
+
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import { describe, test } from 'node:test'
+import { CallOutput } from '../../src/sandbox/call-output.js'
+import { type CodeEnd, Repl } from '../../src/sandbox/repl.js'
+import type { GuestProcess, Machine } from '../../src/sandbox/runtime.js'
+import { listAt } from '../integration/support/json.js'
+import { openSandbox } from './support/sandbox.js'
+
+const output = (): CallOutput => new CallOutput({ bytesMax: 100, file: undefined })
+
+/** How code ends when this is behind its mark. */
+async function endWith(line: string): Promise<CodeEnd> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  const exited = new Promise<never>(() => {})
+  const driver: GuestProcess = { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => {} }
+  const machine: Machine = {
+    kind: 'machine',
+    workspace: '/workspace',
+    interpreter: ['none'],
+    ended: exited,
+    run: () => driver,
+    stop: () => exited,
+  }
+  const start = { command: { program: 'none', args: [] }, first: '' }
+  const repl = new Repl(machine, start, { nonce: () => 'nonce', output })
+  const ended = repl.evaluate('1')
+  stderr.write('\0nonce')
+  stdout.write(`\0nonce${line}\n`)
+  return ended
+}
+
+describe('the line behind a mark', () => {
+  const cases: readonly (readonly [
+    title: string,
+    line: string,
+    isSuccess: boolean,
+    names: readonly string[],
+  ])[] = [
+    ['names files', '{"ok":true,"artifacts":[["a.png",5,1]]}', true, ['a.png']],
+    [
+      'has a name that is no UTF-8',
+      '{"ok":true,"artifacts":[["a\\udcff.png",5,1]]}',
+      true,
+      ['a\u{fffd}.png'],
+    ],
+    ['names no file of the folder', '{"ok":true,"artifacts":[["../../etc/passwd",5,1],["",5,1]]}', true, []],
+    ['has sizes that are none', '{"ok":true,"artifacts":[["a",1e400,1],["b",-1,1],["c",1.5,1]]}', true, []],
+    ['is no JSON', '{"ok":true', false, []],
+    ['is deep', '['.repeat(500_000), false, []],
+  ]
+  for (const [title, line, isSuccess, names] of cases) {
+    test(title, async () => {
+      const end = await endWith(line)
+      assert(end.kind === 'done')
+      assert.equal(end.isSuccess, isSuccess)
+      assert.deepEqual(
+        end.artifacts.map(({ name }) => name),
+        names,
+      )
+    })
+  }
+})
+
+describe('a session', () => {
+  const section = { templates: { js: { language: 'node' } } }
+
+  test('whose long output is kept by nobody still answers, and is idle again', async (t) => {
+    const client = (await openSandbox(t, { ...section, maxSessions: 1 })).client()
+    const session = { session_id: 'pipes', template: 'js', timeout: 1 }
+    await client.command('mkdir .output && cd .output && mkfifo 1 2 3 4', session)
+    const code = await client.code('process.stdout.write("x".repeat(300000))', session)
+    assert.match(code.message, /timed out after 1 s/)
+    const command = await client.command('head -c 100000 /dev/zero', session)
+    assert.equal(command.of('exit_code'), 0)
+    const { value } = await client.code('1 + 1', { session_id: 'other', template: 'js' })
+    assert.equal(listAt(value, 'result', 'content').length, 1)
+  })
+
+  test('tells of its artifacts where the name of one is no UTF-8', async (t) => {
+    const client = (await openSandbox(t, section)).client()
+    const said = await client.code(
+      `const fs = require('node:fs')
+      fs.mkdirSync('artifacts')
+      fs.writeFileSync(Buffer.concat([Buffer.from('artifacts/'), Buffer.from([0xff])]), '')
+      fs.writeFileSync('artifacts/good', '')`,
+      { template: 'js' },
+    )
+    assert.deepEqual(
+      listAt(said.value, 'result', 'artifacts').map((each) => Object(each)['path']),
+      ['artifacts/good'],
+    )
+  })
+})
