@@ -8,6 +8,8 @@ export const requestMeta = {
   logLevel: 'io.modelcontextprotocol/logLevel',
 } as const
 
+export const requestMetaKeys: readonly string[] = Object.values(requestMeta)
+
 /** In the `_meta` of results. */
 export const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
 

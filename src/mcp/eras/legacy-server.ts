@@ -10,15 +10,13 @@ import { quote } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
 import { capabilityEdits, type ClientCapabilities, serverCapabilities } from '../capabilities.js'
 import { cutNamed } from '../member-edits.js'
-import { requestMeta } from '../meta-keys.js'
+import { requestMetaKeys } from '../meta-keys.js'
 import { handshakeRevisions, latestHandshake } from '../revisions.js'
 import { chosenRevision, handshakeMembers } from './handshake-result.js'
 import type { ServerIdentity } from './legacy-client.js'
 import type { Opened, ServerFacts, ServerLeg, ServerVoice } from './leg.js'
 
 const NONE = [] as const
-
-const requestMetaKeys = Object.values(requestMeta)
 
 /** Answers to questions of a stateless server. */
 const inputMembers = ['inputResponses', 'requestState']

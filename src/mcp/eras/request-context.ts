@@ -9,7 +9,7 @@ import type { StatelessContext } from '../call.js'
 import { clientCapabilities, noCapabilities } from '../capabilities.js'
 import { clientInfo } from '../client-info.js'
 import { invalidParams, methodNotFound, unsupportedVersion } from '../error-codes.js'
-import { requestMeta } from '../meta-keys.js'
+import { requestMeta, requestMetaKeys } from '../meta-keys.js'
 import { statelessRequests } from '../methods.js'
 import { severity } from '../methods/logging.js'
 import { latestStateless, statelessRevision, statelessRevisions } from '../revisions.js'
@@ -61,6 +61,21 @@ export function statelessContext(frame: RequestFrame, principal: string): Statel
     logLevel: meta.string(requestMeta.logLevel),
     info: info && clientInfo(info, all(info)),
   }
+}
+
+/** Longer words are not compared with those of the request before. */
+const SAID_LENGTH_MAX = 4096
+
+/** All that a request says of itself, as it is written; undefined where that is long. */
+export function saidIn(frame: RequestFrame): string | undefined {
+  let said = ''
+  for (const key of requestMetaKeys) {
+    const span = frame.params.meta.span(key)
+    if (span === undefined) continue
+    if (frame.long !== undefined || span.end - span.start > SAID_LENGTH_MAX) return undefined
+    said += `${key}${frame.line.toString('latin1', span.start, span.end)}`
+  }
+  return said
 }
 
 function mistyped(key: string, what: string): ErrorBody {

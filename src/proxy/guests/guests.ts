@@ -41,6 +41,8 @@ export interface GuestLimits {
 export class Guests implements GuestList {
   readonly #parts: GuestsParts
   readonly #guests = new Map<string, Guest>()
+  /** Of contexts, which are the same where requests say the same. */
+  readonly #keys = new WeakMap<StatelessContext, string>()
   #stateless: StatelessCalls | undefined
   #sweeping: Timer | undefined
 
@@ -48,11 +50,12 @@ export class Guests implements GuestList {
     this.#parts = parts
   }
 
-  of({ principal, capabilities }: StatelessContext): Guest | undefined {
-    const askable = askableCapabilities(capabilities)
-    const key = `${principal}\n${askable.json}`
+  of(context: StatelessContext): Guest | undefined {
+    const key = this.#keyOf(context)
     const known = this.#guests.get(key)
     if (known !== undefined) return known
+    const { principal, capabilities } = context
+    const askable = askableCapabilities(capabilities)
     if (!this.#makesRoom(principal)) return undefined
     this.#stateless ??= this.#parts.stateless()
     const guest = new Guest({
@@ -81,6 +84,14 @@ export class Guests implements GuestList {
   close(): void {
     this.#sweeping?.cancel()
     for (const key of this.#guests.keys()) this.#end(key)
+  }
+
+  #keyOf(context: StatelessContext): string {
+    const known = this.#keys.get(context)
+    if (known !== undefined) return known
+    const key = `${context.principal}\n${askableCapabilities(context.capabilities).json}`
+    this.#keys.set(context, key)
+    return key
   }
 
   get #listening(): number {
