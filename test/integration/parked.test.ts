@@ -142,6 +142,22 @@ describe('a server that asks a client without a session', () => {
     await closed(it)
   })
 
+  test('ends its process when its client is gone, or has asked nothing for long', async (t) => {
+    for (const isGone of [true, false]) {
+      const { it, server, party, ask, begin } = await stage(t)
+      const { state } = await begin()
+      let ended = false
+      void server.child?.exited.then(() => (ended = true))
+      if (isGone) await party.connection.close()
+      else await ask({ name: 's__t', requestState: state, inputResponses: { q1: accepted } })
+      await it.runtime.pass(isGone ? 1000 : 200_000, 100)
+      assert.equal(ended, isGone)
+      await it.runtime.pass(500_000, 1000)
+      assert(ended)
+      await closed(it)
+    }
+  })
+
   test('may finish, or take its question back, before the answer comes', async (t) => {
     for (const isWithdrawn of [false, true]) {
       const { it, server, ask, begin } = await stage(t)
@@ -207,6 +223,18 @@ describe('a server that asks a client without a session', () => {
       assert.equal(numberAt(server.answers[0], 'error', 'code'), -32601)
       await closed(it)
     }
+  })
+
+  test('says so again to who asks again in the same words', async (t) => {
+    const { it, ask, begin } = await stage(t, (asking) => {
+      asking.rounds = [[elicitation], [question('sampling/createMessage', {})]]
+      asking.result = '{"content":[],"isError":true}'
+    })
+    const params = { name: 's__t', requestState: (await begin()).state, inputResponses: { q1: accepted } }
+    const first = await ask(params)
+    assert.equal(codeOf(first), -32021)
+    assert.deepEqual(at(await ask(params), 'error'), at(first, 'error'))
+    await closed(it)
   })
 
   test('may want a page visited first: the call is made again once it was', async (t) => {

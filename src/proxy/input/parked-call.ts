@@ -262,12 +262,15 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
 
   #tell(outcome: Outcome): void {
     if (this.#answered !== undefined) this.#answered.outcome = outcome
+    for (const call of this.#waiting.splice(0)) this.#settle(call, outcome)
+  }
+
+  /** An error says what the client would have had to declare. */
+  #settle(call: Call, outcome: Outcome): void {
     const { missing, service } = this.inner
-    for (const call of this.#waiting.splice(0)) {
-      call.service = service
-      if (missing !== undefined) call.lacks(missing)
-      call.settle(outcome)
-    }
+    call.service = service
+    if (missing !== undefined) call.lacks(missing)
+    call.settle(outcome)
   }
 
   /** It was never parked: nobody can come back. */
@@ -288,7 +291,7 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
   #again(retry: Call, responses: string, { responses: before, outcome }: AnsweredRound): void {
     if (!isSameJson(before, responses)) return retry.fail(stateUnknown('answered'))
     retry.service = this.inner.service
-    if (outcome !== undefined) retry.settle(outcome)
+    if (outcome !== undefined) this.#settle(retry, outcome)
     else this.#wait(retry)
   }
 
