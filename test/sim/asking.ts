@@ -1,5 +1,6 @@
 // What a client asks for, before it is put into words.
 
+import type { Claim } from './claim.js'
 import type { Spelling } from './plan.js'
 
 /** What a request is besides its text. */
@@ -11,6 +12,8 @@ export interface Asking {
   readonly spelling: Spelling
   /** With a progress token, equal to those of other clients. */
   readonly token: boolean
+  /** It says by itself what it is. */
+  readonly claim?: Claim
 }
 
 /** An id in one of the ways in which clients write it. */

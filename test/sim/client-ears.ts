@@ -3,6 +3,7 @@
 import type { SimClient, Waiting } from './client.js'
 import { at, noncesIn, numberAt, parse, rawId, rawToken, stampIn, textAt } from './json.js'
 import { ALIEN } from './kept-plan.js'
+import { formed, knownError } from './claim-form.js'
 import type { Entry, Ledger } from './ledger.js'
 import { ListWatch, type Servers } from './list-watch.js'
 
@@ -110,7 +111,7 @@ export class ClientEars {
     this.#ledger.owned(this.#client.name, noncesIn(text), text)
     if (text.includes(ALIEN)) this.#ledger.fail('foreign-list', `${this.#client.name} was told ${text}`)
     if (Array.isArray(message)) return this.#batch(text, message, from)
-    this.#inOrder(text, from)
+    if (!this.#isReturn(text)) this.#inOrder(text, from)
     this.#message(text, message, from)
   }
 
@@ -121,7 +122,7 @@ export class ClientEars {
     if (waiting === undefined || refused === undefined) return
     this.#settled(waiting, refused)
     this.#ledger.answered(entry, false, text)
-    refused.next?.(false)
+    refused.next?.(false, text)
   }
 
   #message(text: string, message: unknown, from: Source): void {
@@ -141,6 +142,12 @@ export class ClientEars {
     this.#isBatch = true
     for (const part of parts) this.#message(part, parse(part), from)
     this.#isBatch = false
+  }
+
+  /** Who comes back to a call hears what was kept for it, or what was said before. */
+  #isReturn(text: string): boolean {
+    const waiting = this.#waiting.get(rawId(text) ?? '') ?? []
+    return waiting.some(({ entry }) => entry.root !== undefined && entry.root !== entry)
   }
 
   /** What one process says reaches one client in the order in which it was said. */
@@ -174,12 +181,14 @@ export class ClientEars {
     // An answer inside a batch may have been there before the cancel was.
     if (!this.#isBatch && entry.silentFrom !== undefined && from.upTo > entry.silentFrom)
       this.#ledger.fail('after-cancel', `${entry.nonce} was cancelled and answered: ${text}`)
-    if (!this.#isOvertaken(entry))
+    if (ok) formed(this.#ledger, entry, at(message, 'result'), text)
+    else if (entry.root !== undefined) knownError(this.#ledger, numberAt(message, 'error', 'code'), text)
+    if (entry.root === undefined && !this.#isOvertaken(entry))
       this.lists.given(entry.method, at(message, 'result'), {
         isSame: entry.order !== Infinity,
         isFirst: !this.#hasLost(entry.method),
       })
-    next?.(ok)
+    next?.(ok, text)
   }
 
   /** Whether the proxy may have answered such a request, and the answer was lost with the client's connection. */
@@ -208,7 +217,9 @@ export class ClientEars {
   #notification(method: string, text: string, message: unknown, from: Source): void {
     if (method === 'notifications/progress') return this.#progress(text, message, from)
     if (method === 'notifications/resources/updated') return this.#updated(text, message)
-    this.lists.changed(method, (list) => this.waiting.some(({ entry }) => entry.method === list))
+    this.lists.changed(method, (list) =>
+      this.waiting.some(({ entry }) => entry.method === list && entry.root === undefined),
+    )
   }
 
   #progress(text: string, message: unknown, { upTo }: Source): void {
@@ -245,7 +256,8 @@ export class ClientEars {
 /** Which of several requests with one id an answer belongs to: by what it says, as far as it says anything. */
 function chosenOf(waiting: readonly Waiting[], text: string, ok: boolean): Waiting | undefined {
   const [nonce] = noncesIn(text)
-  if (nonce !== undefined) return waiting.find(({ entry }) => entry.nonce === nonce)
+  if (nonce !== undefined)
+    return waiting.find(({ entry }) => entry.nonce === nonce || entry.root?.nonce === nonce)
   // A second request is a ping: it is answered well, or refused for its id, and no other error is its own.
   if (ok || text.includes('is in use')) return waiting.find(isPing) ?? waiting[0]
   const calls = waiting.filter((one) => !isPing(one))

@@ -2,6 +2,7 @@
 
 import { type Asking, spelt } from './asking.js'
 import type { Around } from './byte-flow.js'
+import { claimMembers } from './claim.js'
 import { ClientEars } from './client-ears.js'
 import type { ClientWire } from './client-wire.js'
 import { GRACE_MS } from './configuration.js'
@@ -85,7 +86,7 @@ export class SimClient {
 
   /** A request that is noted as sent, and is sent by whoever asked for it. */
   prepare(
-    { method, service, budgetMs, mustSucceed, spelling, token }: Asking,
+    { method, service, budgetMs, mustSucceed, spelling, token, claim }: Asking,
     params: (nonce: string) => string,
     made?: (entry: Waiting) => void,
   ): { readonly entry: Entry; readonly text: string } {
@@ -102,13 +103,18 @@ export class SimClient {
       budgetMs: budget,
       mustSucceed,
     })
+    if (claim !== undefined) {
+      entry.root = claim.root ?? entry
+      // Requests that belong to no session have no order among each other.
+      entry.order = undefined
+    }
     const waiting: Waiting = { entry, next: undefined }
     this.ears.expect(waiting)
     made?.(waiting)
     const tokenText = token ? `,"progressToken":${count}` : ''
     const members = params(nonce)
     entry.args = /"arguments":(.*)$/.exec(members)?.[1]
-    const meta = `"_meta":{"about":"n:${nonce};"${tokenText}}${members === '' ? '' : `,${members}`}`
+    const meta = `"_meta":{"about":"n:${nonce};"${tokenText}${claimMembers(claim)}}${members === '' ? '' : `,${members}`}`
     return { entry, text: `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{${meta}}}` }
   }
 
@@ -181,7 +187,10 @@ export class SimClient {
 
   #say(said: Spoken): void {
     if (!this.speaks) return
-    if (this.#held !== undefined && said.entries[0]?.method !== 'initialize') this.#held.push(said)
+    const [first] = said.entries
+    // What belongs to no session does not wait for one.
+    const isFree = first?.method === 'initialize' || first?.root !== undefined
+    if (this.#held !== undefined && !isFree) this.#held.push(said)
     else this.#send(said)
   }
 
@@ -230,5 +239,5 @@ interface Spoken {
 /** A request that waits for its answer, and what the client does then. */
 export interface Waiting {
   readonly entry: Entry
-  next: ((ok: boolean) => void) | undefined
+  next: ((ok: boolean, text: string) => void) | undefined
 }

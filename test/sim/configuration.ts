@@ -56,7 +56,7 @@ function serverOf(plan: ServerPlan): ServerJson {
       url: `http://${plan.name}.sim/mcp`,
       protocol: 'legacy',
       timeout: plan.timeoutMs,
-      totalTimeout: TOTAL * plan.timeoutMs,
+      totalTimeout: (plan.total ?? TOTAL) * plan.timeoutMs,
       retries: 2,
       retryDelay: 100,
     }
@@ -71,7 +71,7 @@ function serverOf(plan: ServerPlan): ServerJson {
     concurrency,
     processes,
     timeout: timeoutMs,
-    totalTimeout: TOTAL * timeoutMs,
+    totalTimeout: (plan.total ?? TOTAL) * timeoutMs,
     onTimeout,
     restartDelay: restartDelayMs,
     ...(idleTimeoutMs !== undefined && { idleTimeout: idleTimeoutMs }),

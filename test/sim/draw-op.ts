@@ -92,6 +92,10 @@ export function drawOp(random: Random, swarm: Swarm, servers: readonly ServerPla
       }
     case 'clock':
       return { gapMs, kind, days: random.int(-10, 10) }
+    case 'claimed':
+    case 'claimed-read':
+    case 'claimed-list':
+      return { gapMs, kind: 'ping', client }
     case 'attach':
     case 'level':
     case 'ping':

@@ -24,6 +24,9 @@ const TRIES_MS = [35_000, 15_000] as const
 
 const SPACE_MS = 1000
 
+/** How long a call waits for its client, and a little more. */
+const PARKED_MS = 310_000
+
 /** Clients that try; a new one comes besides. */
 const SEATS_MAX = 2
 
@@ -36,7 +39,15 @@ export function judge(world: World): void {
   if (world.plan.limits.processesMax >= ENOUGH) recover(world)
   else world.pass(RECOVERY_MS)
   if (world.plan.front !== undefined) judgeFront(world)
+  judgeParked(world)
   closeAll(world)
+}
+
+/** Whoever has not come back until now does not come back: nothing waits for it for ever. */
+function judgeParked(world: World): void {
+  if (!world.plan.clients.some(({ sets }) => sets !== undefined)) return
+  world.pass(PARKED_MS)
+  world.host.ledger.parkedLeft()
 }
 
 /** Closes the proxy, and looks for what is left of it. */

@@ -24,6 +24,8 @@ export interface Job {
   cancelled: boolean
   /** It has answered. */
   done: boolean
+  /** Questions about it that nobody has answered. */
+  open: number
 }
 
 /** One request of one client. */
@@ -36,6 +38,8 @@ export interface Entry {
   /** The server that it is for, where it is for one. */
   readonly service: string | undefined
   readonly sentAt: number
+  /** Of a request without a session: the first of its call, which may be itself. */
+  root: Entry | undefined
   /** How long it may take without any sign of life. */
   budgetMs: number
   /** The server does what it is asked, and the answer must be its own. */
@@ -93,6 +97,8 @@ export class Ledger {
   readonly reloads: Map<string, number> = new Map()
   readonly #now: () => number
   readonly #later: (delayMs: number, run: () => void) => void
+  /** A call of these servers may take so many times its timeout in all. */
+  readonly totals: Map<string, number> = new Map()
   readonly #lastExecuted = new Map<string, number>()
 
   /** `later` runs something after so many milliseconds. */
@@ -136,6 +142,7 @@ export class Ledger {
       budgetMs,
       mustSucceed,
       sentAt: now,
+      root: undefined,
       cancelledAt: undefined,
       givenUpAt: undefined,
       silentFrom: undefined,
@@ -192,12 +199,13 @@ export class Ledger {
     const now = this.#now()
     entry.answers.push({ at: now, ok, text })
     if (entry.answers.length > 1) this.fail('answered-twice', `${entry.nonce} was answered again: ${text}`)
-    if (ok && entry.method === 'tools/call' && entry.executed === 0)
+    const { executed, reply } = entry.root ?? entry
+    if (ok && entry.method === 'tools/call' && executed === 0)
       this.fail('made-up', `${entry.nonce} was answered and never executed: ${text}`)
-    if (ok && entry.reply !== undefined && !text.endsWith(`,${entry.reply}}`))
-      this.fail('altered', `${entry.reply} got to ${entry.client} as ${text}`)
+    if (ok && reply !== undefined && !isAsked(text) && !plain(entry, text).endsWith(`,${reply}}`))
+      this.fail('altered', `${reply} got to ${entry.client} as ${text}`)
     const isTimeout = text.includes('"reason":"timeout"')
-    if (isTimeout) this.#timedOut(entry, now, text)
+    if (isTimeout) this.#timedOut(entry.root ?? entry, now, text)
     // Where a client reads nothing, its server is not read either, and the answer may wait there past its time.
     const isUnread = entry.untimed && isTimeout
     if (!ok && entry.mustSucceed && !isUnread)
@@ -237,14 +245,30 @@ export class Ledger {
 
   /** The proxy has given up a call, or knows that its client has: so must the server that is at it. */
   givenUp(entry: Entry): void {
-    const { job } = entry
-    entry.givenUpAt = this.#now()
+    const call = entry.root ?? entry
+    const { job } = call
+    call.givenUpAt = this.#now()
     if (job?.done === true) return
+    // It waits for its client, or for another request of it.
+    if (entry.root !== undefined && ((job?.open ?? 0) > 0 || this.#waitsFor(call, entry))) return
     this.#later(TOLD_MS, () => {
-      const at = entry.job
+      const at = call.job
       if (at === undefined || at.done || at.cancelled || !at.stays()) return
       this.fail('not-cancelled', `nobody told the server that ${entry.nonce} was given up`)
     })
+  }
+
+  /** Nobody has come back for a long time: what a server is at for such a call is given up. */
+  parkedLeft(): void {
+    for (const { root, job, nonce } of this.entries.values())
+      if (root?.nonce === nonce && job !== undefined && !job.done && !job.cancelled && job.stays())
+        this.fail('left-parked', `the server is still at ${nonce}, and nobody comes back`)
+  }
+
+  #waitsFor(root: Entry, but: Entry): boolean {
+    return [...this.entries.values()].some(
+      (entry) => entry.root === root && entry !== but && entry.answers.length === 0,
+    )
   }
 
   /** Everything has come to rest: what has no answer now will never have one. */
@@ -276,9 +300,13 @@ export class Ledger {
     if (isOwn) this.givenUp(entry)
   }
 
+  #totalOf({ service = '' }: Entry): number {
+    return this.totals.get(service) ?? TOTAL
+  }
+
   #inTime(entry: Entry, now: number): void {
     const late = Math.round(now - (entry.heardAt ?? now))
-    const budgetMs = entry.mayStandStill ? TOTAL * entry.budgetMs : entry.budgetMs
+    const budgetMs = entry.mayStandStill ? this.#totalOf(entry) * entry.budgetMs : entry.budgetMs
     if (entry.excused || entry.untimed || late <= budgetMs + SLACK_MS) return
     this.fail('late', `${entry.nonce} was answered after ${late} ms, not ${budgetMs}`)
   }
@@ -287,4 +315,14 @@ export class Ledger {
 /** How long the client of a call has been asked about it so far. */
 function askedMs({ askedAt, askedMs: before }: Entry, now: number): number {
   return before + now - (askedAt ?? now)
+}
+
+/** Its client is asked something, and may come back. */
+function isAsked(text: string): boolean {
+  return text.includes('"resultType":"input_required"')
+}
+
+/** As the server has written it: who has no session is told of the type of each result besides. */
+function plain({ root }: Entry, text: string): string {
+  return root === undefined ? text : text.replace('{"resultType":"complete",', '{')
 }

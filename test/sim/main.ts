@@ -1,8 +1,7 @@
 // `npm run sim`: the simulator on demand.
 
 import { simulateCell } from './cells.js'
-import { drawPlan } from './draw.js'
-import { withHttp } from './draw-http.js'
+import { drawKind, optionOf } from './draw-kind.js'
 import { inTurn } from './in-turn.js'
 import { runMany } from './many.js'
 import { type Options, USAGE, readOptions } from './options.js'
@@ -31,9 +30,8 @@ function show(outcome: Outcome, trace: boolean): void {
 }
 
 /** Repeats one seed; one that fails is made small. */
-async function one(seed: number, { ops, trace, http }: Options): Promise<boolean> {
-  const drawn = drawPlan(seed, ops)
-  const plan = http ? withHttp(drawn) : drawn
+async function one(seed: number, { ops, trace, kind }: Options): Promise<boolean> {
+  const plan = drawKind(kind, seed, ops)
   const outcome = await run(plan)
   show(outcome, trace)
   const [first] = outcome.failures
@@ -68,9 +66,9 @@ async function cells(options: Options): Promise<boolean> {
   return bad === 0
 }
 
-async function many({ from, seeds, ops, workers, twice, http }: Options): Promise<boolean> {
-  const tally = new Tally(seeds, ops, http ? ' --http' : '')
-  await runMany({ from, seeds, step: workers, ops, twice, http }, (told) => tally.take(told))
+async function many({ from, seeds, ops, workers, twice, kind }: Options): Promise<boolean> {
+  const tally = new Tally(seeds, ops, optionOf(kind))
+  await runMany({ from, seeds, step: workers, ops, twice, kind }, (told) => tally.take(told))
   return tally.end()
 }
 

@@ -1,6 +1,7 @@
 // Many seeds on several threads.
 
 import { Worker } from 'node:worker_threads'
+import type { RunKind } from './draw-kind.js'
 import type { Failure } from './ledger.js'
 
 /** What one run leaves behind is gone with it: the more of them fit in, the less there is to be copied. */
@@ -15,8 +16,7 @@ export interface Share {
   readonly ops: number
   /** Every seed is run again, and has to give the same trace. */
   readonly twice: boolean
-  /** Clients come over HTTP too. */
-  readonly http: boolean
+  readonly kind: RunKind
 }
 
 /** What a thread tells. */

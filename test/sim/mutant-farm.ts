@@ -6,6 +6,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { RunKind } from './draw-kind.js'
 import type { Mutation, Replacement } from './mutations/mutation.js'
 
 /** Where the compiled tree is: `build`. */
@@ -37,7 +38,8 @@ export class MutantFarm {
     try {
       // Only clients over HTTP find what is wrong about them.
       const isFront = mutation.replacements.some(({ file }) => file.includes('http-server'))
-      return await this.#run([String(seeds), isFront ? 'http' : 'plain', ...mutation.finds])
+      const kind: RunKind = mutation.kind ?? (isFront ? 'http' : 'plain')
+      return await this.#run([String(seeds), kind, ...mutation.finds])
     } finally {
       for (const file of files) cpSync(sourceOf(compiled, file), this.#sourceOf(file))
     }

@@ -4,8 +4,7 @@
 import { faults } from '../faults/faults.js'
 import { phases } from '../faults/phases.js'
 import { simulateCell } from './cells.js'
-import { drawPlan } from './draw.js'
-import { withHttp } from './draw-http.js'
+import { drawKind, runKind } from './draw-kind.js'
 import { inTurn } from './in-turn.js'
 import type { Outcome } from './outcome.js'
 import { regressions } from './regressions.js'
@@ -15,7 +14,8 @@ import { warm } from './warm.js'
 /** Seeds that come before the cells, which take longer than all of these. */
 const FIRST_SEEDS = 300
 
-const [seedsText = '', clients, ...wanted] = process.argv.slice(2)
+const [seedsText = '', kindText, ...wanted] = process.argv.slice(2)
+const kind = runKind(kindText)
 const seeds = Number(seedsText)
 const missing = new Set(wanted)
 const found: string[] = []
@@ -28,8 +28,7 @@ async function look(where: string, run: () => Outcome): Promise<void> {
 
 async function lookAtSeeds(from: number, to: number): Promise<void> {
   for (let seed = from; seed <= to; seed++) {
-    const plan = drawPlan(seed, 25)
-    await look(`seed ${seed}`, () => simulate(clients === 'http' ? withHttp(plan) : plan))
+    await look(`seed ${seed}`, () => simulate(drawKind(kind, seed, 25)))
   }
 }
 

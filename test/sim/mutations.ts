@@ -2,6 +2,7 @@
 // them. Were one not found, its checker would be worth nothing.
 
 import { bounds } from './mutations/bounds.js'
+import { eras } from './mutations/eras.js'
 import { execution } from './mutations/execution.js'
 import { front } from './mutations/front.js'
 import { lists } from './mutations/lists.js'
@@ -18,4 +19,5 @@ export const mutations: readonly Mutation[] = [
   ...bounds,
   ...recovery,
   ...front,
+  ...eras,
 ]

@@ -1,6 +1,7 @@
 // What `npm run sim -- ...` was asked for.
 
 import { type Fault, faults } from '../faults/faults.js'
+import type { RunKind } from './draw-kind.js'
 import { type Phase, phases } from '../faults/phases.js'
 
 export interface Options {
@@ -14,8 +15,7 @@ export interface Options {
   readonly phases: readonly Phase[] | undefined
   readonly mutations: boolean
   readonly twice: boolean
-  /** Clients come over HTTP too. */
-  readonly http: boolean
+  readonly kind: RunKind
   readonly trace: boolean
   readonly workers: number
 }
@@ -30,12 +30,13 @@ export const USAGE = `npm run sim -- [options]
   --phase NAME   ... or this phase, or both; "all" for every one
   --mutations    show that every checker can fail: proxies that are wrong in one place must be found
   --http         about half of the clients come over HTTP
+  --eras         clients send requests that belong to no session too
   --twice        run every seed twice: the same seed must give the same trace
   --trace        print everything that happened on every wire
   --workers N    threads (2)
   --help         print this`
 
-const flags: ReadonlySet<string> = new Set(['--trace', '--twice', '--mutations', '--http'])
+const flags: ReadonlySet<string> = new Set(['--trace', '--twice', '--mutations', '--http', '--eras'])
 
 /** @throws Error that says what is wrong */
 export function readOptions(args: readonly string[]): Options {
@@ -57,7 +58,7 @@ export function readOptions(args: readonly string[]): Options {
     phases: isCells ? named(given.get('--phase'), phases) : undefined,
     mutations: given.has('--mutations'),
     twice: given.has('--twice'),
-    http: given.has('--http'),
+    kind: given.has('--eras') ? 'eras' : given.has('--http') ? 'http' : 'plain',
     trace: given.has('--trace'),
     workers: count(given, '--workers', 2),
   }

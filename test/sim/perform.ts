@@ -1,11 +1,13 @@
 // One operation, done to a world.
 
+import type { Claim } from './claim.js'
+import { ClaimedCall } from './claimed-call.js'
 import type { SimClient } from './client.js'
 import { GRACE_MS } from './configuration.js'
 import { happen } from './happen.js'
 import { GONE } from './kept-plan.js'
 import type { Entry } from './ledger.js'
-import type { Op, ServerPlan } from './plan.js'
+import type { Op, ReadMethod, ServerPlan } from './plan.js'
 import { ODDITIES, type Work, answeredDeeds } from './work.js'
 import type { World } from './world.js'
 
@@ -42,6 +44,12 @@ function act(world: World, client: SimClient, op: Exclude<ClientOp, { readonly k
       return read(world, client, op)
     case 'list':
       return list(world, client, op.method)
+    case 'claimed':
+      return claimed(world, client, op)
+    case 'claimed-read':
+      return read(world, client, op, { can: op.can })
+    case 'claimed-list':
+      return list(world, client, op.method, { can: op.can })
     case 'gone':
       return gone(world, client, op.server)
     case 'subscribe':
@@ -82,12 +90,13 @@ const own = {
   token: false,
 } as const
 
-function list(world: World, client: SimClient, method: string): void {
+function list(world: World, client: SimClient, method: string, claim?: Claim): void {
   const { limits, servers } = world.plan
   // Where no server can be reached there is no list either.
   const mustSucceed =
     limits.roomy && servers.some(({ faulty, name }) => !faulty && !world.host.ledger.replaced.has(name))
-  client.request({ ...own, method, budgetMs: GRACE_MS + OWN_MS, mustSucceed }, () => '')
+  const asking = { ...own, method, budgetMs: GRACE_MS + OWN_MS, mustSucceed }
+  client.request(claim === undefined ? asking : { ...asking, claim }, () => '')
 }
 
 /** Asks a server to work. */
@@ -171,7 +180,12 @@ function batch(world: World, client: SimClient, op: Extract<Op, { readonly kind:
   )
 }
 
-function read(world: World, client: SimClient, op: Extract<Op, { readonly kind: 'read' }>): void {
+function read(
+  world: World,
+  client: SimClient,
+  op: { readonly server: number; readonly method: ReadMethod },
+  claim?: Claim,
+): void {
   const plan = world.plan.servers[op.server]
   if (plan === undefined) return
   const params = {
@@ -181,7 +195,33 @@ function read(world: World, client: SimClient, op: Extract<Op, { readonly kind: 
   }[op.method]
   const asking = { ...toServer(world, plan), method: op.method, spelling: 'number', token: false } as const
   const budgetMs = Math.max(asking.budgetMs, allTimeouts(world))
-  client.request({ ...asking, budgetMs, mustSucceed: false }, () => params)
+  const whole = { ...asking, budgetMs, mustSucceed: false }
+  client.request(claim === undefined ? whole : { ...whole, claim }, () => params)
+}
+
+/** Asks a server to work, and comes back with answers where it asks. */
+function claimed(world: World, client: SimClient, op: Extract<Op, { readonly kind: 'claimed' }>): void {
+  const plan = world.plan.servers[op.server]
+  if (plan === undefined) return
+  const asking = {
+    ...toServer(world, plan),
+    method: 'tools/call',
+    spelling: 'number',
+    token: op.work.deed === 'progress',
+  } as const
+  // Its total time goes on while its client is asked.
+  const time: Work = { deed: 'echo', ms: 4 * op.work.ms, n: 1 }
+  const isSteady = asking.mustSucceed && plan.total !== undefined && isSure(plan, time) && !isClockSet(world)
+  const others = world.clients.filter((other) => other !== client)
+  new ClaimedCall({ client, around: world.host, ledger: world.host.ledger, op, others, isSteady }).begin(
+    { ...asking, mustSucceed: false },
+    (nonce) => callParams(plan, op.work, nonce),
+  )
+}
+
+/** A state is of use for a time by the clock of the machine. */
+function isClockSet({ plan }: World): boolean {
+  return plan.ops.some(({ kind }) => kind === 'clock')
 }
 
 /** A resource that nobody lists is asked for at one server after another. */
@@ -211,7 +251,9 @@ function subscribe(world: World, client: SimClient, op: Extract<Op, { readonly k
 
 /** Another request with an id that is in use. */
 function twin(client: SimClient): void {
-  const waiting = client.ears.waiting.findLast(({ entry }) => entry.method === 'tools/call')
+  const waiting = client.ears.waiting.findLast(
+    ({ entry }) => entry.method === 'tools/call' && entry.root === undefined,
+  )
   if (waiting !== undefined) client.again(waiting.entry.id)
 }
 

@@ -7,6 +7,7 @@ import type { HttpPlan } from './http-request.js'
 import type { KeptPlan } from './kept-plan.js'
 import type { PipeShape } from './pipes.js'
 import type { Work } from './work.js'
+import type { Askable, Returns } from './claim.js'
 
 /** A call may take so many times its timeout in all. */
 export const TOTAL = 2
@@ -18,6 +19,8 @@ export interface ServerPlan {
   readonly concurrency: number
   readonly processes: number
   readonly timeoutMs: number
+  /** A call may take so many times its timeout in all; `TOTAL` unless given. */
+  readonly total?: number
   readonly idleTimeoutMs: number | undefined
   readonly onTimeout: 'cancel' | 'restart'
   readonly restartDelayMs: number
@@ -50,6 +53,8 @@ export interface ClientPlan {
   readonly output: PipeShape
   /** How long it takes to answer a question; undefined never does. */
   readonly answerMs: number | undefined
+  /** What its requests without a session say that it can be asked: each is one of these. */
+  readonly sets?: readonly (readonly Askable[])[]
   /** How it comes over HTTP; it is at the proxy's stdin and stdout without. */
   readonly http?: HttpPlan
 }
@@ -76,6 +81,29 @@ export type Op = { readonly gapMs: number } & (
     }
   | { readonly kind: 'read'; readonly client: number; readonly server: number; readonly method: ReadMethod }
   | { readonly kind: 'list'; readonly client: number; readonly method: ListMethod }
+  | {
+      readonly kind: 'claimed'
+      readonly client: number
+      readonly server: number
+      readonly work: Work
+      readonly can: readonly Askable[]
+      readonly returns: Returns
+      /** How long its client takes to come back. */
+      readonly afterMs: number
+    }
+  | {
+      readonly kind: 'claimed-read'
+      readonly client: number
+      readonly server: number
+      readonly method: ReadMethod
+      readonly can: readonly Askable[]
+    }
+  | {
+      readonly kind: 'claimed-list'
+      readonly client: number
+      readonly method: ListMethod
+      readonly can: readonly Askable[]
+    }
   | { readonly kind: 'gone'; readonly client: number; readonly server: number }
   | { readonly kind: 'subscribe'; readonly client: number; readonly server: number; readonly on: boolean }
   | { readonly kind: 'level' | 'ping' | 'roots' | 'garbage' | 'twin' | 'unknown'; readonly client: number }

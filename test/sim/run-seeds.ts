@@ -11,13 +11,14 @@ import { warm } from './warm.js'
 /** Failing seeds after which the rest is not tried. */
 const FAILED_MAX = 5
 
-/** Runs every `step`th seed from `from` on, and says of each that fails how to repeat it; `changed` changes what is drawn. */
+/** Runs every `step`th seed from `from` on, and says of each that fails how to repeat it; `changed` changes what is drawn, as `option` does. */
 export async function runSeeds(
   from: number,
   step: number,
   count: number,
   ops: number,
   changed?: (plan: Plan) => Plan,
+  option = '--http',
 ): Promise<void> {
   await warm()
   const failed: string[] = []
@@ -27,7 +28,7 @@ export async function runSeeds(
     const { failures } = await inTurn(() => simulate(changed?.(plan) ?? plan))
     if (failures.length > 0) {
       failed.push(
-        `npm run sim -- --seed ${seed} --ops ${ops}${changed === undefined ? '' : ' --http'}\n${failuresText(failures)}`,
+        `npm run sim -- --seed ${seed} --ops ${ops}${changed === undefined ? '' : ` ${option}`}\n${failuresText(failures)}`,
       )
     }
   }

@@ -8,6 +8,9 @@ const MINUTE_MS = 60_000
 /** Five crashes open the breaker, and then there is one try in 24 seconds. */
 const CRASHES_A_MINUTE_MAX = 8
 
+/** A call that waits for its client keeps its process from others without a session. */
+const GUEST_PROCESSES_MAX = 8
+
 /** Clients as far as they matter to how many processes there are. */
 export interface Audience {
   /** Every one that has ever come. */
@@ -55,10 +58,16 @@ export class StartWatch {
 
 /** Processes that there may be for these clients. */
 function membersOf({ isolation, processes }: ServerPlan, clients: readonly ClientPlan[]): number {
+  const sets = clients.flatMap(({ sets: own = [] }) => own)
   const own = {
     shared: 0,
     session: clients.length,
     auto: clients.filter(({ capabilities }) => capabilities.length > 0).length,
   }[isolation]
-  return processes * (own + 1)
+  const guests = {
+    shared: 0,
+    session: sets.length,
+    auto: sets.filter((can) => can.length > 0).length,
+  }[isolation]
+  return processes * (own + 1) + GUEST_PROCESSES_MAX * guests
 }

@@ -20,8 +20,11 @@ export const deeds = [
   'junk',
 ] as const
 
+/** Asks for several things at once, and again: only clients without sessions want it done, and it is drawn apart. */
+const ROUNDS = 'rounds'
+
 /** How a server goes about one call. */
-export type Deed = (typeof deeds)[number]
+export type Deed = (typeof deeds)[number] | typeof ROUNDS
 
 export interface Work {
   readonly deed: Deed
@@ -39,5 +42,5 @@ export const answeredDeeds: ReadonlySet<Deed> = new Set(
 )
 
 export function isDeed(text: string | undefined): text is Deed {
-  return deeds.some((deed) => deed === text)
+  return text === ROUNDS || deeds.some((deed) => deed === text)
 }

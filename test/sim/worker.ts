@@ -1,10 +1,9 @@
 // One thread of many: its share of the seeds.
 
 import { parentPort, workerData } from 'node:worker_threads'
-import { drawPlan } from './draw.js'
-import { withHttp } from './draw-http.js'
+import { drawKind, runKind } from './draw-kind.js'
 import { inTurn } from './in-turn.js'
-import { at, numberAt } from './json.js'
+import { at, numberAt, textAt } from './json.js'
 import type { Told } from './many.js'
 import type { Outcome } from './outcome.js'
 import { simulate } from './simulate.js'
@@ -18,7 +17,7 @@ const from = numberAt(share, 'from') ?? 1
 const step = numberAt(share, 'step') ?? 1
 const ops = numberAt(share, 'ops') ?? 1
 const twice = at(share, 'twice') === true
-const http = at(share, 'http') === true
+const kind = runKind(textAt(share, 'kind'))
 const first = from - ((from - 1) % step)
 const end = first + (numberAt(share, 'seeds') ?? 0)
 
@@ -40,8 +39,7 @@ const report = (): void => {
   events = 0
 }
 function run(seed: number): Promise<Outcome> {
-  const plan = drawPlan(seed, ops)
-  return inTurn(() => simulate(http ? withHttp(plan) : plan))
+  return inTurn(() => simulate(drawKind(kind, seed, ops)))
 }
 async function again(seed: number): Promise<string> {
   return (await run(seed)).hash()

@@ -3,6 +3,7 @@
 import type { Body } from './body.js'
 import { at, noncesIn, numberAt, rawToken, textAt } from './json.js'
 import type { Job, Ledger } from './ledger.js'
+import { askable, markIn, markOf, methodOf, questionParams } from './questions.js'
 import type { ServerFacts } from './server-facts.js'
 import type { Speech } from './speech.js'
 import { type Deed, ODDITIES, type Work, isDeed } from './work.js'
@@ -19,7 +20,7 @@ export class Workshop {
   readonly #jobs = new Map<string, Job>()
   /** Over HTTP every message travels alone, and a cancel may overtake its call. */
   readonly #cancelledBefore = new Set<string>()
-  readonly #asked = new Map<string, { readonly nonce: string; readonly go: (said: string) => void }>()
+  readonly #asked = new Map<string, Asked>()
   #questions = 0
 
   constructor(parts: { body: Body; facts: ServerFacts; ledger: Ledger; speech: Speech }) {
@@ -52,6 +53,7 @@ export class Workshop {
       stays: () => this.#body.stays && !this.#facts.struck,
       cancelled: this.#cancelledBefore.has(id),
       done: false,
+      open: 0,
     }
     this.#jobs.set(id, job)
     this.#ledger.executed(nonce, this.#body.name, text, job)
@@ -81,7 +83,11 @@ export class Workshop {
       return this.#ledger.fail('stray-answer', `${this.#body.name} asked nothing as ${id}: ${text}`)
     }
     this.#asked.delete(id)
+    asked.job.open--
     const said = textAt(message, 'result', 'said')
+    const mark = markIn(said ?? '')
+    if (mark !== undefined && mark !== asked.mark)
+      this.#ledger.fail('foreign-answer', `${asked.mark} was answered ${text}`)
     const foreign = noncesIn(text).filter((nonce) => nonce !== asked.nonce)
     if (foreign.length > 0) this.#ledger.fail('foreign-answer', `${asked.nonce} was answered ${text}`)
     asked.go(said ?? 'refused')
@@ -98,6 +104,8 @@ export class Workshop {
         return later(() => this.#body.exit(1))
       case 'progress':
         return this.#steps(call, work, 1)
+      case 'rounds':
+        return later(() => this.#rounds(call, work, 1 + (n % 2)))
       case 'ask':
         return later(() => this.#ask(call))
       case 'log':
@@ -146,17 +154,49 @@ export class Workshop {
   #ask(call: Called): void {
     // It was hurried: whoever has answered a call asks nothing about it.
     if (call.job.done) return
-    const can = ['sampling', 'elicitation', 'roots'].find((name) => at(call.declared, name) !== undefined)
+    const can = askable.find((name) => at(call.declared, name) !== undefined)
     if (can === undefined) return this.#answer(call, 'nobody to ask')
-    const method =
-      { sampling: 'sampling/createMessage', elicitation: 'elicitation/create' }[can] ?? 'roots/list'
-    const id = `"q${++this.#questions}"`
-    this.#asked.set(id, { nonce: call.nonce, go: (said) => this.#answer(call, said) })
-    const params = `{"_meta":{"about":"n:${call.nonce}; ${this.#speech.stamp()}"}}`
-    const text = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
-    if (this.#body.say(text, call.id)) return this.#ledger.asks(call.nonce)
-    this.#asked.delete(id)
+    const params = (): string => `{"_meta":{"about":"n:${call.nonce}; ${this.#speech.stamp()}"}}`
+    if (this.#question(call, can, params, (said) => this.#answer(call, said))) return
     this.#answer(call, 'no way to ask')
+  }
+
+  /** Asks for up to three things at once, so many times. */
+  #rounds(call: Called, work: Work, left: number): void {
+    if (call.job.done) return
+    const can = askable.filter((name) => at(call.declared, name) !== undefined)
+    if (can.length === 0 || left === 0) return this.#answer(call, can.length === 0 ? 'nobody to ask' : '')
+    let open = 1
+    const go = (): void => {
+      if (--open === 0) this.#body.after(work.ms, () => this.#rounds(call, work, left - 1))
+    }
+    for (let count = work.n % 3; count >= 0; count--) {
+      const name = can[count % can.length] ?? ''
+      open++
+      if (!this.#question(call, name, (mark) => questionParams(name, `n:${call.nonce}; ${mark}`), go)) open--
+    }
+    go()
+  }
+
+  /** False when there is no way to ask. */
+  #question(
+    call: Called,
+    can: string,
+    params: (mark: string) => string,
+    go: (said: string) => void,
+  ): boolean {
+    const id = `"q${++this.#questions}"`
+    const mark = markOf(`${this.#body.name}-${this.#questions}`)
+    this.#asked.set(id, { nonce: call.nonce, mark, job: call.job, go })
+    call.job.open++
+    const text = `{"jsonrpc":"2.0","id":${id},"method":"${methodOf(can)}","params":${params(mark)}}`
+    if (this.#body.say(text, call.id)) {
+      this.#ledger.asks(call.nonce)
+      return true
+    }
+    this.#asked.delete(id)
+    call.job.open--
+    return false
   }
 
   #answer(call: Pick<Called, 'id' | 'nonce'>, more: string): void {
@@ -172,6 +212,14 @@ export class Workshop {
     this.#ledger.replied(nonce, rest)
     this.#speech.respond(id, rest)
   }
+}
+
+/** What it has asked, and what it does with the answer. */
+interface Asked {
+  readonly nonce: string
+  readonly mark: string
+  readonly job: Job
+  readonly go: (said: string) => void
 }
 
 /** A call that it is at. */

@@ -1,6 +1,7 @@
 // A proxy that is wrong in one place, and what must be found of it.
 
 import type { Check } from '../checks.js'
+import type { RunKind } from '../draw-kind.js'
 
 /** One text of the compiled proxy, and what stands in its place. */
 export interface Replacement {
@@ -15,6 +16,8 @@ export interface Mutation {
   readonly what: string
   readonly finds: readonly Check[]
   readonly replacements: readonly Replacement[]
+  /** The runs that find it, where not every kind does. */
+  readonly kind?: RunKind
 }
 
 export function mutation(

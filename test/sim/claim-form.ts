@@ -1,0 +1,33 @@
+// How results and errors look in each era (MCP 2026-07-28, Overview: results, errors).
+
+import { at, numberAt, textAt } from './json.js'
+import type { Entry, Ledger } from './ledger.js'
+
+/** Results that a client may keep. */
+const kept = (method: string): boolean => method.endsWith('/list') || method === 'resources/read'
+
+/** A result says its type to whoever has no session, and to nobody else. */
+export function formed(ledger: Ledger, { root, method, nonce }: Entry, result: unknown, text: string): void {
+  const type = at(result, 'resultType')
+  const isAsked = type === 'input_required'
+  const isTyped = type === 'complete' || (isAsked && method === 'tools/call' && isWhole(result))
+  const isHinted =
+    !kept(method) || (numberAt(result, 'ttlMs') !== undefined && textAt(result, 'cacheScope') !== undefined)
+  if (root === undefined ? type !== undefined : !isTyped || !isHinted)
+    ledger.fail('wrong-form', `${nonce} (${method}) was answered ${text}`)
+}
+
+/** There is something to answer, and a way to come back. */
+function isWhole(result: unknown): boolean {
+  const asked = at(result, 'inputRequests')
+  const hasSome = typeof asked === 'object' && asked !== null && Object.keys(asked).length > 0
+  return hasSome && textAt(result, 'requestState') !== undefined
+}
+
+const reserved: readonly number[] = [-32020, -32021, -32022]
+
+/** Codes that the stateless revision does not know never get to its clients. */
+export function knownError(ledger: Ledger, code: number | undefined, text: string): void {
+  const isUnknown = code === undefined || (code <= -32020 && code >= -32099 && !reserved.includes(code))
+  if (isUnknown || code === -32002) ledger.fail('wrong-form', `an error without a session is ${text}`)
+}

@@ -1,0 +1,209 @@
+// A call of a client without a session, from its first request to the last that comes back to it.
+
+import type { Asking } from './asking.js'
+import type { Around } from './byte-flow.js'
+import type { Askable, Returns } from './claim.js'
+import type { SimClient, Waiting } from './client.js'
+import { at, noncesIn, parse, rawId, textAt } from './json.js'
+import type { Entry, Ledger } from './ledger.js'
+import { answerTo, neededFor } from './questions.js'
+
+export interface ClaimedCallParts {
+  readonly client: SimClient
+  readonly around: Around
+  readonly ledger: Ledger
+  readonly op: { readonly can: readonly Askable[]; readonly returns: Returns; readonly afterMs: number }
+  /** Those whose states these are not. */
+  readonly others: readonly SimClient[]
+  /** Nothing is in the way of who comes back in time. */
+  readonly isSteady: boolean
+}
+
+/** What came of a request that was sent with answers. */
+interface Heard {
+  outcome: string | undefined
+  /** The how manieth it was. */
+  readonly count: number
+}
+
+/** How soon the same answers come again. */
+const AGAIN_MS = 400
+
+/** Makes a call, and comes back with answers as its plan says. */
+export class ClaimedCall {
+  readonly #parts: ClaimedCallParts
+  #root: Entry | undefined
+  #last: Entry | undefined
+  #asking: Asking | undefined
+  #params = ''
+  /** Requests that were sent with answers. */
+  #returned = 0
+
+  constructor(parts: ClaimedCallParts) {
+    this.#parts = parts
+  }
+
+  /** `params` are the members besides `_meta`, made with a nonce; the arguments are the last. */
+  begin(asking: Asking, params: (nonce: string) => string): void {
+    const { client, op } = this.#parts
+    this.#asking = asking
+    client.request(
+      { ...asking, claim: { can: op.can } },
+      (nonce) => (this.#params = params(nonce)),
+      (waiting) => {
+        this.#root = waiting.entry
+        this.#last = waiting.entry
+        this.#hears(waiting, undefined)
+      },
+    )
+  }
+
+  #hears(waiting: Waiting, heard: Heard | undefined): void {
+    waiting.next = (ok, text) => {
+      if (heard !== undefined) heard.outcome = outcomeIn(text)
+      const result = at(parse(text), 'result')
+      if (ok && textAt(result, 'resultType') === 'input_required') this.#asked(waiting.entry, result)
+    }
+  }
+
+  #asked(entry: Entry, result: unknown): void {
+    const { around, ledger, op } = this.#parts
+    const root = this.#root
+    const asked = at(result, 'inputRequests')
+    if (root === undefined || typeof asked !== 'object' || asked === null) return
+    this.#judge(root, asked)
+    // Who was given the same again has been asked before; and who has given up does not come back.
+    if (entry !== this.#last || entry.cancelledAt !== undefined || op.returns === 'leaves') return
+    root.askedAt ??= ledger.now
+    const round: Round = { state: textAt(result, 'requestState') ?? '', asked: { ...asked } }
+    around.clock.after(op.afterMs, () => this.#return(root, round))
+  }
+
+  /** It is asked what it said that it can be asked, and about its own call. */
+  #judge(root: Entry, asked: object): void {
+    const { ledger, op } = this.#parts
+    const text = JSON.stringify(asked)
+    for (const question of Object.values(asked)) {
+      const capability = neededFor(textAt(question, 'method') ?? '')
+      if (!op.can.some((name) => name === capability)) ledger.fail('not-declared', `${root.nonce}: ${text}`)
+    }
+    if (noncesIn(text).some((nonce) => nonce !== root.nonce))
+      ledger.fail('foreign', `${root.nonce} is asked about another call: ${text}`)
+  }
+
+  #return(root: Entry, round: Round): void {
+    const { client, op, others, ledger } = this.#parts
+    if (!client.speaks) return
+    const answers = this.#answers(root, round, 'first')
+    if (op.returns === 'stolen') {
+      const thief = others.find(({ speaks, plan }) => speaks && plan.http === undefined)
+      if (thief !== undefined) this.#mustBeRefused(thief, round, this.#answers(root, round, 'stolen', thief))
+    }
+    if (op.returns === 'alters') this.#mustBeRefused(client, round, answers, ',"altered":1}')
+    root.askedMs += ledger.now - (root.askedAt ?? ledger.now)
+    root.askedAt = undefined
+    const isPart = op.returns === 'parts' && this.#returned === 0
+    const given = isPart ? answers.slice(1) : answers
+    const heard = this.#send(given, round)
+    if (op.returns === 'changes')
+      this.#mustBeRefused(client, round, this.#answers(root, round, 'second'), '}', heard)
+    if (op.returns === 'twice')
+      this.#parts.around.clock.after(AGAIN_MS, () => this.#again(round, given, heard))
+  }
+
+  #answers(root: Entry, { asked }: Round, how: string, by: SimClient = this.#parts.client): string[] {
+    const nonce = by === this.#parts.client ? root.nonce : `${by.name}-0`
+    return Object.entries(asked).map(([name, question]) => `"${name}":${answerTo(question, nonce, how)}`)
+  }
+
+  /** Comes back; what it hears goes on with the call. */
+  #send(answers: readonly string[], round: Round): Heard {
+    const { client, isSteady } = this.#parts
+    const heard: Heard = { outcome: undefined, count: this.#returned + 1 }
+    const mustSucceed = isSteady && this.#last?.cancelledAt === undefined
+    this.#returned++
+    this.#request(client, mustSucceed, paramsOf(round, answers, this.#params), (waiting) => {
+      this.#last = waiting.entry
+      this.#hears(waiting, heard)
+    })
+    return heard
+  }
+
+  /** The same answers again are given the same, as long as nobody has come with others. */
+  #again(round: Round, answers: readonly string[], first: Heard): void {
+    const { client, ledger } = this.#parts
+    const before = this.#last
+    if (!client.speaks || before?.cancelledAt !== undefined) return
+    this.#request(client, false, paramsOf(round, answers, this.#params), (waiting) => {
+      const isLatest = (): boolean => first.count === this.#returned
+      waiting.next = (_ok, text) => {
+        if (first.outcome === undefined || waiting.entry.cancelledAt !== undefined) return
+        if (isOverloaded(first.outcome) || isOverloaded(text)) return
+        const isSame = outcomeIn(text) === first.outcome
+        const isRefused = /"error":\{"code":-32602/.test(text)
+        // Somebody has set the clock of the machine.
+        const isExpired = text.includes('"reason":"state-expired"')
+        // Once it has come with the answers of the next round, this one is over.
+        if (!isSame && !isExpired && !(isRefused && !isLatest()))
+          ledger.fail(
+            'other-outcome',
+            `${text} came for ${before?.nonce} again, which had heard ${first.outcome}`,
+          )
+      }
+    })
+  }
+
+  /** Comes with what must get nowhere; `more` ends the arguments otherwise, and `first` came with answers before. */
+  #mustBeRefused(by: SimClient, round: Round, answers: readonly string[], more = '}', first?: Heard): void {
+    const { ledger } = this.#parts
+    const params = paramsOf(round, answers, `${this.#params.slice(0, -1)}${more}`)
+    this.#request(by, false, params, (waiting) => {
+      waiting.next = (ok, text) => {
+        if (ok && !isOverloaded(first?.outcome ?? ''))
+          ledger.fail('foreign-state', `${waiting.entry.nonce} must be refused and heard ${text}`)
+      }
+    })
+  }
+
+  #request(by: SimClient, mustSucceed: boolean, params: string, made: (waiting: Waiting) => void): void {
+    const { op, client } = this.#parts
+    const { service, budgetMs = 0 } = this.#asking ?? {}
+    // What is somebody else's is a call of its own.
+    const claim =
+      by === client && this.#root !== undefined ? { can: op.can, root: this.#root } : { can: op.can }
+    const asking = {
+      method: 'tools/call',
+      service,
+      budgetMs,
+      mustSucceed,
+      spelling: 'number',
+      token: false,
+    } as const
+    const entry = by.request({ ...asking, claim }, () => params, made)
+    // The server may ask again, and only the call as a whole has an end.
+    entry.mayStandStill = true
+    // The arguments belong to the first request.
+    entry.args = undefined
+  }
+}
+
+/** What a client was asked at once. */
+interface Round {
+  readonly state: string
+  /** By their names. */
+  readonly asked: Readonly<Record<string, unknown>>
+}
+
+function paramsOf({ state }: Round, answers: readonly string[], params: string): string {
+  return `"requestState":${JSON.stringify(state)},"inputResponses":{${answers.join(',')}},${params}`
+}
+
+/** The proxy has looked at nothing of the request. */
+function isOverloaded(text: string): boolean {
+  return text.includes('"reason":"overloaded"')
+}
+
+/** What stands behind the id of an answer. */
+function outcomeIn(text: string): string {
+  return text.slice(text.indexOf(rawId(text) ?? '') + (rawId(text) ?? '').length)
+}

@@ -1,0 +1,71 @@
+// What is wrong about clients without sessions.
+
+import type { Check } from '../checks.js'
+import { type Mutation, mutation } from './mutation.js'
+
+/** Only runs with such clients find it. */
+function ofEras(
+  what: string,
+  finds: Check,
+  replacement: readonly [file: string, find: string, put: string],
+): Mutation {
+  return { ...mutation(what, finds, replacement), kind: 'eras' }
+}
+
+export const eras: readonly Mutation[] = [
+  ofEras('a state is of use to everybody', 'foreign-answer', [
+    'proxy/input/state-seal',
+    'Buffer.from(write([principal, method, target]))',
+    'Buffer.from(write([method, target]))',
+  ]),
+  ofEras('who comes back with other arguments is served', 'foreign-state', [
+    'proxy/input/parked-calls',
+    '!isSameRequest(parked.inner.frame, call.frame)',
+    'false',
+  ]),
+  ofEras('who comes back begins a call', 'executed-twice', [
+    'proxy/input/stateless-calls',
+    'return this.parked.retry(call, state);',
+    'return routes.route(this.parked.begin(call));',
+  ]),
+  ofEras('a question is answered twice', 'stray-answer', [
+    'proxy/input/open-questions',
+    'question.asker.answered(resultFrame(id, answer), id);',
+    '{ question.asker.answered(resultFrame(id, answer), id); question.asker.answered(resultFrame(id, answer), id); }',
+  ]),
+  ofEras('other answers come to the same', 'foreign-state', [
+    'proxy/input/parked-call',
+    '!isSameJson(before, responses)',
+    'false',
+  ]),
+  ofEras('who asks again in the same words is refused', 'other-outcome', [
+    'proxy/input/parked-call',
+    'this.#settle(retry, outcome);',
+    "retry.fail(stateUnknown('unknown'));",
+  ]),
+  ofEras('answers get to other questions of the call', 'foreign-answer', [
+    'proxy/input/open-questions',
+    'const { question, id } = open;',
+    'const { question } = open; const id = [...this.#open.values()][0]?.id ?? open.id;',
+  ]),
+  ofEras('a call runs out of time while its client is away', 'bad-timeout', [
+    'upstream/pool/deadlines',
+    'flight.call.deadline.pause(now);',
+    ';',
+  ]),
+  ofEras('a call waits for its client for ever', 'left-parked', [
+    'proxy/input/parked-call',
+    'this.#room.limits.lifeMs',
+    '1e9',
+  ]),
+  ofEras('results have no type', 'wrong-form', [
+    'mcp/eras/typed-result',
+    "route.to === 'uri' ? [complete, ...stale] : [complete]",
+    "route.to === 'uri' ? stale : []",
+  ]),
+  ofEras('the processes of a client that is gone stay', 'needless-process', [
+    'upstream/pool/lane',
+    "sharing === 'own' || sharing === 'guest'",
+    "sharing === 'own'",
+  ]),
+]
