@@ -64,8 +64,8 @@ export const eras: readonly Mutation[] = [
     "route.to === 'uri' ? stale : []",
   ]),
   ofEras('the processes of a client that is gone stay', 'needless-process', [
-    'upstream/pool/lane',
-    "sharing === 'own' || sharing === 'guest'",
-    "sharing === 'own'",
+    'upstream/pool/sharing',
+    "return sharing === 'own' || sharing === 'guest'",
+    "return sharing === 'own'",
   ]),
 ]

@@ -31,7 +31,7 @@ export const settlement: readonly Mutation[] = [
   mutation(
     'progress of a cancelled call goes on',
     'after-cancel',
-    ['upstream/pool/inflight-calls', 'this.#tokens.retire(token);', ''],
+    ['upstream/pool/inflight-calls', 'this.#tokens.retire(flight.token);', ''],
     ['upstream/pool/inflight-calls', 'this.#tokens.release(flight.token);', ''],
   ),
   mutation('answers have an id of their own', 'unasked', [
