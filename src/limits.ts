@@ -35,6 +35,10 @@ export interface SessionLimits {
   readonly pingWaitMs: number
   /** Changes of lists within this time are told once. */
   readonly changeDelayMs: number
+  /** Tasks of this client that are not over. */
+  readonly tasksMax: number
+  /** The id that a server gives a task. */
+  readonly taskIdLengthMax: number
 }
 
 /** The limits of kept facts. */
@@ -98,6 +102,9 @@ export const limits: Limits = {
     // Who asks whether somebody is there gives up soon.
     pingWaitMs: 1000,
     changeDelayMs: 50,
+    // Each may hold a result of any size at its server, and is in memory here until its time is over.
+    tasksMax: 256,
+    taskIdLengthMax: 1024,
   },
   // Clients are told apart by what they say of themselves, and there are not many kinds of them.
   guests: { guestsMax: 256, guestsOfOneMax: 16, listensMax: 1024, guestIdleMs: 300_000 },

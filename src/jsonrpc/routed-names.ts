@@ -47,6 +47,7 @@ export const metaNames: RoutedNames = routedNames([
   'io.modelcontextprotocol/clientCapabilities',
   'io.modelcontextprotocol/clientInfo',
   'io.modelcontextprotocol/logLevel',
+  'io.modelcontextprotocol/related-task',
 ])
 export const paramsNames: RoutedNames = routedNames(
   [
@@ -64,6 +65,8 @@ export const paramsNames: RoutedNames = routedNames(
     'inputResponses',
     'requestState',
     'notifications',
+    'task',
+    'taskId',
   ],
   { key: '_meta', names: metaNames },
 )

@@ -16,6 +16,7 @@ export const editReasons = [
   'describe',
   'progress-token',
   'capability',
+  'task',
   'meta',
   'input',
   'request-state',

@@ -19,6 +19,7 @@ import type { ClientInfo } from './client-info.js'
 import { inputRefused } from './error-codes.js'
 import type { ListKind, RequestRow } from './methods/method-row.js'
 import type { Revision } from './revisions/revision.js'
+import type { TaskItem } from './tasks.js'
 
 /** What is known of a client before its first message. */
 export interface ClientOrigin {
@@ -68,6 +69,8 @@ export interface CallHearer {
 export interface ClientProfile extends CallContext {
   /** As it says of itself. */
   readonly info?: ClientInfo | undefined
+  /** Whether it has a session, of a revision with tasks, in which a task can be its own. */
+  readonly hasTasks?: boolean
 }
 
 /** How a call ends. `result` is raw JSON that the proxy made. */
@@ -156,6 +159,33 @@ export interface CallHolder {
   cancel(frame: NotificationFrame | undefined): void
 }
 
+/** Where tasks are (MCP 2025-11-25, Utilities: tasks): one connection to a server. */
+export interface TaskSource {
+  readonly service: string
+  /** All tasks that the server lists, whosever they are; none where it has no list. The error where it has failed. */
+  list(): Promise<TaskItem[] | ErrorBody>
+}
+
+/** A task that a call has begun, for its client. */
+export interface HeldTask {
+  readonly id: string
+  readonly source: TaskSource
+  /** Nothing can be asked about it any more, and a request is told why. */
+  readonly isGone: boolean
+  /** Nobody needs it any more: that, or its result was given, it was cancelled, or its time is over. */
+  readonly isOver: boolean
+  /** Takes over a request about it. */
+  request(call: Call): void
+  /** Its client does not have it any more. */
+  drop(why: ErrorBody): void
+}
+
+/** The tasks of one client. */
+export interface TaskKeeper {
+  /** Takes a task; gives the error for the call that has begun it where that is not possible. */
+  keep(task: HeldTask): ErrorBody | undefined
+}
+
 /** Who made a call, and hears what becomes of it. */
 export interface CallOwner {
   /** It has ended; called once. */
@@ -187,6 +217,10 @@ export class Call implements CallHolder {
   repeats = 0
   /** Orders the calls of one client that came at the same time. */
   serial = 0
+  /** Where the task goes that it may begin; undefined where it begins none. */
+  keeper: TaskKeeper | undefined
+  /** It asks about a task, on the connection that has it: that is no work, and takes no slot. */
+  isAboutTask = false
   /** Whether a session was opened anew because this call was refused in the one before. */
   hasRenewed = false
   /** What its server has asked for that its client has not declared: raw JSON of client capabilities. */

@@ -7,6 +7,7 @@ import { onOneLine, quote, rawAt } from '../jsonrpc/text.js'
 import { listKinds } from './lists.js'
 import { cutMembers } from './member-edits.js'
 import type { ListKind } from './methods/method-row.js'
+import type { Revision } from './revisions/revision.js'
 
 /** What a client declared, as it will be declared to a server that only it uses. */
 export interface ClientCapabilities {
@@ -23,7 +24,7 @@ export const everyCapability: ClientCapabilities = {
   names: new Set(['roots', 'sampling', 'elicitation']),
 }
 
-/** What the proxy does not relay is not declared; the rest passes as it was written. */
+/** Tasks that a client would run for a server are not relayed, and so not declared; the rest passes as it was written. */
 const notRelayed: ReadonlySet<string> = new Set(['tasks'])
 
 /** The capabilities object at `span`, which may be missing. */
@@ -102,6 +103,12 @@ function askedOf({
   })
 }
 
+/** What can be asked about tasks, besides their state and their result. */
+export interface TaskCapabilities {
+  readonly list: boolean
+  readonly cancel: boolean
+}
+
 /** The capabilities of a server. */
 export interface ServerCapabilities {
   readonly tools: boolean
@@ -110,11 +117,18 @@ export interface ServerCapabilities {
   readonly subscribe: boolean
   readonly logging: boolean
   readonly completions: boolean
+  /** Where tools can be called as tasks: what can be asked about these besides. */
+  readonly tasks: TaskCapabilities | undefined
   /** The lists of which the server tells when they have changed. */
   readonly changes: readonly ListKind[]
 }
 
-export function serverCapabilities(bytes: Buffer, span: Span | undefined): ServerCapabilities {
+/** What a server declares that speaks this revision. */
+export function serverCapabilities(
+  bytes: Buffer,
+  span: Span | undefined,
+  { tasks }: Pick<Revision, 'tasks'>,
+): ServerCapabilities {
   const members = membersAt(bytes, span)
   const has = (name: string): boolean => isObject(bytes, members?.span(name))
   const promises = (name: string, what: string): boolean =>
@@ -126,8 +140,16 @@ export function serverCapabilities(bytes: Buffer, span: Span | undefined): Serve
     subscribe: promises('resources', 'subscribe'),
     logging: has('logging'),
     completions: has('completions'),
+    tasks: tasks ? taskCapabilities(bytes, members?.span('tasks')) : undefined,
     changes: listKinds.filter((kind) => promises(kind === 'templates' ? 'resources' : kind, 'listChanged')),
   }
+}
+
+function taskCapabilities(bytes: Buffer, span: Span | undefined): TaskCapabilities | undefined {
+  const members = membersAt(bytes, span)
+  const tools = membersAt(bytes, membersAt(bytes, members?.span('requests'))?.span('tools'))
+  if (!isObject(bytes, tools?.span('call'))) return undefined
+  return { list: isObject(bytes, members?.span('list')), cancel: isObject(bytes, members?.span('cancel')) }
 }
 
 /** What is claimed for a server that has not said yet: a session cannot learn of a capability later. */
@@ -138,6 +160,7 @@ export const presumedCapabilities: ServerCapabilities = {
   subscribe: true,
   logging: true,
   completions: true,
+  tasks: { list: true, cancel: true },
   changes: listKinds,
 }
 
@@ -145,11 +168,13 @@ export const presumedCapabilities: ServerCapabilities = {
  * One capabilities object for many servers: the union.
  *
  * `listChanged` is always true, since the proxy tells of servers that come and go.
- * What the client declared is named too where the proxy relays it.
+ * What the client declared is named too where the proxy relays it. `tasks` are of those servers at which the client
+ * can have tasks.
  */
 export function mergeCapabilities(
   servers: readonly ServerCapabilities[],
   client: ClientCapabilities,
+  tasks: readonly TaskCapabilities[],
 ): string {
   const any = (has: (server: ServerCapabilities) => boolean): boolean => servers.some(has)
   const members: string[] = []
@@ -161,8 +186,15 @@ export function mergeCapabilities(
   }
   if (any((server) => server.logging)) members.push('"logging":{}')
   if (any((server) => server.completions)) members.push('"completions":{}')
+  if (tasks.length > 0) members.push(`"tasks":${mergedTasks(tasks)}`)
   for (const name of ['roots', 'sampling']) if (client.names.has(name)) members.push(`${quote(name)}:{}`)
   return `{${members.join(',')}}`
+}
+
+function mergedTasks(tasks: readonly TaskCapabilities[]): string {
+  const list = tasks.some((each) => each.list) ? '"list":{},' : ''
+  const cancel = tasks.some((each) => each.cancel) ? '"cancel":{},' : ''
+  return `{${list}${cancel}"requests":{"tools":{"call":{}}}}`
 }
 
 function nameOf(bytes: Buffer, key: Span): string {

@@ -95,12 +95,35 @@ export function toolNotFound(name: string, nearest: readonly string[]): ErrorBod
   return failure(METHOD_NOT_FOUND, `Tool '${name}' not found`, nearest.length > 0 ? { nearest } : undefined)
 }
 
-/** What the server itself says to a call that is no task (2025-11-25, Tool-Level Negotiation). */
-export function toolNeedsTask(name: string): ErrorBody {
-  return failure(
-    METHOD_NOT_FOUND,
-    `Tool '${name}' can only be called as a task, and tasks do not pass this proxy`,
-  )
+/** What the server itself says to a call that is no task (2025-11-25, Tool-Level Negotiation); `why` says why it cannot be one. */
+export function toolNeedsTask(name: string, why: string): ErrorBody {
+  return failure(METHOD_NOT_FOUND, `Tool '${name}' can only be called as a task, and ${why}`)
+}
+
+/** The client has begun no task of this id, or does not have it any more. */
+export function taskNotFound(id: string): ErrorBody {
+  return failure(INVALID_PARAMS, `Task '${id}' not found`, { taskId: id })
+}
+
+/** A task has ended with its server; `why` says how that has ended. */
+export function taskLost(service: string, id: string, reason: FailureReason, why: string): ErrorBody {
+  return upstreamFailed(service, reason, `Task '${id}' is lost: ${why}`, { taskId: id })
+}
+
+/** A server names a task as another one of the same client is named, or as one of its own; `other` has that. */
+export function taskIdTaken(service: string, id: string, other: string): ErrorBody {
+  const what = `'${service}' calls the task '${id}', which is the id of a task of '${other}' that is not over`
+  return upstreamFailed(service, 'invalid-answer', what, { taskId: id })
+}
+
+export function taskIdTooLong(service: string, length: number, lengthMax: number): ErrorBody {
+  const what = `'${service}' calls the task by an id of ${length} characters; the limit is ${lengthMax}`
+  return upstreamFailed(service, 'too-large', what)
+}
+
+export function tooManyTasks(tasksMax: number): ErrorBody {
+  const what = `Too many tasks: ${tasksMax} are not over; fetch their results, or cancel some`
+  return failure(INTERNAL_ERROR, what, { reason: 'overloaded' })
 }
 
 export function promptNotFound(name: string, nearest: readonly string[]): ErrorBody {

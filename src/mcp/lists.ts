@@ -64,7 +64,7 @@ export interface ListItem {
   readonly schemaSpan: Span | undefined
   /** The schema of a tool's structured results, where they are no objects. */
   readonly wrappedSpan: Span | undefined
-  /** A tool that can only be called as a task (2025-11-25, Tool-Level Negotiation), which nobody can through the proxy. */
+  /** A tool that can only be called as a task (2025-11-25, Tool-Level Negotiation). */
   readonly needsTask: boolean
 }
 

@@ -15,3 +15,6 @@ export const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
 
 /** In the `_meta` of everything that is said to a client outside of its calls. */
 export const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId'
+
+/** In the `_meta` of what a server says or asks for the sake of a task (2025-11-25). */
+export const RELATED_TASK = 'io.modelcontextprotocol/related-task'

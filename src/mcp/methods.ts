@@ -41,6 +41,14 @@ export const requests: MethodTable<RequestRow> = new MethodTable<RequestRow>([
     { method: 'resources/unsubscribe', route: { to: 'uri' }, askable: false, subscribes: false },
     { method: 'logging/setLevel', route: { to: 'proxy' }, askable: false },
   ],
+  // Utilities: tasks.
+  [
+    { method: 'tasks/get', route: { to: 'task' }, askable: false },
+    // The server asks what it wants to know for the task while somebody waits for its result.
+    { method: 'tasks/result', route: { to: 'task' }, askable: true },
+    { method: 'tasks/cancel', route: { to: 'task' }, askable: false },
+    { method: 'tasks/list', route: { to: 'tasks' }, askable: false },
+  ],
 ])
 
 /** What clients ask without one. */
@@ -104,5 +112,7 @@ export const serverNotifications: MethodTable<ServerNotificationRow> = new Metho
       { method: 'notifications/message', does: 'log', lists: [] },
       { method: 'notifications/elicitation/complete', does: 'owner', lists: [] },
     ],
+    // Utilities: tasks.
+    [{ method: 'notifications/tasks/status', does: 'task', lists: [] }],
   ],
 )

@@ -28,6 +28,13 @@ export class ProgressTokens<E> {
     return token
   }
 
+  /** Somebody else waits for this progress from now on; whether somebody has waited. */
+  hand(token: string | undefined, entry: E): boolean {
+    if (token === undefined || !this.#entries.has(token)) return false
+    this.#entries.set(token, entry)
+    return true
+  }
+
   find(token: string): E | undefined {
     return this.#entries.get(token)
   }

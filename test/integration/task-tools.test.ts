@@ -1,4 +1,4 @@
-// Tools that can only be called as tasks are not listed: tasks do not pass.
+// Tools that can only be called as tasks are listed to clients that can have tasks, and to no others.
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
@@ -9,6 +9,8 @@ import { itServer, nodeProgram } from './support/programs.js'
 
 const tasks = nodeProgram('task-tools.mjs', {}, {})
 const shown = ['grow', 'never', 'perhaps', 'odd']
+const all = ['grow', 'never', 'perhaps', 'always', 'odd']
+const WITH_TASKS = '2025-11-25'
 
 async function toolsOf(client: RawClient): Promise<string[]> {
   const { value } = await client.request('tools/list')
@@ -31,21 +33,75 @@ test('a tool that must be called as a task is not listed, and who calls it is to
     for (const name of ['s__always', 'always']) {
       const { value } = await client.call(name)
       assert.equal(numberAt(value, 'error', 'code'), -32601)
-      const why = `Tool '${name}' can only be called as a task, and tasks do not pass this proxy`
+      const why = `Tool '${name}' can only be called as a task, and tasks need a session of revision 2025-11-25`
       assert.equal(textAt(value, 'error', 'message'), why)
     }
     assert.equal(await answerOf(client, 's__perhaps'), 'perhaps')
     const { value } = await client.call('s__alway')
     assert.equal(at(value, 'error', 'data', 'nearest'), undefined, 'it is not proposed either')
   }
-  const lines = log.filter(({ message }) => message.startsWith('not listed: '))
+  const lines = log.filter(({ message }) => message.includes('as a task'))
   assert.deepEqual(lines, [
     {
       level: 'info',
       service: 's',
-      message: "not listed: 'always' can only be called as a task, and tasks do not pass this proxy",
+      message: "listed to clients with tasks only: 'always' can only be called as a task",
     },
   ])
+})
+
+test('clients of both kinds on one process see what each can call', async (t) => {
+  const { attach } = await libraryProxy(t, { s: tasks })
+  const [{ client: before }, { client: after }] = [await attach(), await attach()]
+  await before.open()
+  await after.open({}, WITH_TASKS)
+  for (let round = 0; round < 2; round++) {
+    assert.deepEqual(
+      await toolsOf(before),
+      shown.map((name) => `s__${name}`),
+    )
+    assert.deepEqual(
+      await toolsOf(after),
+      all.map((name) => `s__${name}`),
+    )
+  }
+})
+
+for (const [why, entry, log] of [
+  [
+    "'s' is shared by clients that it may ask",
+    { ...tasks, isolation: 'shared' },
+    'and its clients share a process that may ask them',
+  ],
+  [
+    "'s' does not offer tasks",
+    nodeProgram('task-tools.mjs', { WITHOUT: 'tasks' }, {}),
+    'and the server does not offer tasks',
+  ],
+] as const)
+  test(`it is listed to nobody where ${why}`, async (t) => {
+    const { attach, log: records } = await libraryProxy(t, { s: entry })
+    const { client } = await attach()
+    await client.open({}, WITH_TASKS)
+    assert.deepEqual(
+      await toolsOf(client),
+      shown.map((name) => `s__${name}`),
+    )
+    const { value } = await client.call('s__always')
+    assert.equal(
+      textAt(value, 'error', 'message'),
+      `Tool 's__always' can only be called as a task, and ${why}`,
+    )
+    const told = `not listed: 'always' can only be called as a task, ${log}`
+    assert(records.some(({ message }) => message === told))
+  })
+
+test('a client that has called before it opened a session keeps what it was told', async (t) => {
+  const { attach } = await libraryProxy(t, { s: tasks })
+  const { client } = await attach()
+  assert.equal((await toolsOf(client)).length, shown.length)
+  assert.equal(at(await client.open({}, WITH_TASKS), 'capabilities', 'tasks'), undefined)
+  assert.equal((await toolsOf(client)).length, shown.length)
 })
 
 test('it is not listed either when it comes later, and is logged again', async (t) => {

@@ -1,8 +1,11 @@
-// Has tools that can, must and must not be called as tasks; `grow` adds one more that must.
+// Has tools that can, must and must not be called as tasks; `grow` adds one more that must. With WITHOUT=tasks it offers none.
 
 import { notify, serve, text, tool } from './serve.mjs'
 
-const capabilities = { tools: { listChanged: true }, tasks: { requests: { tools: { call: {} } } } }
+const capabilities = {
+  tools: { listChanged: true },
+  ...(process.env.WITHOUT !== 'tasks' && { tasks: { requests: { tools: { call: {} } } } }),
+}
 const withTasks = (name, taskSupport) => ({
   ...tool(name, `Of tasks: ${taskSupport}`),
   execution: { taskSupport },

@@ -126,10 +126,12 @@ export class LegacyClientLeg implements ClientLeg {
       return { kind: 'refused', error }
     }
     this.#initialized = true
+    // An unknown version is answered with one we speak, never with an error.
+    const revision = handshakeRevision(version) ?? latestHandshake
     this.profile = {
       ...this.profile,
-      // An unknown version is answered with one we speak, never with an error.
-      revision: handshakeRevision(version) ?? latestHandshake,
+      revision,
+      hasTasks: revision.tasks,
       capabilities: clientCapabilities(frame.line, members.span('capabilities')),
       info: clientInfo(frame.line, members.span('clientInfo')),
     }

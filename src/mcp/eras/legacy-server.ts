@@ -75,10 +75,12 @@ function openingEdits({ frame }: Call): readonly Edit[] {
   return capabilityEdits(frame.line, frame.params.members.span('capabilities'))
 }
 
-/** The answer as the client gets it: what the proxy cannot carry is not offered. */
+/** The answer as the client gets it: what its revision does not have is not offered. */
 function passedOn(frame: ResponseFrame): Outcome {
-  const span = frame.kind === 'error' ? undefined : handshakeMembers(frame)?.span('capabilities')
-  return { kind: 'answered', frame, edits: capabilityEdits(frame.line, span), form: 'bare' }
+  const members = frame.kind === 'error' ? undefined : handshakeMembers(frame)
+  const hasTasks = chosenRevision(members)?.tasks === true
+  const edits = hasTasks ? NONE : capabilityEdits(frame.line, members?.span('capabilities'))
+  return { kind: 'answered', frame, edits, form: 'bare' }
 }
 
 /** What the members of a stateless request say to a server without a handshake means nothing to this one. */
@@ -106,7 +108,7 @@ function readHandshake(handshake: Line): Opened {
     kind: 'opened',
     facts: {
       revision,
-      capabilities: serverCapabilities(handshake, members.span('capabilities')),
+      capabilities: serverCapabilities(handshake, members.span('capabilities'), revision),
       instructions: members.string('instructions'),
       handshake,
     },

@@ -98,7 +98,7 @@ function factsIn(description: Line): ServerFacts {
   const members = membersOf(description)
   return {
     revision: latestStateless,
-    capabilities: serverCapabilities(description, members?.span('capabilities')),
+    capabilities: serverCapabilities(description, members?.span('capabilities'), latestStateless),
     instructions: members?.string('instructions'),
     handshake: description,
   }

@@ -17,6 +17,10 @@ export type RequestRoute =
   | { readonly to: 'uri' }
   /** To the upstream that listed what `params.ref` names. */
   | { readonly to: 'reference' }
+  /** To the upstream that holds the task `params.taskId`. */
+  | { readonly to: 'task' }
+  /** Put together from every upstream that holds tasks of the client. */
+  | { readonly to: 'tasks' }
 
 /** A request that clients send. */
 export interface RequestRow extends NamedRow {
@@ -44,6 +48,6 @@ export interface ServerRequestRow extends NamedRow {
 
 /** How a notification of a server is handled. */
 export interface ServerNotificationRow extends NamedRow {
-  readonly does: 'cancel' | 'progress' | 'log' | 'list-changed' | 'updated' | 'owner'
+  readonly does: 'cancel' | 'progress' | 'log' | 'list-changed' | 'updated' | 'owner' | 'task'
   readonly lists: readonly ListKind[]
 }

@@ -11,6 +11,7 @@ export const first: Revision = {
   orphanId: 'null',
   serverRequests: ['roots/list', 'sampling/createMessage'],
   elicitationModes: false,
+  tasks: false,
   versionHeader: false,
   primesStreams: false,
 }
@@ -27,12 +28,13 @@ export const third: Revision = {
   versionHeader: true,
 }
 
-/** Tells failed arguments to the model; adds icons, URL elicitation and sampling with tools. */
+/** Tells failed arguments to the model; adds icons, URL elicitation, tasks and sampling with tools. */
 export const fourth: Revision = {
   ...third,
   version: '2025-11-25',
   argumentErrors: 'tool',
   orphanId: 'omit',
   elicitationModes: true,
+  tasks: true,
   primesStreams: true,
 }

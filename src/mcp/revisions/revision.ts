@@ -22,6 +22,8 @@ export interface Revision {
   readonly serverRequests: readonly ServerRequest[]
   /** Whether an elicitation says whether it is a form or a page to visit. */
   readonly elicitationModes: boolean
+  /** Whether a call may go on as a task, which its client asks for its result later. */
+  readonly tasks: boolean
   /** Whether an HTTP client names its version with every request. */
   readonly versionHeader: boolean
   /** Whether an HTTP event stream begins with an event without data; older clients choke on it. */

@@ -9,5 +9,6 @@ export const fifth: Revision = {
   version: '2026-07-28',
   form: 'typed',
   serverRequests: [],
+  tasks: false,
   primesStreams: false,
 }

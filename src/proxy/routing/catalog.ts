@@ -2,6 +2,7 @@
 //
 // A public name maps back through these tables and never by splitting it.
 
+import { offersTasks } from './offers-tasks.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
@@ -57,11 +58,13 @@ export class Catalog {
   readonly #log: LogSink
   readonly #indexes = new Map<ListKind, Index>()
   readonly #next: () => number
+  readonly #hasTasks: boolean
   #generation: number
 
-  /** `next` numbers its states. */
-  constructor(lanes: readonly CallTarget[], log: LogSink, next: () => number) {
+  /** `next` numbers its states; `hasTasks` says whether clients can call tools as tasks. */
+  constructor(lanes: readonly CallTarget[], log: LogSink, next: () => number, hasTasks: boolean) {
     this.#lanes = lanes
+    this.#hasTasks = hasTasks
     this.#log = log
     this.#next = next
     this.#generation = next()
@@ -156,16 +159,18 @@ export class Catalog {
   #build(kind: ListKind): Index {
     const isNamed = kind === 'tools' || kind === 'prompts'
     const all = isNamed ? this.#namedTargets(kind) : this.#plainTargets(kind)
-    const targets = all.filter(({ item }) => !item.needsTask)
+    const isListed = ({ item, lane }: Target): boolean =>
+      !item.needsTask || (this.#hasTasks && offersTasks(lane))
+    const targets = all.filter(isListed)
     const byPublicName = new Map<string, Target>()
     const byOwnName = new Map<string, Target | undefined>()
     // What is not listed is known by its name, to say why; it takes none from what is.
-    for (const target of [...targets, ...all.filter(({ item }) => item.needsTask)]) {
+    for (const target of [...targets, ...all.filter((each) => !isListed(each))]) {
       const { publicName, item } = target
       if (!byPublicName.has(publicName)) byPublicName.set(publicName, target)
       // The first server in configuration order has a resource; a bare tool name must be the only one.
       if (!byOwnName.has(item.key)) byOwnName.set(item.key, target)
-      else if (isNamed && !item.needsTask) byOwnName.set(item.key, undefined)
+      else if (isNamed && isListed(target)) byOwnName.set(item.key, undefined)
     }
     if (kind === 'tools') addOlderNames(targets, byOwnName)
     const sources = this.#lanes.map((lane) => lane.view.items(kind))
@@ -226,31 +231,33 @@ export class Catalogs {
   readonly #next = (): number => ++this.#last
   /** Counts the states of all catalogs: a cursor of one is none of another. */
   #last = 0
-  #shared: { readonly lanes: readonly Lane[]; readonly catalog: Catalog } | undefined
+  /** Of those who can call tools as tasks, and of the others. */
+  readonly #shared = new Map<boolean, { readonly lanes: readonly Lane[]; readonly catalog: Catalog }>()
 
   constructor(log: LogSink) {
     this.#log = log
   }
 
   /** What a client with these lanes can call. */
-  of(lanes: readonly Lane[]): Catalog {
-    if (!lanes.every((lane) => lane.shared)) return this.#make(lanes)
-    if (this.#shared !== undefined && isSame(this.#shared.lanes, lanes)) {
-      this.#shared.catalog.catchUp()
-      return this.#shared.catalog
+  of(lanes: readonly Lane[], hasTasks: boolean): Catalog {
+    if (!lanes.every((lane) => lane.shared)) return this.#make(lanes, hasTasks)
+    const known = this.#shared.get(hasTasks)
+    if (known !== undefined && isSame(known.lanes, lanes)) {
+      known.catalog.catchUp()
+      return known.catalog
     }
-    const catalog = this.#make(lanes)
-    this.#shared = { lanes, catalog }
+    const catalog = this.#make(lanes, hasTasks)
+    this.#shared.set(hasTasks, { lanes, catalog })
     return catalog
   }
 
   /** What is shown of the servers may differ from now on. */
   renew(): void {
-    this.#shared = undefined
+    this.#shared.clear()
   }
 
-  #make(lanes: readonly Lane[]): Catalog {
-    return new Catalog(lanes, this.#log, this.#next)
+  #make(lanes: readonly Lane[], hasTasks: boolean): Catalog {
+    return new Catalog(lanes, this.#log, this.#next, hasTasks)
   }
 }
 

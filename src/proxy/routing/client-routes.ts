@@ -31,6 +31,8 @@ export class ClientRoutes {
   readonly #parts: ReachParts
   readonly #source: ReachSource
   readonly #changes: ListChanges
+  /** Of a client that has called before it opened a session, what it was then holds to the end. */
+  readonly #hasTasks: boolean
   #catalog: Catalog
   /** Those that calls go to, in configuration order. */
   #lanes: readonly Lane[]
@@ -44,9 +46,10 @@ export class ClientRoutes {
     this.#client = client
     this.#parts = parts
     this.#source = source
+    this.#hasTasks = client.profile.hasTasks === true
     const lanes = source.upstreams.map((upstream) => this.#enter(upstream))
     this.#lanes = lanes
-    this.#catalog = source.catalogs.of(lanes)
+    this.#catalog = source.catalogs.of(lanes, this.#hasTasks)
     const { startupGraceMs, initializeGraceMs, runtime, limits } = parts
     this.#changes = new ListChanges(
       client,
@@ -57,7 +60,7 @@ export class ClientRoutes {
     const opening = isRemembered ? [] : lanes.flatMap(({ view }) => view.settled ?? [])
     const graceMs = Math.min(startupGraceMs, initializeGraceMs)
     this.settled = opening.length === 0 ? undefined : within(Promise.all(opening), graceMs, runtime)
-    this.router = new Router(client, parts, lanes, this.#catalog, (kind) => {
+    this.router = new Router(client, parts, lanes, this.#catalog, this.#hasTasks, (kind) => {
       this.#changes.gave(kind)
       if (kind === 'tools') this.#prepareChecks()
     })
@@ -78,7 +81,8 @@ export class ClientRoutes {
   /** What all servers are together; one that has not said yet is presumed to offer everything. */
   describe(): ServerDescription {
     const { namesDown, limits } = this.#parts
-    const parts = { namesDown, instructionsLengthMax: limits.instructionsLengthMax }
+    const { instructionsLengthMax } = limits
+    const parts = { namesDown, instructionsLengthMax, hasTasks: this.#hasTasks }
     return describeServers(this.#lanes, this.#client.profile.capabilities, parts)
   }
 
@@ -154,7 +158,7 @@ export class ClientRoutes {
     const before = this.#lanes
     const lanes = upstreams.map((upstream) => this.#enter(upstream))
     this.#lanes = lanes
-    this.#catalog = this.#source.catalogs.of(lanes)
+    this.#catalog = this.#source.catalogs.of(lanes, this.#hasTasks)
     const left = before.filter((lane) => !lanes.includes(lane))
     for (const lane of left)
       for (const uri of lane.surrender(this.#client)) this.#follow(uri, lane.config.name)

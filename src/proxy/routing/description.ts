@@ -10,20 +10,24 @@ export interface DescriptionParts {
   readonly namesDown: boolean
   /** Of the instructions of all servers together. */
   readonly instructionsLengthMax: number
+  /** Whether the client can call tools as tasks. */
+  readonly hasTasks?: boolean
 }
 
 /** In configuration order; a server that has not said yet is presumed to offer everything. */
 export function describeServers(
   servers: readonly DescribedServer[],
   client: ClientCapabilities,
-  { namesDown, instructionsLengthMax }: DescriptionParts,
+  { namesDown, instructionsLengthMax, hasTasks }: DescriptionParts,
 ): ServerDescription {
   const reachable = servers.filter(({ view }) => view.state !== 'error')
   // Where there is none, a client that is told of nothing would not even ask what is wrong.
   const described = reachable.length > 0 ? reachable : servers
   const capabilities = described.map(({ view }) => view.facts?.capabilities ?? presumedCapabilities)
+  const ofTasks = hasTasks === true ? described.filter(({ keepsTasks }) => keepsTasks) : []
+  const tasks = ofTasks.flatMap(({ view }) => (view.facts?.capabilities ?? presumedCapabilities).tasks ?? [])
   return {
-    capabilities: mergeCapabilities(capabilities, client),
+    capabilities: mergeCapabilities(capabilities, client, tasks),
     instructions: instructionsOf(servers, namesDown, instructionsLengthMax),
     isKnown: described.every(({ view }) => view.facts !== undefined),
   }

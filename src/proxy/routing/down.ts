@@ -19,6 +19,11 @@ function cannotList(lane: CallTarget, kind: ListKind): boolean {
   return !lane.knows(kind) && lane.view.items(kind).length === 0 && lane.view.failure !== undefined
 }
 
+/** A server that has never said what it has is down, even while it is being tried again. */
+export function isDown(lane: CallTarget, kind: ListKind): boolean {
+  return !lane.knows(kind) || (lane.view.state === 'error' && lane.view.failure?.body !== undefined)
+}
+
 /** Why this server cannot be used. */
 export function unavailable({ config: { name }, view }: CallTarget): ErrorBody {
   const why = view.failure === undefined ? `'${name}' is not available` : `'${name}': ${view.failure.message}`

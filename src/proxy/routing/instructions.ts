@@ -6,6 +6,8 @@ import type { ServerView } from '../../upstream/contracts/upstream.js'
 export interface DescribedServer {
   readonly config: { readonly name: string }
   readonly view: Pick<ServerView, 'facts' | 'failure' | 'state'>
+  /** Whether a task of the client can be its own. */
+  readonly keepsTasks?: boolean
 }
 
 /** Of one server; more says nothing that a person could not find in the log. */

@@ -2,26 +2,27 @@
 
 import type { ArgumentChecks } from './arguments.js'
 import { type Catalog, type Target, readerOf } from './catalog.js'
+import { ClientTasks, type TaskLimits } from './client-tasks.js'
 import { fieldFault } from './field-fault.js'
 import { FirstLists } from './first-lists.js'
-import { refusalOfAll, unavailable } from './down.js'
+import { isDown, refusalOfAll, unavailable } from './down.js'
+import { missing } from './missing.js'
 import type { RoutedClient } from './routed-client.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
-import { parse, rawAt, stringAt } from '../../jsonrpc/text.js'
-import type { Call, Outcome } from '../../mcp/call.js'
+import { stringAt } from '../../jsonrpc/text.js'
+import type { Call } from '../../mcp/call.js'
 import { QueueRoom } from '../../mcp/call-queue.js'
 import {
   invalidParams,
   promptNotFound,
   resourceNotFound,
-  saysResourceNotFound,
-  toolNeedsTask,
   toolNotFound,
 } from '../../mcp/error-codes.js'
 import { type CacheHint, leastHint, staleHint } from '../../mcp/cache-hints.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
+import { isNotFound } from '../../mcp/resource-answers.js'
 import { NameWaits, mayHave } from './name-waits.js'
 import { nearest } from '../../text/nearest.js'
 import type { Runtime } from '../../runtime/runtime.js'
@@ -37,7 +38,7 @@ export interface ReachParts {
   readonly initializeGraceMs: number
   /** Whether the instructions name the servers that are known to be down. */
   readonly namesDown: boolean
-  readonly limits: {
+  readonly limits: TaskLimits & {
     readonly listPageBytesMax: number
     /** Of one client's calls that wait for servers to say what they have. */
     readonly waitingBytesMax: number
@@ -56,17 +57,19 @@ export class Router {
   readonly #parts: ReachParts
   readonly #gave: (kind: ListKind) => void
   readonly #room: QueueRoom
+  readonly #tasks: ClientTasks
   #lanes: readonly CallTarget[]
   #catalog: Catalog
   /** Made for the first call that waits for a name. */
   #waiting: NameWaits | undefined
 
-  /** `gave` hears of each list that the client has been given. */
+  /** `gave` hears of each list that the client has been given; `hasTasks` says whether calls of it may begin tasks. */
   constructor(
     client: RoutedClient,
     parts: ReachParts,
     lanes: readonly CallTarget[],
     catalog: Catalog,
+    hasTasks: boolean,
     gave: (kind: ListKind) => void,
   ) {
     this.#client = client
@@ -75,6 +78,7 @@ export class Router {
     this.#catalog = catalog
     this.#gave = gave
     this.#room = new QueueRoom(parts.limits.waitingBytesMax)
+    this.#tasks = new ClientTasks(client, parts.limits, hasTasks)
     this.lists = new FirstLists(client, () => this.#lanes, this.#room, parts)
   }
 
@@ -90,6 +94,10 @@ export class Router {
         return this.#byReference(call)
       case 'merge':
         return this.lists.shown(call, route.list, () => this.#list(call, route.list))
+      case 'task':
+        return this.#tasks.about(call, this.#whole)
+      case 'tasks':
+        return this.#tasks.list(call, this.#whole)
       case 'proxy':
         // The client's leg answers these itself.
         call.settle({ kind: 'result', result: '{}' })
@@ -120,6 +128,11 @@ export class Router {
     return true
   }
 
+  /** The one server, where its client has opened it by itself and sees all of it. */
+  get #whole(): CallTarget | undefined {
+    return this.#client.opening === undefined ? undefined : this.#lanes[0]
+  }
+
   #byName(call: Call, kind: 'tools' | 'prompts'): void {
     const name = call.frame.params.members.string('name')
     if (name === undefined) return call.fail(missing('name'))
@@ -146,10 +159,15 @@ export class Router {
     more: readonly Edit[] = NO_EDITS,
   ): void {
     call.service = target.lane.config.name
-    const own = nameEdits(call.frame.params.members.span('name'), name, target)
-    const edits = more.length === 0 ? own : [...own, ...more]
+    const { members } = call.frame.params
+    const own = nameEdits(members.span('name'), name, target)
+    let edits = more.length === 0 ? own : [...own, ...more]
     if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
-    if (target.item.needsTask) return call.fail(toolNeedsTask(name))
+    if (target.item.needsTask || members.span('task') !== undefined) {
+      const refusal = this.#tasks.begin(call, target, name)
+      if (refusal !== undefined) return call.fail(refusal)
+      edits = [...edits, ...this.#tasks.edits(call)]
+    }
     const fault = fieldFault(call, target.item)
     if (fault !== undefined) return call.fail(fault)
     call.times = target.times
@@ -260,25 +278,9 @@ function completed(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
   else call.settle({ kind: 'result', result: '{"completion":{"values":[]}}' })
 }
 
-/** A server that has never said what it has is down, even while it is being tried again. */
-function isDown(lane: CallTarget, kind: ListKind): boolean {
-  return !lane.knows(kind) || (lane.view.state === 'error' && lane.view.failure?.body !== undefined)
-}
-
 const NO_EDITS: readonly Edit[] = []
 
 function nameEdits(span: Span | undefined, name: string, { item, ownKey }: Target): readonly Edit[] {
   if (span === undefined || name === item.key) return NO_EDITS
   return [{ start: span.start, end: span.end, bytes: ownKey, why: 'name' }]
-}
-
-function missing(parameter: string): ReturnType<typeof invalidParams> {
-  return invalidParams(`Missing required parameter '${parameter}'`, { parameter })
-}
-
-function isNotFound(outcome: Outcome): boolean {
-  if (outcome.kind !== 'answered' || outcome.frame.kind !== 'error') return false
-  const { line, error } = outcome.frame
-  const code = membersAt(line, error)?.span('code')
-  return code !== undefined && saysResourceNotFound(Number(parse(rawAt(line, code))))
 }

@@ -73,6 +73,8 @@ export interface CallTarget {
   readonly view: ServerView
   /** Whether this list has been read at least once of the server that takes the calls. */
   knows(kind: ListKind): boolean
+  /** Whether a task of a client can be that client's own. */
+  readonly keepsTasks: boolean
   /** Whether it takes no new calls, since its server has left the configuration. */
   readonly retired: boolean
   /** A call may be for it: while it has never said what it has, it starts or is asked now, whatever delay it had; `listed` follows. */

@@ -34,6 +34,7 @@ class UnavailableUpstream implements Upstream, Lane {
   readonly view: ServerView
   readonly isolated = false
   readonly shared = true
+  readonly keepsTasks = false
   readonly pids = NONE
   readonly retired = false
   readonly #refusal: ErrorBody

@@ -43,6 +43,10 @@ export class ChosenLane implements Lane {
     return this.#current.shared
   }
 
+  get keepsTasks(): boolean {
+    return this.#current.keepsTasks
+  }
+
   get pids(): readonly number[] {
     return this.#current.pids
   }

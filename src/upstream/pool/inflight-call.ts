@@ -31,6 +31,8 @@ export class InflightCall implements CallHolder {
   ended = false
   /** Raw JSON of the progress token that the server was given. */
   token: string | undefined
+  /** Whether a task has the token now. */
+  isHanded = false
 
   constructor(call: Call, edits: readonly Edit[], owner: InflightOwner) {
     this.#owner = owner

@@ -2,55 +2,30 @@
 // its answer, its deadline, the client's cancel, or the end of the connection.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { Traffic } from '../../jsonrpc/connection.js'
 import type { FrameError, TransportError } from '../../jsonrpc/errors.js'
 import type { NotificationFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { writing } from '../../jsonrpc/id-edit.js'
-import { IdFinder } from '../../jsonrpc/id-finder.js'
-import type { Peer } from '../../jsonrpc/peer.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
-import type { Outdated, ServerLeg } from '../../mcp/eras/leg.js'
+import type { Outdated } from '../../mcp/eras/leg.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import { Abandoned } from './abandoned.js'
 import { isNews } from './call-progress.js'
 import { callTimeout } from './call-timeout.js'
+import { claimedIds } from './claimed-ids.js'
 import { cancelRequest } from './cancel-request.js'
 import { type UpstreamError, fromTransport } from '../contracts/errors.js'
 import { Deadlines } from './deadlines.js'
 import { InflightCall, type InflightOwner } from './inflight-call.js'
+import type { InflightCallsOwner } from './inflight-calls-owner.js'
+import { LinkTasks } from './link-tasks.js'
 import type { ServerParts } from './pool-parts.js'
-
-/** The link of the calls. */
-export interface InflightCallsOwner {
-  readonly peer: Peer<InflightCall>
-  readonly leg: Pick<ServerLeg, 'edits' | 'outcome'>
-  /** Of the connection, where it counts. */
-  readonly traffic: Traffic | undefined
-  /** Its clients; the ids and tokens of one alone may stay as they are. */
-  readonly audience: { readonly only: ClientPort | undefined }
-  /** Hears of each call that has ended, so that its slot is free. */
-  readonly member: {
-    ended(call: Call): void
-    /** Takes a call for the link that is there then. */
-    call(call: Call, edits: readonly Edit[]): void
-  }
-  /** Finds out anew what the server has, or what it speaks. */
-  readonly renew: (what: Outdated['what']) => Promise<void>
-  /** Takes over a request that begins or ends to follow something, where the server has none such; whether it has. */
-  follows(call: Call): boolean
-  /** Why the peer takes no call. */
-  refusal(): UpstreamError
-  timedOut(): void
-  /** Takes back a call for the next connection. */
-  again(call: Call, edits: readonly Edit[]): void
-  /** The server is to be started anew. */
-  replace(why: string): void
-}
+import { theOne } from './the-one.js'
+import { ServerTask } from './server-task.js'
 
 /** Sends calls and settles them. */
 export class InflightCalls implements InflightOwner {
@@ -58,7 +33,9 @@ export class InflightCalls implements InflightOwner {
   readonly #link: InflightCallsOwner
   readonly #deadlines: Deadlines
   readonly #namesCalls: boolean
-  readonly #tokens = new ProgressTokens<InflightCall>()
+  readonly #tokens = new ProgressTokens<InflightCall | ServerTask>()
+  /** What calls have begun that goes on behind their answers. */
+  readonly tasks: LinkTasks
   /** Whose calls the server may still be at work on, though nobody waits for them. */
   readonly #abandoned: Abandoned
   /** Calls that came when the connection had ended, until it is known what is next. */
@@ -66,7 +43,8 @@ export class InflightCalls implements InflightOwner {
   /** A question was lost since it may have been about a call that was given up. */
   #hasLostQuestion = false
 
-  constructor({ service, limits, runtime, namesCalls }: ServerParts, link: InflightCallsOwner) {
+  constructor(parts: ServerParts, link: InflightCallsOwner) {
+    const { service, limits, runtime, namesCalls } = parts
     this.#service = service
     this.#namesCalls = namesCalls
     this.#link = link
@@ -76,6 +54,13 @@ export class InflightCalls implements InflightOwner {
       () => link.peer.waiting(),
       (flight) => this.#expired(flight),
     )
+    this.tasks = new LinkTasks(parts, {
+      flights: () => link.peer.waiting(),
+      call: (call) => this.call(call, []),
+      extend: (flight) => this.#deadlines.extend(flight),
+      tokens: this.#tokens,
+      ask: (method, params) => link.ask(method, params),
+    })
   }
 
   call(call: Call, edits: readonly Edit[]): void {
@@ -85,7 +70,8 @@ export class InflightCalls implements InflightOwner {
     if (call.row.subscribes !== undefined && this.#link.follows(call)) return this.#end(flight)
     const lend = this.#link.audience.only !== undefined
     const own = call.frame.params.meta.span('progressToken')
-    const inWords = withOthers(edits, leg.edits(call))
+    const others = leg.edits(call)
+    const inWords = others.length === 0 ? edits : [...edits, ...others]
     const all = own === undefined ? inWords : this.#withToken(inWords, flight, own, lend)
     const id = peer.forward(call.frame, all, flight, lend)
     if (id === undefined) return this.#notSent(flight)
@@ -98,7 +84,7 @@ export class InflightCalls implements InflightOwner {
   answered(flight: InflightCall, frame: ResponseFrame): void {
     const outcome = this.#link.leg.outcome(flight.call, frame)
     if (outcome.kind === 'outdated') return this.#outdated(flight, outcome)
-    if (outcome.kind !== 'input-required') flight.call.settle(outcome)
+    if (outcome.kind !== 'input-required') flight.call.settle(this.tasks.answered(flight, outcome))
     this.#end(flight)
     if (outcome.kind === 'input-required') this.#needsInput(flight, outcome.frame)
   }
@@ -164,6 +150,7 @@ export class InflightCalls implements InflightOwner {
     const span = frame.params.members.span('progressToken')
     const token = span === undefined ? '' : rawAt(frame.line, span)
     const flight = this.#tokens.find(token)
+    if (flight instanceof ServerTask) return this.tasks.progressed(flight, frame)
     const own = flight?.call.frame.params.meta.span('progressToken')
     if (flight === undefined || own === undefined || span === undefined) return false
     this.#deadlines.extend(flight)
@@ -175,15 +162,7 @@ export class InflightCalls implements InflightOwner {
 
   /** Whose answer an unacceptable message would have been; with two ids it is the answer of neither. */
   addressees(error: FrameError, line: Uint8Array): InflightCall[] {
-    // A line of a log may be JSON too, and may well have an `id`.
-    if (error.unreadable || !Buffer.from(line.buffer, line.byteOffset, line.length).includes('"jsonrpc"')) {
-      return []
-    }
-    const finder = new IdFinder()
-    finder.push(line)
-    // The id of a question is the server's own, and no call of ours.
-    if (finder.isCall) return []
-    return [...new Set(finder.claims.flatMap((id) => this.#link.peer.entry(id) ?? []))]
+    return [...new Set(claimedIds(error, line).flatMap((id) => this.#link.peer.entry(id) ?? []))]
   }
 
   /** The call did not get through, or its answer will not come; the transport says why. */
@@ -202,6 +181,7 @@ export class InflightCalls implements InflightOwner {
   /** Nobody will answer any more. */
   drain(unanswered: readonly InflightCall[], failure: () => UpstreamError): void {
     this.#deadlines.stop()
+    this.tasks.lost(failure)
     for (const flight of [...unanswered, ...this.#unsent.splice(0)]) {
       if (flight.wasSent) this.#link.peer.retire(flight.id)
       this.#end(flight)
@@ -238,13 +218,16 @@ export class InflightCalls implements InflightOwner {
     return this.#isUnsent(flight) || (call.row.reads === true && call.repeats === 0)
   }
 
-  #isUnsent({ nth, wasSent }: InflightCall): boolean {
+  #isUnsent({ call, nth, wasSent }: InflightCall): boolean {
     const { traffic } = this.#link
+    // The next connection knows nothing of the task.
+    if (call.isAboutTask) return false
     return !wasSent || (nth !== undefined && traffic !== undefined && nth > traffic.departed)
   }
 
   /** A session is opened anew once for each call that is refused in it: what is refused there too is refused for good. */
   #mayFollow(call: Call, { details }: TransportError): boolean {
+    if (call.isAboutTask) return false
     const wasRefused = details?.['status'] !== undefined
     const follows = !wasRefused || !call.hasRenewed
     if (wasRefused) call.hasRenewed = true
@@ -269,7 +252,8 @@ export class InflightCalls implements InflightOwner {
     const what = call.deadline.budget === 'timeoutMs' ? 'no answer or progress' : 'no answer'
     this.#giveUp(flight, callTimeout(this.#service, call, what))
     cancelRequest(this.#link.peer, flight.id, 'the request timed out')
-    this.#link.timedOut()
+    // Another process would not have the task.
+    if (!call.isAboutTask) this.#link.timedOut()
   }
 
   /** It has waited elsewhere for longer than it may take: nothing is begun that nobody waits for. */
@@ -307,7 +291,7 @@ export class InflightCalls implements InflightOwner {
     if (flight.ended) return
     flight.ended = true
     if (flight.isPaused) this.#deadlines.end(flight)
-    if (flight.token !== undefined) this.#tokens.release(flight.token)
+    if (flight.token !== undefined && !flight.isHanded) this.#tokens.release(flight.token)
     // Before its slot is taken by a call that is to find the next server.
     this.#relieve(flight)
     this.#link.member.ended(flight.call)
@@ -321,14 +305,4 @@ export class InflightCalls implements InflightOwner {
     this.#hasLostQuestion = false
     this.#link.replace('it may still be at work on a call that was given up')
   }
-}
-
-/** Undefined where there is none of this kind, and where there are several. */
-function theOne(flights: Iterable<InflightCall>, is: (call: Call) => boolean): Call | undefined {
-  const [found, other] = [...flights].flatMap(({ call }) => (is(call) ? [call] : []))
-  return other === undefined ? found : undefined
-}
-
-function withOthers(edits: readonly Edit[], others: readonly Edit[]): readonly Edit[] {
-  return others.length === 0 ? edits : [...edits, ...others]
 }

@@ -50,6 +50,7 @@ export class LaneLinks implements InstanceOwner {
     if (this.#links.size === 0) this.audience.renew()
     this.facts = facts
     this.#links.add(link)
+    link.inflight.tasks.capabilities = facts.capabilities.tasks
     if (facts.capabilities.logging) this.standing.sendLevel(link)
     if (isFirst) {
       if (link.isTyped) this.#listen(link, facts)
@@ -96,7 +97,8 @@ export class LaneLinks implements InstanceOwner {
 
   /** What a process has begun besides calls is not over. */
   get isAtWork(): boolean {
-    return this.#lists.busy || this.#isOwed
+    const hasTasks = [...this.#links].some((link) => link.inflight.tasks.areWanted)
+    return this.#lists.busy || this.#isOwed || hasTasks
   }
 
   /** A client is about to answer what a process has asked. */
@@ -107,14 +109,16 @@ export class LaneLinks implements InstanceOwner {
 
   asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void {
     const { sharing } = this.#parts
-    const call = during ?? (sharing === 'plain' ? undefined : link.inflight.askable)
+    const { inflight } = link
+    const call =
+      during ?? (sharing === 'plain' ? undefined : (inflight.tasks.waitingFor(frame) ?? inflight.askable))
     // On a lane of its own a client can be asked at any time.
     const client = sharing === 'own' ? this.audience.only : call?.client
     const names = (call?.context ?? client?.profile)?.capabilities.names
     const isDeclared = row.capability !== undefined && names?.has(row.capability)
-    if (isDeclared !== true) (call ?? link.inflight.askable)?.lacks(requiredCapabilities(questionOf(frame)))
+    if (isDeclared !== true) (call ?? inflight.askable)?.lacks(requiredCapabilities(questionOf(frame)))
     if (isDeclared !== true || client === undefined) return this.#refuse(frame, link)
-    const over = link.inflight.pause(client, call)
+    const over = inflight.pause(client, call)
     if (client.ask({ frame, asker: link, during: call, over })) return
     over()
     this.#refuse(frame, link)
@@ -141,6 +145,11 @@ export class LaneLinks implements InstanceOwner {
       case 'cancel':
         for (const client of this.audience) client.withdraw(frame, link)
         return
+      case 'task':
+        // What passes to the one client of the one server need not have been begun by a call of this session.
+        if (link.inflight.tasks.told(frame)) return
+        if (this.#parts.opening !== undefined) return this.#toOnlyClient(frame, row, during)
+        return this.#log('debug', `${frame.method} is about a task that no client has here`)
       case 'log':
         return this.#toOnlyClient(frame, row, during ?? (link.isTyped ? link.inflight.logging : undefined))
       case 'progress':

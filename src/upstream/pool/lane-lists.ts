@@ -14,6 +14,7 @@ import { UpstreamError } from '../contracts/errors.js'
 import type { Link } from './link.js'
 import type { ServerParts } from './pool-parts.js'
 import { readList } from './read-list.js'
+import { type Sharing, keepsTasks } from './sharing.js'
 
 const NOTHING: readonly ListItem[] = []
 
@@ -26,6 +27,10 @@ const HURRIED_TRIES = 3
 /** Tools that one log line names. */
 const NAMED_MAX = 10
 
+export interface LaneListsParts extends ServerParts {
+  readonly sharing: Sharing
+}
+
 /** Who says what is in a list. */
 interface Source {
   readonly link: Link
@@ -34,7 +39,7 @@ interface Source {
 
 /** Keeps the lists of a lane up to date. Items that did not change stay the same objects. */
 export class LaneLists {
-  readonly #parts: ServerParts
+  readonly #parts: LaneListsParts
   readonly #announce: (kinds: readonly ListKind[]) => void
   readonly #over: () => void
   /** Of the process whose lists these are. */
@@ -62,7 +67,7 @@ export class LaneLists {
   #endWait: () => void = () => {}
 
   /** `announce` hears which lists have changed, `over` that what was asked for has been read, or could not be. */
-  constructor(parts: ServerParts, announce: (kinds: readonly ListKind[]) => void, over: () => void) {
+  constructor(parts: LaneListsParts, announce: (kinds: readonly ListKind[]) => void, over: () => void) {
     this.#parts = parts
     this.#announce = announce
     this.#over = over
@@ -264,10 +269,12 @@ export class LaneLists {
     if (names.length === 0) return
     const first = names.slice(0, NAMED_MAX).join(', ')
     const rest = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
-    this.#log(
-      'info',
-      `not listed: ${first}${rest} can only be called as a task, and tasks do not pass this proxy`,
-    )
+    const what = `${first}${rest} can only be called as a task`
+    if (!keepsTasks(this.#parts.sharing))
+      this.#log('info', `not listed: ${what}, and its clients share a process that may ask them`)
+    else if (this.#capabilities?.tasks === undefined)
+      this.#log('info', `not listed: ${what}, and the server does not offer tasks`)
+    else this.#log('info', `listed to clients with tasks only: ${what}`)
   }
 
   #endHurry(): void {

@@ -13,7 +13,7 @@ import type { LaneParts } from './lane-parts.js'
 import { LaneLinks } from './lane-links.js'
 import { LaneLists } from './lane-lists.js'
 import { ServerInstances } from './server-instances.js'
-import { isOfOne } from './sharing.js'
+import { isOfOne, keepsTasks } from './sharing.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Lane, ServerView, UpstreamState } from '../contracts/upstream.js'
 
@@ -137,6 +137,10 @@ export class PoolLane implements Lane, ServerView {
     return !isOfOne(this.#parts.sharing)
   }
 
+  get keepsTasks(): boolean {
+    return keepsTasks(this.#parts.sharing)
+  }
+
   get state(): UpstreamState {
     const { state } = this.#members
     // Nobody is to take a server for well that has not said yet what it has, or cannot.
@@ -232,6 +236,7 @@ export class PoolLane implements Lane, ServerView {
     const { level } = this.#links.audience
     const unfollowed = this.#links.audience.remove(client)
     this.#links.read(true)
+    for (const link of this.#members.links) link.inflight.tasks.left(client)
     if (isOfOne(this.#parts.sharing)) {
       this.#left()
       return this.close()

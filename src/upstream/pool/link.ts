@@ -115,6 +115,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
       audience: lane.audience,
       member,
       again: (call, edits) => member.again(call, edits, this),
+      ask: (method, params) => this.ask(method, params),
       replace: (why) => member.replace(this, why),
       follows: (call) => this.#follows(call),
       renew: (what) => this.#renew(what),

@@ -140,7 +140,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
 
   ended(call: Call): void {
     const slots = call.row.askable ? this.#askable : this.#slots
-    slots.free()
+    if (!call.isAboutTask) slots.free()
     this.#usedAt = this.#parts.runtime.now()
     if (this.#idle === undefined) this.#watchIdle()
     if (call.row.askable) this.#freed()

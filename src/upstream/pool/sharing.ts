@@ -34,6 +34,16 @@ export function isOfOne(sharing: Sharing): boolean {
   return sharing === 'own' || sharing === 'guest'
 }
 
+/**
+ * Whether a task can be its client's own, from the answer of the call that begins it on.
+ *
+ * It cannot where a server asks while it is at work on the tasks of several clients: nothing but its own word would
+ * say which of them a question is about.
+ */
+export function keepsTasks(sharing: Sharing): boolean {
+  return sharing === 'own' || sharing === 'plain'
+}
+
 /** Whether calls of several people may run at once, during which a server may ask. */
 export function isOfSeveral(sharing: Sharing): boolean {
   return sharing === 'shared' || sharing === 'guest'

@@ -1,0 +1,342 @@
+// Tasks of revision 2025-11-25: each belongs to the client that began it, and leads to the server that has it.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { limits } from '../../src/index.js'
+import type { Heard, RawClient } from './support/client.js'
+import { at, listAt, numberAt, textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { type ServerEntry, nodeProgram } from './support/programs.js'
+import type { Scope, Servers } from './support/spawned.js'
+
+const REVISION = '2025-11-25'
+/** A client that can be asked has processes of its own. */
+const ASKABLE = { elicitation: {} }
+
+const server = (env: Readonly<Record<string, string>> = {}, more: ServerEntry = {}): ServerEntry => ({
+  ...nodeProgram('task-server.mjs', env, more),
+})
+
+interface Proxied {
+  readonly open: (capabilities?: unknown, revision?: string) => Promise<RawClient>
+  readonly initialized: (capabilities?: unknown, revision?: string) => Promise<unknown>
+  readonly stop: (name: string) => Promise<void>
+  readonly messages: () => string[]
+}
+
+async function proxied(t: Scope, servers: Servers, tasksMax = limits.session.tasksMax): Promise<Proxied> {
+  const own = { limits: { ...limits, session: { ...limits.session, tasksMax } } }
+  const { attach, log, proxy } = await libraryProxy(t, servers, own)
+  return {
+    open: async (capabilities = {}, revision = REVISION) => {
+      const { client } = await attach()
+      await client.open(capabilities, revision)
+      await client.request('tools/list')
+      return client
+    },
+    initialized: async (capabilities = {}, revision = REVISION) =>
+      (await attach()).client.open(capabilities, revision),
+    stop: (name) => proxy.stop(name),
+    messages: () => log.map(({ message }) => message),
+  }
+}
+
+/** Begins a task; gives the whole answer. */
+function begin(client: RawClient, name: string, args: unknown = {}, meta?: unknown): Promise<Heard> {
+  const more = meta === undefined ? {} : { _meta: meta }
+  return client.request('tools/call', { name, arguments: args, task: { ttl: 60_000 }, ...more })
+}
+
+async function begun(client: RawClient, name: string, args: unknown = {}, meta?: unknown): Promise<string> {
+  return textAt((await begin(client, name, args, meta)).value, 'result', 'task', 'taskId')
+}
+
+const about = (client: RawClient, what: string, taskId: string): Promise<Heard> =>
+  client.request(`tasks/${what}`, { taskId })
+
+const idsOf = ({ value }: Heard): string[] =>
+  listAt(value, 'result', 'tasks').map((task) => textAt(task, 'taskId'))
+
+const textOf = ({ value }: Heard): string => textAt(value, 'result', 'content', 0, 'text')
+
+const errorOf = ({ value }: Heard): [code: number, message: string] => [
+  numberAt(value, 'error', 'code'),
+  textAt(value, 'error', 'message'),
+]
+
+const notFound = (id: string): [number, string] => [-32602, `Task '${id}' not found`]
+
+/** A call that wants a task reaches the server without, and a tool that needs one refuses. */
+async function cut(client: RawClient, name: string): Promise<void> {
+  const params = `{"name":"${name}", "task":{"ttl":1.0} ,"arguments":{"n":1.0}}`
+  client.send(`{"jsonrpc":"2.0","id":"echo","method":"tools/call","params":${params}}`)
+  const sent = textOf(await client.answer('echo'))
+  assert.match(sent, /"params":\{"name":"echo" ?,"arguments":\{"n":1.0\}\}\}$/)
+  assert.match(errorOf(await client.call(name.replace('echo', 'must')))[1], /can only be called as a task/)
+}
+
+describe('a task', () => {
+  for (const [title, capabilities] of [
+    ['of a client with a process of its own', ASKABLE],
+    ['of a client that shares its process', {}],
+  ] as const)
+    test(`${title} is asked about, ends, and gives its result`, async (t) => {
+      const { open } = await proxied(t, { s: server() })
+      const client = await open(capabilities)
+      const answer = await begin(client, 's__work')
+      assert.match(answer.text, /"task":\{"taskId":"task-1","status":"working",.*"x-odd":"1.0"\}/)
+      assert.equal(textAt((await about(client, 'get', 'task-1')).value, 'result', 'status'), 'working')
+      const result = about(client, 'result', 'task-1')
+      await client.call('s__finish', { id: 'task-1' })
+      assert.equal(textOf(await result), 'work task-1')
+      const status = await client.notification('notifications/tasks/status')
+      assert.equal(textAt(status.value, 'params', 'status'), 'completed')
+      assert.equal(textAt((await about(client, 'get', 'task-1')).value, 'result', 'status'), 'completed')
+    })
+
+  test('is cancelled, which a cancelled tasks/result is not', async (t) => {
+    const { open } = await proxied(t, { s: server() })
+    const client = await open(ASKABLE)
+    const id = await begun(client, 's__must')
+    const asked = client.nextId()
+    client.send(JSON.stringify({ jsonrpc: '2.0', id: asked, method: 'tasks/result', params: { taskId: id } }))
+    client.notify('notifications/cancelled', { requestId: asked })
+    assert.equal(textAt((await about(client, 'get', id)).value, 'result', 'status'), 'working')
+    assert.equal(textAt((await about(client, 'cancel', id)).value, 'result', 'status'), 'cancelled')
+    assert.equal(client.answersTo(asked), 0)
+  })
+
+  test('asks its client while the result is waited for', async (t) => {
+    const { open } = await proxied(t, { s: server(), other: server({ TASKS: 'o' }) })
+    const client = await open(ASKABLE)
+    const asked: unknown[] = []
+    client.onRequest = (_method, params) => {
+      asked.push(params)
+      return '{"action":"decline"}'
+    }
+    const id = await begun(client, 's__curious')
+    await begun(client, 'other__work')
+    assert.equal(textOf(await about(client, 'result', id)), 'decline')
+    assert.equal(textAt(asked[0], '_meta', 'io.modelcontextprotocol/related-task', 'taskId'), id)
+  })
+
+  test('tells of its progress behind the answer to its call, under the token of its client', async (t) => {
+    const { open } = await proxied(t, { s: server() })
+    const both = [await open(), await open()] as const
+    const ids = await Promise.all(
+      both.map((client) => begun(client, 's__work', {}, { progressToken: 'mine' })),
+    )
+    for (const [nth, client] of both.entries()) {
+      const id = ids[nth] ?? ''
+      await client.call('s__report', { id, progress: nth + 1 })
+      const { value } = await client.notification('notifications/progress')
+      assert.equal(textAt(value, 'params', 'progressToken'), 'mine')
+      assert.equal(numberAt(value, 'params', 'progress'), nth + 1)
+      await client.call('s__finish', { id })
+      await client.call('s__report', { id, progress: 9 })
+      await client.request('ping')
+      assert.equal(
+        client.count((heard) => at(heard, 'method') === 'notifications/progress'),
+        1,
+      )
+    }
+  })
+
+  test('takes no slot of its server while its result is waited for', async (t) => {
+    const { open } = await proxied(t, { s: server({}, { concurrency: 1 }) })
+    const client = await open(ASKABLE)
+    const result = about(client, 'result', await begun(client, 's__work'))
+    await client.call('s__finish', { id: 'task-1' })
+    assert.equal(textOf(await result), 'work task-1')
+    await client.call('s__finish', { id: 'task-1' })
+  })
+
+  test('is lost with its process, and who asks for it is told so', async (t) => {
+    const { open } = await proxied(t, { s: server() })
+    const client = await open(ASKABLE)
+    const id = await begun(client, 's__work')
+    const result = about(client, 'result', id)
+    const died = await client.call('s__die')
+    assert.equal(textAt((await result).value, 'error', 'data', 'reason'), 'exited')
+    assert.equal(textAt(died.value, 'error', 'data', 'reason'), 'exited')
+    // The next process counts anew, and its task is another one of the same name.
+    const lost = await about(client, 'get', id)
+    assert.deepEqual(errorOf(lost), [-32603, "Task 'task-1' is lost: 's' exited with code 3"])
+    assert.equal(textAt(lost.value, 'error', 'data', 'reason'), 'exited')
+    assert.deepEqual(idsOf(await client.request('tasks/list')), [])
+    assert.equal(await begun(client, 's__work'), id)
+    assert.equal(textAt((await about(client, 'get', id)).value, 'result', 'status'), 'working')
+  })
+
+  test('is lost with its server', async (t) => {
+    const { open, stop } = await proxied(t, { s: server() })
+    const client = await open(ASKABLE)
+    const id = await begun(client, 's__work')
+    await stop('s')
+    const [code, message] = errorOf(await about(client, 'get', id))
+    assert.equal(code, -32603)
+    assert.match(message, /^Task 'task-1' is lost: 's' /)
+  })
+})
+
+describe('several servers', () => {
+  const servers = { a: server({ TASKS: 'a' }), b: server({ TASKS: 'b' }), c: server({ TASK_PARTS: '' }) }
+
+  test('have their tasks in one list, without those of others', async (t) => {
+    const { open } = await proxied(t, servers)
+    const client = await open()
+    const other = await open()
+    assert.deepEqual(idsOf(await client.request('tasks/list')), [])
+    for (const name of ['a__work', 'b__must', 'c__work', 'a__must']) await begun(client, name)
+    await begun(other, 'a__work')
+    // The third server has no list.
+    const listed = await client.request('tasks/list')
+    assert.deepEqual(idsOf(listed), ['a1', 'a2', 'b1'])
+    assert.match(listed.text, /"x-odd":"1.0"/)
+    assert.deepEqual(idsOf(await other.request('tasks/list')), ['a3'])
+    await client.call('b__finish', { id: 'b1' })
+    assert.equal(textOf(await about(client, 'result', 'b1')), 'must b1')
+    assert.equal(at((await client.request('tasks/list', { cursor: '1' })).value, 'error', 'code'), -32602)
+  })
+
+  test('that call their tasks the same: the later call fails, and its task is cancelled', async (t) => {
+    const { open, messages } = await proxied(t, servers)
+    const client = await open()
+    assert.equal(await begun(client, 'a__work', { id: 'same' }), 'same')
+    const again = await begin(client, 'b__work', { id: 'same' })
+    const why = "'b' calls the task 'same', which is the id of a task of 'a' that is not over"
+    assert.deepEqual(errorOf(again), [-32603, why])
+    assert.equal(at(again.value, 'error', 'data', 'reason'), 'invalid-answer')
+    assert.equal(textAt((await about(client, 'get', 'same')).value, 'result', 'status'), 'working')
+    // Its server says that the other one is cancelled, which is nobody's.
+    const other = await open()
+    await other.call('b__finish', { id: 'same' })
+    const said = messages().filter((message) => message.startsWith('notifications/tasks/status is about'))
+    assert.equal(said.length, 2)
+    await client.call('a__finish', { id: 'same' })
+    assert.equal(textOf(await about(client, 'result', 'same')), 'work same')
+    assert.equal(await begun(client, 'b__work', { id: 'same' }), 'same', 'the first one is over')
+    assert.deepEqual(errorOf(await about(other, 'get', 'same')), notFound('same'))
+    const statuses = client.heard.filter(({ value }) => at(value, 'method') === 'notifications/tasks/status')
+    assert.equal(statuses.length, 1)
+  })
+
+  test('one server that gives two clients the same id keeps the first', async (t) => {
+    const { open } = await proxied(t, servers)
+    const [first, second] = [await open(), await open()]
+    await begun(first, 'a__work', { id: 'same' })
+    assert.match(errorOf(await begin(second, 'a__work', { id: 'same' }))[1], /of a task of 'a' that is not/)
+    assert.deepEqual(errorOf(await about(second, 'get', 'same')), notFound('same'))
+    assert.equal(textAt((await about(first, 'get', 'same')).value, 'result', 'status'), 'working')
+  })
+})
+
+describe('the tasks of one client', () => {
+  test('are nothing to another one on the same process', async (t) => {
+    const { open } = await proxied(t, { s: server() })
+    const [owner, other] = [await open(), await open()]
+    const id = await begun(owner, 's__work')
+    for (const what of ['get', 'result', 'cancel'])
+      assert.deepEqual(errorOf(await about(other, what, id)), notFound(id))
+    assert.deepEqual(errorOf(await about(owner, 'get', 'elsewhere')), notFound('elsewhere'))
+    assert.equal(at((await owner.request('tasks/get')).value, 'error', 'data', 'parameter'), 'taskId')
+    await owner.call('s__finish', { id })
+    await other.request('ping')
+    await owner.notification('notifications/tasks/status')
+    assert.equal(
+      other.count((value) => at(value, 'method') === 'notifications/tasks/status'),
+      0,
+    )
+  })
+
+  test('are cancelled when it leaves a process that others use', async (t) => {
+    const { open } = await proxied(t, { s: server() })
+    const [leaving, staying] = [await open(), await open()]
+    const id = await begun(leaving, 's__work')
+    const ended = leaving.answer('bye')
+    leaving.send('{"jsonrpc":"2.0","id":"bye","method":"shutdown"}')
+    await ended
+    leaving.notify('exit')
+    // It is over for its server, so that the id is free again.
+    for (;;) {
+      const answer = await begin(staying, 's__work', { id })
+      if (at(answer.value, 'result') !== undefined) break
+    }
+    assert.equal(textAt((await about(staying, 'get', id)).value, 'result', 'status'), 'working')
+  })
+
+  test('have a limit; what is over makes room', async (t) => {
+    const { open } = await proxied(t, { s: server() }, 2)
+    const client = await open()
+    const first = await begun(client, 's__work')
+    const second = await begun(client, 's__work')
+    const refused = await begin(client, 's__work')
+    const why = 'Too many tasks: 2 are not over; fetch their results, or cancel some'
+    assert.deepEqual(errorOf(refused), [-32603, why])
+    assert.equal(at(refused.value, 'error', 'data', 'reason'), 'overloaded')
+    await about(client, 'cancel', first)
+    assert.equal(await begun(client, 's__work'), 'task-3', 'the refused call did not reach the server')
+    assert.deepEqual(errorOf(await about(client, 'get', first)), notFound(first))
+    assert.deepEqual(idsOf(await client.request('tasks/list')), [second, 'task-3'])
+  })
+
+  test('have ids of a limited length', async (t) => {
+    const { open } = await proxied(t, { s: server() })
+    const client = await open()
+    const { taskIdLengthMax } = limits.session
+    assert.equal(
+      (await begun(client, 's__work', { id: 'x'.repeat(taskIdLengthMax) })).length,
+      taskIdLengthMax,
+    )
+    const refused = await begin(client, 's__work', { id: 'x'.repeat(taskIdLengthMax + 1) })
+    assert.match(errorOf(refused)[1], /by an id of 1025 characters; the limit is 1024/)
+  })
+})
+
+describe('tasks are offered', () => {
+  const all = '{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}'
+  const some = '{"requests":{"tools":{"call":{}}}}'
+  const cases: [string, Servers, string | undefined, string][] = [
+    ['by a server with tasks', { s: server() }, all, REVISION],
+    ['as far as the server has them', { s: server({ TASK_PARTS: '' }) }, some, REVISION],
+    ['as far as any has them', { s: server({ TASK_PARTS: '' }), o: server() }, all, REVISION],
+    ['not to a client of another revision', { s: server() }, undefined, '2025-06-18'],
+    [
+      'not where clients share what may ask them',
+      { s: server({}, { isolation: 'shared' }) },
+      undefined,
+      REVISION,
+    ],
+    ['not by a server without tasks', { s: nodeProgram('echo.mjs', {}, {}) }, undefined, REVISION],
+  ]
+  for (const [title, servers, wanted, revision] of cases)
+    test(title, async (t) => {
+      const { initialized } = await proxied(t, servers)
+      const tasks = at(await initialized({}, revision), 'capabilities', 'tasks')
+      assert.equal(JSON.stringify(tasks), wanted)
+    })
+
+  test('who cannot have a task wants none, as far as the server sees', async (t) => {
+    const { open } = await proxied(t, { s: server(), shared: server({}, { isolation: 'shared' }) })
+    const clients = [await open({}, '2025-06-18'), await open(ASKABLE, '2025-06-18')]
+    for (const client of clients) {
+      await cut(client, 's__echo')
+      assert.deepEqual(errorOf(await about(client, 'get', 'x')), [-32601, "Method 'tasks/get' not found"])
+      assert.deepEqual(errorOf(await client.request('tasks/list')), [-32601, "Method 'tasks/list' not found"])
+    }
+    await cut(await open(), 'shared__echo')
+  })
+
+  test('and a call with one reaches the server in the bytes of the client', async (t) => {
+    const { open } = await proxied(t, { s: server() })
+    const client = await open(ASKABLE)
+    client.send(
+      '{"jsonrpc":"2.0","id":"echo","method":"tools/call","params":{"name":"s__echo", "task":{"ttl":1.0}}}',
+    )
+    const sent = textOf(await client.answer('echo'))
+    assert.equal(
+      sent,
+      '{"jsonrpc":"2.0","id":"echo","method":"tools/call","params":{"name":"echo", "task":{"ttl":1.0}}}',
+    )
+  })
+})
