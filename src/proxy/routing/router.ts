@@ -14,12 +14,7 @@ import type { Edit } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
 import type { Call } from '../../mcp/call.js'
 import { QueueRoom } from '../../mcp/call-queue.js'
-import {
-  invalidParams,
-  promptNotFound,
-  resourceNotFound,
-  toolNotFound,
-} from '../../mcp/error-codes.js'
+import { invalidParams, promptNotFound, resourceNotFound, toolNotFound } from '../../mcp/error-codes.js'
 import { type CacheHint, leastHint, staleHint } from '../../mcp/cache-hints.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { isNotFound } from '../../mcp/resource-answers.js'
