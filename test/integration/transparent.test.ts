@@ -257,3 +257,25 @@ describe("a client's own initialize", () => {
     assert.equal(initializes(remote).length, 1)
   })
 })
+
+test('tasks pass as they are, also those of an earlier session', async (t) => {
+  const task = '{"taskId":"old","status":"working","ttl":1.0}'
+  const capabilities = '"capabilities":{"tools":{},"tasks":{"list":{},"requests":{"tools":{"call":{}}}}}'
+  const remote = await service(t, (seen, response) => {
+    if (seen.rpc === 'initialize') {
+      const result = `{"protocolVersion":"2025-11-25",${capabilities},"serverInfo":{"name":"s","version":"1"}}`
+      json(response, answerOf(seen.id, result))
+    } else if (seen.rpc === 'tasks/get') json(response, answerOf(seen.id, task))
+    else if (seen.rpc === 'tasks/list')
+      json(response, answerOf(seen.id, `{"tasks":[${task}],"nextCursor":"2"}`))
+    else return false
+    return true
+  })
+  const { client } = await transparentProxy(t, remote)
+  const opened = await client.open({}, '2025-11-25')
+  assert.deepEqual(at(opened, 'capabilities', 'tasks'), { list: {}, requests: { tools: { call: {} } } })
+  const got = await client.request('tasks/get', { taskId: 'old' }, 'g')
+  assert.equal(got.text, answerOf('g', task))
+  const listed = await client.request('tasks/list', { cursor: '1' }, 'l')
+  assert.equal(textAt(listed.value, 'result', 'nextCursor'), '2')
+})
