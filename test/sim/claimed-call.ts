@@ -16,7 +16,7 @@ export interface ClaimedCallParts {
   /** Those whose states these are not. */
   readonly others: readonly SimClient[]
   /** Nothing is in the way of who comes back in time. */
-  readonly isSteady: boolean
+  readonly isSteady: () => boolean
 }
 
 /** What came of a request that was sent with answers. */
@@ -87,7 +87,7 @@ export class ClaimedCall {
       const capability = neededFor(textAt(question, 'method') ?? '')
       if (!op.can.some((name) => name === capability)) ledger.fail('not-declared', `${root.nonce}: ${text}`)
     }
-    if (noncesIn(text).some((nonce) => nonce !== root.nonce))
+    if (noncesIn(text).some((nonce) => nonce !== root.nonce && !isGivenUp(ledger, nonce)))
       ledger.fail('foreign', `${root.nonce} is asked about another call: ${text}`)
   }
 
@@ -120,7 +120,7 @@ export class ClaimedCall {
   #send(answers: readonly string[], round: Round): Heard {
     const { client, isSteady } = this.#parts
     const heard: Heard = { outcome: undefined, count: this.#returned + 1 }
-    const mustSucceed = isSteady && this.#last?.cancelledAt === undefined
+    const mustSucceed = isSteady() && this.#last?.cancelledAt === undefined
     this.#returned++
     this.#request(client, mustSucceed, paramsOf(round, answers, this.#params), (waiting) => {
       this.#last = waiting.entry
@@ -198,6 +198,11 @@ function paramsOf({ state }: Round, answers: readonly string[], params: string):
   return `"requestState":${JSON.stringify(state)},"inputResponses":{${answers.join(',')}},${params}`
 }
 
+/** A server may ask about a call of this client that it was to give up, and nobody can tell. */
+function isGivenUp({ entries }: Ledger, nonce: string): boolean {
+  return entries.get(nonce)?.job?.cancelled === true
+}
+
 /** The proxy has looked at nothing of the request. */
 function isOverloaded(text: string): boolean {
   return text.includes('"reason":"overloaded"')
@@ -205,5 +210,6 @@ function isOverloaded(text: string): boolean {
 
 /** What stands behind the id of an answer. */
 function outcomeIn(text: string): string {
-  return text.slice(text.indexOf(rawId(text) ?? '') + (rawId(text) ?? '').length)
+  const id = `"id":${rawId(text) ?? ''}`
+  return text.slice(text.indexOf(id) + id.length)
 }

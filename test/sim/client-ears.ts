@@ -256,8 +256,9 @@ export class ClientEars {
 /** Which of several requests with one id an answer belongs to: by what it says, as far as it says anything. */
 function chosenOf(waiting: readonly Waiting[], text: string, ok: boolean): Waiting | undefined {
   const [nonce] = noncesIn(text)
-  if (nonce !== undefined)
-    return waiting.find(({ entry }) => entry.nonce === nonce || entry.root?.nonce === nonce)
+  const own = waiting.find(({ entry }) => entry.nonce === nonce || entry.root?.nonce === nonce)
+  // What a request without a session is asked may be about another call.
+  if (nonce !== undefined) return own ?? waiting.find(({ entry }) => entry.root !== undefined)
   // A second request is a ping: it is answered well, or refused for its id, and no other error is its own.
   if (ok || text.includes('is in use')) return waiting.find(isPing) ?? waiting[0]
   const calls = waiting.filter((one) => !isPing(one))

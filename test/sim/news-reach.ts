@@ -26,6 +26,8 @@ const quiet: ReadonlySet<string> = new Set([
  */
 export function mustHear(world: World, client: SimClient, { facts, brains }: SimServer): boolean {
   if (!isAlone(client, facts.plan) || world.plan.ownStart === 'with-client') return true
+  // A process that served it may be the one for its requests without a session.
+  if (isWithoutSession(world, client)) return false
   const up = brains.filter(({ isUp }) => isUp)
   if (up.some((brain) => brain.serves(client.name))) return true
   const own = setOf(client.plan.capabilities)
@@ -41,6 +43,10 @@ function isAlone({ plan }: SimClient, server: ServerPlan): boolean {
 /** Over HTTP sessions are always dealt with in the same way. */
 function isIn(isolation: ServerPlan['isolation'], server: ServerPlan): boolean {
   return (server.kind === 'http' ? 'auto' : server.isolation) === isolation
+}
+
+function isWithoutSession({ host }: World, { name }: SimClient): boolean {
+  return [...host.ledger.entries.values()].some(({ client, root }) => client === name && root !== undefined)
 }
 
 function isQuiet({ host }: World, { name }: SimClient): boolean {

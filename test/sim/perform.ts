@@ -211,7 +211,8 @@ function claimed(world: World, client: SimClient, op: Extract<Op, { readonly kin
   } as const
   // Its total time goes on while its client is asked.
   const time: Work = { deed: 'echo', ms: 4 * op.work.ms, n: 1 }
-  const isSteady = asking.mustSucceed && plan.total !== undefined && isSure(plan, time) && !isClockSet(world)
+  const isLikely = asking.mustSucceed && plan.total !== undefined && isSure(plan, time) && !isClockSet(world)
+  const isSteady = (): boolean => isLikely && !world.host.ledger.replaced.has(plan.name)
   const others = world.clients.filter((other) => other !== client)
   new ClaimedCall({ client, around: world.host, ledger: world.host.ledger, op, others, isSteady }).begin(
     { ...asking, mustSucceed: false },

@@ -88,7 +88,7 @@ export class Workshop {
     const mark = markIn(said ?? '')
     if (mark !== undefined && mark !== asked.mark)
       this.#ledger.fail('foreign-answer', `${asked.mark} was answered ${text}`)
-    const foreign = noncesIn(text).filter((nonce) => nonce !== asked.nonce)
+    const foreign = noncesIn(text).filter((nonce) => nonce !== asked.nonce && !isTiedAnew(asked, nonce))
     if (foreign.length > 0) this.#ledger.fail('foreign-answer', `${asked.nonce} was answered ${text}`)
     asked.go(said ?? 'refused')
   }
@@ -212,6 +212,15 @@ export class Workshop {
     this.#ledger.replied(nonce, rest)
     this.#speech.respond(id, rest)
   }
+}
+
+/** A question about a call that was given up may be taken for one about another call of the same client. */
+function isTiedAnew({ job, nonce: about }: Asked, nonce: string): boolean {
+  return job.cancelled && clientOf(nonce) === clientOf(about)
+}
+
+function clientOf(nonce: string): string | undefined {
+  return nonce.split('-')[0]
 }
 
 /** What it has asked, and what it does with the answer. */
