@@ -19,6 +19,9 @@ export const OWN_PROCESSES = 24
 /** A group is busy for a moment after its last process was killed. */
 const REMOVE_AGAIN_MS = [2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
 
+/** Of the memory, what may lie in buffers of sockets besides. */
+const SOCKET_SHARE = 1 / 8
+
 const PERIOD_US = 100_000
 
 const MiB = 1024 * 1024
@@ -116,6 +119,7 @@ function settings(
   { cpus, memoryMiB, pids }: MachineFlavor,
 ): (readonly [path: string, value: string, isNeeded: boolean])[] {
   const memory = String(memoryMiB * MiB)
+  const buffers = String(memoryMiB * MiB * SOCKET_SHARE)
   const processes = String(pids + OWN_PROCESSES)
   switch (places.kind) {
     case 'v1':
@@ -123,6 +127,8 @@ function settings(
         [join(places.memory, name, 'memory.limit_in_bytes'), memory, true],
         // With swap; the kernel may count none.
         [join(places.memory, name, 'memory.memsw.limit_in_bytes'), memory, false],
+        // Version 1 counts buffers of sockets apart, and only where they have a limit; all of the host share what there is.
+        [join(places.memory, name, 'memory.kmem.tcp.limit_in_bytes'), buffers, false],
         ...(places.pids === undefined
           ? []
           : ([[join(places.pids, name, 'pids.max'), processes, true]] as const)),

@@ -3,6 +3,7 @@
 // The control group is asked where there is one. Elsewhere the processes of the machine are looked at, and the
 // largest is ended when all of them together have too much. The disk is always looked at.
 
+import { statfs } from 'node:fs/promises'
 import type { Child, Descendant, Runtime, Timer } from '../../../runtime/runtime.js'
 import type { GuestExit, MachineFlavor } from '../../runtime.js'
 import { type DiskUse, diskUse } from './disk-use.js'
@@ -18,6 +19,9 @@ const MEMORY_REST_MS = 2000
 /** The same for its files. */
 const DISK_LOOK_MS = 1000
 const DISK_REST_MS = 10_000
+
+/** Of the disk limit: when so much of the host's disk was taken since the last look, there is another one. */
+const DISK_STEP_SHARE = 1 / 4
 
 /** A look that takes long is rarer: the service has something else to do. */
 const LOOK_SHARE = 1 / 20
@@ -51,6 +55,8 @@ export class MachineLimits {
   /** What was on the disk at the start may stay: a session that is full must be able to remove files. */
   #diskBytesMax: number
   #isStopped = false
+  /** Of the disk of the host, at the last look. */
+  #freeBytes = Infinity
 
   constructor(parts: MachineLimitsParts) {
     this.#parts = parts
@@ -124,6 +130,7 @@ export class MachineLimits {
   async #lookAtDisk(): Promise<void> {
     const { child, runtime } = this.#parts
     const startedAt = runtime.now()
+    this.#freeBytes = await freeBytes(this.#parts.folder)
     const all = (await child.descendants?.()) ?? []
     const use = await diskUse(
       this.#parts.folder,
@@ -147,14 +154,22 @@ export class MachineLimits {
     let restedMs = 0
     // A machine that rests is looked at again as soon as it is busy.
     const wait = (): void => {
-      const timer = this.#parts.runtime.setTimer(busyMs, () => {
-        restedMs += busyMs
-        if (this.#parts.isBusy() || restedMs >= restMs) void look()
-        else wait()
-      })
+      const timer = this.#parts.runtime.setTimer(leastMs, () => void rested())
       this.#timers.set(what, timer)
     }
+    const rested = async (): Promise<void> => {
+      restedMs += leastMs
+      const isDue = restedMs >= (this.#parts.isBusy() ? busyMs : Math.max(restMs, busyMs))
+      if (isDue || (what === 'disk' && (await this.#isFilling()))) await look()
+      else if (!this.#isStopped) wait()
+    }
     wait()
+  }
+
+  /** Who has so many files that they are rarely looked at must not use the time to fill the disk. */
+  async #isFilling(): Promise<boolean> {
+    const takenBytes = this.#freeBytes - (await freeBytes(this.#parts.folder))
+    return takenBytes > this.#parts.flavor.diskGiB * GiB * DISK_STEP_SHARE
   }
 }
 
@@ -164,4 +179,15 @@ async function exactBytes(all: readonly Descendant[]): Promise<number> {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0)
+}
+
+/** Of the disk on which a folder is. */
+async function freeBytes(folder: string): Promise<number> {
+  try {
+    const { bavail, bsize } = await statfs(folder)
+    return bavail * bsize
+  } catch {
+    // It was removed; there is nothing to look at any more.
+    return Infinity
+  }
 }
