@@ -53,7 +53,18 @@ export function readProcess(pid: number): ProcessRow | undefined {
 
 /** Resident memory, in bytes; what is shared with others counts in each of them. */
 export function residentBytes(pid: number): number {
-  return kilobytes(read(`/proc/${pid}/status`), /^VmRSS:\s+(\d+) kB/m) ?? 0
+  const status = read(`/proc/${pid}/status`)
+  const own = residentIn(status)
+  if (own !== undefined || !/^State:\s+Z/m.test(status)) return own ?? 0
+  // Its first thread has ended, and shows no memory; the others may go on.
+  const threads = namesIn(`/proc/${pid}/task`).map((thread) =>
+    residentIn(read(`/proc/${pid}/task/${thread}/status`)),
+  )
+  return threads.find((bytes) => bytes !== undefined) ?? 0
+}
+
+function residentIn(status: string): number | undefined {
+  return kilobytes(status, /^VmRSS:\s+(\d+) kB/m)
 }
 
 /** Resident memory, in bytes, with a fair share of what is shared; undefined where the kernel does not tell. */
@@ -76,6 +87,14 @@ function read(path: string): string {
     return readFileSync(path, 'latin1')
   } catch {
     return ''
+  }
+}
+
+function namesIn(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return []
   }
 }
 

@@ -88,6 +88,52 @@ raise SystemExit(9 if os.waitstatus_to_exitcode(os.wait()[1]) == -9 else 0)
       assert.equal((await ran(inside, shell('echo on'))).stdout, 'on\n')
     })
 
+    test('processes whose first thread has ended, with what the others have, are no way around it', async () => {
+      const hidden = `
+import ctypes, threading, time
+def hold():
+    while ') Z ' not in open('/proc/self/stat').read():
+        time.sleep(0.01)
+    hold = bytearray(b'x') * (120 << 20)
+    time.sleep(20)
+threading.Thread(target=hold).start()
+ctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[__import__('os').uname().machine], 0)
+`
+      const { code, limit } = await ran(
+        await machine({ flavor: small }),
+        python(
+          `
+import subprocess, sys
+children = [subprocess.Popen(['/usr/bin/python3', '-c', sys.argv[1]]) for _ in range(4)]
+raise SystemExit(9 if -9 in [child.wait() for child in children] else 0)
+`,
+          hidden,
+        ),
+      )
+      assert.deepEqual([code, limit], [9, 'the memory limit of 256 MiB'])
+    })
+
+    test('removed files of a process whose first thread has ended fill no disk', async () => {
+      const { limit } = await ran(
+        await machine({ flavor: small }),
+        python(`
+import ctypes, os, threading, time
+def fill():
+    while ') Z ' not in open('/proc/self/stat').read():
+        time.sleep(0.01)
+    for name in ('one', 'two'):
+        file = os.open(name, os.O_CREAT | os.O_WRONLY)
+        os.remove(name)
+        for _ in range(50):
+            os.write(file, bytes(1 << 20))
+    time.sleep(20)
+threading.Thread(target=fill).start()
+ctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[os.uname().machine], 0)
+`),
+      )
+      assert.match(limit ?? '', /disk limit/)
+    })
+
     test('one process that wants more than all may have is refused it', async () => {
       const { stderr } = await ran(await machine({ flavor: small }), python('bytearray(1 << 30)'))
       assert.match(stderr, /MemoryError/)

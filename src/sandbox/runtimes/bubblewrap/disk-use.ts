@@ -61,9 +61,13 @@ class DiskWalk {
     }
   }
 
-  /** Removed files of this file system that a process has open. */
+  /** Removed files of this file system that a process has open: each thread may have descriptors of its own. */
   async addRemoved(pid: number): Promise<void> {
-    const folder = `/proc/${pid}/fd`
+    const threads = `/proc/${pid}/task`
+    for (const thread of await namesIn(threads)) await this.#addOpen(join(threads, thread, 'fd'))
+  }
+
+  async #addOpen(folder: string): Promise<void> {
     for (const name of await namesIn(folder)) {
       try {
         const stats = await stat(join(folder, name))
