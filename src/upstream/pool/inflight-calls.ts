@@ -122,7 +122,9 @@ export class InflightCalls implements InflightOwner {
    */
   get askable(): Call | undefined {
     const found = theOne(this.#link.peer.waiting(), ({ row }) => row.askable)
-    return this.#abandoned.mayBeOfOthers(found?.client) ? undefined : found
+    // Those who speak without a session may be several, even where they are one client.
+    const own = found?.context.hearer === undefined ? found?.client : undefined
+    return this.#abandoned.mayBeOfOthers(own) ? undefined : found
   }
 
   /** The one call in flight that wants log messages; undefined where several do, since a message names none. */
