@@ -279,6 +279,9 @@ describe('a server that asks a client without a session', () => {
     const answer = client.answer('other')
     send('other')
     await it.runtime.pass(100, 10)
+    const { child } = server
+    assert(child !== undefined)
+    child.answered = (message) => void server.answers.push(message)
     server.say(`${elicitation.slice(0, -1)},"id":"late"}`)
     await it.runtime.pass(100, 10)
     assert.equal(numberAt(server.answers[0], 'error', 'code'), -32601)
