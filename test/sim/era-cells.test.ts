@@ -10,7 +10,7 @@ import { failuresText } from './report.js'
 import { warm } from './warm.js'
 
 /** Runs of one cell. */
-const SEEDS = 2
+const SEEDS = 1
 
 before(warm)
 
