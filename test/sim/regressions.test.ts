@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { eraRegressions } from './era-regressions.js'
 import { frontRegressions } from './front-regressions.js'
 import { inTurn } from './in-turn.js'
 import { listRegressions } from './list-regressions.js'
@@ -19,6 +20,7 @@ describe('runs in which something was found once', () => {
     ...listRegressions,
     ...frontRegressions,
     ...waitingRegressions,
+    ...eraRegressions,
   ]) {
     test(what, async () => {
       const { failures } = await inTurn(() => simulate(plan))

@@ -3,16 +3,26 @@
 import { type Mutation, mutation } from './mutation.js'
 
 export const lists: readonly Mutation[] = [
-  mutation('who never asked for a list hears of its changes', 'needless-change', [
-    'proxy/routing/list-changes',
-    'if (this.#known.has(kind))',
-    'if (true)',
-  ]),
-  mutation('every read of a list is a change', 'too-many-changes', [
-    'upstream/pool/lane-lists',
-    'if (this.items(kind) !== before)',
-    'if (true)',
-  ]),
+  mutation(
+    'who never asked for a list hears of its changes',
+    'needless-change',
+    ['proxy/routing/list-changes', 'if (this.#known.has(kind))', 'if (true)'],
+    [
+      'proxy/routing/list-changes',
+      'known !== undefined && !looksSame(known, this.#shown(kind))',
+      'known === undefined || !looksSame(known, this.#shown(kind))',
+    ],
+  ),
+  mutation(
+    'every read of a list is a change',
+    'too-many-changes',
+    ['upstream/pool/lane-lists', 'if (this.items(kind) !== before)', 'if (true)'],
+    [
+      'proxy/routing/list-changes',
+      'known !== undefined && !looksSame(known, this.#shown(kind))',
+      'known !== undefined',
+    ],
+  ),
   mutation('a list that cannot be read is empty', 'shrunk-list', [
     'upstream/pool/lane-lists',
     'this.#failures.set(kind, why);',
