@@ -119,7 +119,8 @@ async function overHttp(folder: string): Promise<readonly PassedScript[]> {
   try {
     await remote.healthy()
     const config = join(folder, 'remote.json')
-    const server = { type: 'http', url: remote.url, prefix: false }
+    // As the client speaks, so that both ways have one era.
+    const server = { type: 'http', url: remote.url, prefix: false, protocol: 'legacy' }
     writeFileSync(config, JSON.stringify({ mcpServers: { remote: server } }))
     return await countedOverHttp(folder, config)
   } finally {

@@ -9,10 +9,13 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Call, ClientProfile, Outcome } from '../call.js'
+import { requestMeta } from '../meta-keys.js'
 import type { LegacyClientLeg } from './legacy-client.js'
 import type { ClientLeg, ClientVoice, Received, Told } from './leg.js'
-import { type ModernClientLeg, isStateless } from './modern-client.js'
-import { claims } from './request-context.js'
+import type { ModernClientLeg } from './modern-client.js'
+
+/** Only a stateless client can ask these, so that it has to say what it is. */
+const STATELESS: readonly string[] = ['server/discover', 'subscriptions/listen']
 
 /** Gives each message to the leg of its era. */
 export class AnyClientLeg implements ClientLeg {
@@ -33,7 +36,7 @@ export class AnyClientLeg implements ClientLeg {
   }
 
   received(frame: RequestFrame): Received {
-    const leg = claims(frame) || isStateless(frame.method) ? this.#modern : this.#legacy
+    const leg = claims(frame) || STATELESS.includes(frame.method) ? this.#modern : this.#legacy
     return leg.received(frame)
   }
 
@@ -49,4 +52,9 @@ export class AnyClientLeg implements ClientLeg {
   refusal(id: RequestId | undefined, error: ErrorBody): WireBytes {
     return this.#legacy.refusal(id, error)
   }
+}
+
+/** Whether a message claims to be stateless: it names its revision, right or wrong. */
+export function claims({ params }: RequestFrame | NotificationFrame): boolean {
+  return params.metaSpan !== undefined && params.meta.span(requestMeta.version) !== undefined
 }

@@ -21,15 +21,9 @@ import { claimFault, saidIn, statelessContext, versionFault } from './request-co
 import { errorEdits, resultEdits, typedResult } from './typed-result.js'
 
 const DISCOVER = 'server/discover'
-const LISTEN = 'subscriptions/listen'
 
 /** Servers come and go with a reload, and nobody is told of that here. */
 const DESCRIPTION_TTL_MS = 60_000
-
-/** Whether only a stateless client can ask this, so that it has to say what it is. */
-export function isStateless(method: string): boolean {
-  return method === DISCOVER || method === LISTEN
-}
 
 /** Reads the requests of one client, and writes its answers; what it keeps of a request saves the reading of the next. */
 export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {

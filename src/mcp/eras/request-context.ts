@@ -3,7 +3,7 @@
 // MCP 2026-07-28, Overview: `_meta`. Nothing of it holds for another request.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
+import type { RequestFrame } from '../../jsonrpc/frame.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { StatelessContext } from '../call.js'
 import { clientCapabilities, noCapabilities } from '../capabilities.js'
@@ -13,11 +13,6 @@ import { requestMeta, requestMetaKeys } from '../meta-keys.js'
 import { statelessRequests } from '../methods.js'
 import { severity } from '../methods/logging.js'
 import { latestStateless, statelessRevision, statelessRevisions } from '../revisions.js'
-
-/** Whether a message claims to be stateless: it names its revision, right or wrong. */
-export function claims({ params }: RequestFrame | NotificationFrame): boolean {
-  return params.metaSpan !== undefined && params.meta.span(requestMeta.version) !== undefined
-}
 
 /** The revision that a request names; empty where that is no text. */
 export function claimedVersion({ params }: RequestFrame): string {

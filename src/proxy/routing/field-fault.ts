@@ -1,14 +1,15 @@
 // Header fields of a request that repeat arguments of its tool (MCP 2026-07-28, Transports, Streamable HTTP).
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { FieldReader } from '../../jsonrpc/connection.js'
 import type { Call } from '../../mcp/call.js'
 import { headerMismatch } from '../../mcp/error-codes.js'
 import type { ListItem } from '../../mcp/lists.js'
 import { differingField, paramHeaders } from '../../mcp/param-headers.js'
 
-/** Why a call is refused whose fields say something else than its arguments; undefined where they agree, and without HTTP. */
-export function fieldFault({ frame, context: { field } }: Call, item: ListItem): ErrorBody | undefined {
-  if (field === undefined || item.schemaSpan === undefined) return undefined
+/** Why a call is refused whose fields say something else than its arguments; undefined where they agree. */
+export function fieldFault({ frame }: Call, field: FieldReader, item: ListItem): ErrorBody | undefined {
+  if (item.schemaSpan === undefined) return undefined
   const { start, end } = item.schemaSpan
   const headers = paramHeaders(item.line.subarray(start, end))
   if (headers.length === 0) return undefined

@@ -163,7 +163,8 @@ export class Router {
       if (refusal !== undefined) return call.fail(refusal)
       edits = [...edits, ...this.#tasks.edits(call)]
     }
-    const fault = fieldFault(call, target.item)
+    const { field } = call.context
+    const fault = field && fieldFault(call, field, target.item)
     if (fault !== undefined) return call.fail(fault)
     call.times = target.times
     call.isWrapped = target.item.wrappedSpan !== undefined
