@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { type ServerEntry, cli, everything, itEcho } from './integration/support/programs.js'
+import { type ServerEntry, cli, everything, itEcho, nodeProgram } from './integration/support/programs.js'
 import { type Scope, configFile, scratch } from './integration/support/spawned.js'
 
 const node = process.execPath
@@ -166,6 +166,8 @@ describe('--check --start', () => {
   test('says of each server what came of it, and fails when one failed', (t) => {
     const path = configFile(t, {
       every: everything,
+      stateless: nodeProgram('stateless.mjs', {}, {}),
+      plain: itEcho({}, { protocol: 'legacy' }),
       keyless: { command: node, args: ['-e', "console.error('KEY is missing'); process.exitCode = 3"] },
       absent: { command: 'no-such-program' },
       unset: { command: node, args: ['${NOT_SET_AT_ALL}'] },
@@ -174,7 +176,15 @@ describe('--check --start', () => {
     })
     const { code, stdout, stderr } = run('--check', path, '--start')
     assert.deepEqual([code, stderr], [1, ''])
-    assert.match(stdout, /^ {2}every +ready in \d+ ms: \d+ tools, revision 2025-\d\d-\d\d$/m)
+    assert.match(
+      stdout,
+      /^ {2}every +ready in \d+ ms: \d+ tools, revision 2025-\d\d-\d\d \(it refused server\/discover\)\n +clients of 2026-07-28: .*; no tasks; .*$/m,
+    )
+    assert.match(
+      stdout,
+      /^ {2}stateless +ready in \d+ ms: \d+ tools, revision 2026-07-28 \(as it answered server\/discover\)\n +clients up to 2025-11-25: /m,
+    )
+    assert.match(stdout, /^ {2}plain +ready in \d+ ms: .*, revision 2025-11-25 \(as configured\)$/m)
     assert.match(
       stdout,
       /^ {2}keyless +failed after \d+ ms: 'keyless' exited with code 3\n +KEY is missing$/m,
@@ -182,7 +192,7 @@ describe('--check --start', () => {
     assert.match(stdout, /^ {2}absent +failed after \d+ ms: .*ENOENT/m)
     assert.match(stdout, /^ {2}unset +failed after \d+ ms: variable NOT_SET_AT_ALL is not set$/m)
     assert.match(stdout, /^ {2}silent +failed after \d+ ms: .*\(startTimeout\)$/m)
-    assert.match(stdout, /started: 1 ready, 4 failed\n$/)
+    assert.match(stdout, /started: 3 ready, 4 failed\n$/)
     assert.doesNotMatch(stdout, /^ {2}off/m)
   })
 

@@ -11,6 +11,7 @@ import type {
 } from '../index.js'
 import type { LogLevel, LogRecord, Logger } from '../log/log.js'
 import { counted } from './counted.js'
+import { evidenceInWords } from './evidence.js'
 import { LimitedLog } from './limited-log.js'
 import type { Screen } from './screen.js'
 
@@ -97,7 +98,8 @@ function wordsOf(event: ServerEvent): string | undefined {
       return 'starting'
     case 'ready': {
       const again = event.restarts === 0 ? '' : 'again '
-      return `ready ${again}after ${inTime(event.ms)}: protocol version ${event.revision}, ${counted(event.tools, 'tool')}`
+      const version = `protocol version ${event.revision} (${evidenceInWords[event.evidence]})`
+      return `ready ${again}after ${inTime(event.ms)}: ${version}, ${counted(event.tools, 'tool')}`
     }
     case 'late':
       return `not ready after ${inTime(event.ms)}; it is waited for`

@@ -10,6 +10,7 @@ import { type CheckedConfig, checkConfig } from './check.js'
 import { Children } from './children.js'
 import { counted } from './counted.js'
 import { Endings } from './endings.js'
+import { evidenceInWords } from './evidence.js'
 import { say } from './say.js'
 import { addSecrets } from './run.js'
 
@@ -81,9 +82,11 @@ function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
 }
 
 /** Why a server failed is often only on its stderr. */
-function inWords({ failure, revision, tools, ms, lastWords }: Trial): string[] {
+function inWords({ failure, revision, evidence, crossing, tools, ms, lastWords }: Trial): string[] {
   if (failure !== undefined) return [`failed after ${ms} ms: ${failure}`, ...lastWords]
-  return [`ready in ${ms} ms: ${counted(tools, 'tool')}, revision ${revision ?? 'unknown'}`]
+  const found = evidence === undefined ? '' : ` (${evidenceInWords[evidence]})`
+  const ready = `ready in ${ms} ms: ${counted(tools, 'tool')}, revision ${revision ?? 'unknown'}${found}`
+  return crossing === undefined ? [ready] : [ready, crossing]
 }
 
 /** What has been tried, and on a terminal also what is being waited for. */

@@ -17,6 +17,9 @@ export interface ServerStatus {
   readonly error?: string
   /** When it was last ready to be called, as in RFC 3339. */
   readonly lastConnected?: string
+  /** The protocol version that it speaks, and how that was found out. */
+  readonly revision?: string
+  readonly evidence?: string
   readonly pid?: number
   /** Of a sandbox: what runs the code, and how far that isolates. */
   readonly runtime?: string
@@ -73,6 +76,8 @@ function serverStatus({
   pids,
   tools,
   about,
+  revision,
+  evidence,
 }: UpstreamStatus): ServerStatus {
   const [pid] = pids
   return {
@@ -83,6 +88,8 @@ function serverStatus({
     toolCount: tools,
     ...(error !== undefined && { error }),
     ...(connectedAtMs !== undefined && { lastConnected: new Date(connectedAtMs).toISOString() }),
+    ...(revision !== undefined && { revision }),
+    ...(evidence !== undefined && { evidence }),
     ...(pid !== undefined && { pid }),
     ...(about !== undefined && { runtime: about.runtime, isolation: about.isolation }),
   }

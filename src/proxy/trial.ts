@@ -19,7 +19,9 @@ export interface Trial {
   /** Undefined when it works. */
   readonly failure: string | undefined
   /** Undefined where it was never agreed on. */
-  readonly revision: string | undefined
+  readonly revision: UpstreamStatus['revision']
+  readonly evidence: UpstreamStatus['evidence']
+  readonly crossing: UpstreamStatus['crossing']
   readonly tools: number
   readonly ms: number
   /** What it said on stderr of its failure. */
@@ -59,9 +61,11 @@ export async function tryServer(
   }
   try {
     await within(tried(), waitMs, runtime)
-    const { state, error, revision, tools = 0 }: Partial<UpstreamStatus> = proxy.status()[0] ?? {}
-    const failure = state === 'connected' ? undefined : (error ?? 'it did not answer in time')
-    return { failure, revision, tools, ms: Math.round(runtime.now() - startedAt), lastWords: lastWords.lines }
+    const [status] = proxy.status()
+    const failure = status?.state === 'connected' ? undefined : (status?.error ?? 'it did not answer in time')
+    const { revision, evidence, crossing, tools = 0 }: Partial<UpstreamStatus> = status ?? {}
+    const ms = Math.round(runtime.now() - startedAt)
+    return { failure, revision, evidence, crossing, tools, ms, lastWords: lastWords.lines }
   } finally {
     await proxy.close(0)
   }

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { at, parsed, textAt } from './support/json.js'
-import { type ServerEntry, cli, itServer } from './support/programs.js'
+import { type ServerEntry, cli, itServer, nodeProgram } from './support/programs.js'
 import { type Scope, Spawned, scratch } from './support/spawned.js'
 import { until } from './support/waiting.js'
 
@@ -69,7 +69,7 @@ describe('the log of the command', () => {
     )
     const expected = [
       'info a starting',
-      'info a ready after N ms: protocol version 2025-11-25, N tools',
+      'info a ready after N ms: protocol version 2025-11-25 (it refused server/discover), N tools',
       'info - client 1 (evil\u001b[31m) attached: version 3, protocol version 2025-06-18',
       "warn a tools/call 'a__never' failed after N ms: 'a': no answer or progress for tool 'a__never' within N ms (timeout)",
       "warn - tools/call 'nothing' refused after N ms: Tool 'nothing' not found",
@@ -89,6 +89,22 @@ describe('the log of the command', () => {
     assert(told(records()).includes("debug a tools/call 'a__nonce' answered after N ms"))
   })
 
+  test('tells at debug, once for each server, what clients of another era get of it', async (t) => {
+    const stateless = nodeProgram('stateless.mjs', {}, {})
+    const { run, records } = start(t, { a: itServer({}, { restartDelay: 10 }), b: stateless }, 'debug')
+    await run.client.open()
+    await run.client.call('a__die', { code: 3 })
+    await run.client.call('a__nonce', { n: 1 })
+    await until(() => run.stderr.includes('ready again'))
+    await run.client.call('b__meta')
+    await run.finish()
+    const lines = told(records()).filter((line) => /^debug [ab] clients /.test(line))
+    assert.deepEqual(lines.sort(), [
+      'debug a clients of 2026-07-28: its questions are the result of the call, which waits for the answers in the next request; log messages only while one call wants them',
+      'debug b clients up to 2025-11-25: its questions are asked during the call, which is sent again with the answers; changes of roots are not passed on; no tasks; log messages only while one call wants them',
+    ])
+  })
+
   test('tells of a server that failed and of its new start', async (t) => {
     const { run, records } = start(t, { a: itServer({}, { restartDelay: 10 }) }, 'info')
     await run.client.open()
@@ -99,7 +115,11 @@ describe('the log of the command', () => {
     await run.finish()
     const lines = told(records())
     assert(lines.includes("error a 'a' exited with code 3"))
-    assert(lines.includes('info a ready again after N ms: protocol version 2025-11-25, N tools'))
+    assert(
+      lines.includes(
+        'info a ready again after N ms: protocol version 2025-11-25 (it refused server/discover), N tools',
+      ),
+    )
   })
 
   test('has few lines of many calls that fail alike, and says how many more there were', async (t) => {

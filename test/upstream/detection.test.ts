@@ -45,6 +45,7 @@ interface Run {
   readonly runtime: FakeRuntime
   readonly heard: () => string[][]
   readonly revision: () => string | undefined
+  readonly evidence: () => string | undefined
   readonly state: () => string | undefined
   readonly call: () => Promise<string>
   readonly ask: (method: string) => Promise<string>
@@ -64,6 +65,7 @@ async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
     runtime,
     heard: () => runtime.children.map(({ heard }) => heard),
     revision: () => proxy.status()[0]?.revision,
+    evidence: () => proxy.status()[0]?.evidence,
     state: () => proxy.status()[0]?.state,
     call: async () => {
       const calling = client.call('s__t')
@@ -90,31 +92,34 @@ const fragile: Script = (method, params, child) => {
 const silent: Script = (method, ...rest) =>
   method === 'server/discover' ? undefined : polite(method, ...rest)
 
-const verdicts: readonly (readonly [string, Script, string | undefined, readonly string[]])[] = [
-  ['a description that lists our revision', stateless, N, ['server/discover', 'tools/list']],
+const verdicts: readonly (readonly [string, Script, string | undefined, readonly string[], string?])[] = [
+  ['a description that lists our revision', stateless, N, ['server/discover', 'tools/list'], 'described'],
   [
     'a description that lists others',
     (method, ...rest) =>
       method === 'server/discover' ? description(['2025-11-25']) : polite(method, ...rest),
     '2025-06-18',
     O,
+    'unlisted',
   ],
-  ['a result that is no description', polite, '2025-06-18', O],
-  ['-32601', answering('{"code":-32601,"message":"no"}'), '2025-06-18', O],
-  ['-32602', answering('{"code":-32602,"message":"before initialization"}'), '2025-06-18', O],
-  ['-32000', answering('{"code":-32000,"message":"no"}'), '2025-06-18', O],
-  ['an error whose number is none', answering('{"code":0,"message":"no"}'), '2025-06-18', O],
+  ['a result that is no description', polite, '2025-06-18', O, 'unlisted'],
+  ['-32601', answering('{"code":-32601,"message":"no"}'), '2025-06-18', O, 'refused'],
+  ['-32602', answering('{"code":-32602,"message":"before initialization"}'), '2025-06-18', O, 'refused'],
+  ['-32000', answering('{"code":-32000,"message":"no"}'), '2025-06-18', O, 'refused'],
+  ['an error whose number is none', answering('{"code":0,"message":"no"}'), '2025-06-18', O, 'refused'],
   [
     'the refusal of the version, without a list',
     answering('{"code":-32022,"message":"no"}'),
     '2025-06-18',
     O,
+    'refused',
   ],
   [
     'the refusal of the version, with older ones',
     answering('{"code":-32022,"message":"no","data":{"supported":["2025-11-25"],"requested":"x"}}'),
     '2025-06-18',
     O,
+    'refused',
   ],
   [
     'the refusal of the version, with other ones without a handshake',
@@ -137,11 +142,11 @@ const verdicts: readonly (readonly [string, Script, string | undefined, readonly
 ]
 
 describe('what a server is taken to speak that answers the first question with', () => {
-  for (const [title, script, revision, heard] of verdicts)
+  for (const [title, script, revision, heard, found] of verdicts)
     test(title, async (t) => {
-      const { heard: all, revision: spoken, call } = await run(t, script, { restart: false })
+      const { heard: all, revision: spoken, evidence, call } = await run(t, script, { restart: false })
       assert.deepEqual(all(), [heard])
-      assert.equal(spoken(), revision)
+      assert.deepEqual([spoken(), evidence()], [revision, found])
       if (revision === N) assert.match(await call(), /"text":"typed"/)
     })
 
@@ -159,8 +164,9 @@ describe('what a server is taken to speak that answers the first question with',
 
 describe('a server that ends on the first question', () => {
   test('is started anew and not asked, and has not crashed', async (t) => {
-    const { heard, revision, state, problems } = await run(t, fragile)
+    const { heard, revision, evidence, state, problems } = await run(t, fragile)
     assert.deepEqual(heard(), [['server/discover'], O.slice(1)])
+    assert.equal(evidence(), 'ended')
     assert.deepEqual([revision(), state(), problems()], ['2025-06-18', 'connected', []])
   })
 
@@ -211,11 +217,11 @@ describe('a server that ends on the first question', () => {
 
 describe('a server that says nothing to the first question', () => {
   test('gets initialize on the same pipe once its time is over', async (t) => {
-    const { runtime, heard, revision, call } = await run(t, silent)
+    const { runtime, heard, revision, evidence, call } = await run(t, silent)
     assert.deepEqual(heard(), [['server/discover']])
     await runtime.pass(probeMs)
     assert.deepEqual(heard(), [O])
-    assert.equal(revision(), '2025-06-18')
+    assert.deepEqual([revision(), evidence()], ['2025-06-18', 'silent'])
     assert.match(await call(), /"content":\[\]/)
   })
 
@@ -233,16 +239,17 @@ describe('a server that says nothing to the first question', () => {
       child.answered = () => child.say(`{"jsonrpc":"2.0","id":${lastId},"result":${description([N])}}`)
       return undefined
     }
-    const { runtime, heard, revision } = await run(t, late)
+    const { runtime, heard, revision, evidence } = await run(t, late)
     await runtime.pass(probeMs)
     held[0]?.answered(undefined)
     await settled()
-    assert.equal(revision(), '2025-06-18', 'this connection stays what it was opened as')
+    const spoken = (): unknown[] => [revision(), evidence()]
+    assert.deepEqual(spoken(), ['2025-06-18', 'silent'], 'this connection stays what it was opened as')
     runtime.script = stateless
     runtime.children[0]?.end(1)
     await runtime.pass(5000)
     assert.deepEqual(heard()[1], ['server/discover', 'tools/list'])
-    assert.equal(revision(), N)
+    assert.deepEqual(spoken(), [N, 'described'])
   })
 
   test('and refuses the handshake is spoken to as it has described itself meanwhile', async (t) => {
@@ -261,8 +268,8 @@ describe('a server that says nothing to the first question', () => {
 
 describe('the configuration decides', () => {
   test('legacy: nobody is asked', async (t) => {
-    const { heard } = await run(t, polite, { protocol: 'legacy' })
-    assert.deepEqual(heard(), [O.slice(1)])
+    const { heard, evidence } = await run(t, polite, { protocol: 'legacy' })
+    assert.deepEqual([heard(), evidence()], [[O.slice(1)], 'configured'])
   })
 
   test('a revision without a handshake: there is none, whatever the server says', async (t) => {
@@ -276,10 +283,11 @@ test('each further connection to a server that is known shakes hands at once, an
     [polite, O.slice(1)],
     [stateless, ['server/discover', 'tools/list']],
   ] as const) {
-    const { runtime, heard } = await run(t, script)
+    const { runtime, heard, evidence } = await run(t, script)
+    const before = evidence()
     runtime.children[0]?.end(1)
     await runtime.pass(5000)
-    assert.deepEqual(heard()[1], wanted)
+    assert.deepEqual([heard()[1], evidence()], [wanted, before])
   }
 })
 

@@ -8,8 +8,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { RawClient } from '../integration/support/client.js'
 import { at, listAt, parsed, textAt } from '../integration/support/json.js'
 import { type TestProxy, libraryProxy } from '../integration/support/library.js'
-import { type ServerEntry, nodeProgram } from '../integration/support/programs.js'
-import { type Scope, scratch } from '../integration/support/spawned.js'
+import { type ServerEntry, cli, nodeProgram } from '../integration/support/programs.js'
+import { type Scope, configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 
 const N = '2026-07-28'
@@ -256,6 +256,23 @@ describe('a server that speaks both, or is shy', () => {
       log.filter(({ level }) => level === 'error' || level === 'warn'),
       [],
     )
+  })
+
+  test('that ends on the question is not asked again by the next start of the proxy, which says so', async (t) => {
+    const [home, file] = [scratch(t), join(scratch(t), 'lines')]
+    const config = configFile(t, { s: nodeProgram('stateless.mjs', { MODE: 'exits', FILE: file }, {}) })
+    const asked = async (): Promise<[unknown, string | undefined]> => {
+      const args = [cli, '--stdio', '--config', config]
+      const proxy = spawnProgram(t, process.execPath, args, { env: { ...process.env, HOME: home } })
+      await proxy.client.open()
+      assert.match((await proxy.client.call('s__old')).text, /"text":"old"/)
+      await proxy.finish()
+      const [, evidence] = /protocol version 2025-11-25 \((.*?)\)/.exec(proxy.stderr) ?? []
+      const questions = readFileSync(file, 'utf8').split('server/discover').length - 1
+      return [questions, evidence]
+    }
+    assert.deepEqual(await asked(), [1, 'it ended on server/discover'])
+    assert.deepEqual(await asked(), [1, 'it did not answer server/discover earlier, or ended on it'])
   })
 
   test('that is silent until initialize is up when the question has had its time', async (t) => {

@@ -9,6 +9,7 @@ import type { Call, Outcome } from '../call.js'
 import type { ClientCapabilities } from '../capabilities.js'
 import { spokenIn } from './discover-answer.js'
 import type {
+  EraEvidence,
   EraMemory,
   InputRequired,
   Opened,
@@ -53,10 +54,11 @@ export class DetectingServerLeg implements ServerLeg {
 
   open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened> {
     const attempt = { voice, declared, opening }
-    const { form, isShy } = this.#memory
+    const { form, evidence = 'refused', shyness } = this.#memory
     if (form === 'typed') return this.#openTyped(attempt)
-    if (form === 'bare') return this.#shakeHands(attempt, noDoubt)
-    return isShy ? this.#shakeHands(attempt, () => this.#askAfterAll(voice)) : this.#detect(attempt)
+    if (form === 'bare') return this.#shakeHands(attempt, evidence, noDoubt)
+    if (shyness === undefined) return this.#detect(attempt)
+    return this.#shakeHands(attempt, shyness, () => this.#askAfterAll(voice))
   }
 
   recall(handshake: Uint8Array): ServerFacts | undefined {
@@ -83,12 +85,12 @@ export class DetectingServerLeg implements ServerLeg {
       case 'answered':
         return this.#answered(probed.answer, attempt)
       case 'refused':
-        return this.#shakeHands(attempt, noDoubt)
+        return this.#shakeHands(attempt, 'refused', noDoubt)
       case 'silent':
-        this.#memory.isShy = true
-        return this.#shakeHands(attempt, this.#listenFor(probed.late))
+        this.#memory.shyness = 'silent'
+        return this.#shakeHands(attempt, 'silent', this.#listenFor(probed.late))
       case 'ended':
-        this.#memory.isShy = true
+        this.#memory.shyness = 'ended'
         return { kind: 'ended' }
     }
   }
@@ -97,7 +99,7 @@ export class DetectingServerLeg implements ServerLeg {
     const spoken = spokenIn(answer)
     switch (spoken.kind) {
       case 'handshake':
-        return this.#shakeHands(attempt, noDoubt)
+        return this.#shakeHands(attempt, answer.kind === 'error' ? 'refused' : 'unlisted', noDoubt)
       case 'ours':
         return this.#openTyped(attempt, spoken.isAnswered ? answer : undefined)
       case 'neither':
@@ -116,12 +118,13 @@ export class DetectingServerLeg implements ServerLeg {
     this.#chosen = modern
     this.#memory.forgot()
     const opened = modern.opened(description ?? (await modern.discover(voice)), opening)
-    if (opened.kind === 'opened') this.#memory.learned('typed')
-    return opened
+    if (opened.kind !== 'opened') return opened
+    this.#memory.learned('typed', 'described')
+    return { ...opened, evidence: 'described' }
   }
 
   /** `doubt` is asked when the server refuses the handshake, though it never said that it wants one. */
-  async #shakeHands(attempt: Attempt, doubt: Doubt): Promise<Opened> {
+  async #shakeHands(attempt: Attempt, evidence: EraEvidence, doubt: Doubt): Promise<Opened> {
     const { voice, declared, opening } = attempt
     this.#chosen = this.#legs.legacy
     const opened = await this.#legs.legacy.open(voice, declared, opening)
@@ -131,8 +134,8 @@ export class DetectingServerLeg implements ServerLeg {
       return isOurs ? this.#answered(answer, attempt) : opened
     }
     // The era of a connection is what it was opened in, whatever is heard meanwhile.
-    if (this.#memory.form === undefined) this.#memory.learned('bare')
-    return opened
+    if (this.#memory.form === undefined) this.#memory.learned('bare', evidence)
+    return { ...opened, evidence }
   }
 
   /** A description that comes late is for the next connection, or for this one where the handshake is refused. */
@@ -140,8 +143,8 @@ export class DetectingServerLeg implements ServerLeg {
     let heard: ResponseFrame | undefined
     const hear = (answer: ResponseFrame): void => {
       heard = answer
-      this.#memory.isShy = false
-      if (spokenIn(answer).kind === 'ours') this.#memory.learned('typed')
+      this.#memory.shyness = undefined
+      if (spokenIn(answer).kind === 'ours') this.#memory.learned('typed', 'described')
     }
     // It may never come.
     late.then(hear, () => undefined)

@@ -88,9 +88,33 @@ export interface ServerFacts {
   readonly handshake: Uint8Array
 }
 
+/** How it was found out in which era a server is spoken to. */
+export type EraEvidence =
+  /** The configuration says so. */
+  | 'configured'
+  /** It has described itself. */
+  | 'described'
+  /** Its description lists no revision without a handshake. */
+  | 'unlisted'
+  /** It has refused to describe itself. */
+  | 'refused'
+  /** It did not answer. */
+  | 'silent'
+  /** It has ended on the question. */
+  | 'ended'
+  /** One of the last two, at an earlier start of the proxy. */
+  | 'kept'
+
+/** A server that takes calls. */
+export interface OpenedServer {
+  readonly kind: 'opened'
+  readonly facts: ServerFacts
+  readonly evidence: EraEvidence
+}
+
 /** How a server answers an attempt to open it. */
 export type Opened =
-  | { readonly kind: 'opened'; readonly facts: ServerFacts }
+  | OpenedServer
   | { readonly kind: 'refused'; readonly why: string }
   /** It has ended on the question which revisions it speaks; it is to be started anew and not asked. */
   | { readonly kind: 'ended' }
@@ -134,10 +158,12 @@ export interface ServerVoice {
 export interface EraMemory {
   /** How the server writes its messages; undefined where it is to be asked. */
   readonly form: Revision['form'] | undefined
-  /** Whether it does not answer the question, or ends on it: it is opened with a handshake, and asked when it refuses that. */
-  isShy: boolean
+  /** How that was found out. */
+  readonly evidence: EraEvidence | undefined
+  /** How it does without an answer to the question: it is opened with a handshake, and asked when it refuses that. */
+  shyness: (EraEvidence & ('silent' | 'ended' | 'kept')) | undefined
   /** It has been opened so. */
-  learned(form: Revision['form']): void
+  learned(form: Revision['form'], evidence: EraEvidence): void
   /** What was known of it does not hold any more. */
   forgot(): void
 }

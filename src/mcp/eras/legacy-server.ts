@@ -106,6 +106,7 @@ function readHandshake(handshake: Line): Opened {
   }
   return {
     kind: 'opened',
+    evidence: 'configured',
     facts: {
       revision,
       capabilities: serverCapabilities(handshake, members.span('capabilities'), revision),

@@ -49,7 +49,7 @@ export class ModernServerLeg implements ServerLeg {
       return { kind: 'refused', why: spoken.kind === 'neither' ? spoken.why : refusal(answer) }
     const description = toLine(answer.line.subarray(answer.result.start, answer.result.end))
     opening?.settle({ kind: 'result', result: handshakeFor(opening, description) })
-    return { kind: 'opened', facts: factsIn(description) }
+    return { kind: 'opened', facts: factsIn(description), evidence: 'configured' }
   }
 
   recall(handshake: Uint8Array): ServerFacts | undefined {

@@ -5,7 +5,7 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
-import type { ServerFacts } from '../../mcp/eras/leg.js'
+import type { EraEvidence, ServerFacts } from '../../mcp/eras/leg.js'
 import type { CacheHint } from '../../mcp/cache-hints.js'
 import type { ListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
@@ -31,8 +31,12 @@ export interface UpstreamStatus {
   /** When it was last ready to be called, in milliseconds since 1970; undefined when it never was. */
   readonly connectedAtMs: number | undefined
   readonly pids: readonly number[]
-  /** The revision that was agreed with it; undefined before it has shaken hands. */
+  /** The revision that it speaks; undefined before it has said so. */
   readonly revision: string | undefined
+  /** How that was found out. */
+  readonly evidence: EraEvidence | undefined
+  /** What clients of the other era get of it in another way, or not at all; a text for people. */
+  readonly crossing: string | undefined
   readonly tools: number
   readonly about?: ServerAbout
 }

@@ -79,7 +79,13 @@ class UnavailableUpstream implements Upstream, Lane {
     const { pids, view } = this
     const state = this.#shown
     const error = view.failure?.message
-    return { name, kind, state, error, connectedAtMs: undefined, pids, revision: undefined, tools: 0 }
+    const unknown = {
+      connectedAtMs: undefined,
+      revision: undefined,
+      evidence: undefined,
+      crossing: undefined,
+    }
+    return { name, kind, state, error, pids, tools: 0, ...unknown }
   }
 
   readonly adopt = no

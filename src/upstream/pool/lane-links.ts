@@ -11,7 +11,7 @@
 
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { Call } from '../../mcp/call.js'
-import type { ServerFacts } from '../../mcp/eras/leg.js'
+import type { OpenedServer, ServerFacts } from '../../mcp/eras/leg.js'
 import { questionOf, requiredCapabilities } from '../../mcp/input-requests.js'
 import { methodNotFound } from '../../mcp/error-codes.js'
 import { cutNamed } from '../../mcp/member-edits.js'
@@ -33,8 +33,8 @@ export class LaneLinks implements InstanceOwner {
   readonly #parts: LaneParts
   readonly #lists: LaneLists
   readonly #links = new Set<Link>()
-  /** What the server said of itself last; undefined before it has. */
-  facts: ServerFacts | undefined
+  /** What the server said of itself last, and how it was found out what it speaks; undefined before it has. */
+  server: OpenedServer | undefined
   /** Resolves when the lists have been read that are being read now. */
   reading: Promise<void> = Promise.resolve()
   isClosed = false
@@ -46,9 +46,14 @@ export class LaneLinks implements InstanceOwner {
   }
 
   /** One process tells of each resource, or every update would be heard from all of them. */
-  opened(link: Link, facts: ServerFacts, isFirst: boolean): void {
+  get facts(): ServerFacts | undefined {
+    return this.server?.facts
+  }
+
+  opened(link: Link, server: OpenedServer, isFirst: boolean): void {
+    const { facts } = server
     if (this.#links.size === 0) this.audience.renew()
-    this.facts = facts
+    this.server = server
     this.#links.add(link)
     link.inflight.tasks.capabilities = facts.capabilities.tasks
     if (facts.capabilities.logging) this.standing.sendLevel(link)
@@ -58,9 +63,8 @@ export class LaneLinks implements InstanceOwner {
       this.reading = this.#lists.opened(link, facts.capabilities)
     }
     const { reports } = this.#parts
-    void this.reading.then(() =>
-      reports.ready(link.dialed, facts.revision.version, this.#lists.items('tools').length),
-    )
+    reports.opened(server)
+    void this.reading.then(() => reports.ready(link.dialed, server, this.#lists.items('tools').length))
   }
 
   /** A server without sessions says nothing unasked to who does not listen. */
@@ -76,10 +80,6 @@ export class LaneLinks implements InstanceOwner {
       },
     })
     link.listening.renew()
-    this.#log(
-      'debug',
-      'it has no sessions: changes of roots, and the extension tasks, are not passed on to it',
-    )
   }
 
   /** Also those whose place another has taken: what they still carry must not wait for ever. */

@@ -3,7 +3,7 @@
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
-import type { ServerFacts } from '../../mcp/eras/leg.js'
+import type { OpenedServer, ServerFacts } from '../../mcp/eras/leg.js'
 import { type CacheHint, lastingHint, staleHint } from '../../mcp/cache-hints.js'
 import { type ListItem, listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
@@ -162,8 +162,9 @@ export class PoolLane implements Lane, ServerView {
     return this.#members.failure ?? (message === undefined ? undefined : { message, body: undefined })
   }
 
-  get revision(): string | undefined {
-    return this.#links.facts?.revision.version
+  /** What a process of its own said last; undefined before one has. */
+  get server(): OpenedServer | undefined {
+    return this.#links.server
   }
 
   get facts(): ServerFacts | undefined {

@@ -4,7 +4,7 @@ import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call } from '../../mcp/call.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
-import type { Probed, ServerFacts, ServerLeg } from '../../mcp/eras/leg.js'
+import type { OpenedServer, Probed, ServerLeg } from '../../mcp/eras/leg.js'
 import type { Dialed } from '../contracts/dial.js'
 import { unusable } from '../contracts/errors.js'
 import type { Ending } from './ending.js'
@@ -37,7 +37,7 @@ export class LinkOpening {
   }
 
   /** With the client's own request where that is to reach the server. @throws UpstreamError */
-  async open(declared: ClientCapabilities, opening?: Call): Promise<ServerFacts> {
+  async open(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
     const { parts, leg, own, ending, peer } = this.#link
     const patience = own.patience('startTimeoutMs')
     const voice = {
@@ -49,7 +49,7 @@ export class LinkOpening {
     const opened = await leg.open(voice, declared, opening)
     switch (opened.kind) {
       case 'opened':
-        return opened.facts
+        return opened
       case 'refused':
         throw unusable(parts, opened.why)
       case 'ended':

@@ -8,7 +8,7 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Asker, Call, ClientPort } from '../../mcp/call.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
-import type { ServerFacts, ServerLeg } from '../../mcp/eras/leg.js'
+import type { OpenedServer, ServerLeg } from '../../mcp/eras/leg.js'
 import { methodNotFound, notFollowed } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
@@ -143,11 +143,11 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   }
 
   /** Begins to read and shakes hands, with the client's own request where that is to reach the server. @throws UpstreamError */
-  async start(declared: ClientCapabilities, opening?: Call): Promise<ServerFacts> {
+  async start(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
     this.#peer.start()
-    const facts = await this.#opening.open(declared, opening)
-    this.isTyped = facts.revision.form === 'typed'
-    return facts
+    const opened = await this.#opening.open(declared, opening)
+    this.isTyped = opened.facts.revision.form === 'typed'
+    return opened
   }
 
   get endedOnProbe(): boolean {

@@ -1,5 +1,6 @@
 // What is reported of servers: starts, failures, stops, lists.
 
+import type { EraEvidence } from '../../mcp/eras/leg.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { ServerConfig } from '../contracts/server-config.js'
@@ -38,6 +39,8 @@ export type ServerNews = ServerProcessNews &
         readonly state: 'ready'
         /** The protocol version that it speaks. */
         readonly revision: string
+        /** How that was found out. */
+        readonly evidence: EraEvidence
         readonly tools: number
         /** How many went before it for the same clients. */
         readonly restarts: number

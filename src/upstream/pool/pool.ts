@@ -7,6 +7,7 @@
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { ClientPort } from '../../mcp/call.js'
 import { everyCapability, noCapabilities } from '../../mcp/capabilities.js'
+import { crossing } from '../../mcp/eras/crossing.js'
 import type { ServerLeg } from '../../mcp/eras/leg.js'
 import { Adopted } from './adopted.js'
 import { ChosenLane } from './chosen-lane.js'
@@ -147,6 +148,7 @@ export class Pool implements Upstream, LaneOwner {
     const lanes = [...this.#lanes]
     const best = this.#best
     const about = this.#parts.about?.()
+    const server = best?.server
     return {
       name: this.config.name,
       kind: this.config.kind,
@@ -154,7 +156,9 @@ export class Pool implements Upstream, LaneOwner {
       error: best?.state === 'error' ? best.failure?.message : undefined,
       connectedAtMs: this.#connectedAtMs,
       pids: lanes.flatMap((lane) => lane.pids),
-      revision: best?.revision,
+      revision: server?.facts.revision.version,
+      evidence: server?.evidence,
+      crossing: server && crossing(server.facts, this.#parts.namesCalls),
       tools: best?.items('tools').length ?? 0,
       ...(about !== undefined && { about }),
     }

@@ -23,7 +23,7 @@ export interface Described {
 export class Recollections {
   /** Undefined where nothing is kept. */
   readonly kept: KeptServer | undefined
-  readonly #era: Pick<EraMemory, 'isShy'>
+  readonly #era: Pick<EraMemory, 'shyness'>
   readonly #recall: (handshake: Uint8Array) => ServerFacts | undefined
   readonly #known = new WeakMap<SelfDescription, Described>()
   /** Those that still show what was kept, by their sets of capabilities. */
@@ -32,7 +32,7 @@ export class Recollections {
   /** `recall` reads the words of a server. */
   constructor(
     kept: KeptServer | undefined,
-    era: Pick<EraMemory, 'isShy'>,
+    era: Pick<EraMemory, 'shyness'>,
     recall: (handshake: Uint8Array) => ServerFacts | undefined,
   ) {
     this.kept = kept
@@ -74,7 +74,11 @@ export class Recollections {
     const before = this.kept?.recall(set)?.description?.handshake
     // One that says something else of itself is another version, and may have learned to answer.
     const isSame = before === undefined || Buffer.compare(before, facts.handshake) === 0
-    const description = { handshake: facts.handshake, lists: lines, isShy: isSame && this.#era.isShy }
+    const description = {
+      handshake: facts.handshake,
+      lists: lines,
+      isShy: isSame && this.#era.shyness !== undefined,
+    }
     this.#remember(description, { isCurrent: true, facts, lists })
     return description
   }

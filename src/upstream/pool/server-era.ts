@@ -13,8 +13,10 @@ export class ServerEra implements EraMemory {
   readonly #lastsMs: number
   readonly #wasShy: () => boolean
   #form: EraMemory['form']
+  #evidence: EraMemory['evidence']
   #learnedAt = 0
-  #isShy: boolean | undefined
+  /** Once this run has found it out, what an earlier one has does not count. */
+  #shyness: { readonly is: EraMemory['shyness'] } | undefined
 
   /** `wasShy` says what an earlier run has found out. */
   constructor(runtime: Pick<Runtime, 'now'>, lastsMs: number, wasShy: () => boolean) {
@@ -27,17 +29,22 @@ export class ServerEra implements EraMemory {
     return this.#runtime.now() - this.#learnedAt < this.#lastsMs ? this.#form : undefined
   }
 
-  get isShy(): boolean {
-    this.#isShy ??= this.#wasShy()
-    return this.#isShy
+  get evidence(): EraMemory['evidence'] {
+    return this.#evidence
   }
 
-  set isShy(isShy: boolean) {
-    this.#isShy = isShy
+  get shyness(): EraMemory['shyness'] {
+    this.#shyness ??= { is: this.#wasShy() ? 'kept' : undefined }
+    return this.#shyness.is
   }
 
-  learned(form: EraMemory['form']): void {
+  set shyness(shyness: EraMemory['shyness']) {
+    this.#shyness = { is: shyness }
+  }
+
+  learned(form: EraMemory['form'], evidence: EraMemory['evidence']): void {
     this.#form = form
+    this.#evidence = evidence
     this.#learnedAt = this.#runtime.now()
   }
 

@@ -3,7 +3,7 @@
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
 import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
-import type { ServerFacts } from '../../mcp/eras/leg.js'
+import type { OpenedServer } from '../../mcp/eras/leg.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import { callTimeout } from './call-timeout.js'
 import { Crowding } from './crowding.js'
@@ -25,7 +25,7 @@ export interface InstanceOwner extends LinkOwner {
   /** Nobody uses the lane any more. */
   readonly isClosed: boolean
   /** A process has shaken hands; calls start afterwards. */
-  opened(link: Link, facts: ServerFacts, isFirst: boolean): void
+  opened(link: Link, server: OpenedServer, isFirst: boolean): void
 }
 
 /** A call, and what it is to be sent with. */
@@ -224,9 +224,9 @@ export class ServerInstance implements IdleProcess, LinkMember {
   #openLink(): OpeningLink {
     const { client, declared, opening, pool, reports } = this.#parts
     const link = new Link(pool.take(), this.#parts, this.#lane, this)
-    const ready = link.start(declared, opening).then((facts) => {
+    const ready = link.start(declared, opening).then((server) => {
       pool.connected()
-      this.#lane.opened(link, facts, this.#isFirst)
+      this.#lane.opened(link, server, this.#isFirst)
       // It is free from now on, and may rest before it has had a call.
       this.#usedAt = this.#parts.runtime.now()
       this.#watchIdle()

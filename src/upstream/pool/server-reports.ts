@@ -1,5 +1,7 @@
 // Emits the `server` events of one server: each process begins once and ends once.
 
+import { crossing } from '../../mcp/eras/crossing.js'
+import type { OpenedServer } from '../../mcp/eras/leg.js'
 import { asUpstreamError } from '../contracts/errors.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import type { Timer } from '../../runtime/runtime.js'
@@ -38,6 +40,7 @@ export class ServerReports {
   readonly #parts: ServerParts
   readonly #stopping: () => StopCause | undefined
   readonly #starts = new WeakMap<Dialed, Start>()
+  #crossing: string | undefined
 
   /** `stopping` says why all processes are being ended, if they are. */
   constructor(parts: ServerParts, stopping: () => StopCause | undefined) {
@@ -61,11 +64,20 @@ export class ServerReports {
     ready.catch((error: unknown) => this.#failed(link.dialed, error))
   }
 
-  ready(dialed: Dialed, revision: string, tools: number): void {
+  /** A server has said what it speaks; what clients get of it is logged once, until it is something else. */
+  opened({ facts }: OpenedServer): void {
+    const { log, namesCalls, service } = this.#parts
+    const message = crossing(facts, namesCalls)
+    if (message !== this.#crossing) log({ level: 'debug', service, message })
+    this.#crossing = message
+  }
+
+  ready(dialed: Dialed, { facts, evidence }: OpenedServer, tools: number): void {
     const start = this.#starts.get(dialed)
     if (start === undefined) return
     start.late.cancel()
-    this.#tell(dialed, { state: 'ready', revision, tools, restarts: start.use?.restarts ?? 0 })
+    const restarts = start.use?.restarts ?? 0
+    this.#tell(dialed, { state: 'ready', revision: facts.revision.version, evidence, tools, restarts })
   }
 
   lists(lists: LaneLists, client: number | undefined, changed: readonly ListKind[]): void {
