@@ -107,7 +107,7 @@ export const limits: Limits = {
     taskIdLengthMax: 1024,
   },
   // Clients are told apart by what they say of themselves, and there are not many kinds of them.
-  guests: { guestsMax: 256, guestsOfOneMax: 16, listensMax: 1024, guestIdleMs: 300_000 },
+  guests: { guestsMax: 256, guestsOfOneMax: 16, listensMax: 1024, urisMax: 1024, guestIdleMs: 300_000 },
   stateless: {
     // Each keeps a call of its server open, and a process or a stream with it.
     parkedMax: 256,
@@ -115,6 +115,7 @@ export const limits: Limits = {
     roundsMax: 32,
     questionsMax: 16,
     keptBytesMax: 64 * MiB,
+    heldBytesMax: 64 * MiB,
     // Servers that ask for several things at once do so in one turn.
     gatherMs: 20,
     lifeMs: 300_000,

@@ -7,6 +7,7 @@ import type { ErrorBody } from '../jsonrpc/build.js'
 import type { FrameError } from '../jsonrpc/errors.js'
 import type { ErrorFrame } from '../jsonrpc/frame.js'
 import { membersAt } from '../jsonrpc/members.js'
+import type { Span } from '../jsonrpc/scan.js'
 import { rawAt, write } from '../jsonrpc/text.js'
 
 const PARSE_ERROR = -32700
@@ -245,7 +246,12 @@ export function notFollowed(service: string, uri: string): ErrorBody {
 /** The number of an upstream's error; none where that is no number. */
 export function numberOfError({ line, error }: ErrorFrame): number {
   const code = membersAt(line, error)?.span('code')
-  return code === undefined ? Number.NaN : Number(rawAt(line, code))
+  return code === undefined ? Number.NaN : numberIn(line, code)
+}
+
+/** The number that stands there, however it is written; NaN for what is none. */
+export function numberIn(line: Buffer, span: Span): number {
+  return Number(rawAt(line, span))
 }
 
 /** Whether an upstream's error says that it does not know the method. */

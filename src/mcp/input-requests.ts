@@ -67,8 +67,8 @@ export function whyUnaskable(
   const name = serverRequests.row(method)?.capability
   const isKnown = revision.serverRequests.some((known) => known === method)
   if (name === undefined || !isKnown) return `revision ${revision.version} has no ${method}`
-  if (isDeclared({ method, params }, capabilities)) return undefined
   const part = partOf(name, params)
+  if (declares(capabilities, name, part)) return undefined
   return `the client has not declared ${part === undefined ? name : `${name}.${part}`}, which ${method} needs`
 }
 
@@ -94,7 +94,10 @@ export function isDeclared(
   capabilities: ClientCapabilities,
 ): boolean {
   const name = serverRequests.row(method)?.capability ?? method
-  const part = partOf(name, params)
+  return declares(capabilities, name, partOf(name, params))
+}
+
+function declares(capabilities: ClientCapabilities, name: string, part: string | undefined): boolean {
   return part === undefined ? capabilities.names.has(name) : hasCapability(capabilities, name, part)
 }
 

@@ -4,8 +4,8 @@
 
 import type { ErrorFrame } from '../jsonrpc/frame.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
-import { parse, quote, rawAt } from '../jsonrpc/text.js'
-import { isPageNeeded } from './error-codes.js'
+import { quote } from '../jsonrpc/text.js'
+import { isPageNeeded, numberIn } from './error-codes.js'
 
 /** Raw JSON of the client capabilities that a visit needs. */
 export const requiredForPages = '{"elicitation":{"url":{}}}'
@@ -14,7 +14,7 @@ export const requiredForPages = '{"elicitation":{"url":{}}}'
 export function pagesToVisit({ line, error }: ErrorFrame): string | undefined {
   const members = membersAt(line, error)
   const code = members?.span('code')
-  if (code === undefined || !isPageNeeded(Number(parse(rawAt(line, code))))) return undefined
+  if (code === undefined || !isPageNeeded(numberIn(line, code))) return undefined
   const pages = itemsAt(line, membersAt(line, members?.span('data'))?.span('elicitations'))
   const asked = pages.flatMap((span, index) => {
     const page = membersAt(line, span)

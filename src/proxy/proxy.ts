@@ -91,7 +91,8 @@ class PooledProxy implements McpProxy {
       runtime: common.runtime,
       limits: this.#limits.guests,
       changeDelayMs: this.#limits.session.changeDelayMs,
-      stateless: () => new StatelessCalls(stateKeysOf(this.#config), this.#limits.stateless, common.runtime),
+      stateless: () =>
+        new StatelessCalls(stateKeysOf(this.#config), this.#schema, this.#limits.stateless, common.runtime),
       nextSerial: () => ++this.#attached,
       reach: (client) => this.#reach(client),
       describe: () =>

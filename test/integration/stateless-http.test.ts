@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { resolveConfig } from '../../src/config/config.js'
 import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
-import { events, handshake, message, open, read, send } from '../transports/support/http.js'
+import { events, handshake, message, open, raw, read, send } from '../transports/support/http.js'
 import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
 import { itServer, nodeProgram, root } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
@@ -257,6 +257,63 @@ describe('a request without a session is refused', () => {
     assert.equal(Object.hasOwn(Object(parsed(broken.body)), 'id'), false)
     const answer = await send(port, { body: '{"jsonrpc":"2.0","id":1,"result":{}}', ...named })
     assert.deepEqual([answer.status, codeOf(answer)], [400, -32600])
+  })
+
+  test('a name that came twice, in any letters, or goes on in another line', async (t) => {
+    const { port } = await gateway(t, { s: itServer() }, true)
+    const body = message('tools/call', 7, { ...call, _meta: claim })
+    const fields = Object.entries(good).map(([name, value]) => `${name}: ${value}`)
+    const twin = base64('s__nonce')
+    const posted = (more: readonly string[]): Promise<string> =>
+      raw(
+        port,
+        [
+          'POST /mcp HTTP/1.1',
+          `host: 127.0.0.1:${port}`,
+          'content-type: application/json',
+          'accept: application/json, text/event-stream',
+          'connection: close',
+          `content-length: ${Buffer.byteLength(body)}`,
+          ...fields,
+          ...more,
+          '',
+          body,
+        ].join('\r\n'),
+      )
+    assert.match(await posted([]), /^HTTP\/1\.1 200 /)
+    for (const more of [
+      ['Mcp-Name: s__nonce'],
+      ['mcp-name: other'],
+      [`MCP-NAME: ${twin}`],
+      ['Mcp-Method: tools/call'],
+      [`MCP-protocol-version: ${version}`],
+      ['Mcp-Param-A: 1', 'mcp-param-a: 2'],
+      ['x-other: 1', ' mcp-name: other'],
+      ['mcp-name : other'],
+      ['x-other: 1\nmcp-name: other'],
+    ])
+      assert.match(await posted(more), /^HTTP\/1\.1 400 /, more.join())
+  })
+
+  test('a twin of a name in Base64 that is spelled otherwise', async (t) => {
+    const opened = await gateway(t, { s: itServer() }, true)
+    const name = 's__nonce'
+    const encoded = Buffer.from(name).toString('base64')
+    for (const twin of [
+      `=?BASE64?${encoded}?=`,
+      `=?base64?${encoded}`,
+      `=?base64?${encoded.replace(/=+$/, '')}?=`,
+      `=?base64?${encoded}=?=`,
+      `=?base64? ${encoded}?=`,
+      `=?base64?${encoded.slice(0, 4)} ${encoded.slice(4)}?=`,
+      base64(base64(name)),
+      `"${name}"`,
+      name.toUpperCase(),
+      `${name},${name}`,
+    ]) {
+      const answer = await asked(opened, 'tools/call', call, { ...good, 'mcp-name': twin })
+      assert.deepEqual([answer.status, codeOf(answer)], [400, -32020], twin)
+    }
   })
 
   test('a name in Base64 is the name', async (t) => {

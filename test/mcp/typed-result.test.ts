@@ -125,7 +125,25 @@ const errors: readonly (readonly [code: number, form: 'bare' | 'typed', want: nu
   [7, 'bare', 7],
 ]
 
+const spelled: readonly (readonly [given: string, want: string])[] = [
+  ['"code":-1,"code":-32022', '"code":-1,"code":-32603'],
+  ['"c\\u006fde":-32022', '"c\\u006fde":-32603'],
+  ['"code":-3.2022e4', '"code":-32603'],
+  ['"code":-32042.0', '"code":-32603'],
+  ['"code":"x"', '"code":"x"'],
+  ['"code":{"code":-32022}', '"code":{"code":-32022}'],
+  ['"data":{"code":-32022}', '"data":{"code":-32022}'],
+]
+
 describe('an error of a server', () => {
+  for (const [given, want] of spelled)
+    test(`with ${given} is told with ${want}`, () => {
+      const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"error":{"message":"m",${given}}}`))
+      assert(frame.kind === 'error')
+      const said = splice(frame.line, errorEdits(frame, 'bare')).toString()
+      assert.equal(said, `{"jsonrpc":"2.0","id":1,"error":{"message":"m",${want}}}`)
+    })
+
   for (const [code, form, want] of errors)
     test(`${code} of one that writes ${form} results is ${want}`, () => {
       const text = `{"jsonrpc":"2.0","id":1,"error":{"message":"m","code":${code},"data":[1.0]}}`

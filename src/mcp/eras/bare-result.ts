@@ -7,9 +7,8 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
 import type { Edit } from '../../jsonrpc/splice.js'
-import { rawAt } from '../../jsonrpc/text.js'
 import type { Call } from '../call.js'
-import { internalError, notFoundInSession, statelessRefusal } from '../error-codes.js'
+import { internalError, notFoundInSession, numberIn, statelessRefusal } from '../error-codes.js'
 import { cutNamed } from '../member-edits.js'
 import { SERVER_INFO } from '../meta-keys.js'
 import { toolFailure } from '../tool-failure.js'
@@ -61,7 +60,7 @@ function bareError({ row, service }: Call, { line, error }: ErrorFrame): BareAns
   const members = membersAt(line, error)
   const span = members?.span('code')
   if (span === undefined) return { kind: 'edited', edits: NONE }
-  const code = Number(rawAt(line, span))
+  const code = numberIn(line, span)
   if (statelessRefusal(code) !== undefined) {
     const message = `'${service ?? ''}' has refused the request: ${members?.string('message') ?? ''}`
     const isCall = row.route.to === 'name' && row.route.list === 'tools'
@@ -71,5 +70,5 @@ function bareError({ row, service }: Call, { line, error }: ErrorFrame): BareAns
   }
   const known = row.route.to === 'uri' ? notFoundInSession(code) : code
   const bytes = Buffer.from(String(known))
-  return { kind: 'edited', edits: known === code ? NONE : [{ ...span, bytes, why: 'error-code' }] }
+  return { kind: 'edited', edits: Object.is(known, code) ? NONE : [{ ...span, bytes, why: 'error-code' }] }
 }

@@ -5,9 +5,9 @@
 import type { ErrorFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { Edit, EditReason } from '../../jsonrpc/splice.js'
-import { parse, rawAt } from '../../jsonrpc/text.js'
+import { stringAt } from '../../jsonrpc/text.js'
 import { type CacheHint, hintMembers } from '../cache-hints.js'
-import { statelessErrorCode } from '../error-codes.js'
+import { numberIn, statelessErrorCode } from '../error-codes.js'
 import type { RequestRow } from '../methods/method-row.js'
 import type { Revision } from '../revisions/revision.js'
 
@@ -84,11 +84,14 @@ function inserted(frame: ResultFrame, given: readonly Given[]): Edit[] {
 
 /** The edits by which an error of a server becomes one that a stateless client knows. */
 export function errorEdits({ line, error }: ErrorFrame, form: Revision['form']): readonly Edit[] {
-  const span = membersAt(line, error)?.span('code')
-  if (span === undefined) return NONE
-  const code = Number(parse(rawAt(line, span)))
-  const known = statelessErrorCode(code, form)
-  return known === code ? NONE : [{ ...span, bytes: Buffer.from(String(known)), why: 'error-code' }]
+  // Of two, or of one with escapes in its name, nobody knows which one a client reads.
+  return [...(membersAt(line, error) ?? NONE)].flatMap(({ key, value }): Edit[] => {
+    if (stringAt(line, key) !== 'code') return []
+    const code = numberIn(line, value)
+    const known = statelessErrorCode(code, form)
+    // What is no number means nothing, and stays.
+    return Object.is(known, code) ? [] : [{ ...value, bytes: Buffer.from(String(known)), why: 'error-code' }]
+  })
 }
 
 /** A long result is not joined, and a large one not read member by member, for what nearly none has. */

@@ -20,18 +20,33 @@ interface Followed {
   readonly granted: Promise<boolean>
 }
 
+export interface FollowedParts {
+  readonly client: ClientPort
+  readonly route: (call: Call) => void
+  readonly now: () => number
+  /** How many it may follow. */
+  readonly urisMax: number
+}
+
+/** Of what is asked at once: other clients want to be served by the same servers. */
+const ASKED_MAX = 32
+
 /** Follows each resource while somebody wants it. */
 export class FollowedResources {
-  readonly #client: ClientPort
-  readonly #route: (call: Call) => void
-  readonly #now: () => number
+  readonly #parts: FollowedParts
   readonly #followed = new Map<string, Followed>()
+  /** By their URIs, those about which something is to be asked once something else is answered, and whether it still is. */
+  readonly #waiting = new Map<string, (isWanted: boolean) => void>()
+  #asking = 0
   #asked = 0
 
-  constructor(client: ClientPort, route: (call: Call) => void, now: () => number) {
-    this.#client = client
-    this.#route = route
-    this.#now = now
+  constructor(parts: FollowedParts) {
+    this.#parts = parts
+  }
+
+  /** How many more it may follow. */
+  get room(): number {
+    return this.#parts.urisMax - this.#followed.size
   }
 
   /** Resolves with whether a server tells of it; each call wants one `leave`. */
@@ -50,20 +65,47 @@ export class FollowedResources {
     const known = this.#followed.get(uri)
     if (known === undefined || --known.wanted > 0) return
     this.#followed.delete(uri)
+    this.#drop(uri)
     void known.granted.then((isGranted) => {
       // Somebody may want it again meanwhile.
       if (isGranted && !this.#followed.has(uri)) void this.#ask('resources/unsubscribe', uri)
     })
   }
 
-  #ask(method: string, uri: string): Promise<boolean> {
+  async #ask(method: string, uri: string): Promise<boolean> {
+    if (this.#asking < ASKED_MAX) this.#asking++
+    else if (!(await this.#turn(uri))) return false
+    const isGranted = await this.#answer(method, uri)
+    const [next] = this.#waiting
+    if (next === undefined) this.#asking--
+    else {
+      const [waiting, begin] = next
+      this.#waiting.delete(waiting)
+      begin(true)
+    }
+    return isGranted
+  }
+
+  /** Resolves with whether it is still to be asked, in the place of something that is answered. */
+  #turn(uri: string): Promise<boolean> {
+    this.#drop(uri)
+    return new Promise((resolve) => this.#waiting.set(uri, resolve))
+  }
+
+  #drop(uri: string): void {
+    this.#waiting.get(uri)?.(false)
+    this.#waiting.delete(uri)
+  }
+
+  #answer(method: string, uri: string): Promise<boolean> {
     const frame = readFrame(buildRequest(numericId(++this.#asked), method, `{"uri":${quote(uri)}}`))
     const row = requests.row(method)
     if (frame.kind !== 'request' || row === undefined) throw fault('a request of our own is one')
     return new Promise((resolve) => {
       const owner = { settled: (_call: Call, outcome: Outcome) => resolve(isGranted(outcome)) }
       const context = { revision: latestHandshake, capabilities: noCapabilities }
-      this.#route(new Call(frame, row, this.#client, new CallDeadline(this.#now()), owner, context))
+      const { client, route, now } = this.#parts
+      route(new Call(frame, row, client, new CallDeadline(now()), owner, context))
     })
   }
 }

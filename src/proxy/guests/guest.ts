@@ -30,6 +30,8 @@ export interface GuestParts {
   reach(client: RoutedClient): ClientRoutes
   readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly changeDelayMs: number
+  /** How many resources it may follow. */
+  readonly urisMax: number
   /** Whether one more request may stay open. */
   mayListen(): boolean
 }
@@ -166,9 +168,9 @@ export class Guest implements RoutedClient, StatelessClient {
   }
 
   #newListens(): Listens {
-    const { runtime, changeDelayMs } = this.#parts
+    const { runtime, changeDelayMs, urisMax } = this.#parts
     const route = (call: Call): void => this.#routes.router.route(call)
-    const followed = new FollowedResources(this, route, () => runtime.now())
+    const followed = new FollowedResources({ client: this, route, now: () => runtime.now(), urisMax })
     return new Listens({ routes: this.#routes, followed, runtime, changeDelayMs })
   }
 }

@@ -7,6 +7,7 @@ import type { StatelessContext } from '../../mcp/call.js'
 import { askableCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
+import { isFairShare } from '../input/fair-share.js'
 import type { StatelessCalls } from '../input/stateless-calls.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { GuestList } from '../routing/guest-list.js'
@@ -33,6 +34,8 @@ export interface GuestLimits {
   readonly guestsOfOneMax: number
   /** Requests that stay open, of all of them together. */
   readonly listensMax: number
+  /** Resources that one of them follows. */
+  readonly urisMax: number
   /** How long one stays that asks nothing. */
   readonly guestIdleMs: number
 }
@@ -65,7 +68,8 @@ export class Guests implements GuestList {
       reach: (client) => this.#parts.reach(client),
       runtime: this.#parts.runtime,
       changeDelayMs: this.#parts.changeDelayMs,
-      mayListen: () => this.#listening < this.#parts.limits.listensMax,
+      urisMax: this.#parts.limits.urisMax,
+      mayListen: () => this.#mayListen(principal),
     })
     this.#guests.set(key, guest)
     this.#sweepLater()
@@ -94,10 +98,13 @@ export class Guests implements GuestList {
     return key
   }
 
-  get #listening(): number {
-    let listening = 0
-    for (const guest of this.#guests.values()) listening += guest.listening
-    return listening
+  #mayListen(principal: string): boolean {
+    let [own, all] = [0, 0]
+    for (const { listening, profile } of this.#guests.values()) {
+      all += listening
+      if (profile.principal === principal) own += listening
+    }
+    return isFairShare(own, all, this.#parts.limits.listensMax)
   }
 
   /** Whether there is room for one more; who has been idle for longest makes it. */

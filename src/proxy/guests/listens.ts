@@ -35,9 +35,10 @@ export class Listens {
     return this.#listens.size
   }
 
-  begin(call: Call, { lists, uris }: SubscriptionFilter): void {
+  begin(call: Call, { lists, uris: wanted }: SubscriptionFilter): void {
     const { routes, followed, runtime, changeDelayMs } = this.#parts
     const soon = (tell: () => void): unknown => runtime.setTimer(changeDelayMs, tell)
+    const uris = wanted.slice(0, followed.room)
     const listen = new Listen(call, (kind) => routes.shown(kind), soon)
     call.keep()
     this.#listens.set(call, listen)

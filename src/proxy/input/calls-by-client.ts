@@ -15,6 +15,13 @@ export class CallsByClient<T extends { readonly inner: Call }> {
     return this.#calls.get(client) ?? new Set()
   }
 
+  /** How many are of this principal, whatever its clients can be asked. */
+  countOf(principal: string | undefined): number {
+    let count = 0
+    for (const [{ profile }, calls] of this.#calls) if (profile.principal === principal) count += calls.size
+    return count
+  }
+
   has(call: T): boolean {
     return this.of(call.inner.client).has(call)
   }

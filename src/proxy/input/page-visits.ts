@@ -3,29 +3,23 @@
 // Each is made again once: a state that a client sends twice must not have two calls made.
 
 import type { ClientPort } from '../../mcp/call.js'
+import { isFairShare } from './fair-share.js'
 
-export interface VisitLimits {
-  readonly visitsMax: number
-  /** Of one client. */
-  readonly visitsOfOneMax: number
-}
-
-/** Remembers them by their ids; of too many the oldest is forgotten. */
+/** Remembers them by their ids; of too many of one principal the oldest is forgotten. */
 export class PageVisits {
-  readonly #limits: VisitLimits
+  readonly #visitsMax: number
   /** In the order in which they were refused. */
   readonly #visits = new Map<string, ClientPort>()
 
-  constructor(limits: VisitLimits) {
-    this.#limits = limits
+  constructor(visitsMax: number) {
+    this.#visitsMax = visitsMax
   }
 
   add(id: string, client: ClientPort): void {
-    const { visitsMax, visitsOfOneMax } = this.#limits
-    const own = this.#of(client)
+    const { size } = this.#visits
+    const own = this.#of(({ profile }) => profile.principal === client.profile.principal)
     const [oldest] = this.#visits.keys()
-    if (own.length >= visitsOfOneMax) this.#visits.delete(own[0] ?? '')
-    else if (this.#visits.size >= visitsMax) this.#visits.delete(oldest ?? '')
+    if (!isFairShare(own.length, size, this.#visitsMax)) this.#visits.delete(own[0] ?? oldest ?? '')
     this.#visits.set(id, client)
   }
 
@@ -36,10 +30,10 @@ export class PageVisits {
 
   /** No request of this client will come any more. */
   left(client: ClientPort): void {
-    for (const id of this.#of(client)) this.#visits.delete(id)
+    for (const id of this.#of((each) => each === client)) this.#visits.delete(id)
   }
 
-  #of(client: ClientPort): string[] {
-    return [...this.#visits].flatMap(([id, of]) => (of === client ? [id] : []))
+  #of(is: (client: ClientPort) => boolean): string[] {
+    return [...this.#visits].flatMap(([id, client]) => (is(client) ? [id] : []))
   }
 }

@@ -22,7 +22,7 @@ import type {
   Outcome,
   ServerQuestion,
 } from '../../mcp/call.js'
-import { invalidParams, stateUnknown } from '../../mcp/error-codes.js'
+import { invalidParams, stateUnknown, tooManyCalls } from '../../mcp/error-codes.js'
 import { isDeclared, questionOf, requiredCapabilities } from '../../mcp/input-requests.js'
 import { OpenQuestions, resultFrame } from './open-questions.js'
 import { setDeadline } from '../../runtime/deadline.js'
@@ -40,6 +40,8 @@ export interface ParkLimits {
   readonly questionsMax: number
   /** Bytes of answers that came while nobody waited, of all calls together. */
   readonly keptBytesMax: number
+  /** Bytes of requests, questions and their answers, of all calls together. */
+  readonly heldBytesMax: number
   /** What a server asks within this time, in milliseconds, is asked together. */
   readonly gatherMs: number
   /** How long a client may take to come back. */
@@ -52,8 +54,10 @@ export interface ParkLimits {
 export interface ParkRoom {
   readonly limits: ParkLimits
   readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
-  /** Whether one more may wait; one that does can be found from now on. */
-  admits(parked: ParkedCall): boolean
+  /** Whether one more may wait, with a question of so many bytes; one that does can be found from now on. */
+  admits(parked: ParkedCall, bytes: number): boolean
+  /** Reserves so many bytes more for what is held of it; false when there is no room. */
+  reserves(parked: ParkedCall, bytes: number): boolean
   /** The state with which a client comes back to this round. */
   seal(parked: ParkedCall, round: number): string
   /** What its client is told of how a call has ended. */
@@ -102,6 +106,8 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
   #parkedAt = 0
   /** Bytes of an answer that is kept. */
   keptBytes = 0
+  /** Bytes of all else that is held for as long as somebody can come back. */
+  heldBytes = 0
 
   /** `responses` are the answers with which the client came to what was asked before the server has had the call. */
   constructor(outer: Call, room: ParkRoom, responses?: string) {
@@ -128,7 +134,8 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
       return false
     }
     const isTooMuch = this.#open.size >= questionsMax || this.#round >= roundsMax
-    if (this.inner.settled || isTooMuch || !this.#room.admits(this)) return false
+    const { length } = question.frame.line
+    if (this.inner.settled || isTooMuch || !this.#room.admits(this, length)) return false
     this.inner.keep()
     if (question.during !== undefined) question.during.wasAsked = true
     this.#open.add(question)
@@ -156,6 +163,7 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
     const answers = this.#answersIn(responses)
     if (typeof answers === 'string')
       return retry.fail(invalidParams(answers, { parameter: 'inputResponses' }))
+    if (!this.#room.reserves(this, responses.length)) return retry.fail(tooManyCalls())
     this.#answered = { round, responses, outcome: undefined }
     this.inner.context = { ...retry.context, hearer: this }
     this.#wait(retry)

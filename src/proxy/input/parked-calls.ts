@@ -6,12 +6,13 @@ import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonr
 import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Asker, Call, ClientPort, Outcome } from '../../mcp/call.js'
 import { QueueRoom } from '../../mcp/call-queue.js'
-import { stateUnknown, upstreamFailed } from '../../mcp/error-codes.js'
+import { stateUnknown, tooManyCalls, upstreamFailed } from '../../mcp/error-codes.js'
 import { hasCapability } from '../../mcp/capabilities.js'
 import { pagesToVisit } from '../../mcp/pages-to-visit.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { toLine } from '../../jsonrpc/line.js'
 import { CallsByClient } from './calls-by-client.js'
+import { isFairShare } from './fair-share.js'
 import { PageVisits } from './page-visits.js'
 import { type ParkLimits, type ParkRoom, ParkedCall, responsesOf } from './parked-call.js'
 import { resultFrame } from './open-questions.js'
@@ -49,9 +50,8 @@ export class ParkedCalls implements ParkRoom {
     this.limits = parts.limits
     this.runtime = parts.runtime
     this.#instance = parts.secret(ID_BYTES).toString('base64url')
-    const { keptBytesMax, parkedMax, parkedOfOneMax } = parts.limits
-    this.#kept = new QueueRoom(keptBytesMax)
-    this.#visits = new PageVisits({ visitsMax: parkedMax, visitsOfOneMax: parkedOfOneMax })
+    this.#kept = new QueueRoom(parts.limits.keptBytesMax)
+    this.#visits = new PageVisits(parts.limits.parkedMax)
   }
 
   /** The same call for a server that may ask during it. */
@@ -63,14 +63,13 @@ export class ParkedCalls implements ParkRoom {
   retry(call: Call, { instance, call: id, round }: SealedState & { readonly kind: 'parked' }): void {
     const parked = instance === this.#instance ? this.#calls.get(id) : undefined
     if (parked === undefined) call.fail(stateUnknown('unknown'))
-    else if (!isSameRequest(parked.inner.frame, call.frame)) call.fail(stateUnknown('other-request'))
-    else parked.retry(call, round)
+    else this.#comes(call, parked, round)
   }
 
   /** A client has visited the pages: gives its call for the server that wanted that, unless it was made already. */
   visited(outer: Call, { instance, call: id }: SealedState & { readonly kind: 'visit' }): Call | undefined {
     const known = instance === this.#instance ? this.#calls.get(id) : undefined
-    if (known !== undefined) known.retry(outer, 0)
+    if (known !== undefined) this.#comes(outer, known, 0)
     else if (instance !== this.#instance || !this.#visits.take(id)) outer.fail(stateUnknown('unknown'))
     else return this.#begin(outer, id)
     return undefined
@@ -105,21 +104,36 @@ export class ParkedCalls implements ParkRoom {
 
   // ParkRoom
 
-  admits(parked: ParkedCall): boolean {
-    if (this.#asked.has(parked)) return true
+  admits(parked: ParkedCall, bytes: number): boolean {
+    if (this.#asked.has(parked)) return this.reserves(parked, bytes)
+    const { inner } = parked
     const { parkedMax, parkedOfOneMax } = this.limits
-    if (this.#asked.size >= parkedMax) return false
-    if (this.#asked.of(parked.inner.client).size >= parkedOfOneMax) return false
+    const own = this.#asked.countOf(inner.client.profile.principal)
+    if (!isFairShare(own, this.#asked.size, parkedMax)) return false
+    if (this.#asked.of(inner.client).size >= parkedOfOneMax) return false
+    if (!this.reserves(parked, inner.bytes + bytes)) return false
     if (!this.#ids.has(parked)) this.#name(parked, this.#newId())
     this.#asked.add(parked)
     return true
   }
 
+  reserves(parked: ParkedCall, bytes: number): boolean {
+    const room = (): boolean => {
+      const { principal } = parked.inner.client.profile
+      const calls = [...this.#calls.values()]
+      const own = calls.filter(({ inner }) => inner.client.profile.principal === principal)
+      return isFairShare(heldBy(own), heldBy(calls), this.limits.heldBytesMax, bytes)
+    }
+    for (const other of this.#over) if (other !== parked && !room()) other.giveUp()
+    const hasRoom = room()
+    if (hasRoom) parked.heldBytes += bytes
+    return hasRoom
+  }
+
   seal(parked: ParkedCall, round: number): string {
     const call = this.#ids.get(parked) ?? ''
-    const { lifeMs, repeatMs } = this.limits
     const state = { kind: 'parked', instance: this.#instance, call, round } as const
-    return this.#parts.seal.seal(state, bindingOf(parked.inner), lifeMs + repeatMs)
+    return this.#parts.seal.seal(state, bindingOf(parked.inner))
   }
 
   told(call: Call, outcome: Outcome): Outcome {
@@ -171,10 +185,17 @@ export class ParkedCalls implements ParkRoom {
     this.#calls.delete(id)
   }
 
-  #begin(outer: Call, id: string): Call {
+  #comes(retry: Call, parked: ParkedCall, round: number): void {
+    if (isSameRequest(parked.inner.frame, retry.frame)) parked.retry(retry, round)
+    else retry.fail(stateUnknown('other-request'))
+  }
+
+  #begin(outer: Call, id: string): Call | undefined {
     const parked = new ParkedCall(outer, this, responsesOf(outer.frame))
-    this.#name(parked, id)
-    return parked.inner
+    const hasRoom = this.reserves(parked, outer.bytes)
+    if (hasRoom) this.#name(parked, id)
+    else outer.fail(tooManyCalls())
+    return hasRoom ? parked.inner : undefined
   }
 
   #newId(): string {
@@ -192,6 +213,10 @@ export class ParkedCalls implements ParkRoom {
   }
 }
 
+function heldBy(calls: readonly ParkedCall[]): number {
+  return calls.reduce((bytes, { heldBytes }) => bytes + heldBytes, 0)
+}
+
 function lengthOf(frame: ResponseFrame): number {
   return (frame.kind === 'result' ? frame.long?.length : undefined) ?? frame.line.length
 }
@@ -207,9 +232,8 @@ function tooLarge(service: string, bytes: number): string {
 }
 
 /** The request that a state of this call belongs to. */
-export function bindingOf({ frame, context }: Call): StateBinding {
-  const { members } = frame.params
-  const target = members.string('name') ?? members.string('uri') ?? ''
+export function bindingOf({ frame, row, context }: Call): StateBinding {
+  const target = frame.params.members.string(row.route.to === 'uri' ? 'uri' : 'name') ?? ''
   return { principal: context.principal ?? '', method: frame.method, target }
 }
 

@@ -2,7 +2,7 @@
 //
 // MCP 2026-07-28, Multi Round-Trip Requests: the state goes through the client, which may change it, keep it, or give
 // it to somebody else. So each one is sealed with AES-256-GCM, for one principal, one method, one tool, prompt or
-// resource, and a limited time. What another instance has sealed with the same key opens here too.
+// resource, and a limited time, or as long as its call is known. What another instance has sealed with the same key opens here too.
 //
 // A state is the base64url of: 4 bytes that name the key, 12 of the nonce, the ciphertext, 16 of the tag.
 
@@ -43,9 +43,9 @@ interface StateKey {
   readonly key: Buffer
 }
 
-/** A key made from a secret of whatever length. */
-function keyOf(secret: string | Buffer): StateKey {
-  const key = Buffer.from(hkdfSync('sha256', secret, '', 'mcps-proxy requestState', KEY_BYTES))
+/** A key made from a secret of whatever length; `schema` has its own, since its servers are others of the same names. */
+function keyOf(secret: string | Buffer, schema: string): StateKey {
+  const key = Buffer.from(hkdfSync('sha256', secret, schema, 'mcps-proxy requestState', KEY_BYTES))
   const name = createHash('sha256').update(key).digest().subarray(0, KEY_NAME_BYTES)
   return { name, key }
 }
@@ -64,19 +64,20 @@ export class StateSeal {
   readonly #around: SealSurroundings
 
   /** `secrets` are what states are sealed with, and what they were sealed with before; without any, a key of this process. */
-  constructor(secrets: readonly string[], around: SealSurroundings) {
-    const keys = secrets.map(keyOf)
-    this.#current = keys[0] ?? keyOf(around.secret(KEY_BYTES))
+  constructor(secrets: readonly string[], schema: string, around: SealSurroundings) {
+    const keys = secrets.map((secret) => keyOf(secret, schema))
+    this.#current = keys[0] ?? keyOf(around.secret(KEY_BYTES), schema)
     this.#keys = keys.length === 0 ? [this.#current] : keys
     this.#around = around
   }
 
-  /** Lasts for `lifeMs` from now, in milliseconds. */
-  seal(state: SealedState, binding: StateBinding, lifeMs: number): string {
+  /** Opens for `lifeMs` from now, in milliseconds; without it, for as long as what it stands for is known. */
+  seal(state: SealedState, binding: StateBinding, lifeMs?: number): string {
     const { name, key } = this.#current
     const nonce = this.#around.secret(NONCE_BYTES)
     const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(bound(binding))
-    const content = write({ ...state, until: this.#around.wallNow() + lifeMs })
+    const until = lifeMs === undefined ? undefined : this.#around.wallNow() + lifeMs
+    const content = write({ ...state, until })
     const text = Buffer.concat([cipher.update(content, 'utf8'), cipher.final()])
     return Buffer.concat([name, nonce, text, cipher.getAuthTag()]).toString('base64url')
   }
@@ -87,7 +88,8 @@ export class StateSeal {
     const content = bytes.toString('base64url') === text ? this.#decipher(bytes, binding) : undefined
     const sealed = content === undefined ? undefined : sealedState(parse(content))
     if (sealed === undefined) return { kind: 'refused', why: 'unknown' }
-    if (sealed.until <= this.#around.wallNow()) return { kind: 'refused', why: 'expired' }
+    if (sealed.until !== undefined && sealed.until <= this.#around.wallNow())
+      return { kind: 'refused', why: 'expired' }
     return { kind: 'opened', state: sealed.state }
   }
 
@@ -121,13 +123,13 @@ function bound({ principal, method, target }: StateBinding): Buffer {
 
 interface Sealed {
   readonly state: SealedState
-  readonly until: number
+  readonly until: number | undefined
 }
 
 /** What was sealed; another version of the proxy may have sealed something else. */
 function sealedState(value: unknown): Sealed | undefined {
   const { kind, until, service, state, instance, call, round } = membersOf(value)
-  if (typeof until !== 'number') return undefined
+  if (until !== undefined && typeof until !== 'number') return undefined
   if (kind === 'relay' && typeof service === 'string' && (state === undefined || typeof state === 'string'))
     return { state: { kind, service, state }, until }
   if (typeof instance !== 'string' || typeof call !== 'string') return undefined

@@ -33,10 +33,10 @@ export class StatelessCalls {
   readonly #limits: StatelessLimits
 
   /** `secrets` are what states are sealed with, and what they were sealed with before. */
-  constructor(secrets: readonly string[], limits: StatelessLimits, runtime: Runtime) {
+  constructor(secrets: readonly string[], schema: string, limits: StatelessLimits, runtime: Runtime) {
     const secret = secretOf(runtime)
     this.#limits = limits
-    this.#seal = new StateSeal(secrets, { wallNow: () => runtime.wallNow(), secret })
+    this.#seal = new StateSeal(secrets, schema, { wallNow: () => runtime.wallNow(), secret })
     this.parked = new ParkedCalls({ runtime, limits, seal: this.#seal, secret })
   }
 

@@ -220,7 +220,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   request(frame: RequestFrame, during: InflightCall | undefined): void {
     this.#messages++
     const row = serverRequests.row(frame.method)
-    if (this.isTyped) this.#log('warn', `its request ${frame.method} is dropped: its revision has none`)
+    if (this.isTyped) this.#noise.request(frame.method)
     else if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
     else this.#lane.asked(frame, row, this, during?.call)

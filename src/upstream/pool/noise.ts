@@ -67,6 +67,11 @@ export class Noise {
     this.#wrote(bytes)
   }
 
+  /** A request of a server whose revision has none. */
+  request(method: string): void {
+    this.#heard(() => `its request ${method} is dropped: its revision has none`, {})
+  }
+
   batch(): void {
     this.#heard(() => 'a batch was ignored: servers answer one by one', {})
   }

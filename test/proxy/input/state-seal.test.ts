@@ -9,9 +9,9 @@ const relay: SealedState = { kind: 'relay', service: 's', state: '"upstream\\u00
 const parked: SealedState = { kind: 'parked', instance: 'i', call: 'c', round: 3 }
 const binding: StateBinding = { principal: 'p', method: 'tools/call', target: 'tool' }
 
-function sealAt(now: { ms: number }, ...secrets: string[]): StateSeal {
-  return new StateSeal(secrets, { wallNow: () => now.ms, secret: randomBytes })
-}
+const sealOf = (schema: string, now: { ms: number }, ...secrets: string[]): StateSeal =>
+  new StateSeal(secrets, schema, { wallNow: () => now.ms, secret: randomBytes })
+const sealAt = (now: { ms: number }, ...secrets: string[]): StateSeal => sealOf('default', now, ...secrets)
 
 test('what is sealed opens as it was, here and wherever the key is', () => {
   const now = { ms: 1000 }
@@ -43,6 +43,15 @@ test('a state opens until its time is over', () => {
   assert.equal(seal.open(text, binding).kind, 'opened')
   now.ms = 300
   assert.deepEqual(seal.open(text, binding), { kind: 'refused', why: 'expired' })
+})
+
+test('a state without a time opens for ever, and one of a schema in no other', () => {
+  const now = { ms: 0 }
+  const seal = sealAt(now, 'k')
+  const text = seal.seal(parked, binding)
+  now.ms = Number.MAX_SAFE_INTEGER
+  assert.deepEqual(seal.open(text, binding), { kind: 'opened', state: parked })
+  assert.deepEqual(sealOf('other', now, 'k').open(text, binding), { kind: 'refused', why: 'unknown' })
 })
 
 test('a state opens for its principal, method and target alone', () => {

@@ -20,8 +20,8 @@ export const eras: readonly Mutation[] = [
   ]),
   ofEras('who comes back with other arguments is served', 'foreign-state', [
     'proxy/input/parked-calls',
-    '!isSameRequest(parked.inner.frame, call.frame)',
-    'false',
+    'isSameRequest(parked.inner.frame, retry.frame)',
+    'true',
   ]),
   ofEras('who comes back begins a call', 'executed-twice', [
     'proxy/input/stateless-calls',

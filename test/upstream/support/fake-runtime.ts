@@ -44,6 +44,7 @@ export class FakeChild implements Child {
   readonly #script: Script
   #exit: (exit: ChildExit) => void = () => {}
   #isGone = false
+  #unfinished = ''
 
   constructor(pid: number, startedAt: number, command: string, script: Script) {
     this.pid = pid
@@ -54,7 +55,9 @@ export class FakeChild implements Child {
       this.#exit = resolve
     })
     this.stdin.on('data', (chunk: Buffer) => {
-      for (const line of chunk.toString().split('\n')) if (line !== '') this.#take(parsed(line))
+      const lines = `${this.#unfinished}${chunk.toString()}`.split('\n')
+      this.#unfinished = lines.pop() ?? ''
+      for (const line of lines) if (line !== '') this.#take(parsed(line))
     })
     this.stdin.on('end', () => this.lingers || this.end(0))
   }

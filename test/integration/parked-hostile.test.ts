@@ -1,0 +1,165 @@
+// Clients without a session that mean harm, or ask for more than there is, while servers ask.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { type Limits, limits } from '../../src/index.js'
+import { type Asking, accepted, claim, codeOf, forms, reasonOf, stage, textOf } from './support/asking.js'
+import { at, numberAt, textAt } from './support/json.js'
+import { closed } from './support/scripted.js'
+
+const withLimits = (stateless: Partial<Limits['stateless']>): { readonly limits: Limits } => ({
+  limits: { ...limits, stateless: { ...limits.stateless, ...stateless } },
+})
+
+const page = { mode: 'url', message: 'Log in', url: 'https://a.example/', elicitationId: 'e' }
+const refusal = JSON.stringify({ code: -32042, message: 'no', data: { elicitations: [page] } })
+const pages: object = { elicitation: { url: {} } }
+
+const nested = (depth: number): object => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`)
+
+describe('a state', () => {
+  test('of a read opens for its URI alone, whatever else the request says', async (t) => {
+    const { it, server, ask } = await stage(t)
+    const read = (more: object): Promise<unknown> =>
+      ask({ name: 'same', ...more }, { method: 'resources/read' })
+    const asked = await read({ uri: 'it://r' })
+    const requestState = textAt(asked, 'result', 'requestState')
+    const inputResponses = { q1: accepted }
+    const other = await read({ uri: 'it://other', requestState, inputResponses })
+    assert.equal(reasonOf(other), 'state-unknown')
+    assert.deepEqual(server.answers, [])
+    assert.equal(textOf(await read({ uri: 'it://r', requestState, inputResponses })), 'done')
+    await closed(it)
+  })
+
+  test('of a visit gives the outcome of its call for the same arguments alone', async (t) => {
+    const { it, server, ask } = await stage(t, (asking) => {
+      asking.refusals.push(refusal)
+      asking.rounds = []
+    })
+    const capabilities = pages
+    const first = { name: 's__t', arguments: { a: 1 } }
+    const requestState = textAt(await ask(first, { capabilities }), 'result', 'requestState')
+    const visited = { ...first, requestState, inputResponses: { page1: { action: 'accept' } } }
+    assert.equal(textOf(await ask(visited, { capabilities })), 'done')
+    const other = await ask({ ...visited, arguments: { a: 2 } }, { capabilities })
+    assert.equal(reasonOf(other), 'state-other-request')
+    assert.equal(server.calls.length, 1)
+    await closed(it)
+  })
+
+  test('opens for as long as its call lasts: who has lost the response of a long one gets it', async (t) => {
+    const servers = { s: { timeout: 3_600_000 } }
+    const { it, server, client, begin } = await stage(
+      t,
+      (asking) => {
+        asking.finishes = false
+      },
+      servers,
+    )
+    const more = { requestState: (await begin()).state, inputResponses: { q1: accepted } }
+    const params = { name: 's__t', ...more, _meta: claim(forms) }
+    const heard = ['lost', 'again'].map((id) => client.answer(id))
+    client.send(JSON.stringify({ jsonrpc: '2.0', id: 'lost', method: 'tools/call', params }))
+    await it.runtime.pass(1_000_000, 1000)
+    client.send(JSON.stringify({ jsonrpc: '2.0', id: 'again', method: 'tools/call', params }))
+    await it.runtime.pass(100, 10)
+    server.finish()
+    for (const { value } of await Promise.all(heard)) assert.equal(textOf(value), 'done')
+    assert.equal(server.calls.length, 1)
+    await closed(it)
+  })
+
+  test('that is longer than any, no text, or nested as deep as may be, is refused and answers nothing', async (t) => {
+    const { it, server, ask, begin } = await stage(t)
+    const { state } = await begin()
+    const params = { name: 's__t', inputResponses: { q1: accepted } }
+    for (const requestState of ['A'.repeat(70_000), `${state}${'A'.repeat(1_000_000)}`, '='.repeat(70_000)])
+      assert.equal(reasonOf(await ask({ ...params, requestState })), 'state-unknown')
+    for (const requestState of [1, null, [state], { state }])
+      assert.equal(codeOf(await ask({ ...params, requestState })), -32602)
+    const tooDeep = await ask({ ...params, requestState: state, inputResponses: { q1: nested(200) } })
+    assert.equal(codeOf(tooDeep), -32600)
+    assert.deepEqual(server.answers, [])
+    const deep = { ...params, requestState: state, inputResponses: { q1: nested(100) } }
+    assert.equal(textOf(await ask(deep)), 'done')
+    assert.equal(textOf(await ask(deep)), 'done')
+    assert.deepEqual(at(server.answers[0], 'result'), nested(100))
+    await closed(it)
+  })
+})
+
+describe('of what waits for clients', () => {
+  test('one has no more calls than are left for others', async (t) => {
+    const { it, server, client, ask } = await stage(t, () => {}, { s: {} }, withLimits({ parkedMax: 4 }))
+    const { client: other } = await it.attach()
+    const asked: unknown[] = []
+    for (const by of [client, client, client, other, other])
+      asked.push(at(await ask({ name: 's__t' }, { client: by }), 'result', 'resultType'))
+    const [yes, no] = ['input_required', 'complete']
+    assert.deepEqual(asked, [yes, yes, no, yes, no])
+    const codes = server.answers.map((answer) => numberAt(answer, 'error', 'code'))
+    assert.deepEqual(codes, [-32601, -32601])
+    await closed(it)
+  })
+
+  test('requests, questions and answers have room together, of which one has no more than is left', async (t) => {
+    const room = withLimits({ heldBytesMax: 40_000 })
+    const { it, server, client, ask } = await stage(t, () => {}, { s: {} }, room)
+    const { client: other } = await it.attach()
+    const large = { name: 's__t', arguments: { text: 'a'.repeat(8000) } }
+    const types: unknown[] = []
+    const states: string[] = []
+    for (const by of [client, client, client, other]) {
+      const { result } = Object(await ask(large, { client: by }))
+      types.push(at(result, 'resultType'))
+      states.push(String(at(result, 'requestState')))
+    }
+    const yes = 'input_required'
+    assert.deepEqual(types, [yes, yes, 'complete', yes])
+    assert.equal(numberAt(server.answers[0], 'error', 'code'), -32601)
+    const back = { ...large, requestState: states[3] }
+    const long = { q1: { action: 'accept', content: { name: 'b'.repeat(20_000) } } }
+    const refused = await ask({ ...back, inputResponses: long }, { client: other })
+    assert.deepEqual([codeOf(refused), reasonOf(refused)], [-32603, 'overloaded'])
+    const value = await ask({ ...back, inputResponses: { q1: accepted } }, { client: other })
+    assert.equal(textOf(value), 'done', 'it may come again with less')
+    await closed(it)
+  })
+
+  test('what is over makes room', async (t) => {
+    const room = withLimits({ heldBytesMax: 20_000 })
+    const { it, server, ask } = await stage(t, () => {}, { s: {} }, room)
+    const large = { name: 's__t', arguments: { text: 'a'.repeat(8000) } }
+    for (let count = 1; count <= 5; count++) {
+      const requestState = textAt(await ask(large), 'result', 'requestState')
+      assert.equal(textOf(await ask({ ...large, requestState, inputResponses: { q1: accepted } })), 'done')
+      assert.equal(server.answers.length, count)
+    }
+    await closed(it)
+  })
+
+  test('visits of one are forgotten before those of others', async (t) => {
+    const many = 10
+    const prepare = (asking: Asking): void => {
+      asking.rounds = []
+      asking.refusals.push(...Array.from({ length: many + 1 }, () => refusal))
+    }
+    const { it, ask } = await stage(t, prepare, { s: {} }, withLimits({ parkedMax: 8 }))
+    const visit = { name: 's__t' }
+    const { client: other } = await it.attach()
+    const accept = { page1: { action: 'accept' } }
+    const kept = await ask(visit, { capabilities: pages, client: other })
+    const states: string[] = []
+    // Two kinds of clients of one principal.
+    for (let count = 0; count < many; count++) {
+      const capabilities = count % 2 === 0 ? pages : { ...pages, roots: {} }
+      states.push(textAt(await ask(visit, { capabilities }), 'result', 'requestState'))
+    }
+    const early = await ask({ ...visit, requestState: states[0], inputResponses: accept })
+    assert.equal(reasonOf(early), 'state-unknown')
+    const back = { ...visit, requestState: textAt(kept, 'result', 'requestState'), inputResponses: accept }
+    assert.equal(textOf(await ask(back, { capabilities: pages, client: other })), 'done')
+    await closed(it)
+  })
+})

@@ -1,0 +1,124 @@
+// Servers without sessions that say what their revision does not have.
+
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import type { FakeChild } from '../upstream/support/fake-runtime.js'
+import { claim, codeOf, forms } from './support/asking.js'
+import { type RawClient } from './support/client.js'
+import { at, listAt, textAt } from './support/json.js'
+import { type Act, type Scripted, closed, scripted, timed } from './support/scripted.js'
+import type { Scope } from './support/spawned.js'
+
+const hints = '"ttlMs":0,"cacheScope":"private"'
+const complete = '"resultType":"complete"'
+const done = `{${complete},"content":[{"type":"text","text":"done"}]}`
+const form = '{"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}'
+const noise = ['elicitation/create', 'sampling/createMessage', 'roots/list', 'ping', 'tools/call', 'x/y']
+
+interface Stage {
+  readonly it: Scripted
+  readonly client: RawClient
+  readonly child: () => FakeChild
+  readonly call: (params?: object) => Promise<unknown>
+  calls: number
+}
+
+/** A server that answers calls so, or with an error, and keeps what it is answered. */
+async function stage(t: Scope, answer: (child: FakeChild) => ReturnType<Act>): Promise<Stage> {
+  let last: FakeChild | undefined
+  const act: Act = (method, child) => {
+    last = child
+    switch (method) {
+      case 'server/discover':
+        return `{${complete},"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},${hints}}`
+      case 'tools/list':
+        return `{${complete},"tools":[{"name":"t","inputSchema":{"type":"object"}}],${hints}}`
+      case 'tools/call':
+        made.calls++
+        return answer(child)
+      default:
+        return undefined
+    }
+  }
+  const it = await scripted(t, { s: { argumentErrors: 'off', protocol: '2026-07-28' } }, act)
+  const { client } = await it.attach()
+  const made: Stage = {
+    it,
+    client,
+    calls: 0,
+    child: () => {
+      assert(last !== undefined)
+      return last
+    },
+    call: async (params = {}) => {
+      const asked = client.request('tools/call', { name: 's__t', ...params, _meta: claim(forms) })
+      return (await timed(it, asked)).heard.value
+    },
+  }
+  return made
+}
+
+const textOf = (value: unknown): string => textAt(listAt(value, 'result', 'content')[0], 'text')
+
+test('a flood of requests is answered with nothing, logged in part, and keeps nobody from being served', async (t) => {
+  const answered: unknown[] = []
+  const { it, client, child, call } = await stage(t, () => done)
+  assert.equal(textOf(await call()), 'done')
+  child().answered = (message) => void answered.push(message)
+  const count = 2000
+  for (let n = 0; n < count; n++)
+    child().say(`{"jsonrpc":"2.0","id":${n},"method":"${noise[n % noise.length]}","params":{}}`)
+  assert.equal(textOf(await call()), 'done')
+  assert.deepEqual(answered, [])
+  assert.equal(
+    client.count((value) => at(value, 'method') !== undefined),
+    0,
+    'nobody is asked',
+  )
+  const logged = it.log.filter(({ message }) => message.includes('is dropped: its revision has none'))
+  assert.equal(logged.length, 1)
+  assert.equal(it.runtime.children.length, 1)
+  await closed(it)
+})
+
+test('errors about the connection reach no client, and the call is made twice at most', async (t) => {
+  for (const [code, want] of [
+    [-32020, -32603],
+    [-32022, -32603],
+    [-32042, -32603],
+    [-32099, -32603],
+    [-32021, -32021],
+  ] as const) {
+    const error = `{"code":-1,"code":${code},"message":"m","data":{"supported":["2025-11-25"]}}`
+    for (const written of [error, error.replace('"code":-1,', '')]) {
+      const it = await stage(t, () => ({ error: written }))
+      assert.equal(codeOf(await it.call()), want)
+      assert(it.calls <= 2, `${it.calls} calls`)
+      await closed(it.it)
+    }
+  }
+})
+
+test('a state of 64 KiB goes to its client and back, and a longer one fails the call', async (t) => {
+  const most = 64 * 1024
+  // With its quotes.
+  for (const [length, fits] of [
+    [most - 2, true],
+    [most - 1, false],
+  ] as const) {
+    const own = 's'.repeat(length)
+    let asked = 0
+    const { it, call } = await stage(t, () =>
+      ++asked > 1
+        ? done
+        : `{"resultType":"input_required","inputRequests":{"q":${form}},"requestState":"${own}"}`,
+    )
+    const first = await call()
+    if (fits) {
+      const requestState = textAt(first, 'result', 'requestState')
+      assert(requestState.length > length)
+      assert.equal(textOf(await call({ requestState })), 'done')
+    } else assert.match(JSON.stringify(first), /its requestState has more than 65536 bytes/)
+    await closed(it)
+  }
+})

@@ -1,0 +1,45 @@
+// Whether two texts say the same.
+
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { isFairShare } from '../../../src/proxy/input/fair-share.js'
+import { isSameJson } from '../../../src/proxy/input/same-json.js'
+
+const cases: readonly (readonly [one: string, other: string, isSame: boolean])[] = [
+  ['{"a":1,"b":[1.0]}', '{ "b" : [1], "\\u0061" : 1e0 }', true],
+  ['{"a":1}', '{"a":"1"}', false],
+  ['{"a":[1,2]}', '{"a":[2,1]}', false],
+  ['{"a":null}', '{}', false],
+  ['{"__proto__":{"a":1}}', '{}', false],
+  ['{}', '[]', false],
+]
+
+for (const [one, other, isSame] of cases)
+  test(`${one} and ${other} ${isSame ? 'say' : 'do not say'} the same`, () => {
+    assert.equal(isSameJson(one, other), isSame)
+  })
+
+const text = (length: number, more: string): string => `["${'a'.repeat(length)}"${more}]`
+
+test('texts of more than a mebibyte are not parsed: they are the same as they are written', () => {
+  const fits = 1024 * 1024 - 10
+  assert.equal(isSameJson(text(fits, ''), text(fits, ' ')), true)
+  const tooLong = 1024 * 1024
+  assert.equal(isSameJson(text(tooLong, ''), text(tooLong, '')), true)
+  assert.equal(isSameJson(text(tooLong, ''), text(tooLong, ' ')), false)
+})
+
+test('of what is shared nobody gets more than is left for others', () => {
+  const taken = new Map<string, number>()
+  const all = (): number => [...taken.values()].reduce((sum, own) => sum + own, 0)
+  const take = (who: string): boolean => {
+    const own = taken.get(who) ?? 0
+    const isFair = isFairShare(own, all(), 64)
+    if (isFair) taken.set(who, own + 1)
+    return isFair
+  }
+  for (const who of ['a', 'b', 'c', 'd']) while (take(who)) continue
+  assert.deepEqual([...taken.values()], [32, 16, 8, 4])
+  assert.equal(isFairShare(0, 60, 64, 4), true)
+  assert.equal(isFairShare(0, 60, 64, 5), false)
+})
