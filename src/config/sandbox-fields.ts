@@ -18,6 +18,7 @@ export interface SandboxValues {
   readonly enableLruEviction: boolean
   readonly maxTotalMemoryMb: number | undefined
   readonly defaultFlavor: SandboxFlavor
+  readonly spare: number
   readonly sandboxStartTimeout: number
   readonly executionTimeout: number
   readonly maxTimeout: number | undefined
@@ -67,6 +68,11 @@ export const sandboxFields: FieldsOf<SandboxValues> = {
     choice('small', 'medium', 'large'),
     'small',
     'What a session gets that names no flavor: small is 1 CPU and 1024 MiB, medium twice, large four times that.',
+  ),
+  spare: field(
+    integer(0, 100),
+    0,
+    'Machines of the template python and the default flavor that are kept ready for new sessions; they count as sessions.',
   ),
   sandboxStartTimeout: field(integer(1, 3600), 180, 'Longest time for the start of a session, in seconds.'),
   executionTimeout: field(integer(1, day), 300, 'Longest time for a call that names none, in seconds.'),

@@ -80,6 +80,7 @@ function settingsOf(
     evictsIdle: values.enableLruEviction,
     memoryMiBMax: values.maxTotalMemoryMb,
     defaultFlavor: values.defaultFlavor,
+    spareCount: spareOf(section, values),
     machineStartTimeoutMs: values.sandboxStartTimeout * 1000,
     executionTimeoutMs: values.executionTimeout * 1000,
     executionTimeoutMsMax,
@@ -105,6 +106,12 @@ function maxTimeoutOf(section: Section, { executionTimeout, maxTimeout }: Sandbo
       `must not be less than executionTimeout, which is ${executionTimeout}`,
     )
   return most
+}
+
+function spareOf(section: Section, { spare, maxSessions }: SandboxValues): number {
+  if (spare > maxSessions)
+    section.problem('spare', `is ${spare}`, `must not be more than maxSessions, which is ${maxSessions}`)
+  return spare
 }
 
 function networkOf(section: Section, { network }: SandboxValues): 'none' | 'host' {

@@ -6,6 +6,7 @@ import { resourceLimit, templateMismatch, wrongArgument } from './errors.js'
 import type { MachineFlavor, SandboxRuntime } from './runtime.js'
 import { SandboxSession } from './sandbox-session.js'
 import { SessionMachine } from './session-machine.js'
+import { Spares } from './spares.js'
 
 const flavors: Readonly<Record<SandboxFlavor, MachineFlavor>> = {
   small: { cpus: 1, memoryMiB: 1024, pids: 256, diskGiB: 1 },
@@ -41,9 +42,18 @@ export class Sessions {
   /** The one that was used last is the last. */
   readonly #sessions = new Map<string, SandboxSession>()
   readonly #stopping = new Set<Promise<void>>()
+  readonly #spares: Spares
 
   constructor(parts: SessionsParts) {
+    const { settings, runtime, log } = parts
     this.#parts = parts
+    this.#spares = new Spares({
+      count: settings.spareCount,
+      runtime,
+      log,
+      make: () => this.#machine(...this.#usual),
+      hasRoom: () => this.#shortage(flavors[settings.defaultFlavor].memoryMiB) === undefined,
+    })
   }
 
   /** The session of that name, or a new one. @throws SandboxError */
@@ -94,11 +104,12 @@ export class Sessions {
   /** Ends those that nobody uses any more. */
   endExpired(): void {
     for (const [key, session] of this.#sessions) if (this.#isExpired(session)) void this.#end(key, session)
+    this.#spares.refill()
   }
 
   async close(): Promise<void> {
     for (const [key, session] of this.#sessions) void this.#end(key, session)
-    await Promise.all(this.#stopping)
+    await Promise.all([this.#spares.close(), ...this.#stopping])
   }
 
   #isExpired({ isIdle, lastAccessedMs }: SandboxSession): boolean {
@@ -108,16 +119,26 @@ export class Sessions {
 
   #create({ id, owner, template: name, flavor: wanted }: SessionRequest): SandboxSession {
     const { settings, runtime, newId } = this.#parts
-    const template = settings.templates.find((each) => each.name === name) ?? settings.templates[0]
-    if (template === undefined) throw new Error('there is no template')
-    const flavor = wanted ?? settings.defaultFlavor
+    const [usual, usualFlavor] = this.#usual
+    const template = settings.templates.find((each) => each.name === name) ?? usual
+    const flavor = wanted ?? usualFlavor
     const { memoryMiB } = flavors[flavor]
-    this.#makeRoom(memoryMiB)
+    this.endExpired()
+    const spare = template === usual && flavor === usualFlavor ? this.#spares.take() : undefined
+    if (spare === undefined) this.#makeRoom(memoryMiB)
     const createdAtMs = runtime.wallNow()
     const facts = { id: id ?? newId(), owner, template: template.name, flavor, memoryMiB, createdAtMs }
-    const session = new SandboxSession(facts, this.#machine(template, flavor), runtime)
+    const session = new SandboxSession(facts, spare ?? this.#machine(template, flavor), runtime)
     this.#sessions.set(keyOf(facts.id, owner), session)
     return session
+  }
+
+  /** What a session gets that asks for nothing else; spare machines are such. */
+  get #usual(): readonly [SandboxTemplate, SandboxFlavor] {
+    const { templates, defaultFlavor } = this.#parts.settings
+    const [template] = templates
+    if (template === undefined) throw new Error('there is no template')
+    return [template, defaultFlavor]
   }
 
   /** No other session has the files of this one, whatever it is called. */
@@ -137,19 +158,22 @@ export class Sessions {
     return new SessionMachine({ runtime: sandbox, spec, clock, nonce, outputBytesMax })
   }
 
+  /** Spare machines go first. */
   #makeRoom(memoryMiB: number): void {
-    this.endExpired()
-    const { sessionsMax, memoryMiBMax = Infinity } = this.#parts.settings
-    while (this.#sessions.size >= sessionsMax)
-      this.#evict(`Sessions limit exceeded: ${this.#sessions.size} >= ${sessionsMax}`)
-    while (this.#memoryMiB + memoryMiB > memoryMiBMax) {
-      const needed = this.#memoryMiB + memoryMiB
-      this.#evict(`Memory limit exceeded: ${needed} MB > ${memoryMiBMax} MB`)
-    }
+    for (let why = this.#shortage(memoryMiB); why !== undefined; why = this.#shortage(memoryMiB))
+      if (!this.#spares.giveUp()) this.#evict(why)
   }
 
-  get #memoryMiB(): number {
-    return [...this.#sessions.values()].reduce((sum, { facts }) => sum + facts.memoryMiB, 0)
+  /** Which limit one more machine would exceed. */
+  #shortage(memoryMiB: number): string | undefined {
+    const { sessionsMax, memoryMiBMax = Infinity, defaultFlavor } = this.#parts.settings
+    const spares = this.#spares.size
+    const count = this.#sessions.size + spares
+    if (count >= sessionsMax) return `Sessions limit exceeded: ${count} >= ${sessionsMax}`
+    const used = [...this.#sessions.values()].map(({ facts }) => facts.memoryMiB)
+    const spareMiB = spares * flavors[defaultFlavor].memoryMiB
+    const needed = used.reduce((sum, each) => sum + each, spareMiB) + memoryMiB
+    return needed > memoryMiBMax ? `Memory limit exceeded: ${needed} MB > ${memoryMiBMax} MB` : undefined
   }
 
   /** The idle session that was not used for longest. */
@@ -173,7 +197,10 @@ export class Sessions {
       log({ level: 'error', message: `session ${session.facts.id} could not be stopped`, details: { error } })
     })
     this.#stopping.add(ended)
-    return ended.finally(() => this.#stopping.delete(ended))
+    return ended.finally(() => {
+      this.#stopping.delete(ended)
+      this.#spares.refill()
+    })
   }
 }
 

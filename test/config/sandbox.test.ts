@@ -41,6 +41,7 @@ describe('a sandbox', () => {
       evictsIdle: true,
       memoryMiBMax: undefined,
       defaultFlavor: 'small',
+      spareCount: 0,
       machineStartTimeoutMs: 180_000,
       executionTimeoutMs: 300_000,
       executionTimeoutMsMax: 300_000,
@@ -131,6 +132,11 @@ describe('a sandbox', () => {
       [{ maxSessions: 0 }, {}, 'mcpServers.s.maxSessions is 0; must be an integer from 1 to 10000'],
       [{ runtime: 'chroot' }, {}, 'mcpServers.s.runtime is "chroot"; must be one of "auto"'],
       [{ volumes: ['/a'] }, {}, 'mcpServers.s.volumes[0] is "/a"; must be like "/srv/data:/data"'],
+      [
+        { maxSessions: 2, spare: 3 },
+        {},
+        'mcpServers.s.spare is 3; must not be more than maxSessions, which is 2',
+      ],
       [{ executionTimeout: 9, maxTimeout: 5 }, {}, 'mcpServers.s.maxTimeout is 5; must not be less than'],
       [
         { templates: { r: {} } },

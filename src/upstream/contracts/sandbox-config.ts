@@ -41,6 +41,8 @@ export interface SandboxSettings {
   /** Of all sessions together, by their flavors; undefined for no limit. */
   readonly memoryMiBMax: number | undefined
   readonly defaultFlavor: SandboxFlavor
+  /** Machines of the first template and the default flavor that are started before a session needs them; they count as sessions. */
+  readonly spareCount: number
   readonly machineStartTimeoutMs: number
   readonly executionTimeoutMs: number
   /** What a call may ask for. */
