@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -292,6 +292,15 @@ function config(name: string, value: unknown): string {
   return path
 }
 
+/** The configuration of a server that says by a file that it was started. */
+function marking(marker: string): string {
+  const script = `const [mark, time] = process.argv.splice(1); require('fs').writeFileSync(mark, ''); import(time)`
+  const time = pathToFileURL(resolve(program, '../servers/time.js')).href
+  const server = { command: process.execPath, args: ['-e', script, marker, time] }
+  const patience = { startupGraceMs: 60_000, server: { drainTimeout: 60_000 } }
+  return config('marking.json', { ...patience, mcpServers: { s: server } })
+}
+
 /** Resolves when a process is gone; the test's own time-out is the limit. */
 async function gone(pid: number): Promise<void> {
   assert.ok(pid > 0)
@@ -386,6 +395,34 @@ describe('the program', () => {
       assert.equal(stdout, '{"jsonrpc":"2.0","id":1,"result":{}}\nbehind\n')
     },
   )
+
+  const claim = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const discover = { jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta: claim } }
+
+  const beginnings: [string, string, RegExp, boolean][] = [
+    ['asks what there is and leaves', `${JSON.stringify(discover)}\n`, /"supportedVersions"/, false],
+    ['says nothing and leaves', '', /^$/, false],
+    ['lists and leaves', list, /s__get_current_time/, true],
+    [
+      'asks what there is, and lists',
+      `${JSON.stringify({ ...discover, id: 0 })}\n${list}`,
+      /s__get_current_time/,
+      true,
+    ],
+  ]
+  for (const [title, input, said, starts] of beginnings)
+    test(`a client that ${title} has ${starts ? 'servers' : 'no server'} started for it`, async () => {
+      const marker = join(folder, 'started')
+      rmSync(marker, { force: true })
+      const args = ['--stdio', '--no-kept-lists', '--silent', '-c', marking(marker)]
+      const { code, stdout } = await run(args, input)
+      assert.equal(code, 0)
+      assert.match(stdout, said)
+      assert.equal(existsSync(marker), starts)
+    })
 
   test('--silent says nothing', async () => {
     const { code, stderr } = await run(['--stdio', '--silent'], list)

@@ -1,8 +1,8 @@
 // The stdio mode: one client, which started this process, and one schema.
 //
 // stdout belongs to the protocol, so everything said here goes to stderr. The
-// order is chosen for the time until the first answer: the servers are started
-// before the proxy is even loaded.
+// order is chosen for the time until the first answer: for a client that will need
+// them, the servers are started before the proxy is even loaded.
 
 import { readdirSync } from 'node:fs'
 import process from 'node:process'
@@ -10,6 +10,7 @@ import { keptFolder, loadConfig, marksOf, refuseLoop, selectSchema } from '../co
 import type { Configuration, Environment } from '../config/config.js'
 import { headStart } from '../upstream/process/head-start.js'
 import type { StdioCommand } from './args.js'
+import { FirstWords } from './first-words.js'
 import { type Invocation, runPlan } from './run.js'
 
 /**
@@ -34,8 +35,13 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
     // Servers whose lists are kept start behind the first answers, which would wait for the processor otherwise.
     const isKept = command.keepsLists && keptBefore(env)
     const marks = marksOf(config, schema.name, env)
-    const runtime = headStart(isKept ? [] : schema.servers, run.options.runtime, marks)
+    let { runtime } = run.options
+    const words = new FirstWords(process.stdin, () => {
+      runtime = headStart(isKept ? [] : schema.servers, run.options.runtime, marks)
+    })
+    await words.here()
     const { serveStdio } = await import('./serve-stdio.js')
+    words.stop()
     return serveStdio({ ...run, options: { ...run.options, runtime } }, schema)
   })
 }

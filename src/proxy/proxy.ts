@@ -107,6 +107,7 @@ class PooledProxy implements McpProxy {
       log: common.log,
       around: () => this.#around(marks),
       eager: options.eager ?? false,
+      firstWaitMs: options.ownStart === 'with-client' ? this.#limits.firstWaitMs : 0,
       retireMs: this.#limits.drainMs,
       newsWaitMs: this.#limits.newsWaitMs,
     })

@@ -190,6 +190,39 @@ test('a failure before the start is heard of after it', async () => {
   assert.deepEqual(recorder.events, ['closed TRANSPORT_IO'])
 })
 
+test('an end before the start is heard of after it, and what was read of it before comes first', async () => {
+  for (const words of ['', '{"last":1}']) {
+    const [input, output] = [new PassThrough(), new PassThrough()]
+    input.once('readable', () => {
+      const bytes: unknown = input.read()
+      if (Buffer.isBuffer(bytes)) input.unshift(bytes)
+    })
+    input.end(words)
+    await turn()
+    assert.equal(input.readableEnded, words === '')
+    const connection = new NdjsonConnection(input, output, options)
+    const recorder = new Recorder()
+    connection.start(recorder)
+    await recorder.seen('ended')
+    void connection.send(message('{"answer":1}'))
+    await connection.close()
+    assert.equal(String(output.read()), '{"answer":1}\n')
+    const before = words === '' ? [] : [`message ${words}`]
+    assert.deepEqual(recorder.events, [...before, 'ended', 'closed undefined'])
+  }
+})
+
+test('a failure that nobody has heard of is told at the start', async () => {
+  const input = new PassThrough()
+  input.on('error', () => undefined)
+  input.destroy(new Error('read failed'))
+  await closeOf(input)
+  const recorder = new Recorder()
+  new NdjsonConnection(input, new PassThrough(), options).start(recorder)
+  await recorder.seen('closed')
+  assert.deepEqual(recorder.events, ['closed TRANSPORT_IO'])
+})
+
 test('a connection that one message ends delivers no other of the same chunk', async () => {
   const [input, recorder] = [new PassThrough(), new Recorder()]
   const connection = new NdjsonConnection(input, new PassThrough(), { ...options, lineBytesMax: 10 })

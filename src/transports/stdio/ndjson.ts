@@ -86,6 +86,9 @@ export class NdjsonConnection implements Connection {
     input.on('close', () => this.#inputEnded || this.#end(undefined))
     output.on('error', (error) => this.#loseOutput(streamFailure(error)))
     output.on('close', () => this.#loseOutput(undefined))
+    // What it has said of its end already, it says to nobody any more.
+    this.#inputEnded = input.readableEnded
+    if (input.closed && !this.#inputEnded) this.#end(input.errored ? streamFailure(input.errored) : undefined)
   }
 
   get backlogBytes(): number {
@@ -103,6 +106,7 @@ export class NdjsonConnection implements Connection {
   start(sink: Sink): void {
     this.#sink = sink
     if (this.#closed) return void setImmediate(() => sink.closed(this.#cause))
+    if (this.#inputEnded) return void setImmediate(() => this.#endInput())
     const splitter = new LineSplitter(this.#whileOpen(sink), this.#options.lineBytesMax)
     this.#input.on('data', (chunk: Buffer) => {
       if (this.#closed || !this.#watch('in', chunk)) return

@@ -118,8 +118,12 @@ export interface Upstream {
   readonly view: Pick<ServerView, 'facts' | 'failure' | 'state'>
   /** Takes a configuration that differs only in what needs no other process: names, and what is shown. */
   adjust(config: ServerConfig): void
-  /** Starts what every client will need, before any client has said what it is. */
-  warm(): void
+  /**
+   * Starts what every client will need, before any client has said what it is, unless one needs it sooner.
+   *
+   * `delayMs` is the wait for such a client; with every call until then it begins anew.
+   */
+  warm(delayMs: number): void
   /** Uses a server that was started elsewhere as its first; false when it has one already. */
   adopt(server: Connection | RunningProcess): boolean
   /** The lane that this client uses from now on. */

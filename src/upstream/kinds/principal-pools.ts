@@ -45,8 +45,8 @@ export class PrincipalPools implements Upstream {
     for (const pool of this.#pools.values()) pool.adjust(config)
   }
 
-  warm(): void {
-    this.#first.warm()
+  warm(delayMs: number): void {
+    this.#first.warm(delayMs)
   }
 
   adopt(): boolean {

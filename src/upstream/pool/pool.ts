@@ -43,6 +43,8 @@ export class Pool implements Upstream, LaneOwner {
   /** Started before its first client has come, who is to find one that is well. */
   #spare: Dialed | undefined
   #warming: Timer | undefined
+  /** The time for that has come. */
+  #isWarm = false
   readonly #era: ServerEra
   readonly #known: KnownServer
   readonly #reports: ServerReports
@@ -85,14 +87,21 @@ export class Pool implements Upstream, LaneOwner {
     for (const lane of this.#lanes) lane.config = config
   }
 
-  warm(): void {
-    if (this.config.lazy || this.#closed) return
+  warm(delayMs: number): void {
+    if (this.config.lazy || this.#closed || this.#isWarm) return
+    this.#warming?.cancel()
     // Where something is kept, a client that speaks at once is answered before its lane starts the process.
-    if (!this.#recollections.kept?.isDescribed) return this.#startSpare()
-    this.#warming = this.#parts.runtime.setTimer(SILENCE_MS, () => this.#startSpare())
+    const waitMs = this.#recollections.kept?.isDescribed ? SILENCE_MS : delayMs
+    if (waitMs === 0) return this.#startSpare()
+    const { runtime } = this.#parts
+    this.#warming = runtime.setTimer(waitMs, () => {
+      // What the client has said by now is read first: timers run before that, also those that are late.
+      this.#warming = runtime.setTimer(0, () => this.#startSpare())
+    })
   }
 
   #startSpare(): void {
+    this.#isWarm = true
     if (this.#spare !== undefined || this.#lanes.size > 0 || this.#closed) return
     try {
       this.#keep(this.#dial())
