@@ -21,6 +21,7 @@ import {
 } from './figures.js'
 import { eras } from './eras.js'
 import { firstCall } from './first-call.js'
+import { firstList } from './first-list.js'
 import { http1, http10, httpCalls, httpLatency, httpSessions } from './http-figures.js'
 import { httpMemory, httpStart } from './http-start.js'
 import { many } from './many.js'
@@ -40,6 +41,10 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['arguments', ['arguments of 1 MB over stdio', arguments1]],
   ['mixed', ['small calls beside long results over stdio', mixed]],
   ['start', ['from the command to the first answer', start]],
+  [
+    'first-list',
+    ['from the command to the first tools/list, with and without a copy that is asked before', firstList],
+  ],
   ['memory', ['resident memory at rest', memory]],
   ['first-call', ['the first call of a process that has just started', firstCall]],
   ['many', ['many servers behind one proxy', many]],
