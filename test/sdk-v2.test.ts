@@ -1,48 +1,16 @@
 // Version 2 of the official client, three at a time, on one schema.
-//
-// It stands with the conformance suite in a folder of its own, which a plain
-// installation leaves out: `npm ci --prefix test/conformance` brings it.
 
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { describe, test } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { listAt, textAt } from './integration/support/json.js'
-import { root } from './integration/support/programs.js'
 import { gatewayTo, references } from './integration/support/reference.js'
+import {
+  type ClientLibrary,
+  type LibraryClient,
+  clientLibrary,
+  missing,
+} from './integration/support/sdk-v2.js'
 import { until } from './integration/support/waiting.js'
-
-/** What these tests use of the library, as it documents it. */
-interface ClientLibrary {
-  readonly Client: new (
-    info: Readonly<Record<'name' | 'version', string>>,
-    options: Readonly<Record<string, unknown>>,
-  ) => LibraryClient
-  readonly StreamableHTTPClientTransport: new (url: URL) => object
-  readonly SSEClientTransport: new (url: URL) => object
-}
-
-interface LibraryClient {
-  connect(transport: object): Promise<void>
-  close(): Promise<void>
-  listTools(): Promise<unknown>
-  callTool(
-    params: Readonly<Record<string, unknown>>,
-    options?: { readonly onprogress?: (progress: { readonly progress: number }) => void },
-  ): Promise<unknown>
-  setRequestHandler(method: string, answer: (request: unknown) => unknown): void
-  setNotificationHandler(method: string, heard: (notification: unknown) => void): void
-}
-
-const main = resolve(root, 'test/conformance/node_modules/@modelcontextprotocol/client/dist/index.mjs')
-const isInstalled = existsSync(main)
-const missing = 'test/conformance is not installed: npm ci --prefix test/conformance'
-
-async function load(): Promise<ClientLibrary> {
-  const library: ClientLibrary = await import(pathToFileURL(main).href)
-  return library
-}
 
 const transports = {
   'Streamable HTTP': (library: ClientLibrary, url: string) =>
@@ -99,10 +67,10 @@ const cases: [keyof typeof transports, string, keyof typeof references][] = [
   ['HTTP+SSE', 'legacy', 'Streamable HTTP'],
 ]
 
-describe('three clients of version 2 on one schema', { skip: isInstalled ? false : missing }, () => {
+describe('three clients of version 2 on one schema', { skip: missing }, () => {
   for (const [transport, mode, server] of cases)
     test(`${transport}, negotiation ${mode}, in front of ${server}`, { timeout: 60_000 }, async (t) => {
-      const library = await load()
+      const library = await clientLibrary()
       const { origin: url } = await gatewayTo(t, await references[server](t))
       const clients = ['ann', 'bob', 'cyd'].map((name) => ({ name, ...asked(library, name, mode) }))
       await Promise.all(
