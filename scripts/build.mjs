@@ -44,6 +44,8 @@ for (const entryPoints of [
   ['src/servers/time.ts'],
   // Enters a machine as one file.
   ['src/sandbox/guest/agent.ts'],
+  // Processes of their own, with packages that are not always there.
+  ['src/sandbox/wasm/python-host.ts', 'src/sandbox/wasm/quickjs-host.ts'],
 ])
   await bundle(entryPoints)
 await writeFile(

@@ -118,6 +118,12 @@ const layers: readonly Layer[] = [
       'node:vm',
     ],
   },
+  // Processes around WebAssembly, which share with the programs inside how they write.
+  {
+    files: ['src/sandbox/wasm/'],
+    project: ['src/sandbox/guest/write-fully.ts'],
+    modules: ['@bjorn3', '@jitl', 'node:buffer', 'node:fs', 'node:process', 'quickjs-emscripten-core'],
+  },
   // Time and processes come from the runtime; the files of sessions are on the real file system.
   {
     files: ['src/sandbox/'],
@@ -352,6 +358,9 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   ],
   'p-queue': ['src/upstream/pool/slots.ts'],
   'google-auth-library': ['src/upstream/auth/google-id-token.ts'],
+  '@bjorn3': ['src/sandbox/wasm/'],
+  '@jitl': ['src/sandbox/wasm/'],
+  'quickjs-emscripten-core': ['src/sandbox/wasm/'],
   // Loaded when a body is compressed.
   'node:zlib': ['src/transports/http-client/decoding.ts'],
 }
@@ -538,6 +547,7 @@ const confined: readonly Confined[] = [
       'src/replay/message.ts': 'an id in a report',
       'src/servers/': ownProgram,
       'src/sandbox/guest/': ownProgram,
+      'src/sandbox/wasm/': ownProgram,
     },
   },
   {

@@ -4,11 +4,20 @@ import type { Clock } from '../runtime/deadline.js'
 import { within } from '../runtime/within.js'
 import type { CallOutput } from './call-output.js'
 import { type SandboxError, executionFailed } from './errors.js'
-import type { GuestExit, Machine } from './runtime.js'
+import type { GuestExit, Interpreter, Machine } from './runtime.js'
 import { endInWords } from './session-machine.js'
 
 /** What was called. */
 export type Called = 'Code' | 'Command'
+
+/** What a session still has after a call that failed. */
+export type SessionRest = 'variables' | 'files' | 'nothing'
+
+const keptInWords: Readonly<Record<SessionRest, string>> = {
+  variables: '; variables are kept',
+  files: '; variables are lost, files are kept',
+  nothing: '; variables and files are lost',
+}
 
 /** Why an interpreter has gone is often that its machine has, which is heard a moment later. */
 const MACHINE_END_WAIT_MS = 100
@@ -31,17 +40,17 @@ export class CallFailures {
     return executionFailed(called, why, { session_id: this.#sessionId })
   }
 
-  /** `survives` says whether variables do; undefined where there are none. */
+  /** `kept` is undefined where there were no variables. */
   timedOut(
     called: Called,
     timeoutMs: number,
     output: CallOutput,
-    survives: boolean | undefined,
+    kept: SessionRest | undefined,
   ): SandboxError {
     const seconds = timeoutMs / 1000
-    const variables =
-      survives === undefined ? '' : survives ? '; variables are kept' : '; variables are lost, files are kept'
-    const context = { session_id: this.#sessionId, timeout: seconds, variables_kept: survives }
+    const variables = kept === undefined ? '' : keptInWords[kept]
+    const isKept = kept === undefined ? undefined : kept === 'variables'
+    const context = { session_id: this.#sessionId, timeout: seconds, variables_kept: isKept }
     return executionFailed(
       called,
       `timed out after ${seconds} s${variables}${until(output)}`,
@@ -51,12 +60,18 @@ export class CallFailures {
   }
 
   /** The program or the interpreter has ended by itself, or was not started. */
-  async gone(called: Called, machine: Machine, exit: GuestExit, output: CallOutput): Promise<SandboxError> {
+  async gone(
+    called: Called,
+    machine: Machine | Interpreter,
+    exit: GuestExit,
+    output: CallOutput,
+  ): Promise<SandboxError> {
     if (this.#stopped.aborted) return this.cancelled(called)
-    const ended = await within(machine.ended, MACHINE_END_WAIT_MS, this.#clock)
+    const isMachine = machine.kind === 'machine'
+    const ended = isMachine ? await within(machine.ended, MACHINE_END_WAIT_MS, this.#clock) : undefined
     const who = called === 'Code' ? 'the interpreter' : 'the program'
     const why = (ended && endInWords(ended)) ?? exitInWords(who, exit)
-    const variables = called === 'Code' ? '; variables are lost, files are kept' : ''
+    const variables = called === 'Code' ? keptInWords[isMachine ? 'files' : 'nothing'] : ''
     const context = { session_id: this.#sessionId }
     return executionFailed(called, `${why}${variables}${until(output)}`, context)
   }

@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { programFolder } from '../folder.js'
 import { quote } from '../jsonrpc/text.js'
-import type { GuestCommand, Machine, SandboxLanguage } from './runtime.js'
+import type { GuestCommand, GuestProcess, Machine, SandboxLanguage } from './runtime.js'
 
 /** What to start, and what it reads first. */
-export interface InterpreterStart {
+interface InterpreterStart {
   readonly command: GuestCommand
   readonly first: string
 }
@@ -19,7 +19,16 @@ const PYTHON_LOADER =
 /** Node cannot move its stdin, so that a shell does, which is gone when Node runs. */
 const NODE_SHELL = 'exec "$@" 3<&0 </dev/null'
 
-export function interpreterStart(language: SandboxLanguage, machine: Machine): InterpreterStart {
+/** Starts the interpreter of a machine. */
+export function startInterpreter(language: SandboxLanguage, machine: Machine): GuestProcess {
+  const { command, first } = interpreterStart(language, machine)
+  const started = machine.run(command)
+  started.stdin.on('error', () => undefined)
+  started.stdin.write(first)
+  return started
+}
+
+function interpreterStart(language: SandboxLanguage, machine: Machine): InterpreterStart {
   const [program, ...args] = machine.interpreter
   switch (language) {
     case 'python':
@@ -48,7 +57,7 @@ export function interpreterStart(language: SandboxLanguage, machine: Machine): I
   }
 }
 
-/** Beside the compiled program; a session starts seldom enough to read it each time. */
-function driver(name: string): string {
+/** A program for the inside, beside the compiled one; a session starts seldom enough to read it each time. */
+export function driver(name: string): string {
   return readFileSync(join(programFolder, 'sandbox', 'guest', name), 'utf8')
 }

@@ -3,9 +3,8 @@
 import { Buffer } from 'node:buffer'
 import { parse, quote } from '../jsonrpc/text.js'
 import type { CallOutput, StreamName } from './call-output.js'
-import type { InterpreterStart } from './interpreters.js'
 import { MarkedStream } from './marked-stream.js'
-import type { GuestExit, GuestProcess, Machine } from './runtime.js'
+import type { GuestExit, GuestProcess } from './runtime.js'
 
 /** A file in the folder for artifacts that is new or has changed. */
 export interface FoundArtifact {
@@ -41,18 +40,16 @@ export class Repl {
   readonly #outputs: Record<StreamName, CallOutput>
   #isOver = false
 
-  constructor(machine: Machine, start: InterpreterStart, terms: ReplTerms) {
+  constructor(interpreter: GuestProcess, terms: ReplTerms) {
     this.#terms = terms
     const output = terms.output()
     this.#outputs = { stdout: output, stderr: output }
-    this.#process = machine.run(start.command)
-    const { stdin, stdout, stderr, exited } = this.#process
+    this.#process = interpreter
+    const { stdout, stderr, exited } = interpreter
     this.#streams = { stdout: this.#marked('stdout', stdout), stderr: this.#marked('stderr', stderr) }
     this.ended = exited.finally(() => {
       this.#isOver = true
     })
-    stdin.on('error', () => undefined)
-    stdin.write(start.first)
   }
 
   get isOver(): boolean {

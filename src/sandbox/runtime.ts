@@ -2,7 +2,7 @@
 //
 // Above it are sessions, tools, interpreters with their variables, and time limits. Below it is one
 // runtime for each way to run foreign code. A runtime either starts machines, in which the service
-// runs programs, or evaluators, which can run nothing but code.
+// runs programs, or interpreters, which run code and no programs, or evaluators, which answer when code has ended.
 
 import type { Readable, Writable } from 'node:stream'
 
@@ -35,7 +35,7 @@ export interface SandboxRuntime {
    *
    * @throws MachineStartError
    */
-  start(spec: MachineSpec): Promise<Machine | Evaluator>
+  start(spec: MachineSpec): Promise<Machine | Interpreter | Evaluator>
   /** Removes the files of a session whose machine has ended. */
   discard(sessionId: string): Promise<void>
   /** Removes what dead owners have left: folders, cgroups, processes. */
@@ -133,11 +133,20 @@ export interface GuestExit {
   readonly failure?: string
 }
 
-/** A running session of a runtime that runs code and no programs. */
+/** A running interpreter of a runtime that has no programs; variables and files end with it. */
+export interface Interpreter {
+  readonly kind: 'interpreter'
+  /** Reads requests and marks its output as the drivers in `guest/` do. */
+  readonly process: GuestProcess
+  stop(): Promise<void>
+  readonly ended: Promise<MachineEnd>
+}
+
+/** A running session elsewhere, which runs code and commands and says how they ended; its files end with it. */
 export interface Evaluator {
   readonly kind: 'evaluator'
   evaluate(code: string, terms: EvaluationTerms): Promise<Evaluation>
-  command?(
+  command(
     program: string,
     args: readonly string[],
     terms: EvaluationTerms,

@@ -13,6 +13,7 @@ import { BubblewrapRuntime } from './runtimes/bubblewrap/bubblewrap.js'
 import type { HostIdentity } from './runtimes/bubblewrap/identities.js'
 import { MicrosandboxServerRuntime } from './runtimes/microsandbox-server.js'
 import { UnsafeLocalRuntime } from './runtimes/unsafe-local.js'
+import { WasmRuntime } from './runtimes/wasm.js'
 import { StateFolder } from './state-folder.js'
 
 /** What every runtime is made of. */
@@ -31,11 +32,11 @@ export interface RuntimeSurroundings {
 }
 
 /** In the order of `auto`, without the one that is used only when it is named. */
-export const isolatingRuntimeIds: readonly RuntimeId[] = ['microsandbox-server', 'bubblewrap']
+export const isolatingRuntimeIds: readonly RuntimeId[] = ['microsandbox-server', 'bubblewrap', 'wasm']
 
 export const runtimeIds: readonly RuntimeId[] = [...isolatingRuntimeIds, 'unsafe-local']
 
-export type RuntimeId = 'microsandbox-server' | 'bubblewrap' | 'unsafe-local'
+export type RuntimeId = 'microsandbox-server' | 'bubblewrap' | 'wasm' | 'unsafe-local'
 
 /** A runtime, and what its probe has found. */
 export interface ProbedRuntime {
@@ -96,6 +97,8 @@ function makeRuntime(id: RuntimeId, around: RuntimeSurroundings): SandboxRuntime
         runAs,
         agentFile: join(program, 'sandbox/guest/agent.js'),
       })
+    case 'wasm':
+      return new WasmRuntime(runtime, program)
     case 'unsafe-local':
       return new UnsafeLocalRuntime(runtime, folder)
   }

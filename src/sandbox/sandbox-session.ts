@@ -7,12 +7,20 @@ import { constants } from 'node:os'
 import type { Clock } from '../runtime/deadline.js'
 import { type Artifact, Artifacts } from './artifacts.js'
 import { CallFailures, type Called } from './call-failures.js'
-import { CallOutput } from './call-output.js'
+import type { CallOutput } from './call-output.js'
 import { executionFailed, resourceLimit } from './errors.js'
 import { programEnd } from './program-end.js'
 import type { Repl } from './repl.js'
-import type { Evaluation, EvaluationTerms, Evaluator, GuestExit, GuestProcess, Machine } from './runtime.js'
-import type { SessionMachine } from './session-machine.js'
+import type {
+  Evaluation,
+  EvaluationTerms,
+  Evaluator,
+  GuestExit,
+  GuestProcess,
+  Interpreter,
+  Machine,
+} from './runtime.js'
+import type { SessionMachine, Started } from './session-machine.js'
 import { Turns } from './turns.js'
 import { runWatched } from './watched-run.js'
 
@@ -90,8 +98,9 @@ export class SandboxSession {
   runCode(code: string, terms: CallTerms): Promise<CallResult> {
     return this.#inTurn('Code', this.#code, terms, async (own) => {
       const machine = await this.#started()
-      if (machine.kind === 'machine') return this.#interpret(machine, this.#machine.repl(machine), code, own)
-      return this.#evaluate('Code', machine, own, (how) => machine.evaluate(code, how))
+      if (machine.kind === 'evaluator')
+        return this.#evaluate('Code', machine, own, (how) => machine.evaluate(code, how))
+      return this.#interpret(machine, this.#machine.repl(machine), code, own)
     })
   }
 
@@ -99,11 +108,14 @@ export class SandboxSession {
   runCommand(program: string, args: readonly string[], terms: CallTerms): Promise<CallResult> {
     return this.#inTurn('Command', this.#commands, terms, async (own) => {
       const machine = await this.#started()
-      if (machine.kind === 'machine') return this.#execute(machine, machine.run({ program, args }), own)
-      const command = machine.command?.bind(machine)
-      if (command === undefined)
-        throw executionFailed('Command', 'this runtime runs code and no commands', {})
-      return this.#evaluate('Command', machine, own, (how) => command(program, args, how))
+      switch (machine.kind) {
+        case 'machine':
+          return this.#execute(machine, machine.run({ program, args }), own)
+        case 'interpreter':
+          throw executionFailed('Command', 'this runtime runs code and no commands', {}, 'Call execute_code')
+        case 'evaluator':
+          return this.#evaluate('Command', machine, own, (how) => machine.command(program, args, how))
+      }
     })
   }
 
@@ -152,7 +164,7 @@ export class SandboxSession {
     }
   }
 
-  async #started(): Promise<Machine | Evaluator> {
+  async #started(): Promise<Started> {
     try {
       const machine = await this.#machine.get()
       this.#state = 'ready'
@@ -163,18 +175,25 @@ export class SandboxSession {
     }
   }
 
-  async #interpret(machine: Machine, repl: Repl, code: string, terms: CallTerms): Promise<CallResult> {
+  async #interpret(
+    machine: Machine | Interpreter,
+    repl: Repl,
+    code: string,
+    terms: CallTerms,
+  ): Promise<CallResult> {
     const output = heard(repl.output, terms)
     const end = await runWatched(repl.evaluate(code), endable(repl, machine), this.#watch(terms))
     await output.end()
     const { kind, value } = end
     if (kind === 'cancelled') throw this.#failures.cancelled('Code')
-    const survives = value?.kind === 'done'
-    if (kind === 'timeout') throw this.#failures.timedOut('Code', terms.timeoutMs, output, survives)
+    const kept = value?.kind === 'done' ? 'variables' : keptBy(machine)
+    if (kind === 'timeout') throw this.#failures.timedOut('Code', terms.timeoutMs, output, kept)
     if (value.kind === 'gone') throw await this.#failures.gone('Code', machine, value.exit, output)
-    const { isSuccess, artifacts } = value
+    const { isSuccess } = value
     const exitCode = isSuccess ? 0 : 1
-    return this.#result(output, { isSuccess, exitCode, artifacts: this.#artifacts.fresh(artifacts) })
+    // Without programs nobody reads them.
+    const artifacts = machine.kind === 'machine' ? this.#artifacts.fresh(value.artifacts) : []
+    return this.#result(output, { isSuccess, exitCode, artifacts })
   }
 
   async #execute(machine: Machine, started: GuestProcess, terms: CallTerms): Promise<CallResult> {
@@ -203,7 +222,7 @@ export class SandboxSession {
     run: (how: EvaluationTerms) => Promise<Evaluation & { readonly exitCode?: number }>,
   ): Promise<CallResult> {
     const giveUp = new AbortController()
-    const output = heard(new CallOutput({ bytesMax: this.#machine.outputBytesMax, file: undefined }), terms)
+    const output = heard(this.#machine.output(evaluator), terms)
     const what = {
       interrupt: () => giveUp.abort(),
       kill: () => undefined,
@@ -217,7 +236,7 @@ export class SandboxSession {
     const { kind, value } = await runWatched(ended, what, this.#watch(terms))
     if (kind !== 'ended') await evaluator.stop()
     if (kind === 'cancelled') throw this.#failures.cancelled(called)
-    if (value === undefined) throw this.#failures.timedOut(called, terms.timeoutMs, output, false)
+    if (value === undefined) throw this.#failures.timedOut(called, terms.timeoutMs, output, 'nothing')
     const { stdout, stderr, isSuccess, exitCode = isSuccess ? 0 : 1 } = value
     output.push('stdout', Buffer.from(stdout))
     output.push('stderr', Buffer.from(stderr))
@@ -241,9 +260,14 @@ function heard(output: CallOutput, terms: CallTerms): CallOutput {
   return output
 }
 
+/** What is left of a session whose interpreter has ended. */
+function keptBy({ kind }: Machine | Interpreter): 'files' | 'nothing' {
+  return kind === 'machine' ? 'files' : 'nothing'
+}
+
 function endable(
   what: Pick<GuestProcess, 'interrupt' | 'kill'>,
-  machine: Machine,
+  machine: Machine | Interpreter,
 ): Parameters<typeof runWatched>[1] {
   return {
     interrupt: () => what.interrupt(),

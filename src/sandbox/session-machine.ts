@@ -3,16 +3,20 @@
 import type { Clock } from '../runtime/deadline.js'
 import { CallOutput, type StreamName } from './call-output.js'
 import { SandboxError, creationFailed } from './errors.js'
-import { interpreterStart } from './interpreters.js'
+import { startInterpreter } from './interpreters.js'
 import { OutputFile } from './output-file.js'
 import { Repl } from './repl.js'
 import {
   type Evaluator,
+  type Interpreter,
   type Machine,
   type MachineEnd,
   type MachineSpec,
   type SandboxRuntime,
 } from './runtime.js'
+
+/** What runs a session. */
+export type Started = Machine | Interpreter | Evaluator
 
 export interface MachineParts {
   readonly runtime: SandboxRuntime
@@ -25,7 +29,7 @@ export interface MachineParts {
 /** Holds one machine or evaluator at a time. */
 export class SessionMachine {
   readonly #parts: MachineParts
-  #starting: Promise<Machine | Evaluator> | undefined
+  #starting: Promise<Started> | undefined
   #repl: Repl | undefined
   #files = 0
   /** Variables were lost, and nobody was told yet. */
@@ -33,10 +37,6 @@ export class SessionMachine {
 
   constructor(parts: MachineParts) {
     this.#parts = parts
-  }
-
-  get outputBytesMax(): number {
-    return this.#parts.outputBytesMax
   }
 
   /** Whether variables were lost since this was last asked. */
@@ -47,7 +47,7 @@ export class SessionMachine {
   }
 
   /** @throws SandboxError */
-  get(): Promise<Machine | Evaluator> {
+  get(): Promise<Started> {
     if (this.#starting !== undefined) return this.#starting
     const starting = this.#start()
     const forget = (): void => this.#forget(starting)
@@ -57,11 +57,12 @@ export class SessionMachine {
   }
 
   /** The interpreter, with the variables that there are. */
-  repl(machine: Machine): Repl {
+  repl(machine: Machine | Interpreter): Repl {
     if (this.#repl !== undefined && !this.#repl.isOver) return this.#repl
     const { spec, nonce } = this.#parts
-    const start = interpreterStart(spec.language, machine)
-    const repl = new Repl(machine, start, { nonce, output: () => this.output(machine) })
+    const interpreter =
+      machine.kind === 'machine' ? startInterpreter(spec.language, machine) : machine.process
+    const repl = new Repl(interpreter, { nonce, output: () => this.output(machine) })
     this.#repl = repl
     void repl.ended.then(() => {
       this.#hasLost = true
@@ -70,12 +71,14 @@ export class SessionMachine {
   }
 
   /** For what a call writes. */
-  output(machine: Machine): CallOutput {
+  output(machine: Started): CallOutput {
+    const { outputBytesMax: bytesMax } = this.#parts
+    if (machine.kind !== 'machine') return new CallOutput({ bytesMax, file: undefined })
     const file = (stream: StreamName): OutputFile => {
       const name = `${++this.#files}${stream === 'stdout' ? '' : '.err'}`
       return new OutputFile(machine, name, this.#parts.clock)
     }
-    return new CallOutput({ bytesMax: this.#parts.outputBytesMax, file })
+    return new CallOutput({ bytesMax, file })
   }
 
   /** Ends it, and removes its files. */
@@ -86,7 +89,7 @@ export class SessionMachine {
     await runtime.discard(spec.sessionId)
   }
 
-  async #start(): Promise<Machine | Evaluator> {
+  async #start(): Promise<Started> {
     const { runtime, spec } = this.#parts
     try {
       return await runtime.start(spec)
@@ -102,7 +105,7 @@ export class SessionMachine {
     forget()
   }
 
-  #forget(starting: Promise<Machine | Evaluator>): void {
+  #forget(starting: Promise<Started>): void {
     if (this.#starting !== starting) return
     this.#starting = undefined
     this.#repl = undefined

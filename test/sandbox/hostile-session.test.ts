@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { CallOutput } from '../../src/sandbox/call-output.js'
 import { type CodeEnd, Repl } from '../../src/sandbox/repl.js'
-import type { GuestProcess, Machine } from '../../src/sandbox/runtime.js'
+import type { GuestProcess } from '../../src/sandbox/runtime.js'
 import { listAt } from '../integration/support/json.js'
 import { openSandbox } from './support/sandbox.js'
 
@@ -16,16 +16,7 @@ async function endWith(line: string): Promise<CodeEnd> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
   const exited = new Promise<never>(() => {})
   const driver: GuestProcess = { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => {} }
-  const machine: Machine = {
-    kind: 'machine',
-    workspace: '/workspace',
-    interpreter: ['none'],
-    ended: exited,
-    run: () => driver,
-    stop: () => exited,
-  }
-  const start = { command: { program: 'none', args: [] }, first: '' }
-  const repl = new Repl(machine, start, { nonce: () => 'nonce', output })
+  const repl = new Repl(driver, { nonce: () => 'nonce', output })
   const ended = repl.evaluate('1')
   stderr.write('\0nonce')
   stdout.write(`\0nonce${line}\n`)

@@ -174,10 +174,7 @@ describe('a microsandbox server', () => {
     await sandbox.code('x=1', { session_id })
     fake.misbehave = ({ method }) => method === 'sandbox.repl.run'
     const late = await sandbox.code('while True: pass', { session_id, timeout: 1 })
-    assert.match(
-      late.message,
-      /^Code execution failed: timed out after 1 s; variables are lost, files are kept/,
-    )
+    assert.match(late.message, /^Code execution failed: timed out after 1 s; variables and files are lost/)
     fake.misbehave = () => false
     assert.equal((await sandbox.code('x', { session_id })).of('sandbox_restarted'), true)
     assert.equal(fake.running.size, 1)

@@ -4,7 +4,7 @@
 // The engine's own console evaluates the code: a name may be declared again, and `await` may stand anywhere.
 
 import { Buffer } from 'node:buffer'
-import { lstatSync, readdirSync, writeSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import { type Runtime, Session } from 'node:inspector'
 import { createRequire } from 'node:module'
 import { Socket } from 'node:net'
@@ -13,6 +13,7 @@ import process from 'node:process'
 import { inspect } from 'node:util'
 import vm from 'node:vm'
 import { importerName, withoutImports } from './import-statements.js'
+import { writeFully } from './write-fully.js'
 
 const REQUESTS = 3
 const ARTIFACTS_MAX = 1000
@@ -105,14 +106,14 @@ class Driver {
     const nonce = line.slice(0, space)
     const ended = await this.#run(String(JSON.parse(line.slice(space + 1))))
     const state = JSON.stringify({ ...ended, artifacts: this.#artifacts() })
-    writeAll(2, `\0${nonce}`)
-    writeAll(1, `\0${nonce}${state}\n`)
+    writeFully(2, `\0${nonce}`)
+    writeFully(1, `\0${nonce}${state}\n`)
   }
 
   #run(code: string): Promise<Ended> {
     return new Promise((resolve) => {
       this.#end = (ended) => {
-        if (ended.interrupted) writeAll(2, 'interrupted\n')
+        if (ended.interrupted) writeFully(2, 'interrupted\n')
         this.#end = () => {}
         resolve(ended)
       }
@@ -136,7 +137,7 @@ class Driver {
       if (this.#end !== own) return
       if (error === null) own({ ok: this.#show(code, evaluated), interrupted: false })
       else {
-        writeAll(2, `${error.message}\n`)
+        writeFully(2, `${error.message}\n`)
         own({ ok: false, interrupted: false })
       }
     })
@@ -147,13 +148,13 @@ class Driver {
     if (exceptionDetails === undefined) {
       // As in other consoles, a semicolon at the end says that nobody wants the value.
       if (result.type !== 'undefined' && !/[;}]\s*$/.test(code))
-        writeAll(1, `${inspect(this.#valueOf(result))}\n`)
+        writeFully(1, `${inspect(this.#valueOf(result))}\n`)
       return true
     }
     const thrown = this.#valueOf(exceptionDetails.exception ?? result)
     if (thrown instanceof ExitAsked) return thrown.exitCode === 0
     const place = `line ${exceptionDetails.lineNumber + 1}, column ${exceptionDetails.columnNumber + 1}`
-    writeAll(2, `Uncaught ${shown(thrown)}${thrown instanceof SyntaxError ? ` (${place})` : ''}\n`)
+    writeFully(2, `Uncaught ${shown(thrown)}${thrown instanceof SyntaxError ? ` (${place})` : ''}\n`)
     return false
   }
 
@@ -175,7 +176,7 @@ class Driver {
   /** Of something that the code has left running. */
   #uncaught(error: unknown): void {
     if (error instanceof ExitAsked) return this.#end({ ok: error.exitCode === 0, interrupted: false })
-    writeAll(2, `Uncaught ${shown(error)}\n`)
+    writeFully(2, `Uncaught ${shown(error)}\n`)
   }
 
   /** The files in the folder for them that are new, or have changed. */
@@ -210,7 +211,7 @@ function writeAtOnce(stream: NodeJS.WriteStream, descriptor: number): void {
     const [encoding] = rest
     const bytes =
       typeof chunk === 'string' ? Buffer.from(chunk, isEncoding(encoding) ? encoding : 'utf8') : chunk
-    writeAll(descriptor, bytes)
+    writeFully(descriptor, bytes)
     const written = rest.find((each) => typeof each === 'function')
     if (typeof written === 'function') queueMicrotask(() => void Reflect.apply(written, undefined, []))
     return true
@@ -219,19 +220,6 @@ function writeAtOnce(stream: NodeJS.WriteStream, descriptor: number): void {
 
 function isEncoding(value: unknown): value is BufferEncoding {
   return typeof value === 'string' && Buffer.isEncoding(value)
-}
-
-function writeAll(descriptor: number, chunk: string | Uint8Array): void {
-  const bytes = Buffer.from(chunk)
-  for (let at = 0; at < bytes.length;) {
-    try {
-      at += writeSync(descriptor, bytes, at)
-    } catch (error) {
-      // Who reads is slow, or gone.
-      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) return
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, 1)
-    }
-  }
 }
 
 /** Frames of this file and of the console are nobody's business. */

@@ -29,12 +29,20 @@ CELLS_MAX = 256
 ARTIFACTS_MAX = 1000
 
 
+# In WebAssembly a file has one descriptor, and nothing comes from stdin.
+def copied(descriptor):
+    try:
+        return os.dup(descriptor)
+    except OSError:
+        return descriptor
+
+
 class Driver:
     def __init__(self, requests):
         self.requests = requests
         self.pid = os.getpid()
-        self.out = os.dup(1)
-        self.err = os.dup(2)
+        self.out = copied(1)
+        self.err = copied(2)
         self.running = False
         self.cells = []
         self.count = 0
@@ -46,9 +54,10 @@ class Driver:
         sys.modules["__main__"] = module
         sys.argv = [""]
         self.names = module.__dict__
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
-        os.close(nothing)
+        if hasattr(os, "dup2"):
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(nothing, 0)
+            os.close(nothing)
         # `exit()` closes it.
         sys.stdin = open(0, closefd=False)
         for stream in (sys.stdout, sys.stderr):

@@ -2,9 +2,8 @@
 //
 // It isolates nothing, and is used only when it is named: for trying the service where nothing else runs.
 
-import { existsSync } from 'node:fs'
 import process from 'node:process'
-import type { Child, Runtime } from '../../runtime/runtime.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import type {
   GuestCommand,
   GuestExit,
@@ -17,6 +16,7 @@ import type {
   SandboxRuntime,
 } from '../runtime.js'
 import type { StateFolder } from '../state-folder.js'
+import { LocalProcess } from './local-process.js'
 
 /** Variables of this process that programs need in order to be found and to write text. */
 const PASSED = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TMPDIR', 'SystemRoot', 'TEMP', 'TMP']
@@ -94,41 +94,6 @@ class LocalMachine implements Machine {
     for (const started of this.#running.keys()) started.kill()
     await Promise.all(this.#running.values())
     this.#end({ reason: 'stopped', message: 'the session was stopped' })
-  }
-}
-
-class LocalProcess implements GuestProcess {
-  readonly stdin: GuestProcess['stdin']
-  readonly stdout: GuestProcess['stdout']
-  readonly stderr: GuestProcess['stderr']
-  readonly exited: Promise<GuestExit>
-  readonly #child: Child
-
-  constructor(child: Child, program: string, cwd: string) {
-    this.#child = child
-    this.stdin = child.stdin
-    this.stdout = child.stdout
-    this.stderr = child.stderr
-    // It may end before it has read what was written to it.
-    this.stdin.on('error', () => undefined)
-    this.exited = child.exited.then(({ code, signal, spawnError }) =>
-      spawnError === undefined
-        ? { code, signal }
-        : { code, signal, failure: `${existsSync(cwd) ? program : cwd}: ${spawnError}` },
-    )
-  }
-
-  interrupt(): void {
-    this.#child.interrupt?.()
-  }
-
-  kill(): void {
-    void this.#killAll()
-  }
-
-  async #killAll(): Promise<void> {
-    await this.#child.survey?.()
-    this.#child.signal('SIGKILL')
   }
 }
 

@@ -12,7 +12,8 @@ import { RawClient } from '../../integration/support/client.js'
 import { clientOf } from '../../integration/support/library.js'
 import { at } from '../../integration/support/json.js'
 
-interface Scope {
+/** Of a test. */
+export interface SandboxScope {
   after(fn: () => Promise<void> | void): void
 }
 
@@ -82,7 +83,7 @@ export interface TestSandbox {
 
 /** A service on the runtime without isolation unless the section names another one; its files are removed at the end. */
 export async function openSandbox(
-  scope: Scope,
+  scope: SandboxScope,
   section: object = {},
   change: (runtime: Runtime) => Runtime = (runtime) => runtime,
 ): Promise<TestSandbox> {

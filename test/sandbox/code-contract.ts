@@ -1,0 +1,121 @@
+// What code in a session must do, whatever runs it.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { at } from '../integration/support/json.js'
+import type { SandboxClient, SandboxScope } from './support/sandbox.js'
+
+/** The same things, said in one language. */
+export interface CodeSamples {
+  readonly template: string
+  /** `x` is 41; shows nothing. */
+  readonly set: string
+  /** Shows `x + 1`. */
+  readonly get: string
+  /** `out` on the one stream, `err` on the other, and then a mistake that says `nope`. */
+  readonly mistake: string
+  /** Writes `before` and never ends. */
+  readonly endless: string
+  /** Writes 10,000 lines, the first `0` and the last `9999`. */
+  readonly long: string
+  /** Shows a text with a character beyond 16 bits. */
+  readonly text: readonly [code: string, shown: string]
+}
+
+export const pythonSamples: CodeSamples = {
+  template: 'python',
+  set: 'x = 41',
+  get: 'x + 1',
+  mistake: 'import sys\nprint("out")\nprint("err", file=sys.stderr)\nnope',
+  endless: 'print("before", flush=True)\nwhile True: pass',
+  long: 'for i in range(10000): print(i)',
+  text: ['"\u{1f600}\\nü"', "'\u{1f600}\\nü'\n"],
+}
+
+export const nodeSamples: CodeSamples = {
+  template: 'node',
+  set: 'const x = 41;',
+  get: 'x + 1',
+  mistake: 'console.log("out"); console.error("err"); nope()',
+  endless: 'console.log("before"); while (true) {}',
+  long: 'for (let i = 0; i < 10000; i++) console.log(i);',
+  text: ['"\u{1f600}\\nü"', "'\u{1f600}\\nü'\n"],
+}
+
+/** The tests of one language on one runtime; `open` gives a client of a service with more settings, and `kept` is what a session has left after code that took too long. */
+export function codeContract(
+  title: string,
+  open: (t: SandboxScope, more: object) => Promise<SandboxClient>,
+  samples: CodeSamples,
+  kept: 'variables are kept' | 'variables and files are lost',
+): void {
+  const { template } = samples
+  const opened = (t: SandboxScope, more: object = {}): Promise<SandboxClient> => open(t, more)
+
+  describe(`${title}: code`, () => {
+    test('keeps its variables in a session, and shares none with another', async (t) => {
+      const sandbox = await opened(t)
+      const first = await sandbox.code(samples.set, { session_id: 'a', template })
+      assert.deepEqual([first.text, first.of('code_success'), first.message], ['', true, ''])
+      assert.equal((await sandbox.code(samples.get, { session_id: 'a' })).text, '42\n')
+      const other = await sandbox.code(samples.get, { session_id: 'b', template })
+      assert.equal(other.of('code_success'), false)
+      await sandbox.call('stop_session', { session_id: 'a' })
+      const anew = await sandbox.code(samples.get, { session_id: 'a', template })
+      assert.deepEqual([anew.of('session_created'), anew.of('code_success')], [true, false])
+    })
+
+    test('has two streams, and goes on after a mistake', async (t) => {
+      const sandbox = await opened(t)
+      const call = { session_id: 'a', template }
+      await sandbox.code(samples.set, call)
+      const { value } = await sandbox.code(samples.mistake, call)
+      const result = at(value, 'result', 'structuredContent')
+      assert.equal(at(result, 'stdout'), 'out\n')
+      assert.match(String(at(result, 'stderr')), /^err\n[^]*nope/)
+      assert.equal(at(result, 'code_success'), false)
+      assert.equal((await sandbox.code(samples.get, call)).text, '42\n')
+    })
+
+    test('keeps its text as it is', async (t) => {
+      const [code, shown] = samples.text
+      assert.equal((await (await opened(t)).code(code, { template })).text, shown)
+    })
+
+    test('that takes too long is ended, with its output, and the error says what is left', async (t) => {
+      const sandbox = await opened(t)
+      const call = { session_id: 'a', template }
+      await sandbox.code(samples.set, call)
+      const late = await sandbox.code(samples.endless, { ...call, timeout: 1 })
+      assert.equal(
+        late.message,
+        `Code execution failed: timed out after 1 s; ${kept}; its output until then ends with:\nbefore\n${late.message.split('before\n')[1] ?? ''}`,
+      )
+      const next = await sandbox.code(samples.get, call)
+      const isKept = kept === 'variables are kept'
+      assert.deepEqual([next.of('sandbox_restarted'), next.of('code_success')], [!isKept, isKept])
+    })
+
+    test('that never ends hinders no other session, and ends with its own', async (t) => {
+      const sandbox = await opened(t)
+      const endless = sandbox.call(
+        'execute_code',
+        { code: samples.endless, session_id: 'a', template },
+        { progressToken: 1 },
+      )
+      const { value } = await sandbox.raw.notification('notifications/progress')
+      assert.equal(at(value, 'params', 'message'), 'before\n', 'output is heard while code runs')
+      await sandbox.code(samples.set, { session_id: 'b', template })
+      assert.equal((await sandbox.code(samples.get, { session_id: 'b' })).text, '42\n')
+      await sandbox.call('stop_session', { session_id: 'a' })
+      assert.equal((await endless).message, 'Code execution failed: the session was stopped')
+    })
+
+    test('with long output shows its beginning and its end', async (t) => {
+      const sandbox = await opened(t, { outputMax: 2048 })
+      const long = await sandbox.code(samples.long, { template })
+      assert.equal(long.of('truncated'), true)
+      assert.match(long.text, /^0\n1\n2\n[^]*bytes are left out here[^]*\n9999\n$/)
+    })
+  })
+}
