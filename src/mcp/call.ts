@@ -81,6 +81,8 @@ export type Outcome =
       readonly edits: readonly Edit[]
       /** How the server writes its results. */
       readonly form: Revision['form']
+      /** The call goes on as a task, which its client has now. */
+      readonly isTask?: boolean
     }
   /** `refusal` says why, where the result tells the model that the call was not passed on. */
   | {
@@ -159,7 +161,7 @@ export interface CallHolder {
   cancel(frame: NotificationFrame | undefined): void
 }
 
-/** Where tasks are (MCP 2025-11-25, Utilities: tasks): one connection to a server. */
+/** Where tasks are: one connection to a server. */
 export interface TaskSource {
   readonly service: string
   /** All tasks that the server lists, whosever they are; none where it has no list. The error where it has failed. */

@@ -4,6 +4,7 @@ import { type Members, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { onOneLine, quote, rawAt } from '../jsonrpc/text.js'
+import { TASKS, extensionsAt } from './extensions.js'
 import { listKinds } from './lists.js'
 import { cutMembers } from './member-edits.js'
 import type { ListKind } from './methods/method-row.js'
@@ -58,6 +59,14 @@ export function hasCapability({ json }: ClientCapabilities, name: string, part: 
   const bytes = Buffer.from(json)
   const span = membersAt(bytes, { start: 0, end: bytes.length })?.span(name)
   return membersAt(bytes, span)?.span(part) !== undefined
+}
+
+/** Whether a client has declared that a call of it may go on as a task. */
+export function declaresTasks({ json, names }: ClientCapabilities): boolean {
+  if (!names.has('extensions') || !json.includes(TASKS)) return false
+  const bytes = Buffer.from(json)
+  const members = membersAt(bytes, { start: 0, end: bytes.length })
+  return extensionsAt(bytes, members?.span('extensions')).has(TASKS)
 }
 
 /** Whether a server could ask this client anything. */
@@ -119,6 +128,8 @@ export interface ServerCapabilities {
   readonly completions: boolean
   /** Where tools can be called as tasks: what can be asked about these besides. */
   readonly tasks: TaskCapabilities | undefined
+  /** Its extensions, each with its settings as raw JSON. */
+  readonly extensions: ReadonlyMap<string, string>
   /** The lists of which the server tells when they have changed. */
   readonly changes: readonly ListKind[]
 }
@@ -141,6 +152,7 @@ export function serverCapabilities(
     logging: has('logging'),
     completions: has('completions'),
     tasks: tasks ? taskCapabilities(bytes, members?.span('tasks')) : undefined,
+    extensions: extensionsAt(bytes, members?.span('extensions')),
     changes: listKinds.filter((kind) => promises(kind === 'templates' ? 'resources' : kind, 'listChanged')),
   }
 }
@@ -161,6 +173,7 @@ export const presumedCapabilities: ServerCapabilities = {
   logging: true,
   completions: true,
   tasks: { list: true, cancel: true },
+  extensions: new Map(),
   changes: listKinds,
 }
 
@@ -169,12 +182,13 @@ export const presumedCapabilities: ServerCapabilities = {
  *
  * `listChanged` is always true, since the proxy tells of servers that come and go.
  * What the client declared is named too where the proxy relays it. `tasks` are of those servers at which the client
- * can have tasks.
+ * can have tasks, and `extensions` those that are relayed.
  */
 export function mergeCapabilities(
   servers: readonly ServerCapabilities[],
   client: ClientCapabilities,
   tasks: readonly TaskCapabilities[],
+  extensions: ReadonlyMap<string, string>,
 ): string {
   const any = (has: (server: ServerCapabilities) => boolean): boolean => servers.some(has)
   const members: string[] = []
@@ -188,6 +202,10 @@ export function mergeCapabilities(
   if (any((server) => server.completions)) members.push('"completions":{}')
   if (tasks.length > 0) members.push(`"tasks":${mergedTasks(tasks)}`)
   for (const name of ['roots', 'sampling']) if (client.names.has(name)) members.push(`${quote(name)}:{}`)
+  if (extensions.size > 0) {
+    const named = [...extensions].map(([name, settings]) => `${quote(name)}:${onOneLine(settings)}`)
+    members.push(`"extensions":{${named.join(',')}}`)
+  }
   return `{${members.join(',')}}`
 }
 

@@ -281,12 +281,12 @@ export function isPageNeeded(code: number): boolean {
   return code === PAGE_NEEDED
 }
 
-/** A server needs what its client has not declared; both are raw JSON, and `cause` is what the server has said. */
-export function missingCapability(required: string, cause: string): ErrorBody {
-  const data = `{"requiredCapabilities":${required},"cause":${cause}}`
+/** What was asked for needs what its client has not declared; both are raw JSON, and `cause` is what a server has said. */
+export function missingCapability(required: string, cause?: string): ErrorBody {
+  const data = `{"requiredCapabilities":${required}${cause === undefined ? '' : `,"cause":${cause}`}}`
   return {
     code: MISSING_CAPABILITY,
-    message: 'The server needs a capability that the client has not declared',
+    message: `The ${cause === undefined ? 'request' : 'server'} needs a capability that the client has not declared`,
     data,
   }
 }

@@ -25,6 +25,26 @@ const features: readonly RequestRow[] = [
   { method: 'completion/complete', route: { to: 'reference' }, askable: false, reads: true },
 ]
 
+/** By which requests a client begins and ends to hear of something, and the member that names it. */
+export interface Followable {
+  readonly member: string
+  readonly begins: RequestRow
+  readonly ends: RequestRow
+}
+
+export const followableResources: Followable = {
+  member: 'uri',
+  begins: { method: 'resources/subscribe', route: { to: 'uri' }, askable: false, subscribes: true },
+  ends: { method: 'resources/unsubscribe', route: { to: 'uri' }, askable: false, subscribes: false },
+}
+
+/** The proxy's own: no client asks so, and no server is asked. */
+export const followableTasks: Followable = {
+  member: 'taskId',
+  begins: { method: 'tasks/subscribe', route: { to: 'task' }, askable: false, subscribes: true },
+  ends: { method: 'tasks/unsubscribe', route: { to: 'task' }, askable: false, subscribes: false },
+}
+
 /** What clients ask in a session. */
 export const requests: MethodTable<RequestRow> = new MethodTable<RequestRow>([
   features,
@@ -37,8 +57,8 @@ export const requests: MethodTable<RequestRow> = new MethodTable<RequestRow>([
   ],
   // Resources: subscriptions; Utilities: logging.
   [
-    { method: 'resources/subscribe', route: { to: 'uri' }, askable: false, subscribes: true },
-    { method: 'resources/unsubscribe', route: { to: 'uri' }, askable: false, subscribes: false },
+    followableResources.begins,
+    followableResources.ends,
     { method: 'logging/setLevel', route: { to: 'proxy' }, askable: false },
   ],
   // Utilities: tasks.
@@ -58,6 +78,12 @@ export const statelessRequests: MethodTable<RequestRow> = new MethodTable<Reques
   // Utilities: subscriptions.
   [{ method: 'subscriptions/listen', route: { to: 'proxy' }, askable: false, stays: true }],
   features,
+  // The extension Tasks.
+  [
+    { method: 'tasks/get', route: { to: 'task' }, askable: false, reads: true },
+    { method: 'tasks/update', route: { to: 'task' }, askable: false },
+    { method: 'tasks/cancel', route: { to: 'task' }, askable: false },
+  ],
 ])
 
 /** What clients tell. */
@@ -112,7 +138,10 @@ export const serverNotifications: MethodTable<ServerNotificationRow> = new Metho
       { method: 'notifications/message', does: 'log', lists: [] },
       { method: 'notifications/elicitation/complete', does: 'owner', lists: [] },
     ],
-    // Utilities: tasks.
-    [{ method: 'notifications/tasks/status', does: 'task', lists: [] }],
+    // Utilities: tasks. The extension Tasks.
+    [
+      { method: 'notifications/tasks/status', does: 'task', lists: [] },
+      { method: 'notifications/tasks', does: 'task', lists: [] },
+    ],
   ],
 )

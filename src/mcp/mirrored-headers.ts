@@ -1,6 +1,7 @@
 // What header fields of an HTTP request repeat of its message.
 //
-// MCP 2026-07-28, Transports, Streamable HTTP: standard request headers, and value encoding. What a header field
+// MCP 2026-07-28, Transports, Streamable HTTP: standard request headers, and value encoding; the extension Tasks: routing
+// headers. What a header field
 // cannot carry as it is stands there in Base64.
 
 import type { RequestFrame } from '../jsonrpc/frame.js'
@@ -10,6 +11,9 @@ const named: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
+  ['tasks/get', 'taskId'],
+  ['tasks/update', 'taskId'],
+  ['tasks/cancel', 'taskId'],
 ])
 
 /** What `Mcp-Name` repeats of this request, as far as the message has it; undefined where there is no such field. */

@@ -7,6 +7,7 @@ import type { ErrorBody } from '../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import type { RequestId } from '../jsonrpc/request-id.js'
+import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import { invalidParams } from './error-codes.js'
@@ -20,10 +21,14 @@ const listMembers: ReadonlyMap<string, readonly ListKind[]> = new Map([
   ['resourcesListChanged', ['resources', 'templates']],
 ])
 const URIS = 'resourceSubscriptions'
+/** The extension Tasks: task status notifications. */
+const TASK_IDS = 'taskIds'
 
 export interface SubscriptionFilter {
   readonly lists: readonly ListKind[]
   readonly uris: readonly string[]
+  /** Ids of tasks. */
+  readonly tasks: readonly string[]
 }
 
 /** What a request wants to hear of, or what is wrong with it. */
@@ -38,11 +43,18 @@ export function readFilter({ line, params }: RequestFrame): SubscriptionFilter |
       return mistyped(`notifications.${name}`, 'true or false')
     if (raw === 'true') lists.push(...kinds)
   }
-  const span = members.span(URIS)
-  const uris = itemsAt(line, span).map((item) => stringAt(line, item))
-  const isWrong = span !== undefined && (line[span.start] !== OPEN_ARRAY || uris.includes(undefined))
-  if (isWrong) return mistyped(`notifications.${URIS}`, 'an array of strings')
-  return { lists, uris: [...new Set(uris.flatMap((uri) => uri ?? []))] }
+  const uris = stringsAt(line, members.span(URIS))
+  if (uris === undefined) return mistyped(`notifications.${URIS}`, 'an array of strings')
+  const tasks = stringsAt(line, members.span(TASK_IDS))
+  if (tasks === undefined) return mistyped(`notifications.${TASK_IDS}`, 'an array of strings')
+  return { lists, uris, tasks }
+}
+
+/** Each once; undefined for what is no array of strings. */
+function stringsAt(line: Buffer, span: Span | undefined): string[] | undefined {
+  const texts = itemsAt(line, span).map((item) => stringAt(line, item))
+  const isWrong = span !== undefined && (line[span.start] !== OPEN_ARRAY || texts.includes(undefined))
+  return isWrong ? undefined : [...new Set(texts.flatMap((text) => text ?? []))]
 }
 
 export function isFilter(read: SubscriptionFilter | ErrorBody): read is SubscriptionFilter {
@@ -54,12 +66,16 @@ function mistyped(parameter: string, what: string): ErrorBody {
 }
 
 /** The params by which a client is told what it hears of. */
-export function acknowledgement(id: RequestId, { lists, uris }: SubscriptionFilter): string {
+export function acknowledgement(id: RequestId, { lists, uris, tasks }: SubscriptionFilter): string {
   const named = [...listMembers].flatMap(([name, kinds]) =>
     kinds.every((kind) => lists.includes(kind)) ? [`${quote(name)}:true`] : [],
   )
-  const followed = uris.length === 0 ? [] : [`${quote(URIS)}:[${uris.map(quote).join(',')}]`]
+  const followed = [...namesIn(URIS, uris), ...namesIn(TASK_IDS, tasks)]
   return `{"notifications":{${[...named, ...followed].join(',')}},${metaOf(id)}}`
+}
+
+function namesIn(member: string, names: readonly string[]): string[] {
+  return names.length === 0 ? [] : [`${quote(member)}:[${names.map(quote).join(',')}]`]
 }
 
 /** Raw JSON of an object that says nothing but to which subscription it belongs. */

@@ -1,4 +1,5 @@
-// What the proxy reads of tasks (MCP 2025-11-25, Utilities: tasks). They pass as the bytes of those who wrote them.
+// What the proxy reads of tasks (MCP 2025-11-25, Utilities: tasks; the extension Tasks of 2026-07-28). They pass as the
+// bytes of those who wrote them.
 
 import type { Params, ResultFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
@@ -6,6 +7,7 @@ import { type Members, itemsAt, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { parse, rawAt, stringAt } from '../jsonrpc/text.js'
 import { RELATED_TASK } from './meta-keys.js'
+import type { Revision } from './revisions/revision.js'
 
 /** A task as its server tells of it. */
 export interface TaskState {
@@ -13,6 +15,8 @@ export interface TaskState {
   readonly status: string | undefined
   /** How long it is kept; infinite where the server does not say, or for as long as it runs. */
   readonly ttlMs: number
+  /** It is of whoever has begun it, with any connection and at any time: so the extension has it. */
+  readonly isDurable: boolean
 }
 
 /** One task of a server's list, in memory of its own. */
@@ -27,17 +31,31 @@ interface TaskPage {
   readonly cursor: string | undefined
 }
 
+const TASK_TYPE = 'task'
+
 /** The task by which a call was answered; undefined where it was answered by its result. */
-export function createdTask({ line, result }: ResultFrame): TaskState | undefined {
-  const members = membersAt(line, membersAt(line, result)?.span('task'))
-  const id = members?.string('taskId')
-  if (members === undefined || id === undefined) return undefined
-  return { id, status: members.string('status'), ttlMs: ttlOf(line, members) }
+export function createdTask(frame: ResultFrame, form: Revision['form']): TaskState | undefined {
+  // Only a result that has the word somewhere is read for it.
+  if (!(frame.long ?? frame.line).includes(`"${TASK_TYPE}"`)) return undefined
+  const { line, result } = frame
+  const members = membersAt(line, result)
+  if (form === 'bare') return taskIn(line, membersAt(line, members?.span('task')), 'ttl')
+  return members?.string('resultType') === TASK_TYPE ? taskIn(line, members, 'ttlMs') : undefined
 }
 
-/** The status in an answer that is a task. */
-export function answeredStatus({ line, result }: ResultFrame): string | undefined {
-  return membersAt(line, result)?.string('status')
+/** The task in an answer that is one. */
+export function answeredTask(
+  { line, result }: ResultFrame,
+  form: Revision['form'],
+): Pick<TaskState, 'status' | 'ttlMs'> | undefined {
+  return taskIn(line, membersAt(line, result), form === 'bare' ? 'ttl' : 'ttlMs')
+}
+
+function taskIn(line: Line, members: Members | undefined, ttl: 'ttl' | 'ttlMs'): TaskState | undefined {
+  const id = members?.string('taskId')
+  if (members === undefined || id === undefined) return undefined
+  const ttlMs = ttlOf(line, members.span(ttl))
+  return { id, status: members.string('status'), ttlMs, isDurable: ttl === 'ttlMs' }
 }
 
 /** Whether a task of this status will have no other. */
@@ -75,8 +93,7 @@ export function taskList(items: readonly Uint8Array[]): Uint8Array {
 
 const COMMA = Buffer.from(',')
 
-function ttlOf(line: Line, members: Members): number {
-  const span = members.span('ttl')
+function ttlOf(line: Line, span: Span | undefined): number {
   const ttl = span === undefined ? null : parse(rawAt(line, span))
   return typeof ttl === 'number' ? ttl : Infinity
 }

@@ -90,6 +90,7 @@ class PooledProxy implements McpProxy {
     this.#guests = new Guests({
       runtime: common.runtime,
       limits: this.#limits.guests,
+      taskLimits: this.#limits.session,
       changeDelayMs: this.#limits.session.changeDelayMs,
       stateless: () =>
         new StatelessCalls(stateKeysOf(this.#config), this.#schema, this.#limits.stateless, common.runtime),
@@ -99,6 +100,7 @@ class PooledProxy implements McpProxy {
         this.#fleet.describe({
           namesDown: this.#config.nameUnavailable,
           instructionsLengthMax: this.#limits.session.instructionsLengthMax,
+          isTyped: true,
         }),
     })
     const marks = marksOf(config, this.#schema, common.runtime.env)

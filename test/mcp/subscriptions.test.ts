@@ -9,18 +9,23 @@ import { splice } from '../../src/jsonrpc/splice.js'
 import { acknowledgement, isFilter, readFilter, subscriptionEdits } from '../../src/mcp/subscriptions.js'
 
 const filters: readonly (readonly [given: string, want: object | undefined])[] = [
-  ['{}', { lists: [], uris: [] }],
-  ['{"toolsListChanged":true}', { lists: ['tools'], uris: [] }],
+  ['{}', { lists: [], uris: [], tasks: [] }],
+  ['{"toolsListChanged":true}', { lists: ['tools'], uris: [], tasks: [] }],
   [
-    '{"toolsListChanged":false,"promptsListChanged":true,"resourcesListChanged":true,"taskIds":["t"]}',
-    { lists: ['prompts', 'resources', 'templates'], uris: [] },
+    '{"toolsListChanged":false,"promptsListChanged":true,"resourcesListChanged":true,"taskIds":["t","t"]}',
+    { lists: ['prompts', 'resources', 'templates'], uris: [], tasks: ['t'] },
   ],
-  ['{"resourceSubscriptions":["a:/b","a:/\\u0063","a:/b"]}', { lists: [], uris: ['a:/b', 'a:/c'] }],
+  [
+    '{"resourceSubscriptions":["a:/b","a:/\\u0063","a:/b"]}',
+    { lists: [], uris: ['a:/b', 'a:/c'], tasks: [] },
+  ],
   ['[]', undefined],
   ['{"toolsListChanged":1}', undefined],
   ['{"toolsListChanged":null}', undefined],
   ['{"resourceSubscriptions":"a:/b"}', undefined],
   ['{"resourceSubscriptions":["a:/b",1]}', undefined],
+  ['{"taskIds":"t"}', undefined],
+  ['{"taskIds":["t",1]}', undefined],
 ]
 
 describe('a filter', () => {
@@ -37,8 +42,9 @@ describe('a filter', () => {
     })
 
   test('is acknowledged as far as it is heard', () => {
-    const heard = { lists: ['tools', 'resources', 'templates'], uris: ['a:/b'] } as const
-    const said = '{"toolsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a:/b"]}'
+    const heard = { lists: ['tools', 'resources', 'templates'], uris: ['a:/b'], tasks: ['t'] } as const
+    const said =
+      '{"toolsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a:/b"],"taskIds":["t"]}'
     const meta = '"_meta":{"io.modelcontextprotocol/subscriptionId":7}'
     assert.equal(acknowledgement(numericId(7), heard), `{"notifications":${said},${meta}}`)
   })

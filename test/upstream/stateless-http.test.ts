@@ -284,3 +284,34 @@ test('changes are listened for on a stream of their own, again when that breaks'
   await until(() => posted(script, 'tools/list').length > again)
   assert.deepEqual(failure(await client.call('s__nothing'))[0], -32601)
 })
+
+test('a request about a task names it in its fields, and the call that has begun it its tool', async (t) => {
+  const task = '"taskId":"Nr. 1 ä","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":null'
+  const script = await scripted(
+    t,
+    stateless(
+      (seen, response) => {
+        const type = seen.rpc === 'tools/call' ? 'task' : 'complete'
+        json(response, answerOf(seen.id, `{"resultType":"${type}",${task}}`))
+      },
+      { type: 'object' },
+      '{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}',
+    ),
+    { isAsked: true },
+  )
+  const { client } = await proxyTo(t, script)
+  const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } }
+  const _meta = { [key('protocolVersion')]: N, [key('clientCapabilities')]: capabilities }
+  await client.request('tools/call', { name: 's__work', _meta })
+  const methods = ['tasks/get', 'tasks/update', 'tasks/cancel']
+  for (const method of methods) {
+    const { value } = await client.request(method, { taskId: 'Nr. 1 ä', _meta })
+    assert.equal(textAt(value, 'result', 'resultType'), 'complete')
+  }
+  for (const method of methods) {
+    const [seen] = posted(script, method)
+    assert.deepEqual([seen?.headers['mcp-name'], seen?.headers['mcp-method']], [base64('Nr. 1 ä'), method])
+    const said = at(parsed(seen?.body ?? ''), 'params', '_meta', key('clientCapabilities'))
+    assert.deepEqual(said, capabilities)
+  }
+})

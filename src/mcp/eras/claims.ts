@@ -11,6 +11,7 @@ import { toLine } from '../../jsonrpc/line.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call } from '../call.js'
 import { type ClientCapabilities, noCapabilities } from '../capabilities.js'
+import { TASKS, tasksRequired } from '../extensions.js'
 import { cutNamed } from '../member-edits.js'
 import { requestMeta } from '../meta-keys.js'
 import { latestStateless } from '../revisions.js'
@@ -23,8 +24,11 @@ const NONE = [] as const
 const inputMembers = ['inputResponses', 'requestState']
 const keys = Object.values(requestMeta)
 
-/** An extension in which the proxy would have to take part. */
-const notRelayed = ['io.modelcontextprotocol/tasks']
+/** The extension in which the proxy takes part: between a client and a server that both have it. */
+const notRelayed = [TASKS]
+
+/** What the proxy declares where it asks about a task itself. */
+const ownTasks: ClientCapabilities = { json: tasksRequired, names: new Set(['extensions']) }
 
 /** Writes them; those of one client are written once. */
 export class Claims {
@@ -37,15 +41,15 @@ export class Claims {
   }
 
   /** The params of a request of the proxy's own, during which nobody can be asked anything. */
-  own(params: string): string {
-    const meta = `"_meta":{${this.#members(noCapabilities)}}`
+  own(params: string, isAboutTasks: boolean): string {
+    const meta = `"_meta":{${this.#members(isAboutTasks ? ownTasks : noCapabilities)}}`
     return params === '{}' ? `{${meta}}` : `{${meta},${params.slice(1)}`
   }
 
-  /** The edits of a client's request. */
-  edits({ frame, context }: Call): readonly Edit[] {
+  /** The edits of a client's request; `hasTasks` says that the server has the extension Tasks. */
+  edits({ frame, context }: Call, hasTasks: boolean): readonly Edit[] {
     const { capabilities, logLevel, revision } = context
-    if (revision.form === 'typed') return withoutExtensions(frame)
+    if (revision.form === 'typed') return hasTasks ? NONE : withoutExtensions(frame)
     const level = logLevel === undefined ? '' : `,"${requestMeta.logLevel}":${quote(logLevel)}`
     return [
       ...inserted(frame, `${this.#members(capabilities)}${level}`),
@@ -57,7 +61,8 @@ export class Claims {
     const known = this.#written.get(capabilities)
     if (known !== undefined) return known
     const { version, capabilities: can, info } = requestMeta
-    const members = `"${version}":${quote(latestStateless.version)},"${can}":${declared(capabilities)},"${info}":${this.#info}`
+    const said = capabilities === ownTasks ? ownTasks.json : declared(capabilities)
+    const members = `"${version}":${quote(latestStateless.version)},"${can}":${said},"${info}":${this.#info}`
     this.#written.set(capabilities, members)
     return members
   }

@@ -69,8 +69,8 @@ export class DetectingServerLeg implements ServerLeg {
     return this.#chosen.edits(call)
   }
 
-  params(own: string): string {
-    return this.#chosen.params(own)
+  params(own: string, isAboutTasks?: boolean): string {
+    return this.#chosen.params(own, isAboutTasks)
   }
 
   outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated {

@@ -186,7 +186,7 @@ export interface ServerLeg {
    */
   edits(call: Call): readonly Edit[]
   /** The params of a request of the proxy's own, as this server has to see them; raw JSON. */
-  params(own: string): string
+  params(own: string, isAboutTasks?: boolean): string
   /** What an answer means for its call: nearly always the end, in the form in which this server writes results. */
   outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated
 }

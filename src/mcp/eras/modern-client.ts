@@ -8,7 +8,9 @@ import { membersAt } from '../../jsonrpc/members.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
 import { quote, rawAt, write } from '../../jsonrpc/text.js'
 import type { Call, Outcome, StatelessContext } from '../call.js'
+import { declaresTasks } from '../capabilities.js'
 import { internalError, methodNotFound, missingCapability, ownErrorForStateless } from '../error-codes.js'
+import { tasksRequired } from '../extensions.js'
 import type { RequestRow } from '../methods/method-row.js'
 import { isFilter, readFilter } from '../subscriptions.js'
 import { statelessRequests } from '../methods.js'
@@ -108,15 +110,17 @@ function unable(missing: string, { code, message }: ErrorBody): ErrorBody {
 function listening(frame: RequestFrame, row: RequestRow, context: StatelessContext): Received {
   const filter = readFilter(frame)
   if (!isFilter(filter)) return { kind: 'refused', error: filter }
+  if (filter.tasks.length > 0 && !declaresTasks(context.capabilities))
+    return { kind: 'refused', error: missingCapability(tasksRequired) }
   return { kind: 'listen', row, context, filter }
 }
 
 function passedOn(
   { frame: { id }, row, service }: Call,
-  { frame, edits, form }: Outcome & { readonly kind: 'answered' },
+  { frame, edits, form, isTask }: Outcome & { readonly kind: 'answered' },
   voice: ClientVoice,
 ): Wire {
-  const own = frame.kind === 'error' ? errorEdits(frame, form) : resultEdits(frame, form, row)
+  const own = frame.kind === 'error' ? errorEdits(frame, form) : resultEdits(frame, form, row, isTask)
   if (own === undefined) return buildError(id, unknownType(service))
   return voice.answerBytes(frame, [...edits, ...own], id)
 }

@@ -10,6 +10,7 @@ import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
 import { type ClientCapabilities, serverCapabilities } from '../capabilities.js'
 import { numberOfError, statelessRefusal } from '../error-codes.js'
+import { TASKS } from '../extensions.js'
 import { SERVER_INFO } from '../meta-keys.js'
 import { latestStateless } from '../revisions.js'
 import { Claims } from './claims.js'
@@ -20,9 +21,11 @@ import type { InputRequired, Opened, Outdated, Probed, ServerFacts, ServerLeg, S
 const DISCOVER = 'server/discover'
 const NONE = [] as const
 
-/** Speaks to one server; holds nothing, since everything it learns is in the facts. */
+/** Speaks to one server; what it learns is in the facts. */
 export class ModernServerLeg implements ServerLeg {
   readonly #claims: Claims
+  /** Whether the server has the extension Tasks. */
+  #hasTasks = false
 
   constructor(identity: ServerIdentity) {
     this.#claims = new Claims(identity)
@@ -49,7 +52,9 @@ export class ModernServerLeg implements ServerLeg {
       return { kind: 'refused', why: spoken.kind === 'neither' ? spoken.why : refusal(answer) }
     const description = toLine(answer.line.subarray(answer.result.start, answer.result.end))
     opening?.settle({ kind: 'result', result: handshakeFor(opening, description) })
-    return { kind: 'opened', facts: factsIn(description), evidence: 'configured' }
+    const facts = factsIn(description)
+    this.#hasTasks = facts.capabilities.extensions.has(TASKS)
+    return { kind: 'opened', facts, evidence: 'configured' }
   }
 
   recall(handshake: Uint8Array): ServerFacts | undefined {
@@ -59,11 +64,11 @@ export class ModernServerLeg implements ServerLeg {
   }
 
   edits(call: Call): readonly Edit[] {
-    return this.#claims.edits(call)
+    return this.#claims.edits(call, this.#hasTasks)
   }
 
-  params(own: string): string {
-    return this.#claims.own(own)
+  params(own: string, isAboutTasks = false): string {
+    return this.#claims.own(own, isAboutTasks)
   }
 
   outcome(_call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated {

@@ -40,14 +40,19 @@ const stale: readonly Given[] = [
   { name: 'cacheScope', value: '"private"', why: 'cache-hint' },
 ]
 
-/** The edits that give a server's result its type; undefined for what is no result, or has a type that nobody knows. */
+/**
+ * The edits that give a server's result its type; undefined for what is no result, or has a type that nobody knows.
+ *
+ * `isTask` says that the client has begun a task with it.
+ */
 export function resultEdits(
   frame: ResultFrame,
   form: Revision['form'],
   { route }: RequestRow,
+  isTask = false,
 ): readonly Edit[] | undefined {
   if (byteAt(frame, frame.result.start) !== OPEN_OBJECT) return undefined
-  if (form === 'typed') return typeEdits(frame)
+  if (form === 'typed') return isTask ? NONE : typeEdits(frame)
   const given = route.to === 'uri' ? [complete, ...stale] : [complete]
   const isThere = given.some(({ name }) => mentions(frame, `"${name}"`))
   const members = isThere ? membersAt(frame.line, frame.result) : undefined
@@ -65,7 +70,7 @@ export function resultEdits(
   ]
 }
 
-/** The one type that is relayed is the one that a result without a type has. */
+/** The one type that every result may have is the one that a result without a type has. */
 function typeEdits(frame: ResultFrame): readonly Edit[] | undefined {
   const members = membersAt(frame.line, frame.result)
   if (members?.span('resultType') === undefined) return inserted(frame, [complete])

@@ -1,4 +1,4 @@
-// The resources that one client follows, whatever it asked that for.
+// The resources, or the tasks, that one client follows, whatever it asked that for.
 //
 // A server is told once of each. It is asked as a client with a session asks, so that what is done for those
 // (restarts, reloads, servers that are asked in turn) is done here too.
@@ -11,7 +11,8 @@ import { quote } from '../../jsonrpc/text.js'
 import { Call, type ClientPort, type Outcome } from '../../mcp/call.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
 import { noCapabilities } from '../../mcp/capabilities.js'
-import { requests } from '../../mcp/methods.js'
+import type { Followable } from '../../mcp/methods.js'
+import type { RequestRow } from '../../mcp/methods/method-row.js'
 import { latestHandshake } from '../../mcp/revisions.js'
 
 /** One of them, with the number of those that want it. */
@@ -21,21 +22,22 @@ interface Followed {
 }
 
 export interface FollowedParts {
+  readonly what: Followable
   readonly client: ClientPort
   readonly route: (call: Call) => void
   readonly now: () => number
   /** How many it may follow. */
-  readonly urisMax: number
+  readonly followedMax: number
 }
 
 /** Of what is asked at once: other clients want to be served by the same servers. */
 const ASKED_MAX = 32
 
-/** Follows each resource while somebody wants it. */
-export class FollowedResources {
+/** Follows each of them while somebody wants it. */
+export class FollowedThings {
   readonly #parts: FollowedParts
   readonly #followed = new Map<string, Followed>()
-  /** By their URIs, those about which something is to be asked once something else is answered, and whether it still is. */
+  /** By their names, those about which something is to be asked once something else is answered, and whether it still is. */
   readonly #waiting = new Map<string, (isWanted: boolean) => void>()
   #asking = 0
   #asked = 0
@@ -46,36 +48,36 @@ export class FollowedResources {
 
   /** How many more it may follow. */
   get room(): number {
-    return this.#parts.urisMax - this.#followed.size
+    return this.#parts.followedMax - this.#followed.size
   }
 
   /** Resolves with whether a server tells of it; each call wants one `leave`. */
-  follow(uri: string): Promise<boolean> {
-    const known = this.#followed.get(uri)
+  follow(name: string): Promise<boolean> {
+    const known = this.#followed.get(name)
     if (known !== undefined) {
       known.wanted++
       return known.granted
     }
-    const granted = this.#ask('resources/subscribe', uri)
-    this.#followed.set(uri, { wanted: 1, granted })
+    const granted = this.#ask(this.#parts.what.begins, name)
+    this.#followed.set(name, { wanted: 1, granted })
     return granted
   }
 
-  leave(uri: string): void {
-    const known = this.#followed.get(uri)
+  leave(name: string): void {
+    const known = this.#followed.get(name)
     if (known === undefined || --known.wanted > 0) return
-    this.#followed.delete(uri)
-    this.#drop(uri)
+    this.#followed.delete(name)
+    this.#drop(name)
     void known.granted.then((isGranted) => {
       // Somebody may want it again meanwhile.
-      if (isGranted && !this.#followed.has(uri)) void this.#ask('resources/unsubscribe', uri)
+      if (isGranted && !this.#followed.has(name)) void this.#ask(this.#parts.what.ends, name)
     })
   }
 
-  async #ask(method: string, uri: string): Promise<boolean> {
+  async #ask(row: RequestRow, name: string): Promise<boolean> {
     if (this.#asking < ASKED_MAX) this.#asking++
-    else if (!(await this.#turn(uri))) return false
-    const isGranted = await this.#answer(method, uri)
+    else if (!(await this.#turn(name))) return false
+    const isGranted = await this.#answer(row, name)
     const [next] = this.#waiting
     if (next === undefined) this.#asking--
     else {
@@ -87,20 +89,20 @@ export class FollowedResources {
   }
 
   /** Resolves with whether it is still to be asked, in the place of something that is answered. */
-  #turn(uri: string): Promise<boolean> {
-    this.#drop(uri)
-    return new Promise((resolve) => this.#waiting.set(uri, resolve))
+  #turn(name: string): Promise<boolean> {
+    this.#drop(name)
+    return new Promise((resolve) => this.#waiting.set(name, resolve))
   }
 
-  #drop(uri: string): void {
-    this.#waiting.get(uri)?.(false)
-    this.#waiting.delete(uri)
+  #drop(name: string): void {
+    this.#waiting.get(name)?.(false)
+    this.#waiting.delete(name)
   }
 
-  #answer(method: string, uri: string): Promise<boolean> {
-    const frame = readFrame(buildRequest(numericId(++this.#asked), method, `{"uri":${quote(uri)}}`))
-    const row = requests.row(method)
-    if (frame.kind !== 'request' || row === undefined) throw fault('a request of our own is one')
+  #answer(row: RequestRow, name: string): Promise<boolean> {
+    const params = `{${quote(this.#parts.what.member)}:${quote(name)}}`
+    const frame = readFrame(buildRequest(numericId(++this.#asked), row.method, params))
+    if (frame.kind !== 'request') throw fault('a request of our own is one')
     return new Promise((resolve) => {
       const owner = { settled: (_call: Call, outcome: Outcome) => resolve(isGranted(outcome)) }
       const context = { revision: latestHandshake, capabilities: noCapabilities }

@@ -10,21 +10,24 @@ import type { Asker, Call, ClientProfile, InputNeeded, ServerQuestion } from '..
 import { isAskable } from '../../mcp/capabilities.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
 import { listKinds } from '../../mcp/lists.js'
-import { serverNotifications } from '../../mcp/methods.js'
+import { followableResources, followableTasks, serverNotifications } from '../../mcp/methods.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { severity } from '../../mcp/methods/logging.js'
 import type { SubscriptionFilter } from '../../mcp/subscriptions.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import { FollowedResources } from './followed.js'
+import { FollowedThings } from './followed.js'
 import { Listens } from './listens.js'
 import type { StatelessCalls } from '../input/stateless-calls.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { StatelessClient } from '../routing/guest-list.js'
+import type { PrincipalTasks } from '../routing/principal-tasks.js'
 import type { RoutedClient } from '../routing/routed-client.js'
 
 export interface GuestParts {
   readonly serial: number
   readonly profile: ClientProfile
+  /** Of its principal. */
+  readonly tasks: PrincipalTasks
   /** What begins its calls, and finds what a retry is about. */
   readonly stateless: StatelessCalls
   reach(client: RoutedClient): ClientRoutes
@@ -42,6 +45,7 @@ export class Guest implements RoutedClient, StatelessClient {
   readonly profile: ClientProfile
   readonly isReady = false
   readonly isStateless = true
+  readonly tasks: PrincipalTasks
   readonly #isAskable: boolean
   readonly #parts: GuestParts
   readonly #routes: ClientRoutes
@@ -59,6 +63,7 @@ export class Guest implements RoutedClient, StatelessClient {
     this.#parts = parts
     this.serial = parts.serial
     this.profile = parts.profile
+    this.tasks = parts.tasks
     this.#isAskable = isAskable(parts.profile.capabilities)
     this.usedAt = parts.runtime.now()
     this.#routes = parts.reach(this)
@@ -116,8 +121,10 @@ export class Guest implements RoutedClient, StatelessClient {
   }
 
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
-    if (during !== undefined) during.context.hearer?.tell(frame, edits, during)
-    else if (serverNotifications.row(frame.method)?.does === 'updated') this.#listens?.updated(frame)
+    if (during !== undefined) return during.context.hearer?.tell(frame, edits, during)
+    const does = serverNotifications.row(frame.method)?.does
+    if (does === 'updated') this.#listens?.updated(frame)
+    else if (does === 'task') this.#listens?.taskChanged(frame)
   }
 
   progress(call: Call, params: string): void {
@@ -170,7 +177,9 @@ export class Guest implements RoutedClient, StatelessClient {
   #newListens(): Listens {
     const { runtime, changeDelayMs, urisMax } = this.#parts
     const route = (call: Call): void => this.#routes.router.route(call)
-    const followed = new FollowedResources({ client: this, route, now: () => runtime.now(), urisMax })
-    return new Listens({ routes: this.#routes, followed, runtime, changeDelayMs })
+    const common = { client: this, route, now: (): number => runtime.now(), followedMax: urisMax }
+    const resources = new FollowedThings({ ...common, what: followableResources })
+    const tasks = new FollowedThings({ ...common, what: followableTasks })
+    return new Listens({ routes: this.#routes, resources, tasks, runtime, changeDelayMs })
   }
 }

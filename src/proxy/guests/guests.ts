@@ -3,6 +3,7 @@
 // Clients choose what they say, so how many of them are told apart is bounded. Who is idle makes room.
 
 import { Guest } from './guest.js'
+import { Principals } from './principals.js'
 import type { StatelessContext } from '../../mcp/call.js'
 import { askableCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
@@ -11,12 +12,14 @@ import { isFairShare } from '../input/fair-share.js'
 import type { StatelessCalls } from '../input/stateless-calls.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { GuestList } from '../routing/guest-list.js'
+import type { TaskLimits } from '../routing/principal-tasks.js'
 import type { RoutedClient } from '../routing/routed-client.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 
 export interface GuestsParts {
   readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly limits: GuestLimits
+  readonly taskLimits: TaskLimits
   /** Changes of lists within this time are told once. */
   readonly changeDelayMs: number
   /** Made for the first guest. */
@@ -46,11 +49,13 @@ export class Guests implements GuestList {
   readonly #guests = new Map<string, Guest>()
   /** Of contexts, which are the same where requests say the same. */
   readonly #keys = new WeakMap<StatelessContext, string>()
+  readonly #principals: Principals
   #stateless: StatelessCalls | undefined
   #sweeping: Timer | undefined
 
   constructor(parts: GuestsParts) {
     this.#parts = parts
+    this.#principals = new Principals(parts.taskLimits, parts.limits.guestsMax)
   }
 
   of(context: StatelessContext): Guest | undefined {
@@ -64,6 +69,7 @@ export class Guests implements GuestList {
     const guest = new Guest({
       serial: this.#parts.nextSerial(),
       profile: { principal, revision: latestStateless, capabilities: askable },
+      tasks: this.#principals.tasksOf(principal),
       stateless: this.#stateless,
       reach: (client) => this.#parts.reach(client),
       runtime: this.#parts.runtime,
@@ -82,6 +88,7 @@ export class Guests implements GuestList {
 
   left(principal: string): void {
     for (const [key] of this.#of(principal)) this.#end(key)
+    this.#principals.left(principal)
   }
 
   /** The proxy closes. */

@@ -17,7 +17,7 @@ import { ListChanges, type ShownList } from '../routing/list-changes.js'
 export class Listen {
   readonly #call: Call
   readonly #changes: ListChanges
-  #heard: SubscriptionFilter = { lists: [], uris: [] }
+  #heard: SubscriptionFilter = { lists: [], uris: [], tasks: [] }
   /** Whether it has said what it tells of, which comes before anything else. */
   isReady = false
 
@@ -34,7 +34,7 @@ export class Listen {
     this.#say('notifications/subscriptions/acknowledged', acknowledgement(this.#call.frame.id, heard))
     this.isReady = true
     for (const kind of heard.lists) this.#changes.gave(kind)
-    if (heard.lists.length === 0 && heard.uris.length === 0) this.end()
+    if (heard.lists.length + heard.uris.length + heard.tasks.length === 0) this.end()
   }
 
   /** What servers list may have changed. */
@@ -51,14 +51,22 @@ export class Listen {
 
   /** A resource has changed. */
   updated(frame: NotificationFrame, uri: string): void {
-    if (!this.#heard.uris.some((followed) => isFollowedBy(uri, followed))) return
-    const edits = subscriptionEdits(frame, this.#call.frame.id)
-    this.#call.context.hearer?.tell(frame, edits, this.#call)
+    if (this.#heard.uris.some((followed) => isFollowedBy(uri, followed))) this.#pass(frame)
+  }
+
+  /** A task is in another state. */
+  taskChanged(frame: NotificationFrame, id: string): void {
+    if (this.#heard.tasks.includes(id)) this.#pass(frame)
   }
 
   /** Nothing more will be said. */
   end(): void {
     this.#call.settle({ kind: 'result', result: subscribed(this.#call.frame.id) })
+  }
+
+  #pass(frame: NotificationFrame): void {
+    const edits = subscriptionEdits(frame, this.#call.frame.id)
+    this.#call.context.hearer?.tell(frame, edits, this.#call)
   }
 
   #say(method: string, params: string): void {

@@ -7,7 +7,7 @@ import type { SubscriptionFilter } from '../../mcp/subscriptions.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { within } from '../../runtime/within.js'
-import { FollowedResources } from './followed.js'
+import type { FollowedThings } from './followed.js'
 import { Listen } from './listen.js'
 
 /** How long a client waits to be told what it hears of: a server that has not answered is left out. */
@@ -15,7 +15,8 @@ const ANSWER_WAIT_MS = 1000
 
 export interface ListensParts {
   readonly routes: ClientRoutes
-  readonly followed: FollowedResources
+  readonly resources: FollowedThings
+  readonly tasks: FollowedThings
   readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly changeDelayMs: number
 }
@@ -23,9 +24,7 @@ export interface ListensParts {
 /** Tells each of what it wants to hear of. */
 export class Listens {
   readonly #parts: ListensParts
-  readonly #listens = new Map<Call, Listen>()
-  /** What each has begun to follow. */
-  readonly #uris = new Map<Call, readonly string[]>()
+  readonly #listens = new Map<Call, { readonly listen: Listen; readonly filter: SubscriptionFilter }>()
 
   constructor(parts: ListensParts) {
     this.#parts = parts
@@ -35,38 +34,55 @@ export class Listens {
     return this.#listens.size
   }
 
-  begin(call: Call, { lists, uris: wanted }: SubscriptionFilter): void {
-    const { routes, followed, runtime, changeDelayMs } = this.#parts
+  begin(call: Call, wanted: SubscriptionFilter): void {
+    const { routes, resources, tasks: allTasks, runtime, changeDelayMs } = this.#parts
     const soon = (tell: () => void): unknown => runtime.setTimer(changeDelayMs, tell)
-    const uris = wanted.slice(0, followed.room)
+    const uris = wanted.uris.slice(0, resources.room)
+    const tasks = wanted.tasks.slice(0, allTasks.room)
     const listen = new Listen(call, (kind) => routes.shown(kind), soon)
     call.keep()
-    this.#listens.set(call, listen)
-    this.#uris.set(call, uris)
-    const offered = lists.filter((kind) => routes.offers(kind))
-    if (uris.length === 0) return listen.acknowledge({ lists: offered, uris })
-    const granted = new Set<string>()
-    const answers = uris.map(async (uri) => {
-      if (await followed.follow(uri)) granted.add(uri)
-    })
-    void within(Promise.all(answers), ANSWER_WAIT_MS, runtime).then(() =>
-      listen.acknowledge({ lists: offered, uris: uris.filter((uri) => granted.has(uri)) }),
+    this.#listens.set(call, { listen, filter: { ...wanted, uris, tasks } })
+    const lists = wanted.lists.filter((kind) => routes.offers(kind))
+    if (uris.length === 0 && tasks.length === 0) return listen.acknowledge({ lists, uris, tasks })
+    const [followed, asked] = [begun(resources, uris), begun(allTasks, tasks)]
+    void within(Promise.all([...followed.answers, ...asked.answers]), ANSWER_WAIT_MS, runtime).then(() =>
+      listen.acknowledge({ lists, uris: followed.granted(), tasks: asked.granted() }),
     )
   }
 
   /** It is settled: nothing is followed for it any more. */
   end(call: Call): void {
+    const { filter } = this.#listens.get(call) ?? {}
     this.#listens.delete(call)
-    for (const uri of this.#uris.get(call) ?? []) this.#parts.followed.leave(uri)
-    this.#uris.delete(call)
+    for (const uri of filter?.uris ?? []) this.#parts.resources.leave(uri)
+    for (const id of filter?.tasks ?? []) this.#parts.tasks.leave(id)
   }
 
   changed(kinds: readonly ListKind[]): void {
-    for (const listen of this.#listens.values()) listen.changed(kinds)
+    for (const { listen } of this.#listens.values()) listen.changed(kinds)
   }
 
   updated(frame: NotificationFrame): void {
     const uri = frame.params.members.string('uri')
-    if (uri !== undefined) for (const listen of this.#listens.values()) listen.updated(frame, uri)
+    if (uri !== undefined) for (const { listen } of this.#listens.values()) listen.updated(frame, uri)
   }
+
+  taskChanged(frame: NotificationFrame): void {
+    const id = frame.params.members.string('taskId')
+    if (id !== undefined) for (const { listen } of this.#listens.values()) listen.taskChanged(frame, id)
+  }
+}
+
+/** What is asked to be followed, and what of it is granted so far. */
+interface Begun {
+  readonly answers: readonly Promise<void>[]
+  granted(): string[]
+}
+
+function begun(things: FollowedThings, names: readonly string[]): Begun {
+  const granted = new Set<string>()
+  const answers = names.map(async (name) => {
+    if (await things.follow(name)) granted.add(name)
+  })
+  return { answers, granted: () => names.filter((name) => granted.has(name)) }
 }

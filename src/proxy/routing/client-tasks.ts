@@ -6,6 +6,7 @@
 import type { Target } from './catalog.js'
 import { missing } from './missing.js'
 import { offersTasks } from './offers-tasks.js'
+import type { TaskLimits } from './principal-tasks.js'
 import type { RoutedClient } from './routed-client.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Edit } from '../../jsonrpc/splice.js'
@@ -23,13 +24,6 @@ import { cutNamed } from '../../mcp/member-edits.js'
 import { handshakeRevisions } from '../../mcp/revisions.js'
 import { type TaskItem, taskList } from '../../mcp/tasks.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
-
-export interface TaskLimits {
-  /** Tasks of one client that are not over. */
-  readonly tasksMax: number
-  /** One id of a server's choice. */
-  readonly taskIdLengthMax: number
-}
 
 /** Begins tasks for one client, and finds them. */
 export class ClientTasks implements TaskKeeper {

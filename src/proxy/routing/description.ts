@@ -3,6 +3,8 @@
 import { type DescribedServer, instructionsOf } from './instructions.js'
 import { type ClientCapabilities, mergeCapabilities, presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
+import { TASKS } from '../../mcp/extensions.js'
+import { relaysTasks } from './offers-tasks.js'
 
 /** How it is told. */
 export interface DescriptionParts {
@@ -12,13 +14,15 @@ export interface DescriptionParts {
   readonly instructionsLengthMax: number
   /** Whether the client can call tools as tasks. */
   readonly hasTasks?: boolean
+  /** Whether the client says with each request what it is, and so can have the extension Tasks. */
+  readonly isTyped?: boolean
 }
 
 /** In configuration order; a server that has not said yet is presumed to offer everything. */
 export function describeServers(
   servers: readonly DescribedServer[],
   client: ClientCapabilities,
-  { namesDown, instructionsLengthMax, hasTasks }: DescriptionParts,
+  { namesDown, instructionsLengthMax, hasTasks, isTyped }: DescriptionParts,
 ): ServerDescription {
   const reachable = servers.filter(({ view }) => view.state !== 'error')
   // Where there is none, a client that is told of nothing would not even ask what is wrong.
@@ -26,8 +30,11 @@ export function describeServers(
   const capabilities = described.map(({ view }) => view.facts?.capabilities ?? presumedCapabilities)
   const ofTasks = hasTasks === true ? described.filter(({ keepsTasks }) => keepsTasks) : []
   const tasks = ofTasks.flatMap(({ view }) => (view.facts?.capabilities ?? presumedCapabilities).tasks ?? [])
+  const relaying = isTyped === true ? described.find((server) => relaysTasks(server)) : undefined
+  const settings = relaying?.view.facts?.capabilities.extensions.get(TASKS)
+  const extensions = new Map(settings === undefined ? [] : [[TASKS, settings]])
   return {
-    capabilities: mergeCapabilities(capabilities, client, tasks),
+    capabilities: mergeCapabilities(capabilities, client, tasks, extensions),
     instructions: instructionsOf(servers, namesDown, instructionsLengthMax),
     isKnown: described.every(({ view }) => view.facts !== undefined),
   }

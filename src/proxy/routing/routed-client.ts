@@ -4,8 +4,11 @@ import type { Line } from '../../jsonrpc/line.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { PrincipalTasks } from './principal-tasks.js'
 
 export interface RoutedClient extends ClientPort {
+  /** The tasks of its principal, where it has no session. */
+  readonly tasks?: PrincipalTasks
   /** Whether it has said that it is ready, and hears of changes. */
   readonly isReady: boolean
   /** These lists look different now. */

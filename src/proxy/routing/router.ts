@@ -2,11 +2,12 @@
 
 import type { ArgumentChecks } from './arguments.js'
 import { type Catalog, type Target, readerOf } from './catalog.js'
-import { ClientTasks, type TaskLimits } from './client-tasks.js'
+import { ClientTasks } from './client-tasks.js'
 import { fieldFault } from './field-fault.js'
 import { FirstLists } from './first-lists.js'
 import { isDown, refusalOfAll, unavailable } from './down.js'
 import { missing } from './missing.js'
+import type { TaskLimits } from './principal-tasks.js'
 import type { RoutedClient } from './routed-client.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
@@ -90,13 +91,22 @@ export class Router {
       case 'merge':
         return this.lists.shown(call, route.list, () => this.#list(call, route.list))
       case 'task':
-        return this.#tasks.about(call, this.#whole)
+        return this.#aboutTask(call)
       case 'tasks':
         return this.#tasks.list(call, this.#whole)
       case 'proxy':
         // The client's leg answers these itself.
         call.settle({ kind: 'result', result: '{}' })
     }
+  }
+
+  #aboutTask(call: Call): void {
+    const { tasks } = this.#client
+    if (tasks === undefined) return this.#tasks.about(call, this.#whole)
+    tasks.about(call, {
+      lanes: () => this.#lanes,
+      said: (asked, then) => this.lists.said(asked, ['tools'], then),
+    })
   }
 
   /** Other servers have taken the place of some; `released` are calls that have not begun there. */
@@ -163,6 +173,7 @@ export class Router {
       if (refusal !== undefined) return call.fail(refusal)
       edits = [...edits, ...this.#tasks.edits(call)]
     }
+    this.#client.tasks?.begin(call, target.lane)
     const { field } = call.context
     const fault = field && fieldFault(call, field, target.item)
     if (fault !== undefined) return call.fail(fault)

@@ -48,8 +48,8 @@ export class CredentialsLeg implements ServerLeg {
     return this.#leg.edits(call)
   }
 
-  params(own: string): string {
-    return this.#leg.params(own)
+  params(own: string, isAboutTasks?: boolean): string {
+    return this.#leg.params(own, isAboutTasks)
   }
 
   outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated {

@@ -4,13 +4,16 @@ import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { ClientPort } from '../../mcp/call.js'
 import { severity } from '../../mcp/methods/logging.js'
 import { isFollowedBy } from '../../mcp/resource-uris.js'
+import { Followers } from './followers.js'
 
 /** Clients, the log levels they asked for, and the resources they follow. */
 export class LaneClients {
   /** By their serials. */
   readonly #clients = new BriefMap<number, ClientPort>()
   readonly #levels = new Map<ClientPort, string>()
-  readonly #followers = new Map<string, Set<ClientPort>>()
+  readonly #resources = new Followers()
+  /** Of the tasks of the extension Tasks. */
+  readonly tasks: Followers = new Followers()
   /** Somebody has left whose business the server may still be at. */
   #mixed = false
   /** The one client there is; undefined when what belongs to one cannot be told from what belongs to another. */
@@ -35,8 +38,8 @@ export class LaneClients {
     if (was !== undefined && was.asksNothing !== true) this.#mixed = true
     this.#findOnly()
     this.#levels.delete(client)
-    if (this.#followers.size === 0) return []
-    return [...this.#followers.keys()].filter((uri) => this.unfollow(client, uri))
+    this.tasks.removeAll(client)
+    return this.#resources.removeAll(client)
   }
 
   /** The server has started anew and knows of nobody. */
@@ -64,48 +67,42 @@ export class LaneClients {
   }
 
   get followed(): IterableIterator<string> {
-    return this.#followers.keys()
+    return this.#resources.names
   }
 
   /** Who follows exactly this. */
   followersAt(uri: string): Iterable<ClientPort> {
-    return this.#followers.get(uri) ?? []
+    return this.#resources.at(uri)
   }
 
   isFollowedAt(uri: string): boolean {
-    return this.#followers.has(uri)
+    return this.#resources.has(uri)
   }
 
   /** How many resources are followed. */
   get followedCount(): number {
-    return this.#followers.size
+    return this.#resources.size
   }
 
   follows(client: ClientPort, uri: string): boolean {
-    return this.#followers.get(uri)?.has(client) ?? false
+    return this.#resources.at(uri).has(client)
   }
 
   /** Whether this is the first one who follows it. */
   follow(client: ClientPort, uri: string): boolean {
-    const followers = this.#followers.get(uri) ?? new Set()
-    followers.add(client)
-    this.#followers.set(uri, followers)
-    return followers.size === 1
+    return this.#resources.add(client, uri)
   }
 
   /** The client follows nothing here any more; gives what it followed. */
   surrender(client: ClientPort): string[] {
-    const followed = [...this.#followers].flatMap(([uri, followers]) => (followers.has(client) ? [uri] : []))
+    const followed = [...this.followed].filter((uri) => this.follows(client, uri))
     for (const uri of followed) this.unfollow(client, uri)
     return followed
   }
 
   /** Whether this was the last one who followed it. */
   unfollow(client: ClientPort, uri: string): boolean {
-    const followers = this.#followers.get(uri)
-    if (followers === undefined || !followers.delete(client) || followers.size > 0) return false
-    this.#followers.delete(uri)
-    return true
+    return this.#resources.remove(client, uri)
   }
 
   /**
@@ -114,9 +111,10 @@ export class LaneClients {
    * The updated URI may be a sub-resource of the followed one (MCP, Resources: subscriptions).
    */
   followersOf(uri: string): Set<ClientPort> {
-    const found = new Set(this.#followers.get(uri))
-    for (const [followed, followers] of this.#followers) {
-      if (followed !== uri && isFollowedBy(uri, followed)) for (const client of followers) found.add(client)
+    const found = new Set(this.#resources.at(uri))
+    for (const followed of this.followed) {
+      if (followed !== uri && isFollowedBy(uri, followed))
+        for (const client of this.#resources.at(followed)) found.add(client)
     }
     return found
   }

@@ -12,8 +12,10 @@
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { Call } from '../../mcp/call.js'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/leg.js'
+import type { ServerCapabilities, TaskCapabilities } from '../../mcp/capabilities.js'
 import { questionOf, requiredCapabilities } from '../../mcp/input-requests.js'
 import { methodNotFound } from '../../mcp/error-codes.js'
+import { TASKS } from '../../mcp/extensions.js'
 import { cutNamed } from '../../mcp/member-edits.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
@@ -55,7 +57,7 @@ export class LaneLinks implements InstanceOwner {
     if (this.#links.size === 0) this.audience.renew()
     this.server = server
     this.#links.add(link)
-    link.inflight.tasks.capabilities = facts.capabilities.tasks
+    link.inflight.tasks.capabilities = askableOfTasks(facts.capabilities)
     if (facts.capabilities.logging) this.standing.sendLevel(link)
     if (isFirst) {
       if (link.isTyped) this.#listen(link, facts)
@@ -71,8 +73,8 @@ export class LaneLinks implements InstanceOwner {
   #listen(link: Link, { capabilities }: ServerFacts): void {
     link.listening = new ServerListen(this.#parts, {
       capabilities,
-      followed: () => this.audience.followed,
-      listen: (params) => link.listen(params),
+      followed: (kind) => (kind === 'taskIds' ? this.audience.tasks.names : this.audience.followed),
+      listen: (params, isAboutTasks) => link.listen(params, isAboutTasks),
       cancel: (id) => link.own.giveUp(id),
       heard: (isFirst) => {
         // Lists that are being read for the first time were asked for behind it.
@@ -92,7 +94,7 @@ export class LaneLinks implements InstanceOwner {
     const { audience } = this
     if (this.#parts.yields) return this.isAtWork || [...audience].some(({ listens }) => listens)
     const isAttended = this.#parts.staysForClients && audience.size > 0
-    return audience.followedCount > 0 || isAttended || this.isAtWork
+    return audience.followedCount > 0 || audience.tasks.size > 0 || isAttended || this.isAtWork
   }
 
   /** What a process has begun besides calls is not over. */
@@ -146,6 +148,7 @@ export class LaneLinks implements InstanceOwner {
         for (const client of this.audience) client.withdraw(frame, link)
         return
       case 'task':
+        if (link.isTyped) return this.#taskChanged(frame, link)
         // What passes to the one client of the one server need not have been begun by a call of this session.
         if (link.inflight.tasks.told(frame)) return
         if (this.#parts.opening !== undefined) return this.#toOnlyClient(frame, row, during)
@@ -165,6 +168,13 @@ export class LaneLinks implements InstanceOwner {
     // Which request of ours it belongs to is nothing to anybody else.
     const edits = link.isTyped ? cutNamed(frame.params.meta, [SUBSCRIPTION_ID], 'subscription') : []
     for (const client of this.audience.followersOf(uri)) client.tell(frame, edits, undefined)
+  }
+
+  /** Those who follow it have a request of their own open, which says to which one it belongs. */
+  #taskChanged(frame: NotificationFrame, link: Link): void {
+    link.inflight.tasks.told(frame)
+    const id = frame.params.members.string('taskId') ?? ''
+    for (const client of this.audience.tasks.at(id)) client.tell(frame, [], undefined)
   }
 
   #toOnlyClient(
@@ -196,4 +206,9 @@ export class LaneLinks implements InstanceOwner {
   #log(level: 'debug' | 'warn', message: string): void {
     this.#parts.log({ level, service: this.#parts.service, message })
   }
+}
+
+/** The extension has no list, and a task of it can always be cancelled. */
+function askableOfTasks({ extensions, tasks }: ServerCapabilities): TaskCapabilities | undefined {
+  return tasks ?? (extensions.has(TASKS) ? { list: false, cancel: true } : undefined)
 }

@@ -1,20 +1,22 @@
-// The tasks that calls on one link have begun (MCP 2025-11-25, Utilities: tasks).
+// The tasks that calls on one link have begun (MCP 2025-11-25, Utilities: tasks; the extension Tasks of 2026-07-28).
 //
 // A server knows its tasks by ids alone, and may have several clients here. So each id has its client, and nobody
-// else can ask for it or hears of it. Tasks end with the connection: another process knows nothing of them.
+// else can ask for it or hears of it. Tasks end with the connection: another process knows nothing of them. A durable
+// one may be known to its server behind another connection too, which is asked then.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { writing } from '../../jsonrpc/id-edit.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, ClientPort, Outcome } from '../../mcp/call.js'
 import type { TaskCapabilities } from '../../mcp/capabilities.js'
 import { taskIdTaken, taskLost, taskNotFound } from '../../mcp/error-codes.js'
 import type { ProgressTokens } from '../../mcp/progress-tokens.js'
+import type { Revision } from '../../mcp/revisions/revision.js'
 import {
   type TaskItem,
   type TaskState,
-  answeredStatus,
+  answeredTask,
   createdTask,
   isTerminal,
   readTaskPage,
@@ -66,18 +68,22 @@ export class LinkTasks implements TaskOwner {
   /** A call is answered, which may have begun a task, or ask about one; gives what its client is told. */
   answered(flight: InflightCall, outcome: Outcome): Outcome {
     const { call } = flight
-    if (call.keeper === undefined && !call.isAboutTask) return outcome
+    if (call.keeper === undefined && call.row.route.to !== 'task') return outcome
     if (outcome.kind !== 'answered' || outcome.frame.kind === 'error') return outcome
-    if (call.isAboutTask) this.#told(call.frame, answeredStatus(outcome.frame))
-    const state = call.keeper === undefined ? undefined : createdTask(outcome.frame)
-    const error = state === undefined ? undefined : this.#begin(flight, state)
-    return error === undefined ? outcome : { kind: 'failed', error }
+    if (call.row.route.to === 'task') this.#told(call.frame, outcome.frame, outcome.form)
+    const state = call.keeper === undefined ? undefined : createdTask(outcome.frame, outcome.form)
+    if (state === undefined) return outcome
+    const error = this.#begin(flight, state)
+    return error === undefined ? { ...outcome, isTask: true } : { kind: 'failed', error }
   }
 
-  #told({ method, params }: RequestFrame, status: string | undefined): void {
+  #told({ method, params }: RequestFrame, answer: ResultFrame, form: Revision['form']): void {
     const task = this.#find(params.members.string('taskId'))
-    if (method === 'tasks/result') task?.given()
-    else task?.saw(status)
+    if (task === undefined) return
+    const isLast = form === 'bare' ? method === 'tasks/result' : method === 'tasks/cancel'
+    const state = answeredTask(answer, form)
+    if (isLast) task.given()
+    else if (state !== undefined) task.saw(state.status, state.ttlMs)
   }
 
   /** Keeps the task for the client of the call, unless its id is in use; gives the error then. */
@@ -85,7 +91,8 @@ export class LinkTasks implements TaskOwner {
     const { id } = state
     const twin = this.#find(id)
     // Which of the two a cancel would reach nobody can know.
-    if (twin?.isOver === false) return taskIdTaken(this.service, id, this.service)
+    if (twin?.isOver === false && !isAgain(twin, state, flight.call))
+      return taskIdTaken(this.service, id, this.service)
     twin?.drop(taskNotFound(id))
     const task = new ServerTask(state, flight.call, this, this.#tokenOf(flight, state))
     const error = flight.call.keeper?.keep(task)
@@ -100,9 +107,9 @@ export class LinkTasks implements TaskOwner {
     return undefined
   }
 
-  #tokenOf({ call, token }: InflightCall, { status }: TaskState): TaskToken | undefined {
+  #tokenOf({ call, token }: InflightCall, { status, isDurable }: TaskState): TaskToken | undefined {
     const own = call.frame.params.meta.span('progressToken')
-    if (token === undefined || own === undefined || isTerminal(status)) return undefined
+    if (token === undefined || own === undefined || isDurable || isTerminal(status)) return undefined
     return { own: call.raw(own), release: () => this.#link.tokens.retire(token) }
   }
 
@@ -123,7 +130,7 @@ export class LinkTasks implements TaskOwner {
     const { members } = frame.params
     const task = this.#find(members.string('taskId'))
     if (task === undefined) return false
-    task.client.tell(frame, [], this.#atWork(task))
+    if (!task.isDurable) task.client.tell(frame, [], this.#atWork(task))
     task.saw(members.string('status'))
     return true
   }
@@ -177,10 +184,10 @@ export class LinkTasks implements TaskOwner {
     throw broken(`has more than ${pagesMax} pages of tasks`)
   }
 
-  /** The client is gone, and nobody else may have what it has begun. */
+  /** The client is gone, and nobody else may have what it has begun; what is durable is not that client's alone. */
   left(client: ClientPort): void {
     for (const task of this.#tasks?.values() ?? []) {
-      if (task.client !== client) continue
+      if (task.client !== client || task.isDurable) continue
       if (task.isRunning) this.#cancel(task)
       task.drop(taskNotFound(task.id))
     }
@@ -206,4 +213,9 @@ export class LinkTasks implements TaskOwner {
     if (this.capabilities?.cancel !== true) return
     this.#link.ask('tasks/cancel', `{"taskId":${quote(id)}}`).catch(() => {})
   }
+}
+
+/** A server may answer calls of one principal with the same durable task. */
+function isAgain({ client, isDurable }: ServerTask, state: TaskState, { context }: Call): boolean {
+  return isDurable && state.isDurable && client.profile.principal === context.principal
 }

@@ -156,7 +156,8 @@ export class Link implements PeerOwner<InflightCall>, Asker {
 
   /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
   ask(method: string, params: string, patience?: Patience): Promise<ResponseFrame> {
-    return this.own.ask(method, this.#leg.params(params), patience ?? this.own.patience('timeoutMs'))
+    const own = this.#leg.params(params, method === 'tasks/cancel')
+    return this.own.ask(method, own, patience ?? this.own.patience('timeoutMs'))
   }
 
   async #renew(what: 'lists' | 'era'): Promise<void> {
@@ -175,8 +176,8 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   }
 
   /** A request whose answer comes when nobody wants to hear of changes any more; undefined when too many are out. */
-  listen(params: string): PendingAnswer | undefined {
-    return this.#peer.ask('subscriptions/listen', this.#leg.params(params))
+  listen(params: string, isAboutTasks: boolean): PendingAnswer | undefined {
+    return this.#peer.ask('subscriptions/listen', this.#leg.params(params, isAboutTasks))
   }
 
   /** Finds out whether its session is still known: what every server answers tells, and begins another one. */

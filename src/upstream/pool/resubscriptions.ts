@@ -55,6 +55,7 @@ export class Resubscriptions {
 
   /** Keeps who follows what; gives the call that the server gets, unless it must not be told. */
   passing(call: Call, subscribes: boolean, link: () => Link | undefined): Call | undefined {
+    if (call.row.route.to === 'task') return this.#followingTask(call, subscribes)
     const uri = call.frame.params.members.string('uri')
     if (uri === undefined) return call
     if (subscribes) return this.#following(call, uri)
@@ -69,15 +70,35 @@ export class Resubscriptions {
     const { client } = call
     const asking = this.#asking.get(client)?.get(uri)
     if (!this.#audience.follows(client, uri)) {
-      const { limits, service } = this.#parts
-      if (this.#audience.followedCount >= limits.subscriptionsMax) {
-        const what = `'${service}' is followed in ${limits.subscriptionsMax} resources already`
-        call.fail(upstreamFailed(service, 'overloaded', what))
-        return undefined
-      }
+      if (this.#isFull(call, this.#audience.followedCount, 'resources')) return undefined
       this.#audience.follow(client, uri)
     } else if (asking === undefined) return call
     return this.#asked(call, uri, asking ?? this.#ask(client, uri))
+  }
+
+  /** Whoever follows a task asks for that once at a time. */
+  #followingTask(call: Call, subscribes: boolean): Call | undefined {
+    const { client } = call
+    const { tasks } = this.#audience
+    const id = call.frame.params.members.string('taskId') ?? ''
+    if (!subscribes) {
+      tasks.remove(client, id)
+      return call
+    }
+    if (this.#isFull(call, tasks.size, 'tasks')) return undefined
+    tasks.add(client, id)
+    return call.attempt((outcome) => {
+      if (!isGranted(outcome)) tasks.remove(client, id)
+      call.settle(outcome)
+    })
+  }
+
+  #isFull(call: Call, size: number, what: string): boolean {
+    const { limits, service } = this.#parts
+    if (size < limits.subscriptionsMax) return false
+    const message = `'${service}' is followed in ${limits.subscriptionsMax} ${what} already`
+    call.fail(upstreamFailed(service, 'overloaded', message))
+    return true
   }
 
   /** Of several that ask for the same, one that is granted is enough. */

@@ -1,6 +1,6 @@
 // What a server without sessions is listened to for: one request, whose answer comes when nobody listens any more.
 //
-// MCP 2026-07-28, Subscriptions. What is listened for cannot be changed: another request takes the place of the one
+// MCP 2026-07-28, Subscriptions; the extension Tasks: task status notifications. What is listened for cannot be changed: another request takes the place of the one
 // before, which is given up only once the server has acknowledged its successor, so that nothing is missed between.
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
@@ -11,6 +11,7 @@ import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
 import type { Call } from '../../mcp/call.js'
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
 import { notFollowed, saysMethodNotFound } from '../../mcp/error-codes.js'
+import { TASKS } from '../../mcp/extensions.js'
 import type { ServerNotificationRow } from '../../mcp/methods/method-row.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
@@ -29,26 +30,33 @@ export interface ServerListenParts {
 /** The server that is listened to, and who wants to hear what. */
 export interface ServerListenOwner {
   readonly capabilities: ServerCapabilities
-  /** The resources that clients follow now. */
-  followed(): Iterable<string>
+  /** The resources and tasks that clients follow now. */
+  followed(kind: Topic['kind']): Iterable<string>
   /** Begins to listen; `params` is raw JSON. Undefined when the server takes nothing now. */
-  listen(params: string): PendingAnswer | undefined
+  listen(params: string, isAboutTasks: boolean): PendingAnswer | undefined
   /** Gives a request up. */
   cancel(id: RequestId): void
   /** From now on it is heard what changes; what has changed before may not have been. `isFirst` says that nobody has listened before. */
   heard(isFirst: boolean): void
 }
 
+/** Something that is followed, by the member of the filter that it stands in. */
+interface Topic {
+  readonly kind: 'resourceSubscriptions' | 'taskIds'
+  readonly name: string
+}
+
+type Topics = Readonly<Record<Topic['kind'], ReadonlySet<string>>>
+
 interface Listening {
   readonly id: RequestId
   readonly filter: string
-  readonly uris: ReadonlySet<string>
+  readonly topics: Topics
   /** Of those, the ones that the server tells of; undefined until it has acknowledged. */
-  honoured: ReadonlySet<string> | undefined
+  honoured: Topics | undefined
 }
 
-interface Waiting {
-  readonly uri: string
+interface Waiting extends Topic {
   readonly answer: (isGranted: boolean) => void
 }
 
@@ -81,26 +89,31 @@ export class ServerListen {
       this.#isDue = true
       return
     }
-    const uris = new Set(this.#owner.capabilities.subscribe ? this.#owner.followed() : [])
-    const filter = filterOf(this.#owner.capabilities, uris)
+    const topics = topicsFrom((kind) => (this.#tellsOf(kind) ? this.#owner.followed(kind) : []))
+    const filter = filterOf(this.#owner.capabilities, topics)
     if (filter === this.#current?.filter) return this.#settle(this.#current)
     if (filter === '') this.#giveUp()
-    else this.#open(filter, uris)
+    else this.#open(filter, topics)
   }
 
-  /** Takes over a call by which its client begins or ends to follow a resource; who follows what is known by then. */
+  #tellsOf(kind: Topic['kind']): boolean {
+    const { extensions, subscribe } = this.#owner.capabilities
+    return kind === 'taskIds' ? extensions.has(TASKS) : subscribe
+  }
+
+  /** Takes over a call by which its client begins or ends to follow something; who follows what is known by then. */
   async follows(call: Call): Promise<void> {
-    const uri = call.frame.params.members.string('uri') ?? ''
+    const topic = topicOf(call)
     if (call.row.subscribes !== true) this.renew()
-    else if (!(await this.#granted(uri))) return call.fail(notFollowed(this.#parts.service, uri))
+    else if (!(await this.#granted(topic))) return call.fail(notFollowed(this.#parts.service, topic.name))
     call.settle({ kind: 'result', result: '{}' })
   }
 
-  /** Resolves with whether the server will tell of changes of this resource, which somebody follows now. */
-  #granted(uri: string): Promise<boolean> {
-    if (this.#isClosed || this.#isDeaf || !this.#owner.capabilities.subscribe) return Promise.resolve(false)
+  /** Resolves with whether the server will tell of changes of this, which somebody follows now. */
+  #granted(topic: Topic): Promise<boolean> {
+    if (this.#isClosed || this.#isDeaf || !this.#tellsOf(topic.kind)) return Promise.resolve(false)
     return new Promise((answer) => {
-      this.#waiting.push({ uri, answer })
+      this.#waiting.push({ ...topic, answer })
       this.renew()
     })
   }
@@ -118,8 +131,10 @@ export class ServerListen {
     const span = params.meta.span(SUBSCRIPTION_ID)
     const next = this.#next
     if (next === undefined || span === undefined || !isSame(rawAt(line, span), next.id)) return
-    const honoured = membersAt(line, params.members.span('notifications'))?.span('resourceSubscriptions')
-    next.honoured = new Set(itemsAt(line, honoured).flatMap((item) => stringAt(line, item) ?? []))
+    const honoured = membersAt(line, params.members.span('notifications'))
+    next.honoured = topicsFrom((kind) =>
+      itemsAt(line, honoured?.span(kind)).flatMap((item) => stringAt(line, item) ?? []),
+    )
     this.#ack?.cancel()
     const before = this.#current
     this.#current = next
@@ -149,11 +164,11 @@ export class ServerListen {
     this.#refuse(() => true)
   }
 
-  #open(filter: string, uris: ReadonlySet<string>): void {
+  #open(filter: string, topics: Topics): void {
     const { limits, runtime } = this.#parts
-    const pending = this.#owner.listen(`{"notifications":${filter}}`)
+    const pending = this.#owner.listen(`{"notifications":${filter}}`, topics.taskIds.size > 0)
     if (pending === undefined) return this.#again()
-    const next: Listening = { id: pending.id, filter, uris, honoured: undefined }
+    const next: Listening = { id: pending.id, filter, topics, honoured: undefined }
     this.#next = next
     this.#ack = runtime.setTimer(limits.listenAckMs, () => {
       this.#owner.cancel(next.id)
@@ -187,7 +202,7 @@ export class ServerListen {
       this.#ack?.cancel()
       this.#next = undefined
       this.#isDue = false
-      this.#refuse(({ uri }) => one.uris.has(uri))
+      this.#refuse(({ kind, name }) => one.topics[kind].has(name))
     } else this.#current = undefined
     if (this.#isDeaf) this.#refuse(() => true)
     else this.#again()
@@ -204,11 +219,11 @@ export class ServerListen {
   }
 
   /** Those who wait for what this one has asked for. */
-  #settle({ uris, honoured }: Listening): void {
+  #settle({ topics, honoured }: Listening): void {
     const waiting = this.#waiting
     this.#waiting = []
     for (const one of waiting) {
-      if (uris.has(one.uri)) one.answer(honoured?.has(one.uri) === true)
+      if (topics[one.kind].has(one.name)) one.answer(honoured?.[one.kind].has(one.name) === true)
       else this.#waiting.push(one)
     }
   }
@@ -228,11 +243,28 @@ export class ServerListen {
 }
 
 /** What is listened for, as raw JSON; empty where that is nothing. */
-function filterOf({ changes }: ServerCapabilities, uris: ReadonlySet<string>): string {
+function filterOf({ changes }: ServerCapabilities, topics: Topics): string {
   const lists = (['tools', 'prompts', 'resources'] as const).filter((kind) => changes.includes(kind))
   const members = lists.map((kind) => `"${kind}ListChanged":true`)
-  if (uris.size > 0) members.push(`"resourceSubscriptions":[${[...uris].map(quote).join(',')}]`)
+  for (const kind of topicKinds)
+    if (topics[kind].size > 0) members.push(`"${kind}":[${[...topics[kind]].map(quote).join(',')}]`)
   return members.length === 0 ? '' : `{${members.join(',')}}`
+}
+
+const topicKinds = ['resourceSubscriptions', 'taskIds'] as const
+
+function topicsFrom(names: (kind: Topic['kind']) => Iterable<string>): Topics {
+  return {
+    resourceSubscriptions: new Set(names('resourceSubscriptions')),
+    taskIds: new Set(names('taskIds')),
+  }
+}
+
+function topicOf({ frame, row }: Call): Topic {
+  const { members } = frame.params
+  return row.route.to === 'task'
+    ? { kind: 'taskIds', name: members.string('taskId') ?? '' }
+    : { kind: 'resourceSubscriptions', name: members.string('uri') ?? '' }
 }
 
 function isSame(text: string, id: RequestId): boolean {

@@ -26,8 +26,9 @@ export class ServerTask implements HeldTask {
   readonly client: ClientPort
   /** Of the tool that it is a call of; undefined where the server's hold. */
   readonly times: CallTimes | undefined
+  readonly isDurable: boolean
   readonly #owner: TaskOwner
-  readonly #endsAt: number
+  #endsAt: number
   #token: TaskToken | undefined
   #isDone = false
   /** Its result was given, or there will be none. */
@@ -35,8 +36,10 @@ export class ServerTask implements HeldTask {
   /** Why nothing can be asked about it any more. */
   #gone: ErrorBody | undefined
 
-  constructor({ id, status, ttlMs }: TaskState, call: Call, owner: TaskOwner, token: TaskToken | undefined) {
+  constructor(state: TaskState, call: Call, owner: TaskOwner, token: TaskToken | undefined) {
+    const { id, isDurable, status, ttlMs } = state
     this.id = id
+    this.isDurable = isDurable
     this.client = call.client
     this.times = call.times
     this.#owner = owner
@@ -72,11 +75,12 @@ export class ServerTask implements HeldTask {
     else call.fail(this.#gone)
   }
 
-  /** Its server says how it is. */
-  saw(status: string | undefined): void {
+  /** Its server says how it is; a durable one has its result with it, and another time to live perhaps. */
+  saw(status: string | undefined, ttlMs?: number): void {
+    if (this.isDurable && ttlMs !== undefined) this.#endsAt = this.#owner.now() + ttlMs
     if (!isTerminal(status)) return
     this.#isDone = true
-    if (status === 'cancelled') this.#isGiven = true
+    if (status === 'cancelled' || (this.isDurable && ttlMs !== undefined)) this.#isGiven = true
     this.#endProgress()
   }
 

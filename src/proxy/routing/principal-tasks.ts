@@ -1,0 +1,110 @@
+// The tasks of all who are one principal to the front (the extension Tasks of 2026-07-28).
+//
+// A task is of whoever has begun it, on any connection and for as long as its server keeps it. So it is known here which
+// server has which one, and nobody else is let to it. What is not known here may have been begun before this process: it
+// is asked for where only one server can have it, and only one principal has ever asked anything.
+
+import { missing } from './missing.js'
+import { relaysTasks } from './offers-tasks.js'
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { Call, HeldTask, TaskKeeper } from '../../mcp/call.js'
+import { declaresTasks } from '../../mcp/capabilities.js'
+import { missingCapability, taskIdTaken, taskIdTooLong, taskNotFound } from '../../mcp/error-codes.js'
+import { tasksRequired } from '../../mcp/extensions.js'
+import type { CallTarget } from '../../upstream/contracts/upstream.js'
+
+export interface TaskLimits {
+  /** Tasks of one client that are not over. */
+  readonly tasksMax: number
+  /** One id of a server's choice. */
+  readonly taskIdLengthMax: number
+}
+
+/** Where requests about tasks can go. */
+interface TaskRoutes {
+  readonly lanes: () => readonly CallTarget[]
+  /** Runs `then` once every server has said what it is, or could not. */
+  readonly said: (call: Call, then: () => void) => void
+}
+
+/** Begins tasks for one principal, and finds them. */
+export class PrincipalTasks implements TaskKeeper {
+  readonly #limits: TaskLimits
+  readonly #isAlone: () => boolean
+  /** By id; those that were asked about longest ago come first. */
+  readonly #tasks = new Map<string, HeldTask>()
+
+  /** `isAlone` says whether nobody else has asked anything. */
+  constructor(limits: TaskLimits, isAlone: () => boolean) {
+    this.#limits = limits
+    this.#isAlone = isAlone
+  }
+
+  /** A call of a tool may begin a task, where its client and its server have the extension. */
+  begin(call: Call, lane: CallTarget): void {
+    if (relaysTasks(lane) && declaresTasks(call.context.capabilities)) call.keeper = this
+  }
+
+  keep(task: HeldTask): ErrorBody | undefined {
+    const { id, source } = task
+    const { tasksMax, taskIdLengthMax } = this.#limits
+    const twin = this.#tasks.get(id)
+    if (twin !== undefined && twin.source.service !== source.service && !twin.isOver)
+      return taskIdTaken(source.service, id, twin.source.service)
+    if (id.length > taskIdLengthMax) return taskIdTooLong(source.service, id.length, taskIdLengthMax)
+    this.#tasks.delete(id)
+    if (this.#tasks.size >= tasksMax) this.#forgetOne()
+    this.#tasks.set(id, task)
+    return undefined
+  }
+
+  /** Takes over a request about one task. */
+  about(call: Call, { lanes, said }: TaskRoutes): void {
+    const id = call.frame.params.members.string('taskId')
+    if (id === undefined) return call.fail(missing('taskId'))
+    // Only the proxy itself asks to follow one, for a client that has declared it.
+    const isOwn = call.row.subscribes !== undefined
+    if (!isOwn && !declaresTasks(call.context.capabilities))
+      return call.fail(missingCapability(tasksRequired))
+    const task = this.#tasks.get(id)
+    if (task !== undefined) this.#touch(task)
+    else if (!this.#isAlone()) return call.fail(taskNotFound(id))
+    if (task?.isGone === false && !isOwn) return ask(call, task)
+    // Another connection may lead to it too.
+    said(call, () => {
+      const those = lanes().filter((lane) => relaysTasks(lane))
+      const [lane, ...others] = task === undefined ? those : those.filter((each) => isOf(task, each))
+      if (lane === undefined || others.length > 0) return call.fail(taskNotFound(id))
+      call.service = lane.config.name
+      lane.call(call, [])
+    })
+  }
+
+  /** The principal asks nothing any more. */
+  left(): void {
+    for (const task of this.#tasks.values()) task.drop(taskNotFound(task.id))
+    this.#tasks.clear()
+  }
+
+  #touch(task: HeldTask): void {
+    this.#tasks.delete(task.id)
+    this.#tasks.set(task.id, task)
+  }
+
+  #forgetOne(): void {
+    const [oldest] = this.#tasks.values()
+    const first = [...this.#tasks.values()].find(({ isOver }) => isOver) ?? oldest
+    if (first === undefined) return
+    first.drop(taskNotFound(first.id))
+    this.#tasks.delete(first.id)
+  }
+}
+
+function ask(call: Call, task: HeldTask): void {
+  call.service = task.source.service
+  task.request(call)
+}
+
+function isOf({ source }: HeldTask, { config }: CallTarget): boolean {
+  return config.name === source.service
+}

@@ -1,0 +1,345 @@
+// The extension Tasks of 2026-07-28: each task belongs to the principal that began it, and leads to the server that has it.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { limits } from '../../src/index.js'
+import type { Heard, RawClient } from './support/client.js'
+import { at, listAt, numberAt, textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { type ServerEntry, nodeProgram } from './support/programs.js'
+import type { Scope, Servers } from './support/spawned.js'
+
+const TASKS = 'io.modelcontextprotocol/tasks'
+const key = (name: string): string => `io.modelcontextprotocol/${name}`
+const declares = { extensions: { [TASKS]: {} } }
+const claim = (capabilities: object): object => ({
+  [key('protocolVersion')]: '2026-07-28',
+  [key('clientCapabilities')]: capabilities,
+})
+
+const server = (env: Readonly<Record<string, string>> = {}, more: ServerEntry = {}): ServerEntry =>
+  nodeProgram('durable-tasks.mjs', env, more)
+
+interface Less {
+  readonly tasksMax?: number
+  readonly guestsOfOneMax?: number
+}
+
+async function clients(t: Scope, servers: Servers, count = 1, less: Less = {}): Promise<RawClient[]> {
+  const { session, guests } = limits
+  const own = { limits: { ...limits, session: { ...session, ...less }, guests: { ...guests, ...less } } }
+  const { attach } = await libraryProxy(t, servers, own)
+  return Promise.all(Array.from({ length: count }, async () => (await attach()).client))
+}
+
+async function client(t: Scope, servers: Servers): Promise<RawClient> {
+  const [only] = await clients(t, servers)
+  assert(only !== undefined)
+  return only
+}
+
+const ask = (
+  c: RawClient,
+  method: string,
+  params: object = {},
+  capabilities: object = declares,
+): Promise<Heard> => c.request(method, { ...params, _meta: claim(capabilities) })
+
+const call = (
+  c: RawClient,
+  name: string,
+  args: object = {},
+  capabilities: object = declares,
+): Promise<Heard> => ask(c, 'tools/call', { name, arguments: args }, capabilities)
+
+async function begun(c: RawClient, name: string, args: object = {}): Promise<string> {
+  const { value } = await call(c, name, args)
+  assert.equal(textAt(value, 'result', 'resultType'), 'task')
+  return textAt(value, 'result', 'taskId')
+}
+
+const about = (c: RawClient, what: string, taskId: string, more: object = {}): Promise<Heard> =>
+  ask(c, `tasks/${what}`, { taskId, ...more })
+
+const statusOf = async (c: RawClient, id: string): Promise<string> =>
+  textAt((await about(c, 'get', id)).value, 'result', 'status')
+
+const errorOf = ({ value }: Heard): [code: number, message: string] => [
+  numberAt(value, 'error', 'code'),
+  textAt(value, 'error', 'message'),
+]
+
+const notFound = (id: string): [number, string] => [-32602, `Task '${id}' not found`]
+
+const extensionsOf = async (c: RawClient): Promise<unknown> =>
+  at((await ask(c, 'server/discover')).value, 'result', 'capabilities', 'extensions')
+
+describe('a task', () => {
+  test('is asked about, ends, and has its result with it, in the bytes of its server', async (t) => {
+    const c = await client(t, { s: server() })
+    const answer = await call(c, 's__work')
+    assert.match(
+      answer.text,
+      /"result":\{"resultType":"task","taskId":"task-1","status":"working",.*"x-odd":"1.0"\}\}$/,
+    )
+    assert.equal(await statusOf(c, 'task-1'), 'working')
+    await call(c, 's__finish', { id: 'task-1' })
+    const { value } = await about(c, 'get', 'task-1')
+    assert.equal(textAt(value, 'result', 'resultType'), 'complete')
+    assert.equal(textAt(value, 'result', 'result', 'content', 0, 'text'), 'done task-1')
+  })
+
+  test('wants input, and gets it', async (t) => {
+    const c = await client(t, { s: server() })
+    const id = await begun(c, 's__curious')
+    const { value } = await about(c, 'get', id)
+    assert.equal(textAt(value, 'result', 'inputRequests', 'n', 'method'), 'elicitation/create')
+    const inputResponses = { n: { action: 'accept', content: { n: '1.0' } } }
+    const { text } = await about(c, 'update', id, { inputResponses })
+    assert.match(text, /"result":\{"resultType":"complete"\}/)
+    const result = textAt((await about(c, 'get', id)).value, 'result', 'result', 'content', 0, 'text')
+    assert.deepEqual(JSON.parse(result), inputResponses)
+  })
+
+  test('is cancelled', async (t) => {
+    const c = await client(t, { s: server() })
+    const id = await begun(c, 's__work')
+    assert.match((await about(c, 'cancel', id)).text, /"result":\{"resultType":"complete"\}/)
+    assert.equal(await statusOf(c, id), 'cancelled')
+  })
+
+  test('is begun by a client that can be asked too', async (t) => {
+    const c = await client(t, { s: server() })
+    const askable = { ...declares, elicitation: {} }
+    const { value } = await call(c, 's__work', {}, askable)
+    assert.equal(textAt(value, 'result', 'taskId'), 'task-1')
+    assert.equal(await statusOf(c, 'task-1'), 'working', 'and asked about by the same principal')
+  })
+
+  test('outlasts what is known of its client by what that can be asked', async (t) => {
+    const [c] = await clients(t, { s: server() }, 1, { guestsOfOneMax: 1 })
+    assert(c !== undefined)
+    const id = await begun(c, 's__work')
+    await call(c, 's__work', {}, { ...declares, elicitation: {} })
+    assert.equal(await statusOf(c, id), 'working')
+  })
+
+  test('is not lost with a process: its server says what it knows of it', async (t) => {
+    const c = await client(t, { s: server({}, { restartDelay: 10 }), o: server({ TASKS: 'o' }) })
+    const id = await begun(c, 's__work')
+    await call(c, 's__die')
+    assert.deepEqual(errorOf(await about(c, 'get', id)), [-32602, `no task ${id} here`])
+  })
+})
+
+describe('the extension', () => {
+  test('is declared where a server has it, as that has written it', async (t) => {
+    const c = await client(t, { s: server(), o: nodeProgram('stateless.mjs', {}, {}) })
+    await ask(c, 'tools/list')
+    assert.deepEqual(await extensionsOf(c), { [TASKS]: {} })
+  })
+
+  for (const [title, servers] of [
+    ['no server has it', { s: server({ WITHOUT: 'tasks' }) }],
+    ['a server has tasks of its session', { s: nodeProgram('task-server.mjs', {}, {}) }],
+  ] as const)
+    test(`is not declared where ${title}`, async (t) => {
+      const c = await client(t, servers)
+      await ask(c, 'tools/list')
+      assert.equal(await extensionsOf(c), undefined)
+      assert.deepEqual(errorOf(await about(c, 'get', 'x')), notFound('x'))
+    })
+
+  test('reaches a server that has it, and no other', async (t) => {
+    const c = await client(t, { s: server(), o: server({ WITHOUT: 'tasks' }) })
+    assert.equal(textAt((await call(c, 's__work')).value, 'result', 'resultType'), 'task')
+    const { value } = await call(c, 'o__work')
+    assert.equal(textAt(value, 'result', 'content', 0, 'text'), 'at once')
+  })
+
+  test('who has not declared it gets the result, and asks about nothing', async (t) => {
+    const c = await client(t, { s: server() })
+    const id = await begun(c, 's__work')
+    const plain = await call(c, 's__work', {}, {})
+    assert.equal(textAt(plain.value, 'result', 'content', 0, 'text'), 'at once')
+    for (const what of ['get', 'update', 'cancel']) {
+      const { value } = await ask(c, `tasks/${what}`, { taskId: id }, {})
+      assert.equal(numberAt(value, 'error', 'code'), -32021)
+      assert.deepEqual(at(value, 'error', 'data'), { requiredCapabilities: declares })
+    }
+    const listen = await ask(c, 'subscriptions/listen', { notifications: { taskIds: [id] } }, {})
+    assert.equal(numberAt(listen.value, 'error', 'code'), -32021)
+  })
+
+  for (const [title, capabilities, servers, name] of [
+    ['whose client has not declared it', {}, { s: server() }, 's__forged'],
+    ['of a server that has not', declares, { s: server({ WITHOUT: 'tasks' }) }, 's__forged'],
+    ['without an id', declares, { s: server() }, 's__odd'],
+  ] as const)
+    test(`a task ${title} is an invalid answer`, async (t) => {
+      const [code, message] = errorOf(await call(await client(t, servers), name, {}, capabilities))
+      assert.equal(code, -32603)
+      assert.match(message, /^'s' has given a result of a type/)
+    })
+
+  test('a client of a session has nothing of it', async (t) => {
+    const c = await client(t, { s: server() })
+    const opened = await c.open(declares, '2025-11-25')
+    assert.equal(at(opened, 'capabilities', 'extensions'), undefined)
+    assert.equal(textAt((await c.call('s__work')).value, 'result', 'content', 0, 'text'), 'at once')
+    assert.match(errorOf(await c.call('s__forged'))[1], /^'s' has given a result of the type 'task'/)
+  })
+})
+
+describe('several servers', () => {
+  test('have each their tasks', async (t) => {
+    const c = await client(t, { a: server({ TASKS: 'a' }), b: server({ TASKS: 'b' }) })
+    const [first, second] = [await begun(c, 'a__work'), await begun(c, 'b__work')]
+    await call(c, 'b__finish', { id: second })
+    assert.deepEqual([await statusOf(c, first), await statusOf(c, second)], ['working', 'completed'])
+    assert.deepEqual(errorOf(await about(c, 'get', 'before')), notFound('before'), 'whose it is nobody knows')
+  })
+
+  test('that call their tasks the same: the later call fails, and its task is cancelled', async (t) => {
+    const c = await client(t, { a: server(), b: server() })
+    await begun(c, 'a__work', { id: 'same' })
+    const why = "'b' calls the task 'same', which is the id of a task of 'a' that is not over"
+    assert.deepEqual(errorOf(await call(c, 'b__work', { id: 'same' })), [-32603, why])
+    assert.equal(await statusOf(c, 'same'), 'working')
+    await about(c, 'cancel', 'same')
+    assert.equal(await begun(c, 'b__work', { id: 'same' }), 'same', 'the first one is over')
+  })
+
+  test('one server may answer two calls of one principal with the same task', async (t) => {
+    const c = await client(t, { s: server() })
+    await begun(c, 's__work', { id: 'same' })
+    assert.equal(await begun(c, 's__work', { id: 'same' }), 'same')
+    assert.equal(await statusOf(c, 'same'), 'working')
+  })
+})
+
+describe('the tasks of one principal', () => {
+  test('are nothing to another one', async (t) => {
+    const [owner, other] = await clients(t, { s: server() }, 2)
+    assert(owner !== undefined && other !== undefined)
+    const id = await begun(owner, 's__work')
+    for (const what of ['get', 'update', 'cancel'])
+      assert.deepEqual(errorOf(await about(other, what, id)), notFound(id))
+    assert.deepEqual(errorOf(await about(other, 'get', 'before')), notFound('before'))
+    assert.match(
+      errorOf(await call(other, 's__work', { id }))[1],
+      /which is the id of a task of 's' that is not/,
+    )
+    assert.equal(await statusOf(owner, id), 'working')
+    const heard = await ask(other, 'subscriptions/listen', { notifications: { taskIds: [id] } })
+    assert.equal(textAt(heard.value, 'result', 'resultType'), 'complete', 'there is nothing to hear')
+  })
+
+  test('may have been begun before, where one server and one principal are', async (t) => {
+    const c = await client(t, { s: server(), o: nodeProgram('stateless.mjs', {}, {}) })
+    assert.equal(await statusOf(c, 'before'), 'working')
+    assert.deepEqual(errorOf(await about(c, 'get', 'never')), [-32602, 'no task never here'])
+    assert.equal(at((await ask(c, 'tasks/get')).value, 'error', 'data', 'parameter'), 'taskId')
+  })
+
+  test('have a limit: what is over makes room, or what was asked about longest ago', async (t) => {
+    const servers = { a: server({ TASKS: 'a' }), b: server({ TASKS: 'b' }) }
+    const [c] = await clients(t, servers, 1, { tasksMax: 2 })
+    assert(c !== undefined)
+    await begun(c, 'a__work')
+    await begun(c, 'b__work')
+    assert.equal(await statusOf(c, 'a1'), 'working')
+    await begun(c, 'a__work')
+    assert.deepEqual(errorOf(await about(c, 'get', 'b1')), notFound('b1'))
+    await about(c, 'cancel', 'a2')
+    await begun(c, 'b__work')
+    assert.deepEqual([await statusOf(c, 'a1'), await statusOf(c, 'b2')], ['working', 'working'])
+  })
+
+  test('have ids of a limited length', async (t) => {
+    const c = await client(t, { s: server() })
+    const refused = await call(c, 's__work', { id: 'x'.repeat(limits.session.taskIdLengthMax + 1) })
+    assert.match(errorOf(refused)[1], /by an id of 1025 characters; the limit is 1024/)
+  })
+})
+
+const listen = (c: RawClient, id: string, taskIds: string[]): void =>
+  c.send(
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id,
+      method: 'subscriptions/listen',
+      params: { notifications: { taskIds }, _meta: claim(declares) },
+    }),
+  )
+const acknowledged = (c: RawClient, id: string): Promise<Heard> =>
+  c.notification(
+    'notifications/subscriptions/acknowledged',
+    (params) => at(params, '_meta', key('subscriptionId')) === id,
+  )
+
+const told = (one: RawClient): unknown[] =>
+  one.heard.filter(({ value }) => at(value, 'method') === 'notifications/tasks')
+
+describe('who listens for tasks', () => {
+  test('is told which of them it hears of, and then of each state', async (t) => {
+    const [c, other] = await clients(t, { a: server({ TASKS: 'a' }), b: server({ TASKS: 'b' }) }, 2)
+    assert(c !== undefined && other !== undefined)
+    const [first, second, third] = [
+      await begun(c, 'a__work'),
+      await begun(c, 'b__work'),
+      await begun(c, 'b__work'),
+    ]
+    const theirs = await begun(other, 'b__work')
+    listen(c, 'all', [first, second, theirs, 'never'])
+    listen(other, 'own', [theirs])
+    const heard = await acknowledged(c, 'all')
+    assert.deepEqual(at(heard.value, 'params', 'notifications'), { taskIds: [first, second] })
+    await acknowledged(other, 'own')
+    for (const id of [first]) await call(c, 'a__finish', { id })
+    for (const id of [second, third, theirs]) await call(c, 'b__finish', { id })
+    for (const id of [first, second]) {
+      const told = await c.notification('notifications/tasks', (params) => at(params, 'taskId') === id)
+      assert.equal(at(told.value, 'params', '_meta', key('subscriptionId')), 'all')
+      assert.equal(textAt(told.value, 'params', 'result', 'content', 0, 'text'), `done ${id}`)
+      assert.match(told.text, /"x-odd":"1.0"/)
+    }
+    await other.notification('notifications/tasks', (params) => at(params, 'taskId') === theirs)
+    assert.deepEqual([told(c).length, told(other).length], [2, 1])
+  })
+
+  test('hears of them again when the server was started anew, as far as it still has them', async (t) => {
+    const c = await client(t, { s: server({}, { restartDelay: 10 }) })
+    listen(c, 'old', ['before'])
+    await acknowledged(c, 'old')
+    await call(c, 's__die')
+    for (let heard = 0; heard === 0;) {
+      await call(c, 's__finish', { id: 'before' })
+      heard = c.count((value) => at(value, 'method') === 'notifications/tasks')
+    }
+  })
+
+  test('ends, and the server is listened to for the others alone', async (t) => {
+    const c = await client(t, { s: server() })
+    const [first, second] = [await begun(c, 's__work'), await begun(c, 's__work')]
+    listen(c, 'one', [first])
+    listen(c, 'two', [second])
+    await acknowledged(c, 'one')
+    await acknowledged(c, 'two')
+    c.notify('notifications/cancelled', { requestId: 'one' })
+    for (const id of [first, second]) await call(c, 's__finish', { id })
+    await c.notification('notifications/tasks', (params) => at(params, 'taskId') === second)
+    const ids = c.heard.flatMap(({ value }) =>
+      at(value, 'method') === 'notifications/tasks' ? [at(value, 'params', 'taskId')] : [],
+    )
+    assert.deepEqual(ids, [second])
+  })
+})
+
+test('lists of tools are what they are to every client', async (t) => {
+  const c = await client(t, { s: server() })
+  for (const capabilities of [{}, declares]) {
+    const tools = listAt((await ask(c, 'tools/list', {}, capabilities)).value, 'result', 'tools')
+    assert.equal(tools.length, 6)
+  }
+})
