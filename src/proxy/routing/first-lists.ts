@@ -46,16 +46,22 @@ export class FirstLists {
     if (!call.settled) this.#tellProgress(call, pending)
   }
 
-  /** The same, for a call that must not rely on what was kept of an earlier start. */
-  said(call: Call, kinds: readonly ListKind[], then: () => void): void {
-    this.#wake(kinds)
-    const expected = this.#lanes().filter(({ view }) => view.expected)
+  /** The same, for a call that must not rely on what was kept of an earlier start; of these servers. */
+  said(
+    call: Call,
+    kinds: readonly ListKind[],
+    then: () => void,
+    lanes: readonly CallTarget[] = this.#lanes(),
+  ): void {
+    this.#wake(kinds, lanes)
+    const expected = lanes.filter(({ view }) => view.expected)
     // A start that is put off begins now, as it does for a call; no other server is started for this.
     for (const lane of expected) if (!kinds.every((kind) => lane.knows(kind))) lane.view.startNow()
     const reading = expected.flatMap((lane) =>
       kinds.flatMap((kind) => (lane.knows(kind) ? [] : (lane.view.reading(kind) ?? []))),
     )
-    this.#until(`said ${kinds.join(' ')}`, reading, call, then)
+    const whose = lanes.length === this.#lanes().length ? [] : lanes.map(({ config }) => config.name)
+    this.#until(['said', ...kinds, ...whose].join(' '), reading, call, then)
   }
 
   /** Resolves when all that is on its way has come, or the grace is over; undefined when nothing is. */
@@ -104,8 +110,8 @@ export class FirstLists {
   }
 
   /** Servers that start when somebody wants to know what they have start now, and have the whole grace. */
-  #wake(kinds: readonly ListKind[]): void {
-    const woken = this.#lanes().filter((lane) => lane.view.wake(kinds))
+  #wake(kinds: readonly ListKind[], lanes = this.#lanes()): void {
+    const woken = lanes.filter((lane) => lane.view.wake(kinds))
     if (woken.length > 0) this.#endsAt = this.#runtime.now() + this.#graceMs
   }
 

@@ -4,12 +4,12 @@ import type { ArgumentChecks } from './arguments.js'
 import { type Catalog, type Target, readerOf } from './catalog.js'
 import { ClientTasks } from './client-tasks.js'
 import { fieldFault } from './field-fault.js'
+import { complete, referenceOf } from './completion.js'
 import { FirstLists } from './first-lists.js'
 import { isDown, refusalOfAll, unavailable } from './down.js'
 import { missing } from './missing.js'
 import type { TaskLimits } from './principal-tasks.js'
 import type { RoutedClient } from './routed-client.js'
-import { membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
@@ -141,18 +141,31 @@ export class Router {
   #byName(call: Call, kind: 'tools' | 'prompts'): void {
     const name = call.frame.params.members.string('name')
     if (name === undefined) return call.fail(missing('name'))
+    const target = this.#there(kind, name)
+    if (target !== undefined) this.#send(call, kind, target, name)
+    else this.#awaitName(call, kind, name, (late) => this.#send(call, kind, late, name))
+  }
+
+  /** Undefined also for a name that is only known from an earlier start: it may be gone, or want other arguments. */
+  #there(kind: 'tools' | 'prompts', name: string): Target | undefined {
     const target = this.#catalog.named(kind, name)
-    // A name that is only known from an earlier start may be gone, or want other arguments.
     const isThere = target?.lane.knows(kind) === true && this.#waiting?.has(target.lane, kind) !== true
-    if (target !== undefined && isThere) return this.#send(call, kind, target, name)
+    return isThere ? target : undefined
+  }
+
+  /** Waits for the servers that may have the name, unless it is there: for one where that is known. */
+  #awaitName(call: Call, kind: 'tools' | 'prompts', name: string, found: (target: Target) => void): void {
+    const there = this.#there(kind, name)
+    if (there !== undefined) return found(there)
+    const target = this.#catalog.named(kind, name)
     const remembered = target?.lane.knows(kind) === false ? target.lane : undefined
     this.#waiting ??= new NameWaits(() => this.#lanes, this.#room, this.lists, this.#parts.runtime)
     this.#waiting.known(call, { kind, name, lane: remembered }, () => {
       const late = this.#catalog.named(kind, name)
       if (late === undefined) return this.#unknownName(call, kind, name)
       // Another server has taken the place of the one that it waited for, and is only known from an earlier start too.
-      if (late.lane !== remembered && !late.lane.knows(kind)) return this.#byName(call, kind)
-      this.#send(call, kind, late, name)
+      if (late.lane !== remembered && !late.lane.knows(kind)) return this.route(call)
+      found(late)
     })
   }
 
@@ -232,24 +245,24 @@ export class Router {
   }
 
   #byReference(call: Call): void {
-    const { line, params } = call.frame
-    const members = membersAt(line, params.members.span('ref'))
-    const uri = members?.string('uri')
-    const nameSpan = members?.span('name')
-    const name = stringAt(line, nameSpan)
-    if (name === undefined && uri === undefined) return call.fail(missing('ref'))
-    this.lists.said(call, name === undefined ? ['resources', 'templates'] : ['prompts'], () => {
-      if (name === undefined) return this.#toReference(call, uri ?? '')
-      const target = this.#catalog.named('prompts', name)
-      if (target === undefined) return this.#unknownName(call, 'prompts', name)
-      completed(call, target.lane, nameEdits(nameSpan, name, target))
-    })
+    const about = referenceOf(call)
+    if (about === undefined) return call.fail(missing('ref'))
+    if (about.kind === 'resource') return this.#awaitReference(call, about.uri)
+    const { name, span } = about
+    this.#awaitName(call, 'prompts', name, (target) =>
+      complete(call, target.lane, nameEdits(span, name, target)),
+    )
   }
 
-  #toReference(call: Call, uri: string): void {
-    const lane = this.#catalog.reference(uri)
-    if (lane === undefined) call.fail(invalidParams(`no server has the resource '${uri}'`, { uri }))
-    else completed(call, lane, [])
+  /** Only the server that has the resource is waited for, where that is known by now. */
+  #awaitReference(call: Call, uri: string): void {
+    const known = this.#catalog.reference(uri)
+    const then = (): void => {
+      const lane = this.#catalog.reference(uri)
+      if (lane === undefined) call.fail(invalidParams(`no server has the resource '${uri}'`, { uri }))
+      else complete(call, lane, NO_EDITS)
+    }
+    this.lists.said(call, ['resources', 'templates'], then, known && [known])
   }
 
   #list(call: Call, kind: ListKind): void {
@@ -276,13 +289,6 @@ export class Router {
 
 function hasResources({ view }: CallTarget): boolean {
   return view.facts?.capabilities.resources === true
-}
-
-/** A server without completions completes nothing, which is an answer. */
-function completed(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
-  call.service = lane.config.name
-  if (lane.view.facts?.capabilities.completions !== false) lane.call(call, edits)
-  else call.settle({ kind: 'result', result: '{"completion":{"values":[]}}' })
 }
 
 const NO_EDITS: readonly Edit[] = []
