@@ -23,6 +23,7 @@ export interface SandboxValues {
   readonly executionTimeout: number
   readonly maxTimeout: number | undefined
   readonly volumes: readonly string[]
+  readonly runAs: string | undefined
   readonly network: 'none' | 'host'
   readonly files: boolean
   readonly outputMax: number
@@ -84,6 +85,13 @@ export const sandboxFields: FieldsOf<SandboxValues> = {
     list(text({ pattern: volumePattern, wanted: 'like "/srv/data:/data" or "/srv/data:/data:ro"' })),
     [],
     'Folders of this machine that sessions see, each as host:guest or host:guest:ro.',
+  ),
+  runAs: optional(
+    text({
+      pattern: '^[^:\\s\\u0000]+(:[^:\\s\\u0000]+)?$',
+      wanted: 'like "ann", "ann:staff" or "1000:1000"',
+    }),
+    'User, or user:group, as whom code runs where the proxy runs as root, so that it can write to volumes. Absent: a user for each session.',
   ),
   network: field(
     choice('none', 'host'),

@@ -85,6 +85,7 @@ function settingsOf(
     executionTimeoutMs: values.executionTimeout * 1000,
     executionTimeoutMsMax,
     volumes: values.volumes.map((written) => volumeOf(expansion.text(written), context)),
+    runAs: values.runAs,
     network: networkOf(section, values),
     templates: readTemplates(section, expansion, context),
     files: values.files,

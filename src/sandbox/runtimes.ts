@@ -11,6 +11,7 @@ import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
 import { BubblewrapRuntime } from './runtimes/bubblewrap/bubblewrap.js'
 import type { HostIdentity } from './runtimes/bubblewrap/identities.js'
+import { hostIdentity } from './run-as.js'
 import { MicrosandboxServerRuntime } from './runtimes/microsandbox-server.js'
 import { UnsafeLocalRuntime } from './runtimes/unsafe-local.js'
 import { WasmRuntime } from './runtimes/wasm.js'
@@ -22,8 +23,8 @@ export interface RuntimeSurroundings {
   readonly log: LogSink
   /** Where the files of sessions are; undefined: `/var/lib/mcps-proxy/sandbox` for root, else in the home. */
   readonly stateFolder: string | undefined
-  /** For a service that runs as root: the user of all machines, who may write to volumes; undefined: a user for each session. */
-  readonly runAs?: HostIdentity
+  /** For a service that runs as root: the user of all machines, as it was configured; undefined: a user for each session. */
+  readonly runAs?: string | undefined
   /** A microsandbox server, and what it asks for. */
   readonly serverUrl?: string | undefined
   readonly apiKey?: string | undefined
@@ -75,12 +76,22 @@ export async function chooseRuntime(
 
 /** A runtime of its own, with what it says of this host. */
 export async function probedRuntime(id: RuntimeId, around: RuntimeSurroundings): Promise<ProbedRuntime> {
-  const runtime = makeRuntime(id, around)
-  return { runtime, probe: await runtime.probe() }
+  const identity = around.runAs === undefined ? undefined : hostIdentity(around.runAs)
+  if (typeof identity !== 'string') {
+    const runtime = makeRuntime(id, around, identity)
+    return { runtime, probe: await runtime.probe() }
+  }
+  const remedy = 'set runAs to the owner of the volumes, or leave it out'
+  const probe: RuntimeProbe = { kind: 'unusable', why: `runAs ${identity}`, remedy }
+  return { runtime: makeRuntime(id, around, undefined), probe }
 }
 
-function makeRuntime(id: RuntimeId, around: RuntimeSurroundings): SandboxRuntime {
-  const { runtime, stateFolder, runAs, programFolder: program = programFolder } = around
+function makeRuntime(
+  id: RuntimeId,
+  around: RuntimeSurroundings,
+  runAs: HostIdentity | undefined,
+): SandboxRuntime {
+  const { runtime, stateFolder, programFolder: program = programFolder } = around
   const folder = new StateFolder(stateFolder ?? defaultStateFolder(), runtime)
   switch (id) {
     case 'microsandbox-server':
@@ -100,7 +111,7 @@ function makeRuntime(id: RuntimeId, around: RuntimeSurroundings): SandboxRuntime
     case 'wasm':
       return new WasmRuntime(runtime, program)
     case 'unsafe-local':
-      return new UnsafeLocalRuntime(runtime, folder)
+      return new UnsafeLocalRuntime(runtime, folder, runAs)
   }
 }
 

@@ -37,10 +37,10 @@ export async function openService(parts: ServiceParts): Promise<SandboxService> 
 }
 
 export function surroundingsOf(
-  { serverUrl, apiKey }: SandboxSettings,
+  { serverUrl, apiKey, runAs }: SandboxSettings,
   { runtime, log, stateFolder }: Omit<ServiceParts, 'settings'>,
 ): RuntimeSurroundings {
-  return { runtime, log, stateFolder, serverUrl, apiKey }
+  return { runtime, log, stateFolder, serverUrl, apiKey, runAs }
 }
 
 /** Serves connections until it is closed. */

@@ -46,6 +46,7 @@ describe('a sandbox', () => {
       executionTimeoutMs: 300_000,
       executionTimeoutMsMax: 300_000,
       volumes: [],
+      runAs: undefined,
       network: 'none',
       templates: ['python', 'node'].map((name) => {
         return { name, language: name, interpreter: undefined, image: undefined, env: {} }
@@ -131,6 +132,7 @@ describe('a sandbox', () => {
     const wrong: readonly (readonly [section: object, env: Env, problem: string])[] = [
       [{ maxSessions: 0 }, {}, 'mcpServers.s.maxSessions is 0; must be an integer from 1 to 10000'],
       [{ runtime: 'chroot' }, {}, 'mcpServers.s.runtime is "chroot"; must be one of "auto"'],
+      [{ runAs: 'a b' }, {}, 'mcpServers.s.runAs is "a b"; must be like "ann", "ann:staff" or "1000:1000"'],
       [{ volumes: ['/a'] }, {}, 'mcpServers.s.volumes[0] is "/a"; must be like "/srv/data:/data"'],
       [
         { maxSessions: 2, spare: 3 },

@@ -21,6 +21,7 @@ import { realRuntime } from '../../src/real-runtime.js'
 import { findCgroupPlaces } from '../../src/sandbox/runtimes/bubblewrap/cgroup-places.js'
 import { diskUse } from '../../src/sandbox/runtimes/bubblewrap/disk-use.js'
 import { Identities } from '../../src/sandbox/runtimes/bubblewrap/identities.js'
+import { hostIdentity } from '../../src/sandbox/run-as.js'
 import { StateFolder } from '../../src/sandbox/state-folder.js'
 import { changedVolume, checkVolumes } from '../../src/sandbox/volumes.js'
 
@@ -203,6 +204,43 @@ describe('the user of a session', () => {
   test('is the one that was configured, or nobody else', () => {
     assert.deepEqual(new Identities(true, { uid: 7, gid: 8 }, dice).of('s'), { uid: 7, gid: 8 })
     assert.equal(new Identities(false, { uid: 7, gid: 8 }, dice).of('s'), undefined)
+  })
+})
+
+describe('the user that is configured', () => {
+  const passwd = 'root:x:0:0::/root:/bin/sh\nann:x:1000:1001::/home/ann:/bin/sh\nadmin:x:5:0::/:/bin/sh\n'
+  const group = 'root:x:0:\nstaff:x:50:ann\nann:x:1001:\n'
+  const root = { uid: 0, gid: 0 }
+  const cases: readonly (readonly [runAs: string, found: object | RegExp])[] = [
+    ['ann', { uid: 1000, gid: 1001 }],
+    ['1000', { uid: 1000, gid: 1001 }],
+    ['ann:staff', { uid: 1000, gid: 50 }],
+    ['ann:7', { uid: 1000, gid: 7 }],
+    ['7:8', { uid: 7, gid: 8 }],
+    ['7', /names the user 7 without a group.* write uid:gid/],
+    ['bob', /names the user bob, who is not in \/etc\/passwd: write numbers/],
+    ['ann:wheel', /names the group wheel, which is not in \/etc\/group/],
+    ['root', /never runs as root/],
+    ['admin', /never runs as root or in its group/],
+    ['ann:root', /never runs as root or in its group/],
+    ['0:7', /never runs as root/],
+    ['4294967295:7', /names the user 4294967295/],
+  ]
+  for (const [runAs, found] of cases) {
+    test(`${runAs} is ${found instanceof RegExp ? 'refused' : 'found'}`, () => {
+      const given = hostIdentity(runAs, { passwd, group, own: root })
+      if (found instanceof RegExp) assert.match(String(given), found)
+      else assert.deepEqual(given, found)
+    })
+  }
+
+  test('is nobody else where the service is not root', () => {
+    const own = { uid: 1000, gid: 1001 }
+    assert.equal(hostIdentity('ann', { passwd, group, own }), undefined)
+    assert.match(
+      String(hostIdentity('ann:staff', { passwd, group, own })),
+      /a service of the user 1000 cannot give its sessions another one than 1000:1001/,
+    )
   })
 })
 

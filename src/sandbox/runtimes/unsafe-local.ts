@@ -16,6 +16,7 @@ import type {
   SandboxRuntime,
 } from '../runtime.js'
 import type { StateFolder } from '../state-folder.js'
+import type { HostIdentity } from './bubblewrap/identities.js'
 import { LocalProcess } from './local-process.js'
 
 /** Variables of this process that programs need in order to be found and to write text. */
@@ -27,11 +28,14 @@ export class UnsafeLocalRuntime implements SandboxRuntime {
   readonly isolation = 'none'
   readonly #runtime: Runtime
   readonly #folder: StateFolder
+  readonly #runAs: HostIdentity | undefined
   readonly #machines = new Set<LocalMachine>()
 
-  constructor(runtime: Runtime, folder: StateFolder) {
+  /** `runAs` is for a service that runs as root. */
+  constructor(runtime: Runtime, folder: StateFolder, runAs?: HostIdentity) {
     this.#runtime = runtime
     this.#folder = folder
+    this.#runAs = runAs
   }
 
   async probe(): Promise<RuntimeProbe> {
@@ -39,7 +43,9 @@ export class UnsafeLocalRuntime implements SandboxRuntime {
   }
 
   async start(spec: MachineSpec): Promise<Machine> {
-    const machine = new LocalMachine(this.#runtime, spec, await this.#folder.session(spec.sessionId))
+    const identity = this.#runAs
+    const workspace = await this.#folder.session(spec.sessionId, identity)
+    const machine = new LocalMachine({ runtime: this.#runtime, spec, workspace, identity })
     this.#machines.add(machine)
     void machine.ended.then(() => this.#machines.delete(machine))
     return machine
@@ -59,19 +65,28 @@ export class UnsafeLocalRuntime implements SandboxRuntime {
   }
 }
 
+interface LocalMachineParts {
+  readonly runtime: Runtime
+  readonly spec: MachineSpec
+  readonly workspace: string
+  readonly identity: HostIdentity | undefined
+}
+
 class LocalMachine implements Machine {
   readonly kind = 'machine'
   readonly workspace: string
   readonly interpreter: readonly [string]
   readonly ended: Promise<MachineEnd>
   readonly #runtime: Runtime
+  readonly #user: { readonly identity?: HostIdentity }
   readonly #env: Readonly<Record<string, string>>
   readonly #running = new Map<LocalProcess, Promise<GuestExit>>()
   #end: (end: MachineEnd) => void = () => {}
   #isStopped = false
 
-  constructor(runtime: Runtime, spec: MachineSpec, workspace: string) {
+  constructor({ runtime, spec, workspace, identity }: LocalMachineParts) {
     this.#runtime = runtime
+    this.#user = identity === undefined ? {} : { identity }
     this.workspace = workspace
     this.interpreter = [spec.interpreter ?? interpreterOf(spec.language)]
     this.#env = { ...passedOn(runtime.env), ...spec.env }
@@ -82,7 +97,7 @@ class LocalMachine implements Machine {
 
   run({ program, args, cwd = this.workspace, env = {} }: GuestCommand): GuestProcess {
     const command = this.#isStopped ? '' : program
-    const child = this.#runtime.spawn({ command, args, cwd, env: { ...this.#env, ...env } })
+    const child = this.#runtime.spawn({ command, args, cwd, env: { ...this.#env, ...env }, ...this.#user })
     const started = new LocalProcess(child, program, cwd)
     this.#running.set(started, started.exited)
     void started.exited.then(() => this.#running.delete(started))

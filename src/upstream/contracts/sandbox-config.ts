@@ -48,6 +48,8 @@ export interface SandboxSettings {
   /** What a call may ask for. */
   readonly executionTimeoutMsMax: number
   readonly volumes: readonly SandboxVolume[]
+  /** Whom programs of sessions run as where the service is root: `user`, `user:group`, or numbers; undefined: a user for each session. */
+  readonly runAs: string | undefined
   readonly network: 'none' | 'host'
   /** The first one is the default. */
   readonly templates: readonly SandboxTemplate[]

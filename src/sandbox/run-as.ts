@@ -1,0 +1,76 @@
+// The user that the configuration gives to programs of sessions.
+
+import { readFileSync } from 'node:fs'
+import process from 'node:process'
+import type { HostIdentity } from './runtimes/bubblewrap/identities.js'
+
+/** Where the system lists its users and groups, and who runs this process; undefined where there are no users. */
+export interface HostUsers {
+  readonly passwd: string
+  readonly group: string
+  readonly own: HostIdentity | undefined
+}
+
+const ROOT = 0
+/** The largest number is none (`chown(2)`). */
+const ID_MAX = 4_294_967_294
+
+/**
+ * The user and the group that `user`, `user:group` or their numbers mean; a text that says why there is none.
+ *
+ * Undefined: those of this process, which cannot give others.
+ */
+export function hostIdentity(
+  runAs: string,
+  users: HostUsers = systemUsers(),
+): HostIdentity | string | undefined {
+  const { own } = users
+  if (own === undefined) return 'sets a user, which this system has not'
+  const found = named(runAs, users)
+  if (typeof found === 'string') return found
+  const { uid, gid } = found
+  if (uid === ROOT || gid === ROOT)
+    return `is ${runAs}, and code of clients never runs as root or in its group`
+  if (own.uid === ROOT) return found
+  return uid === own.uid && gid === own.gid
+    ? undefined
+    : `is ${runAs}, and a service of the user ${own.uid} cannot give its sessions another one than ${own.uid}:${own.gid}`
+}
+
+function named(runAs: string, { passwd, group }: HostUsers): HostIdentity | string {
+  const [user = '', ownGroup] = runAs.split(':')
+  const users = linesOf(passwd)
+  const entry = users.find(([name]) => name === user) ?? users.find(([, , uid]) => uid === user)
+  const uid = idOf(user) ?? idOf(entry?.[2])
+  if (uid === undefined) return `names the user ${user}, who is not in /etc/passwd: write numbers, uid:gid`
+  const groupEntry = linesOf(group).find(([name]) => name === ownGroup)
+  const gid = ownGroup === undefined ? idOf(entry?.[3]) : (idOf(ownGroup) ?? idOf(groupEntry?.[2]))
+  if (gid !== undefined) return { uid, gid }
+  return ownGroup === undefined
+    ? `names the user ${user} without a group, which is not in /etc/passwd: write uid:gid`
+    : `names the group ${ownGroup}, which is not in /etc/group: write numbers, uid:gid`
+}
+
+function systemUsers(): HostUsers {
+  const [uid, gid] = [process.getuid?.(), process.getgid?.()]
+  const own = uid === undefined || gid === undefined ? undefined : { uid, gid }
+  return { passwd: textOf('/etc/passwd'), group: textOf('/etc/group'), own }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** `passwd(5)`, `group(5)`: the fields of each line. */
+function linesOf(text: string): string[][] {
+  return text.split('\n').map((line) => line.split(':'))
+}
+
+function idOf(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\d{1,10}$/.test(text)) return undefined
+  return Number(text) > ID_MAX ? undefined : Number(text)
+}
