@@ -54,9 +54,13 @@ export async function checkVolumes(
 /** What has become of a volume since it was checked; undefined when it is what it was. */
 export async function changedVolume(volume: CheckedVolume): Promise<string | undefined> {
   const found = await onHost(volume, [])
-  if (typeof found === 'string') return found
-  if (found.device === volume.device && found.inode === volume.inode) return undefined
-  return `${volume.hostPath} is not the folder that it was when the service started`
+  const isSame = typeof found !== 'string' && found.device === volume.device && found.inode === volume.inode
+  return isSame ? undefined : notTheSame(volume.hostPath)
+}
+
+/** Clients read it: what stands in its place now is nothing of theirs. */
+export function notTheSame(hostPath: string): string {
+  return `${hostPath} is not the folder that it was when the service started`
 }
 
 function inside(volume: MachineVolume, all: readonly MachineVolume[]): string | undefined {
@@ -77,7 +81,9 @@ async function onHost(volume: MachineVolume, all: readonly MachineVolume[]): Pro
   if (other !== undefined) return `${hostPath} and ${other.hostPath} lie in each other`
   try {
     const real = await realpath(hostPath)
-    if (real !== hostPath) return `${hostPath} leads to ${real}: write that path`
+    // Clients read it, and need not know where a link leads.
+    if (real !== hostPath)
+      return `${hostPath} is a link, or lies behind one: write the path that realpath ${hostPath} shows`
     const stats = await lstat(hostPath)
     if (!stats.isDirectory()) return `${hostPath} is no folder`
     const socket = await socketIn(hostPath)

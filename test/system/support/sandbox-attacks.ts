@@ -505,7 +505,10 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
       await (await machine({ volumes }, runtime)).stop()
       renameSync(hostPath, `${hostPath}-away`)
       symlinkSync('/etc', hostPath)
-      await assert.rejects(machine({ volumes }, runtime), MachineStartError)
+      await assert.rejects(
+        machine({ volumes }, runtime),
+        (error) => error instanceof MachineStartError && !error.message.includes('/etc'),
+      )
       rmSync(hostPath)
       mkdirSync(hostPath)
       await assert.rejects(machine({ volumes }, runtime), /not the folder that it was/)

@@ -37,7 +37,7 @@ const TRY_MS = 20_000
 const install = 'install it: apt-get install bubblewrap (dnf, apk: bubblewrap)'
 
 export async function probeBubblewrap(parts: ProbeParts): Promise<BubblewrapFindings> {
-  const { runtime } = parts
+  const { runtime, identity } = parts
   if (process.platform !== 'linux')
     return unusable('it runs on Linux only', 'name another runtime, such as wasm')
   const calls = processors[process.arch]
@@ -52,8 +52,13 @@ export async function probeBubblewrap(parts: ProbeParts): Promise<BubblewrapFind
       'install it: apt-get install util-linux (apk: util-linux-misc)',
     )
   const version = await said(parts, bwrap, ['--version'])
+  if (version.code !== 0)
+    return unusable(
+      `${bwrap} --version fails: ${version.stderr.trim().split('\n')[0] ?? ''}`,
+      `run ${bwrap} --version by hand${identity === undefined ? '' : ` as the user ${identity.uid}`} to see why`,
+    )
   if (!isRecent(version.stdout))
-    return unusable(`${version.stdout.trim() || 'bwrap'} is too old`, 'install bubblewrap 0.8 or later')
+    return unusable(`${version.stdout.trim() || bwrap} is too old`, 'install bubblewrap 0.8 or later')
   const trial = await said(parts, bwrap, trialArguments)
   if (trial.code !== 0) return refused(trial.stderr.trim())
   const agent = await readFile(parts.agentFile).catch(() => undefined)
@@ -106,8 +111,10 @@ async function said(
   const all = Promise.all([text(child.stdout), text(child.stderr), child.exited])
   const done = await within(all, TRY_MS, runtime)
   if (done === undefined) child.signal('SIGKILL')
-  const [stdout, stderr, { code, spawnError }] = done ?? (await all)
-  return { stdout, stderr: stderr || (spawnError ?? `it took longer than ${TRY_MS} ms`), code }
+  const [stdout, stderr, { code, signal, spawnError }] = done ?? (await all)
+  const how =
+    done === undefined ? `it took longer than ${TRY_MS} ms` : `it ended with ${code ?? signal ?? 'nothing'}`
+  return { stdout, stderr: stderr || (spawnError ?? how), code }
 }
 
 function isRecent(version: string): boolean {

@@ -10,7 +10,7 @@ import {
   type SandboxRuntime,
 } from '../../runtime.js'
 import type { StateFolder } from '../../state-folder.js'
-import { type CheckedVolume, checkVolumes } from '../../volumes.js'
+import { type CheckedVolume, checkVolumes, notTheSame } from '../../volumes.js'
 import { type BubblewrapFindings, probeBubblewrap } from './bubblewrap-probe.js'
 import { findInterpreter } from './guest-interpreter.js'
 import { type HostIdentity, Identities } from './identities.js'
@@ -98,7 +98,10 @@ export class BubblewrapRuntime implements SandboxRuntime {
   async #volumesOf({ volumes }: MachineSpec): Promise<CheckedVolume[]> {
     const { checked, problems } = await checkVolumes(volumes)
     const [first] = problems
-    if (first !== undefined) throw new MachineStartError(first.problem)
+    if (first !== undefined) {
+      const { hostPath } = first.volume
+      throw new MachineStartError(this.#volumes.has(hostPath) ? notTheSame(hostPath) : first.problem)
+    }
     return checked.map((volume) => {
       const known = this.#volumes.get(volume.hostPath) ?? volume
       this.#volumes.set(volume.hostPath, known)

@@ -8,7 +8,7 @@ import type { Duplex, Readable } from 'node:stream'
 import type { Child, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/within.js'
 import { type MachineFlavor, type MachineSpec, MachineStartError } from '../../runtime.js'
-import { changedVolume, type CheckedVolume } from '../../volumes.js'
+import { changedVolume, type CheckedVolume, notTheSame } from '../../volumes.js'
 import { AGENT_PATH, WORKSPACE, bwrapArguments, descriptors, guestFiles } from './arguments.js'
 import type { CgroupPlaces } from './cgroup-places.js'
 import { type GuestInterpreter, nodeItself, rootEntries } from './guest-interpreter.js'
@@ -211,7 +211,7 @@ async function assertBound(
     const { dev, ino } = await stat(join(`/proc/${pid}/root`, guestPath))
     if (dev === device && ino === inode) continue
     await machine.stop()
-    throw new MachineStartError(`${hostPath} is not the folder that it was when the service started`)
+    throw new MachineStartError(notTheSame(hostPath))
   }
 }
 
