@@ -111,15 +111,15 @@ function device(write: (chunk: Uint8Array) => void, read: (most: number) => Uint
 
 function replaceCalls(system: WASI, files: BoundedFiles): void {
   const calls = system.wasiImport
-  const open = calls['path_open']
-  calls['path_open'] = (...args: readonly unknown[]): unknown => {
-    const result = open?.(...args)
+  const open = calls.path_open
+  calls.path_open = (...args) => {
+    const result = open(...args)
     const last = system.fds.at(-1)
     if (last instanceof OpenFile) files.bind(last)
     return result
   }
   // That of the package waits by looking at the clock.
-  calls['poll_oneoff'] = (from: number, to: number, count: number, events: number) => {
+  calls.poll_oneoff = (from, to, count, events) => {
     const view = new DataView(system.inst.exports.memory.buffer)
     const asked = wasi.Subscription.read_bytes(view, from)
     if (count !== 1 || asked.eventtype !== wasi.EVENTTYPE_CLOCK) return wasi.ERRNO_NOTSUP
@@ -135,7 +135,7 @@ function replaceCalls(system: WASI, files: BoundedFiles): void {
 
 /** In nanoseconds; written to memory that is written again afterwards. */
 function timeOf(system: WASI, clock: number, at: number): bigint {
-  system.wasiImport['clock_time_get']?.(clock, 0n, at)
+  system.wasiImport.clock_time_get(clock, 0n, at)
   return new DataView(system.inst.exports.memory.buffer).getBigUint64(at, true)
 }
 
