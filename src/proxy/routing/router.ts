@@ -6,7 +6,7 @@ import { ClientTasks } from './client-tasks.js'
 import { fieldFault } from './field-fault.js'
 import { complete, referenceOf } from './completion.js'
 import { FirstLists } from './first-lists.js'
-import { isDown, refusalOfAll, unavailable } from './down.js'
+import { refusalOfAll } from './down.js'
 import { missing } from './missing.js'
 import type { TaskLimits } from './principal-tasks.js'
 import type { RoutedClient } from './routed-client.js'
@@ -15,13 +15,13 @@ import type { Edit } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
 import type { Call } from '../../mcp/call.js'
 import { QueueRoom } from '../../mcp/call-queue.js'
-import { invalidParams, promptNotFound, resourceNotFound, toolNotFound } from '../../mcp/error-codes.js'
+import { invalidParams, resourceNotFound, stateUnknown } from '../../mcp/error-codes.js'
 import { type CacheHint, leastHint, staleHint } from '../../mcp/cache-hints.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { isNotFound } from '../../mcp/resource-answers.js'
-import { NameWaits, mayHave } from './name-waits.js'
-import { nearest } from '../../text/nearest.js'
+import { NameWaits } from './name-waits.js'
 import type { Runtime } from '../../runtime/runtime.js'
+import { failUnknownName } from './unknown-name.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
 /** What the routes of all clients have in common. */
@@ -44,8 +44,6 @@ export interface ReachParts {
   }
 }
 
-const NEAREST_MAX = 3
-
 /** Routes the calls of one client. */
 export class Router {
   readonly lists: FirstLists
@@ -54,6 +52,8 @@ export class Router {
   readonly #gave: (kind: ListKind) => void
   readonly #room: QueueRoom
   readonly #tasks: ClientTasks
+  /** Calls that one server alone may get, and the edits by which it gets them. */
+  readonly #bound = new WeakMap<Call, { readonly service: string; readonly more: readonly Edit[] }>()
   #lanes: readonly CallTarget[]
   #catalog: Catalog
   /** Made for the first call that waits for a name. */
@@ -113,13 +113,14 @@ export class Router {
   exchange(lanes: readonly CallTarget[], catalog: Catalog, released: readonly Call[]): void {
     this.#lanes = lanes
     this.#catalog = catalog
-    for (const call of released) this.route(call)
+    for (const call of released) this.#reroute(call)
     this.#waiting?.look()
   }
 
   /** Takes over a call that this server alone may get, with these edits besides; false when its request does not lead there. */
   routeTo(service: string, call: Call, more: readonly Edit[]): boolean {
     const { route } = call.row
+    this.#bound.set(call, { service, more })
     const lane = this.#lanes.find(({ config }) => config.name === service)
     if (lane?.view.facts?.revision.form !== 'typed') return false
     if (route.to === 'uri') {
@@ -131,6 +132,13 @@ export class Router {
     if (route.to !== 'name' || target?.lane !== lane) return false
     this.#send(call, route.list, target, name, more)
     return true
+  }
+
+  /** Another server has taken the place of the one that it was for; one that it alone may get has the same name. */
+  #reroute(call: Call): void {
+    const bound = this.#bound.get(call)
+    if (bound === undefined) this.route(call)
+    else if (!this.routeTo(bound.service, call, bound.more)) call.fail(stateUnknown('other-server'))
   }
 
   /** The one server, where its client has opened it by itself and sees all of it. */
@@ -204,19 +212,12 @@ export class Router {
 
   /** While the call waited for its turn, another server may have taken the place of this one. */
   #pass(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
-    if (lane.retired) this.route(call)
+    if (lane.retired) this.#reroute(call)
     else lane.call(call, edits)
   }
 
   #unknownName(call: Call, kind: 'tools' | 'prompts', name: string): void {
-    const down = this.#lanes.find((lane) => isDown(lane, kind) && mayHave(lane, name))
-    if (down !== undefined) {
-      call.service = down.config.name
-      return call.fail(down.view.failure?.body ?? unavailable(down))
-    }
-    const names = this.#catalog.shown(kind).map(({ publicName }) => publicName)
-    const near = nearest(name, names, NEAREST_MAX)
-    call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
+    failUnknownName(call, { kind, name }, this.#lanes, this.#catalog.shown(kind))
   }
 
   #byUri(call: Call): void {

@@ -6,6 +6,7 @@
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
+import { listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Lane, ServerView } from '../contracts/upstream.js'
@@ -106,6 +107,8 @@ export class ChosenLane implements Lane {
     this.#lane = this.#join()
     if (this.#level !== undefined) this.#lane.level(this.#client, this.#level)
     void own.leave(this.#client)
+    // What the other lane lists it has told before its new client was there. Later: whoever looks here is in the middle of it.
+    void Promise.resolve().then(() => this.#client.listsChanged(listKinds))
     return this.#lane
   }
 }

@@ -181,7 +181,7 @@ export class ServerListen {
   #giveUp(): void {
     if (this.#current !== undefined) this.#owner.cancel(this.#current.id)
     this.#current = undefined
-    this.#refuse(() => true)
+    this.#settle({ topics: topicsFrom(() => []), honoured: undefined })
   }
 
   async #await(one: Listening, { answer }: PendingAnswer): Promise<void> {
@@ -218,12 +218,14 @@ export class ServerListen {
     })
   }
 
-  /** Those who wait for what this one has asked for. */
-  #settle({ topics, honoured }: Listening): void {
+  /** Those who wait for what this one has asked for; what nobody follows any more is not asked for. */
+  #settle({ topics, honoured }: Pick<Listening, 'topics' | 'honoured'>): void {
+    const followed = topicsFrom((kind) => this.#owner.followed(kind))
     const waiting = this.#waiting
     this.#waiting = []
     for (const one of waiting) {
       if (topics[one.kind].has(one.name)) one.answer(honoured?.[one.kind].has(one.name) === true)
+      else if (!followed[one.kind].has(one.name)) one.answer(true)
       else this.#waiting.push(one)
     }
   }
