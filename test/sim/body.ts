@@ -16,6 +16,17 @@ export interface Body {
   reached(milestone: Milestone): void
 }
 
+/** How an answer is spoilt. */
+export type Spoilt = 'twice' | 'wrong-id' | 'oversize' | 'exit-with' | 'exit-half'
+
+/** What ends the process of a server that is at nothing. */
+export function endWith(body: Body, how: Spoilt): void {
+  if (how === 'exit-half') {
+    body.sayHalf('{"jsonrpc":"2.0","method":"notifications/message"}')
+    body.exit(1)
+  } else if (how === 'exit-with') body.exit(0)
+}
+
 export type Milestone =
   | 'started'
   | 'initialize-read'

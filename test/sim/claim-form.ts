@@ -6,22 +6,27 @@ import type { Entry, Ledger } from './ledger.js'
 /** Results that a client may keep. */
 const kept = (method: string): boolean => method.endsWith('/list') || method === 'resources/read'
 
+/** Requests during which a server may ask. */
+const asking: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
+
 /** A result says its type to whoever has no session, and to nobody else. */
 export function formed(ledger: Ledger, { root, method, nonce }: Entry, result: unknown, text: string): void {
   const type = at(result, 'resultType')
   const isAsked = type === 'input_required'
-  const isTyped = type === 'complete' || (isAsked && method === 'tools/call' && isWhole(result))
+  const isTyped = type === 'complete' || (isAsked && asking.has(method) && isWhole(result))
   const isHinted =
-    !kept(method) || (numberAt(result, 'ttlMs') !== undefined && textAt(result, 'cacheScope') !== undefined)
+    isAsked ||
+    !kept(method) ||
+    (numberAt(result, 'ttlMs') !== undefined && textAt(result, 'cacheScope') !== undefined)
   if (root === undefined ? type !== undefined : !isTyped || !isHinted)
     ledger.fail('wrong-form', `${nonce} (${method}) was answered ${text}`)
 }
 
-/** There is something to answer, and a way to come back. */
+/** There is a way to come back, and something to answer where anything is asked. */
 function isWhole(result: unknown): boolean {
   const asked = at(result, 'inputRequests')
-  const hasSome = typeof asked === 'object' && asked !== null && Object.keys(asked).length > 0
-  return hasSome && textAt(result, 'requestState') !== undefined
+  const isNone = typeof asked !== 'object' || asked === null || Object.keys(asked).length === 0
+  return (asked === undefined || !isNone) && textAt(result, 'requestState') !== undefined
 }
 
 const reserved: readonly number[] = [-32020, -32021, -32022]

@@ -1,6 +1,7 @@
 // What a request says of itself that belongs to no session (MCP 2026-07-28).
 
 import type { Entry } from './ledger.js'
+import { at, textAt } from './json.js'
 import { askable } from './questions.js'
 
 export type Askable = (typeof askable)[number]
@@ -31,11 +32,35 @@ export interface Claim {
   readonly root?: Entry
 }
 
+/** The revision without sessions. */
+export const STATELESS = '2026-07-28'
+
 const PREFIX = 'io.modelcontextprotocol'
+
+/** In the `_meta` of everything that is said on account of a request that stays open. */
+export const SUBSCRIPTION: string = `${PREFIX}/subscriptionId`
 
 /** Members of `_meta`, behind others. */
 export function claimMembers(claim: Claim | undefined): string {
   if (claim === undefined) return ''
   const can = claim.can.map((name) => `"${name}":{}`).join(',')
-  return `,"${PREFIX}/protocolVersion":"2026-07-28","${PREFIX}/clientCapabilities":{${can}}`
+  return `,"${PREFIX}/protocolVersion":"${STATELESS}","${PREFIX}/clientCapabilities":{${can}}`
+}
+
+/** The revision that a message names, whatever it is; undefined where it names none. */
+export function claimIn(message: unknown): string | undefined {
+  return textAt(message, 'params', '_meta', `${PREFIX}/protocolVersion`)
+}
+
+/** What a message says that its client can be asked; undefined where it says nothing of it. */
+export function canIn(message: unknown): readonly string[] | undefined {
+  const can = at(message, 'params', '_meta', `${PREFIX}/clientCapabilities`)
+  return typeof can === 'object' && can !== null
+    ? askable.filter((name) => at(can, name) !== undefined)
+    : undefined
+}
+
+/** Whether a request says that its client wants to hear log messages during it. */
+export function wantsLogs(message: unknown): boolean {
+  return textAt(message, 'params', '_meta', `${PREFIX}/logLevel`) !== undefined
 }

@@ -17,6 +17,8 @@ export interface ClaimedCallParts {
   readonly others: readonly SimClient[]
   /** Nothing is in the way of who comes back in time. */
   readonly isSteady: () => boolean
+  /** The server itself has asked, and is asked again: it gives another answer each time, and looks at arguments itself. */
+  readonly isRelayed: boolean
 }
 
 /** What came of a request that was sent with answers. */
@@ -69,7 +71,8 @@ export class ClaimedCall {
   #asked(entry: Entry, result: unknown): void {
     const { around, ledger, op } = this.#parts
     const root = this.#root
-    const asked = at(result, 'inputRequests')
+    // One that only wants to be asked again says nothing else.
+    const asked = at(result, 'inputRequests') ?? {}
     if (root === undefined || typeof asked !== 'object' || asked === null) return
     this.#judge(root, asked)
     // Who was given the same again has been asked before; and who has given up does not come back.
@@ -92,21 +95,21 @@ export class ClaimedCall {
   }
 
   #return(root: Entry, round: Round): void {
-    const { client, op, others, ledger } = this.#parts
+    const { client, op, others, ledger, isRelayed } = this.#parts
     if (!client.speaks) return
     const answers = this.#answers(root, round, 'first')
     if (op.returns === 'stolen') {
       const thief = others.find(({ speaks, plan }) => speaks && plan.http === undefined)
       if (thief !== undefined) this.#mustBeRefused(thief, round, this.#answers(root, round, 'stolen', thief))
     }
-    if (op.returns === 'alters') this.#mustBeRefused(client, round, answers, ',"altered":1}')
+    if (op.returns === 'alters' && !isRelayed) this.#mustBeRefused(client, round, answers, ',"altered":1')
     root.askedMs += ledger.now - (root.askedAt ?? ledger.now)
     root.askedAt = undefined
-    const isPart = op.returns === 'parts' && this.#returned === 0
+    const isPart = op.returns === 'parts' && this.#returned === 0 && answers.length > 0
     const given = isPart ? answers.slice(1) : answers
     const heard = this.#send(given, round)
-    if (op.returns === 'changes')
-      this.#mustBeRefused(client, round, this.#answers(root, round, 'second'), '}', heard)
+    if (op.returns === 'changes' && !isRelayed)
+      this.#mustBeRefused(client, round, this.#answers(root, round, 'second'), '', heard)
     if (op.returns === 'twice')
       this.#parts.around.clock.after(AGAIN_MS, () => this.#again(round, given, heard))
   }
@@ -131,13 +134,13 @@ export class ClaimedCall {
 
   /** The same answers again are given the same, as long as nobody has come with others. */
   #again(round: Round, answers: readonly string[], first: Heard): void {
-    const { client, ledger } = this.#parts
+    const { client, ledger, isRelayed } = this.#parts
     const before = this.#last
     if (!client.speaks || before?.cancelledAt !== undefined) return
     this.#request(client, false, paramsOf(round, answers, this.#params), (waiting) => {
       const isLatest = (): boolean => first.count === this.#returned
       waiting.next = (_ok, text) => {
-        if (first.outcome === undefined || waiting.entry.cancelledAt !== undefined) return
+        if (first.outcome === undefined || waiting.entry.cancelledAt !== undefined || isRelayed) return
         if (isOverloaded(first.outcome) || isOverloaded(text)) return
         const isSame = outcomeIn(text) === first.outcome
         const isRefused = /"error":\{"code":-32602/.test(text)
@@ -153,10 +156,10 @@ export class ClaimedCall {
     })
   }
 
-  /** Comes with what must get nowhere; `more` ends the arguments otherwise, and `first` came with answers before. */
-  #mustBeRefused(by: SimClient, round: Round, answers: readonly string[], more = '}', first?: Heard): void {
+  /** Comes with what must get nowhere; `more` is behind the other arguments, and `first` came with answers before. */
+  #mustBeRefused(by: SimClient, round: Round, answers: readonly string[], more = '', first?: Heard): void {
     const { ledger } = this.#parts
-    const params = paramsOf(round, answers, `${this.#params.slice(0, -1)}${more}`)
+    const params = paramsOf(round, answers, `${this.#params.slice(0, -1)}${more}${this.#params.slice(-1)}`)
     this.#request(by, false, params, (waiting) => {
       waiting.next = (ok, text) => {
         if (ok && !isOverloaded(first?.outcome ?? ''))
@@ -167,12 +170,12 @@ export class ClaimedCall {
 
   #request(by: SimClient, mustSucceed: boolean, params: string, made: (waiting: Waiting) => void): void {
     const { op, client } = this.#parts
-    const { service, budgetMs = 0 } = this.#asking ?? {}
+    const { method = '', service, budgetMs = 0 } = this.#asking ?? {}
     // What is somebody else's is a call of its own.
     const claim =
       by === client && this.#root !== undefined ? { can: op.can, root: this.#root } : { can: op.can }
     const asking = {
-      method: 'tools/call',
+      method,
       service,
       budgetMs,
       mustSucceed,
@@ -195,7 +198,8 @@ interface Round {
 }
 
 function paramsOf({ state }: Round, answers: readonly string[], params: string): string {
-  return `"requestState":${JSON.stringify(state)},"inputResponses":{${answers.join(',')}},${params}`
+  const given = answers.length === 0 ? '' : `"inputResponses":{${answers.join(',')}},`
+  return `"requestState":${JSON.stringify(state)},${given}${params}`
 }
 
 /** A server may ask about a call of this client that it was to give up, and nobody can tell. */

@@ -6,6 +6,7 @@ import { ALIEN } from './kept-plan.js'
 import { formed, knownError } from './claim-form.js'
 import type { Entry, Ledger } from './ledger.js'
 import { ListWatch, type Servers } from './list-watch.js'
+import { markIn } from './questions.js'
 
 const questions: Readonly<Record<string, string>> = {
   'sampling/createMessage': 'sampling',
@@ -249,7 +250,8 @@ export class ClientEars {
     const [nonce = ''] = noncesIn(text)
     this.#ledger.asked(nonce, plan.answerMs)
     if (plan.answerMs === undefined) return
-    this.#client.sayLater(plan.answerMs, `{"jsonrpc":"2.0","id":${id},"result":{"said":"n:${nonce};"}}`)
+    const said = `n:${nonce}; ${markIn(text) ?? ''}`
+    this.#client.sayLater(plan.answerMs, `{"jsonrpc":"2.0","id":${id},"result":{"said":"${said}"}}`)
   }
 }
 

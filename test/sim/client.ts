@@ -166,6 +166,9 @@ export class SimClient {
       for (const entry of said.entries) entry.budgetMs += GRACE_MS
       this.#send(said)
     }
+    // Whoever says nothing more answers no question, and nobody at a server without sessions waits for that.
+    for (const { entry } of this.ears.waiting)
+      entry.untimed ||= this.#ledger.sessionless.has(entry.service ?? '')
     this.#wire.finish()
   }
 

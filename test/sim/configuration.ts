@@ -54,7 +54,7 @@ function serverOf(plan: ServerPlan): ServerJson {
     return {
       type: 'http',
       url: `http://${plan.name}.sim/mcp`,
-      protocol: 'legacy',
+      protocol: plan.protocol ?? 'legacy',
       timeout: plan.timeoutMs,
       totalTimeout: (plan.total ?? TOTAL) * plan.timeoutMs,
       retries: 2,
@@ -66,7 +66,7 @@ function serverOf(plan: ServerPlan): ServerJson {
   return {
     command: 'sim',
     args: [name],
-    protocol: 'legacy',
+    protocol: plan.protocol ?? 'legacy',
     isolation,
     concurrency,
     processes,

@@ -131,7 +131,7 @@ function described(plan: ServerPlan, answered: boolean): KeptFacts {
       .filter(([kind]) => kind === 'tools' || plan.offers.includes(kind === 'prompts' ? kind : 'resources'))
       .map(([kind, method, member]) => [kind, itemsOf(facts.listed(method, {}), member)]),
   )
-  return { answered, description: { handshake: Buffer.from(facts.initialized('')), lists, isShy: false } }
+  return { answered, description: { handshake: Buffer.from(facts.described()), lists, isShy: false } }
 }
 
 const shapes: readonly (readonly [ListKind, string, string])[] = [

@@ -56,6 +56,7 @@ export class Host implements Around {
     this.#seed = plan.seed
     this.servers = plan.servers.map((server, at) => {
       const facts = new ServerFacts(server, plan.limits.lineBytesMax)
+      if (server.isStateless === true) this.ledger.sessionless.add(server.name)
       if (server.total !== undefined) this.ledger.totals.set(server.name, server.total)
       const isStale = plan.kept?.left[at] === 'stale' || server.faulty
       facts.isRecalled = isStale && plan.kept !== undefined && isShown(plan.kept, at)

@@ -34,6 +34,11 @@ export class SimExchange {
     return this.#stage === 'done' || this.socket.destroyed
   }
 
+  /** The server has said all that it will say. */
+  get isOver(): boolean {
+    return this.#stage === 'done'
+  }
+
   /** A whole response. */
   respond(status: number, headers: readonly string[], body: string): void {
     if (this.done) return

@@ -6,6 +6,7 @@ import type { Brain } from './brain.js'
 import type { Around } from './byte-flow.js'
 import { RequestReader, SimExchange } from './http-exchange.js'
 import { HttpSession } from './http-session.js'
+import { claimIn } from './claim.js'
 import { parse, textAt } from './json.js'
 import type { Ledger } from './ledger.js'
 import type { Random } from './random.js'
@@ -73,7 +74,10 @@ export class HttpServer implements SimServer {
     const name = `${plan.name}:${++this.#dialed}`
     const reader = new RequestReader(
       (head, body) => this.#requested(new SimExchange(socket, head, body)),
-      () => this.#sockets.delete(socket),
+      () => {
+        this.#sockets.delete(socket)
+        this.#each((session) => session.hungUp(socket))
+      },
     )
     const shape = { sent: plan.stdout, received: plan.stdout, lingers: false }
     const socket: SimSocket = new SimSocket(this.#around, name, shape, reader)
@@ -124,6 +128,7 @@ export class HttpServer implements SimServer {
   #requested(exchange: SimExchange): void {
     const refusal = this.#refusals.shift()
     if (refusal !== undefined) return exchange.respond(refusal.status, refusal.headers, PAGE)
+    if (this.facts.plan.isStateless === true) return this.#requestedAlone(exchange)
     const id = exchange.headers.get('mcp-session-id')
     if (id === undefined) return this.#open(exchange)
     const session = this.#sessions.get(id)
@@ -143,6 +148,19 @@ export class HttpServer implements SimServer {
   #open(exchange: SimExchange): void {
     if (textAt(parse(exchange.body), 'method') !== 'initialize')
       return exchange.respond(400, [], 'no session')
+    this.#newSession().take(exchange)
+  }
+
+  /** Each request stands for itself, and may have the id of another one. */
+  #requestedAlone(exchange: SimExchange): void {
+    if (exchange.method !== 'POST') return exchange.respond(405, [], '')
+    const fault = mirrorFault(exchange)
+    if (fault !== undefined) this.#ledger.fail('wrong-era', `${this.facts.plan.name}: ${fault}`)
+    for (const [name, session] of this.#sessions) if (session.isDone) this.#sessions.delete(name)
+    this.#newSession().take(exchange)
+  }
+
+  #newSession(): HttpSession {
     const session = new HttpSession(`${this.facts.plan.name}~${++this.#opened}`, {
       around: this.#around,
       facts: this.facts,
@@ -151,8 +169,29 @@ export class HttpServer implements SimServer {
       exited: () => this.#crash(),
     })
     this.#sessions.set(session.name, session)
-    session.take(exchange)
+    return session
   }
+}
+
+/** What header fields say otherwise than the message, where they have to repeat it (MCP 2026-07-28, Streamable HTTP). */
+function mirrorFault({ headers, body }: SimExchange): string | undefined {
+  const message = parse(body)
+  const method = textAt(message, 'method')
+  if (method === 'initialize') return undefined
+  const name =
+    method === 'tools/call' || method === 'prompts/get'
+      ? textAt(message, 'params', 'name')
+      : method === 'resources/read'
+        ? textAt(message, 'params', 'uri')
+        : undefined
+  const wanted = [
+    ['mcp-protocol-version', claimIn(message)],
+    ['mcp-method', method],
+    ['mcp-name', name],
+    ['mcp-session-id', undefined],
+  ] as const
+  const wrong = wanted.find(([field, value]) => headers.get(field) !== value)
+  return wrong && `${wrong[0]} is ${headers.get(wrong[0])}, not ${wrong[1]}: ${body}`
 }
 
 interface Refusal {

@@ -1,13 +1,15 @@
 // One MCP session of a scripted server over HTTP.
 
 import type { Body, Milestone } from './body.js'
-import { Brain } from './brain.js'
+import type { Brain } from './brain.js'
+import { brainOf } from './brain-of.js'
 import type { Around } from './byte-flow.js'
 import type { SimExchange } from './http-exchange.js'
 import { chunked, headOf } from './http-exchange.js'
 import { parse, rawId, textAt } from './json.js'
 import type { Ledger } from './ledger.js'
 import type { ServerFacts } from './server-facts.js'
+import type { SimSocket } from './socket.js'
 
 /** What a session gets from its server. */
 export interface SessionAround {
@@ -38,7 +40,7 @@ export class HttpSession {
   constructor(name: string, parts: SessionAround) {
     this.name = name
     this.#parts = parts
-    this.brain = new Brain(this.#body(), parts.facts, parts.ledger)
+    this.brain = brainOf(this.#body(), parts.facts, parts.ledger)
   }
 
   /** Takes a message that was posted. */
@@ -51,6 +53,20 @@ export class HttpSession {
       this.#exchanges.set(id, exchange)
     } else exchange.respond(202, [], '')
     this.brain.receive(exchange.body)
+  }
+
+  /** Nobody listens on a connection any more. */
+  hungUp(socket: SimSocket): void {
+    for (const [id, exchange] of this.#exchanges) {
+      if (exchange.socket !== socket || exchange.isOver) continue
+      this.#exchanges.delete(id)
+      this.brain.left(id)
+    }
+  }
+
+  /** What was asked is answered, or it has heard that nobody wants an answer. */
+  get isDone(): boolean {
+    return [...this.#exchanges.values()].every(({ isOver }) => isOver)
   }
 
   /** The stream on which it speaks by itself. */
@@ -148,7 +164,8 @@ export class HttpSession {
     const exchange = about === undefined ? undefined : this.#exchanges.get(about)
     const isAnswer = textAt(parse(text), 'method') === undefined
     if (exchange !== undefined && about !== undefined && isAnswer) return this.#answer(exchange, about, text)
-    if (exchange !== undefined && this.#parts.facts.plan.events) exchange.event([], text)
+    if (exchange !== undefined && (this.#parts.facts.plan.events || isEndless(exchange)))
+      exchange.event([], text)
     else if (this.#stream !== undefined && !this.#stream.done) this.#stream.event([], text)
     else return false
     return true
@@ -162,11 +179,18 @@ export class HttpSession {
       return true
     }
     this.#exchanges.delete(id)
-    const headers = text.includes('"protocolVersion"') ? [`Mcp-Session-Id: ${this.name}`] : []
-    if (this.#parts.facts.plan.events) {
+    const { events, isStateless } = this.#parts.facts.plan
+    const opens = isStateless !== true && text.includes('"protocolVersion"')
+    const headers = opens ? [`Mcp-Session-Id: ${this.name}`] : []
+    if (events) {
       exchange.event(headers, text)
       exchange.finish()
     } else exchange.respond(200, [...headers, 'Content-Type: application/json'], text)
     return true
   }
+}
+
+/** It is answered when nobody listens any more. */
+function isEndless({ body }: SimExchange): boolean {
+  return body.includes('"method":"subscriptions/listen"')
 }

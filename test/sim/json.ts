@@ -39,6 +39,11 @@ export function rawToken(text: string): string | undefined {
   return /"progressToken":("(?:[^"\\]|\\.)*"|[-+.\deE]+)/.exec(text)?.[1]
 }
 
+/** The request that a notification gives up, as it was written. */
+export function rawRequestId(text: string): string {
+  return /"requestId":("(?:[^"\\]|\\.)*"|[-+.\deE]+)/.exec(text)?.[1] ?? ''
+}
+
 /** Every nonce that a text holds, deep inside or not: `n:c3-17;`. */
 export function noncesIn(text: string): string[] {
   if (!text.includes('n:')) return NONE

@@ -69,8 +69,9 @@ export interface Entry {
   progress: number
   /** Its server may have asked about it, so that its time may stand still up to its total. */
   mayStandStill: boolean
-  /** Since when its client is being asked about it, and for how long it was before. */
+  /** Since when its client is being asked about it, how many things, and for how long it was before. */
   askedAt: number | undefined
+  asks: number
   askedMs: number
   /** Its client did not read for a while, and cannot tell when the answer came. */
   untimed: boolean
@@ -99,6 +100,10 @@ export class Ledger {
   readonly #later: (delayMs: number, run: () => void) => void
   /** A call of these servers may take so many times its timeout in all. */
   readonly totals: Map<string, number> = new Map()
+  /** Servers without sessions: what they ask is asked between two requests. */
+  readonly sessionless: Set<string> = new Set()
+  /** Resources that servers were asked to tell of. */
+  readonly #followed = new Set<string>()
   readonly #lastExecuted = new Map<string, number>()
 
   /** `later` runs something after so many milliseconds. */
@@ -156,6 +161,7 @@ export class Ledger {
       progress: Number.NEGATIVE_INFINITY,
       mayStandStill: false,
       askedAt: undefined,
+      asks: 0,
       askedMs: 0,
       untimed: false,
       excused: false,
@@ -182,6 +188,31 @@ export class Ledger {
     if (service !== instance && !this.replaced.has(service)) this.#ordered(entry, instance)
   }
 
+  /** A server without sessions goes on with a call that it has begun before. */
+  wentOn(nonce: string, instance: string, job: Job): void {
+    const entry = this.entries.get(nonce)
+    if (entry === undefined)
+      return this.fail('invented', `${instance} was asked for ${nonce}, which nobody sent`)
+    entry.job = job
+    if (entry.givenUpAt !== undefined && job.stays() && this.#now() - entry.givenUpAt > UNDER_WAY_MS)
+      this.fail('begun-in-vain', `${nonce} was given up and then gone on with by ${instance}`)
+  }
+
+  /** A server was asked to tell of a resource. */
+  follows(uri: string): void {
+    this.#followed.add(uri)
+  }
+
+  isFollowed(uri: string): boolean {
+    return this.#followed.has(uri)
+  }
+
+  /** A server without sessions wants to know something before it is asked again: its client is asked meanwhile. */
+  asksAnew(nonce: string): void {
+    const entry = this.entries.get(nonce)
+    if (entry !== undefined) entry.mayStandStill = true
+  }
+
   /** A server has answered a call; `rest` is what stands behind the id. */
   replied(nonce: string, rest: string): void {
     const entry = this.entries.get(nonce)
@@ -199,13 +230,15 @@ export class Ledger {
     const now = this.#now()
     entry.answers.push({ at: now, ok, text })
     if (entry.answers.length > 1) this.fail('answered-twice', `${entry.nonce} was answered again: ${text}`)
-    const { executed, reply } = entry.root ?? entry
+    const { executed, reply: first } = entry.root ?? entry
+    // A server without sessions answers each request of a call.
+    const reply = entry.reply ?? first
     if (ok && entry.method === 'tools/call' && executed === 0)
       this.fail('made-up', `${entry.nonce} was answered and never executed: ${text}`)
-    if (ok && reply !== undefined && !isAsked(text) && !plain(entry, text).endsWith(`,${reply}}`))
+    if (ok && reply !== undefined && isAltered(entry, text, reply))
       this.fail('altered', `${reply} got to ${entry.client} as ${text}`)
     const isTimeout = text.includes('"reason":"timeout"')
-    if (isTimeout) this.#timedOut(entry.root ?? entry, now, text)
+    if (isTimeout) this.#timedOut(callOf(entry), now, text)
     // Where a client reads nothing, its server is not read either, and the answer may wait there past its time.
     const isUnread = entry.untimed && isTimeout
     if (!ok && entry.mustSucceed && !isUnread)
@@ -235,17 +268,23 @@ export class Ledger {
   asked(nonce: string, answerMs: number | undefined): void {
     const entry = this.entries.get(nonce)
     if (entry === undefined) return
-    entry.askedAt = this.#now()
-    if (answerMs === undefined) return
-    this.#later(answerMs, () => {
-      entry.askedMs += answerMs
-      entry.askedAt = undefined
-    })
+    entry.asks++
+    entry.askedAt ??= this.#now()
+    // Where nobody at the server waits, nothing ends it but the time that a client may take.
+    if (answerMs === undefined) entry.untimed ||= this.sessionless.has(entry.service ?? '')
+    else this.#later(answerMs, () => this.#heardOf(entry))
+  }
+
+  /** Its client has answered one of the questions about it. */
+  #heardOf(entry: Entry): void {
+    if (--entry.asks > 0) return
+    entry.askedMs = askedMs(entry, this.#now())
+    entry.askedAt = undefined
   }
 
   /** The proxy has given up a call, or knows that its client has: so must the server that is at it. */
   givenUp(entry: Entry): void {
-    const call = entry.root ?? entry
+    const call = callOf(entry)
     const { job } = call
     call.givenUpAt = this.#now()
     if (job?.done === true) return
@@ -306,10 +345,29 @@ export class Ledger {
 
   #inTime(entry: Entry, now: number): void {
     const late = Math.round(now - (entry.heardAt ?? now))
-    const budgetMs = entry.mayStandStill ? this.#totalOf(entry) * entry.budgetMs : entry.budgetMs
+    const heldMs = this.sessionless.has(entry.service ?? '') ? askedMs(entry, now) : 0
+    const budgetMs = (entry.mayStandStill ? this.#totalOf(entry) * entry.budgetMs : entry.budgetMs) + heldMs
     if (entry.excused || entry.untimed || late <= budgetMs + SLACK_MS) return
     this.fail('late', `${entry.nonce} was answered after ${late} ms, not ${budgetMs}`)
   }
+}
+
+/** What a server is at: it has the whole call, or without sessions this request of it. */
+function callOf(entry: Entry): Entry {
+  return entry.job === undefined ? (entry.root ?? entry) : entry
+}
+
+/** Whether a result is not what its server has answered. */
+function isAltered(entry: Entry, text: string, reply: string): boolean {
+  if (!isAsked(reply)) return !isAsked(text) && !plain(entry, text).endsWith(`,${reply}}`)
+  // Its client was asked, and has given no answer that could be passed on.
+  if (entry.root === undefined) return !text.includes('"isError":true')
+  return !stateless(text).endsWith(`,${stateless(reply)}}`)
+}
+
+/** The state is not the server's own for anybody but the server. */
+function stateless(text: string): string {
+  return text.replace(/,?"requestState":"(?:[^"\\]|\\.)*"/, '')
 }
 
 /** How long the client of a call has been asked about it so far. */

@@ -37,6 +37,9 @@ export function mustHear(world: World, client: SimClient, { facts, brains }: Sim
 
 /** Whether the client has a process of its own, once it is started. */
 function isAlone({ plan }: SimClient, server: ServerPlan): boolean {
+  // Everybody shares what has no sessions; only what starts with a call may not be known as such.
+  const isFound = server.protocol !== 'auto' || !isIn('session', server)
+  if (server.isStateless === true && isFound) return false
   return isIn('session', server) || (isIn('auto', server) && plan.capabilities.length > 0)
 }
 

@@ -1,7 +1,8 @@
 // One operation, done to a world.
 
 import type { Claim } from './claim.js'
-import { ClaimedCall } from './claimed-call.js'
+import { ClaimedCall, type ClaimedCallParts } from './claimed-call.js'
+import type { Asking } from './asking.js'
 import type { SimClient } from './client.js'
 import { GRACE_MS } from './configuration.js'
 import { happen } from './happen.js'
@@ -47,7 +48,7 @@ function act(world: World, client: SimClient, op: Exclude<ClientOp, { readonly k
     case 'claimed':
       return claimed(world, client, op)
     case 'claimed-read':
-      return read(world, client, op, { can: op.can })
+      return op.asks === undefined ? read(world, client, op, { can: op.can }) : claimedRead(world, client, op)
     case 'claimed-list':
       return list(world, client, op.method, { can: op.can })
     case 'gone':
@@ -180,23 +181,60 @@ function batch(world: World, client: SimClient, op: Extract<Op, { readonly kind:
   )
 }
 
-function read(
+function read(world: World, client: SimClient, op: ReadOp, claim?: Claim): void {
+  const plan = world.plan.servers[op.server]
+  if (plan === undefined) return
+  const whole = toRead(world, plan, op)
+  client.request(claim === undefined ? whole : { ...whole, claim }, readParams(plan, op))
+}
+
+interface ReadOp {
+  readonly server: number
+  readonly method: ReadMethod
+  readonly asks?: number
+}
+
+function toRead(world: World, plan: ServerPlan, { method }: ReadOp): Asking {
+  const asking = { ...toServer(world, plan), method, spelling: 'number', token: false } as const
+  return { ...asking, budgetMs: Math.max(asking.budgetMs, allTimeouts(world)), mustSucceed: false }
+}
+
+/** What is asked for first says whose question it is. */
+function readParams({ name }: ServerPlan, { method, asks }: ReadOp): (nonce: string) => string {
+  const ask = (nonce: string): string => `ask/${asks}/n:${nonce};`
+  switch (method) {
+    case 'resources/read':
+      return (nonce) => `"uri":"sim://${name}/${asks === undefined ? 't/x' : ask(nonce)}"`
+    case 'prompts/get':
+      return (nonce) =>
+        `"name":"${name}__hello"${asks === undefined ? '' : `,"arguments":{"ask":"${ask(nonce)}"}`}`
+    case 'completion/complete':
+      return () => `"ref":{"type":"ref/prompt","name":"${name}__hello"},"argument":{"name":"a","value":""}`
+  }
+}
+
+/** Reads what is given only to who comes back with answers. */
+function claimedRead(
   world: World,
   client: SimClient,
-  op: { readonly server: number; readonly method: ReadMethod },
-  claim?: Claim,
+  op: Extract<Op, { readonly kind: 'claimed-read' }>,
 ): void {
   const plan = world.plan.servers[op.server]
   if (plan === undefined) return
-  const params = {
-    'resources/read': `"uri":"sim://${plan.name}/t/x"`,
-    'prompts/get': `"name":"${plan.name}__hello"`,
-    'completion/complete': `"ref":{"type":"ref/prompt","name":"${plan.name}__hello"},"argument":{"name":"a","value":""}`,
-  }[op.method]
-  const asking = { ...toServer(world, plan), method: op.method, spelling: 'number', token: false } as const
-  const budgetMs = Math.max(asking.budgetMs, allTimeouts(world))
-  const whole = { ...asking, budgetMs, mustSucceed: false }
-  client.request(claim === undefined ? whole : { ...whole, claim }, () => params)
+  const { can, returns = 'answers', afterMs = 0 } = op
+  const parts = claimedParts(world, client, plan, { can, returns, afterMs })
+  new ClaimedCall({ ...parts, isSteady: () => false }).begin(toRead(world, plan, op), readParams(plan, op))
+}
+
+function claimedParts(
+  world: World,
+  client: SimClient,
+  plan: ServerPlan,
+  op: ClaimedCallParts['op'],
+): Omit<ClaimedCallParts, 'isSteady'> {
+  const others = world.clients.filter((other) => other !== client)
+  const isRelayed = plan.isStateless === true
+  return { client, around: world.host, ledger: world.host.ledger, op, others, isRelayed }
 }
 
 /** Asks a server to work, and comes back with answers where it asks. */
@@ -213,8 +251,7 @@ function claimed(world: World, client: SimClient, op: Extract<Op, { readonly kin
   const time: Work = { deed: 'echo', ms: 4 * op.work.ms, n: 1 }
   const isLikely = asking.mustSucceed && plan.total !== undefined && isSure(plan, time) && !isClockSet(world)
   const isSteady = (): boolean => isLikely && !world.host.ledger.replaced.has(plan.name)
-  const others = world.clients.filter((other) => other !== client)
-  new ClaimedCall({ client, around: world.host, ledger: world.host.ledger, op, others, isSteady }).begin(
+  new ClaimedCall({ ...claimedParts(world, client, plan, op), isSteady }).begin(
     { ...asking, mustSucceed: false },
     (nonce) => callParams(plan, op.work, nonce),
   )

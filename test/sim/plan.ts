@@ -15,6 +15,10 @@ export const TOTAL = 2
 export interface ServerPlan {
   readonly name: string
   readonly kind: 'stdio' | 'http'
+  /** It has no sessions; a handshake comes first unless given. */
+  readonly isStateless?: boolean
+  /** What its configuration says that it speaks: a handshake unless given. */
+  readonly protocol?: 'auto' | '2026-07-28'
   readonly isolation: 'auto' | 'shared' | 'session'
   readonly concurrency: number
   readonly processes: number
@@ -79,7 +83,14 @@ export type Op = { readonly gapMs: number } & (
       readonly server: number
       readonly works: readonly Work[]
     }
-  | { readonly kind: 'read'; readonly client: number; readonly server: number; readonly method: ReadMethod }
+  | {
+      readonly kind: 'read'
+      readonly client: number
+      readonly server: number
+      readonly method: ReadMethod
+      /** How much its server wants to know first. */
+      readonly asks?: number
+    }
   | { readonly kind: 'list'; readonly client: number; readonly method: ListMethod }
   | {
       readonly kind: 'claimed'
@@ -97,6 +108,9 @@ export type Op = { readonly gapMs: number } & (
       readonly server: number
       readonly method: ReadMethod
       readonly can: readonly Askable[]
+      readonly asks?: number
+      readonly returns?: Returns
+      readonly afterMs?: number
     }
   | {
       readonly kind: 'claimed-list'

@@ -1,7 +1,10 @@
 // What all processes of one scripted server have in common.
 
 import { textAt } from './json.js'
+import { STATELESS } from './claim.js'
+import type { Ledger } from './ledger.js'
 import type { ServerPlan } from './plan.js'
+import { Rounds } from './rounds.js'
 
 /** Revisions that the scripted servers speak. */
 const known = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
@@ -24,6 +27,7 @@ export class ServerFacts {
   /** When its processes were started. */
   readonly starts: number[] = []
   readonly #grownAt: number[] = []
+  #rounds: Rounds | undefined
 
   constructor(plan: ServerPlan, lineBytesMax: number) {
     this.plan = plan
@@ -45,14 +49,36 @@ export class ServerFacts {
     return this.#grownAt.filter((grown) => grown >= at).length
   }
 
+  /** What it has asked during the calls that it has; whichever of its processes gets the next request goes on. */
+  roundsOf(ledger: Ledger): Rounds {
+    this.#rounds ??= new Rounds(this.plan.name, ledger)
+    return this.#rounds
+  }
+
+  /** Whether a resource is one of its own. */
+  has(uri: string): boolean {
+    return uri.startsWith(`sim://${this.plan.name}/`)
+  }
+
+  /** What it says of itself to whoever opens it. */
+  described(): string {
+    if (this.plan.isStateless !== true) return this.initialized('')
+    const info = `"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"${this.plan.name}","version":"1"}}`
+    const versions = `"supportedVersions":["${STATELESS}"]`
+    return `{"resultType":"complete",${versions},"capabilities":{${this.#capabilities}},"ttlMs":0,"cacheScope":"private",${info}}`
+  }
+
   initialized(version: string): string {
+    const spoken = known.includes(version) ? version : known[0]
+    const info = `{"name":"${this.plan.name}","version":"1"}`
+    return `{"protocolVersion":"${spoken}","capabilities":{${this.#capabilities}},"serverInfo":${info}}`
+  }
+
+  get #capabilities(): string {
     const members = this.plan.offers.map((name) =>
       name === 'resources' ? '"resources":{"subscribe":true,"listChanged":true}' : `"${name}":{}`,
     )
-    const capabilities = ['"tools":{"listChanged":true}', ...members].join(',')
-    const spoken = known.includes(version) ? version : known[0]
-    const info = `{"name":"${this.plan.name}","version":"1"}`
-    return `{"protocolVersion":"${spoken}","capabilities":{${capabilities}},"serverInfo":${info}}`
+    return ['"tools":{"listChanged":true}', ...members].join(',')
   }
 
   listed(method: string, message: unknown): string {

@@ -1,10 +1,7 @@
 // How a scripted server speaks: everything that it says leaves here, and may be
 // spoilt here.
 
-import type { Body } from './body.js'
-
-/** How the next answer is spoilt. */
-export type Spoilt = 'twice' | 'wrong-id' | 'oversize' | 'exit-with' | 'exit-half'
+import type { Body, Spoilt } from './body.js'
 
 /** What one instance says. */
 export class Speech {

@@ -57,7 +57,10 @@ export class StartWatch {
 }
 
 /** Processes that there may be for these clients. */
-function membersOf({ isolation, processes }: ServerPlan, clients: readonly ClientPlan[]): number {
+function membersOf(plan: ServerPlan, clients: readonly ClientPlan[]): number {
+  const { processes, protocol } = plan
+  // Without sessions everybody shares them, once that is known.
+  const isolation = plan.isStateless === true && protocol !== 'auto' ? 'shared' : plan.isolation
   const sets = clients.flatMap(({ sets: own = [] }) => own)
   const own = {
     shared: 0,
@@ -69,5 +72,7 @@ function membersOf({ isolation, processes }: ServerPlan, clients: readonly Clien
     session: sets.length,
     auto: sets.filter((can) => can.length > 0).length,
   }[isolation]
-  return processes * (own + 1) + GUEST_PROCESSES_MAX * guests
+  // Those who came before it was known that it has no sessions share another one.
+  const shared = plan.isStateless === true && isolation === 'shared' && protocol === 'auto' ? 2 : 1
+  return processes * (own + shared) + GUEST_PROCESSES_MAX * guests
 }

@@ -3,7 +3,8 @@
 import type { Child } from '../../src/runtime/runtime.js'
 import type { FaultName } from '../faults/faults.js'
 import type { Body, Milestone } from './body.js'
-import { Brain } from './brain.js'
+import type { Brain } from './brain.js'
+import { brainOf } from './brain-of.js'
 import type { Around } from './byte-flow.js'
 import type { Ledger } from './ledger.js'
 import { SimProcess, failedSpawn } from './process.js'
@@ -101,20 +102,20 @@ export class StdioServer implements SimServer {
   #newInstance(name: string): Instance {
     const { plan } = this.facts
     let rest = ''
-    const brainOf = (): Brain => brain
+    const ownBrain = (): Brain => brain
     const process = new SimProcess(this.#around, { name, pid: this.#nextPid() }, plan, {
       heedsTerm: plan.heedsTerm,
       crashed: () => this.#starts.crashed(),
       bytes: (chunk) => {
         const lines = (rest + chunk.toString('latin1')).split('\n')
         rest = lines.pop() ?? ''
-        for (const line of lines) brainOf().receive(Buffer.from(line, 'latin1').toString())
+        for (const line of lines) ownBrain().receive(Buffer.from(line, 'latin1').toString())
       },
       end: () => {
         if (plan.heedsEof) process.after(1, () => process.exit(0))
       },
     })
-    const brain: Brain = new Brain(this.#bodyOf(process), this.facts, this.#ledger)
+    const brain: Brain = brainOf(this.#bodyOf(process), this.facts, this.#ledger)
     return { process, brain }
   }
 

@@ -1,9 +1,11 @@
 // The calls that a scripted server is at: each does what its arguments say.
 
 import type { Body } from './body.js'
+import { canIn, wantsLogs } from './claim.js'
 import { at, noncesIn, numberAt, rawToken, textAt } from './json.js'
 import type { Job, Ledger } from './ledger.js'
 import { askable, markIn, markOf, methodOf, questionParams } from './questions.js'
+import { type Returned, type Rounds, askedBy } from './rounds.js'
 import type { ServerFacts } from './server-facts.js'
 import type { Speech } from './speech.js'
 import { type Deed, ODDITIES, type Work, isDeed } from './work.js'
@@ -17,28 +19,31 @@ export class Workshop {
   readonly #facts: ServerFacts
   readonly #ledger: Ledger
   readonly #speech: Speech
-  readonly #jobs = new Map<string, Job>()
+  /** Of a server without sessions: what it has asked before. */
+  readonly #rounds: Rounds | undefined
+  readonly #calls = new Map<string, Called>()
   /** Over HTTP every message travels alone, and a cancel may overtake its call. */
   readonly #cancelledBefore = new Set<string>()
   readonly #asked = new Map<string, Asked>()
   #questions = 0
 
-  constructor(parts: { body: Body; facts: ServerFacts; ledger: Ledger; speech: Speech }) {
+  constructor(parts: { body: Body; facts: ServerFacts; ledger: Ledger; speech: Speech; rounds?: Rounds }) {
     this.#body = parts.body
     this.#facts = parts.facts
     this.#ledger = parts.ledger
     this.#speech = parts.speech
+    this.#rounds = parts.rounds
   }
 
   /** Whether it is at a request with this id. */
   has(id: string): boolean {
-    return this.#jobs.has(id)
+    return this.#calls.has(id)
   }
 
   /** Answers the oldest call now; false when there is none. */
   hurry(): boolean {
-    for (const [id, { nonce }] of this.#jobs) {
-      this.#answer({ id, nonce }, '')
+    for (const call of this.#calls.values()) {
+      this.#answer(call, '')
       return true
     }
     return false
@@ -55,23 +60,26 @@ export class Workshop {
       done: false,
       open: 0,
     }
-    this.#jobs.set(id, job)
-    this.#ledger.executed(nonce, this.#body.name, text, job)
+    const [about = nonce] = noncesIn(textAt(message, 'params', '_meta', 'about') ?? '')
+    const back = this.#rounds?.returned({ instance: this.#body.name, about, nonce, message, text })
+    const call = { id, nonce, about, message, token: rawToken(text), declared, job, back }
+    this.#calls.set(id, call)
+    if (back === undefined) this.#ledger.executed(nonce, this.#body.name, text, job)
+    else this.#ledger.wentOn(about, this.#body.name, job)
     this.#body.reached('call-read')
     const deed = textAt(args, 'deed')
     const work = { ms: numberAt(args, 'ms') ?? 0, n: numberAt(args, 'n') ?? 1 }
-    const call = { id, nonce, token: rawToken(text), declared, job }
     this.#do({ deed: isDeed(deed) ? deed : 'echo', ...work }, call)
   }
 
-  cancelled(text: string): void {
-    const id = /"requestId":("(?:[^"\\]|\\.)*"|[-+.\deE]+)/.exec(text)?.[1] ?? ''
-    const job = this.#jobs.get(id)
+  /** Nobody wants the answer to this request any more; `text` is what says so. */
+  cancelled(id: string, text: string): void {
+    const job = this.#calls.get(id)?.job
     if (job?.cancelled === true) this.#ledger.fail('cancelled-twice', `${this.#body.name}: ${text}`)
     if (job === undefined && this.#facts.plan.kind === 'http') this.#cancelledBefore.add(id)
     if (job !== undefined) {
       job.cancelled = true
-      if (this.#facts.plan.heedsCancel) this.#jobs.delete(id)
+      if (this.#facts.plan.heedsCancel) this.#calls.delete(id)
     }
     this.#body.reached('cancel-read')
   }
@@ -105,9 +113,9 @@ export class Workshop {
       case 'progress':
         return this.#steps(call, work, 1)
       case 'rounds':
-        return later(() => this.#rounds(call, work, 1 + (n % 2)))
+        return later(() => (this.#isAlone(call, work) ? undefined : this.#askAll(call, work, 1 + (n % 2))))
       case 'ask':
-        return later(() => this.#ask(call))
+        return later(() => (this.#isAlone(call, { ...work, n: 0 }) ? undefined : this.#ask(call)))
       case 'log':
         this.#log(call)
         return later(() => this.#answer(call, ''))
@@ -132,7 +140,9 @@ export class Workshop {
     }
   }
 
-  #log({ id, nonce }: Called): void {
+  #log({ id, nonce, message }: Called): void {
+    // Without sessions only who asks for it with the call hears of it.
+    if (this.#rounds !== undefined && !wantsLogs(message)) return
     const data = `n:${nonce}; ${this.#speech.stamp()}`
     this.#speech.notify('notifications/message', `{"level":"error","data":"${data}"}`, id)
   }
@@ -150,6 +160,18 @@ export class Workshop {
     })
   }
 
+  /** A server without sessions ends the request with what it wants to know; false of all others. */
+  #isAlone(call: Called, work: Work): boolean {
+    if (this.#rounds === undefined) return false
+    const asked = this.#rounds.next(call, call.back ?? askedBy(work), canIn(call.message) ?? [])
+    if (asked === undefined) this.#answer(call, '')
+    else {
+      this.#ledger.asksAnew(call.about)
+      this.#say(call, `"result":${asked}`)
+    }
+    return true
+  }
+
   /** Asks the client whatever it declared that it can be asked. */
   #ask(call: Called): void {
     // It was hurried: whoever has answered a call asks nothing about it.
@@ -162,13 +184,13 @@ export class Workshop {
   }
 
   /** Asks for up to three things at once, so many times. */
-  #rounds(call: Called, work: Work, left: number): void {
+  #askAll(call: Called, work: Work, left: number): void {
     if (call.job.done) return
     const can = askable.filter((name) => at(call.declared, name) !== undefined)
     if (can.length === 0 || left === 0) return this.#answer(call, can.length === 0 ? 'nobody to ask' : '')
     let open = 1
     const go = (): void => {
-      if (--open === 0) this.#body.after(work.ms, () => this.#rounds(call, work, left - 1))
+      if (--open === 0) this.#body.after(work.ms, () => this.#askAll(call, work, left - 1))
     }
     for (let count = work.n % 3; count >= 0; count--) {
       const name = can[count % can.length] ?? ''
@@ -199,18 +221,18 @@ export class Workshop {
     return false
   }
 
-  #answer(call: Pick<Called, 'id' | 'nonce'>, more: string): void {
+  #answer(call: Called, more: string): void {
     const about = `n:${call.nonce}; ${this.#speech.stamp()}`
     this.#say(call, `"result":{"content":[],"about":"${about}",${ODDITIES},"more":${JSON.stringify(more)}}`)
   }
 
-  #say({ id, nonce }: Pick<Called, 'id' | 'nonce'>, rest: string): void {
-    const job = this.#jobs.get(id)
-    if (job === undefined || job.nonce !== nonce) return
-    this.#jobs.delete(id)
+  #say(call: Called, rest: string): void {
+    const { id, about, job } = call
+    if (this.#calls.get(id) !== call) return
+    this.#calls.delete(id)
     job.done = true
-    this.#ledger.replied(nonce, rest)
-    this.#speech.respond(id, rest)
+    this.#ledger.replied(about, rest)
+    this.#speech.respond(id, this.#rounds === undefined ? rest : typed(rest))
   }
 }
 
@@ -221,6 +243,11 @@ function isTiedAnew({ job, nonce: about }: Asked, nonce: string): boolean {
 
 function clientOf(nonce: string): string | undefined {
   return nonce.split('-')[0]
+}
+
+/** What a server without sessions says of each result. */
+function typed(rest: string): string {
+  return rest.replace(/^"result":\{(?!"resultType")/, '"result":{"resultType":"complete",')
 }
 
 /** What it has asked, and what it does with the answer. */
@@ -234,8 +261,13 @@ interface Asked {
 /** A call that it is at. */
 interface Called {
   readonly id: string
+  /** Of the first request of the call, and of the one that it came with. */
   readonly nonce: string
+  readonly about: string
+  readonly message: unknown
   readonly token: string | undefined
   readonly declared: unknown
   readonly job: Job
+  /** What its client comes back to, where it does. */
+  readonly back: Returned | undefined
 }

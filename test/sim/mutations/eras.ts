@@ -58,6 +58,36 @@ export const eras: readonly Mutation[] = [
     'this.#room.limits.lifeMs',
     '1e9',
   ]),
+  ofEras('a state gets to its server as its client has it', 'foreign-state', [
+    'proxy/input/stateless-calls',
+    "[{ ...span, bytes: Buffer.from(state.state), why: 'request-state' }]",
+    '[]',
+  ]),
+  ofEras('a state is taken to another server', 'foreign-state', [
+    'proxy/routing/router',
+    'const lane = this.#lanes.find(({ config }) => config.name === service);',
+    "const lane = this.#lanes.find(({ view }) => view.facts?.revision.form === 'typed');",
+  ]),
+  ofEras('a server with sessions is told what a request without one says of itself', 'wrong-era', [
+    'mcp/eras/legacy-server',
+    "...cutNamed(meta, requestMetaKeys, 'meta')",
+    '...[]',
+  ]),
+  ofEras('a server without sessions is not told what it is asked in', 'wrong-era', [
+    'mcp/eras/claims',
+    '...inserted(frame, `${this.#members(capabilities)}${level}`),',
+    '',
+  ]),
+  ofEras('a call goes on twice when its client was asked', 'executed-twice', [
+    'proxy/input/input-rounds',
+    'this.#first.resume(attempt, inputEdits(this.#call.frame, responses, this.#state));',
+    'for (const one of [attempt, this.#call.attemptOf(this)]) this.#first.resume(one, inputEdits(this.#call.frame, responses, this.#state));',
+  ]),
+  ofEras('a call runs out of time while its client is asked between two requests', 'bad-timeout', [
+    'proxy/input/input-rounds',
+    'this.#call.deadline.pause(this.#runtime.now());',
+    ';',
+  ]),
   ofEras('results have no type', 'wrong-form', [
     'mcp/eras/typed-result',
     "route.to === 'uri' ? [complete, ...stale] : [complete]",

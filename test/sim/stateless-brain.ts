@@ -1,0 +1,220 @@
+// A scripted server without sessions (MCP 2026-07-28): every request says by itself what it is.
+
+import { type Body, type Spoilt, endWith } from './body.js'
+import type { Brain } from './brain.js'
+import { STATELESS, SUBSCRIPTION, canIn, claimIn } from './claim.js'
+import { at, noncesIn, parse, rawId, rawRequestId, textAt } from './json.js'
+import type { Ledger } from './ledger.js'
+import { type Rounds, askedBy } from './rounds.js'
+import type { ServerFacts } from './server-facts.js'
+import { Speech } from './speech.js'
+import { Workshop } from './workshop.js'
+
+/** What one request that stays open wants to hear of. */
+interface Listen {
+  readonly lists: ReadonlySet<string>
+  readonly uris: readonly string[]
+}
+
+/** What a server says of results that may be kept. */
+const STALE = '"ttlMs":0,"cacheScope":"private"'
+
+/** One instance of it. */
+export class StatelessBrain implements Brain {
+  readonly declared = ''
+  readonly #body: Body
+  readonly #facts: ServerFacts
+  readonly #ledger: Ledger
+  readonly #speech: Speech
+  readonly #rounds: Rounds
+  readonly #workshop: Workshop
+  readonly #clients = new Set<string>()
+  /** By the ids of their requests, as they were written. */
+  readonly #listens = new Map<string, Listen>()
+  #isDescribed = false
+  #isMute = false
+  /** Says nothing to `server/discover` until it is told to go on. */
+  #held: (() => void) | undefined
+
+  constructor(body: Body, facts: ServerFacts, ledger: Ledger) {
+    this.#body = body
+    this.#facts = facts
+    this.#ledger = ledger
+    this.#speech = new Speech(body, facts.lineBytesMax)
+    this.#rounds = facts.roundsOf(ledger)
+    this.#workshop = new Workshop({ body, facts, ledger, speech: this.#speech, rounds: this.#rounds })
+  }
+
+  get isUp(): boolean {
+    return this.#isDescribed && this.#body.stays
+  }
+
+  get isMute(): boolean {
+    return this.#isMute && this.#body.stays
+  }
+
+  serves(client: string): boolean {
+    return this.#clients.has(client)
+  }
+
+  blurt(how: Spoilt): void {
+    this.#speech.spoil(how)
+    if (this.#held !== undefined) return this.release()
+    if (!this.#workshop.hurry()) endWith(this.#body, how)
+  }
+
+  release(): void {
+    const held = this.#held
+    this.#held = undefined
+    held?.()
+  }
+
+  mend(): void {
+    this.#speech.mend()
+    this.release()
+  }
+
+  receive(text: string): void {
+    const message = parse(text)
+    const method = textAt(message, 'method')
+    const id = rawId(text)
+    if (at(message, 'jsonrpc') !== '2.0') this.#ledger.fail('bad-line', `${this.#body.name} was told ${text}`)
+    else if (method === 'notifications/cancelled') this.#cancelled(rawRequestId(text), text)
+    else if (method === undefined || id === undefined) this.#wrong(text)
+    else this.#request(method, id, message, text)
+  }
+
+  left(id: string): void {
+    this.#cancelled(id, `nobody listens to the stream of ${id}`)
+  }
+
+  listChanged(kind: 'tools' | 'prompts' | 'resources'): boolean {
+    for (const [id, { lists }] of this.#listens)
+      if (lists.has(kind)) this.#tell(id, `notifications/${kind}/list_changed`, '')
+    return true
+  }
+
+  updated(): void {
+    for (const [id, { uris }] of this.#listens)
+      for (const uri of uris) {
+        const about = `"uri":${JSON.stringify(uri)},"by":"${this.#speech.stamp()}",`
+        this.#tell(id, 'notifications/resources/updated', about)
+      }
+  }
+
+  /** Nobody has asked for it. */
+  log(): void {}
+
+  #request(method: string, id: string, message: unknown, text: string): void {
+    for (const nonce of noncesIn(text)) this.#clients.add(nonce.split('-')[0] ?? '')
+    if (this.#workshop.has(id) || this.#listens.has(id))
+      this.#ledger.fail('id-reused', `${this.#body.name} is still at ${id} and is asked ${text}`)
+    // It may be taken for a server with sessions while its era is not known.
+    if (method === 'initialize' && this.#facts.plan.protocol === 'auto') return this.#refuse(id, -32601)
+    if (claimIn(message) !== STATELESS || canIn(message) === undefined) return this.#wrong(text)
+    switch (method) {
+      case 'server/discover':
+        return this.#discover(id)
+      case 'tools/call':
+        if (textAt(message, 'params', 'name') === 'work')
+          return this.#workshop.take(id, message, text, undefined)
+        if (!this.#facts.struck) this.#ledger.fail('gone-tool', `${this.#body.name} was asked ${text}`)
+        return this.#refuse(id, -32602)
+      case 'resources/read':
+        if (this.#facts.has(textAt(message, 'params', 'uri') ?? ''))
+          return this.#read(id, method, message, text)
+        if (at(message, 'params', 'requestState') !== undefined)
+          this.#ledger.fail('foreign-state', `${this.#body.name} has no such resource: ${text}`)
+        return this.#refuse(id, -32602)
+      case 'prompts/get':
+      case 'completion/complete':
+        return this.#read(id, method, message, text)
+      case 'subscriptions/listen':
+        return this.#listen(id, at(message, 'params', 'notifications'))
+      case 'tools/list':
+      case 'prompts/list':
+      case 'resources/list':
+      case 'resources/templates/list':
+        if (this.#facts.refusesLists) return this.#refuse(id, -32603)
+        return this.#result(id, this.#facts.listed(method, message), true)
+      default:
+        return this.#wrong(text)
+    }
+  }
+
+  #discover(id: string): void {
+    this.#held = (): void => {
+      this.#isMute = this.#speech.losesAnswer
+      this.#isDescribed = true
+      this.#speech.respond(id, `"result":${this.#facts.described()}`)
+      this.#body.reached('initialize-answered')
+    }
+    this.#body.after(this.#facts.plan.initMs, () => {
+      if (!this.#facts.holdsInitialize) this.release()
+    })
+    this.#body.reached('initialize-read')
+  }
+
+  /** Some of what can be read is given only to who has answered. */
+  #read(id: string, method: string, message: unknown, text: string): void {
+    const asks = asksIn(message)
+    const asked = asks === undefined ? undefined : this.#asked(asks, message, text)
+    this.#body.after(1, () => {
+      if (asked !== undefined) return this.#speech.respond(id, `"result":${asked}`)
+      this.#result(id, this.#facts.read(method, message, this.#speech.stamp()), method === 'resources/read')
+    })
+  }
+
+  #asked(asks: { nonce: string; n: number }, message: unknown, text: string): string | undefined {
+    const [about = ''] = noncesIn(textAt(message, 'params', '_meta', 'about') ?? '')
+    const came = { instance: this.#body.name, about, nonce: asks.nonce, message, text, isRead: true }
+    const asked = this.#rounds.next(came, this.#rounds.returned(came) ?? askedBy(asks), canIn(message) ?? [])
+    if (asked !== undefined) this.#ledger.asksAnew(about)
+    return asked
+  }
+
+  #listen(id: string, wanted: unknown): void {
+    const uris = at(wanted, 'resourceSubscriptions')
+    const known = Array.isArray(uris) ? uris.map(String).filter((uri) => this.#facts.has(uri)) : []
+    const lists = (['tools', 'prompts', 'resources'] as const).filter(
+      (kind) => at(wanted, `${kind}ListChanged`) === true,
+    )
+    this.#listens.set(id, { lists: new Set(lists), uris: known })
+    for (const uri of known) this.#ledger.follows(uri)
+    const members = [
+      ...lists.map((kind) => `"${kind}ListChanged":true`),
+      ...(Array.isArray(uris) ? [`"resourceSubscriptions":${JSON.stringify(known)}`] : []),
+    ]
+    const about = `"notifications":{${members.join(',')}},`
+    this.#tell(id, 'notifications/subscriptions/acknowledged', about)
+  }
+
+  #tell(id: string, method: string, members: string): void {
+    this.#speech.notify(method, `{${members}"_meta":{"${SUBSCRIPTION}":${id}}}`, id)
+  }
+
+  #cancelled(id: string, text: string): void {
+    if (!this.#listens.delete(id)) this.#workshop.cancelled(id, text)
+  }
+
+  #result(id: string, result: string, isKept: boolean): void {
+    const head = `{"resultType":"complete"${isKept ? `,${STALE}` : ''}`
+    this.#speech.respond(id, `"result":${result === '{}' ? `${head}}` : `${head},${result.slice(1)}`}`)
+  }
+
+  #refuse(id: string, code: number): void {
+    this.#speech.respond(id, `"error":{"code":${code},"message":"not here"}`)
+  }
+
+  /** It is told what no client of its revision says. */
+  #wrong(text: string): void {
+    this.#ledger.fail('wrong-era', `${this.#body.name} has no sessions and was told ${text}`)
+  }
+}
+
+/** Of which call a request to read something is, and how much its client is to be asked before. */
+function asksIn(message: unknown): { nonce: string; n: number } | undefined {
+  const text = textAt(message, 'params', 'uri') ?? textAt(message, 'params', 'arguments', 'ask') ?? ''
+  const [, n, nonce] = /ask\/(\d)\/n:([a-z]\d+-\d+);/.exec(text) ?? []
+  return nonce === undefined ? undefined : { nonce, n: Number(n) }
+}
