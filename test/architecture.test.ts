@@ -290,6 +290,7 @@ const layers: readonly Layer[] = [
     project: [
       'src/jsonrpc/',
       'src/mcp/error-codes.ts',
+      'src/mcp/request-fields.ts',
       'src/runtime/',
       'src/text/',
       'src/transports/',

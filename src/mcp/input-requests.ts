@@ -31,12 +31,10 @@ export interface InputRequests {
 /** Reads an `InputRequiredResult`; gives what is wrong with it, in words. */
 export function inputRequests({ line, result }: ResultFrame): InputRequests | string {
   const members = membersAt(line, result)
+  const why = stateFault(line, members)
+  if (why !== undefined) return why
   const stateSpan = members?.span('requestState')
   const askedSpan = members?.span('inputRequests')
-  if (stateSpan !== undefined && stringAt(line, stateSpan) === undefined)
-    return 'its requestState is no string'
-  if (stateSpan === undefined && askedSpan === undefined)
-    return 'it has neither inputRequests nor requestState'
   const state = stateSpan && rawAt(line, stateSpan)
   if (askedSpan === undefined) return { asked: [], state }
   const requests = membersAt(line, askedSpan)
@@ -48,6 +46,15 @@ export function inputRequests({ line, result }: ResultFrame): InputRequests | st
     asked.push(request)
   }
   return { asked, state }
+}
+
+/** What is wrong with an `InputRequiredResult` whatever it asks for, in words: nobody could come back with that. */
+export function stateFault(line: Buffer, members: Members | undefined): string | undefined {
+  const span = members?.span('requestState')
+  if (span !== undefined)
+    return stringAt(line, span) === undefined ? 'its requestState is no string' : undefined
+  const asks = members?.span('inputRequests') !== undefined
+  return asks ? undefined : 'it has neither inputRequests nor requestState'
 }
 
 function inputRequest(line: Buffer, key: Span, value: Span): InputRequest | undefined {

@@ -12,6 +12,7 @@ import { frameOrError } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
 import { refusesRequest } from '../mcp/error-codes.js'
+import { requestFields } from '../mcp/request-fields.js'
 import { ServerRedactor } from '../transports/http-client/redactor.js'
 import { RemoteConnection } from '../transports/http-client/remote-connection.js'
 import { HttpClientConnection } from '../transports/http-client/http-client.js'
@@ -111,6 +112,9 @@ function targetOf({ url, headers, runtime, timeoutMs }: HttpReplayOptions): Http
     retryDelayMs: 0,
     reconnectMs: 1000,
     isRead: () => false,
+    // What a message says of itself its header fields repeat; which arguments too is known to who has the tools.
+    mirror: (message) => requestFields(message, () => []),
+    isEndless: (method) => method === LISTEN,
     refusesRequest,
     refusal: (status) => ({ message: `it refuses us (HTTP ${status})`, remedy: REMEDY }),
     log: () => {},
@@ -126,5 +130,7 @@ function targetOf({ url, headers, runtime, timeoutMs }: HttpReplayOptions): Http
     },
   }
 }
+
+const LISTEN = 'subscriptions/listen'
 
 const REMEDY = "name credentials: --header 'Authorization: Bearer …'"

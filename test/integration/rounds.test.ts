@@ -97,6 +97,19 @@ describe('a client without a session', () => {
     await closed(it)
   })
 
+  for (const [title, invalid, why] of [
+    ['that asks for nothing and has no state', {}, 'neither inputRequests nor requestState'],
+    ['whose state is no text', { requestState: 7 }, 'its requestState is no string'],
+  ] as const)
+    test(`is not sent back to a server ${title}`, async (t) => {
+      const { it, calls } = await stage(t, [() => ({ resultType: 'input_required', ...invalid })])
+      const value = await without(it, { name: 's__t' })
+      assert.equal(numberAt(value, 'error', 'code'), -32603)
+      assert(textAt(value, 'error', 'message').includes(why))
+      assert.equal(calls.length, 1)
+      await closed(it)
+    })
+
   test('opens nothing with a state of somebody else', async (t) => {
     const { it, calls } = await stage(t, [asks({ who: form }, 'x'), done])
     const requestState = textAt(await without(it, { name: 's__t' }), 'result', 'requestState')

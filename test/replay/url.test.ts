@@ -40,8 +40,7 @@ const handshake = [
 const passed = /^1 passed, 0 failed \(3 frames compared\)\n$/
 
 describe('the fixtures, over HTTP', () => {
-  // A request of 2026-07-28 needs header fields over HTTP, which a transcript of stdio has not; it has transcripts of its own.
-  for (const name of readdirSync(fixtures).filter((each) => /^(?!http-|n-).*\.jsonl$/.test(each))) {
+  for (const name of readdirSync(fixtures).filter((each) => /^(?!http-|n-http).*\.jsonl$/.test(each))) {
     it(basename(name, '.jsonl'), async () => {
       const { code, out } = await run(join(fixtures, name), { http: true })
       assert.equal(code, 0, out)

@@ -7,6 +7,7 @@ import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Call, InputNeeded } from '../../mcp/call.js'
 import { inputRefused, invalidParams, stateUnknown } from '../../mcp/error-codes.js'
 import { failToolCall } from '../../mcp/tool-failure.js'
+import { stateFault } from '../../mcp/input-requests.js'
 import { cutNamed } from '../../mcp/member-edits.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { ParkLimits } from './parked-call.js'
@@ -75,6 +76,8 @@ export class StatelessCalls {
   /** A server without sessions asks: its client is given the question as it is, with its state sealed. */
   relay(call: Call, { frame, service }: InputNeeded): void {
     const members = membersAt(frame.line, frame.result)
+    const why = stateFault(frame.line, members)
+    if (why !== undefined) return call.fail(inputRefused(service, why))
     const span = members?.span('requestState')
     const state = span && rawAt(frame.line, span)
     const { relayMs, relayBytesMax } = this.#limits

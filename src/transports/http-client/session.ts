@@ -117,6 +117,13 @@ export class HttpSession {
     for (const value of this.#cookies.values) this.target.discretion.learn(value.replaceAll('"', ''))
   }
 
+  /** Of what belongs to the session, which a message that says by itself what it is does not. */
+  #sessionFields(): string {
+    // Both were looked at when they came.
+    const id = this.#id === undefined ? '' : `Mcp-Session-Id: ${this.#id}\r\n`
+    return this.version === undefined ? id : `${id}MCP-Protocol-Version: ${this.version}\r\n`
+  }
+
   /** Where a redirect leads that may be followed: it stays within the origin and keeps the method, as every one of a GET does. */
   redirect(answer: HttpAnswer, method: HttpAsk['method'], from: URL): URL | undefined {
     if (!redirects[method].includes(answer.status)) return undefined
@@ -136,10 +143,7 @@ export class HttpSession {
     this.#fixed ??= fixedFields(this.target)
     let head = `${ask.method} ${url.pathname}${url.search} HTTP/1.1\r\n${this.#fixed}Accept: ${ask.accept}\r\n`
     if (credential !== undefined) head += written(credential.fields)
-    // Both were looked at when they came.
-    if (this.#id !== undefined) head += `Mcp-Session-Id: ${this.#id}\r\n`
-    if (this.version !== undefined) head += `MCP-Protocol-Version: ${this.version}\r\n`
-    if (ask.mirrored !== undefined) head += written(ask.mirrored)
+    head += ask.mirrored === undefined ? this.#sessionFields() : written(ask.mirrored)
     const cookie = this.#cookies === undefined ? this.#cookie : this.#cookies.header(url, this.#cookie)
     if (cookie !== undefined) head += fieldLine('Cookie', cookie)
     if (ask.lastEventId !== undefined && ask.lastEventId !== '')
