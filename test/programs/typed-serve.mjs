@@ -53,8 +53,9 @@ export function serve(handlers, heard = () => undefined) {
   else overHttp(handlers, heard, Number(process.argv[at + 1]))
 }
 
+const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`)
+
 function onStdio(handlers, heard) {
-  const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`)
   const running = new Map()
   createInterface({ input: process.stdin }).on('line', async (line) => {
     const message = JSON.parse(line)
