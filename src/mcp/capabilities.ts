@@ -2,11 +2,12 @@
 
 import { type Members, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
-import type { Edit } from '../jsonrpc/splice.js'
+import { toLine } from '../jsonrpc/line.js'
+import { type Edit, inOrder, splice } from '../jsonrpc/splice.js'
 import { onOneLine, quote, rawAt } from '../jsonrpc/text.js'
-import { TASKS, extensionsAt } from './extensions.js'
+import { TASKS, extensionsAt, notRelayed } from './extensions.js'
 import { listKinds } from './lists.js'
-import { cutMembers } from './member-edits.js'
+import { cutMembers, cutNamed } from './member-edits.js'
 import type { ListKind } from './methods/method-row.js'
 import type { Revision } from './revisions/revision.js'
 
@@ -26,32 +27,49 @@ export const everyCapability: ClientCapabilities = {
 }
 
 /** Tasks that a client would run for a server are not relayed, and so not declared; the rest passes as it was written. */
-const notRelayed: ReadonlySet<string> = new Set(['tasks'])
+const ofSessions: ReadonlySet<string> = new Set(['tasks'])
 
-/** The capabilities object at `span`, which may be missing. */
-export function clientCapabilities(bytes: Buffer, span: Span | undefined): ClientCapabilities {
+/** The capabilities object at `span`, which may be missing; extensions that do not pass are no part of it. */
+export function clientCapabilities(
+  bytes: Buffer,
+  span: Span | undefined,
+  form: Revision['form'],
+): ClientCapabilities {
   const members = span === undefined ? undefined : membersAt(bytes, span)
   if (members === undefined) return noCapabilities
   const kept: string[] = []
   const names = new Set<string>()
   for (const { key, value } of members) {
     const name = nameOf(bytes, key)
-    if (notRelayed.has(name)) continue
+    if (ofSessions.has(name)) continue
     names.add(name)
-    kept.push(`${rawAt(bytes, key)}:${rawAt(bytes, value)}`)
+    const isOfBoth = name !== 'extensions' || form === 'typed'
+    kept.push(`${rawAt(bytes, key)}:${isOfBoth ? rawAt(bytes, value) : relayedAt(bytes, value)}`)
   }
   return { json: onOneLine(`{${kept.join(',')}}`), names }
 }
 
+function relayedAt(bytes: Buffer, { start, end }: Span): string {
+  const own = toLine(bytes.subarray(start, end))
+  const members = membersAt(own, { start: 0, end: own.length })
+  const edits = members === undefined ? [] : cutNamed(members, notRelayed(false), 'capability')
+  return splice(own, edits).toString()
+}
+
 /**
- * The edits that cut what is not relayed out of a handshake that passes through.
+ * The edits that cut what is not relayed out of a handshake that passes through; `hasTasks` says that the member `tasks` is.
  *
  * `bytes` is a whole message; the capabilities object at `span` may be missing.
  */
-export function capabilityEdits(bytes: Buffer, span: Span | undefined): readonly Edit[] {
+export function capabilityEdits(bytes: Buffer, span: Span | undefined, hasTasks: boolean): readonly Edit[] {
   const members = membersAt(bytes, span)
   if (members === undefined) return []
-  return cutMembers(members, (key) => notRelayed.has(nameOf(bytes, key)), 'capability')
+  const isCut = (key: Span): boolean => !hasTasks && ofSessions.has(nameOf(bytes, key))
+  const extensions = membersAt(bytes, members.span('extensions'))
+  return inOrder([
+    ...cutMembers(members, isCut, 'capability'),
+    ...(extensions === undefined ? [] : cutNamed(extensions, notRelayed(false), 'capability')),
+  ])
 }
 
 /** Whether a client declared this part of a capability. */
@@ -130,6 +148,8 @@ export interface ServerCapabilities {
   readonly tasks: TaskCapabilities | undefined
   /** Its extensions, each with its settings as raw JSON. */
   readonly extensions: ReadonlyMap<string, string>
+  /** Raw JSON of what is agreed between those who know of it; undefined where that is nothing. */
+  readonly experimental: string | undefined
   /** The lists of which the server tells when they have changed. */
   readonly changes: readonly ListKind[]
 }
@@ -153,8 +173,14 @@ export function serverCapabilities(
     completions: has('completions'),
     tasks: tasks ? taskCapabilities(bytes, members?.span('tasks')) : undefined,
     extensions: extensionsAt(bytes, members?.span('extensions')),
+    experimental: experimentalAt(bytes, members?.span('experimental')),
     changes: listKinds.filter((kind) => promises(kind === 'templates' ? 'resources' : kind, 'listChanged')),
   }
+}
+
+function experimentalAt(bytes: Buffer, span: Span | undefined): string | undefined {
+  const size = membersAt(bytes, span)?.size ?? 0
+  return span === undefined || size === 0 ? undefined : onOneLine(rawAt(bytes, span))
 }
 
 function taskCapabilities(bytes: Buffer, span: Span | undefined): TaskCapabilities | undefined {
@@ -174,6 +200,7 @@ export const presumedCapabilities: ServerCapabilities = {
   completions: true,
   tasks: { list: true, cancel: true },
   extensions: new Map(),
+  experimental: undefined,
   changes: listKinds,
 }
 
@@ -182,13 +209,13 @@ export const presumedCapabilities: ServerCapabilities = {
  *
  * `listChanged` is always true, since the proxy tells of servers that come and go.
  * What the client declared is named too where the proxy relays it. `tasks` are of those servers at which the client
- * can have tasks, and `extensions` those that are relayed.
+ * can have tasks, and the last are what else is relayed.
  */
 export function mergeCapabilities(
   servers: readonly ServerCapabilities[],
   client: ClientCapabilities,
   tasks: readonly TaskCapabilities[],
-  extensions: ReadonlyMap<string, string>,
+  { extensions, experimental }: Pick<ServerCapabilities, 'extensions' | 'experimental'>,
 ): string {
   const any = (has: (server: ServerCapabilities) => boolean): boolean => servers.some(has)
   const members: string[] = []
@@ -202,6 +229,7 @@ export function mergeCapabilities(
   if (any((server) => server.completions)) members.push('"completions":{}')
   if (tasks.length > 0) members.push(`"tasks":${mergedTasks(tasks)}`)
   for (const name of ['roots', 'sampling']) if (client.names.has(name)) members.push(`${quote(name)}:{}`)
+  if (experimental !== undefined) members.push(`"experimental":${experimental}`)
   if (extensions.size > 0) {
     const named = [...extensions].map(([name, settings]) => `${quote(name)}:${onOneLine(settings)}`)
     members.push(`"extensions":{${named.join(',')}}`)

@@ -18,9 +18,10 @@ const opened = (version = '2025-03-26'): string =>
   '"serverInfo":{"name":"the service","version":"9"},"odd":[1E400,9007199254740993]}'
 
 const PARAMS =
-  '{"protocolVersion":"2025-06-18","capabilities":{"tasks":{},"roots":{"listChanged":true},"x":1.0},' +
+  '{"protocolVersion":"2025-06-18","capabilities":{"tasks":{},"roots":{"listChanged":true},' +
+  '"extensions":{"io.modelcontextprotocol/tasks":{},"a.b/c":{"n":1.0}},"x":1.0},' +
   '"clientInfo":{"name":"cl\\u0069ent","version":"1"},"more":9007199254740993}'
-const PARAMS_CARRIED = PARAMS.replace('"tasks":{},', '')
+const PARAMS_CARRIED = PARAMS.replace('"tasks":{},', '').replace('"io.modelcontextprotocol/tasks":{},', '')
 const initialize = (id: string): string =>
   `{"jsonrpc":"2.0","id":${id},"method":"initialize","params":${PARAMS}}`
 
@@ -278,4 +279,21 @@ test('tasks pass as they are, also those of an earlier session', async (t) => {
   assert.equal(got.text, answerOf('g', task))
   const listed = await client.request('tasks/list', { cursor: '1' }, 'l')
   assert.equal(textAt(listed.value, 'result', 'nextCursor'), '2')
+})
+
+test('of a service without sessions its extensions are shown, but those that do not pass', async (t) => {
+  const extensions = '"extensions":{"io.modelcontextprotocol/tasks":{},"a.b/c":{"n":1.0}}'
+  const said = `"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},${extensions}}`
+  const hints = '"ttlMs":0,"cacheScope":"private"'
+  const description = `{"resultType":"complete",${said},${hints}}`
+  const tools = TOOLS.replace('{', `{"resultType":"complete",${hints},`)
+  const remote = await scripted(
+    t,
+    (seen, response) =>
+      json(response, answerOf(seen.id, seen.rpc === 'server/discover' ? description : tools)),
+    { isAsked: true },
+  )
+  const { client } = await transparentProxy(t, remote)
+  const opened = await client.open({}, '2025-11-25')
+  assert.deepEqual(at(opened, 'capabilities'), { tools: {}, extensions: { 'a.b/c': { n: 1 } } })
 })

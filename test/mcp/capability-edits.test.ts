@@ -17,6 +17,16 @@ const cases: [string, string, string][] = [
   ['twice at the end', '{"b":2,"tasks":1, "tasks":{}}', '{"b":2}'],
   ['twice, apart', '{"tasks":1,"b":2,"tasks":{},"c":3}', '{"b":2,"c":3}'],
   ['nothing else', '{ "tasks":1,"tasks":{} }', '{  }'],
+  [
+    'extensions that do not pass, and what is behind them',
+    '{"extensions":{"io.modelcontextprotocol/tasks":{},"com.example/x":{"n":1.0}},"tasks":{}}',
+    '{"extensions":{"com.example/x":{"n":1.0}}}',
+  ],
+  [
+    'extensions about logins',
+    '{"extensions":{"io.modelcontextprotocol/oauth-client-credentials":{}},"experimental":{"y":{}}}',
+    '{"extensions":{},"experimental":{"y":{}}}',
+  ],
   ['deeper', '{"experimental":{"tasks":{}}}', '{"experimental":{"tasks":{}}}'],
 ]
 
@@ -24,13 +34,13 @@ describe('capabilities that the proxy cannot carry', () => {
   for (const [title, given, want] of cases)
     test(title, () => {
       const line = toLine(`[${given}]`)
-      const edits = capabilityEdits(line, { start: 1, end: line.length - 1 })
+      const edits = capabilityEdits(line, { start: 1, end: line.length - 1 }, false)
       assert.equal(splice(line, edits).toString(), `[${want}]`)
       assert(edits.every(({ why }) => why === 'capability'))
     })
 
   test('without an object there is nothing to cut', () => {
-    assert.deepEqual(capabilityEdits(toLine('[1]'), { start: 1, end: 2 }), [])
-    assert.deepEqual(capabilityEdits(toLine('[1]'), undefined), [])
+    assert.deepEqual(capabilityEdits(toLine('[1]'), { start: 1, end: 2 }, false), [])
+    assert.deepEqual(capabilityEdits(toLine('[1]'), undefined, false), [])
   })
 })

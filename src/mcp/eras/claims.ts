@@ -11,7 +11,7 @@ import { toLine } from '../../jsonrpc/line.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call } from '../call.js'
 import { type ClientCapabilities, noCapabilities } from '../capabilities.js'
-import { TASKS, tasksRequired } from '../extensions.js'
+import { notRelayed, tasksRequired } from '../extensions.js'
 import { cutNamed } from '../member-edits.js'
 import { requestMeta } from '../meta-keys.js'
 import { latestStateless } from '../revisions.js'
@@ -23,9 +23,6 @@ const NONE = [] as const
 /** The answers of a client that can be asked come from the proxy alone. */
 const inputMembers = ['inputResponses', 'requestState']
 const keys = Object.values(requestMeta)
-
-/** The extension in which the proxy takes part: between a client and a server that both have it. */
-const notRelayed = [TASKS]
 
 /** What the proxy declares where it asks about a task itself. */
 const ownTasks: ClientCapabilities = { json: tasksRequired, names: new Set(['extensions']) }
@@ -49,7 +46,7 @@ export class Claims {
   /** The edits of a client's request; `hasTasks` says that the server has the extension Tasks. */
   edits({ frame, context }: Call, hasTasks: boolean): readonly Edit[] {
     const { capabilities, logLevel, revision } = context
-    if (revision.form === 'typed') return hasTasks ? NONE : withoutExtensions(frame)
+    if (revision.form === 'typed') return withoutExtensions(frame, hasTasks)
     const level = logLevel === undefined ? '' : `,"${requestMeta.logLevel}":${quote(logLevel)}`
     return [
       ...inserted(frame, `${this.#members(capabilities)}${level}`),
@@ -73,15 +70,8 @@ function declared({ json }: ClientCapabilities): string {
   const line = toLine(json)
   const members = membersAt(line, { start: 0, end: line.length })
   const roots = membersAt(line, members?.span('roots'))
-  const extensions = membersAt(line, members?.span('extensions'))
-  const edits = [
-    ...(roots === undefined ? NONE : cutNamed(roots, ['listChanged'], 'meta')),
-    ...(extensions === undefined ? NONE : cutNamed(extensions, notRelayed, 'meta')),
-  ]
-  return splice(
-    line,
-    edits.toSorted((a, b) => a.start - b.start),
-  ).toString()
+  const edits = roots === undefined ? NONE : cutNamed(roots, ['listChanged'], 'meta')
+  return splice(line, edits).toString()
 }
 
 /** Behind what a request has in `_meta` already, or in a `_meta` or `params` of their own. */
@@ -100,8 +90,8 @@ function inserted(frame: RequestFrame, claim: string): readonly Edit[] {
   return [insertion(metaSpan.start + 1, `${claim}${behind}`), ...cuts]
 }
 
-/** The bytes of a stateless request pass, without extensions in which the proxy does not take part. */
-function withoutExtensions(frame: RequestFrame): readonly Edit[] {
+/** The bytes of a stateless request pass, without extensions that do not. */
+function withoutExtensions(frame: RequestFrame, hasTasks: boolean): readonly Edit[] {
   const span = frame.params.meta.span(requestMeta.capabilities)
   const bytes = span && bytesAt(frame, span)
   if (span === undefined || bytes?.includes('"extensions"') !== true) return NONE
@@ -109,7 +99,7 @@ function withoutExtensions(frame: RequestFrame): readonly Edit[] {
   const extensions = membersAt(bytes, members?.span('extensions'))
   if (extensions === undefined) return NONE
   const { start } = span
-  return cutNamed(extensions, notRelayed, 'meta').map((cut) => ({
+  return cutNamed(extensions, notRelayed(hasTasks), 'meta').map((cut) => ({
     ...cut,
     start: start + cut.start,
     end: start + cut.end,

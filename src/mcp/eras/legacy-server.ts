@@ -72,14 +72,14 @@ export class LegacyServerLeg implements ServerLeg {
 
 /** Of a client's `initialize`: what the proxy cannot carry is not declared. */
 function openingEdits({ frame }: Call): readonly Edit[] {
-  return capabilityEdits(frame.line, frame.params.members.span('capabilities'))
+  return capabilityEdits(frame.line, frame.params.members.span('capabilities'), false)
 }
 
 /** The answer as the client gets it: what its revision does not have is not offered. */
 function passedOn(frame: ResponseFrame): Outcome {
   const members = frame.kind === 'error' ? undefined : handshakeMembers(frame)
   const hasTasks = chosenRevision(members)?.tasks === true
-  const edits = hasTasks ? NONE : capabilityEdits(frame.line, members?.span('capabilities'))
+  const edits = capabilityEdits(frame.line, members?.span('capabilities'), hasTasks)
   return { kind: 'answered', frame, edits, form: 'bare' }
 }
 

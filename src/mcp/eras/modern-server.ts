@@ -5,10 +5,11 @@
 import type { ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Line, toLine } from '../../jsonrpc/line.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
-import type { Edit } from '../../jsonrpc/splice.js'
+import type { Span } from '../../jsonrpc/scan.js'
+import { type Edit, splice } from '../../jsonrpc/splice.js'
 import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
-import { type ClientCapabilities, serverCapabilities } from '../capabilities.js'
+import { type ClientCapabilities, capabilityEdits, serverCapabilities } from '../capabilities.js'
 import { numberOfError, statelessRefusal } from '../error-codes.js'
 import { TASKS } from '../extensions.js'
 import { SERVER_INFO } from '../meta-keys.js'
@@ -117,11 +118,16 @@ function handshakeFor({ client }: Call, description: Line): string {
   const instructions = members?.span('instructions')
   const said = [
     `"protocolVersion":${quote(client.profile.revision.version)}`,
-    `"capabilities":${capabilities === undefined ? '{}' : rawAt(description, capabilities)}`,
+    `"capabilities":${capabilities === undefined ? '{}' : shownAt(description, capabilities)}`,
     `"serverInfo":${info === undefined ? '{"name":"","version":""}' : rawAt(description, info)}`,
     ...(instructions === undefined ? [] : [`"instructions":${rawAt(description, instructions)}`]),
   ]
   return `{${said.join(',')}}`
+}
+
+function shownAt(description: Line, { start, end }: Span): string {
+  const own = toLine(description.subarray(start, end))
+  return splice(own, capabilityEdits(own, { start: 0, end: own.length }, false)).toString()
 }
 
 function refusal(frame: ResponseFrame): string {

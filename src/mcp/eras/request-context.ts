@@ -52,7 +52,9 @@ export function statelessContext(frame: RequestFrame, principal: string): Statel
     principal,
     revision,
     capabilities:
-      capabilities === undefined ? noCapabilities : clientCapabilities(capabilities, all(capabilities)),
+      capabilities === undefined
+        ? noCapabilities
+        : clientCapabilities(capabilities, all(capabilities), 'typed'),
     logLevel: meta.string(requestMeta.logLevel),
     info: info && clientInfo(info, all(info)),
   }

@@ -3,7 +3,7 @@
 import { type DescribedServer, instructionsOf } from './instructions.js'
 import { type ClientCapabilities, mergeCapabilities, presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
-import { TASKS } from '../../mcp/extensions.js'
+import { isShown } from '../../mcp/extensions.js'
 import { relaysTasks } from './offers-tasks.js'
 
 /** How it is told. */
@@ -30,12 +30,29 @@ export function describeServers(
   const capabilities = described.map(({ view }) => view.facts?.capabilities ?? presumedCapabilities)
   const ofTasks = hasTasks === true ? described.filter(({ keepsTasks }) => keepsTasks) : []
   const tasks = ofTasks.flatMap(({ view }) => (view.facts?.capabilities ?? presumedCapabilities).tasks ?? [])
-  const relaying = isTyped === true ? described.find((server) => relaysTasks(server)) : undefined
-  const settings = relaying?.view.facts?.capabilities.extensions.get(TASKS)
-  const extensions = new Map(settings === undefined ? [] : [[TASKS, settings]])
+  const isAlone = servers.length === 1
+  const shown = {
+    extensions: shownExtensions(described, isAlone, isTyped === true),
+    experimental: isAlone ? capabilities[0]?.experimental : undefined,
+  }
   return {
-    capabilities: mergeCapabilities(capabilities, client, tasks, extensions),
+    capabilities: mergeCapabilities(capabilities, client, tasks, shown),
     instructions: instructionsOf(servers, namesDown, instructionsLengthMax),
     isKnown: described.every(({ view }) => view.facts !== undefined),
   }
+}
+
+/** Of servers that have the same one, the first says its settings. */
+function shownExtensions(
+  servers: readonly DescribedServer[],
+  isAlone: boolean,
+  isTyped: boolean,
+): ReadonlyMap<string, string> {
+  const shown = new Map<string, string>()
+  for (const server of servers) {
+    const hasTasks = isTyped && relaysTasks(server)
+    for (const [name, settings] of server.view.facts?.capabilities.extensions ?? [])
+      if (isShown(name, hasTasks, isAlone) && !shown.has(name)) shown.set(name, settings)
+  }
+  return shown
 }

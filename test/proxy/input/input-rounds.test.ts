@@ -59,7 +59,10 @@ class Stage {
     const revision = handshakeRevision(version)
     assert(frame.kind === 'request' && row !== undefined && revision !== undefined)
     const bytes = Buffer.from(capabilities)
-    const context = { revision, capabilities: clientCapabilities(bytes, { start: 0, end: bytes.length }) }
+    const context = {
+      revision,
+      capabilities: clientCapabilities(bytes, { start: 0, end: bytes.length }, 'bare'),
+    }
     const owner = {
       settled: (_call: Call, outcome: Outcome) => void (this.outcome = outcome),
       needsInput: (call: Call, needed: Parameters<typeof askClient>[1]) =>
