@@ -25,6 +25,7 @@ import { firstList } from './first-list.js'
 import { http1, http10, httpCalls, httpLatency, httpSessions } from './http-figures.js'
 import { httpMemory, httpStart } from './http-start.js'
 import { many } from './many.js'
+import { parked } from './parked.js'
 import { type Row, markdown } from './report.js'
 import { sandbox } from './sandbox.js'
 import { sizes } from './sizes.js'
@@ -49,6 +50,7 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['first-call', ['the first call of a process that has just started', firstCall]],
   ['many', ['many servers behind one proxy', many]],
   ['eras', ['small calls where clients and servers speak different revisions', eras]],
+  ['parked', ['memory of calls that wait for clients without a session', parked]],
   ['sandbox', ['code and commands in sandboxes, set against the programs alone', sandbox]],
   ['http-calls', ['small calls over HTTP on 32 connections', httpCalls]],
   ['http-latency', ['small calls over HTTP, one at a time', httpLatency]],
