@@ -89,7 +89,6 @@ function settingsOf(
     network: networkOf(section, values),
     templates: readTemplates(section, expansion, context),
     files: values.files,
-    pins: values.pins,
     outputBytesMax: values.outputMax,
     sessions: values.sessions ?? (context.isGuarded ? 'client' : 'shared'),
   }

@@ -3,11 +3,16 @@
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { SandboxFlavor, SandboxSettings, SandboxTemplate } from '../upstream/contracts/sandbox-config.js'
 import { resourceLimit, templateMismatch, wrongArgument } from './errors.js'
-import { flavors } from './flavors.js'
-import type { SandboxRuntime } from './runtime.js'
+import type { MachineFlavor, SandboxRuntime } from './runtime.js'
 import { SandboxSession } from './sandbox-session.js'
 import { SessionMachine } from './session-machine.js'
 import { Spares } from './spares.js'
+
+const flavors: Readonly<Record<SandboxFlavor, MachineFlavor>> = {
+  small: { cpus: 1, memoryMiB: 1024, pids: 256, diskGiB: 1 },
+  medium: { cpus: 2, memoryMiB: 2048, pids: 512, diskGiB: 2 },
+  large: { cpus: 4, memoryMiB: 4096, pids: 1024, diskGiB: 4 },
+}
 
 export interface SessionsParts {
   readonly settings: SandboxSettings
@@ -26,16 +31,10 @@ export interface SessionRequest {
   readonly id: string | undefined
   readonly template: string | undefined
   readonly flavor: SandboxFlavor | undefined
-  /** It begins with files that are there already, and so with no machine that was started before. */
-  readonly hasFiles?: boolean
 }
 
-/** What a caller may name a session, or a pin. @throws SandboxError */
-export function assertName(name: string, parameter: string): void {
-  if (/^[A-Za-z0-9._-]{1,128}$/.test(name)) return
-  const wanted = "must be 1 to 128 letters, digits, '.', '_' or '-'"
-  throw wrongArgument(`Parameter '${parameter}' ${wanted}`, parameter)
-}
+/** What a caller may name a session. */
+const idPattern = /^[A-Za-z0-9._-]{1,128}$/
 
 /** Opens, finds and ends sessions. */
 export class Sessions {
@@ -60,7 +59,11 @@ export class Sessions {
   /** The session of that name, or a new one. @throws SandboxError */
   open(wanted: SessionRequest): { readonly session: SandboxSession; readonly isCreated: boolean } {
     const { id, owner, template } = wanted
-    if (id !== undefined) assertName(id, 'session_id')
+    if (id !== undefined && !idPattern.test(id))
+      throw wrongArgument(
+        "Parameter 'session_id' must be 1 to 128 letters, digits, '.', '_' or '-'",
+        'session_id',
+      )
     const there = id === undefined ? undefined : this.find(id, owner)
     if (there === undefined) return { session: this.#create(wanted), isCreated: true }
     const has = there.facts.template
@@ -109,20 +112,19 @@ export class Sessions {
     await Promise.all([this.#spares.close(), ...this.#stopping])
   }
 
-  #isExpired({ mayGo, lastAccessedMs }: SandboxSession): boolean {
+  #isExpired({ isIdle, lastAccessedMs }: SandboxSession): boolean {
     const { settings, runtime } = this.#parts
-    return mayGo && runtime.wallNow() - lastAccessedMs > settings.sessionTimeoutMs
+    return isIdle && runtime.wallNow() - lastAccessedMs > settings.sessionTimeoutMs
   }
 
-  #create({ id, owner, template: name, flavor: wanted, hasFiles }: SessionRequest): SandboxSession {
+  #create({ id, owner, template: name, flavor: wanted }: SessionRequest): SandboxSession {
     const { settings, runtime, newId } = this.#parts
     const [usual, usualFlavor] = this.#usual
     const template = settings.templates.find((each) => each.name === name) ?? usual
     const flavor = wanted ?? usualFlavor
     const { memoryMiB } = flavors[flavor]
     this.endExpired()
-    const isUsual = hasFiles !== true && template === usual && flavor === usualFlavor
-    const spare = isUsual ? this.#spares.take() : undefined
+    const spare = template === usual && flavor === usualFlavor ? this.#spares.take() : undefined
     if (spare === undefined) this.#makeRoom(memoryMiB)
     const createdAtMs = runtime.wallNow()
     const facts = { id: id ?? newId(), owner, template: template.name, flavor, memoryMiB, createdAtMs }
@@ -177,7 +179,7 @@ export class Sessions {
   /** The idle session that was not used for longest. */
   #evict(why: string): void {
     const { settings, log } = this.#parts
-    const [key, session] = (settings.evictsIdle && [...this.#sessions].find(([, each]) => each.mayGo)) || []
+    const [key, session] = (settings.evictsIdle && [...this.#sessions].find(([, each]) => each.isIdle)) || []
     if (key === undefined || session === undefined)
       throw resourceLimit(
         why,

@@ -46,8 +46,7 @@ export class Claims {
   /** The edits of a client's request; `hasTasks` says that the server has the extension Tasks. */
   edits({ frame, context }: Call, hasTasks: boolean): readonly Edit[] {
     const { capabilities, logLevel, revision } = context
-    if (revision.form === 'typed')
-      return capabilities.names.has('extensions') ? withoutExtensions(frame, hasTasks) : NONE
+    if (revision.form === 'typed') return withoutExtensions(frame, hasTasks)
     const level = logLevel === undefined ? '' : `,"${requestMeta.logLevel}":${quote(logLevel)}`
     return [
       ...inserted(frame, `${this.#members(capabilities)}${level}`),
@@ -95,7 +94,7 @@ function inserted(frame: RequestFrame, claim: string): readonly Edit[] {
 function withoutExtensions(frame: RequestFrame, hasTasks: boolean): readonly Edit[] {
   const span = frame.params.meta.span(requestMeta.capabilities)
   const bytes = span && bytesAt(frame, span)
-  if (span === undefined || bytes === undefined) return NONE
+  if (span === undefined || bytes?.includes('"extensions"') !== true) return NONE
   const members = membersAt(bytes, { start: 0, end: bytes.length })
   const extensions = membersAt(bytes, members?.span('extensions'))
   if (extensions === undefined) return NONE

@@ -11,7 +11,6 @@ import type {
   Machine,
   MachineEnd,
   MachineSpec,
-  PinnedFiles,
   RuntimeProbe,
   SandboxLanguage,
   SandboxRuntime,
@@ -27,7 +26,6 @@ const PASSED = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TMPDIR', 'SystemRoot', 'TEMP'
 export class UnsafeLocalRuntime implements SandboxRuntime {
   readonly id = 'unsafe-local'
   readonly isolation = 'none'
-  readonly pinned: PinnedFiles
   readonly #runtime: Runtime
   readonly #folder: StateFolder
   readonly #runAs: HostIdentity | undefined
@@ -38,7 +36,6 @@ export class UnsafeLocalRuntime implements SandboxRuntime {
     this.#runtime = runtime
     this.#folder = folder
     this.#runAs = runAs
-    this.pinned = folder.pinned(() => runAs)
   }
 
   async probe(): Promise<RuntimeProbe> {

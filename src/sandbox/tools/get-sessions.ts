@@ -33,12 +33,7 @@ export const getSessions: SandboxTool = {
       [],
     ),
     outputSchema: objectSchema(
-      {
-        sessions: {
-          type: 'array',
-          items: objectSchema({ ...sessionSchema, pinned_name: text }, Object.keys(sessionSchema)),
-        },
-      },
+      { sessions: { type: 'array', items: objectSchema(sessionSchema, Object.keys(sessionSchema)) } },
       ['sessions'],
     ),
   }),
@@ -56,12 +51,7 @@ export const getSessions: SandboxTool = {
   },
 }
 
-function shownSession({
-  facts,
-  lastAccessedMs,
-  state,
-  pinnedName,
-}: SandboxSession): Readonly<Record<string, string>> {
+function shownSession({ facts, lastAccessedMs, state }: SandboxSession): Readonly<Record<string, string>> {
   const { id, template, flavor, createdAtMs } = facts
   return {
     session_id: id,
@@ -72,6 +62,5 @@ function shownSession({
     status: state,
     namespace: 'default',
     sandbox_name: `session-${id.slice(0, NAME_LENGTH)}`,
-    ...(pinnedName !== undefined && { pinned_name: pinnedName }),
   }
 }

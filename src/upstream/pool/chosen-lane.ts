@@ -14,26 +14,38 @@ import type { Lane, ServerView } from '../contracts/upstream.js'
 /** Stands for a lane of the client's own, or for the one that all share. */
 export class ChosenLane implements Lane {
   readonly #client: ClientPort
-  readonly #isOpen: () => boolean
   readonly #join: () => Lane
+  /** Waits to be told that the server is open to all; one that is chosen does not. */
+  readonly #undecided: Set<ChosenLane>
   #lane: Lane
-  #isChosen = false
   #level: string | undefined
 
-  /** `own` is used unless `isOpen` says, before the client uses the server, that it is open to all; then `join` gives the lane for that. */
-  constructor(client: ClientPort, own: Lane, isOpen: () => boolean, join: () => Lane) {
+  /** `own` is used unless it is found, before the client uses the server, that this is open to all; then `join` gives the lane for that. */
+  constructor(client: ClientPort, own: Lane, undecided: Set<ChosenLane>, join: () => Lane) {
     this.#client = client
     this.#lane = own
-    this.#isOpen = isOpen
+    this.#undecided = undecided
     this.#join = join
+    undecided.add(this)
+  }
+
+  /** The server is open to all: a client that has not used it shares what the others have. */
+  found(): void {
+    if (!this.#undecided.delete(this)) return
+    const own = this.#lane
+    this.#lane = this.#join()
+    if (this.#level !== undefined) this.#lane.level(this.#client, this.#level)
+    void own.leave(this.#client)
+    // What the other lane lists it may have told before it had this client.
+    this.#client.listsChanged(listKinds)
   }
 
   get config(): ServerConfig {
-    return this.#current.config
+    return this.#lane.config
   }
 
   get view(): ServerView {
-    return this.#current.view
+    return this.#lane.view
   }
 
   get retired(): boolean {
@@ -41,19 +53,19 @@ export class ChosenLane implements Lane {
   }
 
   get shared(): boolean {
-    return this.#current.shared
+    return this.#lane.shared
   }
 
   get keepsTasks(): boolean {
-    return this.#current.keepsTasks
+    return this.#lane.keepsTasks
   }
 
   get pids(): readonly number[] {
-    return this.#current.pids
+    return this.#lane.pids
   }
 
   knows(kind: ListKind): boolean {
-    return this.#current.knows(kind)
+    return this.#lane.knows(kind)
   }
 
   hurry(): void {
@@ -90,25 +102,12 @@ export class ChosenLane implements Lane {
   }
 
   leave(client: ClientPort): Promise<void> | undefined {
-    return this.#lane.leave(client)
+    return this.#chosen.leave(client)
   }
 
   /** From now on it stays the one that it is. */
   get #chosen(): Lane {
-    const lane = this.#current
-    this.#isChosen = true
-    return lane
-  }
-
-  get #current(): Lane {
-    if (this.#isChosen || !this.#isOpen()) return this.#lane
-    this.#isChosen = true
-    const own = this.#lane
-    this.#lane = this.#join()
-    if (this.#level !== undefined) this.#lane.level(this.#client, this.#level)
-    void own.leave(this.#client)
-    // What the other lane lists it has told before its new client was there. Later: whoever looks here is in the middle of it.
-    void Promise.resolve().then(() => this.#client.listsChanged(listKinds))
+    this.#undecided.delete(this)
     return this.#lane
   }
 }

@@ -40,6 +40,8 @@ export class Pool implements Upstream, LaneOwner {
   readonly #parts: ServerParts
   readonly #lanes = new Set<PoolLane>()
   readonly #common = new Map<Sharing, PoolLane>()
+  /** Of clients that have not used the server, whose era is not known. */
+  readonly #undecided = new Set<ChosenLane>()
   /** Started before its first client has come, who is to find one that is well. */
   #spare: Dialed | undefined
   #warming: Timer | undefined
@@ -57,6 +59,8 @@ export class Pool implements Upstream, LaneOwner {
     this.config = config
     const kept = around.kept.of(config)
     const era = new ServerEra(around.runtime, pooling.eraMs, () => kept?.isShy === true)
+    // Later: whoever finds it is in the middle of opening a process.
+    era.found = () => void Promise.resolve().then(() => this.#found())
     this.#era = era
     const marked = new MarkedTools(config.name, around.log)
     const isAsked = config.protocol === 'auto'
@@ -132,25 +136,28 @@ export class Pool implements Upstream, LaneOwner {
     const { isolation } = this.#parts
     const { profile, opening, serial } = client
     // Nothing of a client is kept in a server without sessions.
-    const isOpen = (): boolean => this.config.protocol === 'stateless' || this.#era.form === 'typed'
-    const sharing = isOpen() && opening === undefined ? 'plain' : sharingFor(isolation, client)
+    const isOpen = this.config.protocol === 'stateless' || this.#era.form === 'typed'
+    const sharing = isOpen && opening === undefined ? 'plain' : sharingFor(isolation, client)
     if (sharing === 'plain' || sharing === 'shared') return this.#commonLane(sharing).join(client)
     const yields = this.#parts.ownStart === 'with-call'
-    const { capabilities: declared, principal } = profile
-    const use = { sharing, declared, opening, client: serial, principal, yields }
+    const use = { sharing, declared: profile.capabilities, opening, client: serial, yields }
     const own = this.#newLane(use).join(client)
     // What was kept for clients like this one says more than what others see.
     if (yields && !this.isolated && own.described === undefined) own.defer(this.#commonLane('plain'))
     if (!yields || opening !== undefined) return own
-    return new ChosenLane(client, own, isOpen, () => this.#commonLane('plain').join(client))
+    return new ChosenLane(client, own, this.#undecided, () => this.#commonLane('plain').join(client))
+  }
+
+  /** The server has no sessions. */
+  #found(): void {
+    if (!this.#closed) for (const lane of this.#undecided) lane.found()
   }
 
   #commonLane(sharing: 'plain' | 'shared'): PoolLane {
     const known = this.#common.get(sharing)
     if (known !== undefined) return known
     const declared = sharing === 'plain' ? noCapabilities : everyCapability
-    const nobody = { opening: undefined, client: undefined, principal: undefined }
-    const lane = this.#newLane({ sharing, declared, ...nobody, yields: false })
+    const lane = this.#newLane({ sharing, declared, opening: undefined, client: undefined, yields: false })
     if (!this.#closed) this.#common.set(sharing, lane)
     return lane
   }

@@ -15,6 +15,8 @@ export class ServerEra implements EraMemory {
   #form: EraMemory['form']
   #evidence: EraMemory['evidence']
   #learnedAt = 0
+  /** Hears that the server has no sessions. */
+  found: () => void = () => {}
   /** Once this run has found it out, what an earlier one has does not count. */
   #shyness: { readonly is: EraMemory['shyness'] } | undefined
 
@@ -46,6 +48,7 @@ export class ServerEra implements EraMemory {
     this.#form = form
     this.#evidence = evidence
     this.#learnedAt = this.#runtime.now()
+    if (form === 'typed') this.found()
   }
 
   forgot(): void {
