@@ -46,15 +46,14 @@ export interface Replayed {
   readonly err: string
 }
 
-/** `mcps-proxy replay`, in this process; `self` is how the proxy is started. */
+/** `mcps-proxy replay`, in this process. */
 export async function run(
   file: string | readonly string[],
   more: Partial<ReplayRequest> = {},
-  self: readonly string[] = [process.execPath, cli],
 ): Promise<Replayed> {
   let [out, err] = ['', '']
   const around: Surroundings = {
-    self,
+    self: [process.execPath, cli],
     // No configuration of whoever runs the tests.
     runtime: { ...realRuntime(), env: { ...process.env, HOME: folder } },
     cwd: folder,

@@ -36,6 +36,7 @@ export const checks = {
   'not-declared': 'a client was asked what it did not say that it could be asked',
   'not-followed': 'a client was told of a resource that it does not follow',
   'not-updated': 'a client that follows a resource is not told that it has changed',
+  'early-ack': 'a client was told that it hears of a resource before its server was',
   'needless-change': 'a client was told of a changed list that it has not read',
   'too-many-changes': 'a client was told more often that a list has changed than it has',
   'shrunk-list': 'tools were taken from a list though no server has fewer',

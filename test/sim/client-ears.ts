@@ -6,6 +6,7 @@ import { ALIEN } from './kept-plan.js'
 import { formed, knownError } from './claim-form.js'
 import type { Entry, Ledger } from './ledger.js'
 import { ListWatch, type Servers } from './list-watch.js'
+import { ListenWatch } from './listen-watch.js'
 import { markIn } from './questions.js'
 
 const questions: Readonly<Record<string, string>> = {
@@ -40,11 +41,13 @@ export class ClientEars {
   #heard = 0
   #isBatch = false
   readonly lists: ListWatch
+  readonly listens: ListenWatch
 
   constructor(client: SimClient, ledger: Ledger, servers: Servers) {
     this.#client = client
     this.#ledger = ledger
     this.lists = new ListWatch(client.name, ledger, servers)
+    this.listens = new ListenWatch(client.name, ledger)
   }
 
   /** The proxy has ended the connection, or the client has. */
@@ -216,6 +219,9 @@ export class ClientEars {
   }
 
   #notification(method: string, text: string, message: unknown, from: Source): void {
+    const subscribed = this.listens.of(text)
+    if (subscribed !== undefined)
+      return this.listens.told(subscribed.listen, method, message, from.upTo, text)
     if (method === 'notifications/progress') return this.#progress(text, message, from)
     if (method === 'notifications/resources/updated') return this.#updated(text, message)
     this.lists.changed(method, (list) =>
@@ -262,7 +268,9 @@ function chosenOf(waiting: readonly Waiting[], text: string, ok: boolean): Waiti
   // What a request without a session is asked may be about another call.
   if (nonce !== undefined) return own ?? waiting.find(({ entry }) => entry.root !== undefined)
   // A second request is a ping: it is answered well, or refused for its id, and no other error is its own.
-  if (ok || text.includes('is in use')) return waiting.find(isPing) ?? waiting[0]
+  // What a model is to read in place of a result is no ping's either.
+  if ((ok && !text.includes('"isError":true')) || text.includes('is in use'))
+    return waiting.find(isPing) ?? waiting[0]
   const calls = waiting.filter((one) => !isPing(one))
   return calls.find(({ entry }) => entry.cancelledAt === undefined) ?? calls[0] ?? waiting[0]
 }

@@ -5,6 +5,7 @@ import { type Askable, returns } from './claim.js'
 import type { ClientPlan, ListMethod, Op, Plan, ReadMethod, ServerPlan } from './plan.js'
 import { askable } from './questions.js'
 import { Random } from './random.js'
+import { withListens } from './draw-listens.js'
 import { withStateless } from './draw-stateless.js'
 import type { Deed } from './work.js'
 
@@ -40,7 +41,7 @@ export function withEras(plan: Plan): Plan {
     if (op.kind === 'attach' || !random.chance(share)) return [op]
     return [op, drawClaimed(random, clients, servers)]
   })
-  return withStateless({ ...plan, servers, clients, ops })
+  return withListens(withStateless({ ...plan, servers, clients, ops }))
 }
 
 /** Who never answers would be waited for without an end. */

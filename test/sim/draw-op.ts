@@ -95,6 +95,8 @@ export function drawOp(random: Random, swarm: Swarm, servers: readonly ServerPla
     case 'claimed':
     case 'claimed-read':
     case 'claimed-list':
+    case 'listen':
+    case 'unlisten':
       return { gapMs, kind: 'ping', client }
     case 'attach':
     case 'level':

@@ -531,4 +531,94 @@ export const eraRegressions: readonly Regression[] = [
       ],
     }),
   },
+  {
+    what: 'one client listens for resources of two servers, in two requests that stay open',
+    plan: plainPlan({
+      seed: 1,
+      servers: [
+        plainServer('s0', { isStateless: true, protocol: 'auto', offers: ['resources'] }),
+        plainServer('s1', { offers: ['resources'] }),
+      ],
+      clients: [plainClient('c0', { sets: [[]] })],
+      ops: [
+        { gapMs: 0, kind: 'attach', client: 0 },
+        { gapMs: 500, kind: 'listen', client: 0, can: [], followed: [0], hasTools: true },
+        { gapMs: 1, kind: 'listen', client: 0, can: [], followed: [1], hasTools: false },
+        { gapMs: 2000, kind: 'updated', server: 0 },
+        { gapMs: 0, kind: 'updated', server: 1 },
+        { gapMs: 100, kind: 'unlisten', client: 0 },
+        { gapMs: 500, kind: 'updated', server: 0 },
+        { gapMs: 0, kind: 'updated', server: 1 },
+      ],
+    }),
+  },
+  {
+    what: 'a client went by the lists that were kept for its own process, when it was known that it needs none',
+    plan: plainPlan({
+      seed: 2061,
+      servers: [
+        plainServer('h0', {
+          concurrency: 2,
+          processes: 2,
+          timeoutMs: 600,
+          idleTimeoutMs: 1411,
+          standalone: true,
+          total: 1000,
+          isStateless: true,
+          protocol: 'auto',
+        }),
+        plainServer('s1', {
+          timeoutMs: 600,
+          faulty: false,
+          events: true,
+          standalone: true,
+          total: 1000,
+          isStateless: true,
+          protocol: 'auto',
+        }),
+      ],
+      clients: [
+        plainClient('c0', {
+          capabilities: ['sampling', 'elicitation', 'roots'],
+          answerMs: 38,
+          sets: [['elicitation', 'roots'], ['sampling', 'roots'], ['sampling']],
+        }),
+        plainClient('c1', {
+          capabilities: ['sampling', 'elicitation', 'roots'],
+          answerMs: 42,
+          sets: [['sampling', 'elicitation']],
+        }),
+        plainClient('c2', {
+          revision: '2024-11-05',
+          capabilities: ['elicitation'],
+          manners: 'bare',
+          answerMs: 26,
+          sets: [
+            ['sampling', 'roots'],
+            ['sampling', 'elicitation'],
+          ],
+        }),
+        plainClient('c3', {
+          capabilities: ['sampling', 'elicitation', 'roots'],
+          manners: 'eager',
+          answerMs: 35,
+          sets: [['sampling', 'roots'], ['roots'], ['sampling', 'elicitation', 'roots']],
+        }),
+        plainClient('c4', {
+          answerMs: 4,
+          sets: [
+            ['sampling', 'elicitation'],
+            ['sampling', 'elicitation'],
+          ],
+        }),
+      ],
+      kept: { left: ['damaged', 'stale'], disk: 'well', isKeyTorn: false },
+      ops: [
+        { gapMs: 0, kind: 'attach', client: 0 },
+        { gapMs: 0, kind: 'gone', client: 0, server: 0 },
+        { gapMs: 6, kind: 'attach', client: 4 },
+        { gapMs: 234, kind: 'gone', client: 0, server: 1 },
+      ],
+    }),
+  },
 ]

@@ -171,6 +171,7 @@ function close(world: World): void {
   const { ledger } = host
   host.trace.note('op', 'close')
   let closed = false
+  ledger.isClosing = true
   void world.proxy.close().then(() => {
     closed = true
   })

@@ -4,6 +4,7 @@
 import type { SimClient } from './client.js'
 import { grow } from './happen.js'
 import { mustHear } from './news-reach.js'
+import { type OpenListen, toolsOf } from './listen-watch.js'
 import type { SimServer } from './server.js'
 import type { World } from './world.js'
 
@@ -17,7 +18,11 @@ export function lastNews(world: World): void {
   const servers = world.host.servers.filter(speaksUp)
   const waits = world.clients
     .filter(({ speaks, hears }) => speaks && hears)
-    .flatMap((client) => [...listWaits(world, client, servers), ...updateWaits(world, client, servers)])
+    .flatMap((client) => [
+      ...listWaits(world, client, servers),
+      ...updateWaits(world, client, servers),
+      ...listenWaits(world, client, servers),
+    ])
   for (const server of servers) {
     grow(world, server)
     for (const brain of server.brains) brain.updated()
@@ -51,6 +56,35 @@ function listWaits(world: World, client: SimClient, servers: readonly SimServer[
       has: () => ears.lists.told(LIST_CHANGED) > before,
     },
   ]
+}
+
+/** What is told on account of requests that stay open. */
+function listenWaits({ host }: World, { ears }: SimClient, servers: readonly SimServer[]): Wait[] {
+  return ears.listens.open.flatMap((listen): Wait[] => {
+    const { entry, heard, news } = listen
+    if (heard === undefined) return []
+    const uris = servers
+      .filter(({ facts }) => !host.ledger.replaced.has(facts.plan.name))
+      .map(({ facts }) => `sim://${facts.plan.name}/a`)
+      .filter((uri) => heard.uris.includes(uri))
+    const waits = uris.map((uri): Wait => {
+      const before = news.get(uri) ?? 0
+      const what = `${entry.nonce} listens for ${uri} and was not told that it has changed`
+      return { check: 'not-updated', what, has: () => (news.get(uri) ?? 0) > before }
+    })
+    return heard.hasTools && servers.some(isOfAll) ? [...waits, toolsWait(listen)] : waits
+  })
+}
+
+function toolsWait(listen: OpenListen): Wait {
+  const before = toolsOf(listen)
+  const what = `${listen.entry.nonce} was not told that there are more tools`
+  return { check: 'stale-list', what, has: () => toolsOf(listen) > before }
+}
+
+/** Whoever listens sees its lists, whatever it can be asked. */
+function isOfAll({ facts: { plan } }: SimServer): boolean {
+  return plan.isStateless === true && plan.protocol !== 'auto'
 }
 
 function updateWaits(world: World, client: SimClient, servers: readonly SimServer[]): Wait[] {

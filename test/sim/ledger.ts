@@ -102,6 +102,8 @@ export class Ledger {
   readonly totals: Map<string, number> = new Map()
   /** Servers without sessions: what they ask is asked between two requests. */
   readonly sessionless: Set<string> = new Set()
+  /** The proxy was asked to close. */
+  isClosing = false
   /** Resources that servers were asked to tell of. */
   readonly #followed = new Set<string>()
   readonly #lastExecuted = new Map<string, number>()
@@ -238,7 +240,7 @@ export class Ledger {
     if (ok && reply !== undefined && isAltered(entry, text, reply))
       this.fail('altered', `${reply} got to ${entry.client} as ${text}`)
     const isTimeout = text.includes('"reason":"timeout"')
-    if (isTimeout) this.#timedOut(callOf(entry), now, text)
+    if (isTimeout) this.#timedOut(this.#callOf(entry), now, text)
     // Where a client reads nothing, its server is not read either, and the answer may wait there past its time.
     const isUnread = entry.untimed && isTimeout
     if (!ok && entry.mustSucceed && !isUnread)
@@ -284,7 +286,7 @@ export class Ledger {
 
   /** The proxy has given up a call, or knows that its client has: so must the server that is at it. */
   givenUp(entry: Entry): void {
-    const call = callOf(entry)
+    const call = this.#callOf(entry)
     const { job } = call
     call.givenUpAt = this.#now()
     if (job?.done === true) return
@@ -339,6 +341,11 @@ export class Ledger {
     if (isOwn) this.givenUp(entry)
   }
 
+  /** What a server is at: it has the whole call, or without sessions this request of it. */
+  #callOf(entry: Entry): Entry {
+    return this.sessionless.has(entry.service ?? '') ? entry : (entry.root ?? entry)
+  }
+
   #totalOf({ service = '' }: Entry): number {
     return this.totals.get(service) ?? TOTAL
   }
@@ -350,11 +357,6 @@ export class Ledger {
     if (entry.excused || entry.untimed || late <= budgetMs + SLACK_MS) return
     this.fail('late', `${entry.nonce} was answered after ${late} ms, not ${budgetMs}`)
   }
-}
-
-/** What a server is at: it has the whole call, or without sessions this request of it. */
-function callOf(entry: Entry): Entry {
-  return entry.job === undefined ? (entry.root ?? entry) : entry
 }
 
 /** Whether a result is not what its server has answered. */

@@ -7,6 +7,7 @@ import { simulateCell } from './cells.js'
 import { drawKind, runKind } from './draw-kind.js'
 import { inTurn } from './in-turn.js'
 import type { Outcome } from './outcome.js'
+import { eraRegressions } from './era-regressions.js'
 import { regressions } from './regressions.js'
 import { simulate } from './simulate.js'
 import { warm } from './warm.js'
@@ -34,7 +35,8 @@ async function lookAtSeeds(from: number, to: number): Promise<void> {
 
 Error.stackTraceLimit = 0
 await warm()
-for (const { what, plan } of regressions) await look(what, () => simulate(plan))
+for (const { what, plan } of [...regressions, ...(kind === 'eras' ? eraRegressions : [])])
+  await look(what, () => simulate(plan))
 await lookAtSeeds(1, Math.min(FIRST_SEEDS, seeds))
 for (const fault of faults) {
   for (const phase of phases) {

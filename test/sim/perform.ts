@@ -15,6 +15,9 @@ import type { World } from './world.js'
 /** How soon the proxy answers what it answers itself. */
 const OWN_MS = 100
 
+/** Requests of one client that stay open. */
+const LISTENS_MAX = 8
+
 export function perform(world: World, op: Op, number: number): void {
   world.host.trace.note('op', JSON.stringify(op))
   if ('client' in op) return onClient(world, op)
@@ -51,6 +54,12 @@ function act(world: World, client: SimClient, op: Exclude<ClientOp, { readonly k
       return op.asks === undefined ? read(world, client, op, { can: op.can }) : claimedRead(world, client, op)
     case 'claimed-list':
       return list(world, client, op.method, { can: op.can })
+    case 'listen':
+      return listen(world, client, op)
+    case 'unlisten': {
+      const [first] = client.ears.listens.open
+      return first === undefined ? undefined : client.cancel(first.entry)
+    }
     case 'gone':
       return gone(world, client, op.server)
     case 'subscribe':
@@ -141,13 +150,43 @@ function toServer(
 
 /** Nothing but the server itself can be in the way of an answer. */
 function isSure(plan: ServerPlan, { deed, ms }: Work): boolean {
-  const isAlone = plan.kind === 'http' || (plan.concurrency >= 64 && plan.isolation !== 'shared')
+  // Without sessions everybody shares a process, which a call of others may have started anew.
+  const isShared = plan.isolation === 'shared' || (plan.isStateless === true && plan.onTimeout === 'restart')
+  const isAlone = plan.kind === 'http' || (plan.concurrency >= 64 && !isShared)
   return (
     isAlone &&
     deed !== 'ask' &&
     deed !== 'refuse' &&
     answeredDeeds.has(deed) &&
     plan.initMs + ms < plan.timeoutMs / 4
+  )
+}
+
+/** Wants to hear of changes until it says that it does not. */
+function listen(world: World, client: SimClient, op: Extract<Op, { readonly kind: 'listen' }>): void {
+  // Each takes a place among the calls of its client, which needs others.
+  if (client.ears.listens.open.length >= Math.min(LISTENS_MAX, world.plan.limits.callsMax / 4)) return
+  const uris = op.followed.flatMap((server) => {
+    const plan = world.plan.servers[server]
+    return plan === undefined ? [] : [`sim://${plan.name}/a`]
+  })
+  const members = [
+    ...(op.hasTools ? ['"toolsListChanged":true'] : []),
+    ...(uris.length === 0 ? [] : [`"resourceSubscriptions":${JSON.stringify(uris)}`]),
+  ]
+  const asking = { ...own, method: 'subscriptions/listen', mustSucceed: false, claim: { can: op.can } }
+  client.request(
+    asking,
+    () => `"notifications":{${members.join(',')}}`,
+    (waiting) => {
+      const { entry } = waiting
+      client.ears.listens.begin(entry, { uris, hasTools: op.hasTools })
+      waiting.next = (ok, text) => {
+        const listened = ok ? client.ears.listens.of(text)?.listen : undefined
+        // Whoever says nothing more is told that nothing more comes.
+        if (listened !== undefined && client.speaks) client.ears.listens.ended(listened, text)
+      }
+    },
   )
 }
 

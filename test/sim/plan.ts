@@ -118,6 +118,15 @@ export type Op = { readonly gapMs: number } & (
       readonly method: ListMethod
       readonly can: readonly Askable[]
     }
+  | {
+      readonly kind: 'listen'
+      readonly client: number
+      readonly can: readonly Askable[]
+      /** Servers of which it follows a resource. */
+      readonly followed: readonly number[]
+      readonly hasTools: boolean
+    }
+  | { readonly kind: 'unlisten'; readonly client: number }
   | { readonly kind: 'gone'; readonly client: number; readonly server: number }
   | { readonly kind: 'subscribe'; readonly client: number; readonly server: number; readonly on: boolean }
   | { readonly kind: 'level' | 'ping' | 'roots' | 'garbage' | 'twin' | 'unknown'; readonly client: number }

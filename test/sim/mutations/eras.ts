@@ -88,9 +88,19 @@ export const eras: readonly Mutation[] = [
     'this.#call.deadline.pause(this.#runtime.now());',
     ';',
   ]),
+  ofEras('who listens is told so before servers are asked', 'early-ack', [
+    'proxy/guests/listens',
+    'if (uris.length === 0 && tasks.length === 0)',
+    'if (true)',
+  ]),
+  ofEras('who listens to a resource is told of all', 'not-followed', [
+    'proxy/guests/listen',
+    'if (this.#heard.uris.some((followed) => isFollowedBy(uri, followed)))',
+    'if (true)',
+  ]),
   ofEras('results have no type', 'wrong-form', [
     'mcp/eras/typed-result',
-    "route.to === 'uri' ? stale : complete",
+    "route.to === 'uri' ? [complete, ...stale] : [complete]",
     "route.to === 'uri' ? stale : []",
   ]),
   ofEras('the processes of a client that is gone stay', 'needless-process', [
