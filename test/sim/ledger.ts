@@ -88,6 +88,10 @@ const TOLD_MS = 2000
 /** How much later than its budget an answer may come: a timer's own lateness, and the way to the client. */
 const SLACK_MS = 150
 
+/** In the error of a call whose time is over, and of one whose process was given up for another such call. */
+const TIMED_OUT = '"reason":"timeout"'
+const RESTARTED = 'is being restarted: a call timed out'
+
 /** Every request, and everything found wrong so far. */
 export class Ledger {
   readonly failures: Failure[] = []
@@ -107,6 +111,8 @@ export class Ledger {
   /** Resources that servers were asked to tell of. */
   readonly #followed = new Set<string>()
   readonly #lastExecuted = new Map<string, number>()
+  /** Calls whose process ended with them, with what they were told. */
+  readonly #lostWithAnother: { readonly entry: Entry; readonly text: string }[] = []
 
   /** `later` runs something after so many milliseconds. */
   constructor(now: () => number, later: (delayMs: number, run: () => void) => void) {
@@ -239,12 +245,14 @@ export class Ledger {
       this.fail('made-up', `${entry.nonce} was answered and never executed: ${text}`)
     if (ok && reply !== undefined && isAltered(entry, text, reply))
       this.fail('altered', `${reply} got to ${entry.client} as ${text}`)
-    const isTimeout = text.includes('"reason":"timeout"')
+    const isTimeout = text.includes(TIMED_OUT)
     if (isTimeout) this.#timedOut(this.#callOf(entry), now, text)
     // Where a client reads nothing, its server is not read either, and the answer may wait there past its time.
     const isUnread = entry.untimed && isTimeout
-    if (!ok && entry.mustSucceed && !isUnread)
-      this.fail('needless-error', `${entry.nonce} was refused: ${text}`)
+    if (!ok && entry.mustSucceed && !isUnread) {
+      if (text.includes(RESTARTED)) this.#lostWithAnother.push({ entry, text })
+      else this.fail('needless-error', `${entry.nonce} was refused: ${text}`)
+    }
     this.#inTime(entry, now)
   }
 
@@ -314,10 +322,22 @@ export class Ledger {
 
   /** Everything has come to rest: what has no answer now will never have one. */
   close(): void {
+    for (const { entry, text } of this.#lostWithAnother)
+      if (!this.#mayHaveTimedOut(entry)) this.fail('needless-error', `${entry.nonce} was refused: ${text}`)
     for (const entry of this.entries.values()) {
       if (entry.answers.length > 0 || entry.excused || entry.cancelledAt !== undefined) continue
       this.fail('lost', `${entry.nonce} (${entry.method}, id ${entry.id}) was never answered`)
     }
+  }
+
+  /** Whether another call to its server has timed out, or has no answer that would say so. */
+  #mayHaveTimedOut({ service, nonce }: Entry): boolean {
+    return [...this.entries.values()].some(
+      (entry) =>
+        entry.service === service &&
+        entry.nonce !== nonce &&
+        (entry.answers.length === 0 || entry.answers.some(({ text }) => text.includes(TIMED_OUT))),
+    )
   }
 
   /** The calls of one client get to one process in the order in which they were sent, or came. */

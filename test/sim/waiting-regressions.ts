@@ -204,6 +204,28 @@ export const waitingRegressions: readonly Regression[] = [
     }),
   },
   {
+    what: 'a call was lost with another, which had timed out since its client read nothing',
+    plan: plainPlan({
+      seed: 90_082_587,
+      servers: [
+        plainServer('s0', {
+          timeoutMs: 600,
+          onTimeout: 'restart',
+          faulty: false,
+          stdout: { ...narrow, capacity: 4096 },
+        }),
+      ],
+      clients: [client('c0', { output: { ...whole, capacity: 4096 } })],
+      ops: [
+        attach(1, 0),
+        { gapMs: 98, kind: 'pause', client: 0 },
+        ...Array.from({ length: 10 }, () => call(5, 0, { deed: 'big', ms: 10, n: 7 }, 'number')),
+        call(500, 0, { deed: 'echo', ms: 11, n: 4 }, 'text'),
+        { gapMs: 1000, kind: 'resume', client: 0 },
+      ],
+    }),
+  },
+  {
     what: 'a name with the prefix of a server that was not there any more waited for the others',
     plan: plainPlan({
       seed: 60_011_875,
