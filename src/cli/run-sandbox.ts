@@ -7,7 +7,6 @@ import type { SandboxCommand } from './args.js'
 import { type Invocation, type Run, type ServeOptions, runPlan } from './run.js'
 import { sandboxPlan } from './sandbox-config.js'
 import { say } from './say.js'
-import type { SandboxSettings } from '../upstream/contracts/sandbox-config.js'
 import type { SandboxServerConfig } from '../upstream/contracts/server-config.js'
 
 /**
@@ -18,7 +17,7 @@ import type { SandboxServerConfig } from '../upstream/contracts/server-config.js
  */
 export async function runSandbox(command: SandboxCommand, invocation: Invocation): Promise<number> {
   const { config, server } = sandboxPlan(command, invocation.program)
-  if (command.check) return checkRuntimes(server.sandbox)
+  if (command.check) return checkRuntimes(server)
   const { serve } = command
   const own = { ...invocation, config, isFile: false, schemasOf: () => ['default'] }
   switch (serve.kind) {
@@ -49,7 +48,7 @@ async function withService<C extends ServeOptions>(
 ): Promise<number> {
   const { preparedService } = await import('../sandbox/readiness.js')
   const { runtime, log = () => undefined } = run.options
-  const service = await preparedService(sandbox, { runtime, log })
+  const service = await preparedService(sandbox, { name, runtime, log })
   if (typeof service === 'string') {
     await say('stderr', `${run.program}: ${inLines(service)}\n`)
     return 1
@@ -61,11 +60,11 @@ async function withService<C extends ServeOptions>(
   }
 }
 
-async function checkRuntimes(settings: SandboxSettings): Promise<number> {
+async function checkRuntimes({ name, sandbox }: SandboxServerConfig): Promise<number> {
   const { runtimeReport } = await import('../sandbox/readiness.js')
   const runtime = realRuntime()
   try {
-    const { text, isUsable } = await runtimeReport(settings, { runtime, log: () => undefined })
+    const { text, isUsable } = await runtimeReport(sandbox, { name, runtime, log: () => undefined })
     await say('stdout', inLines(text))
     return isUsable ? 0 : 1
   } finally {

@@ -26,6 +26,7 @@ export interface SandboxValues {
   readonly runAs: string | undefined
   readonly network: 'none' | 'host'
   readonly files: boolean
+  readonly pins: boolean
   readonly outputMax: number
   readonly sessions: 'shared' | 'client' | undefined
 }
@@ -99,6 +100,11 @@ export const sandboxFields: FieldsOf<SandboxValues> = {
     'What code may reach: nothing, or all that this machine can.',
   ),
   files: field(boolean(), true, 'Whether clients can read and write files of their sessions.'),
+  pins: field(
+    boolean(),
+    false,
+    'Whether clients can pin sessions, which then do not expire, and whose files survive restarts.',
+  ),
   outputMax: field(
     size(1024, 16 * 1024 ** 2),
     64 * 1024,

@@ -89,6 +89,7 @@ function settingsOf(
     network: networkOf(section, values),
     templates: readTemplates(section, expansion, context),
     files: values.files,
+    pins: values.pins,
     outputBytesMax: values.outputMax,
     sessions: values.sessions ?? (context.isGuarded ? 'client' : 'shared'),
   }

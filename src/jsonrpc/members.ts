@@ -80,12 +80,25 @@ export class Members implements MemberSink {
     return stringAt(this.#long.slice(span.start, span.end), { start: 0, end: span.end - span.start })
   }
 
+  /** Whether the key of a member is one of these names, written without escapes. */
+  isNamed(index: number, names: readonly string[]): boolean {
+    const start = this.#offsets[index * FIELDS] ?? 0
+    const end = this.#offsets[index * FIELDS + 1] ?? 0
+    for (const name of names)
+      if (end - start === name.length + 2 && this.#isKey(start, end, name)) return true
+    return false
+  }
+
   at(index: number): Member {
-    return { key: this.key(index), value: this.#span(index * FIELDS + 2) }
+    return { key: this.key(index), value: this.value(index) }
   }
 
   key(index: number): Span {
     return this.#span(index * FIELDS)
+  }
+
+  value(index: number): Span {
+    return this.#span(index * FIELDS + 2)
   }
 
   /** The same members in a message that is in parts. */

@@ -82,5 +82,14 @@ function splicedLength(length: number, edits: readonly Edit<string>[]): number {
 
 /** Edits in the order in which `splice` wants them. */
 export function inOrder<E extends Span>(edits: readonly E[]): readonly E[] {
-  return edits.length < 2 ? edits : [...edits].sort((a, b) => a.start - b.start || a.end - b.end)
+  for (let i = 1; i < edits.length; i++) {
+    const [before, edit] = [edits[i - 1], edits[i]]
+    if (before !== undefined && edit !== undefined && isBehind(before, edit))
+      return [...edits].sort((a, b) => a.start - b.start || a.end - b.end)
+  }
+  return edits
+}
+
+function isBehind(one: Span, other: Span): boolean {
+  return one.start > other.start || (one.start === other.start && one.end > other.end)
 }

@@ -64,7 +64,7 @@ function relayedAt(bytes: Buffer, { start, end }: Span): string {
 export function capabilityEdits(bytes: Buffer, span: Span | undefined, hasTasks: boolean): readonly Edit[] {
   const members = membersAt(bytes, span)
   if (members === undefined) return []
-  const isCut = (key: Span): boolean => !hasTasks && ofSessions.has(nameOf(bytes, key))
+  const isCut = (index: number): boolean => !hasTasks && ofSessions.has(nameOf(bytes, members.key(index)))
   const extensions = membersAt(bytes, members.span('extensions'))
   return inOrder([
     ...cutMembers(members, isCut, 'capability'),

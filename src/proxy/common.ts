@@ -42,7 +42,7 @@ export async function openCommon(config: Configuration, options: ProxyOptions): 
     log,
     limits,
     taps: new Taps(tap, runtime),
-    room: new ProcessRoom(upstream.processesMax),
+    room: new ProcessRoom(upstream.processesMax, upstream.awayMsMax),
     unread: new Unread(session.unreadBytesMax),
     events,
     kept,

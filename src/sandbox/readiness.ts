@@ -14,6 +14,8 @@ import {
 import { openService, surroundingsOf } from './service.js'
 
 interface Around {
+  /** What the configuration calls the sandbox. */
+  readonly name: string
   readonly runtime: Runtime
   readonly log: LogSink
 }

@@ -36,12 +36,41 @@ export interface SandboxRuntime {
    * @throws MachineStartError
    */
   start(spec: MachineSpec): Promise<Machine | Interpreter | Evaluator>
-  /** Removes the files of a session whose machine has ended. */
+  /** Files of sessions that outlive the service; absent where a runtime has none. */
+  readonly pinned?: PinnedFiles
+  /** Removes the files of a session whose machine has ended; those of a pinned one stay for whoever attaches them. */
   discard(sessionId: string): Promise<void>
   /** Removes what dead owners have left: folders, cgroups, processes. */
   sweep(): Promise<void>
   /** Stops every machine, and removes what this owner has on the host. */
   close(): Promise<void>
+}
+
+/** What is known of a session that is pinned. */
+export interface Pin {
+  /** Which sandbox has it: others do not see it. */
+  readonly sandbox: string
+  /** Whose it is there. */
+  readonly owner: string
+  readonly name: string
+  readonly template: string
+  readonly flavor: string
+}
+
+/** A pin on the disk, and which service has its files at work. */
+export interface FoundPin extends Pin {
+  readonly key: string
+  readonly holder: 'us' | 'another' | 'nobody'
+}
+
+/** The pins of all services; rejects when the file system refuses. */
+export interface PinnedFiles {
+  list(): Promise<readonly FoundPin[]>
+  /** Keeps the files of a session that has had a machine; again, gives the pin another name. */
+  pin(sessionId: string, pin: Pin): Promise<void>
+  unpin(sessionId: string): Promise<void>
+  /** Gives the files of a pin that nobody has to a session without a machine; false when somebody was faster. */
+  attach(sessionId: string, key: string): Promise<boolean>
 }
 
 /** What a machine is started with. */

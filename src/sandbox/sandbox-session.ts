@@ -66,6 +66,8 @@ export type SessionState = 'creating' | 'ready' | 'processing' | 'error' | 'stop
 export class SandboxSession {
   readonly facts: SessionFacts
   lastAccessedMs: number
+  /** Under which name it is kept. */
+  pinnedName: string | undefined
   readonly #machine: SessionMachine
   readonly #clock: Clock
   readonly #failures: CallFailures
@@ -84,9 +86,19 @@ export class SandboxSession {
     this.#failures = new CallFailures(facts.id, this.#stopping.signal, clock)
   }
 
-  /** Whether nothing runs in it, so that it may go. */
+  /** Whether nothing runs in it. */
   get isIdle(): boolean {
     return this.#calls === 0
+  }
+
+  /** Whether it may be ended for want of use or room. */
+  get mayGo(): boolean {
+    return this.isIdle && this.pinnedName === undefined
+  }
+
+  /** Names its machine among all machines of the runtime. */
+  get machineId(): string {
+    return this.#machine.id
   }
 
   get state(): SessionState {

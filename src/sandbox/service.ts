@@ -10,6 +10,7 @@ import type { ServerAbout } from '../upstream/contracts/upstream.js'
 import type { SandboxSettings } from '../upstream/contracts/sandbox-config.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
 import { type RuntimeSurroundings, chooseRuntime } from './runtimes.js'
+import { Pins } from './pins.js'
 import { SandboxServer, type ServedSandbox } from './server.js'
 import { Sessions } from './sessions.js'
 import { toolsOf } from './tools/tools.js'
@@ -18,6 +19,8 @@ import { uuid } from './uuid.js'
 const NONCE_BYTES = 16
 
 export interface ServiceParts {
+  /** What the configuration calls it. */
+  readonly name: string
   readonly settings: SandboxSettings
   readonly runtime: Runtime
   readonly log: LogSink
@@ -38,7 +41,7 @@ export async function openService(parts: ServiceParts): Promise<SandboxService> 
 
 export function surroundingsOf(
   { serverUrl, apiKey, runAs }: SandboxSettings,
-  { runtime, log, stateFolder }: Omit<ServiceParts, 'settings'>,
+  { runtime, log, stateFolder }: Omit<ServiceParts, 'name' | 'settings'>,
 ): RuntimeSurroundings {
   return { runtime, log, stateFolder, serverUrl, apiKey, runAs }
 }
@@ -53,11 +56,11 @@ export class SandboxService implements InnerService {
   readonly #log: LogSink
   #closing: Promise<void> | undefined
 
-  constructor({ settings, runtime, log }: ServiceParts, sandbox: SandboxRuntime, probe: RuntimeProbe) {
+  constructor({ name, settings, runtime, log }: ServiceParts, sandbox: SandboxRuntime, probe: RuntimeProbe) {
     const secret = runtime.secret ?? randomBytes
     const tools = toolsOf(settings)
     const { id, isolation } = sandbox
-    this.facts = { runtime: id, isolation, tools: tools.map(({ name }) => name) }
+    this.facts = { runtime: id, isolation, tools: tools.map((tool) => tool.name) }
     this.#sandbox = sandbox
     this.#log = log
     const sessions = new Sessions({
@@ -68,7 +71,8 @@ export class SandboxService implements InnerService {
       newId: () => uuid(secret),
       nonce: () => secret(NONCE_BYTES).toString('hex'),
     })
-    this.#served = { settings, sessions, runtime, isolation, tools }
+    const pins = new Pins({ name, settings, sandbox, sessions })
+    this.#served = { settings, sessions, pins, runtime, isolation, tools }
     this.#every(settings.cleanupIntervalMs, () => sessions.endExpired())
     this.#every(settings.orphanCleanupIntervalMs, () => void this.#sweep())
     const limits = probe.kind === 'usable' ? `, limits by ${probe.limits}` : ''

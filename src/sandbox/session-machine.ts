@@ -39,6 +39,10 @@ export class SessionMachine {
     this.#parts = parts
   }
 
+  get id(): string {
+    return this.#parts.spec.sessionId
+  }
+
   /** Whether variables were lost since this was last asked. */
   takeLoss(): boolean {
     const hasLost = this.#hasLost

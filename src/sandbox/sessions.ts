@@ -3,16 +3,11 @@
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { SandboxFlavor, SandboxSettings, SandboxTemplate } from '../upstream/contracts/sandbox-config.js'
 import { resourceLimit, templateMismatch, wrongArgument } from './errors.js'
-import type { MachineFlavor, SandboxRuntime } from './runtime.js'
+import { flavors } from './flavors.js'
+import type { SandboxRuntime } from './runtime.js'
 import { SandboxSession } from './sandbox-session.js'
 import { SessionMachine } from './session-machine.js'
 import { Spares } from './spares.js'
-
-const flavors: Readonly<Record<SandboxFlavor, MachineFlavor>> = {
-  small: { cpus: 1, memoryMiB: 1024, pids: 256, diskGiB: 1 },
-  medium: { cpus: 2, memoryMiB: 2048, pids: 512, diskGiB: 2 },
-  large: { cpus: 4, memoryMiB: 4096, pids: 1024, diskGiB: 4 },
-}
 
 export interface SessionsParts {
   readonly settings: SandboxSettings
@@ -31,10 +26,16 @@ export interface SessionRequest {
   readonly id: string | undefined
   readonly template: string | undefined
   readonly flavor: SandboxFlavor | undefined
+  /** It begins with files that are there already, and so with no machine that was started before. */
+  readonly hasFiles?: boolean
 }
 
-/** What a caller may name a session. */
-const idPattern = /^[A-Za-z0-9._-]{1,128}$/
+/** What a caller may name a session, or a pin. @throws SandboxError */
+export function assertName(name: string, parameter: string): void {
+  if (/^[A-Za-z0-9._-]{1,128}$/.test(name)) return
+  const wanted = "must be 1 to 128 letters, digits, '.', '_' or '-'"
+  throw wrongArgument(`Parameter '${parameter}' ${wanted}`, parameter)
+}
 
 /** Opens, finds and ends sessions. */
 export class Sessions {
@@ -59,11 +60,7 @@ export class Sessions {
   /** The session of that name, or a new one. @throws SandboxError */
   open(wanted: SessionRequest): { readonly session: SandboxSession; readonly isCreated: boolean } {
     const { id, owner, template } = wanted
-    if (id !== undefined && !idPattern.test(id))
-      throw wrongArgument(
-        "Parameter 'session_id' must be 1 to 128 letters, digits, '.', '_' or '-'",
-        'session_id',
-      )
+    if (id !== undefined) assertName(id, 'session_id')
     const there = id === undefined ? undefined : this.find(id, owner)
     if (there === undefined) return { session: this.#create(wanted), isCreated: true }
     const has = there.facts.template
@@ -112,19 +109,20 @@ export class Sessions {
     await Promise.all([this.#spares.close(), ...this.#stopping])
   }
 
-  #isExpired({ isIdle, lastAccessedMs }: SandboxSession): boolean {
+  #isExpired({ mayGo, lastAccessedMs }: SandboxSession): boolean {
     const { settings, runtime } = this.#parts
-    return isIdle && runtime.wallNow() - lastAccessedMs > settings.sessionTimeoutMs
+    return mayGo && runtime.wallNow() - lastAccessedMs > settings.sessionTimeoutMs
   }
 
-  #create({ id, owner, template: name, flavor: wanted }: SessionRequest): SandboxSession {
+  #create({ id, owner, template: name, flavor: wanted, hasFiles }: SessionRequest): SandboxSession {
     const { settings, runtime, newId } = this.#parts
     const [usual, usualFlavor] = this.#usual
     const template = settings.templates.find((each) => each.name === name) ?? usual
     const flavor = wanted ?? usualFlavor
     const { memoryMiB } = flavors[flavor]
     this.endExpired()
-    const spare = template === usual && flavor === usualFlavor ? this.#spares.take() : undefined
+    const isUsual = hasFiles !== true && template === usual && flavor === usualFlavor
+    const spare = isUsual ? this.#spares.take() : undefined
     if (spare === undefined) this.#makeRoom(memoryMiB)
     const createdAtMs = runtime.wallNow()
     const facts = { id: id ?? newId(), owner, template: template.name, flavor, memoryMiB, createdAtMs }
@@ -179,7 +177,7 @@ export class Sessions {
   /** The idle session that was not used for longest. */
   #evict(why: string): void {
     const { settings, log } = this.#parts
-    const [key, session] = (settings.evictsIdle && [...this.#sessions].find(([, each]) => each.isIdle)) || []
+    const [key, session] = (settings.evictsIdle && [...this.#sessions].find(([, each]) => each.mayGo)) || []
     if (key === undefined || session === undefined)
       throw resourceLimit(
         why,

@@ -83,7 +83,7 @@ export class Spares {
   async #keep(machine: SessionMachine): Promise<void> {
     try {
       const started = await machine.get()
-      if (started.kind === 'machine') machine.repl(started)
+      if (started.kind !== 'evaluator') machine.repl(started)
       await started.ended
     } catch (error) {
       if (this.#machines.has(machine)) this.#tell('a spare machine could not be started', error)

@@ -10,7 +10,8 @@ import { lstat, mkdir, readFile, readdir, stat, utimes, writeFile } from 'node:f
 import { join, sep } from 'node:path'
 import process from 'node:process'
 import type { Runtime } from '../runtime/runtime.js'
-import { MachineStartError } from './runtime.js'
+import { PinnedFolders } from './pinned-folders.js'
+import { MachineStartError, type PinnedFiles } from './runtime.js'
 import { covers } from './volumes.js'
 
 /** Who has a folder: process, its start, the boot, and the namespace in which the number of the process counts. */
@@ -21,17 +22,25 @@ const SILENT_MS_MAX = 24 * 3600 * 1000
 
 const random = (): string => randomBytes(8).toString('hex')
 
+/** A user of the host. */
+interface FolderOwner {
+  readonly uid: number
+  readonly gid: number
+}
+
 /** The folder of one service in the state folder that it shares with others. */
 export class StateFolder {
   readonly #root: string
   readonly #runtime: Runtime
   readonly #name = random()
   readonly #sessions = new Map<string, string>()
+  readonly #pins: PinnedFolders
   #made: Promise<void> | undefined
 
   constructor(root: string, runtime: Runtime) {
     this.#root = root
     this.#runtime = runtime
+    this.#pins = new PinnedFolders(root, this.#name)
   }
 
   /** Of the service in the state folder. */
@@ -55,7 +64,7 @@ export class StateFolder {
    *
    * @throws MachineStartError
    */
-  async session(sessionId: string, owner?: { readonly uid: number; readonly gid: number }): Promise<string> {
+  async session(sessionId: string, owner?: FolderOwner): Promise<string> {
     const known = this.#sessions.get(sessionId)
     if (known !== undefined) return known
     const path = join(this.#instance, random())
@@ -79,17 +88,27 @@ export class StateFolder {
     return path
   }
 
-  /** Removes the files of a session; its processes have ended. */
+  /** Removes the files of a session, unless they are pinned; its processes have ended. */
   async discard(sessionId: string): Promise<void> {
     const path = this.#sessions.get(sessionId)
     this.#sessions.delete(sessionId)
-    if (path !== undefined) await this.#remove(path)
+    if (path !== undefined && !(await this.#pins.rest(path))) await this.#remove(path)
   }
 
-  /** Removes all that this service has. */
+  /** Files that outlive this service; `ownerOf` is whose the folder of a session has to be, as in `session`. */
+  pinned(ownerOf: (sessionId: string) => FolderOwner | undefined): PinnedFiles {
+    return {
+      list: () => this.#pins.list(),
+      pin: (sessionId, pin) => this.#pins.add(this.#known(sessionId), pin),
+      unpin: (sessionId) => this.#pins.remove(this.#known(sessionId)),
+      attach: (sessionId, key) => this.#attach(sessionId, key, ownerOf(sessionId)),
+    }
+  }
+
+  /** Removes all that this service has, and what is pinned stays for the next one. */
   async close(): Promise<void> {
     this.#sessions.clear()
-    if (this.#made !== undefined) await this.#remove(this.#instance)
+    if (this.#made !== undefined && (await this.#pins.restAll(this.#name))) await this.#remove(this.#instance)
     this.#made = undefined
   }
 
@@ -101,9 +120,29 @@ export class StateFolder {
       if (name === this.#name || !/^[\da-f]{16}$/.test(name)) continue
       const path = join(this.#root, name)
       if (await isAlive(path, this.#runtime.wallNow())) living.add(name)
-      else await this.#remove(path)
+      else if (await this.#pins.restAll(name)) await this.#remove(path)
     }
     return living
+  }
+
+  #known(sessionId: string): string {
+    const path = this.#sessions.get(sessionId)
+    if (path === undefined) throw new Error('the session has no files')
+    return path
+  }
+
+  /** Sessions of an earlier service had other users. */
+  async #attach(sessionId: string, key: string, owner: FolderOwner | undefined): Promise<boolean> {
+    if (this.#sessions.has(sessionId)) throw new Error('the session has files of its own')
+    this.#made ??= this.#make()
+    await this.#made
+    const path = await this.#pins.take(key)
+    if (path === undefined) return false
+    this.#sessions.set(sessionId, path)
+    if (owner === undefined || (await lstat(path)).uid === owner.uid) return true
+    const user = `${owner.uid}:${owner.gid}`
+    if ((await this.#run('chown', ['-R', '-h', user, '--', path])) === 0) return true
+    throw new Error(`its files cannot be given to the user ${user}`)
   }
 
   /** The first folder on the way to the sessions through which only its owner may pass. */

@@ -52,6 +52,7 @@ describe('a sandbox', () => {
         return { name, language: name, interpreter: undefined, image: undefined, env: {} }
       }),
       files: true,
+      pins: false,
       outputBytesMax: 65_536,
       sessions: 'shared',
     })

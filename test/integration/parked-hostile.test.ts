@@ -4,6 +4,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { type Limits, limits } from '../../src/index.js'
 import { type Asking, accepted, claim, codeOf, forms, reasonOf, stage, textOf } from './support/asking.js'
+import type { RawClient } from './support/client.js'
 import { at, numberAt, textAt } from './support/json.js'
 import { closed } from './support/scripted.js'
 
@@ -162,4 +163,34 @@ describe('of what waits for clients', () => {
     assert.equal(textOf(await ask(back, { capabilities: pages, client: other })), 'done')
     await closed(it)
   })
+})
+
+test('one client that lets calls wait has no more processes than it must when others come', async (t) => {
+  const few = { limits: { ...limits, upstream: { ...limits.upstream, processesMax: 5 } } }
+  const { it, server, client, ask } = await stage(t, () => {}, { s: {} }, few)
+  const states: string[] = []
+  const park = async (by: RawClient): Promise<string> => {
+    const { result, error } = Object(await ask({ name: 's__t' }, { client: by }))
+    if (error === undefined) states.push(textAt(result, 'requestState'))
+    return error === undefined ? textAt(result, 'resultType') : String(at(error, 'data', 'reason'))
+  }
+  const firsts: string[] = []
+  for (let count = 0; count < 6 && !firsts.includes('overloaded'); count++) firsts.push(await park(client))
+  const own = states.length
+  assert(own >= 4, `${own} calls wait, each with a process`)
+  const others = [await it.attach(), await it.attach()]
+  for (const { client: other } of others) assert.equal(await park(other), 'input_required')
+  const back = async (index: number, by: RawClient): Promise<unknown> => {
+    const params = { name: 's__t', requestState: states[index], inputResponses: { q1: accepted } }
+    return ask(params, { client: by })
+  }
+  for (let index = 0; index < own; index++) {
+    const value = await back(index, client)
+    if (index < 2) assert.deepEqual([codeOf(value), reasonOf(value)], [-32603, 'closed'], 'those of before')
+    else assert.equal(textOf(value), 'done')
+  }
+  for (const [index, { client: other }] of others.entries())
+    assert.equal(textOf(await back(own + index, other)), 'done')
+  assert.equal(server.calls.length, own + others.length)
+  await closed(it)
 })

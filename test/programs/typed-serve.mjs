@@ -68,8 +68,10 @@ function onStdio(handlers, heard) {
     const { signal } = controller
     const tell = (method, params) => say({ jsonrpc: '2.0', method, params })
     const said = await answer(handlers, message, { id, tell, signal })
+    // What has no result stays open until it is cancelled.
+    if (said === undefined) return
     running.delete(id)
-    if (said !== undefined && !signal.aborted) say(said.message)
+    if (!signal.aborted) say(said.message)
   })
 }
 

@@ -6,7 +6,9 @@ const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'aler
 const numbers = { type: 'array', items: { type: 'integer' } }
 const listens = new Map()
 let isMore = false
+/** How many calls were given up; who waits for that is called with each. */
 let givenUp = 0
+const waiting = new Set()
 
 const tellAll = (kind, method, params = {}) => {
   for (const { filter, tell, id } of listens.values()) {
@@ -23,8 +25,8 @@ const calls = {
   untyped: () => ({ resultType: undefined, ...text('no type') }),
   unknown: () => ({ resultType: 'surprise', ...text('another type') }),
   fails: () => ({ ...text('it failed'), isError: true }),
-  refuses: ({ arguments: { code } }) => {
-    throw refused(code, 'as asked')
+  refuses: ({ arguments: { code, data } }) => {
+    throw refused(code, 'as asked', data)
   },
   progress({ _meta }, { tell }) {
     const { progressToken } = _meta
@@ -44,11 +46,18 @@ const calls = {
     return new Promise((resolve) => {
       signal.addEventListener('abort', () => {
         givenUp += 1
+        for (const wake of waiting) wake()
         resolve(text('given up'))
       })
     })
   },
-  givenUp: () => text(String(givenUp)),
+  /** Waits until there were so many. */
+  async givenUp({ arguments: { least } }) {
+    for (;;) {
+      if (givenUp >= least) return text(String(givenUp))
+      await new Promise((resolve) => waiting.add(resolve))
+    }
+  },
   change() {
     isMore = !isMore
     tellAll('toolsListChanged', 'notifications/tools/list_changed')

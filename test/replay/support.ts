@@ -46,14 +46,15 @@ export interface Replayed {
   readonly err: string
 }
 
-/** `mcps-proxy replay`, in this process. */
+/** `mcps-proxy replay`, in this process; `self` is how the proxy is started. */
 export async function run(
   file: string | readonly string[],
   more: Partial<ReplayRequest> = {},
+  self: readonly string[] = [process.execPath, cli],
 ): Promise<Replayed> {
   let [out, err] = ['', '']
   const around: Surroundings = {
-    self: [process.execPath, cli],
+    self,
     // No configuration of whoever runs the tests.
     runtime: { ...realRuntime(), env: { ...process.env, HOME: folder } },
     cwd: folder,

@@ -16,6 +16,9 @@ import { wrapping } from '../structured-wrap.js'
 
 const NONE = [] as const
 const hints = ['ttlMs', 'cacheScope']
+const typed = ['resultType']
+const typedAndHinted = [...typed, ...hints]
+const serverInfo = [SERVER_INFO]
 
 /** What a client of a session is told by such an answer. */
 export type BareAnswer =
@@ -42,7 +45,7 @@ function bareResult({ row, service, isWrapped }: Call, { line, result }: ResultF
   const structured = isWrapped ? members.span('structuredContent') : undefined
   const edits = [
     ...untyped(members, row.route.to === 'uri'),
-    ...(meta === undefined ? NONE : cutNamed(meta, [SERVER_INFO], 'meta')),
+    ...(meta === undefined ? NONE : cutNamed(meta, serverInfo, 'meta')),
     ...(structured === undefined ? NONE : wrapping(structured)),
   ]
   return { kind: 'edited', edits }
@@ -50,7 +53,8 @@ function bareResult({ row, service, isWrapped }: Call, { line, result }: ResultF
 
 /** In one pass, since members that stand side by side share a comma. */
 function untyped(members: Members, isRead: boolean): readonly Edit[] {
-  const cuts = cutNamed(members, isRead ? ['resultType', ...hints] : ['resultType'], 'result-type')
+  const cuts = cutNamed(members, isRead ? typedAndHinted : typed, 'result-type')
+  if (!isRead) return cuts
   const places = hints.flatMap((name) => members.span(name)?.start ?? [])
   const isHint = ({ start, end }: Edit): boolean => places.some((at) => at >= start && at < end)
   return cuts.map((cut) => (isHint(cut) ? { ...cut, why: 'cache-hint' } : cut))

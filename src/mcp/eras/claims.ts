@@ -46,7 +46,8 @@ export class Claims {
   /** The edits of a client's request; `hasTasks` says that the server has the extension Tasks. */
   edits({ frame, context }: Call, hasTasks: boolean): readonly Edit[] {
     const { capabilities, logLevel, revision } = context
-    if (revision.form === 'typed') return withoutExtensions(frame, hasTasks)
+    if (revision.form === 'typed')
+      return capabilities.names.has('extensions') ? withoutExtensions(frame, hasTasks) : NONE
     const level = logLevel === undefined ? '' : `,"${requestMeta.logLevel}":${quote(logLevel)}`
     return [
       ...inserted(frame, `${this.#members(capabilities)}${level}`),
@@ -94,7 +95,7 @@ function inserted(frame: RequestFrame, claim: string): readonly Edit[] {
 function withoutExtensions(frame: RequestFrame, hasTasks: boolean): readonly Edit[] {
   const span = frame.params.meta.span(requestMeta.capabilities)
   const bytes = span && bytesAt(frame, span)
-  if (span === undefined || bytes?.includes('"extensions"') !== true) return NONE
+  if (span === undefined || bytes === undefined) return NONE
   const members = membersAt(bytes, { start: 0, end: bytes.length })
   const extensions = membersAt(bytes, members?.span('extensions'))
   if (extensions === undefined) return NONE

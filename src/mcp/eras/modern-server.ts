@@ -13,6 +13,7 @@ import { type ClientCapabilities, capabilityEdits, serverCapabilities } from '..
 import { numberOfError, statelessRefusal } from '../error-codes.js'
 import { TASKS } from '../extensions.js'
 import { SERVER_INFO } from '../meta-keys.js'
+import { beginsAsComplete } from '../result-type.js'
 import { latestStateless } from '../revisions.js'
 import { Claims } from './claims.js'
 import { spokenIn } from './discover-answer.js'
@@ -91,8 +92,9 @@ export class ModernServerLeg implements ServerLeg {
 const WANTS_INPUT = 'input_required'
 
 /** Only a result that has the words somewhere is read for them. */
-function wantsInput({ line, long, result }: ResultFrame): boolean {
-  if (!(long ?? line).includes(WANTS_INPUT)) return false
+function wantsInput(frame: ResultFrame): boolean {
+  const { line, long, result } = frame
+  if (beginsAsComplete(frame) || !(long ?? line).includes(WANTS_INPUT)) return false
   return membersAt(line, result)?.string('resultType') === WANTS_INPUT
 }
 

@@ -9,7 +9,7 @@ import type { StatelessContext } from '../call.js'
 import { clientCapabilities, noCapabilities } from '../capabilities.js'
 import { clientInfo } from '../client-info.js'
 import { invalidParams, methodNotFound, unsupportedVersion } from '../error-codes.js'
-import { requestMeta, requestMetaKeys } from '../meta-keys.js'
+import { requestMeta } from '../meta-keys.js'
 import { statelessRequests } from '../methods.js'
 import { severity } from '../methods/logging.js'
 import { latestStateless, statelessRevision, statelessRevisions } from '../revisions.js'
@@ -64,16 +64,29 @@ export function statelessContext(frame: RequestFrame, principal: string): Statel
 const SAID_LENGTH_MAX = 4096
 
 /** All that a request says of itself, as it is written; undefined where that is long. */
-export function saidIn(frame: RequestFrame): string | undefined {
+export function saidIn({ long, line, params: { meta, metaSpan } }: RequestFrame): string | undefined {
+  if (long !== undefined || metaSpan === undefined) return undefined
   let said = ''
-  for (const key of requestMetaKeys) {
-    const span = frame.params.meta.span(key)
-    if (span === undefined) continue
-    if (frame.long !== undefined || span.end - span.start > SAID_LENGTH_MAX) return undefined
-    said += `${key}${frame.line.toString('latin1', span.start, span.end)}`
+  // Members side by side are taken together; nearly always these are all of them.
+  for (let index = 0, first = 0; index < meta.size; index = first) {
+    while (first < meta.size && isReserved(line, meta.key(first).start)) first++
+    if (first > index) {
+      const [{ start }, { end }] = [meta.key(index), meta.value(first - 1)]
+      if (end - start > SAID_LENGTH_MAX) return undefined
+      said += line.toString('latin1', start, end)
+    } else first++
   }
   return said
 }
+
+/** Whether a key begins as those do that say something of the request, and few others. */
+function isReserved(line: Buffer, key: number): boolean {
+  return line[key + 1] === LETTER_I && line[key + 2] === LETTER_O && line[key + 3] === DOT
+}
+
+const LETTER_I = 0x69
+const LETTER_O = 0x6f
+const DOT = 0x2e
 
 function mistyped(key: string, what: string): ErrorBody {
   const parameter = `_meta.${key}`

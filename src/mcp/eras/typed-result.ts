@@ -9,9 +9,8 @@ import { stringAt } from '../../jsonrpc/text.js'
 import { type CacheHint, hintMembers } from '../cache-hints.js'
 import { numberIn, statelessErrorCode } from '../error-codes.js'
 import type { RequestRow } from '../methods/method-row.js'
+import { COMPLETE, beginsAsComplete } from '../result-type.js'
 import type { Revision } from '../revisions/revision.js'
-
-const TYPE = '"resultType":"complete"'
 
 const CLOSE_OBJECT = 0x7d
 const SPACE = 0x20
@@ -20,25 +19,32 @@ const NONE = [] as const
 
 /** A result of the proxy's own, which is raw JSON, with its type, and how long it holds where it may be kept. */
 export function typedResult(result: string | Uint8Array, hint: CacheHint | undefined): string | Uint8Array {
-  const head = `{${hint === undefined ? TYPE : `${TYPE},${hintMembers(hint)}`}`
+  const head = `{${hint === undefined ? COMPLETE : `${COMPLETE},${hintMembers(hint)}`}`
   if (typeof result === 'string') return result === '{}' ? `${head}}` : `${head},${result.slice(1)}`
   return Buffer.concat([Buffer.from(`${head},`), result.subarray(1)])
 }
 
-/** A member that a result gets: its key with the colon, and its value, both raw JSON. */
+/** A member that a result gets. */
 interface Given {
   readonly name: string
-  readonly value: string
+  readonly value: Uint8Array
+  /** Raw JSON of the whole member. */
+  readonly member: string
+  /** The same before another one. */
+  readonly before: Uint8Array
   readonly why: EditReason
 }
 
-const complete: Given = { name: 'resultType', value: '"complete"', why: 'result-type' }
+/** `value` is raw JSON. */
+function given(name: string, value: string, why: EditReason): Given {
+  const member = `"${name}":${value}`
+  return { name, value: Buffer.from(value), member, before: Buffer.from(`${member},`), why }
+}
+
+const complete = [given('resultType', '"complete"', 'result-type')]
 
 /** What was read of a server that says nothing of it is out of date at once, and for this client alone. */
-const stale: readonly Given[] = [
-  { name: 'ttlMs', value: '0', why: 'cache-hint' },
-  { name: 'cacheScope', value: '"private"', why: 'cache-hint' },
-]
+const stale = [...complete, given('ttlMs', '0', 'cache-hint'), given('cacheScope', '"private"', 'cache-hint')]
 
 /**
  * The edits that give a server's result its type; undefined for what is no result, or has a type that nobody knows.
@@ -53,37 +59,34 @@ export function resultEdits(
 ): readonly Edit[] | undefined {
   if (byteAt(frame, frame.result.start) !== OPEN_OBJECT) return undefined
   if (form === 'typed') return isTask ? NONE : typeEdits(frame)
-  const given = route.to === 'uri' ? [complete, ...stale] : [complete]
-  const isThere = given.some(({ name }) => mentions(frame, `"${name}"`))
+  const wanted = route.to === 'uri' ? stale : complete
+  // To look for the quotes too would take longer, since there are many.
+  const isThere = wanted.some(({ name }) => mentions(frame, name))
   const members = isThere ? membersAt(frame.line, frame.result) : undefined
+  if (members === undefined) return inserted(frame, wanted)
   // A word of the same name means something else in a result that knows no types.
-  const written = given.flatMap(({ name, value, why }): Edit[] => {
-    const span = members?.span(name)
-    return span === undefined ? [] : [{ ...span, bytes: Buffer.from(value), why }]
+  const written = wanted.flatMap(({ name, value, why }): Edit[] => {
+    const span = members.span(name)
+    return span === undefined ? [] : [{ ...span, bytes: value, why }]
   })
-  return [
-    ...inserted(
-      frame,
-      given.filter(({ name }) => members?.span(name) === undefined),
-    ),
-    ...written,
-  ]
+  const missing = wanted.filter(({ name }) => members.span(name) === undefined)
+  return [...inserted(frame, missing), ...written]
 }
 
 /** The one type that every result may have is the one that a result without a type has. */
 function typeEdits(frame: ResultFrame): readonly Edit[] | undefined {
+  if (beginsAsComplete(frame)) return NONE
   const members = membersAt(frame.line, frame.result)
-  if (members?.span('resultType') === undefined) return inserted(frame, [complete])
+  if (members?.span('resultType') === undefined) return inserted(frame, complete)
   return members.string('resultType') === 'complete' ? NONE : undefined
 }
 
-function inserted(frame: ResultFrame, given: readonly Given[]): Edit[] {
+function inserted(frame: ResultFrame, members: readonly Given[]): Edit[] {
   const at = frame.result.start + 1
   const isEmpty = isEmptyObject(frame)
-  return given.map(({ name, value, why }, index) => {
-    const before = isEmpty && index > 0 ? ',' : ''
-    const behind = isEmpty ? '' : ','
-    return { start: at, end: at, bytes: Buffer.from(`${before}"${name}":${value}${behind}`), why }
+  return members.map(({ member, before, why }, index) => {
+    const bytes = isEmpty ? Buffer.from(index > 0 ? `,${member}` : member) : before
+    return { start: at, end: at, bytes, why }
   })
 }
 

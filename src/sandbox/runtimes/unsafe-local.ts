@@ -11,6 +11,7 @@ import type {
   Machine,
   MachineEnd,
   MachineSpec,
+  PinnedFiles,
   RuntimeProbe,
   SandboxLanguage,
   SandboxRuntime,
@@ -26,6 +27,7 @@ const PASSED = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TMPDIR', 'SystemRoot', 'TEMP'
 export class UnsafeLocalRuntime implements SandboxRuntime {
   readonly id = 'unsafe-local'
   readonly isolation = 'none'
+  readonly pinned: PinnedFiles
   readonly #runtime: Runtime
   readonly #folder: StateFolder
   readonly #runAs: HostIdentity | undefined
@@ -36,6 +38,7 @@ export class UnsafeLocalRuntime implements SandboxRuntime {
     this.#runtime = runtime
     this.#folder = folder
     this.#runAs = runAs
+    this.pinned = folder.pinned(() => runAs)
   }
 
   async probe(): Promise<RuntimeProbe> {

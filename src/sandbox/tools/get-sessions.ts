@@ -33,7 +33,12 @@ export const getSessions: SandboxTool = {
       [],
     ),
     outputSchema: objectSchema(
-      { sessions: { type: 'array', items: objectSchema(sessionSchema, Object.keys(sessionSchema)) } },
+      {
+        sessions: {
+          type: 'array',
+          items: objectSchema({ ...sessionSchema, pinned_name: text }, Object.keys(sessionSchema)),
+        },
+      },
       ['sessions'],
     ),
   }),
@@ -51,7 +56,12 @@ export const getSessions: SandboxTool = {
   },
 }
 
-function shownSession({ facts, lastAccessedMs, state }: SandboxSession): Readonly<Record<string, string>> {
+function shownSession({
+  facts,
+  lastAccessedMs,
+  state,
+  pinnedName,
+}: SandboxSession): Readonly<Record<string, string>> {
   const { id, template, flavor, createdAtMs } = facts
   return {
     session_id: id,
@@ -62,5 +72,6 @@ function shownSession({ facts, lastAccessedMs, state }: SandboxSession): Readonl
     status: state,
     namespace: 'default',
     sandbox_name: `session-${id.slice(0, NAME_LENGTH)}`,
+    ...(pinnedName !== undefined && { pinned_name: pinnedName }),
   }
 }

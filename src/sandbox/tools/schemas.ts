@@ -1,9 +1,8 @@
 // Pieces of the schemas that several tools have.
 
-import type { SandboxFlavor, SandboxSettings } from '../../upstream/contracts/sandbox-config.js'
+import type { SandboxSettings } from '../../upstream/contracts/sandbox-config.js'
+import { flavorNames } from '../flavors.js'
 import type { ToolSchema } from './sandbox-tool.js'
-
-export const flavorNames: readonly SandboxFlavor[] = ['small', 'medium', 'large']
 
 /** The members of both tools that run something. */
 export function runSchema({ templates, defaultFlavor, executionTimeoutMsMax }: SandboxSettings): ToolSchema {

@@ -55,6 +55,8 @@ export interface SandboxSettings {
   readonly templates: readonly SandboxTemplate[]
   /** Whether clients can read and write files of their sessions. */
   readonly files: boolean
+  /** Whether clients can keep sessions under names of their own. */
+  readonly pins: boolean
   /** Of one stream of one call; beyond it the middle is left out. */
   readonly outputBytesMax: number
   /** Who sees a session: everybody, or only the client that has opened it. */

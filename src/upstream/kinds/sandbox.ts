@@ -93,7 +93,7 @@ class LazyService {
     const log: typeof sink = (record) => sink({ service, ...record })
     try {
       const { openService } = await import('../../sandbox/service.js')
-      this.#service = await openService({ settings, runtime, log })
+      this.#service = await openService({ name: service, settings, runtime, log })
       return this.#service
     } catch (error) {
       this.#opening = undefined

@@ -132,6 +132,11 @@ export class InflightCalls implements InflightOwner {
     return theOne(this.#link.peer.waiting(), ({ context }) => context.logLevel !== undefined)
   }
 
+  /** The one call in flight; undefined where there are several. */
+  get only(): Call | undefined {
+    return theOne(this.#link.peer.waiting(), () => true)
+  }
+
   /** The client is asked: the time of the calls that it may be about stands still until what this gives is called. */
   pause(client: ClientPort, during: Call | undefined): () => void {
     const flights = [...this.#link.peer.waiting()]

@@ -154,12 +154,24 @@ export class LaneLinks implements InstanceOwner {
         if (this.#parts.opening !== undefined) return this.#toOnlyClient(frame, row, during)
         return this.#log('debug', `${frame.method} is about a task that no client has here`)
       case 'log':
-        return this.#toOnlyClient(frame, row, during ?? (link.isTyped ? link.inflight.logging : undefined))
+        return this.#toOnlyClient(frame, row, during ?? this.#logging(link))
       case 'progress':
       case 'owner':
       case undefined:
         return this.#toOnlyClient(frame, row, during)
     }
+  }
+
+  /**
+   * The call that a log message is about which names none, where only one can be meant.
+   *
+   * MCP 2025-06-18, Transports: what is said on the response to a request should relate to it, and what is said on the
+   * standalone stream should not. A server over HTTP has chosen by itself.
+   */
+  #logging({ inflight, isTyped }: Link): Call | undefined {
+    if (isTyped) return inflight.logging
+    const call = this.#parts.namesCalls ? undefined : inflight.only
+    return call?.client === this.audience.only ? call : undefined
   }
 
   #updated(frame: NotificationFrame, link: Link): void {

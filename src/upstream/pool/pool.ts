@@ -140,7 +140,8 @@ export class Pool implements Upstream, LaneOwner {
     const sharing = isOpen && opening === undefined ? 'plain' : sharingFor(isolation, client)
     if (sharing === 'plain' || sharing === 'shared') return this.#commonLane(sharing).join(client)
     const yields = this.#parts.ownStart === 'with-call'
-    const use = { sharing, declared: profile.capabilities, opening, client: serial, yields }
+    const { capabilities: declared, principal } = profile
+    const use = { sharing, declared, opening, client: serial, principal, yields }
     const own = this.#newLane(use).join(client)
     // What was kept for clients like this one says more than what others see.
     if (yields && !this.isolated && own.described === undefined) own.defer(this.#commonLane('plain'))
@@ -157,7 +158,8 @@ export class Pool implements Upstream, LaneOwner {
     const known = this.#common.get(sharing)
     if (known !== undefined) return known
     const declared = sharing === 'plain' ? noCapabilities : everyCapability
-    const lane = this.#newLane({ sharing, declared, opening: undefined, client: undefined, yields: false })
+    const nobody = { opening: undefined, client: undefined, principal: undefined }
+    const lane = this.#newLane({ sharing, declared, ...nobody, yields: false })
     if (!this.#closed) this.#common.set(sharing, lane)
     return lane
   }

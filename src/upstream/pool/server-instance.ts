@@ -40,6 +40,7 @@ const IDLE_CHECKS = 4
 /** Takes calls for one process. */
 export class ServerInstance implements IdleProcess, LinkMember {
   readonly supervisor: Supervisor
+  readonly principal: string | undefined
   readonly #parts: LaneParts
   readonly #lane: InstanceOwner
   readonly #isFirst: boolean
@@ -67,8 +68,11 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#freed = freed
     this.#lane = lane
     this.#isFirst = isFirst
-    const { concurrency, idleTimeoutMs, limits, namesCalls, room, sharing, yields } = parts
-    const makeRoom = (): Promise<void> | undefined => (parts.pool.hasSpare ? undefined : room.free())
+    const { concurrency, idleTimeoutMs, limits, namesCalls, principal, room, runtime, sharing, yields } =
+      parts
+    this.principal = principal
+    const makeRoom = (): Promise<void> | undefined =>
+      parts.pool.hasSpare ? undefined : room.free({ principal, nowMs: runtime.now() })
     this.supervisor = new Supervisor(parts, makeRoom, () => this.#openLink())
     this.#idleTimeoutMs = yields ? shortest(idleTimeoutMs, parts.sessionIdleMs) : idleTimeoutMs
     const bytes = new QueueRoom(limits.outgoingBytesMax)
@@ -92,8 +96,13 @@ export class ServerInstance implements IdleProcess, LinkMember {
     return this.#askable.room - this.#arriving.size
   }
 
-  /** Since when it only waits for clients that were asked; undefined when it does not. */
+  /** Since when it only waits for clients that were asked, and nobody for it; undefined when it does not. */
   get awaySince(): number | undefined {
+    return this.#askable.waiting + this.#arriving.size > 0 ? undefined : this.crowdedSince
+  }
+
+  /** The same, whoever waits for it. */
+  get crowdedSince(): number | undefined {
     return this.#crowding.since
   }
 
@@ -121,7 +130,8 @@ export class ServerInstance implements IdleProcess, LinkMember {
   }
 
   yield(): Promise<void> {
-    return this.#rest()
+    if (this.idle) return this.#rest()
+    return this.supervisor.rest('its client has not come back, and another one needs its place')
   }
 
   /** Gives back the calls of a client that have not begun here, in the order in which they came. */

@@ -255,7 +255,7 @@ export class ServerInstances {
 /** Whether a call has its turn sooner there: where all have none, the client that was away for longest is given up first. */
 function isSooner(one: ServerInstance, other: ServerInstance): boolean {
   if (one.room !== other.room) return one.room > other.room
-  return (one.awaySince ?? Infinity) < (other.awaySince ?? Infinity)
+  return (one.crowdedSince ?? Infinity) < (other.crowdedSince ?? Infinity)
 }
 
 /** A call that waits for its client keeps its process, so that others of the same client need more. */

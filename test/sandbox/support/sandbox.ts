@@ -92,6 +92,7 @@ export async function openSandbox(
   const stateFolder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-'))
   const settings = settingsOf({ runtime: 'unsafe-local', ...section })
   const opening = openService({
+    name: 's',
     settings,
     runtime: change(real),
     log: (record) => void log.push(record),

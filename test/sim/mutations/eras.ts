@@ -100,7 +100,7 @@ export const eras: readonly Mutation[] = [
   ]),
   ofEras('results have no type', 'wrong-form', [
     'mcp/eras/typed-result',
-    "route.to === 'uri' ? [complete, ...stale] : [complete]",
+    "route.to === 'uri' ? stale : complete",
     "route.to === 'uri' ? stale : []",
   ]),
   ofEras('the processes of a client that is gone stay', 'needless-process', [

@@ -8,6 +8,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -487,6 +488,34 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
         assert(grown < 20 * MiB, `${Math.round(grown / MiB)} MiB`)
       })
     }
+  })
+
+  describe(`${title}: pins`, () => {
+    test('are files of the next session that has them, whatever was done to them', async () => {
+      const facts = { sandbox: 's', owner: '', name: 'n', template: 'python', flavor: 'small' }
+      const first = await scene.bubblewrap()
+      const pinned = first.pinned ?? assert.fail()
+      const inside = await machine({}, first)
+      await ran(inside, shell('echo kept > file; mkdir closed; ln -s /etc/passwd link; chmod 0 closed'))
+      await pinned.pin(plainSpec.sessionId, facts)
+      assert.equal((await ran(inside, shell('chmod 500 .; cat file'))).stdout, 'kept\n', 'it goes on')
+      await inside.stop()
+      await first.close()
+      const next = await scene.bubblewrap()
+      const [found] = (await next.pinned?.list()) ?? []
+      assert.equal(found?.holder, 'nobody')
+      assert.equal(await next.pinned?.attach('later', found.key), true)
+      const later = await machine({ sessionId: 'later' }, next)
+      const line =
+        'chmod 700 . closed; cat file; echo more >> file; touch closed/new; stat -c %u . file closed'
+      const { stdout, stderr } = await ran(later, shell(line))
+      assert.equal(stdout, 'kept\n1000\n1000\n1000\n', stderr)
+      assert.equal(statSync('/etc/passwd').uid, 0, 'what a link leads to is nobody else’s')
+      await later.stop()
+      await next.pinned?.unpin('later')
+      await next.discard('later')
+      assert.deepEqual(await next.pinned?.list(), [])
+    })
   })
 
   describe(`${title}: volumes`, () => {

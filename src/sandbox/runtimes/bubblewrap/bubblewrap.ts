@@ -6,6 +6,7 @@ import {
   type Machine,
   type MachineSpec,
   MachineStartError,
+  type PinnedFiles,
   type RuntimeProbe,
   type SandboxRuntime,
 } from '../../runtime.js'
@@ -32,6 +33,7 @@ const GROUP_BEGINNING = 'mcps-sandbox-'
 export class BubblewrapRuntime implements SandboxRuntime {
   readonly id = 'bubblewrap'
   readonly isolation = 'namespaces'
+  readonly pinned: PinnedFiles
   readonly #parts: BubblewrapParts
   readonly #identities: Identities
   readonly #machines = new Map<Machine, string>()
@@ -42,6 +44,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
   constructor(parts: BubblewrapParts) {
     this.#parts = parts
     this.#identities = new Identities(process.getuid?.() === 0, parts.runAs, parts.runtime)
+    this.pinned = parts.folder.pinned((sessionId) => this.#identities.of(sessionId))
   }
 
   async probe(): Promise<RuntimeProbe> {

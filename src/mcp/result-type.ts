@@ -1,0 +1,16 @@
+// The type of a result (MCP 2026-07-28, Overview: results).
+
+import type { ResultFrame } from '../jsonrpc/frame.js'
+
+/** The member that says that a result is all there is, as raw JSON. */
+export const COMPLETE = '"resultType":"complete"'
+
+const FIRST = Buffer.from(`{${COMPLETE}`)
+
+/** Whether that stands first in a result: nearly always it does, and the rest, which may be long, is not looked at. */
+export function beginsAsComplete({ line, long, result: { start } }: ResultFrame): boolean {
+  const bytes = long?.slice(start, start + FIRST.length) ?? line
+  const at = long === undefined ? start : 0
+  for (let i = 0; i < FIRST.length; i++) if (bytes[at + i] !== FIRST[i]) return false
+  return true
+}
