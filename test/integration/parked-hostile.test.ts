@@ -194,3 +194,30 @@ test('one client that lets calls wait has no more processes than it must when ot
   assert.equal(server.calls.length, own + others.length)
   await closed(it)
 })
+
+test('a client that is very many kinds of clients keeps others from nothing', async (t) => {
+  const few = { limits: { ...limits, guests: { ...limits.guests, guestsMax: 6, guestsOfOneMax: 4 } } }
+  const { it, client, ask } = await stage(t, () => {}, { s: {} }, few)
+  const { client: other } = await it.attach()
+  const kinds = Array.from({ length: 8 }, (_, bits) => ({
+    elicitation: { ...(bits & 1 && { form: {} }), ...(bits & 2 && { url: {} }) },
+    ...(bits & 4 && { roots: {} }),
+  }))
+  const states: unknown[] = []
+  for (const capabilities of kinds) {
+    const value = await ask({ name: 's__t' }, { capabilities, client })
+    states.push(at(value, 'result', 'requestState') ?? reasonOf(value))
+  }
+  assert.deepEqual(
+    states.slice(4),
+    Array.from({ length: 4 }, () => 'overloaded'),
+  )
+  const theirs = await ask({ name: 's__t' }, { client: other })
+  assert.equal(textAt(theirs, 'result', 'resultType'), 'input_required')
+  const back = { name: 's__t', requestState: states[0], inputResponses: { q1: accepted } }
+  assert.equal(textOf(await ask(back, { capabilities: kinds[0] ?? {}, client })), 'done')
+  // Who is idle makes room.
+  const next = await ask({ name: 's__t' }, { capabilities: kinds[7] ?? {}, client })
+  assert.equal(textAt(next, 'result', 'resultType'), 'input_required')
+  await closed(it)
+})

@@ -4,7 +4,7 @@
 // what the client has said when it opened that.
 
 import type { RequestFrame } from '../../jsonrpc/frame.js'
-import { membersAt } from '../../jsonrpc/members.js'
+import { type Members, membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import { type Edit, splice } from '../../jsonrpc/splice.js'
 import { toLine } from '../../jsonrpc/line.js'
@@ -87,8 +87,13 @@ function inserted(frame: RequestFrame, claim: string): readonly Edit[] {
     return [{ ...metaSpan, bytes: Buffer.from(`{${claim}}`), why: 'meta' }]
   // Nothing that a client of a session says there has this meaning.
   const cuts = cutNamed(meta, keys, 'meta')
-  const behind = meta.size === cuts.length ? '' : ','
+  const behind = keepsSome(meta) ? ',' : ''
   return [insertion(metaSpan.start + 1, `${claim}${behind}`), ...cuts]
+}
+
+function keepsSome(meta: Members): boolean {
+  for (let index = 0; index < meta.size; index++) if (!meta.isNamed(index, keys)) return true
+  return false
 }
 
 /** The bytes of a stateless request pass, without extensions that do not. */

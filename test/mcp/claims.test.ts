@@ -1,0 +1,66 @@
+// What a request of a client of a session says to a server without one.
+
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { readFrame } from '../../src/jsonrpc/frame.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { inOrder, splice } from '../../src/jsonrpc/splice.js'
+import { Call } from '../../src/mcp/call.js'
+import { CallDeadline } from '../../src/mcp/call-deadline.js'
+import { noCapabilities } from '../../src/mcp/capabilities.js'
+import { Claims } from '../../src/mcp/eras/claims.js'
+import { requests } from '../../src/mcp/methods.js'
+import { latestHandshake } from '../../src/mcp/revisions.js'
+import { at, parsed } from '../integration/support/json.js'
+import { nobody } from '../upstream/support/calls.js'
+
+const key = (name: string): string => `io.modelcontextprotocol/${name}`
+const [C, I, L] = [
+  `"${key('clientCapabilities')}":{"sampling":{}}`,
+  `"${key('clientInfo')}":{"name":"forged","version":"0"}`,
+  `"${key('logLevel')}":"debug"`,
+]
+
+function said(params: string): unknown {
+  const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"tools/call"${params}}`))
+  const row = requests.row('tools/call')
+  assert(frame.kind === 'request' && row !== undefined)
+  const context = { revision: latestHandshake, capabilities: noCapabilities }
+  const call = new Call(frame, row, nobody, new CallDeadline(0), { settled: () => {} }, context)
+  const edits = new Claims({ name: 'p', version: '1' }).edits(call, false)
+  return parsed(splice(frame.line, inOrder(edits)).toString())
+}
+
+const own = {
+  [key('protocolVersion')]: '2026-07-28',
+  [key('clientCapabilities')]: {},
+  [key('clientInfo')]: { name: 'p', version: '1' },
+}
+
+const cases: readonly (readonly [params: string, kept: object])[] = [
+  ['', {}],
+  [',"params":{}', {}],
+  [',"params":{"name":"t"}', {}],
+  [',"params":{"name":"t","_meta":{}}', {}],
+  [',"params":{"_meta":null,"name":"t"}', {}],
+  [`,"params":{"_meta":{${C}}}`, {}],
+  [`,"params":{"_meta":{${C},${I}}}`, {}],
+  [`,"params":{"_meta":{ ${C} , ${I} , ${L} }}`, {}],
+  [`,"params":{"_meta":{"a":1,${C},${I}}}`, { a: 1 }],
+  [`,"params":{"_meta":{${C},${I},"a":1}}`, { a: 1 }],
+  [`,"params":{"_meta":{${C},"a":1,${L}}}`, { a: 1 }],
+]
+
+for (const [params, kept] of cases)
+  test(`the proxy's own words, whatever the client says: ${params}`, () => {
+    assert.deepEqual(at(said(params), 'params', '_meta'), { ...own, ...kept })
+  })
+
+test('answers and a state that nobody has asked for are left out', () => {
+  assert.deepEqual(said(',"params":{"inputResponses":{"a":{}},"requestState":"x","name":"t"}'), {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { _meta: own, name: 't' },
+  })
+})
