@@ -38,7 +38,9 @@ export class Repl {
   readonly #streams: Readonly<Record<StreamName, MarkedStream>>
   /** Of the code that runs, or of what runs on between two pieces of code; each stream changes at its own mark. */
   readonly #outputs: Record<StreamName, CallOutput>
-  #isOver = false
+  #exit: GuestExit | undefined
+  /** Ends the code that runs; `ended` would remember all code that has ever run. */
+  #gone: (exit: GuestExit) => void = () => {}
 
   constructor(interpreter: GuestProcess, terms: ReplTerms) {
     this.#terms = terms
@@ -47,13 +49,15 @@ export class Repl {
     this.#process = interpreter
     const { stdout, stderr, exited } = interpreter
     this.#streams = { stdout: this.#marked('stdout', stdout), stderr: this.#marked('stderr', stderr) }
-    this.ended = exited.finally(() => {
-      this.#isOver = true
+    this.ended = exited
+    void exited.then((exit) => {
+      this.#exit = exit
+      this.#gone(exit)
     })
   }
 
   get isOver(): boolean {
-    return this.#isOver
+    return this.#exit !== undefined
   }
 
   /** The output of the code that is run next, with what has come since the code before it. */
@@ -74,9 +78,11 @@ export class Repl {
       stderr.until(nonce, false, pass('stderr')),
     ])
     this.#process.stdin.write(`${nonce} ${quote(code)}\n`)
-    const done = marks.then(([line]) => codeEnd(line))
-    const gone = this.ended.then((exit): CodeEnd => ({ kind: 'gone', exit }))
-    return Promise.race([done, gone])
+    return new Promise((resolve) => {
+      void marks.then(([line]) => resolve(codeEnd(line)))
+      this.#gone = (exit) => resolve({ kind: 'gone', exit })
+      if (this.#exit !== undefined) this.#gone(this.#exit)
+    })
   }
 
   interrupt(): void {

@@ -8,6 +8,7 @@ import type { Clock } from '../runtime/deadline.js'
 import { type Artifact, Artifacts } from './artifacts.js'
 import { CallFailures, type Called } from './call-failures.js'
 import type { CallOutput } from './call-output.js'
+import { withEither } from './either-signal.js'
 import { executionFailed, resourceLimit } from './errors.js'
 import { programEnd } from './program-end.js'
 import type { Repl } from './repl.js'
@@ -151,8 +152,7 @@ export class SandboxSession {
     terms: CallTerms,
     run: (terms: CallTerms) => Promise<CallResult>,
   ): Promise<CallResult> {
-    const signal = AbortSignal.any([terms.signal, this.#stopping.signal])
-    return this.#counted(async () => {
+    const inTurn = async (signal: AbortSignal): Promise<CallResult> => {
       const { id } = this.facts
       const why = `session ${id} has ${CODE_WAITING_MAX} calls waiting`
       const turn = turns.take(signal)
@@ -164,7 +164,8 @@ export class SandboxSession {
       } finally {
         giveBack()
       }
-    })
+    }
+    return this.#counted(() => withEither(terms.signal, this.#stopping.signal, inTurn))
   }
 
   async #counted<T>(use: () => Promise<T>): Promise<T> {
