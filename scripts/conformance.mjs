@@ -34,13 +34,32 @@ const runMs = 180_000
 const startMs = 20_000
 const clientMs = 30_000
 
-/** Those of the client's scenarios that need no login; the last is not scored. */
-const clientScenarios = [
-  'initialize',
-  'tools_call',
-  'elicitation-sep1034-client-defaults',
-  'sse-retry',
-  'json-schema-2020-12-preservation',
+/** Those of the client's scenarios that need no login, by the revision of their servers. */
+const clientScenarios = {
+  // The last is not scored.
+  [revision]: [
+    'initialize',
+    'tools_call',
+    'elicitation-sep1034-client-defaults',
+    'sse-retry',
+    'json-schema-2020-12-preservation',
+  ],
+  [newest]: [
+    'tools_call',
+    'request-metadata',
+    'sep-2322-client-request-state',
+    'http-standard-headers',
+    'http-custom-headers',
+    'http-invalid-tool-headers',
+    'json-schema-ref-no-deref',
+  ],
+}
+
+/** What our client speaks to the proxy, and what the suite's servers speak. */
+const clientRuns = [
+  { name: 'client', speaks: revision, server: revision },
+  { name: 'new client, new servers', speaks: newest, server: newest },
+  { name: 'old client, new servers', speaks: revision, server: newest },
 ]
 
 /**
@@ -182,14 +201,14 @@ async function proxied(folder, server, version = revision) {
   }
 }
 
-async function clientChecks(folder) {
-  const command = [process.execPath, program('conformance-client.mjs'), cli]
+async function clientChecks(folder, { speaks, server }) {
+  const command = [process.execPath, program('conformance-client.mjs'), cli, speaks]
     .map((part) => JSON.stringify(part))
     .join(' ')
   const found = new Map()
-  for (const scenario of clientScenarios) {
+  for (const scenario of clientScenarios[server]) {
     const into = join(folder, scenario)
-    const args = ['client', '--command', command, '--scenario', scenario, '--spec-version', revision]
+    const args = ['client', '--command', command, '--scenario', scenario, '--spec-version', server]
     await mkdir(into, { recursive: true })
     for (const [, checks] of await checksOf(into, [...args, '--timeout', `${clientMs}`]))
       found.set(scenario, checks)
@@ -261,20 +280,29 @@ async function cellProblems(folder, { name, front, server, except }, at) {
   )
 }
 
+/** A client of ours in front of the proxy, which is in front of the suite's servers; gives what went wrong. */
+async function clientProblems(folder, run, at) {
+  const names = clientScenarios[run.server]
+  const found = await clientChecks(join(folder, `client-${at}`), run)
+  tabulate(`${run.name}, of ${run.server}`, { '--url': found }, names)
+  return names.flatMap((name) =>
+    found.has(name)
+      ? named(`${run.name}: ${name}`, wrong(all(found, [name])))
+      : [`${run.name}: ${name}: did not run`],
+  )
+}
+
 async function main(folder) {
   await install()
   const { url, stop: end } = await listening([reference, '--http', '0'])
   const direct = await serverChecks(join(folder, 'direct'), url)
   const behind = isRunning ? await runningThere(folder) : await startedHere(folder, url)
   await end()
-  const clients = isRunning ? [] : clientScenarios
-  const client = isRunning ? new Map() : await clientChecks(join(folder, 'client'))
 
   const scored = await required()
   const others = [...direct.keys()].filter((name) => !scored.includes(name))
   tabulate(`server, required by ${revision}`, { direct, ...behind }, scored)
   tabulate('server, not scored', { direct, ...behind }, others)
-  if (!isRunning) tabulate('client', { '--url': client }, clients)
 
   const problems = [
     ...scored.flatMap((name) => named(`direct: ${name}`, wrong(all(direct, [name])))),
@@ -282,11 +310,11 @@ async function main(folder) {
     ...Object.entries(behind).flatMap(([way, run]) =>
       [...direct].flatMap(([name, checks]) => named(`${way}: ${name}`, lost(checks, all(run, [name])))),
     ),
-    ...clients.flatMap((name) => named(`client: ${name}`, wrong(all(client, [name])))),
-    ...clients.filter((name) => !client.has(name)).map((name) => `client: ${name}: did not run`),
   ]
-  if (!isRunning)
+  if (!isRunning) {
+    for (const [at, run] of clientRuns.entries()) problems.push(...(await clientProblems(folder, run, at)))
     for (const [at, cell] of cells.entries()) problems.push(...(await cellProblems(folder, cell, at)))
+  }
   console.log(problems.length === 0 ? 'what passes directly passes behind the proxy' : problems.join('\n'))
   return problems.length === 0 ? 0 : 1
 }

@@ -40,12 +40,12 @@ export class Inflight<E> {
   /**
    * Lends an id for a request and remembers who asked.
    *
-   * Lends `own` itself where that is given and free. Lends nothing once
-   * `inflightMax` such requests are out: only the caller knows how to say so.
+   * Lends `own` itself where that is given and free, and `wasLent` does not say that the other end has had it for the
+   * same request. Lends nothing once `inflightMax` such requests are out: only the caller knows how to say so.
    */
-  mint(entry: E, own?: RequestId): MintedId | undefined {
+  mint(entry: E, own?: RequestId, wasLent = false): MintedId | undefined {
     if (this.#entries.size - this.#ownCount >= this.#inflightMax) return undefined
-    const lent = own !== undefined && this.#isFree(own) && isCanonical(own)
+    const lent = own !== undefined && !wasLent && this.#isFree(own) && isCanonical(own)
     if (lent && Number(own) > this.#last && Number(own) < LENT_MAX) this.#last = Number(own)
     const id = lent ? own : own === undefined ? this.#next() : this.#aside()
     this.#entries.set(id, entry)

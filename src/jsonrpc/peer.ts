@@ -79,7 +79,8 @@ export class Peer<E extends object> {
   /**
    * Forwards a request with the owner's edits and an id of this connection.
    *
-   * With `lend` the sender's own id stays where it is free. Gives nothing when too many are out, or once closed.
+   * With `lend` the sender's own id stays where it is free, unless it is sent `again` to who has answered it. Gives
+   * nothing when too many are out, or once closed.
    */
   forward(
     frame: RequestFrame,
@@ -87,9 +88,10 @@ export class Peer<E extends object> {
     entry: E,
     lend: boolean,
     about?: RequestId,
+    again = false,
   ): MintedId | undefined {
     if (this.#closed) return undefined
-    const id = this.#inflight.mint(entry, lend ? frame.id : undefined)
+    const id = this.#inflight.mint(entry, lend ? frame.id : undefined, again)
     if (id === undefined) return undefined
     const all = id === frame.id ? edits : withId(edits, frame.idSpan, id)
     this.send(this.#forwarder.message(frame, all), requestHead(id, frame.method, about))

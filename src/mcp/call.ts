@@ -217,6 +217,8 @@ export class Call implements CallHolder {
   isWrapped = false
   /** How often it was given to another connection. */
   repeats = 0
+  /** Its server has answered that it wants it again, under another id (MCP 2026-07-28, Multi Round-Trip Requests). */
+  wasAnswered = false
   /** Orders the calls of one client that came at the same time. */
   serial = 0
   /** Where the task goes that it may begin; undefined where it begins none. */

@@ -24,13 +24,17 @@ type Era = 'old' | 'new'
 /** Client and server. */
 type Cell = `${Era} ${Era}`
 
+const isTree = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const inMeta = (sign: string, ...names: readonly string[]): string[] =>
+  names.map((name) => `${sign} _meta|${key(name)}`)
+
 /** What differs, as `+ path`, `- path` or `~ path`. */
 function differences(before: unknown, after: unknown, path = ''): string[] {
   if (before === undefined && after === undefined) return []
   if (before === undefined) return [`+ ${path}`]
   if (after === undefined) return [`- ${path}`]
-  const isTree = (value: unknown): boolean =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
   if (!isTree(before) || !isTree(after))
     return JSON.stringify(before) === JSON.stringify(after) ? [] : [`~ ${path}`]
   const names = new Set([...Object.keys(Object(before)), ...Object.keys(Object(after))])
@@ -88,16 +92,14 @@ const typedCases: readonly Case[] = [
 /** What a server gets otherwise than the client of the cell has written it. */
 function requestTable(cell: Cell, { method, params }: Case): string[] {
   const named = 'name' in params ? ['~ name'] : method === 'completion/complete' ? ['~ ref|name'] : []
-  const of = (sign: string, ...names: readonly string[]): string[] =>
-    names.map((name) => `${sign} _meta|${key(name)}`)
   switch (cell) {
     case 'old old':
     case 'new new':
       return named
     case 'new old':
-      return [...named, ...of('-', 'protocolVersion', 'clientCapabilities', 'clientInfo', 'logLevel')]
+      return [...named, ...inMeta('-', 'protocolVersion', 'clientCapabilities', 'clientInfo', 'logLevel')]
     case 'old new':
-      return [...named, ...of('+', 'protocolVersion', 'clientCapabilities', 'clientInfo')]
+      return [...named, ...inMeta('+', 'protocolVersion', 'clientCapabilities', 'clientInfo')]
   }
 }
 

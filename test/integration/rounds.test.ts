@@ -21,10 +21,13 @@ interface Stage {
   readonly it: Scripted
   /** The params of each call. */
   readonly calls: unknown[]
+  /** The ids under which the server had them. */
+  readonly ids: string[]
 }
 
 async function stage(t: Scope, answers: Answers, servers: readonly string[] = ['s']): Promise<Stage> {
   const calls: unknown[] = []
+  const ids: string[] = []
   const it = await scripted(
     t,
     Object.fromEntries(servers.map((name) => [name, { argumentErrors: 'off', protocol: '2026-07-28' }])),
@@ -36,6 +39,7 @@ async function stage(t: Scope, answers: Answers, servers: readonly string[] = ['
           return '{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}'
         case 'tools/call':
         case 'resources/read':
+          ids.push(child.lastId)
           return child.command === 'nothing'
             ? (child.say(
                 `{"jsonrpc":"2.0","id":${child.lastId},"error":{"code":-32602,"message":"Resource not found"}}`,
@@ -47,7 +51,7 @@ async function stage(t: Scope, answers: Answers, servers: readonly string[] = ['
       }
     },
   )
-  return { it, calls }
+  return { it, calls, ids }
 }
 
 const asks = (inputRequests: object, requestState?: string) => (): object => ({
@@ -123,7 +127,7 @@ describe('a client without a session', () => {
 describe('a client with a session', () => {
   test('is asked during its call, and its answers go back with the state', async (t) => {
     const sampling = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }
-    const { it, calls } = await stage(t, [
+    const { it, calls, ids } = await stage(t, [
       asks({ who: form, what: sampling }, 'one'),
       asks({ more: form }),
       done,
@@ -136,9 +140,11 @@ describe('a client with a session', () => {
         method === form.method ? accepted : { role: 'assistant', content: [], model: 'm' },
       )
     }
-    const { heard } = await timed(it, client.call('s__t', {}))
+    const { heard } = await timed(it, client.call('s__t', {}, undefined, 'mine'))
     assert.equal(textOf(heard.value), 'done')
     assert.deepEqual(asked, ['elicitation/create', 'sampling/createMessage', 'elicitation/create'])
+    assert.equal(new Set(ids).size, 3, `each round has an id of its own: ${ids.join(' ')}`)
+    assert.equal(ids[0], '"mine"')
     assert.deepEqual(
       calls.map((params) => [
         at(params, 'requestState'),

@@ -41,6 +41,7 @@ test('an id that is lent already is not lent again, in either order', () => {
   assert.equal(inflight.mint('c'), '1000000002')
   assert.equal(inflight.mint('d', id('1000000002')), '1000000003')
   assert.equal(inflight.mint('e', id('"3"')), '"3"')
+  assert.equal(inflight.mint('f', id('"4"'), true), '1000000004')
   assert.deepEqual(
     ['2', '1000000001', '1000000002', '1000000003', '"3"'].map((text) => inflight.take(id(text))),
     ['a', 'b', 'c', 'd', 'e'],

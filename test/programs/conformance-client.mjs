@@ -1,30 +1,60 @@
 // The client of the conformance runs: what a scenario wants of one, on stdio, through the proxy.
 //
-// usage: conformance-client.mjs CLI URL, with the scenario in MCP_CONFORMANCE_SCENARIO; starts `CLI --url URL`.
+// usage: conformance-client.mjs CLI REVISION URL, with the scenario in MCP_CONFORMANCE_SCENARIO and what it says besides
+// in MCP_CONFORMANCE_CONTEXT; starts `CLI --url URL` and speaks REVISION to it.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
-const [cli, url] = process.argv.slice(2)
+const [cli, revision, url] = process.argv.slice(2)
+const { MCP_CONFORMANCE_SCENARIO: scenario, MCP_CONFORMANCE_CONTEXT: context = '{}' } = process.env
+/** Whether every request says by itself what it is of. */
+const isTyped = revision >= '2026-07-28'
+const capabilities = { elicitation: { form: { applyDefaults: true } }, sampling: {}, roots: {} }
+const clientInfo = { name: 'conformance-client', version: '1.0.0' }
+const key = (name) => `io.modelcontextprotocol/${name}`
+const claim = isTyped && {
+  [key('protocolVersion')]: revision,
+  [key('clientCapabilities')]: capabilities,
+  [key('clientInfo')]: clientInfo,
+}
+
+const samples = { string: 'x', integer: 1, number: 1.5, boolean: true, array: [], object: {}, null: null }
+
+/** Arguments that a tool takes. */
+const fitting = ({ name, inputSchema: { properties = {} } }) => ({
+  name,
+  arguments: Object.fromEntries(Object.entries(properties).map(([key, { type }]) => [key, samples[type]])),
+})
+const each = (tools) => tools.map(fitting)
 
 /** What each scenario calls after the list; nothing unless named here. */
 const calls = {
-  tools_call: () => ({ name: 'add_numbers', arguments: { a: 5, b: 3 } }),
-  'elicitation-sep1034-client-defaults': () => ({ name: 'test_client_elicitation_defaults', arguments: {} }),
-  'sse-retry': () => ({ name: 'test_reconnection', arguments: {} }),
+  tools_call: () => [{ name: 'add_numbers', arguments: { a: 5, b: 3 } }],
+  'elicitation-sep1034-client-defaults': () => [{ name: 'test_client_elicitation_defaults', arguments: {} }],
+  'sse-retry': () => [{ name: 'test_reconnection', arguments: {} }],
   /** Sends back the schema that came. */
   'json-schema-2020-12-preservation': (tools) => {
     const { inputSchema } = tools.find(({ name }) => name === 'json_schema_2020_12_tool')
-    return { name: 'json_schema_echo', arguments: { schema: inputSchema } }
+    return [{ name: 'json_schema_echo', arguments: { schema: inputSchema } }]
   },
+  'sep-2322-client-request-state': each,
+  'http-standard-headers': each,
+  'http-invalid-tool-headers': each,
+  'http-custom-headers': () => JSON.parse(context).toolCalls,
 }
 
-/** Accepts a form as it stands: each field has its default (SEP-1034). */
+/** Accepts a form as it stands: a field has its default (SEP-1034), or any value of its type. */
 function accepted({ requestedSchema: { properties } }) {
-  const content = Object.entries(properties).map(([name, field]) => [name, field.default])
+  const content = Object.entries(properties).map(([name, field]) => [
+    name,
+    field.default ?? samples[field.type],
+  ])
   return { action: 'accept', content: Object.fromEntries(content) }
 }
+
+const answerTo = ({ method, params }) => (method === 'elicitation/create' ? accepted(params) : {})
 
 const proxy = spawn(process.execPath, [cli, '--url', url, '--silent'], {
   stdio: ['pipe', 'pipe', 'inherit'],
@@ -33,31 +63,38 @@ const exited = once(proxy, 'exit')
 const waiting = new Map()
 const send = (message) => proxy.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 
-async function request(method, params) {
+/** Comes again with what it is asked for, as often as that is. */
+async function request(method, params = {}) {
   const id = waiting.size + 1
   const answered = new Promise((resolve) => waiting.set(id, resolve))
-  send({ id, method, params })
+  send({ id, method, params: { ...params, ...(claim && { _meta: claim }) } })
   const { result, error } = await answered
   if (error !== undefined) throw new Error(`${method}: ${error.message}`)
-  return result
+  if (result.resultType !== 'input_required') return result
+  const { inputRequests = {}, requestState } = result
+  const answers = Object.entries(inputRequests).map(([name, asked]) => [name, answerTo(asked)])
+  const inputResponses = Object.fromEntries(answers)
+  return request(method, { ...params, inputResponses, ...(requestState && { requestState }) })
 }
 
 createInterface({ input: proxy.stdout }).on('line', (line) => {
   const { id, method, params, ...answer } = JSON.parse(line)
   if (method === undefined) waiting.get(id)?.(answer)
-  else if (method === 'elicitation/create') send({ id, result: accepted(params) })
-  else if (id !== undefined) send({ id, result: {} })
+  else if (id !== undefined) send({ id, result: answerTo({ method, params }) })
 })
 
-await request('initialize', {
-  protocolVersion: '2025-11-25',
-  capabilities: { elicitation: { form: { applyDefaults: true } } },
-  clientInfo: { name: 'conformance-client', version: '1.0.0' },
-})
-send({ method: 'notifications/initialized' })
-const { tools } = await request('tools/list', {})
-const call = calls[process.env.MCP_CONFORMANCE_SCENARIO]?.(tools)
-if (call !== undefined) await request('tools/call', call)
+if (!isTyped) {
+  await request('initialize', { protocolVersion: revision, capabilities, clientInfo })
+  send({ method: 'notifications/initialized' })
+}
+const { tools } = await request('tools/list')
+for (const call of calls[scenario]?.(tools) ?? []) await request('tools/call', call)
+if (scenario === 'http-standard-headers') {
+  const { resources } = await request('resources/list')
+  for (const { uri } of resources) await request('resources/read', { uri })
+  const { prompts } = await request('prompts/list')
+  for (const { name } of prompts) await request('prompts/get', { name })
+}
 proxy.stdin.end()
 const [code] = await exited
 process.exitCode = code ?? 1

@@ -73,7 +73,7 @@ export class InflightCalls implements InflightOwner {
     const others = leg.edits(call)
     const inWords = others.length === 0 ? edits : [...edits, ...others]
     const all = own === undefined ? inWords : this.#withToken(inWords, flight, own, lend)
-    const id = peer.forward(call.frame, all, flight, lend)
+    const id = peer.forward(call.frame, all, flight, lend, undefined, call.wasAnswered)
     if (id === undefined) return this.#notSent(flight)
     flight.id = id
     flight.wasSent = true
@@ -96,13 +96,17 @@ export class InflightCalls implements InflightOwner {
     this.#end(flight)
     if (call.settled) return
     call.hasRenewed = true
+    call.wasAnswered = true
     void this.#link.renew(what).then(() => call.settled || this.#link.member.call(call, edits))
   }
 
   /** The call waits for its client and holds no slot; it comes back in the same bytes. */
   #needsInput({ call, edits }: InflightCall, frame: ResultFrame): void {
     const { member } = this.#link
-    const resume = (again: Call, more: readonly Edit[]): void => member.call(again, [...edits, ...more])
+    const resume = (again: Call, more: readonly Edit[]): void => {
+      again.wasAnswered = true
+      member.call(again, [...edits, ...more])
+    }
     call.needsInput({ frame, service: this.#service, resume })
   }
 
