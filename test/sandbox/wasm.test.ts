@@ -220,7 +220,7 @@ describe('JavaScript as WebAssembly', () => {
 
 describe('the runtime wasm', () => {
   test('says with which one command its packages are installed, where one is missing', async () => {
-    const around = { runtime, log: () => undefined, stateFolder: folder, programFolder: folder }
+    const around = { runtime, log: () => undefined, stateFolder: folder, programFolder: '/nowhere' }
     const { probe } = await probedRuntime('wasm', around)
     assert.deepEqual(probe, {
       kind: 'unusable',
