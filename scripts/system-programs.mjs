@@ -8,7 +8,14 @@ import { constants, accessSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 /** Each program, and the package of Debian that has it. */
-const packages = { nginx: 'nginx', haproxy: 'haproxy', bwrap: 'bubblewrap', python3: 'python3' }
+const packages = {
+  nginx: 'nginx',
+  haproxy: 'haproxy',
+  bwrap: 'bubblewrap',
+  python3: 'python3',
+  podman: 'podman',
+  runc: 'runc',
+}
 
 /** Where Debian has them is in the PATH of root only. */
 const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']

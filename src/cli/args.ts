@@ -67,7 +67,14 @@ export type Command =
 
 const subCommands: readonly string[] = ['stdio', 'http', 'replay', 'sandbox']
 const PORT_MAX = 65_535
-const runtimeNames = ['auto', 'microsandbox-server', 'bubblewrap', 'wasm', 'unsafe-local'] as const
+const runtimeNames = [
+  'auto',
+  'microsandbox-server',
+  'bubblewrap',
+  'container',
+  'wasm',
+  'unsafe-local',
+] as const
 
 export function parseArguments(argv: readonly string[]): Command {
   const tokens = readTokens(argv)

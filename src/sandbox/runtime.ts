@@ -80,6 +80,8 @@ export interface MachineSpec {
   readonly language: SandboxLanguage
   /** A path on the host; undefined: the runtime finds the interpreter. */
   readonly interpreter: string | undefined
+  /** The name of an image, for runtimes that have images; undefined: that of the language. */
+  readonly image: string | undefined
   /** Variables for every program of the machine. */
   readonly env: Readonly<Record<string, string>>
   readonly flavor: MachineFlavor

@@ -13,6 +13,7 @@ import { BubblewrapRuntime } from './runtimes/bubblewrap/bubblewrap.js'
 import type { HostIdentity } from './runtimes/bubblewrap/identities.js'
 import { hostIdentity } from './run-as.js'
 import { MicrosandboxServerRuntime } from './runtimes/microsandbox-server.js'
+import { ContainerRuntime, type TemplateImage } from './runtimes/container/container.js'
 import { UnsafeLocalRuntime } from './runtimes/unsafe-local.js'
 import { WasmRuntime } from './runtimes/wasm.js'
 import { StateFolder } from './state-folder.js'
@@ -25,6 +26,8 @@ export interface RuntimeSurroundings {
   readonly stateFolder: string | undefined
   /** For a service that runs as root: the user of all machines, as it was configured; undefined: a user for each session. */
   readonly runAs?: string | undefined
+  /** The images of templates, for runtimes that have images. */
+  readonly images?: readonly TemplateImage[]
   /** A microsandbox server, and what it asks for. */
   readonly serverUrl?: string | undefined
   readonly apiKey?: string | undefined
@@ -33,11 +36,16 @@ export interface RuntimeSurroundings {
 }
 
 /** In the order of `auto`, without the one that is used only when it is named. */
-export const isolatingRuntimeIds: readonly RuntimeId[] = ['microsandbox-server', 'bubblewrap', 'wasm']
+export const isolatingRuntimeIds: readonly RuntimeId[] = [
+  'microsandbox-server',
+  'bubblewrap',
+  'container',
+  'wasm',
+]
 
 export const runtimeIds: readonly RuntimeId[] = [...isolatingRuntimeIds, 'unsafe-local']
 
-export type RuntimeId = 'microsandbox-server' | 'bubblewrap' | 'wasm' | 'unsafe-local'
+export type RuntimeId = 'microsandbox-server' | 'bubblewrap' | 'container' | 'wasm' | 'unsafe-local'
 
 /** A runtime, and what its probe has found. */
 export interface ProbedRuntime {
@@ -108,8 +116,10 @@ function makeRuntime(
         runAs,
         agentFile: join(program, 'sandbox/guest/agent.js'),
       })
+    case 'container':
+      return new ContainerRuntime({ runtime, folder, runAs, images: around.images ?? [] })
     case 'wasm':
-      return new WasmRuntime(runtime, program)
+      return new WasmRuntime(runtime, program, runAs)
     case 'unsafe-local':
       return new UnsafeLocalRuntime(runtime, folder, runAs)
   }

@@ -140,13 +140,14 @@ export class Sessions {
   }
 
   /** No other session has the files of this one, whatever it is called. */
-  #machine({ language, interpreter, env }: SandboxTemplate, flavor: SandboxFlavor): SessionMachine {
+  #machine({ language, interpreter, image, env }: SandboxTemplate, flavor: SandboxFlavor): SessionMachine {
     const { settings, sandbox, runtime: clock, newId, nonce } = this.#parts
     const { volumes, network, machineStartTimeoutMs: startTimeoutMs, outputBytesMax } = settings
     const spec = {
       sessionId: newId(),
       language,
       interpreter,
+      image,
       env,
       flavor: flavors[flavor],
       volumes,

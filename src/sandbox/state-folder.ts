@@ -115,14 +115,23 @@ export class StateFolder {
   /** Removes what dead services have left, and gives the names of those that live. */
   async sweep(): Promise<ReadonlySet<string>> {
     if (this.#made !== undefined) await touch(this.#instance, this.#runtime.wallNow())
-    const living = new Set([this.#name])
-    for (const name of await namesIn(this.#root)) {
-      if (name === this.#name || !/^[\da-f]{16}$/.test(name)) continue
-      const path = join(this.#root, name)
-      if (await isAlive(path, this.#runtime.wallNow())) living.add(name)
-      else if (await this.#pins.restAll(name)) await this.#remove(path)
-    }
-    return living
+    const dead = new Set(await this.dead())
+    const others = (await this.#others()).filter((name) => !dead.has(name))
+    for (const name of dead) if (await this.#pins.restAll(name)) await this.#remove(join(this.#root, name))
+    return new Set([this.#name, ...others])
+  }
+
+  /** The names of services that have left their folders behind. */
+  async dead(): Promise<string[]> {
+    const dead: string[] = []
+    for (const name of await this.#others())
+      if (!(await isAlive(join(this.#root, name), this.#runtime.wallNow()))) dead.push(name)
+    return dead
+  }
+
+  async #others(): Promise<string[]> {
+    const names = await namesIn(this.#root)
+    return names.filter((name) => name !== this.#name && /^[\da-f]{16}$/.test(name))
   }
 
   #known(sessionId: string): string {

@@ -17,6 +17,7 @@ export const plainSpec: MachineSpec = {
   sessionId: 'session',
   language: 'node',
   interpreter: undefined,
+  image: undefined,
   env: {},
   flavor: { cpus: 1, memoryMiB: 1024, pids: 64, diskGiB: 1 },
   volumes: [],
@@ -70,8 +71,12 @@ export async function said(program: GuestProcess, words: string): Promise<string
   })
 }
 
-/** The tests of one runtime; `make` gives a new one, which is closed at the end. */
-export function machineContract(title: string, make: () => Promise<SandboxRuntime>): void {
+/** The tests of one runtime; `make` gives a new one, which is closed at the end, and `base` is what its machines need. */
+export function machineContract(
+  title: string,
+  make: () => Promise<SandboxRuntime>,
+  base: Partial<MachineSpec> = {},
+): void {
   describe(`${title}: a machine`, () => {
     const runtimes: SandboxRuntime[] = []
     const runtime = async (): Promise<SandboxRuntime> => {
@@ -80,7 +85,7 @@ export function machineContract(title: string, make: () => Promise<SandboxRuntim
       return made
     }
     const machine = async (spec: Partial<MachineSpec> = {}): Promise<Machine> =>
-      startedMachine(await runtime(), spec)
+      startedMachine(await runtime(), { ...base, ...spec })
     after(() => Promise.all(runtimes.map((each) => each.close())))
 
     test('gives a program its arguments as they are, and what is written to it', async () => {
@@ -195,16 +200,16 @@ export function machineContract(title: string, make: () => Promise<SandboxRuntim
 
     test('leaves its files to the next machine of its session, and to no other', async () => {
       const own = await runtime()
-      const first = await startedMachine(own)
+      const first = await startedMachine(own, base)
       await ran(first, shell('echo kept > file'))
       await first.stop()
-      const other = await startedMachine(own, { sessionId: 'other' })
+      const other = await startedMachine(own, { ...base, sessionId: 'other' })
       assert.notEqual((await ran(other, shell('cat file'))).code, 0)
-      const second = await startedMachine(own)
+      const second = await startedMachine(own, base)
       assert.equal((await ran(second, shell('cat file'))).stdout, 'kept\n')
       await second.stop()
       await own.discard('session')
-      assert.notEqual((await ran(await startedMachine(own), shell('cat file'))).code, 0)
+      assert.notEqual((await ran(await startedMachine(own, base), shell('cat file'))).code, 0)
     })
 
     test('runs the interpreter of its language', async () => {

@@ -19,6 +19,7 @@ import {
   type RuntimeProbe,
   type SandboxRuntime,
 } from '../runtime.js'
+import type { HostIdentity } from './bubblewrap/identities.js'
 import { LocalProcess } from './local-process.js'
 
 /** What has to be installed, for both languages. */
@@ -46,11 +47,14 @@ export class WasmRuntime implements SandboxRuntime {
   readonly isolation = 'wasm'
   readonly #runtime: Runtime
   readonly #programFolder: string
+  readonly #runAs: HostIdentity | undefined
   readonly #running = new Set<WasmInterpreter>()
 
-  constructor(runtime: Runtime, programFolder: string) {
+  /** `runAs` is for a service that runs as root. */
+  constructor(runtime: Runtime, programFolder: string, runAs?: HostIdentity) {
     this.#runtime = runtime
     this.#programFolder = programFolder
+    this.#runAs = runAs
   }
 
   async probe(): Promise<RuntimeProbe> {
@@ -71,6 +75,7 @@ export class WasmRuntime implements SandboxRuntime {
       env: {},
       isUnmarked: true,
       pipes: 1,
+      ...(this.#runAs !== undefined && { identity: this.#runAs }),
     })
     const interpreter = new WasmInterpreter(child)
     this.#running.add(interpreter)

@@ -1,7 +1,8 @@
 // The settings of a sandbox, after reading, defaulting and expansion.
 
 /** What may be named to run foreign code with; `auto` takes the first that isolates and can be used. */
-export type SandboxRuntimeName = 'auto' | 'microsandbox-server' | 'bubblewrap' | 'wasm' | 'unsafe-local'
+export type SandboxRuntimeName =
+  'auto' | 'microsandbox-server' | 'bubblewrap' | 'container' | 'wasm' | 'unsafe-local'
 
 /** How much of the machine a session gets. */
 export type SandboxFlavor = 'small' | 'medium' | 'large'

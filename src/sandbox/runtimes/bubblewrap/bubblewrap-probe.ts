@@ -1,10 +1,9 @@
 // Whether bubblewrap can be used on this host: by asking for what every machine needs.
 
 import { readFile } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
 import process from 'node:process'
 import type { Runtime } from '../../../runtime/runtime.js'
-import { within } from '../../../runtime/within.js'
+import { type ProgramOutput, programOutput } from '../../host-program.js'
 import type { RuntimeProbe } from '../../runtime.js'
 import { findCgroupPlaces } from './cgroup-places.js'
 import { findProgram } from './guest-interpreter.js'
@@ -100,21 +99,14 @@ function refused(complaint: string): BubblewrapFindings {
   return unusable(why, remedy ?? 'run bwrap --unshare-all true by hand to see why')
 }
 
-async function said(
+function said(
   { runtime, identity }: ProbeParts,
   command: string,
   args: readonly string[],
-): Promise<{ readonly stdout: string; readonly stderr: string; readonly code: number | undefined }> {
+): Promise<ProgramOutput> {
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
-  const child = runtime.spawn({ command, args, cwd: '/', env, ...(identity !== undefined && { identity }) })
-  child.stdin.on('error', () => undefined).end()
-  const all = Promise.all([text(child.stdout), text(child.stderr), child.exited])
-  const done = await within(all, TRY_MS, runtime)
-  if (done === undefined) child.signal('SIGKILL')
-  const [stdout, stderr, { code, signal, spawnError }] = done ?? (await all)
-  const how =
-    done === undefined ? `it took longer than ${TRY_MS} ms` : `it ended with ${code ?? signal ?? 'nothing'}`
-  return { stdout, stderr: stderr || (spawnError ?? how), code }
+  const spec = { command, args, cwd: '/', env, ...(identity !== undefined && { identity }) }
+  return programOutput(runtime, spec, TRY_MS)
 }
 
 function isRecent(version: string): boolean {

@@ -10,8 +10,8 @@ import {
   type RuntimeProbe,
   type SandboxRuntime,
 } from '../../runtime.js'
+import { MachineVolumes } from '../../machine-volumes.js'
 import type { StateFolder } from '../../state-folder.js'
-import { type CheckedVolume, checkVolumes, notTheSame } from '../../volumes.js'
 import { type BubblewrapFindings, probeBubblewrap } from './bubblewrap-probe.js'
 import { findInterpreter } from './guest-interpreter.js'
 import { type HostIdentity, Identities } from './identities.js'
@@ -37,12 +37,13 @@ export class BubblewrapRuntime implements SandboxRuntime {
   readonly #parts: BubblewrapParts
   readonly #identities: Identities
   readonly #machines = new Map<Machine, string>()
-  readonly #volumes = new Map<string, CheckedVolume>()
+  readonly #volumes: MachineVolumes
   #findings: Promise<BubblewrapFindings> | undefined
   #starts = 0
 
   constructor(parts: BubblewrapParts) {
     this.#parts = parts
+    this.#volumes = new MachineVolumes(parts.folder, parts.runAs)
     this.#identities = new Identities(process.getuid?.() === 0, parts.runAs, parts.runtime)
     this.pinned = parts.folder.pinned((sessionId) => this.#identities.of(sessionId))
   }
@@ -53,7 +54,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
 
   async start(spec: MachineSpec): Promise<Machine> {
     const host = await this.#host()
-    const volumes = await this.#volumesOf(spec)
+    const volumes = await this.#volumes.of(spec)
     const { runtime, folder } = this.#parts
     const interpreter = await findInterpreter(spec.language, spec.interpreter, runtime)
     if (interpreter === undefined) throw new MachineStartError(noInterpreter(spec))
@@ -95,33 +96,6 @@ export class BubblewrapRuntime implements SandboxRuntime {
   async close(): Promise<void> {
     await Promise.all([...this.#machines.keys()].map((machine) => machine.stop()))
     await this.#parts.folder.close()
-  }
-
-  /** A volume stays the folder that it was when it was first used. */
-  async #volumesOf({ volumes }: MachineSpec): Promise<CheckedVolume[]> {
-    const { checked, problems } = await checkVolumes(volumes)
-    const [first] = problems
-    if (first !== undefined) {
-      const { hostPath } = first.volume
-      throw new MachineStartError(this.#volumes.has(hostPath) ? notTheSame(hostPath) : first.problem)
-    }
-    return checked.map((volume) => {
-      const known = this.#volumes.get(volume.hostPath) ?? volume
-      this.#volumes.set(volume.hostPath, known)
-      this.#assertPossible(volume)
-      return { ...volume, device: known.device, inode: known.inode }
-    })
-  }
-
-  #assertPossible({ hostPath, isReadOnly }: CheckedVolume): void {
-    const { folder, runAs } = this.#parts
-    if (folder.overlaps(hostPath))
-      throw new MachineStartError(`${hostPath} and the state folder of the sandbox lie in each other`)
-    if (!isReadOnly && process.getuid?.() === 0 && runAs === undefined) {
-      throw new MachineStartError(
-        `${hostPath} can be written to by no session, as each has a user of its own: add :ro, or set runAs to its owner`,
-      )
-    }
   }
 
   async #host(): Promise<BubblewrapHost> {

@@ -1,0 +1,183 @@
+// A container for each session, by Docker or Podman, from an image that is there.
+
+import process from 'node:process'
+import type { Child, Runtime } from '../../../runtime/runtime.js'
+import { within } from '../../../runtime/within.js'
+import { MachineVolumes } from '../../machine-volumes.js'
+import {
+  type Machine,
+  type MachineSpec,
+  MachineStartError,
+  type RuntimeProbe,
+  type SandboxLanguage,
+  type SandboxRuntime,
+} from '../../runtime.js'
+import type { StateFolder } from '../../state-folder.js'
+import { type HostIdentity, Identities } from '../bubblewrap/identities.js'
+import { LABEL, CONTAINER_WORKSPACE, runArguments } from './container-arguments.js'
+import { type ContainerEngine, findEngine, reasonIn } from './container-engine.js'
+import { ContainerMachine } from './container-machine.js'
+
+/** What a template says of its image. */
+export interface TemplateImage {
+  readonly language: SandboxLanguage
+  readonly image: string | undefined
+}
+
+export interface ContainerParts {
+  readonly runtime: Runtime
+  readonly folder: StateFolder
+  /** The user of all machines, when the service runs as root. */
+  readonly runAs: HostIdentity | undefined
+  readonly images: readonly TemplateImage[]
+}
+
+/** Those of the languages, where a template names none. */
+const usualImages: Readonly<Record<SandboxLanguage, string>> = {
+  python: 'python:3-slim',
+  node: 'node:22-slim',
+}
+
+/** What every image has that can be used. */
+const interpreters: Readonly<Record<SandboxLanguage, string>> = { python: 'python3', node: 'node' }
+
+const COMPLAINT_LENGTH_MAX = 2000
+
+/** Machines that are containers. */
+export class ContainerRuntime implements SandboxRuntime {
+  readonly id = 'container'
+  readonly isolation = 'container'
+  readonly #parts: ContainerParts
+  readonly #identities: Identities
+  readonly #volumes: MachineVolumes
+  readonly #machines = new Map<Machine, string>()
+  #engine: Promise<ContainerEngine | string> | undefined
+  #starts = 0
+
+  constructor(parts: ContainerParts) {
+    this.#parts = parts
+    this.#identities = new Identities(process.getuid?.() === 0, parts.runAs, parts.runtime)
+    this.#volumes = new MachineVolumes(parts.folder, parts.runAs)
+  }
+
+  async probe(): Promise<RuntimeProbe> {
+    const engine = await this.#found()
+    if (typeof engine === 'string')
+      return { kind: 'unusable', why: engine, remedy: 'install Docker or Podman, and start it' }
+    const images = new Set(this.#parts.images.map(imageOf))
+    for (const image of images.size === 0 ? Object.values(usualImages) : images)
+      if (await hasImage(engine, image)) return { kind: 'usable', limits: engine.kind }
+    const [first = usualImages.python] = images
+    const why = `${engine.kind} has none of the images ${[...images].join(', ')}, and none is fetched unasked`
+    return { kind: 'unusable', why, remedy: `fetch one: ${engine.kind} pull ${first}` }
+  }
+
+  async start(spec: MachineSpec): Promise<Machine> {
+    const engine = await this.#found()
+    if (typeof engine === 'string') throw new MachineStartError(engine)
+    if (spec.interpreter !== undefined)
+      throw new MachineStartError(
+        `the runtime container takes the interpreter of its image: take ${spec.interpreter} from the template`,
+      )
+    const image = imageOf(spec)
+    if (!(await hasImage(engine, image)))
+      throw new MachineStartError(
+        `the image ${image} is not there: ${engine.kind} pull ${image}, or set image in the template`,
+      )
+    const machine = await this.#started(engine, image, spec)
+    this.#machines.set(machine, spec.sessionId)
+    void machine.ended.then(() => this.#machines.delete(machine))
+    return machine
+  }
+
+  async discard(sessionId: string): Promise<void> {
+    const alive = [...this.#machines].filter(([, session]) => session === sessionId)
+    await Promise.all(alive.map(([machine]) => machine.stop()))
+    await this.#parts.folder.discard(sessionId)
+    this.#identities.forget(sessionId)
+  }
+
+  /** An engine may have containers of services elsewhere: removed are those whose dead owners have left folders here. */
+  async sweep(): Promise<void> {
+    const dead = new Set(await this.#parts.folder.dead())
+    const engine = await this.#found()
+    if (dead.size > 0 && typeof engine !== 'string') {
+      const listed = await engine.ask(['ps', '--all', '--filter', `label=${LABEL}`, '--format', '{{.Names}}'])
+      for (const name of listed.stdout.split('\n')) {
+        const [, owner] = /^mcps-sandbox-([\da-f]{16})-\d+$/.exec(name.trim()) ?? []
+        if (owner !== undefined && dead.has(owner)) await engine.ask(['rm', '--force', name.trim()])
+      }
+    }
+    await this.#parts.folder.sweep()
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#machines.keys()].map((machine) => machine.stop()))
+    await this.#parts.folder.close()
+  }
+
+  async #started(engine: ContainerEngine, image: string, spec: MachineSpec): Promise<ContainerMachine> {
+    const { runtime, folder } = this.#parts
+    const identity = this.#identities.of(spec.sessionId)
+    const name = `${LABEL}-${folder.name}-${++this.#starts}`
+    const args = runArguments({
+      name,
+      owner: folder.name,
+      image,
+      sessionFolder: await folder.session(spec.sessionId, identity),
+      identity: identity ?? { uid: process.getuid?.() ?? 1000, gid: process.getgid?.() ?? 1000 },
+      keepsUser: engine.keepsUser,
+      spec,
+      volumes: await this.#volumes.of(spec),
+    })
+    const child = engine.spawn(args, {})
+    child.stdin.on('error', () => undefined)
+    const complaint = new Complaint(child)
+    const isReady = await within(
+      Promise.race([readiness(child), child.exited.then(() => false)]),
+      spec.startTimeoutMs,
+      runtime,
+    )
+    const env = { HOME: CONTAINER_WORKSPACE, ...spec.env }
+    const interpreter = interpreters[spec.language]
+    const machine = new ContainerMachine({ runtime, engine, name, child, interpreter, env })
+    if (isReady === true) return machine
+    await machine.stop()
+    if (isReady === undefined) throw new MachineStartError(`it took longer than ${spec.startTimeoutMs} ms`)
+    throw new MachineStartError(`${engine.kind} did not start it: ${reasonIn(complaint.text)}`)
+  }
+
+  #found(): Promise<ContainerEngine | string> {
+    this.#engine ??= findEngine(this.#parts.runtime)
+    return this.#engine
+  }
+}
+
+function imageOf({ language, image }: TemplateImage): string {
+  return image ?? usualImages[language]
+}
+
+async function hasImage(engine: ContainerEngine, image: string): Promise<boolean> {
+  return (await engine.ask(['image', 'inspect', '--format', '{{.Id}}', image])).code === 0
+}
+
+/** The first program says one line, and nothing after it. */
+function readiness({ stdout }: Child): Promise<boolean> {
+  return new Promise((resolve) => {
+    stdout.on('error', () => undefined)
+    stdout.once('data', () => resolve(true))
+    stdout.resume()
+  })
+}
+
+/** What the command says of why there is no container; what comes later is read and forgotten. */
+class Complaint {
+  text = ''
+
+  constructor({ stderr }: Child) {
+    stderr.on('error', () => undefined)
+    stderr.on('data', (chunk: Buffer) => {
+      if (this.text.length < COMPLAINT_LENGTH_MAX) this.text += chunk.toString()
+    })
+  }
+}
