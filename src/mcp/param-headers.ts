@@ -37,8 +37,9 @@ function marked(schema: Buffer, at: Span, path: readonly string[]): ParamHeader[
 
 /** The fields that repeat arguments, names and values in turn; what is not given, or null, has none. */
 export function paramFields(headers: readonly ParamHeader[], args: Buffer): readonly string[] {
+  const values = new Values(args)
   return headers.flatMap(({ field, path }) => {
-    const value = valueAt(args, path)
+    const value = values.at(path)
     if (value === undefined || rawAt(args, value) === 'null') return []
     return [field, fieldOfText(stringAt(args, value) ?? rawAt(args, value))]
   })
@@ -50,17 +51,20 @@ export function differingField(
   args: Buffer | undefined,
   field: (name: string) => string | undefined,
 ): string | undefined {
-  return headers.find((header) => !isRepeated(header, args, field))?.field
+  if (args === undefined) return undefined
+  const values = new Values(args)
+  return headers.find((header) => !isRepeated(header, args, values, field))?.field
 }
 
 function isRepeated(
   { field, path }: ParamHeader,
-  args: Buffer | undefined,
+  args: Buffer,
+  values: Values,
   read: (name: string) => string | undefined,
 ): boolean {
-  const value = args && valueAt(args, path)
+  const value = values.at(path)
   // What is not given, or null, is not repeated, and a field for it says nothing.
-  if (args === undefined || value === undefined || rawAt(args, value) === 'null') return true
+  if (value === undefined || rawAt(args, value) === 'null') return true
   const sent = read(field)
   const text = sent === undefined ? undefined : textOfField(sent)
   if (text === undefined) return false
@@ -72,8 +76,29 @@ function isRepeated(
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/
 
-function valueAt(args: Buffer, path: readonly string[]): Span | undefined {
-  let at: Span | undefined = { start: 0, end: args.length }
-  for (const name of path) at = membersAt(args, at)?.span(name)
-  return at
+/** Finds arguments; each object on the way is read once, since they may be long and many of them marked. */
+class Values {
+  readonly #args: Buffer
+  /** The members of an object by their names, by where the object begins. */
+  readonly #objects = new Map<number, ReadonlyMap<string, Span>>()
+
+  constructor(args: Buffer) {
+    this.#args = args
+  }
+
+  at(path: readonly string[]): Span | undefined {
+    let at: Span | undefined = { start: 0, end: this.#args.length }
+    for (const name of path) at = at && this.#membersOf(at).get(name)
+    return at
+  }
+
+  #membersOf(object: Span): ReadonlyMap<string, Span> {
+    const known = this.#objects.get(object.start)
+    if (known !== undefined) return known
+    const members = new Map<string, Span>()
+    for (const { key, value } of membersAt(this.#args, object) ?? [])
+      members.set(stringAt(this.#args, key) ?? '', value)
+    this.#objects.set(object.start, members)
+    return members
+  }
 }

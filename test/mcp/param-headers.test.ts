@@ -1,0 +1,65 @@
+// Arguments that header fields repeat.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { differingField, paramFields, paramHeaders } from '../../src/mcp/param-headers.js'
+
+const schemaOf = (names: readonly string[]): Buffer =>
+  Buffer.from(
+    JSON.stringify({
+      type: 'object',
+      properties: Object.fromEntries(names.map((name) => [name, { type: 'string', 'x-mcp-header': name }])),
+    }),
+  )
+const headers = paramHeaders(schemaOf(['region', 'size']))
+
+const sentIn =
+  (sent: Readonly<Record<string, string>>) =>
+  (name: string): string | undefined =>
+    sent[name.replace('mcp-param-', '')]
+
+const cases: readonly (readonly [
+  args: string,
+  sent: Readonly<Record<string, string>>,
+  differs: string | undefined,
+])[] = [
+  ['{"region":"eu"}', { region: 'eu' }, undefined],
+  ['{"region":"eu","region":"us"}', { region: 'us' }, undefined],
+  ['{"region":"eu","region":"us"}', { region: 'eu' }, 'mcp-param-region'],
+  ['{"reg\\u0069on":"us"}', {}, 'mcp-param-region'],
+  ['{"region":"eu","reg\\u0069on":"us"}', { region: 'eu' }, 'mcp-param-region'],
+  ['{"deep":{"region":"us"}}', {}, undefined],
+  ['[]', {}, undefined],
+]
+
+describe('fields are compared with what a server reads of the arguments', () => {
+  for (const [args, sent, differs] of cases)
+    test(`${args} and ${JSON.stringify(sent)}`, () => {
+      assert.equal(differingField(headers, Buffer.from(args), sentIn(sent)), differs)
+    })
+})
+
+test('a server over HTTP is told of the argument that it reads', () => {
+  assert.deepEqual(paramFields(headers, Buffer.from('{"region":"eu","region":"us"}')), [
+    'mcp-param-region',
+    'us',
+  ])
+})
+
+test('long arguments are read once, however many of them are marked', () => {
+  const names = Array.from({ length: 500 }, (_, at) => `n${at}`)
+  const args = Buffer.from(
+    JSON.stringify({ long: 'a'.repeat(100_000), ...Object.fromEntries(names.map((n) => [n, n])) }),
+  )
+  let reads = 0
+  const counted = new Proxy(args, {
+    get: (bytes, key) => {
+      if (key === 'subarray') reads++
+      const value: unknown = Reflect.get(bytes, key, bytes)
+      return typeof value === 'function' ? value.bind(bytes) : value
+    },
+  })
+  const fields = paramFields(paramHeaders(schemaOf(names)), counted)
+  assert.equal(fields.length, 2 * names.length)
+  assert.equal(reads, 1)
+})
