@@ -231,6 +231,8 @@ export class Call implements CallHolder {
   missing: string | undefined
   /** The call that this one is an attempt of. */
   #whole: Call | undefined
+  /** It goes on with what a server without sessions has asked: that server alone may get it, with these edits besides. */
+  bound: { readonly service: string; readonly more: readonly Edit[] } | undefined
   /** Its server has asked something: whatever becomes of it, it is not sent again. */
   wasAsked = false
   /** The greatest progress that its client was told of. */

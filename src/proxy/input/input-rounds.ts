@@ -169,7 +169,9 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     const responses = this.#answers.length === 0 ? undefined : `{${this.#answers.join(',')}}`
     const attempt = this.#call.attemptOf(this)
     attempt.progressFloor = this.#progress
-    this.#first.resume(attempt, inputEdits(this.#call.frame, responses, this.#state))
+    const more = inputEdits(this.#call.frame, responses, this.#state)
+    attempt.bound = { service: this.service, more }
+    this.#first.resume(attempt, more)
   }
 
   #fail(why: string): void {

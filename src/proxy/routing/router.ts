@@ -15,13 +15,13 @@ import type { Edit } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
 import type { Call } from '../../mcp/call.js'
 import { QueueRoom } from '../../mcp/call-queue.js'
-import { invalidParams, resourceNotFound, stateUnknown } from '../../mcp/error-codes.js'
+import { invalidParams, resourceNotFound } from '../../mcp/error-codes.js'
 import { type CacheHint, leastHint, staleHint } from '../../mcp/cache-hints.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { isNotFound } from '../../mcp/resource-answers.js'
 import { NameWaits } from './name-waits.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import { failUnknownName } from './unknown-name.js'
+import { failBound, failUnknownName } from './unknown-name.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
 /** What the routes of all clients have in common. */
@@ -52,8 +52,6 @@ export class Router {
   readonly #gave: (kind: ListKind) => void
   readonly #room: QueueRoom
   readonly #tasks: ClientTasks
-  /** Calls that one server alone may get, and the edits by which it gets them. */
-  readonly #bound = new WeakMap<Call, { readonly service: string; readonly more: readonly Edit[] }>()
   #lanes: readonly CallTarget[]
   #catalog: Catalog
   /** Made for the first call that waits for a name. */
@@ -120,7 +118,7 @@ export class Router {
   /** Takes over a call that this server alone may get, with these edits besides; false when its request does not lead there. */
   routeTo(service: string, call: Call, more: readonly Edit[]): boolean {
     const { route } = call.row
-    this.#bound.set(call, { service, more })
+    call.bound = { service, more }
     const lane = this.#lanes.find(({ config }) => config.name === service)
     if (lane?.view.facts?.revision.form !== 'typed') return false
     if (route.to === 'uri') {
@@ -136,9 +134,9 @@ export class Router {
 
   /** Another server has taken the place of the one that it was for; one that it alone may get has the same name. */
   #reroute(call: Call): void {
-    const bound = this.#bound.get(call)
+    const { bound } = call
     if (bound === undefined) this.route(call)
-    else if (!this.routeTo(bound.service, call, bound.more)) call.fail(stateUnknown('other-server'))
+    else if (!this.routeTo(bound.service, call, bound.more)) failBound(call, bound.service)
   }
 
   /** The one server, where its client has opened it by itself and sees all of it. */

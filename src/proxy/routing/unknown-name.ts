@@ -1,7 +1,8 @@
-// What is said of a name that no server lists.
+// What is said of a name that no server lists, or not the one that it was for.
 
 import type { Call } from '../../mcp/call.js'
-import { promptNotFound, toolNotFound } from '../../mcp/error-codes.js'
+import { inputRefused, promptNotFound, stateUnknown, toolNotFound } from '../../mcp/error-codes.js'
+import { failToolCall } from '../../mcp/tool-failure.js'
 import { nearest } from '../../text/nearest.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import type { Target } from './catalog.js'
@@ -25,4 +26,10 @@ export function failUnknownName(
   const names = shown.map(({ publicName }) => publicName)
   const near = nearest(name, names, NEAREST_MAX)
   call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
+}
+
+/** Fails a call that goes on with what a server has asked, where that server is there no more. */
+export function failBound(call: Call, service: string): void {
+  if (call.context.revision.form === 'typed') call.fail(stateUnknown('other-server'))
+  else failToolCall(call, inputRefused(service, 'another server has taken its place since'))
 }

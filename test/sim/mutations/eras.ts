@@ -80,8 +80,8 @@ export const eras: readonly Mutation[] = [
   ]),
   ofEras('a call goes on twice when its client was asked', 'executed-twice', [
     'proxy/input/input-rounds',
-    'this.#first.resume(attempt, inputEdits(this.#call.frame, responses, this.#state));',
-    'for (const one of [attempt, this.#call.attemptOf(this)]) this.#first.resume(one, inputEdits(this.#call.frame, responses, this.#state));',
+    'this.#first.resume(attempt, more);',
+    'for (const one of [attempt, this.#call.attemptOf(this)]) this.#first.resume(one, more);',
   ]),
   ofEras('a call runs out of time while its client is asked between two requests', 'bad-timeout', [
     'proxy/input/input-rounds',
