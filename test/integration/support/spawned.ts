@@ -11,6 +11,8 @@ import { type ServerEntry, cli, root } from './programs.js'
 export interface SpawnOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly cwd?: string
+  /** The user of the program; only root may give another one. */
+  readonly identity?: { readonly uid: number; readonly gid: number }
 }
 
 /** A running program and the client that speaks to it. */
@@ -23,8 +25,8 @@ export class Spawned {
   #rest: Buffer[] = []
   #leftover = ''
 
-  constructor(command: string, args: readonly string[], { env, cwd }: SpawnOptions = {}) {
-    this.child = spawn(command, [...args], { cwd: cwd ?? root, env: env ?? process.env })
+  constructor(command: string, args: readonly string[], { env, cwd, identity }: SpawnOptions = {}) {
+    this.child = spawn(command, [...args], { cwd: cwd ?? root, env: env ?? process.env, ...identity })
     this.client = new RawClient((line) => this.child.stdin.write(`${line}\n`))
     this.child.stdin.on('error', () => undefined)
     this.child.stdout.on('data', (chunk: Buffer) => this.#push(chunk))

@@ -10,7 +10,7 @@ import type { SandboxRuntime } from '../../../src/sandbox/runtime.js'
 import { type RuntimeSurroundings, chooseRuntime } from '../../../src/sandbox/runtimes.js'
 
 /** `nobody`, on every Linux. */
-const USER = 65_534
+export const USER = 65_534
 
 export interface SandboxScene {
   readonly runtime: RealRuntime

@@ -1,0 +1,304 @@
+// The whole command with a sandbox, as root and as an ordinary user: what clients may do to it, and what it leaves.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { at } from '../integration/support/json.js'
+import { gone, until } from '../integration/support/waiting.js'
+import { findCgroupPlaces } from '../../src/sandbox/runtimes/bubblewrap/cgroup-places.js'
+import { neighbouringGroups } from '../../src/sandbox/runtimes/bubblewrap/machine-group.js'
+import {
+  SandboxCommands,
+  type Served,
+  descendantsOf,
+  namesIn,
+  residentMiB,
+} from './support/sandbox-commands.js'
+
+/** What clients can make the service grow by. */
+const GROWTH_MIB = 20
+const WARM_CALLS = 500
+const PAUSE_MS = 50
+
+/** Processes that want more memory together than a session may have. */
+const memoryBomb = `
+import os, time
+children = []
+for _ in range(4):
+    pid = os.fork()
+    if pid == 0:
+        hold = bytearray(b"x") * (400 << 20)
+        time.sleep(1000)
+        os._exit(0)
+    children.append(pid)
+raise SystemExit(9 if os.waitstatus_to_exitcode(os.wait()[1]) == -9 else 0)
+`
+
+const forkBomb = `
+import os, time
+try:
+    while True:
+        if os.fork() == 0:
+            time.sleep(1000)
+except OSError as error:
+    print(error.strerror, flush=True)
+    time.sleep(2)
+    raise SystemExit(1)
+`
+
+const diskFill = `
+import os, time
+for name in ("a", "b"):
+    os.posix_fallocate(os.open(name, os.O_CREAT | os.O_WRONLY), 0, 700 << 20)
+print("filled", flush=True)
+time.sleep(1000)
+`
+
+const deepTree = `
+import os, time
+for _ in range(600):
+    os.mkdir("d"); os.chdir("d")
+time.sleep(1000)
+`
+
+const inPython = (source: string): object => ({ command: '/usr/bin/python3', args: ['-c', source] })
+
+/** Each attack, and what its answer names. */
+const attacks: readonly (readonly [title: string, source: string, limit: RegExp])[] = [
+  ['full disk', diskFill, /the disk limit of 1 GiB/],
+  ['deep tree', deepTree, /the limit of 100 folders in each other/],
+  ['memory bomb', memoryBomb, /the memory limit of 1024 MiB/],
+  ['fork bomb', forkBomb, /the limit of 256 processes/],
+]
+
+for (const as of ['root', 'user'] as const) {
+  describe(`the service of ${as === 'root' ? 'root' : 'an ordinary user'}`, () => {
+    const scope = { after: (end: () => Promise<void> | void) => after(end) }
+    const commands = new SandboxCommands(scope, as)
+
+    test('killed in the middle of 20 calls leaves nobody, and nothing after the next start', async (t) => {
+      const { spawned, client, pid } = await commands.serve(t, { spare: 1, maxSessions: 11 })
+      const mark = `${2_000_000 + pid}`
+      const escape = `(env -i setsid sleep ${mark} &)`
+      const code = `import os, time\nos.system("${escape}")\nprint("go", flush=True)\ntime.sleep(1000)`
+      const calls = Array.from({ length: 10 }, (_, index) => {
+        const session_id = `s${index}`
+        return [
+          client.code(code, { session_id }),
+          client.command(`${escape}; sleep ${mark}`, { session_id }),
+        ].map((call) => call.catch(() => 'unanswered'))
+      }).flat()
+      await until(() => marked(mark).length === 30)
+      const folders = commands.foldersOf(pid)
+      assert.equal(folders.length, 1)
+      const below = descendantsOf(pid)
+      assert(below.length > 60, String(below.length))
+      spawned.child.kill('SIGKILL')
+      await until(() => below.every((each) => gone(each)))
+      assert.deepEqual(marked(mark), [])
+      assert.deepEqual(
+        await Promise.all(calls),
+        calls.map(() => 'unanswered'),
+      )
+      assert.deepEqual(commands.foldersOf(pid), folders)
+
+      const next = await commands.serve(t)
+      assert.equal((await next.client.code('6 * 7')).text, '42\n')
+      assert.deepEqual(commands.foldersOf(pid), [])
+      const groups = await groupNames()
+      assert.deepEqual(
+        groups.filter((name) => folders.some((folder) => name.includes(folder))),
+        [],
+      )
+      next.spawned.end()
+      assert.equal(await next.spawned.exited, 0)
+      assert.deepEqual(commands.foldersOf(next.pid), [], 'whoever ends by himself leaves nothing at once')
+    })
+
+    test('holds its own memory while a client floods it', async (t) => {
+      const served = await commands.serve(t)
+      const { client, pid } = served
+      const flood = (session_id: string): Promise<unknown> =>
+        client.command('yes & yes >&2', { session_id, timeout: 2 })
+      await client.code('1', { session_id: 'other' })
+      // What the engine takes for itself the first time is no growth.
+      await Promise.all([flood('a'), flood('b')])
+      const before = residentMiB(pid)
+      const peak = peakOf(pid)
+      const floods = Promise.all([
+        flood('a'),
+        flood('b'),
+        client.code('while True: print("x" * 1000)', { session_id: 'a', timeout: 2 }),
+      ])
+      for (let index = 0; index < 20; index++)
+        assert.equal((await client.code(`${index}`, { session_id: 'other' })).text, `${index}\n`)
+      await floods
+      const grown = peak.stop() - before
+      assert(grown <= GROWTH_MIB, `${Math.round(grown)} MiB more than ${Math.round(before)}`)
+    })
+
+    test('names the limit that an attack meets, and answers others meanwhile', async (t) => {
+      const served = await commands.serve(t)
+      // The engine takes memory of its own until it knows what there is to do.
+      for (let index = 0; index < WARM_CALLS; index++)
+        await served.client.code('x = 1', { session_id: 'other' })
+      for (const [title, source, limit] of attacks) await t.test(title, () => attack(served, source, limit))
+    })
+
+    test('a session whose disk was full can remove files and goes on', async (t) => {
+      const { client } = await commands.serve(t)
+      const filled = await client.call('execute_command', {
+        ...inPython(diskFill),
+        session_id: 's',
+        timeout: 60,
+      })
+      assert.match(filled.message, /disk limit/)
+      const after = await client.command('ls; rm a b; echo on', { session_id: 's' })
+      assert.equal(after.text, 'a\nb\non\n', after.message)
+    })
+
+    test('is tried by --check --start, and says what it has', async (t) => {
+      const config = commands.config('checked.json', { spare: 1, pins: true })
+      const checked = commands.start(t, ['--check', config, '--start'])
+      let said = ''
+      checked.child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
+      assert.equal(await checked.exited, 0, checked.stderr)
+      assert.match(said, /box.*10 tools/)
+      assert.deepEqual(commands.foldersOf(checked.child.pid ?? 0), [])
+      const wrong = commands.config('wrong.json', { runtime: 'microsandbox-server' })
+      const refused = commands.start(t, ['--check', wrong, '--start'])
+      let why = ''
+      refused.child.stdout.on('data', (chunk: Buffer) => (why += chunk.toString()))
+      assert.equal(await refused.exited, 1)
+      assert.match(why, /no address of a server is set/)
+    })
+
+    test('changes with its file: the old sessions end with their files, the new ones follow the new keys', async (t) => {
+      const config = commands.config('changing.json', { spare: 1 })
+      const spawned = commands.start(t, ['--stdio', '--silent', '--config', config])
+      const pid = spawned.child.pid ?? 0
+      const { client } = spawned
+      await client.open()
+      const call = async (name: string, args: object): Promise<unknown> =>
+        at((await client.call(`box__${name}`, args)).value, 'result')
+      await call('execute_code', { code: 'x = 1', session_id: 's' })
+      // Who has never asked for a list hears nothing of its changes.
+      await client.request('tools/list')
+      await until(() => machinesOf(pid) === 2)
+      const [before] = commands.foldersOf(pid)
+      const changed = client.notification('notifications/tools/list_changed')
+      commands.config('changing.json', { spare: 2, files: false })
+      await changed
+      const anew = await call('execute_code', { code: '"x" in globals()', session_id: 's' })
+      assert.deepEqual([at(anew, 'content', 0, 'text'), at(anew, 'session_created')], ['False\n', true])
+      await until(() => machinesOf(pid) === 3)
+      const [now, ...others] = commands.foldersOf(pid)
+      assert.deepEqual(others, [])
+      assert.notEqual(now, before)
+      spawned.end()
+      assert.equal(await spawned.exited, 0)
+      assert.deepEqual(commands.foldersOf(pid), [])
+    })
+
+    test('is recorded on both hops', async (t) => {
+      const config = commands.config('recorded.json', {})
+      const file = join(commands.folder, 'home', 'session.jsonl')
+      const spawned = commands.start(t, [
+        '--stdio',
+        '--silent',
+        '--no-kept-lists',
+        '--config',
+        config,
+        '--record',
+        file,
+      ])
+      await spawned.client.open()
+      const { value } = await spawned.client.call('box__execute_command', {
+        command: 'echo here',
+        session_id: 's',
+      })
+      assert.equal(at(value, 'result', 'content', 0, 'text'), 'here\n')
+      spawned.end()
+      assert.equal(await spawned.exited, 0)
+      const lines = readFileSync(file, 'utf8').trim().split('\n')
+      const calls = lines.filter((line) => line.includes('execute_command') && line.includes('echo here'))
+      assert.equal(calls.length, 2, 'as the client wrote it, and as the sandbox read it')
+      assert.match(calls[0] ?? '', /box__execute_command/)
+      assert.doesNotMatch(calls[1] ?? '', /box__execute_command/)
+    })
+  })
+}
+
+/** Runs it in a session of its own, which is ended then. */
+async function attack({ client, pid }: Served, source: string, limit: RegExp): Promise<void> {
+  await client.command('true', { session_id: 's' })
+  const before = residentMiB(pid)
+  const peak = peakOf(pid)
+  const state = { isOver: false }
+  const attacked = client
+    .call('execute_command', { ...inPython(source), session_id: 's', timeout: 60 })
+    .finally(() => {
+      state.isOver = true
+    })
+  let answered = 0
+  for (; !state.isOver; answered++) {
+    assert.equal((await client.code('x', { session_id: 'other' })).text, '1\n')
+    // Thousands of calls would take memory that the attack has not.
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+  }
+  const { message, text } = await attacked
+  assert.match(`${message}${text}`, limit)
+  assert(answered > 0)
+  const grown = peak.stop() - before
+  assert(grown <= GROWTH_MIB, `${Math.round(grown)} MiB more than ${Math.round(before)}`)
+  await client.call('stop_session', { session_id: 's' })
+  const anew = await client.command('ls; echo on', { session_id: 's' })
+  assert.equal(anew.text, 'on\n', anew.message)
+  await client.call('stop_session', { session_id: 's' })
+}
+
+interface Peak {
+  stop(): number
+}
+
+/** The most memory that a process has had, looked at often. */
+function peakOf(pid: number): Peak {
+  let most = residentMiB(pid)
+  const timer = setInterval(() => {
+    most = Math.max(most, residentMiB(pid))
+  }, 20)
+  return {
+    stop: () => {
+      clearInterval(timer)
+      return most
+    },
+  }
+}
+
+/** The processes of the host with this in their arguments. */
+function marked(mark: string): string[] {
+  return namesIn('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith(`sleep\0${mark}`)
+    } catch {
+      return false
+    }
+  })
+}
+
+/** How many interpreters of sessions descend from a service. */
+function machinesOf(pid: number): number {
+  return descendantsOf(pid).filter((each) => {
+    try {
+      return readFileSync(`/proc/${each}/comm`, 'latin1').startsWith('python')
+    } catch {
+      return false
+    }
+  }).length
+}
+
+async function groupNames(): Promise<string[]> {
+  const places = await findCgroupPlaces(`mcps-sandbox-look-${process.pid}`)
+  return places === undefined ? [] : (await neighbouringGroups(places)).map(({ name }) => name)
+}

@@ -1,0 +1,145 @@
+// The command with a sandbox, started by root or by an ordinary user, and what it leaves on the host.
+
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Scope, Spawned } from '../../integration/support/spawned.js'
+import { SandboxClient } from '../../sandbox/support/sandbox.js'
+import { USER } from './sandbox-scene.js'
+
+const root = join(import.meta.dirname, '../../../..')
+
+/** A place from which the command can be started by anybody, whoever may read the checkout. */
+export class SandboxCommands {
+  readonly folder: string
+  readonly stateFolder: string
+  readonly #program: string
+  readonly #home: string
+  readonly #identity: { readonly uid: number; readonly gid: number } | undefined
+
+  constructor(scope: Scope, as: 'root' | 'user') {
+    const isRoot = process.getuid?.() === 0
+    this.folder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-'))
+    scope.after(() => rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 }))
+    this.#home = join(this.folder, 'home')
+    mkdirSync(this.#home)
+    this.#identity = isRoot && as === 'user' ? { uid: USER, gid: USER } : undefined
+    if (this.#identity !== undefined) chownSync(this.#home, USER, USER)
+    chmodSync(this.folder, 0o755)
+    this.#program = join(this.folder, 'program')
+    copyProgram(this.#program)
+    this.stateFolder =
+      isRoot && as === 'root' ? '/var/lib/mcps-proxy/sandbox' : join(this.#home, '.mcps-proxy/sandbox')
+  }
+
+  /** A configuration with one sandbox, `box`. */
+  config(name: string, box: object): string {
+    const path = join(this.folder, name)
+    writeFileSync(
+      path,
+      JSON.stringify({ mcpServers: { box: { type: 'sandbox', runtime: 'bubblewrap', ...box } } }),
+    )
+    return path
+  }
+
+  /** Starts it; it is killed at the end when it is there still. */
+  start(scope: Scope, args: readonly string[]): Spawned {
+    const { PATH } = process.env
+    const spawned = new Spawned(process.execPath, [join(this.#program, 'dist/cli.js'), ...args], {
+      env: { PATH, HOME: this.#home },
+      cwd: this.#home,
+      ...(this.#identity !== undefined && { identity: this.#identity }),
+    })
+    scope.after(async () => {
+      spawned.kill()
+      await spawned.exited
+    })
+    return spawned
+  }
+
+  /** A client of `sandbox --stdio`. */
+  async serve(scope: Scope, box: object = {}): Promise<Served> {
+    const config = this.config(`box-${Math.random()}.json`, box)
+    const spawned = this.start(scope, ['sandbox', '--stdio', '--silent', '--config', config])
+    await spawned.client.open()
+    const { pid } = spawned.child
+    assert(pid !== undefined)
+    return { spawned, client: new SandboxClient(spawned.client), pid }
+  }
+
+  /** The folders that a service has in the state folder, by its process id. */
+  foldersOf(pid: number): string[] {
+    return namesIn(this.stateFolder).filter((name) =>
+      textOf(join(this.stateFolder, name, 'owner')).startsWith(`${pid} `),
+    )
+  }
+}
+
+export interface Served {
+  readonly spawned: Spawned
+  readonly client: SandboxClient
+  readonly pid: number
+}
+
+/** The build, and the packages that it loads. */
+function copyProgram(to: string): void {
+  cpSync(join(root, 'dist'), join(to, 'dist'), { recursive: true })
+  cpSync(join(root, 'package.json'), join(to, 'package.json'))
+  const copied = new Set<string>()
+  const copy = (folder: string): void => {
+    const { dependencies }: { readonly dependencies?: unknown } = JSON.parse(
+      textOf(join(folder, 'package.json')),
+    )
+    for (const name of Object.keys(Object(dependencies))) {
+      if (copied.has(name)) continue
+      copied.add(name)
+      const from = join(root, 'node_modules', name)
+      cpSync(from, join(to, 'node_modules', name), { recursive: true, dereference: true })
+      copy(from)
+    }
+  }
+  copy(root)
+}
+
+/** Every process that descends from this one. */
+export function descendantsOf(pid: number): number[] {
+  const parents = namesIn('/proc').flatMap((entry): (readonly [number, number])[] => {
+    const [, parent] = /^\d+ \(.*\) \S (\d+)/s.exec(textOf(`/proc/${entry}/stat`)) ?? []
+    return parent === undefined ? [] : [[Number(entry), Number(parent)]]
+  })
+  const below = (of: number): number[] =>
+    parents.filter(([, parent]) => parent === of).flatMap(([child]) => [child, ...below(child)])
+  return below(pid)
+}
+
+/** Resident memory in MiB. */
+export function residentMiB(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(textOf(`/proc/${pid}/status`))?.[1]) / 1024
+}
+
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
