@@ -123,6 +123,8 @@ export interface ServerQuestion {
   readonly asker: Asker
   /** The call that it belongs to, where that is known. */
   readonly during: Call | undefined
+  /** What of it the client must not see. */
+  readonly edits?: readonly Edit[]
   /** It is answered, or nobody waits for an answer any more: the time of the calls that it may be about goes on. */
   readonly over: () => void
 }

@@ -26,14 +26,14 @@ export const everyCapability: ClientCapabilities = {
   names: new Set(['roots', 'sampling', 'elicitation']),
 }
 
-/** Tasks that a client would run for a server are not relayed, and so not declared; the rest passes as it was written. */
+/** Passes only between those whose revisions have it; the rest passes as it was written. */
 const ofSessions: ReadonlySet<string> = new Set(['tasks'])
 
 /** The capabilities object at `span`, which may be missing; extensions that do not pass are no part of it. */
 export function clientCapabilities(
   bytes: Buffer,
   span: Span | undefined,
-  form: Revision['form'],
+  { form, tasks }: Pick<Revision, 'form' | 'tasks'>,
 ): ClientCapabilities {
   const members = span === undefined ? undefined : membersAt(bytes, span)
   if (members === undefined) return noCapabilities
@@ -41,7 +41,7 @@ export function clientCapabilities(
   const names = new Set<string>()
   for (const { key, value } of members) {
     const name = nameOf(bytes, key)
-    if (ofSessions.has(name)) continue
+    if (!tasks && ofSessions.has(name)) continue
     names.add(name)
     const isOfBoth = name !== 'extensions' || form === 'typed'
     kept.push(`${rawAt(bytes, key)}:${isOfBoth ? rawAt(bytes, value) : relayedAt(bytes, value)}`)
@@ -101,9 +101,8 @@ const askableParts: Readonly<Record<string, readonly string[]>> = {
 
 /** One text for all clients to which a server should say the same of itself; empty for those that can be asked nothing. */
 export function capabilitySet(capabilities: ClientCapabilities): string {
-  return askedOf(capabilities)
-    .map(({ name, parts }) => [name, ...parts].join('.'))
-    .join(' ')
+  const asked = askedOf(capabilities).map(({ name, parts }) => [name, ...parts].join('.'))
+  return [...asked, ...(capabilities.names.has('tasks') ? ['tasks'] : [])].join(' ')
 }
 
 /** Of what a client declares, what a server can ask it for, in one spelling. */

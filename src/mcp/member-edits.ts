@@ -1,19 +1,31 @@
 // Edits of single members of an object that is forwarded.
 
 import type { Members } from '../jsonrpc/members.js'
+import type { Span } from '../jsonrpc/scan.js'
 import type { Edit, EditReason } from '../jsonrpc/splice.js'
 
 const NOTHING = new Uint8Array()
 const NONE = [] as const
+const NOWHERE: Span = { start: 0, end: 0 }
 
 /** The edits that cut the members of these names out of an object. */
 export function cutNamed(members: Members, names: readonly string[], why: EditReason): readonly Edit[] {
   return cutMembers(members, (index) => members.isNamed(index, names), why)
 }
 
+/** The edits that cut items out of an array, each with one of its commas. */
+export function cutItems(
+  items: readonly Span[],
+  isCut: (item: Span) => boolean,
+  why: EditReason,
+): readonly Edit[] {
+  const item = (index: number): Span => items[index] ?? NOWHERE
+  return cutMembers({ size: items.length, key: item, value: item }, (index) => isCut(item(index)), why)
+}
+
 /** The edits that cut members out of an object, each with one of its commas. */
 export function cutMembers(
-  members: Members,
+  members: Pick<Members, 'size' | 'key' | 'value'>,
   isCut: (index: number) => boolean,
   why: EditReason,
 ): readonly Edit[] {

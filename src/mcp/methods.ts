@@ -97,8 +97,11 @@ export const clientNotifications: MethodTable<ClientNotificationRow> = new Metho
       { method: 'notifications/exit', does: 'exit' },
       { method: 'exit', does: 'exit' },
     ],
-    // Client features: roots.
-    [{ method: 'notifications/roots/list_changed', does: 'roots-changed' }],
+    // Client features: roots. Utilities: tasks.
+    [
+      { method: 'notifications/roots/list_changed', does: 'news' },
+      { method: 'notifications/tasks/status', does: 'news' },
+    ],
   ],
 )
 
@@ -111,6 +114,13 @@ export const serverRequests: MethodTable<ServerRequestRow> = new MethodTable<Ser
     { method: 'roots/list', capability: 'roots' },
     { method: 'sampling/createMessage', capability: 'sampling' },
     { method: 'elicitation/create', capability: 'elicitation' },
+  ],
+  // Utilities: tasks.
+  [
+    { method: 'tasks/get', capability: 'tasks' },
+    { method: 'tasks/result', capability: 'tasks' },
+    { method: 'tasks/cancel', capability: 'tasks' },
+    { method: 'tasks/list', capability: 'tasks' },
   ],
 ])
 

@@ -6,7 +6,7 @@
 import type { RequestFrame } from '../../jsonrpc/frame.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
-import { type Edit, splice } from '../../jsonrpc/splice.js'
+import { type Edit, inOrder, splice } from '../../jsonrpc/splice.js'
 import { toLine } from '../../jsonrpc/line.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call } from '../call.js'
@@ -71,8 +71,11 @@ function declared({ json }: ClientCapabilities): string {
   const line = toLine(json)
   const members = membersAt(line, { start: 0, end: line.length })
   const roots = membersAt(line, members?.span('roots'))
-  const edits = roots === undefined ? NONE : cutNamed(roots, ['listChanged'], 'meta')
-  return splice(line, edits).toString()
+  const edits = [
+    ...(roots === undefined ? NONE : cutNamed(roots, ['listChanged'], 'meta')),
+    ...(members === undefined ? NONE : cutNamed(members, ['tasks'], 'meta')),
+  ]
+  return splice(line, inOrder(edits)).toString()
 }
 
 /** Behind what a request has in `_meta` already, or in a `_meta` or `params` of their own. */

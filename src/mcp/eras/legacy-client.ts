@@ -132,7 +132,7 @@ export class LegacyClientLeg implements ClientLeg {
       ...this.profile,
       revision,
       hasTasks: revision.tasks,
-      capabilities: clientCapabilities(frame.line, members.span('capabilities'), 'bare'),
+      capabilities: clientCapabilities(frame.line, members.span('capabilities'), revision),
       info: clientInfo(frame.line, members.span('clientInfo')),
     }
     return {

@@ -71,8 +71,9 @@ export class LegacyServerLeg implements ServerLeg {
 }
 
 /** Of a client's `initialize`: what the proxy cannot carry is not declared. */
-function openingEdits({ frame }: Call): readonly Edit[] {
-  return capabilityEdits(frame.line, frame.params.members.span('capabilities'), false)
+function openingEdits({ client, frame }: Call): readonly Edit[] {
+  const { tasks } = client.profile.revision
+  return capabilityEdits(frame.line, frame.params.members.span('capabilities'), tasks)
 }
 
 /** The answer as the client gets it: what its revision does not have is not offered. */

@@ -54,7 +54,7 @@ export function statelessContext(frame: RequestFrame, principal: string): Statel
     capabilities:
       capabilities === undefined
         ? noCapabilities
-        : clientCapabilities(capabilities, all(capabilities), 'typed'),
+        : clientCapabilities(capabilities, all(capabilities), revision),
     logLevel: meta.string(requestMeta.logLevel),
     info: info && clientInfo(info, all(info)),
   }

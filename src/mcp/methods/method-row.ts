@@ -37,13 +37,13 @@ export interface RequestRow extends NamedRow {
 
 /** How a notification of a client is handled. */
 export interface ClientNotificationRow extends NamedRow {
-  readonly does: 'initialized' | 'cancel' | 'progress' | 'roots-changed' | 'exit'
+  readonly does: 'initialized' | 'cancel' | 'progress' | 'news' | 'exit'
 }
 
 /** A request that servers send. */
 export interface ServerRequestRow extends NamedRow {
   /** Answered by the proxy, or asked of the client that declared the capability. */
-  readonly capability: 'roots' | 'sampling' | 'elicitation' | undefined
+  readonly capability: 'roots' | 'sampling' | 'elicitation' | 'tasks' | undefined
 }
 
 /** How a notification of a server is handled. */

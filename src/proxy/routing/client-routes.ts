@@ -125,8 +125,9 @@ export class ClientRoutes {
     for (const lane of this.#entered.values()) lane.level(this.#client, level)
   }
 
-  rootsChanged(frame: NotificationFrame): void {
-    for (const lane of this.#entered.values()) lane.rootsChanged(this.#client, frame)
+  /** The client tells its servers something. */
+  told(frame: NotificationFrame): void {
+    for (const lane of this.#entered.values()) lane.told(this.#client, frame)
   }
 
   read(on: boolean): void {

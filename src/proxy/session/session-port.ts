@@ -19,6 +19,8 @@ import { listShapes } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { severity } from '../../mcp/methods/logging.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
+import { createdTask, isTerminal } from '../../mcp/tasks.js'
+import type { ClientRoutes } from '../routing/client-routes.js'
 import type { RoutedClient } from '../routing/routed-client.js'
 import type { SessionParts } from './session-parts.js'
 
@@ -31,6 +33,8 @@ export class Question {
   readonly ownToken: string | undefined
   /** Lets the time of the calls go on that it may be about. */
   readonly over: () => void
+  /** Whether the client may answer that it answers later. */
+  readonly mayBeTask: boolean
   /** What the client knows that token as. */
   token: string | undefined
   /** What the client knows the question as. */
@@ -41,6 +45,7 @@ export class Question {
     this.over = over
     this.id = frame.id
     this.ownToken = textAt(frame, frame.params.meta.span('progressToken'))
+    this.mayBeTask = frame.params.members.span('task') !== undefined
   }
 }
 
@@ -54,6 +59,8 @@ export class SessionPort implements RoutedClient {
   readonly #flow: Flow
   readonly #parts: SessionParts
   readonly #tokens = new ProgressTokens<Question>()
+  /** Questions that the client answers later, by the ids of its tasks; made for the first one. */
+  #tasks: Map<string, Question> | undefined
   /** Questions from before the client was ready. */
   readonly #early: ServerQuestion[] = []
   #leastSeverity = 0
@@ -103,7 +110,7 @@ export class SessionPort implements RoutedClient {
     const { frame, during } = asked
     if (!this.profile.revision.serverRequests.some((method) => method === frame.method)) return false
     const question = new Question(asked)
-    const edits = this.#withToken(frame, question)
+    const edits = [...(asked.edits ?? []), ...this.#withToken(frame, question)]
     question.lentId = this.#peer.forward(frame, edits, question, true, during?.frame.id)
     if (question.lentId === undefined) {
       this.#tokens.release(question.token)
@@ -115,8 +122,31 @@ export class SessionPort implements RoutedClient {
 
   /** The client has answered. */
   answered(frame: ResponseFrame, question: Question): void {
-    this.#end(question)
+    const task = question.mayBeTask && frame.kind === 'result' ? createdTask(frame, 'bare') : undefined
+    if (task === undefined || isTerminal(task.status)) this.#end(question)
+    else this.#goesOn(task.id, question)
     question.asker.answered(frame, question.id)
+  }
+
+  /** MCP 2025-11-25, Utilities: progress: the token of a task holds until it has ended. */
+  #goesOn(id: string, question: Question): void {
+    question.over()
+    this.#tasks ??= new Map()
+    const [first] = this.#tasks.keys()
+    if (first !== undefined && this.#tasks.size >= this.#parts.limits.tasksMax) this.#taskOver(first)
+    this.#tasks.set(id, question)
+  }
+
+  #taskOver(id: string): void {
+    this.#tokens.release(this.#tasks?.get(id)?.token)
+    this.#tasks?.delete(id)
+  }
+
+  /** The client tells its servers something. */
+  told(frame: NotificationFrame, routes: Pick<ClientRoutes, 'told'> | undefined): void {
+    routes?.told(frame)
+    const { members } = frame.params
+    if (isTerminal(members.string('status'))) this.#taskOver(members.string('taskId') ?? '')
   }
 
   /** The client will not answer, or its answer cannot be passed on. */
@@ -153,6 +183,7 @@ export class SessionPort implements RoutedClient {
 
   forget(asker: Asker): void {
     this.#dropEarly((early) => early.asker === asker)
+    for (const [id, question] of this.#tasks ?? []) if (question.asker === asker) this.#taskOver(id)
     for (const question of this.#of(asker)) {
       this.#drop(question)
       const reason = '"the server that asked is gone"'

@@ -124,8 +124,8 @@ export class Session implements PeerOwner<Question> {
         return this.#calls.cancel(frame)
       case 'progress':
         return this.#port.progressed(frame)
-      case 'roots-changed':
-        return this.#routes?.rootsChanged(frame)
+      case 'news':
+        return this.#port.told(frame, this.#routes)
       case 'exit':
         return
     }

@@ -97,8 +97,8 @@ export interface Lane extends CallTarget {
   readonly pids: readonly number[]
   /** The client wants log messages from this level on. */
   level(client: ClientPort, level: string): void
-  /** The client's roots have changed. */
-  rootsChanged(client: ClientPort, frame: NotificationFrame): void
+  /** The client says that its roots have changed, or how a task is that it runs for a server. */
+  told(client: ClientPort, frame: NotificationFrame): void
   /** Stops or resumes reading for the sake of a client that reads too slowly. */
   read(client: ClientPort, on: boolean): void
   /** The client uses another lane from now on; gives the resources that it followed here. */

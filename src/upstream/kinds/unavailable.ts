@@ -93,7 +93,7 @@ class UnavailableUpstream implements Upstream, Lane {
   readonly warm = nothing
   readonly hurry = nothing
   readonly level = nothing
-  readonly rootsChanged = nothing
+  readonly told = nothing
   readonly read = nothing
   readonly follow = nothing
   readonly leave = nothing

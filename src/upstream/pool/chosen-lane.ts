@@ -85,8 +85,8 @@ export class ChosenLane implements Lane {
     this.#lane.level(client, level)
   }
 
-  rootsChanged(client: ClientPort, frame: NotificationFrame): void {
-    this.#lane.rootsChanged(client, frame)
+  told(client: ClientPort, frame: NotificationFrame): void {
+    this.#lane.told(client, frame)
   }
 
   read(client: ClientPort, on: boolean): void {

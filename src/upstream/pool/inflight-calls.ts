@@ -14,6 +14,7 @@ import type { Outdated } from '../../mcp/eras/leg.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import { Abandoned } from './abandoned.js'
+import { AskedTasks } from './asked-tasks.js'
 import { isNews } from './call-progress.js'
 import { callTimeout } from './call-timeout.js'
 import { claimedIds } from './claimed-ids.js'
@@ -36,6 +37,8 @@ export class InflightCalls implements InflightOwner {
   readonly #tokens = new ProgressTokens<InflightCall | ServerTask>()
   /** What calls have begun that goes on behind their answers. */
   readonly tasks: LinkTasks
+  /** What the server has asked that its client answers later. */
+  readonly asked: AskedTasks
   /** Whose calls the server may still be at work on, though nobody waits for them. */
   readonly #abandoned: Abandoned
   /** Calls that came when the connection had ended, until it is known what is next. */
@@ -48,6 +51,7 @@ export class InflightCalls implements InflightOwner {
     this.#service = service
     this.#namesCalls = namesCalls
     this.#link = link
+    this.asked = new AskedTasks(limits.askedTasksMax)
     this.#abandoned = new Abandoned(limits.abandoned, runtime)
     this.#deadlines = new Deadlines(
       runtime,
@@ -141,12 +145,16 @@ export class InflightCalls implements InflightOwner {
     return theOne(this.#link.peer.waiting(), () => true)
   }
 
-  /** The client is asked: the time of the calls that it may be about stands still until what this gives is called. */
-  pause(client: ClientPort, during: Call | undefined): () => void {
-    const flights = [...this.#link.peer.waiting()]
-    return this.#deadlines.pause(
-      flights.filter(({ call }) => (during === undefined ? call.client === client : call === during)),
-    )
+  /**
+   * The client is asked: the time of the calls that it may be about stands still until what this gives is called.
+   *
+   * `isAtWork` says that the client has been at work on it before, so that who waits for the server waits on.
+   */
+  pause(client: ClientPort, during: Call | undefined, isAtWork: boolean): () => void {
+    const isThat = (call: Call): boolean => (during === undefined ? call.client === client : call === during)
+    const flights = [...this.#link.peer.waiting()].filter(({ call }) => isThat(call))
+    if (isAtWork) for (const flight of flights) this.#deadlines.extend(flight)
+    return this.#deadlines.pause(flights)
   }
 
   /** A question was refused; whether a call that was given up a while ago kept it from being tied to one that runs. */

@@ -58,6 +58,7 @@ export class LaneLinks implements InstanceOwner {
     this.server = server
     this.#links.add(link)
     link.inflight.tasks.capabilities = askableOfTasks(facts.capabilities)
+    link.inflight.asked.isWhole = this.#parts.opening !== undefined
     if (facts.capabilities.logging) this.standing.sendLevel(link)
     if (isFirst) {
       if (link.isTyped) this.#listen(link, facts)
@@ -112,6 +113,9 @@ export class LaneLinks implements InstanceOwner {
   asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void {
     const { sharing } = this.#parts
     const { inflight } = link
+    const fault = row.capability === 'tasks' && !this.#asksTasks ? methodNotFound(frame.method) : undefined
+    const error = fault ?? (this.#asksTasks ? inflight.asked.asked(frame) : undefined)
+    if (error !== undefined) return link.refused(frame.id, error)
     const call =
       during ?? (sharing === 'plain' ? undefined : (inflight.tasks.waitingFor(frame) ?? inflight.askable))
     // On a lane of its own a client can be asked at any time.
@@ -120,10 +124,17 @@ export class LaneLinks implements InstanceOwner {
     const isDeclared = row.capability !== undefined && names?.has(row.capability)
     if (isDeclared !== true) (call ?? inflight.askable)?.lacks(requiredCapabilities(questionOf(frame)))
     if (isDeclared !== true || client === undefined) return this.#refuse(frame, link)
-    const over = inflight.pause(client, call)
-    if (client.ask({ frame, asker: link, during: call, over })) return
+    // A server that asks again and again how a task is waits for its client all the same.
+    const over = inflight.pause(client, call, row.capability === 'tasks')
+    const edits = this.#asksTasks ? [] : cutNamed(frame.params.members, ['task'], 'task')
+    if (client.ask({ frame, asker: link, during: call, over, edits })) return
     over()
     this.#refuse(frame, link)
+  }
+
+  /** Whether a server may have what it asks answered later: it knows whom it asks, and that the client can do so. */
+  get #asksTasks(): boolean {
+    return this.#parts.sharing === 'own' && this.#parts.declared.names.has('tasks')
   }
 
   #refuse({ id, method }: RequestFrame, link: Link): void {
@@ -145,6 +156,7 @@ export class LaneLinks implements InstanceOwner {
       case 'updated':
         return this.#updated(frame, link)
       case 'cancel':
+        link.inflight.asked.withdrawn(frame)
         for (const client of this.audience) client.withdraw(frame, link)
         return
       case 'task':

@@ -210,9 +210,13 @@ export class PoolLane implements Lane, ServerView {
     this.#sendLevel()
   }
 
-  rootsChanged(_client: ClientPort, frame: NotificationFrame): void {
-    if (this.#parts.sharing !== 'own' || !this.#parts.declared.names.has('roots')) return
-    for (const link of this.#members.links) link.pass(frame, [])
+  told(_client: ClientPort, frame: NotificationFrame): void {
+    const { declared, sharing } = this.#parts
+    if (sharing !== 'own') return
+    const isTask = frame.method === 'notifications/tasks/status'
+    const id = frame.params.members.string('taskId')
+    for (const link of this.#members.links)
+      if (isTask ? link.inflight.asked.has(id) : declared.names.has('roots')) link.pass(frame, [])
   }
 
   read(client: ClientPort, on: boolean): void {

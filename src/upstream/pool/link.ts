@@ -205,10 +205,11 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   // Asker: a client's side of what this server asked.
 
   answered(frame: ResponseFrame, id: RequestId): void {
-    this.#peer.answer(frame, [], id)
+    this.#peer.answer(frame, this.inflight.asked.answered(frame, id), id)
   }
 
   refused(id: RequestId, error: ErrorBody): void {
+    this.inflight.asked.over(id)
     this.#peer.refuse(id, error)
   }
 

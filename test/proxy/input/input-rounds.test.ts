@@ -61,7 +61,7 @@ class Stage {
     const bytes = Buffer.from(capabilities)
     const context = {
       revision,
-      capabilities: clientCapabilities(bytes, { start: 0, end: bytes.length }, 'bare'),
+      capabilities: clientCapabilities(bytes, { start: 0, end: bytes.length }, revision),
     }
     const owner = {
       settled: (_call: Call, outcome: Outcome) => void (this.outcome = outcome),
@@ -168,6 +168,13 @@ for (const [title, capabilities, version, requested, why] of [
     '2025-11-25',
     SAMPLE.replace('"maxTokens"', '"tools":[],"maxTokens"'),
     /has not declared sampling\.tools/,
+  ],
+  [
+    'tasks, which such a server has none of',
+    '{"tasks":{}}',
+    '2025-11-25',
+    '{"method":"tasks/get","params":{"taskId":"x"}}',
+    /revision 2025-11-25 has no tasks\/get/,
   ],
   ['a revision without it', every, '2025-03-26', ELICIT, /revision 2025-03-26 has no elicitation\/create/],
 ] as const)
