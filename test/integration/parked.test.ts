@@ -88,7 +88,7 @@ describe('a server that asks a client without a session', () => {
     const { it, server, client, ask, begin } = await stage(t)
     const { state } = await begin()
     const inputResponses = { q1: accepted }
-    const tampered = `${state.slice(0, -2)}${state.endsWith('A') ? 'B' : 'A'}${state.slice(-1)}`
+    const tampered = `${state.slice(0, -2)}${state.at(-2) === 'A' ? 'B' : 'A'}${state.slice(-1)}`
     for (const [params, reason] of [
       [{ name: 's__t', requestState: tampered, inputResponses }, 'state-unknown'],
       [{ name: 's__u', requestState: state, inputResponses }, 'state-unknown'],
