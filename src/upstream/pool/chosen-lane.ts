@@ -1,7 +1,8 @@
 // The lane of a client that has processes of its own where the server knows sessions, until that is known.
 //
 // Nothing of a client is kept in a server without sessions, so one lane is for all of them. Which kind of server it is
-// may be found out after a client has come; until it uses the server, both look the same to it.
+// may be found out after a client has come; until it uses the server, both look the same to it. Calls that come while
+// another process is being asked wait for the verdict: where the server is open to all, no process of their own starts.
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
@@ -10,21 +11,35 @@ import { listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Lane, ServerView } from '../contracts/upstream.js'
+import type { PoolLane } from './lane.js'
 
 /** Stands for a lane of the client's own, or for the one that all share. */
 export class ChosenLane implements Lane {
   readonly #client: ClientPort
+  readonly #own: PoolLane
+  readonly #verdict: () => Promise<void> | undefined
   readonly #join: () => Lane
   /** Waits to be told that the server is open to all; one that is chosen does not. */
   readonly #undecided: Set<ChosenLane>
   #lane: Lane
   #level: string | undefined
 
-  /** `own` is used unless it is found, before the client uses the server, that this is open to all; then `join` gives the lane for that. */
-  constructor(client: ClientPort, own: Lane, undecided: Set<ChosenLane>, join: () => Lane) {
+  /**
+   * `own` is used unless it is found, before the client uses the server, that this is open to all; then `join` gives the
+   * lane for that. `verdict` resolves when that has been found out or could not be, and is undefined when nobody is at it.
+   */
+  constructor(
+    client: ClientPort,
+    own: PoolLane,
+    undecided: Set<ChosenLane>,
+    verdict: () => Promise<void> | undefined,
+    join: () => Lane,
+  ) {
     this.#client = client
+    this.#own = own
     this.#lane = own
     this.#undecided = undecided
+    this.#verdict = verdict
     this.#join = join
     undecided.add(this)
   }
@@ -32,10 +47,10 @@ export class ChosenLane implements Lane {
   /** The server is open to all: a client that has not used it shares what the others have. */
   found(): void {
     if (!this.#undecided.delete(this)) return
-    const own = this.#lane
     this.#lane = this.#join()
     if (this.#level !== undefined) this.#lane.level(this.#client, this.#level)
-    void own.leave(this.#client)
+    this.#own.moveTo(this.#lane, this.#client)
+    void this.#own.leave(this.#client)
     // What the other lane lists it may have told before it had this client.
     this.#client.listsChanged(listKinds)
   }
@@ -73,11 +88,14 @@ export class ChosenLane implements Lane {
   }
 
   call(call: Call, edits: readonly Edit[]): void {
+    // What is followed is remembered where the call is made.
+    if (call.row.subscribes !== undefined) this.#undecided.delete(this)
     this.#chosen.call(call, edits)
   }
 
   follow(client: ClientPort, uri: string): void {
-    this.#chosen.follow(client, uri)
+    this.#undecided.delete(this)
+    this.#lane.follow(client, uri)
   }
 
   level(client: ClientPort, level: string): void {
@@ -102,12 +120,15 @@ export class ChosenLane implements Lane {
   }
 
   leave(client: ClientPort): Promise<void> | undefined {
-    return this.#chosen.leave(client)
+    this.#undecided.delete(this)
+    return this.#lane.leave(client)
   }
 
-  /** From now on it stays the one that it is. */
+  /** From now on it stays the one that it is, or from the verdict on: what is called waits in the own one until then. */
   get #chosen(): Lane {
-    this.#undecided.delete(this)
+    const verdict = this.#undecided.has(this) ? this.#verdict() : undefined
+    if (verdict === undefined) this.#undecided.delete(this)
+    else void verdict.then(() => this.#undecided.delete(this))
     return this.#lane
   }
 }

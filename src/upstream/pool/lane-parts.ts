@@ -21,6 +21,8 @@ export interface LaneUse {
   readonly principal: string | undefined
   /** Whether its processes start with a call, and end when the client has been idle, whatever it follows. */
   readonly yields: boolean
+  /** Resolves when it is known whether clients need processes of their own; undefined when it is, or nobody finds out. */
+  readonly verdict?: () => Promise<void> | undefined
 }
 
 /** The pool of a lane. */

@@ -234,7 +234,12 @@ export class PoolLane implements Lane, ServerView {
   }
 
   release(client: ClientPort): Call[] {
-    return this.#members.release(client)
+    return this.#members.release(client).map(({ call }) => call)
+  }
+
+  /** Gives another lane of the same server the client's calls that have not begun here. */
+  moveTo(lane: Lane, client: ClientPort): void {
+    for (const { call, edits } of this.#members.release(client)) lane.call(call, edits)
   }
 
   leave(client: ClientPort): Promise<void> | undefined {

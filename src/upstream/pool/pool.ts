@@ -140,18 +140,30 @@ export class Pool implements Upstream, LaneOwner {
     const sharing = isOpen && opening === undefined ? 'plain' : sharingFor(isolation, client)
     if (sharing === 'plain' || sharing === 'shared') return this.#commonLane(sharing).join(client)
     const yields = this.#parts.ownStart === 'with-call'
+    const verdict = (): Promise<void> | undefined => (yields ? this.#verdict() : undefined)
     const { capabilities: declared, principal } = profile
-    const use = { sharing, declared, opening, client: serial, principal, yields }
+    const use = { sharing, declared, opening, client: serial, principal, yields, verdict }
     const own = this.#newLane(use).join(client)
     // What was kept for clients like this one says more than what others see.
     if (yields && !this.isolated && own.described === undefined) own.defer(this.#commonLane('plain'))
     if (!yields || opening !== undefined) return own
-    return new ChosenLane(client, own, this.#undecided, () => this.#commonLane('plain').join(client))
+    const join = (): Lane => this.#commonLane('plain').join(client)
+    return new ChosenLane(client, own, this.#undecided, verdict, join)
   }
 
   /** The server has no sessions. */
   #found(): void {
     if (!this.#closed) for (const lane of this.#undecided) lane.found()
+  }
+
+  /** Resolves when the first process of all has said whether there need be others, or could not. */
+  #verdict(): Promise<void> | undefined {
+    const isAsked = this.config.protocol === 'auto' && this.#era.form === undefined
+    // One that shook hands at an earlier start does so now, nearly always: no call waits for that twice.
+    if (!isAsked || this.#recollections.facts?.revision.form === 'bare') return undefined
+    const first = this.#common.get('plain')
+    first?.startNow()
+    return first?.settled
   }
 
   #commonLane(sharing: 'plain' | 'shared'): PoolLane {

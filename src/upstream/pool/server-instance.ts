@@ -29,7 +29,7 @@ export interface InstanceOwner extends LinkOwner {
 }
 
 /** A call, and what it is to be sent with. */
-interface Forward {
+export interface Forward {
   readonly call: Call
   readonly edits: readonly Edit[]
 }
@@ -73,7 +73,8 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.principal = principal
     const makeRoom = (): Promise<void> | undefined =>
       parts.pool.hasSpare ? undefined : room.free({ principal, nowMs: runtime.now() })
-    this.supervisor = new Supervisor(parts, makeRoom, () => this.#openLink())
+    const begin = (): Promise<void> | undefined => parts.verdict?.()?.then(makeRoom) ?? makeRoom()
+    this.supervisor = new Supervisor(parts, begin, () => this.#openLink())
     this.#idleTimeoutMs = yields ? shortest(idleTimeoutMs, parts.sessionIdleMs) : idleTimeoutMs
     const bytes = new QueueRoom(limits.outgoingBytesMax)
     this.#arriving = new CallQueue(bytes, concurrency + limits.queueMax)
@@ -135,9 +136,8 @@ export class ServerInstance implements IdleProcess, LinkMember {
   }
 
   /** Gives back the calls of a client that have not begun here, in the order in which they came. */
-  release(client: ClientPort): Call[] {
-    const released = [...this.#queued.release(client), ...this.#arriving.release(client)]
-    return released.map(({ call }) => call)
+  release(client: ClientPort): Forward[] {
+    return [...this.#queued.release(client), ...this.#arriving.release(client)]
   }
 
   /** Gives back the first askable call that waits for a slot here. */

@@ -12,7 +12,7 @@ import type { LaneLists } from './lane-lists.js'
 import type { LaneParts } from './lane-parts.js'
 import type { Link } from './link.js'
 import type { Recollection } from './recollection.js'
-import { ServerInstance } from './server-instance.js'
+import { type Forward, ServerInstance } from './server-instance.js'
 
 type StartState =
   /** Nothing has been started yet. */
@@ -125,7 +125,7 @@ export class ServerInstances {
   }
 
   /** Gives back the calls of a client that have not begun. */
-  release(client: ClientPort): Call[] {
+  release(client: ClientPort): Forward[] {
     return this.#members.flatMap((member) => member.release(client))
   }
 

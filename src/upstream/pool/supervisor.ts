@@ -58,7 +58,7 @@ export class Supervisor {
   /** The end of a process that was at rest: its successor may need what it still holds, a lock perhaps. */
   #resting: Promise<void> | undefined
 
-  /** `room` makes room for one more link; it gives nothing when there is some. */
+  /** `room` makes room for one more link, when it is known that one is needed; it gives nothing when there is some. */
   constructor(parts: ServerParts, room: () => Promise<void> | undefined, open: () => OpeningLink) {
     this.#parts = parts
     this.#room = room
