@@ -149,6 +149,7 @@ const layers: readonly Layer[] = [
       'node:process',
       'node:stream',
       'node:stream/consumers',
+      'microsandbox',
       'node:string_decoder',
     ],
   },
@@ -361,6 +362,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'google-auth-library': ['src/upstream/auth/google-id-token.ts'],
   '@bjorn3': ['src/sandbox/wasm/'],
   '@jitl': ['src/sandbox/wasm/'],
+  microsandbox: ['src/sandbox/runtimes.ts'],
   'quickjs-emscripten-core': ['src/sandbox/wasm/'],
   // Loaded when a body is compressed.
   'node:zlib': ['src/transports/http-client/decoding.ts'],

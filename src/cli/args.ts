@@ -70,6 +70,7 @@ const PORT_MAX = 65_535
 const runtimeNames = [
   'auto',
   'microsandbox-server',
+  'microsandbox',
   'bubblewrap',
   'container',
   'wasm',

@@ -36,7 +36,7 @@ const volumePattern = '^[^:\\u0000]+:/[^:\\u0000]*(:r[ow])?$'
 
 export const sandboxFields: FieldsOf<SandboxValues> = {
   runtime: field(
-    choice('auto', 'microsandbox-server', 'bubblewrap', 'container', 'wasm', 'unsafe-local'),
+    choice('auto', 'microsandbox-server', 'microsandbox', 'bubblewrap', 'container', 'wasm', 'unsafe-local'),
     'auto',
     'What runs the code; auto takes the first that isolates and can be used here.',
   ),

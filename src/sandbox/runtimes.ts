@@ -13,7 +13,9 @@ import { BubblewrapRuntime } from './runtimes/bubblewrap/bubblewrap.js'
 import type { HostIdentity } from './runtimes/bubblewrap/identities.js'
 import { hostIdentity } from './run-as.js'
 import { MicrosandboxServerRuntime } from './runtimes/microsandbox-server.js'
-import { ContainerRuntime, type TemplateImage } from './runtimes/container/container.js'
+import type { TemplateImage } from './images.js'
+import { ContainerRuntime } from './runtimes/container/container.js'
+import { MicrosandboxRuntime } from './runtimes/microsandbox/microsandbox.js'
 import { UnsafeLocalRuntime } from './runtimes/unsafe-local.js'
 import { WasmRuntime } from './runtimes/wasm.js'
 import { StateFolder } from './state-folder.js'
@@ -38,6 +40,7 @@ export interface RuntimeSurroundings {
 /** In the order of `auto`, without the one that is used only when it is named. */
 export const isolatingRuntimeIds: readonly RuntimeId[] = [
   'microsandbox-server',
+  'microsandbox',
   'bubblewrap',
   'container',
   'wasm',
@@ -45,7 +48,8 @@ export const isolatingRuntimeIds: readonly RuntimeId[] = [
 
 export const runtimeIds: readonly RuntimeId[] = [...isolatingRuntimeIds, 'unsafe-local']
 
-export type RuntimeId = 'microsandbox-server' | 'bubblewrap' | 'container' | 'wasm' | 'unsafe-local'
+export type RuntimeId =
+  'microsandbox-server' | 'microsandbox' | 'bubblewrap' | 'container' | 'wasm' | 'unsafe-local'
 
 /** A runtime, and what its probe has found. */
 export interface ProbedRuntime {
@@ -108,6 +112,14 @@ function makeRuntime(
         apiKey: around.apiKey,
         runtime,
         log: around.log,
+      })
+    case 'microsandbox':
+      return new MicrosandboxRuntime({
+        runtime,
+        folder,
+        images: around.images ?? [],
+        load: () => import('microsandbox'),
+        nodeVersion: process.versions.node,
       })
     case 'bubblewrap':
       return new BubblewrapRuntime({

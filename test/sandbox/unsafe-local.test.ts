@@ -31,7 +31,7 @@ test('auto never takes the runtime without isolation', async () => {
     assert(error instanceof NoRuntimeError)
     assert.match(
       error.message,
-      /^no sandbox runtime can be used\nmicrosandbox-server: .+; .+\nbubblewrap: .+; .+\ncontainer: .+; .+\nwasm: .+; .+$/,
+      /^no sandbox runtime can be used\nmicrosandbox-server: .+; .+\nmicrosandbox: .+; .+\nbubblewrap: .+; .+\ncontainer: .+; .+\nwasm: .+; .+$/,
     )
     return true
   })

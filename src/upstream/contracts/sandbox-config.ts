@@ -2,7 +2,7 @@
 
 /** What may be named to run foreign code with; `auto` takes the first that isolates and can be used. */
 export type SandboxRuntimeName =
-  'auto' | 'microsandbox-server' | 'bubblewrap' | 'container' | 'wasm' | 'unsafe-local'
+  'auto' | 'microsandbox-server' | 'microsandbox' | 'bubblewrap' | 'container' | 'wasm' | 'unsafe-local'
 
 /** How much of the machine a session gets. */
 export type SandboxFlavor = 'small' | 'medium' | 'large'

@@ -39,7 +39,7 @@ export class ContainerMachine implements Machine {
 
   run(command: GuestCommand): GuestProcess {
     const { engine, name, env } = this.#parts
-    const call = String(++this.#calls)
+    const call = `${name}-${++this.#calls}`
     const variables = { ...env, ...command.env, [commandMark]: call }
     const named = Object.entries(variables).map(([each, value]) => engine.written(each, value))
     const start = startCommand(command, command.cwd ?? CONTAINER_WORKSPACE)

@@ -3,13 +3,13 @@
 import process from 'node:process'
 import type { Child, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/within.js'
+import { type TemplateImage, imageOf, imagesOf, interpreterIn } from '../../images.js'
 import { MachineVolumes } from '../../machine-volumes.js'
 import {
   type Machine,
   type MachineSpec,
   MachineStartError,
   type RuntimeProbe,
-  type SandboxLanguage,
   type SandboxRuntime,
 } from '../../runtime.js'
 import type { StateFolder } from '../../state-folder.js'
@@ -18,12 +18,6 @@ import { LABEL, CONTAINER_WORKSPACE, runArguments } from './container-arguments.
 import { type ContainerEngine, findEngine, reasonIn } from './container-engine.js'
 import { ContainerMachine } from './container-machine.js'
 
-/** What a template says of its image. */
-export interface TemplateImage {
-  readonly language: SandboxLanguage
-  readonly image: string | undefined
-}
-
 export interface ContainerParts {
   readonly runtime: Runtime
   readonly folder: StateFolder
@@ -31,15 +25,6 @@ export interface ContainerParts {
   readonly runAs: HostIdentity | undefined
   readonly images: readonly TemplateImage[]
 }
-
-/** Those of the languages, where a template names none. */
-const usualImages: Readonly<Record<SandboxLanguage, string>> = {
-  python: 'python:3-slim',
-  node: 'node:22-slim',
-}
-
-/** What every image has that can be used. */
-const interpreters: Readonly<Record<SandboxLanguage, string>> = { python: 'python3', node: 'node' }
 
 const COMPLAINT_LENGTH_MAX = 2000
 
@@ -64,12 +49,11 @@ export class ContainerRuntime implements SandboxRuntime {
     const engine = await this.#found()
     if (typeof engine === 'string')
       return { kind: 'unusable', why: engine, remedy: 'install Docker or Podman, and start it' }
-    const images = new Set(this.#parts.images.map(imageOf))
-    for (const image of images.size === 0 ? Object.values(usualImages) : images)
+    const images = imagesOf(this.#parts.images)
+    for (const image of images)
       if (await hasImage(engine, image)) return { kind: 'usable', limits: engine.kind }
-    const [first = usualImages.python] = images
-    const why = `${engine.kind} has none of the images ${[...images].join(', ')}, and none is fetched unasked`
-    return { kind: 'unusable', why, remedy: `fetch one: ${engine.kind} pull ${first}` }
+    const why = `${engine.kind} has none of the images ${images.join(', ')}, and none is fetched unasked`
+    return { kind: 'unusable', why, remedy: `fetch one: ${engine.kind} pull ${images[0] ?? ''}` }
   }
 
   async start(spec: MachineSpec): Promise<Machine> {
@@ -139,7 +123,7 @@ export class ContainerRuntime implements SandboxRuntime {
       runtime,
     )
     const env = { HOME: CONTAINER_WORKSPACE, ...spec.env }
-    const interpreter = interpreters[spec.language]
+    const interpreter = interpreterIn(spec.language)
     const machine = new ContainerMachine({ runtime, engine, name, child, interpreter, env })
     if (isReady === true) return machine
     await machine.stop()
@@ -151,10 +135,6 @@ export class ContainerRuntime implements SandboxRuntime {
     this.#engine ??= findEngine(this.#parts.runtime)
     return this.#engine
   }
-}
-
-function imageOf({ language, image }: TemplateImage): string {
-  return image ?? usualImages[language]
 }
 
 async function hasImage(engine: ContainerEngine, image: string): Promise<boolean> {
