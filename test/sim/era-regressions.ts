@@ -686,4 +686,40 @@ export const eraRegressions: readonly Regression[] = [
       ],
     }),
   },
+  {
+    what: 'who wanted to follow a resource waited for longer than a call may take, while its server was slow to acknowledge',
+    plan: plainPlan({
+      seed: 205119,
+      servers: [
+        plainServer('s0', {
+          isolation: 'session',
+          concurrency: 1,
+          timeoutMs: 5000,
+          offers: ['resources', 'prompts', 'logging', 'completions'],
+          standalone: true,
+          total: 1000,
+          isStateless: true,
+          protocol: '2026-07-28',
+        }),
+      ],
+      clients: [
+        plainClient('c0', { revision: '2024-11-05', answerMs: 32, sets: [['roots']] }),
+        plainClient('c1', { revision: '2025-11-25', answerMs: 34, sets: [['sampling', 'roots']] }),
+        plainClient('c2', {
+          revision: '2025-11-25',
+          sets: [
+            ['sampling', 'elicitation', 'roots'],
+            ['sampling', 'elicitation', 'roots'],
+          ],
+        }),
+        plainClient('c3', { answerMs: 29, sets: [['elicitation'], ['roots']] }),
+      ],
+      ops: [
+        { gapMs: 4, kind: 'attach', client: 2 },
+        { gapMs: 40, kind: 'fault', server: 0, fault: 'slow', seconds: 7.122873174957931 },
+        { gapMs: 0, kind: 'subscribe', client: 2, server: 0, on: true },
+        { gapMs: 5390.001, kind: 'roots', client: 1 },
+      ],
+    }),
+  },
 ]

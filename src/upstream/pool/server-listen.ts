@@ -15,6 +15,8 @@ import { TASKS } from '../../mcp/extensions.js'
 import type { ServerNotificationRow } from '../../mcp/methods/method-row.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
+import { within } from '../../runtime/within.js'
+import { callTimeout } from './call-timeout.js'
 
 export interface ServerListenParts {
   readonly service: string
@@ -105,7 +107,14 @@ export class ServerListen {
   async follows(call: Call): Promise<void> {
     const topic = topicOf(call)
     if (call.row.subscribes !== true) this.renew()
-    else if (!(await this.#granted(topic))) return call.fail(notFollowed(this.#parts.service, topic.name))
+    else {
+      const { runtime, service } = this.#parts
+      // A server may take longer to acknowledge than a call may.
+      const leftMs = call.deadline.endsAt - runtime.now()
+      const isGranted = await within(this.#granted(topic), leftMs, runtime)
+      if (isGranted === undefined) return call.fail(callTimeout(service, call, 'no answer'))
+      if (!isGranted) return call.fail(notFollowed(service, topic.name))
+    }
     call.settle({ kind: 'result', result: '{}' })
   }
 
