@@ -77,7 +77,10 @@ function recover(world: World): void {
   if (servers.some(({ brains }) => brains.some(({ isMute }) => isMute))) world.pass(START_MS)
   const from = clock.now
   const seats = world.seats
-    .filter((client): client is SimClient => client?.speaks === true && !isLost(world, client))
+    .filter(
+      (client): client is SimClient =>
+        client?.speaks === true && !isLost(world, client) && !isFull(world, client),
+    )
     .slice(0, SEATS_MAX)
   const plan = world.plan.clients[0]
   if (plan !== undefined) seats.push(world.attach({ ...plan, manners: 'proper' }))
@@ -108,6 +111,14 @@ function isUnused({ host }: World, name: string, state: UpstreamState): boolean 
 function isLost({ host }: World, { name }: SimClient): boolean {
   const first = host.ledger.entries.get(`${name}-1`)
   return first?.method === 'initialize' && first.excused
+}
+
+/** All that it may ask at once waits for what it does not answer: nobody at a server without sessions gives that up. */
+function isFull({ host, plan }: World, client: SimClient): boolean {
+  const asked = client.ears.waiting.filter(
+    ({ entry }) => host.ledger.sessionless.has(entry.service ?? '') && entry.mayStandStill,
+  )
+  return client.plan.answerMs === undefined && 2 * asked.length >= plan.limits.callsMax
 }
 
 interface Try {

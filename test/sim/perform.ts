@@ -214,6 +214,8 @@ function batch(world: World, client: SimClient, op: Extract<Op, { readonly kind:
     // A batch is answered when its last member is, and all of them are for one server.
     return client.prepare({ ...asking, mustSucceed: false }, (nonce) => callParams(plan, work, nonce))
   })
+  // It is answered as a whole, and one of them may wait for what its client is asked.
+  if (plan.isStateless === true) for (const { entry } of made) entry.untimed = true
   client.say(
     `[${made.map(({ text }) => text).join(',')}]`,
     made.map(({ entry }) => entry),
