@@ -234,7 +234,7 @@ export class ServerListen {
     this.#waiting = []
     for (const one of waiting) {
       if (topics[one.kind].has(one.name)) one.answer(honoured?.[one.kind].has(one.name) === true)
-      else if (!followed[one.kind].has(one.name)) one.answer(true)
+      else if (!followed[one.kind].has(one.name)) one.answer(false)
       else this.#waiting.push(one)
     }
   }
