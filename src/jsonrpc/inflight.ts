@@ -40,8 +40,8 @@ export class Inflight<E> {
   /**
    * Lends an id for a request and remembers who asked.
    *
-   * Lends `own` itself where that is given and free, and `wasLent` does not say that the other end has had it for the
-   * same request. Lends nothing once `inflightMax` such requests are out: only the caller knows how to say so.
+   * Lends `own` itself where that is given and free, and `wasLent` does not say that the other end has had it before.
+   * Lends nothing once `inflightMax` such requests are out: only the caller knows how to say so.
    */
   mint(entry: E, own?: RequestId, wasLent = false): MintedId | undefined {
     if (this.#entries.size - this.#ownCount >= this.#inflightMax) return undefined

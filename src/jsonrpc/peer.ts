@@ -79,8 +79,8 @@ export class Peer<E extends object> {
   /**
    * Forwards a request with the owner's edits and an id of this connection.
    *
-   * With `lend` the sender's own id stays where it is free, unless it is sent `again` to who has answered it. Gives
-   * nothing when too many are out, or once closed.
+   * With `lend` the sender's own id stays where it is free, unless the other end has been asked with it before (`again`).
+   * Gives nothing when too many are out, or once closed.
    */
   forward(
     frame: RequestFrame,

@@ -118,6 +118,29 @@ describe('while a client is being asked, the time of its call stands still', () 
   })
 })
 
+test('no id is asked twice, so that an answer which is said again is the answer to nothing else', async (t) => {
+  const it = await scripted(t, { a: times, b: times }, finishes)
+  const { client } = await enter(it, { elicitation: {} })
+  const asked: unknown[] = []
+  client.onRequest = (_method, _params, { value }) => {
+    const id = at(value, 'id')
+    asked.push(id)
+    // The first is said once more when the second server waits for its own.
+    for (const each of new Set([asked[0], id]))
+      client.send(`{"jsonrpc":"2.0","id":${JSON.stringify(each)},"result":{"action":"cancel"}}`)
+    return undefined
+  }
+  const answered: string[] = []
+  for (const tool of ['a__t', 'b__t', 'a__t']) {
+    const { heard } = await timed(it, client.call(tool))
+    answered.push(heard.text)
+  }
+  assert.equal(asked[0], 'q')
+  assert.equal(new Set(asked).size, 3, JSON.stringify(asked))
+  for (const text of answered) assert.match(text, /"result":\{"content":\[\]\}/)
+  await closed(it)
+})
+
 const readable = (method: string, child: FakeChild): ReturnType<Act> => {
   switch (method) {
     case 'initialize':

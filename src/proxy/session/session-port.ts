@@ -7,6 +7,7 @@ import type { Flow } from './flow.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { writing } from '../../jsonrpc/id-edit.js'
+import { Remembered } from '../../jsonrpc/lending.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { Peer } from '../../jsonrpc/peer.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
@@ -23,6 +24,9 @@ import { createdTask, isTerminal } from '../../mcp/tasks.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { RoutedClient } from '../routing/routed-client.js'
 import type { SessionParts } from './session-parts.js'
+
+/** An answer that is said again comes soon. */
+const USED_MAX = 1024
 
 /** One question on its way to the client and back. */
 export class Question {
@@ -61,6 +65,11 @@ export class SessionPort implements RoutedClient {
   readonly #tokens = new ProgressTokens<Question>()
   /** Questions that the client answers later, by the ids of its tasks; made for the first one. */
   #tasks: Map<string, Question> | undefined
+  /**
+   * Ids with which the client was asked: none is used twice in a session (MCP, Base protocol: requests). Over HTTP a
+   * client may say an answer again that it does not know to have arrived, and it must answer no other server's question.
+   */
+  readonly #used = new Remembered<RequestId>(USED_MAX)
   /** Questions from before the client was ready. */
   readonly #early: ServerQuestion[] = []
   #leastSeverity = 0
@@ -111,7 +120,10 @@ export class SessionPort implements RoutedClient {
     if (!this.profile.revision.serverRequests.some((method) => method === frame.method)) return false
     const question = new Question(asked)
     const edits = [...(asked.edits ?? []), ...this.#withToken(frame, question)]
-    question.lentId = this.#peer.forward(frame, edits, question, true, during?.frame.id)
+    const id = canonical(frame.id)
+    const wasUsed = this.#used.has(id)
+    this.#used.add(id)
+    question.lentId = this.#peer.forward(frame, edits, question, true, during?.frame.id, wasUsed)
     if (question.lentId === undefined) {
       this.#tokens.release(question.token)
       return false

@@ -153,8 +153,8 @@ export class ServerInstances {
     this.#hurried.come()
     this.begin()
     if (this.#round === undefined) {
-      // It is there, and could not list.
-      if (this.firstLink !== undefined) this.#follow(Promise.resolve(), Promise.resolve())
+      // It is there, and is listing or could not: the supervisor may have started it again.
+      if (this.firstLink !== undefined) this.#follow(Promise.resolve(), this.#links.reading)
       else if (!isRefused) void this.#attempt(this.#startFirst())
     }
     if (this.#round !== undefined) this.#round.isAwaited = true
