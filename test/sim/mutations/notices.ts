@@ -24,7 +24,7 @@ export const notices: readonly Mutation[] = [
   ]),
   mutation('a question is answered twice', 'stray-answer', [
     'upstream/pool/link',
-    'this.#peer.answer(frame, [], id);',
+    'this.#peer.answer(frame, this.inflight.asked.answered(frame, id), id);',
     'this.#peer.answer(frame, [], id); this.#peer.answer(frame, [], id);',
   ]),
   mutation('a question is given the answer of the one before', 'foreign-answer', [

@@ -41,8 +41,8 @@ export const recovery: readonly Mutation[] = [
   ]),
   mutation('a message cannot be handled', 'fault', [
     'upstream/pool/inflight-calls',
-    'this.#deadlines.extend(flight);',
-    "throw new Error('mutation');",
+    'this.#deadlines.extend(flight);\n        if (!isNews',
+    "throw new Error('mutation');\n        if (!isNews",
   ]),
   mutation('an error in a timer', 'thrown', [
     'proxy/routing/list-changes',
