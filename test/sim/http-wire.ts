@@ -203,7 +203,9 @@ export class HttpWire implements ClientWire, ResponseOwner {
     if (status === 409)
       return this.#courier.later(() => (telling === this.#aside ? this.#listen() : this.#resume(telling)))
     excuse(telling)
-    const { front } = this.#parts
+    const { front, http } = this.#parts
+    // Without the answer to its `initialize` it has nothing more to say.
+    if (http.session && this.#count === 1) this.#gone()
     if (status === 503 ? front.listening : status !== 400 || !front.forgets)
       this.#bad(`${telling.name} was answered with ${status} ${text}`)
   }
