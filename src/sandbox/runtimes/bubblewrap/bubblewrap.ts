@@ -12,6 +12,7 @@ import {
 } from '../../runtime.js'
 import { MachineVolumes } from '../../machine-volumes.js'
 import type { StateFolder } from '../../state-folder.js'
+import { LivingMachines } from '../living-machines.js'
 import { type BubblewrapFindings, probeBubblewrap } from './bubblewrap-probe.js'
 import { findInterpreter } from './guest-interpreter.js'
 import { type HostIdentity, Identities } from './identities.js'
@@ -36,7 +37,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
   readonly pinned: PinnedFiles
   readonly #parts: BubblewrapParts
   readonly #identities: Identities
-  readonly #machines = new Map<Machine, string>()
+  readonly #machines = new LivingMachines()
   readonly #volumes: MachineVolumes
   #findings: Promise<BubblewrapFindings> | undefined
   #starts = 0
@@ -69,15 +70,13 @@ export class BubblewrapRuntime implements SandboxRuntime {
       folder: await folder.session(spec.sessionId, identity),
       name: `${GROUP_BEGINNING}${folder.name}-${++this.#starts}`,
     })
-    this.#machines.set(machine, spec.sessionId)
-    void machine.ended.then(() => this.#machines.delete(machine))
+    this.#machines.add(machine, spec.sessionId)
     return machine
   }
 
   /** While a program runs its files would come again. */
   async discard(sessionId: string): Promise<void> {
-    const alive = [...this.#machines].filter(([, session]) => session === sessionId)
-    await Promise.all(alive.map(([machine]) => machine.stop()))
+    await this.#machines.stopOf(sessionId)
     await this.#parts.folder.discard(sessionId)
     this.#identities.forget(sessionId)
   }
@@ -94,7 +93,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#machines.keys()].map((machine) => machine.stop()))
+    await this.#machines.stopAll()
     await this.#parts.folder.close()
   }
 

@@ -13,6 +13,7 @@ import {
   type SandboxRuntime,
 } from '../../runtime.js'
 import type { StateFolder } from '../../state-folder.js'
+import { LivingMachines } from '../living-machines.js'
 import { type HostIdentity, Identities } from '../bubblewrap/identities.js'
 import { LABEL, CONTAINER_WORKSPACE, runArguments } from './container-arguments.js'
 import { type ContainerEngine, findEngine, reasonIn } from './container-engine.js'
@@ -35,7 +36,7 @@ export class ContainerRuntime implements SandboxRuntime {
   readonly #parts: ContainerParts
   readonly #identities: Identities
   readonly #volumes: MachineVolumes
-  readonly #machines = new Map<Machine, string>()
+  readonly #machines = new LivingMachines()
   #engine: Promise<ContainerEngine | string> | undefined
   #starts = 0
 
@@ -69,14 +70,12 @@ export class ContainerRuntime implements SandboxRuntime {
         `the image ${image} is not there: ${engine.kind} pull ${image}, or set image in the template`,
       )
     const machine = await this.#started(engine, image, spec)
-    this.#machines.set(machine, spec.sessionId)
-    void machine.ended.then(() => this.#machines.delete(machine))
+    this.#machines.add(machine, spec.sessionId)
     return machine
   }
 
   async discard(sessionId: string): Promise<void> {
-    const alive = [...this.#machines].filter(([, session]) => session === sessionId)
-    await Promise.all(alive.map(([machine]) => machine.stop()))
+    await this.#machines.stopOf(sessionId)
     await this.#parts.folder.discard(sessionId)
     this.#identities.forget(sessionId)
   }
@@ -96,7 +95,7 @@ export class ContainerRuntime implements SandboxRuntime {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#machines.keys()].map((machine) => machine.stop()))
+    await this.#machines.stopAll()
     await this.#parts.folder.close()
   }
 

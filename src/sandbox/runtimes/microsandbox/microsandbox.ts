@@ -15,6 +15,7 @@ import {
   type SandboxRuntime,
 } from '../../runtime.js'
 import type { StateFolder } from '../../state-folder.js'
+import { LivingMachines } from '../living-machines.js'
 import { MICROVM_WORKSPACE, MicrovmMachine } from './microvm-machine.js'
 import type { Microvm, MicrovmBuilder, MicrovmPackage } from './microvm-package.js'
 
@@ -43,7 +44,7 @@ export class MicrosandboxRuntime implements SandboxRuntime {
   readonly isolation = 'vm'
   readonly #parts: MicrosandboxParts
   readonly #volumes: MachineVolumes
-  readonly #machines = new Map<Machine, string>()
+  readonly #machines = new LivingMachines()
   #package: Promise<MicrovmPackage> | undefined
   #probe: Promise<RuntimeProbe> | undefined
   #starts = 0
@@ -88,14 +89,12 @@ export class MicrosandboxRuntime implements SandboxRuntime {
     const env = { HOME: MICROVM_WORKSPACE, ...spec.env }
     const interpreter = interpreterIn(spec.language)
     const machine = new MicrovmMachine({ runtime, name, vm, interpreter, env })
-    this.#machines.set(machine, spec.sessionId)
-    void machine.ended.then(() => this.#machines.delete(machine))
+    this.#machines.add(machine, spec.sessionId)
     return machine
   }
 
   async discard(sessionId: string): Promise<void> {
-    const alive = [...this.#machines].filter(([, session]) => session === sessionId)
-    await Promise.all(alive.map(([machine]) => machine.stop()))
+    await this.#machines.stopOf(sessionId)
     await this.#parts.folder.discard(sessionId)
   }
 
@@ -107,7 +106,7 @@ export class MicrosandboxRuntime implements SandboxRuntime {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#machines.keys()].map((machine) => machine.stop()))
+    await this.#machines.stopAll()
     await this.#parts.folder.close()
   }
 
