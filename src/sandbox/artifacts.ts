@@ -1,7 +1,7 @@
 // Files that the code of a session leaves for its client.
 
 import type { FoundArtifact } from './repl.js'
-import { type Within, readAll } from './small-run.js'
+import { type Within, readStarted } from './small-run.js'
 
 /** The folder for them, in that of the session. */
 const artifactFolder = 'artifacts'
@@ -37,15 +37,19 @@ export class Artifacts {
   }
 
   /** Those that a command has left. */
-  async look(where: Within): Promise<Artifact[]> {
-    const listed = await readAll(where, ['sh', '-c', SCRIPT], LISTING_BYTES_MAX)
+  async look({ machine, clock }: Within): Promise<Artifact[]> {
+    const listing =
+      machine.list?.(`${machine.workspace}/${artifactFolder}`) ??
+      machine.run({ program: 'sh', args: ['-c', SCRIPT] })
+    const listed = await readStarted(listing, clock, LISTING_BYTES_MAX)
     const lines = listed.kind === 'read' ? listed.bytes.toString('utf8').split('\n') : []
     return this.fresh(lines.flatMap(lineOf))
   }
 }
 
 function lineOf(line: string): FoundArtifact[] {
-  const [, name, bytes, seconds] = /^([^/]+)\/(\d+)\/(\d+(?:\.\d+)?)$/.exec(line) ?? []
+  const [, name, bytes, seconds, fraction = ''] = /^([^/]+)\/(\d+)\/(\d+)(?:\.(\d*))?$/.exec(line) ?? []
   if (name === undefined) return []
-  return [{ name, bytes: Number(bytes), changedMs: Math.floor(Number(seconds) * 1000) }]
+  const milliseconds = Number(fraction.slice(0, 3).padEnd(3, '0'))
+  return [{ name, bytes: Number(bytes), changedMs: Number(seconds) * 1000 + milliseconds }]
 }

@@ -25,13 +25,22 @@ const WHY_BYTES_MAX = 1000
 const RUN_MS_MAX = 30_000
 
 /** Runs a program with `input` for its stdin. */
-export async function readAll(
+export function readAll(
   { machine, clock }: Within,
   [program, ...args]: readonly [string, ...string[]],
   bytesMax: number,
   input?: Uint8Array,
 ): Promise<SmallRun> {
-  const started = machine.run({ program, args })
+  return readStarted(machine.run({ program, args }), clock, bytesMax, input)
+}
+
+/** The same of a program that runs already. */
+export async function readStarted(
+  started: GuestProcess,
+  clock: Clock,
+  bytesMax: number,
+  input?: Uint8Array,
+): Promise<SmallRun> {
   const read = reading(started, bytesMax)
   started.stdin.on('error', () => undefined)
   started.stdin.end(input)

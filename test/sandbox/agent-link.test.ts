@@ -111,6 +111,18 @@ describe('an agent', () => {
     assert.deepEqual(await program.exited, { code: 3, signal: undefined })
   })
 
+  test('is asked for the files of a folder, and answers as a program does', async () => {
+    const { link, say, heard } = scene()
+    const listing = link.list('/w/a')
+    await say(encodeFrame(agentReports.output, 1, Buffer.from('file/1/2.003\n')), exited('0', '', ''))
+    assert.deepEqual(
+      heard.map(({ kind, payload }) => [kind, payload.toString()]),
+      [[agentOrders.list, '/w/a']],
+    )
+    assert.equal(await text(listing.stdout), 'file/1/2.003\n')
+    assert.deepEqual(await listing.exited, { code: 0, signal: undefined })
+  })
+
   test('may send as much as the window, and more when that was read', async () => {
     const { link, say, heard, broken } = scene()
     const program = link.run(command)

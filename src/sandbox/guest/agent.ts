@@ -8,12 +8,15 @@ import process from 'node:process'
 import {
   type AgentFrame,
   AgentFrameReader,
+  FRAME_BYTES_MAX,
   START_BYTES_MAX,
   agentOrders,
   agentReports,
   decodeTexts,
   encodeFrame,
+  encodeTexts,
 } from '../frames.js'
+import { listingOf } from './listing.js'
 import { GuestProgram, type StartOrder } from './guest-program.js'
 import { NamedPipes } from './named-pipes.js'
 
@@ -43,6 +46,7 @@ class Agent {
 
   #take({ kind, channel, payload }: AgentFrame): void {
     if (kind === agentOrders.start) return this.#start(channel, payload)
+    if (kind === agentOrders.list) return list(channel, payload.toString())
     const program = this.#programs.get(channel)
     // It has ended while this was on its way.
     if (program === undefined) return
@@ -82,6 +86,13 @@ new Agent().serve()
 
 function send(kind: number, channel: number, payload?: Uint8Array): void {
   process.stdout.write(encodeFrame(kind, channel, payload))
+}
+
+function list(channel: number, folder: string): void {
+  const listing = listingOf(folder)
+  for (let at = 0; at < listing.length; at += FRAME_BYTES_MAX)
+    send(agentReports.output, channel, listing.subarray(at, at + FRAME_BYTES_MAX))
+  send(agentReports.exit, channel, encodeTexts(['0', '', '']))
 }
 
 function startOrder(payload: Buffer): StartOrder | undefined {

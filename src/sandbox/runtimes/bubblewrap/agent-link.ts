@@ -3,7 +3,7 @@
 // The agent is not trusted. A frame that an honest agent would not send ends the machine; how much may come at
 // all is bounded by the windows of its channels.
 
-import type { Buffer } from 'node:buffer'
+import { Buffer } from 'node:buffer'
 import type { Readable, Writable } from 'node:stream'
 import {
   type AgentFrame,
@@ -70,19 +70,28 @@ export class AgentLink {
   }
 
   run({ program, args, cwd, env }: AgentCommand): GuestProcess {
-    const number = ++this.#lastChannel
-    const channel = new GuestChannel((kind, payload) => {
-      if (this.#channels.has(number)) this.#send(kind, number, payload)
-    })
     const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
     const order = encodeTexts([program, cwd, String(args.length), ...args, ...variables])
-    const failure = this.#refusal(order.length, env)
+    return this.#open(agentOrders.start, order, this.#refusal(order.length, env))
+  }
+
+  /** The files of a folder, as the output of a program that takes no process. */
+  list(folder: string): GuestProcess {
+    const order = Buffer.from(folder)
+    return this.#open(agentOrders.list, order, this.#refusal(order.length, {}))
+  }
+
+  #open(kind: number, order: Buffer, failure: GuestExit | undefined): GuestProcess {
+    const number = ++this.#lastChannel
+    const channel = new GuestChannel((what, payload) => {
+      if (this.#channels.has(number)) this.#send(what, number, payload)
+    })
     if (failure !== undefined) {
       channel.end(failure)
       return channel
     }
     this.#channels.set(number, channel)
-    this.#send(agentOrders.start, number, order)
+    this.#send(kind, number, order)
     return channel
   }
 

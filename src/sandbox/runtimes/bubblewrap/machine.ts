@@ -80,6 +80,10 @@ export class BubblewrapMachine implements Machine {
     return started
   }
 
+  list(folder: string): GuestProcess {
+    return this.#link.list(folder)
+  }
+
   async stop(): Promise<void> {
     this.#condemn({ reason: 'stopped', message: 'the session was stopped' })
     await this.ended
