@@ -1,7 +1,10 @@
 // Runs in which something was found about requests without a session.
 
-import { plainClient, plainPlan, plainServer } from './plain-plan.js'
+import type { Askable } from './claim.js'
+import { plainClient, plainPlan, plainServer, whole } from './plain-plan.js'
+import type { Op } from './plan.js'
 import type { Regression } from './regressions.js'
+import type { Deed } from './work.js'
 
 export const eraRegressions: readonly Regression[] = [
   {
@@ -815,4 +818,65 @@ export const eraRegressions: readonly Regression[] = [
       ],
     }),
   },
+  {
+    what: 'calls of a client that can be asked nothing had a process each where every client has its own',
+    plan: plainPlan({
+      seed: 803158,
+      servers: [plainServer('s0', { isolation: 'session' })],
+      clients: [plainClient('c0', { sets: [[]] })],
+      ops: [
+        { gapMs: 0, kind: 'attach', client: 0 },
+        ...Array.from({ length: 8 }, () => claimedEcho(0, [], 500)),
+        ...Array.from({ length: 8 }, (): Op => ({ gapMs: 20, kind: 'ping', client: 0 })),
+      ],
+    }),
+  },
+  {
+    what: 'a server without sessions spoke of a call that was given up, and another client was told',
+    plan: plainPlan({
+      seed: 1000203,
+      servers: [
+        plainServer('s0', {
+          isStateless: true,
+          protocol: '2026-07-28',
+          heedsCancel: false,
+          stdout: { ...whole, delayMsMax: 20 },
+        }),
+      ],
+      clients: [plainClient('c0'), plainClient('c1')],
+      ops: [
+        { gapMs: 0, kind: 'attach', client: 0 },
+        { gapMs: 0, kind: 'attach', client: 1 },
+        { gapMs: 100, kind: 'level', client: 0 },
+        { gapMs: 0, kind: 'level', client: 1 },
+        ...Array.from({ length: 8 }, loggedThenGivenUp).flat(),
+      ],
+    }),
+  },
 ]
+
+function claimedEcho(client: number, can: readonly Askable[], ms: number): Op {
+  return {
+    gapMs: 1,
+    kind: 'claimed',
+    client,
+    server: 0,
+    can,
+    work: { deed: 'echo', ms, n: 1 },
+    returns: 'answers',
+    afterMs: 0,
+  }
+}
+
+/** One client gives up a call during which the server logs, and another one makes a call. */
+function loggedThenGivenUp(): Op[] {
+  return [
+    { ...call(0, 'log', 100), gapMs: 100 },
+    { gapMs: 1, kind: 'cancel', client: 0, back: 0 },
+    call(1, 'echo', 50),
+  ]
+}
+
+function call(client: number, deed: Deed, ms: number): Op {
+  return { gapMs: 1, kind: 'call', client, server: 0, work: { deed, ms, n: 1 }, spelling: 'number' }
+}

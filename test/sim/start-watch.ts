@@ -61,18 +61,16 @@ function membersOf(plan: ServerPlan, clients: readonly ClientPlan[]): number {
   const { processes, protocol } = plan
   // Without sessions everybody shares them, once that is known.
   const isolation = plan.isStateless === true && protocol !== 'auto' ? 'shared' : plan.isolation
-  const sets = clients.flatMap(({ sets: own = [] }) => own)
   const own = {
     shared: 0,
     session: clients.length,
     auto: clients.filter(({ capabilities }) => capabilities.length > 0).length,
   }[isolation]
-  const guests = {
-    shared: 0,
-    session: sets.length,
-    auto: sets.filter((can) => can.length > 0).length,
-  }[isolation]
+  const guests = isolation === 'shared' ? [] : clients.flatMap(({ sets = [] }) => sets)
+  const asked = guests.filter((can) => can.length > 0).length
+  // Whoever can be asked nothing keeps no process from anybody.
+  const unasked = isolation === 'session' ? clients.filter(({ sets }) => sets !== undefined).length : 0
   // Those who came before it was known that it has no sessions share another one.
   const shared = plan.isStateless === true && isolation === 'shared' && protocol === 'auto' ? 2 : 1
-  return processes * (own + shared) + GUEST_PROCESSES_MAX * guests
+  return processes * (own + shared + unasked) + Math.max(processes, GUEST_PROCESSES_MAX) * asked
 }

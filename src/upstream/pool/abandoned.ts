@@ -11,19 +11,30 @@ export interface AbandonedLimits {
   readonly graceMs: number
 }
 
+/** What a server may still say on account of such a call. */
+export type Aftermath = 'question' | 'log'
+
+interface AbandonedCall {
+  readonly client: ClientPort
+  readonly at: number
+  readonly says: Readonly<Record<Aftermath, boolean>>
+}
+
 /** Whose they were, and since when. */
 export class Abandoned {
   readonly #limits: AbandonedLimits
   readonly #runtime: Pick<Runtime, 'now'>
-  readonly #calls = new Map<RequestId, { readonly client: ClientPort; readonly at: number }>()
+  readonly #calls = new Map<RequestId, AbandonedCall>()
 
   constructor(limits: AbandonedLimits, runtime: Pick<Runtime, 'now'>) {
     this.#limits = limits
     this.#runtime = runtime
   }
 
-  add(id: RequestId, { client }: Call): void {
-    if (!this.#isFull) this.#calls.set(id, { client, at: this.#runtime.now() })
+  add(id: RequestId, { client, row, context }: Call): void {
+    const says = { question: row.askable, log: context.logLevel !== undefined }
+    const isSilent = !says.question && !says.log
+    if (!this.#isFull && !isSilent) this.#calls.set(id, { client, at: this.#runtime.now(), says })
   }
 
   /** The server has answered after all: it is done with this one. */
@@ -32,14 +43,18 @@ export class Abandoned {
   }
 
   /** Whether what a server says may be about a call of anybody but this client. */
-  mayBeOfOthers(client: ClientPort | undefined): boolean {
-    return this.#isFull || [...this.#calls.values()].some((call) => call.client !== client)
+  mayBeOfOthers(client: ClientPort | undefined, what: Aftermath): boolean {
+    return this.#isFull || this.#saying(what).some((call) => call.client !== client)
   }
 
-  /** Whether the server has had time enough to stop, and it is not known that it has. */
+  /** Whether the server has had time enough to ask nothing more, and it is not known that it will not. */
   get isInDoubt(): boolean {
     const now = this.#runtime.now()
-    return [...this.#calls.values()].some(({ at }) => now - at >= this.#limits.graceMs)
+    return this.#saying('question').some(({ at }) => now - at >= this.#limits.graceMs)
+  }
+
+  #saying(what: Aftermath): AbandonedCall[] {
+    return [...this.#calls.values()].filter(({ says }) => says[what])
   }
 
   /** Some were not even remembered. */

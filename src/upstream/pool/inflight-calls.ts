@@ -132,12 +132,13 @@ export class InflightCalls implements InflightOwner {
     const found = theOne(this.#link.peer.waiting(), ({ row }) => row.askable)
     // Those who speak without a session may be several, even where they are one client.
     const own = found?.context.hearer === undefined ? found?.client : undefined
-    return this.#abandoned.mayBeOfOthers(own) ? undefined : found
+    return this.#abandoned.mayBeOfOthers(own, 'question') ? undefined : found
   }
 
-  /** The one call in flight that wants log messages; undefined where several do, since a message names none. */
+  /** The same for a log message, which only some of them want. */
   get logging(): Call | undefined {
-    return theOne(this.#link.peer.waiting(), ({ context }) => context.logLevel !== undefined)
+    const found = theOne(this.#link.peer.waiting(), ({ context }) => context.logLevel !== undefined)
+    return this.#abandoned.mayBeOfOthers(found?.client, 'log') ? undefined : found
   }
 
   /** The one call in flight; undefined where there are several. */
@@ -302,7 +303,7 @@ export class InflightCalls implements InflightOwner {
   #abandon(flight: InflightCall): void {
     flight.isAbandoned = true
     this.#tokens.retire(flight.token)
-    if (flight.call.row.askable) this.#abandoned.add(flight.id, flight.call)
+    this.#abandoned.add(flight.id, flight.call)
   }
 
   /** Once for each flight, though a cancel may come after the connection has closed. */

@@ -12,7 +12,7 @@ import type { Timer } from '../../runtime/runtime.js'
 import type { LaneParts } from './lane-parts.js'
 import { Link, type LinkMember, type LinkOwner } from './link.js'
 import type { IdleProcess } from './process-room.js'
-import { isOfSeveral } from './sharing.js'
+import { holdsProcess } from './sharing.js'
 import { Slots } from './slots.js'
 import { type OpeningLink, Supervisor } from './supervisor.js'
 
@@ -68,8 +68,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#freed = freed
     this.#lane = lane
     this.#isFirst = isFirst
-    const { concurrency, idleTimeoutMs, limits, namesCalls, principal, room, runtime, sharing, yields } =
-      parts
+    const { concurrency, idleTimeoutMs, limits, principal, room, runtime, sharing, yields } = parts
     this.principal = principal
     const makeRoom = (): Promise<void> | undefined =>
       parts.pool.hasSpare ? undefined : room.free({ principal, nowMs: runtime.now() })
@@ -83,7 +82,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#withdraw = yields ? room.offer(this) : undefined
     // During a call of several clients a server may ask something: of such calls one runs at a time, unless the server says
     // which one it asks about. With one slot in all, they wait for it like everybody else.
-    const isApart = isOfSeveral(sharing) && concurrency > 1 && !(sharing === 'guest' && namesCalls)
+    const isApart = concurrency > 1 && (sharing === 'shared' || holdsProcess(parts))
     this.#askable = isApart ? new Slots(1, limits.queueMax) : this.#slots
     const calls = (): Call[] => this.supervisor.link?.inflight.calls ?? []
     const waiting = (): number => this.#askable.waiting

@@ -13,6 +13,7 @@ import type { LaneParts } from './lane-parts.js'
 import type { Link } from './link.js'
 import type { Recollection } from './recollection.js'
 import { type Forward, ServerInstance } from './server-instance.js'
+import { holdsProcess } from './sharing.js'
 
 type StartState =
   /** Nothing has been started yet. */
@@ -259,7 +260,8 @@ function isSooner(one: ServerInstance, other: ServerInstance): boolean {
 }
 
 /** A call that waits for its client keeps its process, so that others of the same client need more. */
-function membersMax({ sharing, processes, namesCalls, limits }: LaneParts): number {
+function membersMax(parts: LaneParts): number {
+  const { sharing, processes, limits } = parts
   if (sharing === 'own') return 1
-  return sharing === 'guest' && !namesCalls ? Math.max(processes, limits.guestProcessesMax) : processes
+  return holdsProcess(parts) ? Math.max(processes, limits.guestProcessesMax) : processes
 }

@@ -1,7 +1,7 @@
 // Who shares a process with whom.
 
 import type { ClientPort } from '../../mcp/call.js'
-import { isAskable } from '../../mcp/capabilities.js'
+import { type ClientCapabilities, isAskable } from '../../mcp/capabilities.js'
 import type { Isolation } from '../contracts/server-config.js'
 
 /** Who shares the processes of a lane. */
@@ -47,4 +47,16 @@ export function keepsTasks(sharing: Sharing): boolean {
 /** Whether calls of several people may run at once, during which a server may ask. */
 export function isOfSeveral(sharing: Sharing): boolean {
   return sharing === 'shared' || sharing === 'guest'
+}
+
+/** Whose processes a lane has, and whether its server says which call it asks about. */
+interface Shared {
+  readonly sharing: Sharing
+  readonly declared: ClientCapabilities
+  readonly namesCalls: boolean
+}
+
+/** Whether a call that waits for its client keeps its process from others: the server would not say which one it asks about. */
+export function holdsProcess({ sharing, declared, namesCalls }: Shared): boolean {
+  return sharing === 'guest' && !namesCalls && isAskable(declared)
 }
