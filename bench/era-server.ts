@@ -1,11 +1,17 @@
-// A small MCP stdio server of either era, for the processor time of what stands before it: it parses what it gets.
+// A small MCP server of either era, for the processor time of what stands before it: it parses what it gets.
 //
-//   node era-server.js [--stateless]
+//   node era-server.js [--stateless]            on stdio; what one read has brought is answered with one write
+//   node era-server.js [--stateless] --http     over HTTP, on a port that it prints
 
-import { createInterface } from 'node:readline'
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import { parseArgs } from 'node:util'
 
-const { values: flags } = parseArgs({ options: { stateless: { type: 'boolean', default: false } } })
+import { exitWithStdin } from './http-ends.js'
+
+const { values: flags } = parseArgs({
+  options: { stateless: { type: 'boolean', default: false }, http: { type: 'boolean', default: false } },
+})
 const hints = flags.stateless ? '"resultType":"complete","ttlMs":3600000,"cacheScope":"public",' : ''
 const complete = flags.stateless ? '"resultType":"complete",' : ''
 const tools = `{${hints}"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`
@@ -34,10 +40,56 @@ function isRequest(value: unknown): value is { readonly id: unknown; readonly me
   return typeof value === 'object' && value !== null && 'id' in value && 'method' in value
 }
 
-createInterface({ input: process.stdin }).on('line', (line) => {
-  const message: unknown = JSON.parse(line)
-  if (!isRequest(message)) return
-  const result = resultOf(message.method)
+interface Answer {
+  readonly method: string
+  readonly isRefused: boolean
+  readonly text: string
+}
+
+/** Undefined where nothing was asked. */
+function answerTo(text: string): Answer | undefined {
+  const message: unknown = JSON.parse(text)
+  if (!isRequest(message)) return undefined
+  const { id, method } = message
+  const result = resultOf(method)
   const said = result === undefined ? `"error":${refused}` : `"result":${result}`
-  process.stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},${said}}\n`)
-})
+  return {
+    method,
+    isRefused: result === undefined,
+    text: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${said}}`,
+  }
+}
+
+function serveLines(): void {
+  let rest = ''
+  process.stdin.setEncoding('utf8').on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop() ?? ''
+    const answers = lines.flatMap((line) => answerTo(line)?.text ?? [])
+    if (answers.length > 0) process.stdout.write(`${answers.join('\n')}\n`)
+  })
+}
+
+async function servePost(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(Buffer.from(chunk))
+  if (request.method !== 'POST') return void response.writeHead(405).end()
+  const answer = answerTo(Buffer.concat(chunks).toString())
+  if (answer === undefined) return void response.writeHead(202).end()
+  const { method, isRefused, text } = answer
+  const session = method === 'initialize' && !isRefused ? { 'mcp-session-id': randomUUID() } : {}
+  const head = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), ...session }
+  response.writeHead(isRefused ? 400 : 200, head).end(text)
+}
+
+function serveHttp(): void {
+  const server = createServer((request, response) => void servePost(request, response))
+  server.listen(0, '127.0.0.1', () => {
+    const address = server.address()
+    process.stdout.write(`${typeof address === 'object' ? address?.port : ''}\n`)
+  })
+  exitWithStdin()
+}
+
+if (flags.http) serveHttp()
+else serveLines()

@@ -149,7 +149,7 @@ function lastMessage(events: Buffer): Buffer {
 }
 
 /** One socket with at most one request out. */
-class Connection {
+export class Connection {
   readonly #socket: Socket
   #reader: AnswerReader | undefined
   #answered: (answer: HttpAnswer) => void = () => {}

@@ -57,7 +57,7 @@ async function healthyOnce<T>(
 ): Promise<T> {
   const port = await freePort()
   const began = performance.now()
-  const running = HttpProcess.start(spec, settings.place, port)
+  const running = HttpProcess.start(spec.argv, settings.place, port)
   try {
     await running.healthy()
     return await facts(running, began)

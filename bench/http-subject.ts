@@ -158,8 +158,8 @@ export class HttpProcess {
     this.#stderrPath = stderrPath
   }
 
-  static start(spec: HttpSpec, place: Place, port: number): HttpProcess {
-    const [command = '', ...args] = spec.argv(port)
+  static start(argv: HttpSpec['argv'], place: Place, port: number): HttpProcess {
+    const [command = '', ...args] = argv(port)
     started += 1
     const stderrPath = join(place.folder, `http-${started}.stderr`)
     const stderr = openSync(stderrPath, 'w')
@@ -230,7 +230,7 @@ function isHealthy(port: number): Promise<boolean> {
 
 /** Runs `work` with one bench server over HTTP, which the ways share. */
 export async function withHttpServer<T>(place: Place, work: (url: string) => Promise<T>): Promise<T> {
-  const server = HttpProcess.start(httpServerSpec(place), place, await freePort())
+  const server = HttpProcess.start(httpServerSpec(place).argv, place, await freePort())
   try {
     await server.healthy()
     return await work(server.url)
@@ -255,7 +255,7 @@ export class HttpSubject {
 
   /** Starts it, waits for its tools and compares answers byte for byte. */
   static async open(spec: HttpSpec, place: Place): Promise<HttpSubject> {
-    const running = HttpProcess.start(spec, place, await freePort())
+    const running = HttpProcess.start(spec.argv, place, await freePort())
     const subject = new HttpSubject(spec, running)
     try {
       await running.healthy()

@@ -19,7 +19,7 @@ import {
   results1,
   results10,
 } from './figures.js'
-import { eras } from './eras.js'
+import { eras, httpEras } from './eras.js'
 import { firstCall } from './first-call.js'
 import { firstList } from './first-list.js'
 import { http1, http10, httpCalls, httpLatency, httpSessions } from './http-figures.js'
@@ -57,6 +57,7 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['http-1mb', ['results of 1 MB over HTTP', http1]],
   ['http-10mb', ['results of 10 MB over HTTP', http10]],
   ['http-sessions', ['whole sessions over HTTP: initialize, one call, DELETE', httpSessions]],
+  ['http-eras', ['small calls over HTTP where clients and servers speak different revisions', httpEras]],
   ['http-start', ['from the command to the first answer over HTTP', httpStart]],
   ['http-memory', ['resident memory at rest of the HTTP front', httpMemory]],
 ])

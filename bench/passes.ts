@@ -115,7 +115,7 @@ async function overHttp(folder: string): Promise<readonly PassedScript[]> {
     parsingEnds: false,
   }
   const spec: HttpSpec = { way: 'direct', argv, toolPrefix: '', payload: place.payload }
-  const remote = HttpProcess.start(spec, place, await freePort())
+  const remote = HttpProcess.start(spec.argv, place, await freePort())
   try {
     await remote.healthy()
     const config = join(folder, 'remote.json')

@@ -1,0 +1,42 @@
+// What clients of either era say in the figures that compare them.
+
+const PREFIX = 'io.modelcontextprotocol'
+export const STATELESS_REVISION = '2026-07-28'
+export const SESSION_REVISION = '2025-11-25'
+/** A word of every result of the tool. */
+export const RESULT_MARK = 'connection-state'
+export const TOOL = 'era__echo'
+const LARGE_META_BYTES = 1024
+
+const claims = `"${PREFIX}/protocolVersion":"${STATELESS_REVISION}","${PREFIX}/clientInfo":{"name":"bench","version":"1"},"${PREFIX}/clientCapabilities":{}`
+
+export const INITIALIZE_PARAMS: string = `{"protocolVersion":"${SESSION_REVISION}","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`
+export const DISCOVER_PARAMS: string = `{"_meta":{${claims}}}`
+
+/** Who speaks how, and how much its client says of each call. */
+export interface Cell {
+  readonly name: string
+  readonly isNewClient: boolean
+  readonly isNewServer: boolean
+  /** `_meta` of 1 KiB, of which a part differs from call to call. */
+  readonly isLarge: boolean
+}
+
+export function message(id: number, method: string, params: string): string {
+  return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
+}
+
+/** One small call of the tool. */
+export function call(cell: Cell, id: number): string {
+  const meta = metaOf(cell, id)
+  const said = meta === '' ? '' : `,"_meta":{${meta}}`
+  return message(id, 'tools/call', `{"name":"${TOOL}","arguments":{"text":"packages/core/src"}${said}}`)
+}
+
+function metaOf({ isNewClient, isLarge }: Cell, id: number): string {
+  if (!isLarge) return isNewClient ? claims : ''
+  const trace = `"traceparent":"00-${String(id).padStart(32, '0')}-00f067aa0ba902b7-01"`
+  const own = isNewClient ? `${claims},${trace}` : trace
+  const room = LARGE_META_BYTES - own.length - ',"com.example/context":""'.length - '{}'.length
+  return `${own},"com.example/context":"${'packages/core/src '.repeat(60).slice(0, room)}"`
+}
