@@ -76,7 +76,7 @@ const talker = `
   setTimeout(() => process.exit(3), 200)
 `
 
-test('no secret of the configuration or of a client is said anywhere', { timeout: 60_000 }, async (t) => {
+test('no secret of the configuration or of a client is said anywhere', async (t) => {
   const folder = scratch(t)
   const remote = await scripted(t, (seen, response, request) => {
     response.setHeader('set-cookie', `affinity=${secret['cookie']}`)

@@ -128,7 +128,7 @@ function isGone(pid: string): boolean {
   }
 }
 
-describe('mcps-proxy on HTTP', { timeout: 60_000 }, () => {
+describe('mcps-proxy on HTTP', () => {
   test('serves every schema until it is told to stop', async (t) => {
     const file = configFile(t, { Time: time })
     const { port, signal, exited } = await start(t, ['--port', '0', '--config', file])

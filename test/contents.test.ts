@@ -63,7 +63,7 @@ async function answers(port: number, accept: string): Promise<string[]> {
 const json = 'application/json, text/event-stream'
 const stream = 'text/event-stream, application/json'
 
-describe('what the reference answers, behind the gateway', { timeout: 60_000 }, () => {
+describe('what the reference answers, behind the gateway', () => {
   for (const [kind, server] of Object.entries(references))
     test(kind, async (t) => {
       const direct = await answers(Number(new URL(await referenceUrl(t)).port), json)

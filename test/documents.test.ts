@@ -16,6 +16,7 @@ import { parseTranscripts } from '../src/replay/transcript.js'
 import { leaveHome } from './integration/support/home.js'
 import { cli } from './integration/support/programs.js'
 import { scratch } from './integration/support/spawned.js'
+import { HANG_MS } from './integration/support/waiting.js'
 import { readSources, root } from './source-text.js'
 
 leaveHome()
@@ -135,7 +136,7 @@ async function shell(folder: string, script: string): Promise<string> {
   writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${cli}" "$@"\n`)
   chmodSync(program, 0o755)
   const env = { ...process.env, PATH: `${folder}${delimiter}${process.env['PATH'] ?? ''}` }
-  const { stdout, stderr } = await run('sh', ['-ec', script], { cwd: folder, env, timeout: 60_000 })
+  const { stdout, stderr } = await run('sh', ['-ec', script], { cwd: folder, env, timeout: HANG_MS })
   return stdout + stderr
 }
 

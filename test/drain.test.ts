@@ -18,7 +18,7 @@ import {
   spawnProxy,
 } from './integration/support/spawned.js'
 import { gone, until } from './integration/support/waiting.js'
-import { handshake, message, open, send } from './transports/support/http.js'
+import { handshake, message, messageIn, open, send } from './transports/support/http.js'
 
 const CALLS = 100
 
@@ -37,53 +37,49 @@ const ways: [string, (proxy: Spawned) => void, number][] = [
   ['exit alone', ({ client }) => client.send('{"jsonrpc":"2.0","method":"exit"}'), 1],
 ]
 
-describe(
-  'the end of mcps-proxy --stdio, with 100 calls in flight',
-  { timeout: 120_000, concurrency: 4 },
-  () => {
-    for (const [way, end, code] of ways)
-      test(`${way}: each call is answered once, and the servers are gone`, async (t) => {
-        const proxy = spawnProxy(t, { s: itServer({ IT_STUBBORN: '1' }) })
-        await proxy.client.open()
-        const pids = said(await proxy.client.call('s__pids'))
-        startMixedCalls(proxy.client, CALLS)
-        await proxy.client.request('ping')
-        end(proxy)
-        assert.equal(await proxy.exited, code)
-        proxy.assertValid()
-        assert.deepEqual(wrongAnswers(proxy.client, CALLS), [])
-        for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(pids, name)))
-      })
-
-    test('what is asked after SIGTERM is refused at once', async (t) => {
-      const proxy = spawnProxy(t, { s: itServer() })
+describe('the end of mcps-proxy --stdio, with 100 calls in flight', { concurrency: 4 }, () => {
+  for (const [way, end, code] of ways)
+    test(`${way}: each call is answered once, and the servers are gone`, async (t) => {
+      const proxy = spawnProxy(t, { s: itServer({ IT_STUBBORN: '1' }) })
       await proxy.client.open()
-      const running = proxy.client.call('s__slow', { steps: 5, everyMs: 100 }, { progressToken: 1 })
+      const pids = said(await proxy.client.call('s__pids'))
+      startMixedCalls(proxy.client, CALLS)
       await proxy.client.request('ping')
-      proxy.child.kill('SIGTERM')
-      await until(() => proxy.stderr.includes('SIGTERM'))
-      const late = await proxy.client.call('s__nonce', { n: '' })
-      assert.equal(failure(late)[2], 'shutting-down')
-      assert.equal(numberAt(said(await running), 'at'), 6)
-      assert.equal(await proxy.exited, 0)
+      end(proxy)
+      assert.equal(await proxy.exited, code)
+      proxy.assertValid()
+      assert.deepEqual(wrongAnswers(proxy.client, CALLS), [])
+      for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(pids, name)))
     })
 
-    test('a slow reader gets every byte of what is on its way', async (t) => {
-      const proxy = spawnProxy(t, { s: itServer() })
-      await proxy.client.open()
-      await proxy.client.call('s__nonce', { n: '' })
-      const { stdout } = proxy.child
-      const reading = new SlowReader(stdout, 8 * MiB, 3500)
-      t.after(() => reading.stop())
-      const answer = proxy.client.call('s__big', { bytes: 8 * MiB })
-      await until(() => stdout.readableLength > 0)
-      proxy.child.kill('SIGTERM')
-      assert.equal(await proxy.exited, 0)
-      assert(textAt((await answer).value, 'result', 'content', 0, 'text').length > 8 * MiB)
-      proxy.assertValid()
-    })
-  },
-)
+  test('what is asked after SIGTERM is refused at once', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open()
+    const running = proxy.client.call('s__slow', { steps: 5, everyMs: 100 }, { progressToken: 1 })
+    await proxy.client.request('ping')
+    proxy.child.kill('SIGTERM')
+    await until(() => proxy.stderr.includes('SIGTERM'))
+    const late = await proxy.client.call('s__nonce', { n: '' })
+    assert.equal(failure(late)[2], 'shutting-down')
+    assert.equal(numberAt(said(await running), 'at'), 6)
+    assert.equal(await proxy.exited, 0)
+  })
+
+  test('a slow reader gets every byte of what is on its way', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open()
+    await proxy.client.call('s__nonce', { n: '' })
+    const { stdout } = proxy.child
+    const reading = new SlowReader(stdout, 8 * MiB, 3500)
+    t.after(() => reading.stop())
+    const answer = proxy.client.call('s__big', { bytes: 8 * MiB })
+    await until(() => stdout.readableLength > 0)
+    proxy.child.kill('SIGTERM')
+    assert.equal(await proxy.exited, 0)
+    assert(textAt((await answer).value, 'result', 'content', 0, 'text').length > 8 * MiB)
+    proxy.assertValid()
+  })
+})
 
 const MiB = 1024 * 1024
 
@@ -125,13 +121,7 @@ async function spawnHttp(
 const callBody = (name: string, args: unknown, id: number | string): string =>
   message('tools/call', id, { name: `s__${name}`, arguments: args })
 
-/** The one answer in a body: alone, or as the last event. */
-function answerIn(body: string): unknown {
-  const [json] = /\{.*\}/.exec(body.split('\n').findLast((line) => line.includes('{')) ?? '') ?? []
-  return JSON.parse(json ?? 'null')
-}
-
-describe('the end of mcps-proxy --http', { timeout: 60_000 }, () => {
+describe('the end of mcps-proxy --http', () => {
   test('SIGTERM with 100 calls in flight: each is answered once, and the servers are gone', async (t) => {
     const [proxy, port] = await spawnHttp(t, itServer({ IT_STUBBORN: '1' }))
     const pids = await send(port, { body: callBody('pids', {}, 1) })
@@ -147,24 +137,24 @@ describe('the end of mcps-proxy --http', { timeout: 60_000 }, () => {
     })
     const taken = async (): Promise<number> => {
       const { body } = await send(port, { body: callBody('seen', {}, 'seen') })
-      const lines = listAt(JSON.parse(textAt(answerIn(body), 'result', 'content', 0, 'text')), 'lines')
+      const lines = listAt(JSON.parse(textAt(messageIn(body), 'result', 'content', 0, 'text')), 'lines')
       return lines.filter((line) => Buffer.from(String(line), 'base64').includes('"tools/call"')).length
     }
     while ((await taken()) < CALLS) await new Promise((resolve) => setTimeout(resolve, 20))
     proxy.child.kill('SIGTERM')
     assert.equal(await proxy.exited, 0)
     for (const [i, call] of calls.entries()) {
-      const answer = answerIn((await call).body)
+      const answer = messageIn((await call).body)
       assert.equal(at(answer, 'id'), i)
       if (i % 3 === 0) assert.equal(at(answer, 'error', 'data', 'reason'), 'shutting-down')
     }
-    const found: unknown = JSON.parse(textAt(answerIn(pids.body), 'result', 'content', 0, 'text'))
+    const found: unknown = JSON.parse(textAt(messageIn(pids.body), 'result', 'content', 0, 'text'))
     for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(found, name)))
   })
 
   test('a second SIGTERM is obeyed at once, and leaves no server behind', async (t) => {
     const [proxy, port] = await spawnHttp(t, itServer({ IT_STUBBORN: '1' }))
-    const pids = answerIn((await send(port, { body: callBody('pids', {}, 1) })).body)
+    const pids = messageIn((await send(port, { body: callBody('pids', {}, 1) })).body)
     send(port, { body: callBody('never', {}, 2) }).catch(() => undefined)
     proxy.child.kill('SIGTERM')
     await until(() => proxy.stderr.includes('SIGTERM: closing'))
@@ -185,7 +175,7 @@ describe('the end of mcps-proxy --http', { timeout: 60_000 }, () => {
     proxy.child.kill('SIGTERM')
     await read
     assert(
-      textAt(answerIn(Buffer.concat(chunks).toString()), 'result', 'content', 0, 'text').length > 8 * MiB,
+      textAt(messageIn(Buffer.concat(chunks).toString()), 'result', 'content', 0, 'text').length > 8 * MiB,
     )
     assert.equal(await proxy.exited, 0)
   })
@@ -200,7 +190,7 @@ const faulty = (where: string): NodeJS.ProcessEnv => ({
 
 const onSignal = ({ child }: Spawned): void => void child.kill('SIGUSR2')
 
-describe('a fault inside the proxy', { timeout: 60_000, concurrency: 4 }, () => {
+describe('a fault inside the proxy', { concurrency: 4 }, () => {
   const faults: [string, (proxy: Spawned) => void][] = [
     ['timer', onSignal],
     ['rejection', onSignal],
@@ -229,7 +219,7 @@ describe('a fault inside the proxy', { timeout: 60_000, concurrency: 4 }, () => 
     const stuck = send(port, { body: callBody('never', {}, 1) })
     await send(port, { body: callBody('nonce', {}, 2) })
     send(port, { path: '/boom', method: 'GET' }).catch(() => undefined)
-    assert.equal(at(answerIn((await stuck).body), 'error', 'data', 'reason'), 'shutting-down')
+    assert.equal(at(messageIn((await stuck).body), 'error', 'data', 'reason'), 'shutting-down')
     assert.equal(await proxy.exited, 70)
   })
 })

@@ -118,7 +118,7 @@ const transports = {
 
 describe('three clients that others wrote', () => {
   for (const [kind, transport] of Object.entries(transports))
-    test(`are each asked what their own calls ask: ${kind}`, { timeout: 60_000 }, async (t) => {
+    test(`are each asked what their own calls ask: ${kind}`, async (t) => {
       const { origin: url } = await gateway(t, {
         default: schema({ every: { ...everything, prefix: false } }),
       })
@@ -158,7 +158,7 @@ describe('three clients that others wrote', () => {
       )
     })
 
-  test('end their sessions, and are told when one is gone', { timeout: 30_000 }, async (t) => {
+  test('end their sessions, and are told when one is gone', async (t) => {
     const { origin: url, port } = await gateway(t, {
       default: schema({ every: { ...everything, prefix: false } }),
     })
@@ -198,24 +198,20 @@ async function relay(scope: Scope, port: number): Promise<{ port: number; cut: (
   return { port: address.port, cut }
 }
 
-test(
-  'a client whose connections are cut in the middle of a call gets its answer',
-  { timeout: 30_000 },
-  async (t) => {
-    const servers = schema({ every: { ...everything, prefix: false } })
-    // Through the relay the port is another one.
-    const opened = await gateway(t, { default: servers }, {}, { allowedHosts: ['127.0.0.1'] })
-    const { port, cut } = await relay(t, opened.port)
-    const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`))
-    const client = new Client({ name: 'eve', version: '1' })
-    await client.connect(transport)
-    t.after(() => client.close())
-    const calling = call(client, 'trigger-long-running-operation', { duration: 1.5, steps: 3 })
-    await delay(700)
-    cut()
-    assert.match(await calling, /operation completed/)
-  },
-)
+test('a client whose connections are cut in the middle of a call gets its answer', async (t) => {
+  const servers = schema({ every: { ...everything, prefix: false } })
+  // Through the relay the port is another one.
+  const opened = await gateway(t, { default: servers }, {}, { allowedHosts: ['127.0.0.1'] })
+  const { port, cut } = await relay(t, opened.port)
+  const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`))
+  const client = new Client({ name: 'eve', version: '1' })
+  await client.connect(transport)
+  t.after(() => client.close())
+  const calling = call(client, 'trigger-long-running-operation', { duration: 1.5, steps: 3 })
+  await delay(700)
+  cut()
+  assert.match(await calling, /operation completed/)
+})
 
 test('the limit of processes holds for all schemas together', async (t) => {
   const messages: string[] = []
@@ -554,7 +550,7 @@ describe('a gateway that may be reached from elsewhere', () => {
 })
 
 describe('closing', () => {
-  test('lets a call finish and takes no other', { timeout: 20_000 }, async (t) => {
+  test('lets a call finish and takes no other', async (t) => {
     const opened = await gateway(t, { default: schema({ every: { ...everything, prefix: false } }) })
     await send(opened.port, { body: message('tools/list', 1) })
     const params = { name: 'trigger-long-running-operation', arguments: { duration: 0.6, steps: 1 } }
@@ -566,7 +562,7 @@ describe('closing', () => {
     await closed
   })
 
-  test('answers a call that takes too long, and ends its sessions', { timeout: 20_000 }, async (t) => {
+  test('answers a call that takes too long, and ends its sessions', async (t) => {
     const opened = await gateway(t, { default: schema({ it: itServer({}, { prefix: false }) }) })
     const headers = await handshake(opened.port)
     const listening = await open(opened.port, {

@@ -40,7 +40,7 @@ async function person(t: Scope, protocol: string): Promise<RawClient> {
 
 describe('mcp-remote in front of the gateway', { skip: missing }, () => {
   for (const protocol of ['legacy', 'auto'])
-    test(`--protocol ${protocol}`, { timeout: 120_000 }, async (t) => {
+    test(`--protocol ${protocol}`, async (t) => {
       const client = await person(t, protocol)
       const names = async (): Promise<string[]> =>
         listAt((await client.request('tools/list')).value, 'result', 'tools').map((tool) =>

@@ -78,7 +78,7 @@ async function inTwoHalves(file: string, contents: string, between: () => Promis
   closeSync(fd)
 }
 
-describe('mcps-proxy --stdio follows its configuration file', { timeout: 120_000 }, () => {
+describe('mcps-proxy --stdio follows its configuration file', () => {
   test('SIGHUP: what is new is there, what is the same goes on, and the process too', async (t) => {
     const { proxy, client, file } = await running(t)
     const before = await pidOf(client, 'a__nonce')
@@ -212,7 +212,7 @@ describe('mcps-proxy --stdio follows its configuration file', { timeout: 120_000
 
 const pid = (answer: string): string | undefined => /\\"pid\\":(\d+)/.exec(answer)?.[1]
 
-describe('mcps-proxy --http follows its configuration file', { timeout: 60_000 }, () => {
+describe('mcps-proxy --http follows its configuration file', () => {
   test('schemas, token and servers change; processes and the port do not', async (t) => {
     const file = join(scratch(t), 'config.json')
     const write = (server: object, schemas: Readonly<Record<string, Servers>>): void => {

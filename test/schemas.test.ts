@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { RawClient } from './integration/support/client.js'
-import { at, parsed, textAt } from './integration/support/json.js'
+import { at, textAt } from './integration/support/json.js'
 import { type ServerEntry, cli, program } from './integration/support/programs.js'
 import { type Scope, type Spawned, scratch, spawnProgram } from './integration/support/spawned.js'
 import { until } from './integration/support/waiting.js'
-import { message, send } from './transports/support/http.js'
+import { message, messageIn, send } from './transports/support/http.js'
 
 const lists = ['tools/list', 'prompts/list', 'resources/templates/list', 'resources/list']
 
@@ -100,7 +100,7 @@ test('--http serves every enabled schema at its path, with its own names, and st
       answers.map(({ body }) => body),
     )
     const call = message('tools/call', 2, { name: foreign, arguments: {} })
-    const refused = parsed((await send(port, { path, body: call })).body)
+    const refused = messageIn((await send(port, { path, body: call })).body)
     assert.match(textAt(refused, 'error', 'message'), /not found/)
     assert(!JSON.stringify(at(refused, 'error', 'data') ?? null).includes(foreign))
   }

@@ -208,7 +208,7 @@ describe('servers of version 2', { skip: missing }, () => {
 
   for (const [place, open] of Object.entries(places))
     for (const [client, connect] of clients)
-      test(`behind a client of ${client}, over ${place}`, { timeout: 120_000 }, async (t) => {
+      test(`behind a client of ${client}, over ${place}`, async (t) => {
         const servers = { ...stdio, ...remote }
         const person = await connect(t, await open(t, servers))
         for (const server of Object.keys(servers)) await use(person, server)

@@ -69,7 +69,7 @@ const cases: [keyof typeof transports, string, keyof typeof references][] = [
 
 describe('three clients of version 2 on one schema', { skip: missing }, () => {
   for (const [transport, mode, server] of cases)
-    test(`${transport}, negotiation ${mode}, in front of ${server}`, { timeout: 60_000 }, async (t) => {
+    test(`${transport}, negotiation ${mode}, in front of ${server}`, async (t) => {
       const library = await clientLibrary()
       const { origin: url } = await gatewayTo(t, await references[server](t))
       const clients = ['ann', 'bob', 'cyd'].map((name) => ({ name, ...asked(library, name, mode) }))

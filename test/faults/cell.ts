@@ -30,7 +30,6 @@ import { SwiftServers } from './support/swift.js'
 const TIMEOUT_MS = 1500
 /** Within which everything is answered and well again. */
 const SETTLE_MS = HANG_MS
-const GONE_MS = 10_000
 
 /** Phases in which a call of the client is in flight, and the server waits for a signal. */
 const held: readonly PhaseName[] = ['queued', 'half-written', 'draining', 'reloading']
@@ -161,7 +160,7 @@ class Cell {
     }
     for (const [nonce, times] of this.#executions())
       assert.equal(times, 1, `${nonce} was executed ${times} times`)
-    assert.deepEqual(await leftAfter(this.#mark, GONE_MS), [], 'processes that are left')
+    assert.deepEqual(await leftAfter(this.#mark, HANG_MS), [], 'processes that are left')
   }
 
   async #strikeIdle(caller: Caller): Promise<void> {

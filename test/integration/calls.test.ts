@@ -71,31 +71,27 @@ describe('a server that ends in the middle of calls', () => {
     assert.equal(textAt((await updated).value, 'params', 'uri'), uri)
   })
 
-  test(
-    'calls that come while its output has ended, but it has not, are answered',
-    { timeout: 15_000 },
-    async (t) => {
-      const client = await opened(t, { s: itServer({}, { restartDelay: 1 }), o: itServer() })
-      const pid = numberAt(said(await client.call('s__nonce', { n: 'a' })), 'pid')
-      const closing = client.call('s__close-stdout')
-      const results: Heard[] = []
-      for (let i = 0; i < 60; i++) {
-        const answer = client.call('s__nonce', { n: String(i) })
-        // A call to the other server passes time in which the first one's end is noticed.
-        await client.call('o__nonce', { n: String(i) })
-        results.push(await answer)
-      }
-      await closing
-      for (const heard of results) {
-        const ok = at(heard.value, 'error') === undefined
-        if (ok) assert.notEqual(numberAt(said(heard), 'pid'), pid)
-        else assert.deepEqual(failure(heard).slice(0, 2), [-32603, 's'])
-      }
-      assert.equal(textAt(said(await client.call('s__nonce', { n: 'z' })), 'n'), 'z')
-    },
-  )
+  test('calls that come while its output has ended, but it has not, are answered', async (t) => {
+    const client = await opened(t, { s: itServer({}, { restartDelay: 1 }), o: itServer() })
+    const pid = numberAt(said(await client.call('s__nonce', { n: 'a' })), 'pid')
+    const closing = client.call('s__close-stdout')
+    const results: Heard[] = []
+    for (let i = 0; i < 60; i++) {
+      const answer = client.call('s__nonce', { n: String(i) })
+      // A call to the other server passes time in which the first one's end is noticed.
+      await client.call('o__nonce', { n: String(i) })
+      results.push(await answer)
+    }
+    await closing
+    for (const heard of results) {
+      const ok = at(heard.value, 'error') === undefined
+      if (ok) assert.notEqual(numberAt(said(heard), 'pid'), pid)
+      else assert.deepEqual(failure(heard).slice(0, 2), [-32603, 's'])
+    }
+    assert.equal(textAt(said(await client.call('s__nonce', { n: 'z' })), 'n'), 'z')
+  })
 
-  test('calls that come at any moment of its end are answered once', { timeout: 20_000 }, async (t) => {
+  test('calls that come at any moment of its end are answered once', async (t) => {
     const servers = { s: itServer({}, { restartDelay: 1 }), o: itServer() }
     const noBreaker = { ...limits.upstream, restart: { ...limits.upstream.restart, crashesMax: 1000 } }
     const { attach } = await libraryProxy(t, servers, { limits: { ...limits, upstream: noBreaker } })

@@ -17,6 +17,7 @@ import {
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { cli, everything, filesystem, memory, root, time } from './support/programs.js'
 import { configFile, scratch } from './support/spawned.js'
+import { HANG_MS } from './support/waiting.js'
 
 const endings: (() => void | Promise<void>)[] = []
 const scope = { after: (run: () => void | Promise<void>): void => void endings.push(run) }
@@ -36,7 +37,7 @@ class Inbox {
       const found = this.got.find((value) => wants(value))
       if (found !== undefined) return found
       await new Promise<void>((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error('nothing came')), 20_000)
+        const timer = setTimeout(() => reject(new Error('nothing came')), HANG_MS)
         this.#wake = () => {
           clearTimeout(timer)
           resolve()
@@ -45,6 +46,20 @@ class Inbox {
     }
   }
 }
+
+const transportOf = (config: string): StdioClientTransport =>
+  new StdioClientTransport({
+    command: process.execPath,
+    args: [cli, '--stdio', '--config', config, '--silent'],
+    cwd: root,
+    stderr: 'ignore',
+  })
+
+const clientOf = (): Client =>
+  new Client(
+    { name: 'it', version: '1' },
+    { capabilities: { sampling: {}, elicitation: { form: {}, url: {} }, roots: { listChanged: true } } },
+  )
 
 describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', () => {
   const folder = realpathSync(scratch(scope))
@@ -56,21 +71,13 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
   const asked: unknown[] = []
   let roots = [{ uri: `file://${folder}`, name: 'first' }]
   let client: Client
+  let config: string
 
   before(async () => {
     writeFileSync(join(folder, 'a.txt'), 'one\ntwo\n')
     const servers = { everything, fs: filesystem(folder), memory: memory(graph), Time: time }
-    const config = configFile(scope, servers, { startupGraceMs: 20_000 })
-    const transport = new StdioClientTransport({
-      command: process.execPath,
-      args: [cli, '--stdio', '--config', config, '--silent'],
-      cwd: root,
-      stderr: 'ignore',
-    })
-    client = new Client(
-      { name: 'it', version: '1' },
-      { capabilities: { sampling: {}, elicitation: { form: {}, url: {} }, roots: { listChanged: true } } },
-    )
+    config = configFile(scope, servers, { startupGraceMs: 20_000 })
+    client = clientOf()
     client.setRequestHandler(CreateMessageRequestSchema, (request) => {
       asked.push(request)
       return { role: 'assistant', model: 'model', content: { type: 'text', text: 'sampled 1.0' } }
@@ -83,7 +90,7 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
     client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => logs.add(params))
     client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => updates.add(params))
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => changes.add({}))
-    await client.connect(transport)
+    await client.connect(transportOf(config))
   })
 
   after(async () => {
@@ -97,7 +104,16 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
     return textAt(result, 'content', 0, 'text')
   }
 
-  test('who answers, and what it offers', () => {
+  /** What the next start of the command says of its servers. */
+  const nextInstructions = async (): Promise<string | undefined> => {
+    const next = clientOf()
+    await next.connect(transportOf(config))
+    const said = next.getInstructions()
+    await next.close()
+    return said
+  }
+
+  test('who answers, and what it offers', async () => {
     assert.equal(client.getServerVersion()?.name, 'mcps-proxy')
     const offers = client.getServerCapabilities()
     assert.deepEqual(offers, {
@@ -108,7 +124,10 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
       completions: {},
       tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
     })
-    assert.match(client.getInstructions() ?? '', /^# everything\n\n/)
+    // The answer to `initialize` waits for servers for a second; what took longer, the next start knows.
+    let said = client.getInstructions()
+    for (; said === undefined; said = await nextInstructions()) await client.listTools()
+    assert.match(said, /^# everything\n\n/)
   })
 
   test('every tool of every server, with the tools that need a client that can be asked', async () => {

@@ -15,7 +15,7 @@ import { spawnProxy } from './support/spawned.js'
 const a = itServer({ IT_NAME: 'a' })
 const b = itServer({ IT_NAME: 'b' })
 
-describe('server.drainTimeout', { timeout: 60_000 }, () => {
+describe('server.drainTimeout', () => {
   test('is what a call has that is in flight at SIGTERM', async (t) => {
     const more = { server: { drainTimeout: 30_000 } }
     const proxy = spawnProxy(t, { s: a }, { more })
@@ -98,7 +98,7 @@ async function pauses(runtime: FakeRuntime, count: number): Promise<number[]> {
   return starts.slice(1, count + 1).map((start, n) => Math.floor((start - (starts[n] ?? 0)) / 50) * 50)
 }
 
-describe('the restart keys of a server', { timeout: 60_000 }, () => {
+describe('the restart keys of a server', () => {
   const keys = {
     restartDelay: 100,
     restartDelayMax: 250,

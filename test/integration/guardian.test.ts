@@ -11,12 +11,9 @@ import { said } from './support/client.js'
 import { numberAt } from './support/json.js'
 import { type ServerEntry, cli, itServer, program } from './support/programs.js'
 import { type Scope, Spawned, configFile, scratch, spawnProxy } from './support/spawned.js'
-import { gone, until } from './support/waiting.js'
+import { HANG_MS, gone, until } from './support/waiting.js'
 
 const skip = process.platform !== 'linux'
-
-/** Far more than the second that servers have for SIGTERM. */
-const WAIT_MS = 10_000
 
 /** A server that is three processes, none of which goes when it is asked to. */
 function tree(mark: string, env: Readonly<Record<string, string>> = {}): ServerEntry {
@@ -96,12 +93,12 @@ async function served(scope: Scope, mark: string, more: Parameters<typeof spawnP
 }
 
 describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
-  test('under calls, again and again: no process of a server survives', { timeout: 120_000 }, async () => {
+  test('under calls, again and again: no process of a server survives', async () => {
     const { line, holds } = await killProxy.run({ count: 5, cli, progress: () => undefined })
     assert(holds, line)
   })
 
-  test('takes along who has left the group of its server', { timeout: 60_000 }, async (t) => {
+  test('takes along who has left the group of its server', async (t) => {
     const mark = newMark(t, 'leaves')
     const leaver = tree(mark, { TREE_LEAVES: '1' })
     const proxy = new Spawned(process.execPath, [cli, '--stdio', '--config', configFile(t, { s: leaver })])
@@ -112,10 +109,10 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     assert.equal(new Set(marked(mark).map(({ pid }) => stat(pid)[2])).size, 2, 'two groups')
     proxy.kill()
     await proxy.exited
-    assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
   })
 
-  test('takes along a daemon that init has adopted, and nobody else', { timeout: 60_000 }, async (t) => {
+  test('takes along a daemon that init has adopted, and nobody else', async (t) => {
     const mark = newMark(t, 'daemon')
     const servers = { s: tree(mark, { TREE_DAEMON: '1' }) }
     const [proxy, other] = [0, 1].map(() => {
@@ -135,17 +132,17 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     await proxy.exited
     await until(() => daemons().length === 1 && marked(mark).length === 4)
     other.kill()
-    assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
   })
 
-  test('needs no program but the shell', { timeout: 60_000 }, async (t) => {
+  test('needs no program but the shell', async (t) => {
     const mark = newMark(t, 'no-sleep')
     const { proxy } = await served(t, mark, { env: { PATH: '/nowhere' } })
     proxy.kill()
-    assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
   })
 
-  test('finds a guardian although somebody has killed the first one', { timeout: 60_000 }, async (t) => {
+  test('finds a guardian although somebody has killed the first one', async (t) => {
     const mark = newMark(t, 'second')
     const { proxy, pid, guardian } = await served(t, mark)
     process.kill(guardian, 'SIGKILL')
@@ -153,7 +150,7 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     // It is told in the turn in which it is started; an answer is from a later one.
     await proxy.client.call('s__nonce', { n: '2' })
     proxy.kill()
-    assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
   })
 
   const startedLike: [title: string, told: string, stdio: string, survives: boolean][] = [
@@ -162,7 +159,7 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     ['nobody is looked for when no start was under way', '?\\n!', 'pipe', true],
   ]
   for (const [title, told, stdio, survives] of startedLike) {
-    test(title, { timeout: 60_000 }, async (t) => {
+    test(title, async (t) => {
       const mark = newMark(t, `untold-${told.length}-${stdio}`)
       const { command, args, env } = tree(mark)
       const script = `
@@ -176,13 +173,13 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
       const user = new Spawned(process.execPath, ['--input-type=module', '-e', script])
       t.after(() => user.kill())
       assert.equal(await user.exited, 'SIGKILL')
-      if (!survives) return assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+      if (!survives) return assert.deepEqual(await leftAfter(mark, HANG_MS), [])
       await until(() => gone(Number(user.stderr)))
       await until(() => marked(mark).length === 3)
     })
   }
 
-  test('of a gateway is the same, for every schema of it', { timeout: 60_000 }, async (t) => {
+  test('of a gateway is the same, for every schema of it', async (t) => {
     const mark = newMark(t, 'gateway')
     const schemas = {
       default: { mcpServers: { s: tree(mark) } },
@@ -194,10 +191,10 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     t.after(() => gateway.kill())
     await until(() => marked(mark).length === 6)
     gateway.kill()
-    assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
   })
 
-  test('of a program that uses the library is the same', { timeout: 60_000 }, async (t) => {
+  test('of a program that uses the library is the same', async (t) => {
     const mark = newMark(t, 'library')
     const script = `
       const { createProxy, stdio } = await import(${JSON.stringify(pathToFileURL(resolve(cli, '../index.js')).href)})
@@ -209,12 +206,12 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     await user.client.call('s__nonce', { n: '1' })
     await until(() => marked(mark).length === 3)
     user.kill()
-    assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
   })
 })
 
 describe('a guardian', { skip, concurrency: false }, () => {
-  test('holds nothing of ours, and does not go when it is asked to', { timeout: 60_000 }, async (t) => {
+  test('holds nothing of ours, and does not go when it is asked to', async (t) => {
     const { pid, guardian } = await served(t, newMark(t, 'holds'))
     const [, , group, session] = stat(guardian)
     assert.deepEqual([group, session], [String(guardian), String(guardian)])
@@ -233,7 +230,7 @@ describe('a guardian', { skip, concurrency: false }, () => {
     assert.equal(guardianOf(pid), guardian)
   })
 
-  test('is gone after a normal stop, and after a second signal', { timeout: 60_000 }, async (t) => {
+  test('is gone after a normal stop, and after a second signal', async (t) => {
     for (const signals of [1, 2]) {
       const mark = newMark(t, `stop-${signals}`)
       const { proxy, guardian } = await served(t, mark)
@@ -243,12 +240,12 @@ describe('a guardian', { skip, concurrency: false }, () => {
         proxy.child.kill('SIGTERM')
       }
       assert.equal(await proxy.exited, signals === 1 ? 0 : 143)
-      assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+      assert.deepEqual(await leftAfter(mark, HANG_MS), [])
       await until(() => gone(guardian))
     }
   })
 
-  test('a second signal takes along who has left the group of its server', { timeout: 60_000 }, async (t) => {
+  test('a second signal takes along who has left the group of its server', async (t) => {
     const mark = newMark(t, 'second-leaves')
     const config = configFile(t, { s: tree(mark, { TREE_LEAVES: '1' }) })
     const proxy = new Spawned(process.execPath, [cli, '--stdio', '--config', config])
@@ -260,10 +257,10 @@ describe('a guardian', { skip, concurrency: false }, () => {
     await until(() => proxy.stderr.includes('closing'))
     proxy.child.kill('SIGTERM')
     assert.equal(await proxy.exited, 143)
-    assert.deepEqual(await leftAfter(mark, WAIT_MS), [])
+    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
   })
 
-  test('forgets the group of a server that has ended', { timeout: 60_000 }, async (t) => {
+  test('forgets the group of a server that has ended', async (t) => {
     const proxy = spawnProxy(t, { s: itServer({}, { restartDelay: 60_000 }) })
     await proxy.client.open()
     const server = numberAt(said(await proxy.client.call('s__pids')), 'pid')

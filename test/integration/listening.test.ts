@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { resolveConfig } from '../../src/config/config.js'
 import { openGateway } from '../../src/gateway/gateway.js'
 import { limits } from '../../src/index.js'
-import { EventReader, message, open } from '../transports/support/http.js'
+import { EventReader, message, messageIn, open } from '../transports/support/http.js'
 import { type Heard, type RawClient, said } from './support/client.js'
 import { at, listAt, parsed, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
@@ -159,7 +159,7 @@ describe('a client that listens', () => {
       const response = await open(gateway.port, { body: message('tools/call', 1, params), headers: fields })
       const chunks: Buffer[] = []
       for await (const chunk of response) chunks.push(Buffer.from(chunk))
-      return said({ text: '', value: parsed(Buffer.concat(chunks).toString()) })
+      return said({ text: '', value: messageIn(Buffer.concat(chunks).toString()) })
     }
     await call('s__tell', { method: updated, params: { uri: 'it://server/a/below' } })
     const second = parsed((await reader.next())?.data ?? '')

@@ -155,7 +155,7 @@ describe('what children see', () => {
 })
 
 describe('children that say too much', () => {
-  test('100 MB on stderr block nothing, in lines and in one', { timeout: 30_000 }, async (t) => {
+  test('100 MB on stderr block nothing, in lines and in one', async (t) => {
     const proxy = spawnProxy(t, { s: itServer(), o: itServer() }, { args: ['--log-level', 'error'] })
     const { client } = proxy
     await client.open()
@@ -233,18 +233,14 @@ describe('children that say too much', () => {
     assert.equal(client.answersTo('twice'), 1)
   })
 
-  test(
-    'a line of 100 MB costs the call that it answers, and nothing else',
-    { timeout: 30_000 },
-    async (t) => {
-      const { client } = spawnProxy(t, { s: itServer() })
-      await client.open()
-      const large = client.call('s__big', { bytes: 100 * MiB, n: 'large' })
-      const small = client.call('s__nonce', { n: 'small' })
-      assert.deepEqual(failure(await large), [-32603, 's', 'too-large'])
-      assert.equal(textAt(said(await small), 'n'), 'small')
-    },
-  )
+  test('a line of 100 MB costs the call that it answers, and nothing else', async (t) => {
+    const { client } = spawnProxy(t, { s: itServer() })
+    await client.open()
+    const large = client.call('s__big', { bytes: 100 * MiB, n: 'large' })
+    const small = client.call('s__nonce', { n: 'small' })
+    assert.deepEqual(failure(await large), [-32603, 's', 'too-large'])
+    assert.equal(textAt(said(await small), 'n'), 'small')
+  })
 
   test('a line of a client over the limit is refused with its id, and the next one served', async (t) => {
     const proxy = spawnProxy(t, { s: itServer() })
@@ -277,30 +273,26 @@ async function settled(proxy: Spawned): Promise<number> {
 describe('a client that does not read', () => {
   const skip = process.platform !== 'linux'
 
-  test(
-    'answers wait in the server, not in memory, and all come when it reads',
-    { skip, timeout: 30_000 },
-    async (t) => {
-      const proxy = spawnProxy(t, { s: itServer() })
-      await proxy.client.open()
-      await proxy.client.call('s__big', { bytes: 2 * MiB, n: 'warm' })
-      const before = rss(proxy)
-      proxy.child.stdout.pause()
-      const calls = Array.from({ length: 100 }, (_, i) =>
-        proxy.client.call('s__big', { bytes: 2 * MiB, n: String(i) }),
-      )
-      const after = await settled(proxy)
-      proxy.child.stdout.resume()
-      const answers = await Promise.all(calls)
-      assert.deepEqual(
-        answers.map((heard) => textAt(said(heard), 'n')),
-        answers.map((_, i) => String(i)),
-      )
-      assert(after - before < 64 * MiB, `grew by ${Math.round((after - before) / MiB)} MB`)
-    },
-  )
+  test('answers wait in the server, not in memory, and all come when it reads', { skip }, async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open()
+    await proxy.client.call('s__big', { bytes: 2 * MiB, n: 'warm' })
+    const before = rss(proxy)
+    proxy.child.stdout.pause()
+    const calls = Array.from({ length: 100 }, (_, i) =>
+      proxy.client.call('s__big', { bytes: 2 * MiB, n: String(i) }),
+    )
+    const after = await settled(proxy)
+    proxy.child.stdout.resume()
+    const answers = await Promise.all(calls)
+    assert.deepEqual(
+      answers.map((heard) => textAt(said(heard), 'n')),
+      answers.map((_, i) => String(i)),
+    )
+    assert(after - before < 64 * MiB, `grew by ${Math.round((after - before) / MiB)} MB`)
+  })
 
-  test('so do progress and log messages', { skip, timeout: 30_000 }, async (t) => {
+  test('so do progress and log messages', { skip }, async (t) => {
     const proxy = spawnProxy(t, { s: itServer() })
     await proxy.client.open()
     const filler = 'f'.repeat(500_000)

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { resolveConfig } from '../../src/config/config.js'
 import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
-import { events, handshake, message, open, raw, read, send } from '../transports/support/http.js'
+import { events, handshake, message, messageIn, open, raw, read, send } from '../transports/support/http.js'
 import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
 import { itServer, nodeProgram, root } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
@@ -45,7 +45,7 @@ const asked = (
   ),
 ): Promise<Sent> => send(port, { body: message(method, 7, { _meta: claim, ...params }), headers })
 
-const codeOf = ({ body }: Sent): number => numberAt(parsed(body), 'error', 'code')
+const codeOf = ({ body }: Sent): number => numberAt(messageIn(body), 'error', 'code')
 
 describe('a request without a session', () => {
   test('is served, whatever session its head names', async (t) => {
@@ -61,14 +61,14 @@ describe('a request without a session', () => {
       )
       assert.equal(answer.status, 200)
       assert.equal(answer.headers['mcp-session-id'], undefined)
-      assert.equal(textAt(parsed(answer.body), 'result', 'resultType'), 'complete')
-      assert.equal(numberAt(parsed(answer.body), 'id'), 7)
+      assert.equal(textAt(messageIn(answer.body), 'result', 'resultType'), 'complete')
+      assert.equal(numberAt(messageIn(answer.body), 'id'), 7)
     }
   })
 
   test('discovers', async (t) => {
     const answer = await asked(await gateway(t, { s: itServer({}, { lazy: true }) }), 'server/discover', {})
-    assert.deepEqual(at(parsed(answer.body), 'result', 'supportedVersions'), [version])
+    assert.deepEqual(at(messageIn(answer.body), 'result', 'supportedVersions'), [version])
   })
 
   test('may have the id of another that is being answered', async (t) => {
@@ -137,7 +137,7 @@ describe('a request without a session', () => {
     await once(stream, 'close')
     const lines = async (): Promise<string[]> => {
       const seen = await asked(opened, 'tools/call', { name: 's__seen' })
-      const said = parsed(textAt(listAt(parsed(seen.body), 'result', 'content')[0], 'text'))
+      const said = parsed(textAt(listAt(messageIn(seen.body), 'result', 'content')[0], 'text'))
       return listAt(said, 'lines').map((line) => Buffer.from(String(line), 'base64').toString())
     }
     while (!(await lines()).some((line) => line.includes('notifications/cancelled'))) continue
@@ -244,7 +244,7 @@ describe('a request without a session is refused', () => {
       const opened = await gateway(t, { s: itServer({}, { lazy: !isReady }) }, isReady)
       const answer = await asked(opened, method, { ...params }, headers)
       assert.deepEqual([answer.status, codeOf(answer)], [status, code])
-      assert.equal(numberAt(parsed(answer.body), 'id'), 7)
+      assert.equal(numberAt(messageIn(answer.body), 'id'), 7)
     })
 
   test('a message among others, and what is no message', async (t) => {

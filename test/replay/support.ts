@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { type Surroundings, replay } from '../../src/replay/command.js'
 import type { ReplayRequest } from '../../src/replay/replayer.js'
 import { realRuntime } from '../../src/real-runtime.js'
+import { HANG_MS } from '../integration/support/waiting.js'
 
 /** The compiled program: what `MCPS_PROXY_CLI` names, else the build beside these tests. */
 export const cli: string =
@@ -63,7 +64,7 @@ export async function run(
     progress: undefined,
   }
   const files = typeof file === 'string' ? [file] : file
-  const asked = { command: [], url: undefined, http: false, headers: {}, verbose: false, timeoutMs: 20_000 }
+  const asked = { command: [], url: undefined, http: false, headers: {}, verbose: false, timeoutMs: HANG_MS }
   const code = await replay({ files, ...asked, ...more }, around)
   return { code, out, err }
 }

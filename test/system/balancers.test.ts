@@ -12,7 +12,7 @@ import { openGateway } from '../../src/gateway/gateway.js'
 import { at, listAt, numberAt, parsed, textAt } from '../integration/support/json.js'
 import { everything, itServer, root } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { EventReader, events, handshake, message, open, send } from '../transports/support/http.js'
+import { EventReader, handshake, message, messageIn, open, send } from '../transports/support/http.js'
 import { balancers, checked, haproxyProgram, nginxKeepingAlive } from './support/balancers.js'
 import { startProgram } from './support/system-program.js'
 
@@ -37,11 +37,6 @@ async function front(scope: Scope, more: object = {}): Promise<number> {
 
 const call = (id: number, name: string, args: object = {}): string =>
   message('tools/call', id, { name, arguments: args })
-
-/** The message of a response, which may be an event. */
-function messageIn(body: string): unknown {
-  return parsed(body.startsWith('{') ? body : (events(body).at(-1)?.data ?? ''))
-}
 
 /** What a tool of the server said. */
 function saidIn(body: string): unknown {
@@ -266,7 +261,7 @@ function suiteScope(): { scope: Scope; end: () => Promise<void> } {
 }
 
 for (const balancer of balancers)
-  describe(`behind ${balancer.title}`, { timeout: 120_000 }, () => {
+  describe(`behind ${balancer.title}`, () => {
     const { scope, end } = suiteScope()
     let port = 0
     before(async () => {
@@ -308,7 +303,7 @@ async function counting(scope: Scope, port: number): Promise<Counting> {
   }
 }
 
-describe('connections of a balancer to the front', { timeout: 120_000 }, () => {
+describe('connections of a balancer to the front', () => {
   for (const balancer of balancers)
     test(`are ${balancer.reuses ? 'used again' : 'one for each request'}: ${balancer.title}`, async (t) => {
       const { port: frontPort, made } = await counting(t, await front(t))
@@ -377,7 +372,7 @@ describe('connections of a balancer to the front', { timeout: 120_000 }, () => {
   })
 })
 
-describe('health checks of HAProxy', { timeout: 60_000 }, () => {
+describe('health checks of HAProxy', () => {
   const checks = ['option httpchk GET /health', 'option httpchk', 'option httpchk OPTIONS /health']
   for (const check of checks)
     test(`find the front well: ${check}`, async (t) => {

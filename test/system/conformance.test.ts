@@ -12,7 +12,7 @@ import { root } from '../integration/support/programs.js'
 import { references } from '../integration/support/reference.js'
 import { balancers } from './support/balancers.js'
 
-test('what passes directly passes behind each balancer', { timeout: 280_000 }, async (t) => {
+test('what passes directly passes behind each balancer', async (t) => {
   const entry = { ...(await references.stdio()), prefix: false, describe: false }
   const configuration = (...origins: readonly string[]): Configuration => {
     const server = { port: 0, allowedHosts: ['127.0.0.1', 'localhost'], cors: { origins } }

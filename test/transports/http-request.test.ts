@@ -163,7 +163,7 @@ describe('a request is read, or refused', () => {
     })
 })
 
-test('what a request is, the reader of Node’s server says too', { timeout: 120_000 }, async () => {
+test('what a request is, the reader of Node’s server says too', async () => {
   await check(
     asyncProperty(requests, spoilings, async (parts, spoilt) => {
       const raw = spoil(parts.join(''), spoilt)

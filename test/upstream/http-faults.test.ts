@@ -73,7 +73,7 @@ async function forgetful(count: number, everyMs: number, scope: Parameters<typeo
   return { answered, failed, executed, sessions }
 }
 
-test('a session that is forgotten every 50 ms loses no call', { timeout: 60_000 }, async (t) => {
+test('a session that is forgotten every 50 ms loses no call', async (t) => {
   const count = Number(process.env['FORGETFUL_CALLS'] ?? 500)
   const { answered, failed, executed, sessions } = await forgetful(count, 50, t)
   t.diagnostic(`${answered} answered, ${failed.length} refused, ${executed} executed, ${sessions} sessions`)
@@ -191,7 +191,7 @@ describe('a large answer', () => {
   })
 
   for (const kind of ['json', 'event'])
-    test(`of 100 MB over the limit is one error: ${kind}`, { timeout: 60_000 }, async (t) => {
+    test(`of 100 MB over the limit is one error: ${kind}`, async (t) => {
       const { url } = await scripted(t, script)
       const { attach } = await libraryProxy(t, { s: { url: url.href } })
       const { client } = await attach()
@@ -206,7 +206,7 @@ describe('a large answer', () => {
     })
 
   for (const kind of ['json', 'event'])
-    test(`of 100 MB passes where the limit is higher: ${kind}`, { timeout: 60_000 }, async (t) => {
+    test(`of 100 MB passes where the limit is higher: ${kind}`, async (t) => {
       const { url } = await scripted(t, script)
       const ndjson = { ...limits.upstream.ndjson, lineBytesMax: 128 * 1024 * 1024 }
       const raised = { ...limits, upstream: { ...limits.upstream, ndjson } }

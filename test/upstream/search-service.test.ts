@@ -111,7 +111,7 @@ function withoutWords(error: unknown): unknown {
 }
 
 describe('a key that is refused', () => {
-  test('at a call is always said the same', { timeout: 60_000 }, async (t) => {
+  test('at a call is always said the same', async (t) => {
     let refuse = refusals[0]?.[1]
     const { url } = await service(t, (seen, response) => refuse?.(seen, response))
     const spawned = proxyTo(t, url.href, { Z_AI_API_KEY: KEY })

@@ -2,6 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { at, notAFrame, parsed, textAt } from './json.js'
+import { HANG_MS } from './waiting.js'
 
 /** One line as it came, and what it says. */
 export interface Heard {
@@ -11,9 +12,6 @@ export interface Heard {
 
 /** Answers what a server asks, with the raw JSON of a result; undefined leaves it unanswered. */
 export type OnRequest = (method: string, params: unknown, heard: Heard) => string | undefined
-
-/** Longest wait for anything, far beyond what a busy machine needs. */
-const WAIT_MS = 20_000
 
 interface Waiter {
   readonly wants: (heard: Heard) => boolean
@@ -97,7 +95,7 @@ export class RawClient {
         const tail = this.heard.slice(-5).map(({ text }) => text.slice(0, 300))
         reject(new Error(`${what} did not come (${this.#gone ?? 'still there'}); last: ${tail.join('\n')}`))
       }
-      const timer = setTimeout(fail, WAIT_MS)
+      const timer = setTimeout(fail, HANG_MS)
       const waiter: Waiter = {
         wants,
         fail,

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RawClient } from './client.js'
 import { type ServerEntry, cli, root } from './programs.js'
+import { HANG_MS } from './waiting.js'
 
 export interface SpawnOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
@@ -120,7 +121,7 @@ export function spawnProgram(
   const spawned = new Spawned(command, args, options)
   scope.after(async () => {
     spawned.end()
-    const killer = setTimeout(() => spawned.kill(), 8000)
+    const killer = setTimeout(() => spawned.kill(), HANG_MS)
     await spawned.exited
     clearTimeout(killer)
     spawned.assertValid()

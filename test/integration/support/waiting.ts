@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 
 /** Longer than anything takes on a busy machine; what is not over then hangs. */
-export const HANG_MS = 60_000
+export const HANG_MS = 120_000
 
 /** Looks again and again until it is so, unless it hangs. */
 export async function until(holds: () => boolean): Promise<void> {

@@ -314,6 +314,11 @@ export function events(text: string): Event[] {
     .map((block) => Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s))))
 }
 
+/** The message that answers: a response is a stream of events once its answer takes a while, as on a busy machine. */
+export function messageIn(body: string): unknown {
+  return JSON.parse(body.startsWith('{') ? body : (events(body).at(-1)?.data ?? 'null'))
+}
+
 /** Reads an open stream event by event. */
 export class EventReader {
   readonly response: IncomingMessage

@@ -137,7 +137,21 @@ export class FakeRuntime implements Runtime {
   }
 }
 
-/** Everything that follows without the passing of time has happened. */
+/**
+ * Everything that follows without the passing of time has happened.
+ *
+ * Modules that are loaded when they are first needed, and kept files, come from a disk that keeps no simulated time.
+ */
 export async function settled(): Promise<void> {
+  await turns()
+  while (readsFiles()) {
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    await turns()
+  }
+}
+
+async function turns(): Promise<void> {
   for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve))
 }
+
+const readsFiles = (): boolean => process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'))
