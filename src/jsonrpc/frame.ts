@@ -8,6 +8,7 @@ import { OPEN_OBJECT } from './ascii.js'
 import { FrameError } from './errors.js'
 import { IdFinder } from './id-finder.js'
 import type { Line } from './line.js'
+import type { FamiliarMembers } from './fast/familiar-members.js'
 import type { LongLine } from './fast/long-line.js'
 import { Members, membersAt } from './members.js'
 import { type RequestId, readId } from './request-id.js'
@@ -82,22 +83,30 @@ const NULL = 0x6e
 const noMembers = new Members(Buffer.alloc(0))
 
 /**
- * Reads one message.
+ * Reads one message; `familiar` remembers what it has in common with the message before.
  *
  * @throws FrameError when the bytes are not one acceptable JSON-RPC 2.0 message
  */
-export function readFrame(line: Line, limits: FrameLimits = defaultFrameLimits): Frame {
+export function readFrame(
+  line: Line,
+  limits: FrameLimits = defaultFrameLimits,
+  familiar?: FamiliarMembers,
+): Frame {
   try {
-    return new FrameReader(line, limits).read()
+    return new FrameReader(line, limits, familiar).read()
   } catch (error) {
     throw error instanceof FrameError && isTooMuch(error) ? addressed(error, line) : error
   }
 }
 
 /** Reads one message, or says why it cannot be read: where invalid input is common. */
-export function frameOrError(line: Line, limits?: FrameLimits): Frame | FrameError {
+export function frameOrError(
+  line: Line,
+  limits?: FrameLimits,
+  familiar?: FamiliarMembers,
+): Frame | FrameError {
   try {
-    return readFrame(line, limits)
+    return readFrame(line, limits, familiar)
   } catch (error) {
     if (error instanceof FrameError) return error
     throw error
@@ -120,13 +129,15 @@ class FrameReader {
   readonly #line: Line
   readonly #limits: FrameLimits
   readonly #envelope: Envelope
+  readonly #familiar: FamiliarMembers | undefined
   /** The id that an error may be addressed to. */
   #asker: RequestId | undefined
 
-  constructor(line: Line, limits: FrameLimits) {
+  constructor(line: Line, limits: FrameLimits, familiar: FamiliarMembers | undefined) {
     this.#line = line
     this.#limits = limits
-    this.#envelope = new Envelope(line)
+    this.#familiar = familiar
+    this.#envelope = new Envelope(line, familiar)
   }
 
   read(): Frame {
@@ -163,7 +174,7 @@ class FrameReader {
   #call(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined, methodSpan: Span): Frame {
     const line = this.#line
     const method = this.#method(methodSpan)
-    const params = this.#readParams()
+    const params = this.#readParams(multiline)
     if (this.#hasOutcome()) this.#invalid("a message with 'method' has no 'result' or 'error'")
     if (idSpan === undefined) return { kind: 'notification', line, multiline, method, params }
     if (id === undefined)
@@ -178,13 +189,17 @@ class FrameReader {
     return this.#invalid(`'method' is longer than ${this.#limits.methodBytesMax} bytes`, span)
   }
 
-  #readParams(): Params {
+  #readParams(multiline: boolean): Params {
     const span = this.#envelope.params
     if (span !== undefined && this.#line[span.start] !== OPEN_OBJECT) {
       this.#invalid("'params' must be an object", span)
     }
     const members = this.#envelope.paramsMembers ?? noMembers
-    return { span, members, metaSpan: members.span('_meta'), meta: members.inner ?? noMembers }
+    const metaSpan = members.span('_meta')
+    const { inner } = members
+    if (inner !== undefined && metaSpan !== undefined && !multiline)
+      this.#familiar?.learn(this.#line, metaSpan, inner)
+    return { span, members, metaSpan, meta: inner ?? noMembers }
   }
 
   #response(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined): ResponseFrame {
@@ -227,6 +242,7 @@ class FrameReader {
 /** Where the values of the six members stand; nearly every message has no other. */
 class Envelope implements MemberSink {
   readonly #bytes: Buffer
+  readonly #familiar: FamiliarMembers | undefined
   jsonrpc: Span | undefined
   id: Span | undefined
   method: Span | undefined
@@ -239,13 +255,14 @@ class Envelope implements MemberSink {
   isOdd = false
   #size = 0
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, familiar: FamiliarMembers | undefined) {
     this.#bytes = bytes
+    this.#familiar = familiar
   }
 
   inside(key: number, keyEnd: number): MemberSink | undefined {
     if (!isKey(this.#bytes, key, keyEnd, 'params')) return undefined
-    this.paramsMembers = new Members(this.#bytes, paramsNames)
+    this.paramsMembers = new Members(this.#bytes, paramsNames, undefined, this.#familiar)
     return this.paramsMembers
   }
 

@@ -12,6 +12,18 @@ export interface Member {
   readonly value: Span
 }
 
+/** An object that was read before: one for all messages that have it in the same bytes. */
+export interface KnownMembers {
+  readonly text: Buffer
+  /** Of keys and values, from its brace on. */
+  readonly offsets: number[]
+}
+
+/** Finds objects that were read before. */
+export interface MembersMemory {
+  at(bytes: Buffer, start: number): KnownMembers | undefined
+}
+
 const FIELDS = 4
 const NOTHING = Buffer.alloc(0)
 
@@ -22,18 +34,27 @@ export class Members implements MemberSink {
   readonly #routed: RoutedNames | undefined
   /** The message, where it is in parts. */
   readonly #long: LongLine | undefined
-  readonly #offsets: number[] = []
+  /** What the inner members were in the message before. */
+  readonly #familiar: MembersMemory | undefined
+  #offsets: number[] = []
+  /** What is to be added to each of them. */
+  #base = 0
   /** The routed names that stand here, as bits. */
   #seen = 0
   /** Whether a key is no routed name, or stands twice: then somebody has to look at all of them. */
   isOdd = false
   /** The members of the member that is routed by too. */
   inner: Members | undefined
+  /** The object was read before; who has understood it then knows it by this. */
+  known: KnownMembers | undefined
+  /** Where it ends, if it was read before. */
+  end: number | undefined
 
-  constructor(bytes: Buffer, routed?: RoutedNames, long?: LongLine) {
+  constructor(bytes: Buffer, routed?: RoutedNames, long?: LongLine, familiar?: MembersMemory) {
     this.#bytes = bytes
     this.#routed = routed
     this.#long = long
+    this.#familiar = familiar
   }
 
   get bytes(): Buffer {
@@ -44,11 +65,25 @@ export class Members implements MemberSink {
     return this.#offsets.length / FIELDS
   }
 
-  inside(key: number, keyEnd: number): MemberSink | undefined {
+  inside(key: number, keyEnd: number, value: number): MemberSink | undefined {
     const inner = this.#routed?.inner
     if (inner === undefined || !isKey(this.#bytes, key, keyEnd, inner.key)) return undefined
     this.inner = new Members(this.#bytes, inner.names)
+    const known = this.#familiar?.at(this.#bytes, value)
+    if (known !== undefined) this.inner.#recall(known, value)
     return this.inner
+  }
+
+  #recall(known: KnownMembers, start: number): void {
+    this.known = known
+    this.end = start + known.text.length
+    this.#offsets = known.offsets
+    this.#base = start
+  }
+
+  /** What another message may have in common with this one, of which the object is `text`, from `start` on. */
+  remembered(text: Buffer, start: number): KnownMembers {
+    return { text, offsets: this.#offsets.map((offset) => offset - start) }
   }
 
   add(key: number, keyEnd: number, value: number, end: number): boolean {
@@ -65,9 +100,10 @@ export class Members implements MemberSink {
   /** The value of the member called `name`, written without escapes. */
   span(name: string): Span | undefined {
     const offsets = this.#offsets
+    const base = this.#base
     for (let i = 0; i < offsets.length; i += FIELDS) {
-      const start = offsets[i] ?? 0
-      const end = offsets[i + 1] ?? 0
+      const start = base + (offsets[i] ?? 0)
+      const end = base + (offsets[i + 1] ?? 0)
       if (end - start === name.length + 2 && this.#isKey(start, end, name)) return this.#span(i + 2)
     }
     return undefined
@@ -82,8 +118,8 @@ export class Members implements MemberSink {
 
   /** Whether the key of a member is one of these names, written without escapes. */
   isNamed(index: number, names: readonly string[]): boolean {
-    const start = this.#offsets[index * FIELDS] ?? 0
-    const end = this.#offsets[index * FIELDS + 1] ?? 0
+    const start = this.#base + (this.#offsets[index * FIELDS] ?? 0)
+    const end = this.#base + (this.#offsets[index * FIELDS + 1] ?? 0)
     for (const name of names)
       if (end - start === name.length + 2 && this.#isKey(start, end, name)) return true
     return false
@@ -108,13 +144,15 @@ export class Members implements MemberSink {
 
   #movedTo(members: Members, move: (offset: number) => number): Members {
     if (this.#long === undefined && this.size === 0 && this.#bytes.length === 0) return this
-    for (const offset of this.#offsets) members.#offsets.push(move(offset))
+    for (const offset of this.#offsets) members.#offsets.push(move(this.#base + offset))
     return members
   }
 
   /** The same members in a copy of the bytes. */
   copied(bytes: Buffer): Members {
-    return this.#movedTo(new Members(bytes), (offset) => offset)
+    const members = this.#movedTo(new Members(bytes), (offset) => offset)
+    members.known = this.known
+    return members
   }
 
   *[Symbol.iterator](): IterableIterator<Member> {
@@ -127,7 +165,8 @@ export class Members implements MemberSink {
   }
 
   #span(index: number): Span {
-    return { start: this.#offsets[index] ?? 0, end: this.#offsets[index + 1] ?? 0 }
+    const base = this.#base
+    return { start: base + (this.#offsets[index] ?? 0), end: base + (this.#offsets[index + 1] ?? 0) }
   }
 }
 

@@ -19,6 +19,7 @@ import { withId } from './id-edit.js'
 import { Inflight } from './inflight.js'
 import { type Ties, answerHead, notificationHead, requestHead, untied } from './message-head.js'
 import type { Line } from './line.js'
+import { FamiliarMembers } from './fast/familiar-members.js'
 import { readLongFrame } from './fast/long-frame.js'
 import type { LongLine } from './fast/long-line.js'
 import { type PendingAnswer, OwnRequest, askOwn, endOwn } from './own-request.js'
@@ -38,6 +39,7 @@ export class Peer<E extends object> {
   readonly #options: PeerOptions
   readonly #inflight: Inflight<E | OwnRequest>
   readonly #forwarder: Forwarder
+  readonly #familiar = new FamiliarMembers()
   #closed = false
 
   constructor(connection: Connection, owner: PeerOwner<E>, options: PeerOptions) {
@@ -177,7 +179,7 @@ export class Peer<E extends object> {
   #message(line: Line, during: RequestId | undefined, bytes: number = line.length): void {
     if (this.#closed) return
     if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
-    const frame = frameOrError(line, this.#options.frame)
+    const frame = frameOrError(line, this.#options.frame, this.#familiar)
     if (!(frame instanceof FrameError)) this.receive(frame, during)
     else if (during === undefined || !isAnswer(line, during)) this.#owner.malformed(frame, line, bytes)
     // On a stream that belongs to one request there will be no other answer to it.

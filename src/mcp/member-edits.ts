@@ -10,7 +10,13 @@ const NOWHERE: Span = { start: 0, end: 0 }
 
 /** The edits that cut the members of these names out of an object. */
 export function cutNamed(members: Members, names: readonly string[], why: EditReason): readonly Edit[] {
-  return cutMembers(members, (index) => members.isNamed(index, names), why)
+  // Nearly always there is none.
+  return hasNamed(members, names) ? cutMembers(members, (index) => members.isNamed(index, names), why) : NONE
+}
+
+function hasNamed(members: Members, names: readonly string[]): boolean {
+  for (let index = 0; index < members.size; index++) if (members.isNamed(index, names)) return true
+  return false
 }
 
 /** The edits that cut items out of an array, each with one of its commas. */

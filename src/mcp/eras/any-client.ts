@@ -36,8 +36,8 @@ export class AnyClientLeg implements ClientLeg {
   }
 
   received(frame: RequestFrame): Received {
-    const leg = claims(frame) || STATELESS.includes(frame.method) ? this.#modern : this.#legacy
-    return leg.received(frame)
+    const isStateless = this.#modern.knows(frame) || claims(frame) || STATELESS.includes(frame.method)
+    return isStateless ? this.#modern.received(frame) : this.#legacy.received(frame)
   }
 
   told(frame: NotificationFrame): Told {

@@ -27,11 +27,19 @@ const keys = Object.values(requestMeta)
 /** What the proxy declares where it asks about a task itself. */
 const ownTasks: ClientCapabilities = { json: tasksRequired, names: new Set(['extensions']) }
 
+/** What a request says of one client, as raw JSON. */
+interface Claim {
+  readonly level: string | undefined
+  readonly members: string
+  /** A `_meta` of these members, before another member. */
+  readonly before: Uint8Array
+}
+
 /** Writes them; those of one client are written once. */
 export class Claims {
   readonly #info: string
-  /** Without the level, which a client may change. */
-  readonly #written = new WeakMap<ClientCapabilities, string>()
+  /** With the level that the client wants now. */
+  readonly #written = new WeakMap<ClientCapabilities, Claim>()
 
   constructor({ name, version }: ServerIdentity) {
     this.#info = `{"name":${quote(name)},"version":${quote(version)}}`
@@ -39,7 +47,8 @@ export class Claims {
 
   /** The params of a request of the proxy's own, during which nobody can be asked anything. */
   own(params: string, isAboutTasks: boolean): string {
-    const meta = `"_meta":{${this.#members(isAboutTasks ? ownTasks : noCapabilities)}}`
+    const { members } = this.#claim(isAboutTasks ? ownTasks : noCapabilities, undefined)
+    const meta = `"_meta":{${members}}`
     return params === '{}' ? `{${meta}}` : `{${meta},${params.slice(1)}`
   }
 
@@ -48,21 +57,21 @@ export class Claims {
     const { capabilities, logLevel, revision } = context
     if (revision.form === 'typed')
       return capabilities.names.has('extensions') ? withoutExtensions(frame, hasTasks) : NONE
-    const level = logLevel === undefined ? '' : `,"${requestMeta.logLevel}":${quote(logLevel)}`
-    return [
-      ...inserted(frame, `${this.#members(capabilities)}${level}`),
-      ...cutNamed(frame.params.members, inputMembers, 'input'),
-    ]
+    const own = inserted(frame, this.#claim(capabilities, logLevel))
+    const cuts = cutNamed(frame.params.members, inputMembers, 'input')
+    return cuts.length === 0 ? own : [...own, ...cuts]
   }
 
-  #members(capabilities: ClientCapabilities): string {
+  #claim(capabilities: ClientCapabilities, level: string | undefined): Claim {
     const known = this.#written.get(capabilities)
-    if (known !== undefined) return known
-    const { version, capabilities: can, info } = requestMeta
+    if (known !== undefined && known.level === level) return known
+    const { version, capabilities: can, info, logLevel } = requestMeta
     const said = capabilities === ownTasks ? ownTasks.json : declared(capabilities)
-    const members = `"${version}":${quote(latestStateless.version)},"${can}":${said},"${info}":${this.#info}`
-    this.#written.set(capabilities, members)
-    return members
+    const wanted = level === undefined ? '' : `,"${logLevel}":${quote(level)}`
+    const members = `"${version}":${quote(latestStateless.version)},"${can}":${said},"${info}":${this.#info}${wanted}`
+    const claim = { level, members, before: Buffer.from(`"_meta":{${members}},`) }
+    this.#written.set(capabilities, claim)
+    return claim
   }
 }
 
@@ -79,19 +88,19 @@ function declared({ json }: ClientCapabilities): string {
 }
 
 /** Behind what a request has in `_meta` already, or in a `_meta` or `params` of their own. */
-function inserted(frame: RequestFrame, claim: string): readonly Edit[] {
+function inserted(frame: RequestFrame, claim: Claim): readonly Edit[] {
   const { span, members, meta, metaSpan } = frame.params
-  if (span === undefined) return [insertion(frame.idSpan.end, `,"params":{"_meta":{${claim}}}`)]
-  if (metaSpan === undefined) {
-    const behind = members.size === 0 ? '' : ','
-    return [insertion(span.start + 1, `"_meta":{${claim}}${behind}`)]
-  }
+  const said = claim.members
+  if (span === undefined) return [insertion(frame.idSpan.end, `,"params":{"_meta":{${said}}}`)]
+  const start = span.start + 1
+  if (metaSpan === undefined)
+    return [members.size === 0 ? insertion(start, `"_meta":{${said}}`) : at(start, claim.before)]
   if (byteAt(frame, metaSpan.start) !== OPEN_OBJECT)
-    return [{ ...metaSpan, bytes: Buffer.from(`{${claim}}`), why: 'meta' }]
+    return [{ ...metaSpan, bytes: Buffer.from(`{${said}}`), why: 'meta' }]
   // Nothing that a client of a session says there has this meaning.
   const cuts = cutNamed(meta, keys, 'meta')
   const behind = keepsSome(meta) ? ',' : ''
-  return [insertion(metaSpan.start + 1, `${claim}${behind}`), ...cuts]
+  return [insertion(metaSpan.start + 1, `${said}${behind}`), ...cuts]
 }
 
 function keepsSome(meta: Members): boolean {
@@ -115,8 +124,12 @@ function withoutExtensions(frame: RequestFrame, hasTasks: boolean): readonly Edi
   }))
 }
 
-function insertion(at: number, text: string): Edit {
-  return { start: at, end: at, bytes: Buffer.from(text), why: 'meta' }
+function insertion(start: number, text: string): Edit {
+  return at(start, Buffer.from(text))
+}
+
+function at(start: number, bytes: Uint8Array): Edit {
+  return { start, end: start, bytes, why: 'meta' }
 }
 
 function byteAt(frame: RequestFrame, at: number): number | undefined {

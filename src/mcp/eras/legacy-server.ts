@@ -4,7 +4,8 @@
 
 import type { RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Line, toLine } from '../../jsonrpc/line.js'
-import { membersAt } from '../../jsonrpc/members.js'
+import { type KnownMembers, type Members, membersAt } from '../../jsonrpc/members.js'
+import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
@@ -21,9 +22,11 @@ const NONE = [] as const
 /** Answers to questions of a stateless server. */
 const inputMembers = ['inputResponses', 'requestState']
 
-/** Speaks to one server; holds nothing, since everything it learns is in the facts. */
+/** Speaks to one server; what it learns is in the facts. */
 export class LegacyServerLeg implements ServerLeg {
   readonly #identity: ServerIdentity
+  /** What is cut out of `_meta` that requests have in common, counted from its brace on. */
+  readonly #cuts = new WeakMap<KnownMembers, readonly Edit[]>()
 
   constructor(identity: ServerIdentity) {
     this.#identity = identity
@@ -50,7 +53,7 @@ export class LegacyServerLeg implements ServerLeg {
   }
 
   edits({ context, frame }: Call): readonly Edit[] {
-    return context.revision.form === 'bare' ? NONE : unsaid(frame)
+    return context.revision.form === 'bare' ? NONE : this.#unsaid(frame)
   }
 
   params(own: string): string {
@@ -59,6 +62,24 @@ export class LegacyServerLeg implements ServerLeg {
 
   outcome(_call: Call, frame: ResponseFrame): Outcome {
     return { kind: 'answered', frame, edits: NONE, form: 'bare' }
+  }
+
+  /** What the members of a stateless request say to a server without a handshake means nothing to this one. */
+  #unsaid({ params: { members, meta, metaSpan } }: RequestFrame): readonly Edit[] {
+    const ofMeta =
+      meta.known === undefined || metaSpan === undefined
+        ? cutNamed(meta, requestMetaKeys, 'meta')
+        : moved(this.#cutsOf(meta.known, meta, metaSpan), metaSpan.start)
+    const ofInput = cutNamed(members, inputMembers, 'input')
+    return ofInput.length === 0 ? ofMeta : [...ofMeta, ...ofInput]
+  }
+
+  #cutsOf(known: KnownMembers, meta: Members, { start }: Span): readonly Edit[] {
+    const found = this.#cuts.get(known)
+    if (found !== undefined) return found
+    const cuts = moved(cutNamed(meta, requestMetaKeys, 'meta'), -start)
+    this.#cuts.set(known, cuts)
+    return cuts
   }
 
   #ask(voice: ServerVoice, declared: ClientCapabilities): Promise<ResponseFrame> {
@@ -84,9 +105,8 @@ function passedOn(frame: ResponseFrame): Outcome {
   return { kind: 'answered', frame, edits, form: 'bare' }
 }
 
-/** What the members of a stateless request say to a server without a handshake means nothing to this one. */
-function unsaid({ params: { members, meta } }: RequestFrame): readonly Edit[] {
-  return [...cutNamed(meta, requestMetaKeys, 'meta'), ...cutNamed(members, inputMembers, 'input')]
+function moved(edits: readonly Edit[], by: number): readonly Edit[] {
+  return edits.map(({ start, end, bytes, why }) => ({ start: start + by, end: end + by, bytes, why }))
 }
 
 function handshakeOf({ line, result }: ResultFrame): Line {

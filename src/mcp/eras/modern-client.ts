@@ -4,7 +4,7 @@
 
 import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
-import { membersAt } from '../../jsonrpc/members.js'
+import { type KnownMembers, membersAt } from '../../jsonrpc/members.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
 import { quote, rawAt, write } from '../../jsonrpc/text.js'
 import type { Call, Outcome, StatelessContext } from '../call.js'
@@ -34,6 +34,8 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
   /** What the latest request said of itself, and what that means. */
   #said: string | undefined
   #context: StatelessContext | undefined
+  /** The `_meta` that has said it, where requests have that in common. */
+  #meta: KnownMembers | undefined
 
   /** `principal` is who sends the requests. */
   constructor(identity: ServerIdentity, principal: string) {
@@ -41,8 +43,13 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     this.#principal = principal
   }
 
+  /** Whether a request has the `_meta` of the latest one, which was found to be right. */
+  knows({ params: { meta } }: RequestFrame): boolean {
+    return meta.known !== undefined && meta.known === this.#meta
+  }
+
   received(frame: RequestFrame): Received {
-    const said = saidIn(frame)
+    const said = this.knows(frame) ? this.#said : saidIn(frame)
     // Most requests say what the one before has said, which was found to be right.
     const known = said === undefined || said !== this.#said ? undefined : this.#context
     const fault = known === undefined ? (claimFault(frame) ?? versionFault(frame)) : undefined
@@ -54,6 +61,7 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     const context = known ?? statelessContext(frame, this.#principal)
     this.#said = said
     this.#context = context
+    this.#meta = frame.params.meta.known
     return row.stays === true ? listening(frame, row, context) : { kind: 'stateless', row, context }
   }
 
@@ -122,7 +130,7 @@ function passedOn(
 ): Wire {
   const own = frame.kind === 'error' ? errorEdits(frame, form) : resultEdits(frame, form, row, isTask)
   if (own === undefined) return buildError(id, unknownType(service))
-  return voice.answerBytes(frame, [...edits, ...own], id)
+  return voice.answerBytes(frame, edits.length === 0 ? own : [...edits, ...own], id)
 }
 
 function unknownType(service: string | undefined): ErrorBody {

@@ -27,6 +27,8 @@ export function typedResult(result: string | Uint8Array, hint: CacheHint | undef
 /** A member that a result gets. */
 interface Given {
   readonly name: string
+  /** The name as bytes. */
+  readonly key: Buffer
   readonly value: Uint8Array
   /** Raw JSON of the whole member. */
   readonly member: string
@@ -38,7 +40,14 @@ interface Given {
 /** `value` is raw JSON. */
 function given(name: string, value: string, why: EditReason): Given {
   const member = `"${name}":${value}`
-  return { name, value: Buffer.from(value), member, before: Buffer.from(`${member},`), why }
+  return {
+    name,
+    key: Buffer.from(name),
+    value: Buffer.from(value),
+    member,
+    before: Buffer.from(`${member},`),
+    why,
+  }
 }
 
 const complete = [given('resultType', '"complete"', 'result-type')]
@@ -61,7 +70,7 @@ export function resultEdits(
   if (form === 'typed') return isTask ? NONE : typeEdits(frame)
   const wanted = route.to === 'uri' ? stale : complete
   // To look for the quotes too would take longer, since there are many.
-  const isThere = wanted.some(({ name }) => mentions(frame, name))
+  const isThere = wanted.some((each) => mentions(frame, each))
   const members = isThere ? membersAt(frame.line, frame.result) : undefined
   if (members === undefined) return inserted(frame, wanted)
   // A word of the same name means something else in a result that knows no types.
@@ -103,8 +112,8 @@ export function errorEdits({ line, error }: ErrorFrame, form: Revision['form']):
 }
 
 /** A long result is not joined, and a large one not read member by member, for what nearly none has. */
-function mentions(frame: ResultFrame, text: string): boolean {
-  return frame.long === undefined ? frame.line.includes(text) : frame.long.includes(text)
+function mentions({ line, long, result }: ResultFrame, { name, key }: Given): boolean {
+  return long === undefined ? line.includes(key, result.start) : long.includes(name)
 }
 
 function byteAt(frame: ResultFrame, at: number): number | undefined {

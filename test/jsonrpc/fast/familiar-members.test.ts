@@ -1,0 +1,103 @@
+// An object that messages have in common is read as if each of them had been scanned.
+
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { FamiliarMembers } from '../../../src/jsonrpc/fast/familiar-members.js'
+import { type Params, defaultFrameLimits, frameOrError, readFrame } from '../../../src/jsonrpc/frame.js'
+import { toLine } from '../../../src/jsonrpc/line.js'
+import type { Members } from '../../../src/jsonrpc/members.js'
+import { rawAt } from '../../../src/jsonrpc/text.js'
+
+const version = '"io.modelcontextprotocol/protocolVersion":"2026-07-28"'
+const client = '"io.modelcontextprotocol/clientInfo":{"name":"ü","version":"1 } 2"}'
+const claim = `{${version},${client}}`
+
+function paramsOf(meta: string, familiar: FamiliarMembers | undefined, id = '1'): Params {
+  const text = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"a","_meta":${meta},"arguments":{}}}`
+  const frame = readFrame(toLine(text), defaultFrameLimits, familiar)
+  assert(frame.kind === 'request')
+  return frame.params
+}
+
+function shown(members: Members): unknown {
+  return [...members].map(({ key, value }) => [
+    key,
+    value,
+    rawAt(members.bytes, key),
+    rawAt(members.bytes, value),
+  ])
+}
+
+test('the second message with the same object knows it, wherever it stands, and says the same of it', () => {
+  const familiar = new FamiliarMembers()
+  const first = paramsOf(claim, familiar)
+  const second = paramsOf(claim, familiar, '123456')
+  const third = paramsOf(claim, familiar)
+  const alone = paramsOf(claim, undefined, '123456')
+  assert.equal(first.meta.known, undefined)
+  assert.notEqual(second.meta.known, undefined)
+  assert.equal(third.meta.known, second.meta.known)
+  assert.deepEqual(second.metaSpan, alone.metaSpan)
+  assert.deepEqual(shown(second.meta), shown(alone.meta))
+  assert.deepEqual(shown(second.members), shown(alone.members))
+  assert.equal(second.meta.string('io.modelcontextprotocol/protocolVersion'), '2026-07-28')
+  assert.equal(second.meta.isNamed(1, ['io.modelcontextprotocol/clientInfo']), true)
+  assert.equal(second.meta.span('progressToken'), undefined)
+  const copied = second.meta.copied(toLine(second.meta.bytes))
+  assert.deepEqual(shown(copied), shown(alone.meta))
+  assert.equal(copied.known, second.meta.known)
+})
+
+const others: readonly (readonly [what: string, meta: string])[] = [
+  ['one letter in the middle', claim.replace('2026', '2027')],
+  ['the last member', claim.replace('1 }', '1 ]')],
+  ['a member more', `{${version},${client},"a":1}`],
+  ['a member less', `{${version}}`],
+  ['nothing but its length', `{${version},${client.replace('ü', 'uu')}}`],
+]
+
+for (const [what, meta] of others)
+  test(`an object that differs in ${what} is read anew`, () => {
+    const familiar = new FamiliarMembers()
+    paramsOf(claim, familiar)
+    const params = paramsOf(meta, familiar)
+    assert.equal(params.meta.known, undefined)
+    assert.deepEqual(shown(params.meta), shown(paramsOf(meta, undefined).meta))
+  })
+
+const refused: readonly (readonly [what: string, meta: string])[] = [
+  ['a name twice', `{${version},${client},${version}}`],
+  ['a name in another case', `{${version},${client},"ProgressToken":1}`],
+  ['no end', `{${version},${client}`],
+  ['a control character', `{${version},${client.replace('1 }', '1\t}')}}`],
+]
+
+for (const [what, meta] of refused)
+  test(`an object with ${what} is refused as often as it comes`, () => {
+    const familiar = new FamiliarMembers()
+    const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":${meta}}}`
+    for (let n = 0; n < 3; n++)
+      assert(frameOrError(toLine(text), defaultFrameLimits, familiar) instanceof Error, `time ${n}`)
+  })
+
+test('an object with line breaks is not remembered, since the message must not leave with them', () => {
+  const familiar = new FamiliarMembers()
+  const meta = `{${version},\n${client}}`
+  for (let n = 0; n < 2; n++) assert.equal(paramsOf(meta, familiar).meta.known, undefined)
+})
+
+test('what is broken behind a known object is refused', () => {
+  const familiar = new FamiliarMembers()
+  paramsOf(claim, familiar)
+  for (const rest of ['', '}', ',}}', '}}x', '"}}']) {
+    const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":${claim}${rest}`
+    assert(frameOrError(toLine(text), defaultFrameLimits, familiar) instanceof Error, rest)
+  }
+})
+
+test('what differed each time is known again soon after it does not any more', () => {
+  const familiar = new FamiliarMembers()
+  for (let n = 0; n < 1000; n++) paramsOf(`{${version},"progressToken":${1000 + n},${client}}`, familiar)
+  for (let n = 0; n < 70; n++) paramsOf(claim, familiar)
+  assert.notEqual(paramsOf(claim, familiar).meta.known, undefined)
+})
