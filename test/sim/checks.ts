@@ -29,6 +29,7 @@ export const checks = {
   'stray-answer': 'a server was answered what it had not asked',
   'foreign-answer': 'a question of a server was answered with another answer',
   'wrong-era': 'a server was told what clients of another era say, or not what clients of its own say',
+  'wrong-head': 'a request was served though its head says something else than its message',
   'wrong-form': 'a result or an error that a client of the other era would be given',
   'foreign-state': 'a state was honoured for another client, for other arguments, or for other answers',
   'other-outcome': 'the same answers again came to something else',

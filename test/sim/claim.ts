@@ -1,5 +1,6 @@
 // What a request says of itself that belongs to no session (MCP 2026-07-28).
 
+import type { Head } from './claimed-head.js'
 import type { Entry } from './ledger.js'
 import { at, textAt } from './json.js'
 import { askable } from './questions.js'
@@ -30,6 +31,8 @@ export interface Claim {
   readonly can: readonly Askable[]
   /** The first request of the call that it comes back to. */
   readonly root?: Entry
+  /** What its head says over HTTP; the same as the message unless given. */
+  readonly head?: Head | undefined
 }
 
 /** The revision without sessions. */

@@ -3,16 +3,27 @@
 import type { Asking } from './asking.js'
 import type { Around } from './byte-flow.js'
 import type { Askable, Returns } from './claim.js'
+import { type Head, isWrongHead } from './claimed-head.js'
 import type { SimClient, Waiting } from './client.js'
 import { at, noncesIn, parse, rawId, textAt } from './json.js'
 import type { Entry, Ledger } from './ledger.js'
 import { answerTo, neededFor } from './questions.js'
 
+/** What its client does. */
+export interface ClaimedOp {
+  readonly can: readonly Askable[]
+  readonly head?: Head
+  /** It comes back with such a head first. */
+  readonly returnHead?: Head
+  readonly returns: Returns
+  readonly afterMs: number
+}
+
 export interface ClaimedCallParts {
   readonly client: SimClient
   readonly around: Around
   readonly ledger: Ledger
-  readonly op: { readonly can: readonly Askable[]; readonly returns: Returns; readonly afterMs: number }
+  readonly op: ClaimedOp
   /** Those whose states these are not. */
   readonly others: readonly SimClient[]
   /** Nothing is in the way of who comes back in time. */
@@ -23,6 +34,7 @@ export interface ClaimedCallParts {
 
 /** What came of a request that was sent with answers. */
 interface Heard {
+  entry: Entry | undefined
   outcome: string | undefined
   /** The how manieth it was. */
   readonly count: number
@@ -30,6 +42,9 @@ interface Heard {
 
 /** How soon the same answers come again. */
 const AGAIN_MS = 400
+
+/** How soon whoever has lost a response asks again, at the latest. */
+const LOST_MS = 3000
 
 /** Makes a call, and comes back with answers as its plan says. */
 export class ClaimedCall {
@@ -50,7 +65,7 @@ export class ClaimedCall {
     const { client, op } = this.#parts
     this.#asking = asking
     client.request(
-      { ...asking, claim: { can: op.can } },
+      { ...asking, claim: { can: op.can, head: op.head } },
       (nonce) => (this.#params = params(nonce)),
       (waiting) => {
         this.#root = waiting.entry
@@ -99,19 +114,40 @@ export class ClaimedCall {
     if (!client.speaks) return
     const answers = this.#answers(root, round, 'first')
     if (op.returns === 'stolen') {
-      const thief = others.find(({ speaks, plan }) => speaks && plan.http === undefined)
+      const thief = others.find(({ speaks }) => speaks)
       if (thief !== undefined) this.#mustBeRefused(thief, round, this.#answers(root, round, 'stolen', thief))
     }
+    this.#comesWrongly(round, answers)
     if (op.returns === 'alters' && !isRelayed) this.#mustBeRefused(client, round, answers, ',"altered":1')
     root.askedMs += ledger.now - (root.askedAt ?? ledger.now)
     root.askedAt = undefined
     const isPart = op.returns === 'parts' && this.#returned === 0 && answers.length > 0
     const given = isPart ? answers.slice(1) : answers
     const heard = this.#send(given, round)
-    if (op.returns === 'changes' && !isRelayed)
-      this.#mustBeRefused(client, round, this.#answers(root, round, 'second'), '', heard)
+    if (op.returns === 'changes' && !isRelayed) this.#changes(root, round, heard)
     if (op.returns === 'twice')
       this.#parts.around.clock.after(AGAIN_MS, () => this.#again(round, given, heard))
+  }
+
+  /** Over HTTP nothing is taken whose head says something else. */
+  #comesWrongly(round: Round, answers: readonly string[]): void {
+    const { client, op } = this.#parts
+    const head = op.returnHead ?? 'right'
+    const { method = '' } = this.#asking ?? {}
+    if (client.plan.http === undefined || !isWrongHead(head, { method, name: '' })) return
+    const params = paramsOf(round, answers, this.#params)
+    this.#request({ by: client, mustSucceed: false, params, head }, () => undefined)
+  }
+
+  /** Comes with other answers behind the first: over HTTP only once those are there, as one request may overtake another. */
+  #changes(root: Entry, round: Round, first: Heard): void {
+    const { around, client } = this.#parts
+    const others = (): void =>
+      this.#mustBeRefused(client, round, this.#answers(root, round, 'second'), '', first)
+    if (client.plan.http === undefined) return others()
+    around.clock.after(AGAIN_MS, () => {
+      if (client.speaks && first.entry?.heardAt !== undefined) others()
+    })
   }
 
   #answers(root: Entry, { asked }: Round, how: string, by: SimClient = this.#parts.client): string[] {
@@ -122,14 +158,24 @@ export class ClaimedCall {
   /** Comes back; what it hears goes on with the call. */
   #send(answers: readonly string[], round: Round): Heard {
     const { client, isSteady } = this.#parts
-    const heard: Heard = { outcome: undefined, count: this.#returned + 1 }
+    const heard: Heard = { entry: undefined, outcome: undefined, count: this.#returned + 1 }
     const mustSucceed = isSteady() && this.#last?.cancelledAt === undefined
     this.#returned++
-    this.#request(client, mustSucceed, paramsOf(round, answers, this.#params), (waiting) => {
+    this.#request({ by: client, mustSucceed, params: paramsOf(round, answers, this.#params) }, (waiting) => {
       this.#last = waiting.entry
+      heard.entry = waiting.entry
       this.#hears(waiting, heard)
+      waiting.lost = () => this.#comeAgain(waiting.entry, round, answers)
     })
     return heard
+  }
+
+  /** Whoever has lost a response asks in the same words, and goes on with what it is told then. */
+  #comeAgain(lost: Entry, round: Round, answers: readonly string[]): void {
+    const { around, client, op } = this.#parts
+    around.clock.after(Math.min(op.afterMs, LOST_MS), () => {
+      if (client.speaks && lost === this.#last) this.#send(answers, round)
+    })
   }
 
   /** The same answers again are given the same, as long as nobody has come with others. */
@@ -137,30 +183,33 @@ export class ClaimedCall {
     const { client, ledger, isRelayed } = this.#parts
     const before = this.#last
     if (!client.speaks || before?.cancelledAt !== undefined) return
-    this.#request(client, false, paramsOf(round, answers, this.#params), (waiting) => {
-      const isLatest = (): boolean => first.count === this.#returned
-      waiting.next = (_ok, text) => {
-        if (first.outcome === undefined || waiting.entry.cancelledAt !== undefined || isRelayed) return
-        if (isOverloaded(first.outcome) || isOverloaded(text)) return
-        const isSame = outcomeIn(text) === first.outcome
-        const isRefused = /"error":\{"code":-32602/.test(text)
-        // Somebody has set the clock of the machine.
-        const isExpired = text.includes('"reason":"state-expired"')
-        // Once it has come with the answers of the next round, this one is over.
-        if (!isSame && !isExpired && !(isRefused && !isLatest()))
-          ledger.fail(
-            'other-outcome',
-            `${text} came for ${before?.nonce} again, which had heard ${first.outcome}`,
-          )
-      }
-    })
+    this.#request(
+      { by: client, mustSucceed: false, params: paramsOf(round, answers, this.#params) },
+      (waiting) => {
+        const isLatest = (): boolean => first.count === this.#returned
+        waiting.next = (_ok, text) => {
+          if (first.outcome === undefined || waiting.entry.cancelledAt !== undefined || isRelayed) return
+          if (isOverloaded(first.outcome) || isOverloaded(text)) return
+          const isSame = outcomeIn(text) === first.outcome
+          const isRefused = /"error":\{"code":-32602/.test(text)
+          // Somebody has set the clock of the machine.
+          const isExpired = text.includes('"reason":"state-expired"')
+          // Once it has come with the answers of the next round, this one is over.
+          if (!isSame && !isExpired && !(isRefused && !isLatest()))
+            ledger.fail(
+              'other-outcome',
+              `${text} came for ${before?.nonce} again, which had heard ${first.outcome}`,
+            )
+        }
+      },
+    )
   }
 
   /** Comes with what must get nowhere; `more` is behind the other arguments, and `first` came with answers before. */
   #mustBeRefused(by: SimClient, round: Round, answers: readonly string[], more = '', first?: Heard): void {
     const { ledger } = this.#parts
     const params = paramsOf(round, answers, `${this.#params.slice(0, -1)}${more}${this.#params.slice(-1)}`)
-    this.#request(by, false, params, (waiting) => {
+    this.#request({ by, mustSucceed: false, params }, (waiting) => {
       waiting.next = (ok, text) => {
         if (ok && !isOverloaded(first?.outcome ?? ''))
           ledger.fail('foreign-state', `${waiting.entry.nonce} must be refused and heard ${text}`)
@@ -168,12 +217,12 @@ export class ClaimedCall {
     })
   }
 
-  #request(by: SimClient, mustSucceed: boolean, params: string, made: (waiting: Waiting) => void): void {
+  #request({ by, mustSucceed, params, head }: Coming, made: (waiting: Waiting) => void): void {
     const { op, client } = this.#parts
     const { method = '', service, budgetMs = 0 } = this.#asking ?? {}
     // What is somebody else's is a call of its own.
     const claim =
-      by === client && this.#root !== undefined ? { can: op.can, root: this.#root } : { can: op.can }
+      by === client && this.#root !== undefined ? { can: op.can, root: this.#root, head } : { can: op.can }
     const asking = {
       method,
       service,
@@ -188,6 +237,14 @@ export class ClaimedCall {
     // The arguments belong to the first request.
     entry.args = undefined
   }
+}
+
+/** Who comes back, and with what. */
+interface Coming {
+  readonly by: SimClient
+  readonly mustSucceed: boolean
+  readonly params: string
+  readonly head?: Head
 }
 
 /** What a client was asked at once. */
@@ -209,7 +266,7 @@ function isGivenUp({ entries }: Ledger, nonce: string): boolean {
 
 /** The proxy has looked at nothing of the request. */
 function isOverloaded(text: string): boolean {
-  return text.includes('"reason":"overloaded"')
+  return text.includes('"reason":"overloaded"') || text.includes('Too many large messages')
 }
 
 /** What stands behind the id of an answer. */

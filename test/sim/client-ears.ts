@@ -92,6 +92,7 @@ export class ClientEars {
   /** A client that does not read may be left. */
   gone(): void {
     this.#left = true
+    this.#client.gone()
     // What the proxy never read it never accepted.
     for (const { entry } of this.waiting) entry.excused ||= this.#wasPaused || entry.heardAt === undefined
   }
@@ -127,6 +128,15 @@ export class ClientEars {
     this.#settled(waiting, refused)
     this.#ledger.answered(entry, false, text)
     refused.next?.(false, text)
+  }
+
+  /** The answer to a request was lost on its way. */
+  lost(entry: Entry): void {
+    const waiting = this.#waiting.get(entry.id)
+    const found = waiting?.find((each) => each.entry === entry)
+    if (waiting === undefined || found === undefined) return
+    this.#settled(waiting, found)
+    found.lost?.()
   }
 
   #message(text: string, message: unknown, from: Source): void {

@@ -11,6 +11,8 @@ export interface Said {
   readonly read: () => void
   /** Called when it is about to, where that can be told. */
   readonly arrives: (() => void) | undefined
+  /** The request that it gives up. */
+  readonly cancels?: Entry | undefined
 }
 
 /** The way between a client and the proxy. */
@@ -32,6 +34,8 @@ export interface ClientWire {
   read(on: boolean): void
   /** The client has nothing more to say. */
   finish(): void
+  /** Its session has ended, and with it whatever else it has. */
+  gone?(): void
   /** It is gone from one moment to the next. */
   vanish(): void
   /** It loses its connections, and is still there. */

@@ -105,6 +105,7 @@ export class SimClient {
     })
     if (claim !== undefined) {
       entry.root = claim.root ?? entry
+      entry.head = claim.head ?? 'right'
       // Requests that belong to no session have no order among each other.
       entry.order = undefined
     }
@@ -136,7 +137,7 @@ export class SimClient {
       const taken = this.#wire.taken(entry)
       if (taken !== undefined) before = { at: this.#around.clock.now, taken }
     }
-    this.#say({ text, entries: [], read: () => this.#cancelRead(entry, before), arrives })
+    this.#say({ text, entries: [], read: () => this.#cancelRead(entry, before), arrives, cancels: entry })
   }
 
   notify(method: string, params = '{}'): void {
@@ -177,6 +178,11 @@ export class SimClient {
     this.#wire.cut()
   }
 
+  /** The proxy has let its session go. */
+  gone(): void {
+    this.#wire.gone?.()
+  }
+
   /** Is gone from one moment to the next. */
   vanish(): void {
     this.ears.vanished()
@@ -192,7 +198,7 @@ export class SimClient {
     if (!this.speaks) return
     const [first] = said.entries
     // What belongs to no session does not wait for one.
-    const isFree = first?.method === 'initialize' || first?.root !== undefined
+    const isFree = first?.method === 'initialize' || (first ?? said.cancels)?.root !== undefined
     if (this.#held !== undefined && !isFree) this.#held.push(said)
     else this.#send(said)
   }
@@ -220,12 +226,12 @@ export class SimClient {
     for (const said of held ?? []) this.#send(said)
   }
 
-  #send({ text, entries, read, arrives }: Spoken): void {
+  #send({ text, entries, read, arrives, cancels }: Spoken): void {
     const isRead = (): void => {
       for (const entry of entries) entry.heardAt = this.#around.clock.now
       read?.()
     }
-    this.#wire.send({ text, entries, read: isRead, arrives })
+    this.#wire.send({ text, entries, read: isRead, arrives, cancels })
   }
 }
 
@@ -237,10 +243,14 @@ interface Spoken {
   readonly read: (() => void) | undefined
   /** Called when it is about to. */
   readonly arrives: (() => void) | undefined
+  /** The request that it gives up. */
+  readonly cancels?: Entry | undefined
 }
 
 /** A request that waits for its answer, and what the client does then. */
 export interface Waiting {
   readonly entry: Entry
   next: ((ok: boolean, text: string) => void) | undefined
+  /** Its answer was lost on its way. */
+  lost?: () => void
 }

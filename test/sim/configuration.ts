@@ -10,6 +10,9 @@ import { type FrontPlan, type LimitsPlan, type ReloadKind, type ServerPlan, TOTA
 /** How long lists wait for servers that are starting; short, so that an answer that is late is found. */
 export const GRACE_MS = 1000
 
+/** Who comes over HTTP without a session: all of them are one, as nobody asks who they are. */
+export const EVERYBODY = 'everybody'
+
 /** The file's own form; `changes` says what became of single servers. */
 export function configurationOf(
   servers: readonly ServerPlan[],
@@ -125,6 +128,7 @@ export function frontLimitsOf(
     backlogBytesMax,
     events: { ...defaultHttpServerLimits.events, eventsMax },
     sessionIdleMs: SESSION_IDLE_MS,
+    statelessIdleMs: SESSION_IDLE_MS,
     sweepMs: 10_000,
     lateCheckMs: 2000,
     ...(bodiesBytesMax !== undefined && { bodiesBytesMax, smallBodyBytes: SMALL_BYTES }),

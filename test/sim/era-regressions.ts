@@ -832,6 +832,36 @@ export const eraRegressions: readonly Regression[] = [
     }),
   },
   {
+    what: 'a server was to be listened to again and again whose session had ended as it was opened',
+    plan: plainPlan({
+      seed: 1004925,
+      servers: [
+        plainServer('h0', {
+          timeoutMs: 600,
+          onTimeout: 'restart',
+          heedsCancel: false,
+          total: 1000,
+          isStateless: true,
+          protocol: 'auto',
+        }),
+      ],
+      clients: [
+        plainClient('c0', {
+          revision: '2024-11-05',
+          capabilities: ['sampling', 'roots'],
+          answerMs: 2500,
+          sets: [['sampling', 'roots'], ['sampling', 'elicitation', 'roots'], ['elicitation']],
+        }),
+      ],
+      ownStart: 'with-call',
+      kept: { left: ['silent'], disk: 'well', isKeyTorn: false },
+      ops: [
+        { gapMs: 0, kind: 'attach', client: 0 },
+        { gapMs: 2, kind: 'listen', client: 0, can: ['sampling', 'roots'], followed: [0], hasTools: false },
+      ],
+    }),
+  },
+  {
     what: 'a server without sessions spoke of a call that was given up, and another client was told',
     plan: plainPlan({
       seed: 1000203,

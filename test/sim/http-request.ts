@@ -34,6 +34,8 @@ export interface HttpRequest {
   readonly body?: string
   /** The end of the body does not come. */
   readonly isCut?: boolean
+  /** Lines of its head besides. */
+  readonly fields?: readonly string[]
 }
 
 export function requestText(request: HttpRequest, plan: HttpPlan, random: Random): string {
@@ -45,6 +47,7 @@ export function requestText(request: HttpRequest, plan: HttpPlan, random: Random
     `Accept: ${method === 'GET' ? 'text/event-stream' : plan.accept}`,
     ...(session === undefined ? [] : [`Mcp-Session-Id: ${session}`]),
     ...(revision === undefined ? [] : [`MCP-Protocol-Version: ${revision}`]),
+    ...(request.fields ?? []),
     ...(lastId === undefined ? [] : [`Last-Event-ID: ${lastId}`]),
   ]
   if (body === undefined) return `${head.join('\r\n')}\r\n\r\n`

@@ -1,6 +1,8 @@
 // What is left of the HTTP front when clients rest, or have gone without a word.
 
+import type { SimClient } from './client.js'
 import { SESSION_IDLE_MS } from './configuration.js'
+import type { Entry } from './ledger.js'
 import type { World } from './world.js'
 
 /** Besides the time that a session may be idle: from one look for those to the next, and their end. */
@@ -11,6 +13,24 @@ export function judgeFront(world: World): void {
   const { ledger, front } = world.host
   world.pass(SESSION_IDLE_MS + LOOK_MS)
   const listening = world.clients.filter(({ plan, hears }) => plan.http !== undefined && hears).length
-  if (front.served > listening)
-    ledger.fail('left-session', `${front.served} clients are served over HTTP, and ${listening} are there`)
+  const asking =
+    world.clients.flatMap(openPosts).length + world.clients.filter((client) => owes(world, client)).length
+  if (front.served > listening + asking)
+    ledger.fail(
+      'left-session',
+      `${front.served} clients are served over HTTP, and ${listening + asking} are there`,
+    )
+}
+
+/** Requests without a session each may have a connection of its own in the proxy. */
+function openPosts({ plan, ears }: SimClient): Entry[] {
+  const waiting = plan.http === undefined ? [] : ears.waiting.map(({ entry }) => entry)
+  return waiting.filter(({ root, excused, isClosed }) => root !== undefined && !excused && !isClosed)
+}
+
+/** Nobody at a server without sessions waits for what a client was asked and may have lost: its session does, for minutes. */
+function owes({ host: { ledger } }: World, { plan, ears }: SimClient): boolean {
+  const isAsked = ({ root, mayStandStill, service = '' }: Entry): boolean =>
+    root === undefined && mayStandStill && ledger.sessionless.has(service)
+  return plan.http !== undefined && ears.waiting.some(({ entry }) => isAsked(entry))
 }

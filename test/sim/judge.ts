@@ -5,6 +5,7 @@ import type { UpstreamState } from '../../src/upstream/contracts/upstream.js'
 import { lastNews } from './last-news.js'
 import { call } from './perform.js'
 import type { SimClient } from './client.js'
+import { EVERYBODY } from './configuration.js'
 import { judgeFront } from './judge-front.js'
 import type { Entry } from './ledger.js'
 import type { ServerFacts } from './server-facts.js'
@@ -193,8 +194,8 @@ function close(world: World): void {
   if (host.sockets > 0) ledger.fail('left-socket', `${host.sockets} connections are left`)
   const timers = host.clock.pending('proxy')
   if (timers > 0) ledger.fail('left-timer', `${timers} timers are left`)
-  const { present } = host.audience
-  if (present.size > 0) ledger.fail('left-client', `${present.size} clients are not let go`)
+  const present = [...host.audience.present].filter(({ name }) => name !== EVERYBODY)
+  if (present.length > 0) ledger.fail('left-client', `${present.length} clients are not let go`)
   const held = world.clients.filter((client) => !client.released)
   if (held.length > 0)
     ledger.fail('left-stream', `the streams of ${held.map(({ name }) => name).join()} are left`)

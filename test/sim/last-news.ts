@@ -16,13 +16,13 @@ const LIST_CHANGED = 'notifications/tools/list_changed'
 /** Every server has a tool more, and a resource that has changed. */
 export function lastNews(world: World): void {
   const servers = world.host.servers.filter(speaksUp)
-  const waits = world.clients
-    .filter(({ speaks, hears }) => speaks && hears)
-    .flatMap((client) => [
-      ...listWaits(world, client, servers),
-      ...updateWaits(world, client, servers),
-      ...listenWaits(world, client, servers),
-    ])
+  const clients = world.clients.filter(({ speaks }) => speaks)
+  const waits = [
+    ...clients
+      .filter(({ hears }) => hears)
+      .flatMap((client) => [...listWaits(world, client, servers), ...updateWaits(world, client, servers)]),
+    ...clients.flatMap((client) => listenWaits(world, client, servers)),
+  ]
   for (const server of servers) {
     grow(world, server)
     for (const brain of server.brains) brain.updated()

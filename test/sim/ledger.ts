@@ -5,6 +5,7 @@
 // in its progress, in what a server asks on its behalf.
 
 import type { Check } from './checks.js'
+import type { Head } from './claimed-head.js'
 import { TOTAL } from './plan.js'
 
 /** What a checker found wrong. */
@@ -40,6 +41,11 @@ export interface Entry {
   readonly sentAt: number
   /** Of a request without a session: the first of its call, which may be itself. */
   root: Entry | undefined
+  /** What its head says where it comes over HTTP without a session, and whether it must be refused for that. */
+  head: Head
+  isMisheaded: boolean
+  /** Its client has closed the response. */
+  isClosed: boolean
   /** How long it may take without any sign of life. */
   budgetMs: number
   /** The server does what it is asked, and the answer must be its own. */
@@ -84,6 +90,9 @@ const UNDER_WAY_MS = 300
 
 /** By then a server has been told that nobody wants an answer any more. */
 const TOLD_MS = 2000
+
+/** The same, where its client may come again for a minute. */
+const RETURN_MS = 62_000
 
 /** How much later than its budget an answer may come: a timer's own lateness, and the way to the client. */
 const SLACK_MS = 150
@@ -156,6 +165,9 @@ export class Ledger {
       mustSucceed,
       sentAt: now,
       root: undefined,
+      head: 'right',
+      isMisheaded: false,
+      isClosed: false,
       cancelledAt: undefined,
       givenUpAt: undefined,
       silentFrom: undefined,
@@ -185,6 +197,7 @@ export class Ledger {
       return this.fail('invented', `${instance} was asked for ${nonce}, which nobody sent`)
     entry.executed++
     entry.job = job
+    if (entry.isMisheaded) this.fail('wrong-head', `${instance} was asked for ${nonce}: ${text}`)
     if (entry.givenUpAt !== undefined && job.stays() && this.#now() - entry.givenUpAt > UNDER_WAY_MS)
       this.fail('begun-in-vain', `${nonce} was given up and then begun by ${instance}`)
     if (entry.args !== undefined && !text.includes(`"arguments":${entry.args}}`))
@@ -296,15 +309,22 @@ export class Ledger {
   givenUp(entry: Entry): void {
     const call = this.#callOf(entry)
     const { job } = call
-    call.givenUpAt = this.#now()
     if (job?.done === true) return
+    // Who closes the response to a request with answers may have lost it, and come again.
+    if (entry.isClosed && call !== entry) return this.#later(RETURN_MS, () => this.#leftAt(call, entry))
+    call.givenUpAt = this.#now()
     // It waits for its client, or for another request of it.
     if (entry.root !== undefined && ((job?.open ?? 0) > 0 || this.#waitsFor(call, entry))) return
-    this.#later(TOLD_MS, () => {
-      const at = call.job
-      if (at === undefined || at.done || at.cancelled || !at.stays()) return
-      this.fail('not-cancelled', `nobody told the server that ${entry.nonce} was given up`)
-    })
+    this.#later(TOLD_MS, () => this.#told(call, entry))
+  }
+
+  #leftAt(call: Entry, entry: Entry): void {
+    if ((call.job?.open ?? 0) === 0 && !this.#waitsFor(call, entry)) this.#told(call, entry)
+  }
+
+  #told({ job }: Entry, { nonce }: Entry): void {
+    if (job === undefined || job.done || job.cancelled || !job.stays()) return
+    this.fail('not-cancelled', `nobody told the server that ${nonce} was given up`)
   }
 
   /** Nobody has come back for a long time: what a server is at for such a call is given up. */
@@ -316,7 +336,12 @@ export class Ledger {
 
   #waitsFor(root: Entry, but: Entry): boolean {
     return [...this.entries.values()].some(
-      (entry) => entry.root === root && entry !== but && entry.answers.length === 0,
+      (entry) =>
+        entry.root === root &&
+        entry !== but &&
+        entry.answers.length === 0 &&
+        !entry.excused &&
+        !entry.isClosed,
     )
   }
 

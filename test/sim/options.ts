@@ -1,7 +1,7 @@
 // What `npm run sim -- ...` was asked for.
 
 import { type Fault, faults } from '../faults/faults.js'
-import type { RunKind } from './draw-kind.js'
+import { type RunKind, runKind } from './draw-kind.js'
 import { type Phase, phases } from '../faults/phases.js'
 
 export interface Options {
@@ -30,7 +30,7 @@ export const USAGE = `npm run sim -- [options]
   --phase NAME   ... or this phase, or both; "all" for every one
   --mutations    show that every checker can fail: proxies that are wrong in one place must be found
   --http         about half of the clients come over HTTP
-  --eras         clients send requests that belong to no session too
+  --eras         clients send requests that belong to no session too, with --http over HTTP
   --twice        run every seed twice: the same seed must give the same trace
   --trace        print everything that happened on every wire
   --workers N    threads (2)
@@ -58,7 +58,7 @@ export function readOptions(args: readonly string[]): Options {
     phases: isCells ? named(given.get('--phase'), phases) : undefined,
     mutations: given.has('--mutations'),
     twice: given.has('--twice'),
-    kind: given.has('--eras') ? 'eras' : given.has('--http') ? 'http' : 'plain',
+    kind: runKind(['http', 'eras'].filter((name) => given.has(`--${name}`)).join('-')),
     trace: given.has('--trace'),
     workers: count(given, '--workers', 2),
   }

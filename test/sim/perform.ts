@@ -51,9 +51,9 @@ function act(world: World, client: SimClient, op: Exclude<ClientOp, { readonly k
     case 'claimed':
       return claimed(world, client, op)
     case 'claimed-read':
-      return op.asks === undefined ? read(world, client, op, { can: op.can }) : claimedRead(world, client, op)
+      return op.asks === undefined ? read(world, client, op, op) : claimedRead(world, client, op)
     case 'claimed-list':
-      return list(world, client, op.method, { can: op.can })
+      return list(world, client, op.method, op)
     case 'listen':
       return listen(world, client, op)
     case 'unlisten': {
@@ -174,7 +174,7 @@ function listen(world: World, client: SimClient, op: Extract<Op, { readonly kind
     ...(op.hasTools ? ['"toolsListChanged":true'] : []),
     ...(uris.length === 0 ? [] : [`"resourceSubscriptions":${JSON.stringify(uris)}`]),
   ]
-  const asking = { ...own, method: 'subscriptions/listen', mustSucceed: false, claim: { can: op.can } }
+  const asking = { ...own, method: 'subscriptions/listen', mustSucceed: false, claim: op }
   client.request(
     asking,
     () => `"notifications":{${members.join(',')}}`,
@@ -262,8 +262,8 @@ function claimedRead(
 ): void {
   const plan = world.plan.servers[op.server]
   if (plan === undefined) return
-  const { can, returns = 'answers', afterMs = 0 } = op
-  const parts = claimedParts(world, client, plan, { can, returns, afterMs })
+  const { returns = 'answers', afterMs = 0 } = op
+  const parts = claimedParts(world, client, plan, { ...op, returns, afterMs })
   new ClaimedCall({ ...parts, isSteady: () => false }).begin(toRead(world, plan, op), readParams(plan, op))
 }
 
@@ -273,7 +273,11 @@ function claimedParts(
   plan: ServerPlan,
   op: ClaimedCallParts['op'],
 ): Omit<ClaimedCallParts, 'isSteady'> {
-  const others = world.clients.filter((other) => other !== client)
+  // Over HTTP, where nobody is asked who it is, all are one.
+  const others = world.clients.filter(
+    ({ name, plan: { http } }) =>
+      name !== client.name && (http === undefined || client.plan.http === undefined),
+  )
   const isRelayed = plan.isStateless === true
   return { client, around: world.host, ledger: world.host.ledger, op, others, isRelayed }
 }
@@ -337,9 +341,11 @@ function twin(client: SimClient): void {
 }
 
 function cancel(client: SimClient, back: number): void {
-  // Without a session, the request and its cancel come from two clients.
-  if (client.plan.http?.session === false) return
-  const waiting = client.ears.waiting.filter(({ entry }) => entry.method === 'tools/call')
+  // Without a session, a request of an older revision and its cancel come from two clients.
+  const isAlone = client.plan.http?.session === false
+  const waiting = client.ears.waiting.filter(
+    ({ entry }) => entry.method === 'tools/call' && (!isAlone || entry.root !== undefined),
+  )
   const entry = waiting.at(-1 - back)?.entry
   if (entry === undefined || entry.cancelledAt !== undefined) return
   client.cancel(entry)

@@ -8,6 +8,7 @@ import type { KeptPlan } from './kept-plan.js'
 import type { PipeShape } from './pipes.js'
 import type { Work } from './work.js'
 import type { Askable, Returns } from './claim.js'
+import type { Head } from './claimed-head.js'
 
 /** A call may take so many times its timeout in all. */
 export const TOTAL = 2
@@ -94,6 +95,9 @@ export type Op = { readonly gapMs: number } & (
   | { readonly kind: 'list'; readonly client: number; readonly method: ListMethod }
   | {
       readonly kind: 'claimed'
+      readonly head?: Head
+      /** With which it comes back first. */
+      readonly returnHead?: Head
       readonly client: number
       readonly server: number
       readonly work: Work
@@ -104,6 +108,9 @@ export type Op = { readonly gapMs: number } & (
     }
   | {
       readonly kind: 'claimed-read'
+      readonly head?: Head
+      /** With which it comes back first. */
+      readonly returnHead?: Head
       readonly client: number
       readonly server: number
       readonly method: ReadMethod
@@ -114,12 +121,14 @@ export type Op = { readonly gapMs: number } & (
     }
   | {
       readonly kind: 'claimed-list'
+      readonly head?: Head
       readonly client: number
       readonly method: ListMethod
       readonly can: readonly Askable[]
     }
   | {
       readonly kind: 'listen'
+      readonly head?: Head
       readonly client: number
       readonly can: readonly Askable[]
       /** Servers of which it follows a resource. */

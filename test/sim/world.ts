@@ -5,11 +5,13 @@ import type { McpProxy } from '../../src/proxy/proxy-interface.js'
 import type { Check } from './checks.js'
 import { SimClient } from './client.js'
 import type { ClientWire } from './client-wire.js'
-import { configurationOf, frontLimitsOf, limitsOf, readConfiguration } from './configuration.js'
+import { EVERYBODY, configurationOf, frontLimitsOf, limitsOf, readConfiguration } from './configuration.js'
 import { liveBefore } from './earlier-life.js'
 import { Host } from './host.js'
+import { EraWire } from './era-wire.js'
 import { HttpWire } from './http-wire.js'
 import { PairWire } from './pair-wire.js'
+import { plainClient } from './plain-plan.js'
 import type { ClientPlan, Plan, ReloadKind } from './plan.js'
 import { StdioWire } from './stdio-wire.js'
 import { Turns } from './turns.js'
@@ -111,6 +113,7 @@ export class World {
   #open(): void {
     const { plan, host } = this
     const { runtime, log } = host
+    if (plan.front !== undefined) this.#welcome()
     const { ownStart = 'with-call' } = plan
     const keep = plan.kept !== undefined
     const options = { runtime, log, ownStart, keep, limits: limitsOf(plan.limits) }
@@ -126,12 +129,22 @@ export class World {
     this.settle()
   }
 
+  /** Whoever comes over HTTP without a session is one client, which outlives its connections. */
+  #welcome(): void {
+    const sets = this.plan.clients.flatMap(({ http, sets: own }) => (http === undefined ? [] : (own ?? [])))
+    if (sets.length === 0) return
+    const everybody = plainClient(EVERYBODY, { sets })
+    this.host.audience.come.push(everybody)
+    this.host.audience.present.add(everybody)
+  }
+
   #wireOf(plan: ClientPlan): ClientWire {
     const { host } = this
     const { http } = plan
     if (http !== undefined) {
       const parts = { around: host, ledger: host.ledger, front: host.front, plan, http }
-      return http.pair ? new PairWire(parts) : new HttpWire(parts)
+      const old = http.pair ? new PairWire(parts) : new HttpWire(parts)
+      return plan.sets === undefined ? old : new EraWire(parts, old)
     }
     return new StdioWire(host, plan, {
       ndjson: limitsOf(this.plan.limits).session.ndjson,

@@ -82,7 +82,9 @@ export class LaneLinks implements InstanceOwner {
         if (!isFirst || !this.#lists.busy) this.#lists.missed(link)
       },
     })
-    link.listening.renew()
+    // It may have ended while it said what it is.
+    if (link.own.isOpen) link.listening.renew()
+    else link.listening.close()
   }
 
   /** Also those whose place another has taken: what they still carry must not wait for ever. */

@@ -44,6 +44,11 @@ export class OwnRequests {
     this.#owner = owner
   }
 
+  /** Whether the connection takes anything more. */
+  get isOpen(): boolean {
+    return this.#owner.peer.open
+  }
+
   /** The server is being stopped: nobody needs to know any more what was asked. */
   stop(): void {
     this.#isStopped = true

@@ -12,6 +12,15 @@ function ofEras(
   return { ...mutation(what, finds, replacement), kind: 'eras' }
 }
 
+/** Only runs find it in which they come over HTTP. */
+function ofPosts(
+  what: string,
+  finds: Check,
+  replacement: readonly [file: string, find: string, put: string],
+): Mutation {
+  return { ...mutation(what, finds, replacement), kind: 'http-eras' }
+}
+
 export const eras: readonly Mutation[] = [
   ofEras('a state is of use to everybody', 'foreign-answer', [
     'proxy/input/state-seal',
@@ -107,5 +116,25 @@ export const eras: readonly Mutation[] = [
     'upstream/pool/sharing',
     "return sharing === 'own' || sharing === 'guest'",
     "return sharing === 'own'",
+  ]),
+  ofPosts('who closes a response gives nothing up', 'not-cancelled', [
+    'transports/http-server/connection',
+    'this.#inbox.gaveUp(key);',
+    ';',
+  ]),
+  ofPosts('a head may name another tool', 'wrong-head', [
+    'gateway/stateless-judge',
+    'nameMismatch(head, frame) ??',
+    '',
+  ]),
+  ofPosts('a head may name another method', 'wrong-head', [
+    'gateway/stateless-judge',
+    'methodMismatch(head, frame) ??',
+    '',
+  ]),
+  ofPosts('a head may name another version', 'wrong-head', [
+    'gateway/stateless-judge',
+    "versionMismatch(head, frame, 'named') ??",
+    '',
   ]),
 ]
