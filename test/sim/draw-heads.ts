@@ -18,7 +18,9 @@ export function withHeads(plan: Plan): Plan {
     const headed = withHeadOf(op, { head, returnHead })
     return random.chance(closes) ? [headed, closed(random, plan)] : [headed]
   })
-  return { ...plan, ops }
+  // A request that stays open keeps the place of its body, of which a small memory has few.
+  const front = plan.front && { ...plan.front, bodiesBytesMax: undefined }
+  return { ...plan, ...(front !== undefined && { front }), ops }
 }
 
 function withHeadOf(op: Op, { head, returnHead }: { readonly head: Head; readonly returnHead: Head }): Op {

@@ -13,8 +13,7 @@ export function judgeFront(world: World): void {
   const { ledger, front } = world.host
   world.pass(SESSION_IDLE_MS + LOOK_MS)
   const listening = world.clients.filter(({ plan, hears }) => plan.http !== undefined && hears).length
-  const asking =
-    world.clients.flatMap(openPosts).length + world.clients.filter((client) => owes(world, client)).length
+  const asking = world.clients.flatMap(openPosts).length + world.clients.filter(owes).length
   if (front.served > listening + asking)
     ledger.fail(
       'left-session',
@@ -28,9 +27,10 @@ function openPosts({ plan, ears }: SimClient): Entry[] {
   return waiting.filter(({ root, excused, isClosed }) => root !== undefined && !excused && !isClosed)
 }
 
-/** Nobody at a server without sessions waits for what a client was asked and may have lost: its session does, for minutes. */
-function owes({ host: { ledger } }: World, { plan, ears }: SimClient): boolean {
-  const isAsked = ({ root, mayStandStill, service = '' }: Entry): boolean =>
-    root === undefined && mayStandStill && ledger.sessionless.has(service)
-  return plan.http !== undefined && ears.waiting.some(({ entry }) => isAsked(entry))
+/** What it was asked it may have lost, or have no stream for: its session waits for it, for minutes. */
+function owes({ plan, ears }: SimClient): boolean {
+  return (
+    plan.http !== undefined &&
+    ears.waiting.some(({ entry }) => entry.root === undefined && entry.mayStandStill)
+  )
 }

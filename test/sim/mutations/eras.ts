@@ -137,4 +137,14 @@ export const eras: readonly Mutation[] = [
     "versionMismatch(head, frame, 'named') ??",
     '',
   ]),
+  ofPosts('a state that was given over HTTP is of use on stdio, and the other way round', 'foreign-answer', [
+    'proxy/input/state-seal',
+    'Buffer.from(write([principal, method, target]))',
+    'Buffer.from(write([method, target]))',
+  ]),
+  ofPosts('a state that was given over HTTP is taken to another server', 'foreign-state', [
+    'proxy/routing/router',
+    'const lane = this.#lanes.find(({ config }) => config.name === service);',
+    "const lane = this.#lanes.find(({ view }) => view.facts?.revision.form === 'typed');",
+  ]),
 ]
