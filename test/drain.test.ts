@@ -17,7 +17,7 @@ import {
   spawnProgram,
   spawnProxy,
 } from './integration/support/spawned.js'
-import { gone, until } from './integration/support/waiting.js'
+import { HANG_MS, gone, until } from './integration/support/waiting.js'
 import { handshake, message, messageIn, open, send } from './transports/support/http.js'
 
 const CALLS = 100
@@ -66,14 +66,14 @@ describe('the end of mcps-proxy --stdio, with 100 calls in flight', { concurrenc
   })
 
   test('a slow reader gets every byte of what is on its way', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
+    const proxy = spawnProxy(t, { s: itServer() }, { more: { server: { drainTimeout: HANG_MS } } })
     await proxy.client.open()
     await proxy.client.call('s__nonce', { n: '' })
     const { stdout } = proxy.child
     const reading = new SlowReader(stdout, 8 * MiB, 3500)
     t.after(() => reading.stop())
     const answer = proxy.client.call('s__big', { bytes: 8 * MiB })
-    await until(() => stdout.readableLength > 0)
+    await once(stdout, 'data')
     proxy.child.kill('SIGTERM')
     assert.equal(await proxy.exited, 0)
     assert(textAt((await answer).value, 'result', 'content', 0, 'text').length > 8 * MiB)

@@ -14,6 +14,7 @@ import { AilingHttp } from './support/ailing-http.js'
 import { attachCaller } from './support/attached.js'
 import { SwiftServers } from './support/swift.js'
 
+/** Of the call that is to time out; any other may take as long as it takes on a busy machine. */
 const TIMEOUT_MS = 3000
 
 /** The server is not ready yet in these. */
@@ -92,7 +93,8 @@ interface Opened {
 async function open(scope: Scope, url: string, phase?: PhaseName): Promise<Opened> {
   const well = new SwiftServers(scratch(scope)).entry('well')
   const retries = phase === 'half-open' ? 0 : 1
-  const s = { url, timeout: TIMEOUT_MS, startTimeout: TIMEOUT_MS, retries, retryDelay: 10 }
+  const timeout = phase === 'timed-out' ? TIMEOUT_MS : HANG_MS
+  const s = { url, timeout, startTimeout: HANG_MS, retries, retryDelay: 10 }
   const settings = { startupGraceMs: 100, mcpServers: { s, well } }
   const messages: string[] = []
   const log = ({ message }: LogRecord): void => void messages.push(message)

@@ -74,7 +74,7 @@ const stages: readonly (readonly [string, Stage])[] = [
 
 async function begin(scope: Scope, cli: string): Promise<Trial> {
   const servers = {
-    long: { command: process.execPath, args: [program('long.mjs')], timeout: 120_000 },
+    long: { command: process.execPath, args: [program('long.mjs')], timeout: 600_000 },
     well: { command: process.execPath, args: [program('nonces.mjs')] },
   }
   const proxy = startUnderTest(scope, '--http', servers, { cli })

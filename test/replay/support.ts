@@ -20,6 +20,12 @@ import { HANG_MS } from '../integration/support/waiting.js'
 export const cli: string =
   process.env['MCPS_PROXY_CLI'] ?? fileURLToPath(new URL('../../src/cli.js', import.meta.url))
 
+/** With these the answer to `initialize` waits for servers as long as it takes to start them. */
+const patience: readonly string[] = [
+  '--import',
+  new URL('../integration/support/patient.js', import.meta.url).href,
+]
+
 /** The root of the project, above `build/test/replay` or `test/replay`. */
 const found: string | undefined = [new URL('../../../', import.meta.url), new URL('../../', import.meta.url)]
   .map((url) => fileURLToPath(url))
@@ -51,7 +57,7 @@ export interface Replayed {
 export async function run(
   file: string | readonly string[],
   more: Partial<ReplayRequest> = {},
-  self: readonly string[] = [process.execPath, cli],
+  self: readonly string[] = [process.execPath, ...patience, cli],
 ): Promise<Replayed> {
   let [out, err] = ['', '']
   const around: Surroundings = {

@@ -5,7 +5,7 @@ import { at, parsed } from '../../integration/support/json.js'
 import { both } from '../../transports/support/http.js'
 
 /** Longest wait for a response, far beyond what a busy machine needs. */
-const WAIT_MS = 120_000
+const WAIT_MS = 600_000
 
 /** What a POST gave. */
 export interface Posted {
