@@ -99,6 +99,9 @@ describe('each time is one of its own', () => {
   })
 })
 
+/** Longer than the calls have that are in flight; these are begun within a second less, also on a busy machine. */
+const STOPPED_MS = 6000
+
 const noSignals = process.platform === 'win32'
 
 describe('processes that are stopped', { skip: noSignals }, () => {
@@ -119,7 +122,9 @@ describe('processes that are stopped', { skip: noSignals }, () => {
   })
 
   test('a proxy that was stopped blames nobody: answers that wait, and those that come soon, win', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer({}, { timeout: 1500 }), o: itServer({}, { timeout: 1500 }) })
+    const timeout = { timeout: STOPPED_MS - 1000 }
+    const late = itServer({}, { tools: { timeouts: { slow: timeout, big: timeout } } })
+    const proxy = spawnProxy(t, { s: late, o: late })
     const { client } = proxy
     await client.open()
     const pid = numberAt(said(await client.call('s__nonce', { n: 'x' })), 'pid')
@@ -130,7 +135,7 @@ describe('processes that are stopped', { skip: noSignals }, () => {
     await Promise.all([client.call('s__nonce', { n: 'y' }), client.request('ping')])
     process.kill(pid, 'SIGSTOP')
     process.kill(proxy.child.pid ?? 0, 'SIGSTOP')
-    await new Promise((resolve) => setTimeout(resolve, 3000))
+    await new Promise((resolve) => setTimeout(resolve, STOPPED_MS))
     process.kill(proxy.child.pid ?? 0, 'SIGCONT')
     // The server wakes up later than the proxy.
     await Promise.all([waits, large])

@@ -8,7 +8,7 @@ import { at, listAt, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { type ServerEntry, itServer } from './support/programs.js'
 import { type Scope, type Spawned, scratch, spawnProxy } from './support/spawned.js'
-import { gone, until } from './support/waiting.js'
+import { HANG_MS, gone, until } from './support/waiting.js'
 
 const MiB = 1024 * 1024
 const hasProc = process.platform === 'linux'
@@ -154,6 +154,9 @@ describe('what children see', () => {
   })
 })
 
+/** Passes 200 MB however long that takes. */
+const patient = itServer({}, { timeout: HANG_MS })
+
 describe('children that say too much', () => {
   test('100 MB on stderr block nothing, in lines and in one', async (t) => {
     const proxy = spawnProxy(t, { s: itServer(), o: itServer() }, { args: ['--log-level', 'error'] })
@@ -234,7 +237,7 @@ describe('children that say too much', () => {
   })
 
   test('a line of 100 MB costs the call that it answers, and nothing else', async (t) => {
-    const { client } = spawnProxy(t, { s: itServer() })
+    const { client } = spawnProxy(t, { s: patient })
     await client.open()
     const large = client.call('s__big', { bytes: 100 * MiB, n: 'large' })
     const small = client.call('s__nonce', { n: 'small' })
@@ -274,7 +277,7 @@ describe('a client that does not read', () => {
   const skip = process.platform !== 'linux'
 
   test('answers wait in the server, not in memory, and all come when it reads', { skip }, async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
+    const proxy = spawnProxy(t, { s: patient })
     await proxy.client.open()
     await proxy.client.call('s__big', { bytes: 2 * MiB, n: 'warm' })
     const before = rss(proxy)
@@ -293,7 +296,7 @@ describe('a client that does not read', () => {
   })
 
   test('so do progress and log messages', { skip }, async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
+    const proxy = spawnProxy(t, { s: patient })
     await proxy.client.open()
     const filler = 'f'.repeat(500_000)
     await proxy.client.call('s__work', { n: filler, steps: 4, ticks: 1, logs: true })

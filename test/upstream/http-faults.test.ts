@@ -33,38 +33,40 @@ function isAnswered(heard: Heard): boolean {
   return at(heard.value, 'result') !== undefined
 }
 
+const TOGETHER = 10
+
 /** Calls without end through a server that forgets its session again and again. */
 async function forgetful(count: number, everyMs: number, scope: Parameters<typeof scripted>[0]) {
   let sessions = 0
   let known = ''
   let executed = 0
-  let isUsed = false
+  let used = 0
   const script = await scripted(scope, (seen, response) => {
     if (seen.rpc === 'initialize') {
       known = `s-${++sessions}`
-      isUsed = false
+      used = 0
       json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': known })
     } else if (seen.method === 'GET') response.writeHead(405).end()
     else if (seen.headers['mcp-session-id'] !== known) response.writeHead(404).end()
     else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
     else if (seen.rpc === 'tools/call') {
       executed++
-      isUsed = true
+      used++
       json(response, answerOf(seen.id, '{"content":[]}'))
     } else response.writeHead(202).end()
   })
   const { attach } = await libraryProxy(scope, { s: { url: script.url.href, retryDelay: 1 } })
   const { client } = await attach()
   await client.open()
-  // On a machine that is busy with other things a session may not even begin in that time.
+  // On a machine that is busy with other things so many calls may not get through in that time.
   const timer = setInterval(() => {
-    if (isUsed) known = 'forgotten'
+    if (used >= TOGETHER) known = 'forgotten'
   }, everyMs)
   scope.after(() => clearInterval(timer))
   let answered = 0
   const failed: string[] = []
-  for (let done = 0; done < count; done += 10) {
-    for (const heard of await Promise.all(Array.from({ length: 10 }, () => client.call('s__work')))) {
+  for (let done = 0; done < count; done += TOGETHER) {
+    for (const heard of await Promise.all(Array.from({ length: TOGETHER }, () => client.call('s__work')))) {
       if (isAnswered(heard)) answered++
       else failed.push(heard.text)
     }
