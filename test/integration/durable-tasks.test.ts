@@ -310,6 +310,8 @@ describe('who listens for tasks', () => {
 
   test('hears of them again when the server was started anew, as far as it still has them', async (t) => {
     const c = await client(t, { s: server({}, { restartDelay: 10 }) })
+    // What a server that is still starting has is not waited for as long as that may take.
+    await begun(c, 's__work')
     listen(c, 'old', ['before'])
     await acknowledged(c, 'old')
     await call(c, 's__die')
