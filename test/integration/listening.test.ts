@@ -68,6 +68,7 @@ describe('a client that listens', () => {
 
   test('a server is told once of a resource, and that nobody follows it any more', async (t) => {
     const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+    await asking(client, 'resources/list')
     const filter = { resourceSubscriptions: ['it://server/a'] }
     await listening(client, 1000, filter)
     await listening(client, 1001, filter)
@@ -144,6 +145,16 @@ describe('a client that listens', () => {
       resolveConfig(value, { source: 'test', folder: root, env: process.env }),
     )
     t.after(() => gateway.close(0))
+    const call = async (name: string, args: object): Promise<unknown> => {
+      const params = { name, arguments: args, _meta: claim }
+      const fields = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name }
+      const response = await open(gateway.port, { body: message('tools/call', 1, params), headers: fields })
+      const chunks: Buffer[] = []
+      for await (const chunk of response) chunks.push(Buffer.from(chunk))
+      return said({ text: '', value: messageIn(Buffer.concat(chunks).toString()) })
+    }
+    // A server that is still starting is left out of what is heard.
+    await call('s__nonce', { n: 'x' })
     const method = 'subscriptions/listen'
     const notifications = { resourceSubscriptions: ['it://server/a'] }
     const stream = await open(gateway.port, {
@@ -153,14 +164,6 @@ describe('a client that listens', () => {
     const reader = new EventReader(stream)
     const first = await reader.next()
     assert.equal(textAt(parsed(first?.data ?? ''), 'method'), acknowledged)
-    const call = async (name: string, args: object): Promise<unknown> => {
-      const params = { name, arguments: args, _meta: claim }
-      const fields = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name }
-      const response = await open(gateway.port, { body: message('tools/call', 1, params), headers: fields })
-      const chunks: Buffer[] = []
-      for await (const chunk of response) chunks.push(Buffer.from(chunk))
-      return said({ text: '', value: messageIn(Buffer.concat(chunks).toString()) })
-    }
     await call('s__tell', { method: updated, params: { uri: 'it://server/a/below' } })
     const second = parsed((await reader.next())?.data ?? '')
     assert.deepEqual(at(second, 'params'), {
