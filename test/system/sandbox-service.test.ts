@@ -35,6 +35,7 @@ for _ in range(4):
 raise SystemExit(9 if os.waitstatus_to_exitcode(os.wait()[1]) == -9 else 0)
 `
 
+// It stays full until the processes have been looked at, which is rarer on a busy machine.
 const forkBomb = `
 import os, time
 try:
@@ -43,7 +44,7 @@ try:
             time.sleep(1000)
 except OSError as error:
     print(error.strerror, flush=True)
-    time.sleep(2)
+    time.sleep(8)
     raise SystemExit(1)
 `
 

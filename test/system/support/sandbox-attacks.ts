@@ -207,7 +207,7 @@ try:
             time.sleep(1000)
 except OSError as error:
     print(error.strerror, flush=True)
-    time.sleep(2)
+    time.sleep(8)
     raise SystemExit(1)
 `),
       )
