@@ -26,8 +26,20 @@ import { type Answer, type Caller, GONE } from './support/caller.js'
 import { leftAfter, markName } from './support/marked.js'
 import { SwiftServers } from './support/swift.js'
 
-/** A call that takes longer has failed; long enough for a busy machine to answer in. */
-const TIMEOUT_MS = 1500
+/** A call that takes longer has failed; long enough for a server that runs to answer in, on a busy machine too. */
+const TIMEOUT_MS = 2500
+/** The same where the fault itself ends each call: long enough for a busy machine to start the server in. */
+const PATIENT_MS = 15_000
+const endsCalls: readonly FaultName[] = [
+  'kill-9',
+  'exit-0',
+  'exit-1',
+  'half-line-exit',
+  'response-exit',
+  'oversize',
+  'duplicate-response',
+  'enoent-on-restart',
+]
 /** Within which everything is answered and well again. */
 const SETTLE_MS = HANG_MS
 
@@ -94,12 +106,13 @@ class Cell {
     const mark = `cell-${process.pid}-${fault}-${phase}`
     writeServer(folder)
     const env = { CELL_FAULT: fault, CELL_PHASE: phase, CELL_FOLDER: folder, [markName]: mark }
+    const timeoutMs = phase !== 'timed-out' && endsCalls.includes(fault) ? PATIENT_MS : TIMEOUT_MS
     const ailing: StdioServerJson = {
       command: join(folder, 'server'),
       env,
-      timeout: TIMEOUT_MS,
-      startTimeout: 2 * TIMEOUT_MS,
-      listTimeout: TIMEOUT_MS,
+      timeout: timeoutMs,
+      startTimeout: 2 * timeoutMs,
+      listTimeout: timeoutMs,
       restartDelay: 10,
       onTimeout: 'restart',
       concurrency: phase === 'queued' ? 1 : 64,

@@ -57,7 +57,7 @@ const breaking = {
 
 describe(
   'a fault of a server over HTTP in a phase',
-  { concurrency: 4, skip: process.platform !== 'linux' },
+  { concurrency: 8, skip: process.platform !== 'linux' },
   () => {
     for (const [fault, phase] of cells) test(`${fault}, ${phase}`, (t) => runCell(t, fault, phase))
 

@@ -7,7 +7,7 @@ import { phases } from './phases.js'
 
 const PHASES_EACH = 3
 /** Cells at a time; most of a cell is waiting. */
-const AT_ONCE = 4
+const AT_ONCE = 8
 
 const stdio = faults.filter(({ place, name }) => place === 'stdio' && name !== 'emfile')
 
