@@ -55,6 +55,22 @@ async function origin(child: ChildProcess): Promise<string> {
   })
 }
 
+/** Resolves when it has written this on stderr from now on. */
+function saidLater(child: ChildProcess, words: RegExp): Promise<void> {
+  let said = ''
+  return new Promise((resolve, reject) => {
+    child.stderr?.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+      if (words.test(said)) resolve()
+    })
+    child.once('close', () => reject(new Error(said)))
+  })
+}
+
+async function untilAsync(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
 async function json(url: string, init?: RequestInit): Promise<unknown> {
   return (await fetch(url, init)).json()
 }
@@ -194,6 +210,66 @@ describe('mcps-proxy sandbox', () => {
       refused.stderr,
       /has 2 sandboxes; must have one server with "type": "sandbox" that is enabled/,
     )
+    fake.close()
+  })
+
+  test('follows its file: a changed sandbox begins anew, a file it cannot use changes nothing, others stay out', async () => {
+    const fake = new FakeMicrosandbox()
+    const path = join(folder, 'changing.json')
+    const sandbox = { type: 'sandbox', runtime: 'microsandbox-server', serverUrl: await fake.listen() }
+    const other = { command: process.execPath, args: ['-e', 'process.stdin.resume()'] }
+    const write = (box: object): void =>
+      writeFileSync(
+        path,
+        JSON.stringify({ server: { port: 0 }, mcpServers: { box: { ...sandbox, ...box }, other } }),
+      )
+    write({})
+    const child = start(['--config', path], {})
+    const over = ended(child)
+    const url = await origin(child)
+    const page = async (): Promise<unknown> => at(await json(`${url}/mcp`), 'tools_count')
+    const code = async (text: string): Promise<unknown> =>
+      at(await call(url, 'execute_code', { code: text, session_id: 's' }), 'result', 'content', 0, 'text')
+    const reread = async (words: RegExp): Promise<void> => {
+      const said = saidLater(child, words)
+      child.kill('SIGHUP')
+      await said
+    }
+    assert.equal(await page(), 8)
+    await code('x=5')
+    await reread(/SIGHUP: reading the configuration again/)
+    assert.equal(await code('x'), '5\n', 'what is the same goes on')
+    write({ maxSessions: 'many' })
+    await reread(/cannot be used and nothing is changed/)
+    assert.equal(await code('x'), '5\n')
+    write({ files: false })
+    await untilAsync(async () => (await page()) === 5)
+    assert.match(String(await code('x')), /NameError/)
+    assert.equal(fake.running.size, 1, 'the session before has ended')
+    const listed = await json(`${url}/mcp`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+    })
+    const names = listAt(listed, 'result', 'tools').map((tool) => at(tool, 'name'))
+    assert.deepEqual(names.slice(0, 2), ['execute_code', 'execute_command'])
+    assert.equal(names.length, 5)
+    child.kill('SIGTERM')
+    assert.equal((await over).code, 0)
+    assert.equal(fake.running.size, 0)
+    fake.close()
+  })
+
+  test('says that there is nothing to read again where no file was named', async () => {
+    const fake = new FakeMicrosandbox()
+    const child = start(['--port', '0'], env(await fake.listen()))
+    const over = ended(child)
+    await origin(child)
+    const said = saidLater(child, /SIGHUP: there is no configuration to read again/)
+    child.kill('SIGHUP')
+    await said
+    child.kill('SIGTERM')
+    assert.equal((await over).code, 0)
     fake.close()
   })
 

@@ -6,7 +6,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
-import { ConfigError, loadConfig, refuseLoop } from '../config/config.js'
+import { ConfigError, refuseLoop } from '../config/config.js'
 import type { Configuration } from '../config/config.js'
 import { memberPath } from '../config/problems.js'
 import type { Logger } from '../log/log.js'
@@ -55,16 +55,17 @@ export class ConfigFollower {
   }
 
   #onHangup(): void {
-    const { isFile, logger } = this.#run
-    const what = isFile ? 'reading the configuration again' : 'there is no configuration to read again'
+    const { read, logger } = this.#run
+    const what =
+      read !== undefined ? 'reading the configuration again' : 'there is no configuration to read again'
     logger.sink({ level: 'info', message: `SIGHUP: ${what}` })
-    if (isFile) void this.#read()
+    void this.#read()
   }
 
   /** The file in use; undefined for a configuration that is none. */
   get #path(): string | undefined {
     const { source } = this.#config
-    return isAbsolute(source) ? source : undefined
+    return this.#run.read !== undefined && isAbsolute(source) ? source : undefined
   }
 
   #startWatch(): void {
@@ -83,10 +84,12 @@ export class ConfigFollower {
 
   /** Reads the file, or whatever there is to be found, and uses it. */
   async #read(): Promise<void> {
+    const { read } = this.#run
+    if (read === undefined) return
     const path = this.#path
     this.#contents = contentsOf(path)
     try {
-      const config = this.#load(path)
+      const config = this.#checked(read(path))
       await this.#reload(config)
       this.#use(config)
     } catch (error) {
@@ -95,9 +98,8 @@ export class ConfigFollower {
     if (this.#watch === undefined && this.#starting === undefined) this.#startWatch()
   }
 
-  #load(path: string | undefined): Configuration {
-    const { command, program, logger, schemasOf } = this.#run
-    const config = loadConfig({ path, timeoutMs: command.timeoutMs, nameDefault: program })
+  #checked(config: Configuration): Configuration {
+    const { logger, schemasOf } = this.#run
     refuseLoop(config, schemasOf(config), process.env)
     // Before anything can be logged of it.
     addSecrets(logger, config, schemasOf(config))

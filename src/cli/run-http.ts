@@ -2,6 +2,7 @@
 
 import process from 'node:process'
 import { enabledSchemas, loadConfig, refuseLoop } from '../config/config.js'
+import type { Configuration } from '../config/config.js'
 import type { HttpCommand } from './args.js'
 import { type Invocation, runPlan } from './run.js'
 
@@ -14,9 +15,11 @@ import { type Invocation, runPlan } from './run.js'
 export async function runHttp(command: HttpCommand, invocation: Invocation): Promise<number> {
   if (!command.isNamed) tellClientOnStdin(invocation.program)
   const { config: path, timeoutMs } = command
-  const config = loadConfig({ path, timeoutMs, nameDefault: invocation.program })
+  const read = (from: string | undefined): Configuration =>
+    loadConfig({ path: from, timeoutMs, nameDefault: invocation.program })
+  const config = read(path)
   refuseLoop(config, enabledSchemas(config), process.env)
-  const plan = { ...invocation, command, config, isFile: true, schemasOf: enabledSchemas }
+  const plan = { ...invocation, command, config, read, schemasOf: enabledSchemas }
   return runPlan(plan, nothing, async (run) => {
     const { serveHttp } = await import('./serve-http.js')
     return serveHttp(run)

@@ -19,7 +19,7 @@ export async function runSandbox(command: SandboxCommand, invocation: Invocation
   const { config, server } = sandboxPlan(command, invocation.program)
   if (command.check) return checkRuntimes(server)
   const { serve } = command
-  const own = { ...invocation, config, isFile: false, schemasOf: () => ['default'] }
+  const own = { ...invocation, config, read: readerOf(command, invocation), schemasOf: () => ['default'] }
   switch (serve.kind) {
     case 'stdio':
       return runPlan({ ...own, command: serve }, nothing, (run) =>
@@ -36,6 +36,12 @@ export async function runSandbox(command: SandboxCommand, invocation: Invocation
         }),
       )
   }
+}
+
+/** Of the file that is named; what the command line says is not read again. */
+function readerOf(command: SandboxCommand, { program }: Invocation): Run['read'] {
+  if (command.serve.config === undefined) return undefined
+  return () => sandboxPlan(command, program).config
 }
 
 async function nothing(): Promise<void> {}

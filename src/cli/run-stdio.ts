@@ -25,7 +25,10 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
   const isFile = command.remote === undefined
   // A process that starts none of its own starts no loop either.
   if (isFile) refuseLoop(config, [schema.name], process.env)
-  const plan = { ...invocation, command, config, isFile, schemasOf: () => [schema.name] }
+  const read = isFile
+    ? (path: string | undefined) => fileConfig({ ...command, config: path }, invocation)
+    : undefined
+  const plan = { ...invocation, command, config, read, schemasOf: () => [schema.name] }
   const findCredentials = async (): Promise<void> => {
     // Without the credentials of the one remote server nothing is read from stdin.
     if (!isFile) await (await import('../proxy/remote.js')).checkCredentials(schema)
@@ -47,13 +50,15 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
 }
 
 /** One remote server is a configuration too. */
-async function configOf(
-  { config: path, timeoutMs, remote }: StdioCommand,
-  { program }: Invocation,
-): Promise<Configuration> {
-  if (remote === undefined) return loadConfig({ path, timeoutMs, nameDefault: program })
+async function configOf(command: StdioCommand, invocation: Invocation): Promise<Configuration> {
+  const { remote, timeoutMs } = command
+  if (remote === undefined) return fileConfig(command, invocation)
   const { remoteConfig } = await import('../proxy/remote.js')
-  return remoteConfig(remote, timeoutMs, program)
+  return remoteConfig(remote, timeoutMs, invocation.program)
+}
+
+function fileConfig({ config: path, timeoutMs }: StdioCommand, { program }: Invocation): Configuration {
+  return loadConfig({ path, timeoutMs, nameDefault: program })
 }
 
 /** Whether an earlier run has kept lists: which server a file is of is found out later. */

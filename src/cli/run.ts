@@ -34,8 +34,8 @@ export interface ServeOptions {
 interface Plan<C extends ServeOptions> extends Invocation {
   readonly command: C
   readonly config: Configuration
-  /** Whether the configuration can be read again. */
-  readonly isFile: boolean
+  /** Reads the configuration again, or another file; undefined where there is none to read. @throws ConfigError */
+  readonly read: ((path: string | undefined) => Configuration) | undefined
   /** The schemas of a configuration that are served. */
   readonly schemasOf: (config: Configuration) => readonly string[]
 }

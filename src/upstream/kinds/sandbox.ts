@@ -69,6 +69,8 @@ class LazyService {
     this.#config = config
     this.#around = around
     this.#service = around.services.get(config.name)
+    // A reload may bring another server of this name, which opens its own.
+    around.services.delete(config.name)
     if (this.#service !== undefined) this.#opening = Promise.resolve(this.#service)
   }
 

@@ -34,8 +34,8 @@ export interface PoolSurroundings {
   readonly lateMs: number
   /** How long a process of one client outlives that client's last word; undefined is as long as the client. */
   readonly sessionIdleMs: number | undefined
-  /** Servers inside this process that run already, by name. */
-  readonly services: ReadonlyMap<string, InnerService>
+  /** Servers inside this process that run already, by name; whoever takes one takes it out. */
+  readonly services: Map<string, InnerService>
   /** Of the processes that may run in all. */
   readonly room: ProcessRoom
 }
