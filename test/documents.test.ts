@@ -53,6 +53,8 @@ describe('examples in the documents', () => {
       '',
       'json',
       'jsonl',
+      // Run by test/system/sandbox-picture.test.ts.
+      'python',
       'sh',
       'ts',
     ])
