@@ -30,6 +30,8 @@ export interface RuntimeSurroundings {
   readonly runAs?: string | undefined
   /** The images of templates, for runtimes that have images. */
   readonly images?: readonly TemplateImage[]
+  /** Whether files of sessions have to outlive the service. */
+  readonly pins?: boolean
   /** A microsandbox server, and what it asks for. */
   readonly serverUrl?: string | undefined
   readonly apiKey?: string | undefined
@@ -86,12 +88,19 @@ export async function chooseRuntime(
   throw new NoRuntimeError(probes)
 }
 
+const keepsNothing: RuntimeProbe = {
+  kind: 'unusable',
+  why: 'it keeps no files of sessions, and pins is true',
+  remedy: 'set pins to false, or runtime to bubblewrap, container or microsandbox',
+}
+
 /** A runtime of its own, with what it says of this host. */
 export async function probedRuntime(id: RuntimeId, around: RuntimeSurroundings): Promise<ProbedRuntime> {
   const identity = around.runAs === undefined ? undefined : hostIdentity(around.runAs)
   if (typeof identity !== 'string') {
     const runtime = makeRuntime(id, around, identity)
-    return { runtime, probe: await runtime.probe() }
+    const keeps = around.pins !== true || runtime.pinned !== undefined
+    return { runtime, probe: keeps ? await runtime.probe() : keepsNothing }
   }
   const remedy = 'set runAs to the owner of the volumes, or leave it out'
   const probe: RuntimeProbe = { kind: 'unusable', why: `runAs ${identity}`, remedy }

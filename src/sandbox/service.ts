@@ -40,10 +40,10 @@ export async function openService(parts: ServiceParts): Promise<SandboxService> 
 }
 
 export function surroundingsOf(
-  { serverUrl, apiKey, runAs, templates: images }: SandboxSettings,
+  { serverUrl, apiKey, runAs, pins, templates: images }: SandboxSettings,
   { runtime, log, stateFolder }: Omit<ServiceParts, 'name' | 'settings'>,
 ): RuntimeSurroundings {
-  return { runtime, log, stateFolder, serverUrl, apiKey, runAs, images }
+  return { runtime, log, stateFolder, serverUrl, apiKey, runAs, pins, images }
 }
 
 /** Serves connections until it is closed. */

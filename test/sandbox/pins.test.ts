@@ -253,6 +253,19 @@ describe('a pinned session', () => {
     assert.equal(listAt((await client.call('get_sessions')).of('sessions')).length, 0)
   })
 
+  test('is refused at the start by a runtime that keeps no files', async (t) => {
+    const { open } = host(t)
+    const why =
+      /^wasm: it keeps no files of sessions, and pins is true; set pins to false, or runtime to bubblewrap/m
+    await assert.rejects(
+      open({ runtime: 'wasm' }),
+      (error) => error instanceof Error && why.test(error.message),
+    )
+    await assert.rejects(open({ runtime: 'microsandbox-server' }), /it keeps no files of sessions/)
+    const { client } = await open({ runtime: 'wasm', pins: false })
+    assert.equal((await client.code('6 * 7')).text, '42\n')
+  })
+
   test('is offered only where the configuration says so', async (t) => {
     const { open } = host(t)
     const { client } = await open({ pins: false })

@@ -9,6 +9,7 @@ import {
   type Machine,
   type MachineSpec,
   MachineStartError,
+  type PinnedFiles,
   type RuntimeProbe,
   type SandboxRuntime,
 } from '../../runtime.js'
@@ -33,6 +34,7 @@ const COMPLAINT_LENGTH_MAX = 2000
 export class ContainerRuntime implements SandboxRuntime {
   readonly id = 'container'
   readonly isolation = 'container'
+  readonly pinned: PinnedFiles
   readonly #parts: ContainerParts
   readonly #identities: Identities
   readonly #volumes: MachineVolumes
@@ -44,6 +46,7 @@ export class ContainerRuntime implements SandboxRuntime {
     this.#parts = parts
     this.#identities = new Identities(process.getuid?.() === 0, parts.runAs, parts.runtime)
     this.#volumes = new MachineVolumes(parts.folder, parts.runAs)
+    this.pinned = parts.folder.pinned((sessionId) => this.#identities.of(sessionId))
   }
 
   async probe(): Promise<RuntimeProbe> {

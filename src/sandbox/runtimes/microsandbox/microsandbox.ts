@@ -11,6 +11,7 @@ import {
   type Machine,
   type MachineSpec,
   MachineStartError,
+  type PinnedFiles,
   type RuntimeProbe,
   type SandboxRuntime,
 } from '../../runtime.js'
@@ -42,6 +43,7 @@ export interface MicrosandboxParts {
 export class MicrosandboxRuntime implements SandboxRuntime {
   readonly id = 'microsandbox'
   readonly isolation = 'vm'
+  readonly pinned: PinnedFiles
   readonly #parts: MicrosandboxParts
   readonly #volumes: MachineVolumes
   readonly #machines = new LivingMachines()
@@ -53,6 +55,7 @@ export class MicrosandboxRuntime implements SandboxRuntime {
     this.#parts = parts
     // Whoever writes to a volume is the user of the service, whoever it is inside.
     this.#volumes = new MachineVolumes(parts.folder, ownIdentity())
+    this.pinned = parts.folder.pinned(() => undefined)
   }
 
   probe(): Promise<RuntimeProbe> {
