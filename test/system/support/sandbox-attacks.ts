@@ -4,8 +4,11 @@ import assert from 'node:assert/strict'
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
+  readFileSync,
   readdirSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -23,6 +26,8 @@ import {
   MachineStartError,
   type SandboxRuntime,
 } from '../../../src/sandbox/runtime.js'
+import { findCgroupPlaces } from '../../../src/sandbox/runtimes/bubblewrap/cgroup-places.js'
+import { neighbouringGroups } from '../../../src/sandbox/runtimes/bubblewrap/machine-group.js'
 import { plainSpec, ran, said, shell, startedMachine } from '../../sandbox/machine-contract.js'
 import { until } from '../../integration/support/waiting.js'
 import type { SandboxScene } from './sandbox-scene.js'
@@ -287,6 +292,67 @@ time.sleep(1000)
         flood.stderr.resume()
         assert.equal((await flood.exited).signal, 'SIGKILL')
       }
+    })
+  })
+
+  describe(`${title}: what the kernel holds`, () => {
+    test('limits of each process', async () => {
+      const listed = await ran(
+        await machine({ flavor: small }),
+        shell('prlimit --noheadings --output RESOURCE,SOFT,HARD'),
+      )
+      const limits = new Map(
+        linesOf(listed.stdout).map((line) => [line.split(/\s+/)[0], line.split(/\s+/).slice(1, 3)]),
+      )
+      const wanted = {
+        CORE: 1,
+        DATA: 256 * MiB,
+        FSIZE: 64 * MiB,
+        MEMLOCK: 65_536,
+        NOFILE: 1024,
+        NPROC: 48 + 24,
+      }
+      for (const [name, value] of Object.entries(wanted))
+        assert.deepEqual(limits.get(name), [String(value), String(value)], name)
+    })
+
+    test('namespaces of its own, a session of its own, no right, and no group', async () => {
+      const { stdout, stderr } = await ran(
+        await machine(),
+        shell(
+          'readlink /proc/self/ns/*; uname -n; cut -d" " -f6 /proc/1/stat; grep -E "CapBnd|^Groups" /proc/self/status',
+        ),
+      )
+      for (const name of ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'user', 'uts']) {
+        assert.match(stdout, new RegExp(`^${name}:`, 'm'), stderr)
+        assert(!stdout.includes(readlinkSync(`/proc/self/ns/${name}`)), name)
+      }
+      assert.match(stdout, /\nsandbox\n1\nGroups:\s*\nCapBnd:\t0{16}\n$/)
+    })
+
+    test('no user of the host that is root, or that another session has', async () => {
+      const runtime = await scene.bubblewrap()
+      const uids = await Promise.all(
+        ['one', 'two'].map(async (sessionId) => uidOf(await asleep(await machine({ sessionId }, runtime)))),
+      )
+      if (process.getuid?.() !== 0) return assert.deepEqual(uids, [process.getuid?.(), process.getuid?.()])
+      assert.equal(new Set(uids).size, 2)
+      for (const uid of uids) assert(uid >= 1_879_050_000, String(uid))
+    })
+
+    test('a group of the whole machine, where the service may make one', async (t) => {
+      const places = await findCgroupPlaces(`mcps-sandbox-look-${process.pid}`)
+      if (places === undefined) return t.skip('the service may make no control group here')
+      const pid = await asleep(await machine({ flavor: small }))
+      const own = readFileSync(`/proc/${pid}/cgroup`, 'latin1')
+      const groups = (await neighbouringGroups(places)).filter(({ name }) => own.includes(`/${name}\n`))
+      const values = groups.flatMap(({ path }) =>
+        Object.keys(groupLimits).flatMap((name) => valueIn(path, name)),
+      )
+      for (const [name, value] of values) assert.equal(value, groupLimits[name], name)
+      assert(values.length >= 2, String(values))
+      if (places.kind === 'v1' && places.cpu !== undefined)
+        assert(values.some(([name]) => name === 'cpu.cfs_quota_us'))
     })
   })
 
@@ -581,6 +647,49 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
       await assert.rejects(machine({ volumes }, runtime), /not the folder that it was/)
     })
   })
+}
+
+/** What the files of its groups say of a small machine. */
+const groupLimits: Readonly<Record<string, string>> = {
+  'memory.limit_in_bytes': String(256 * MiB),
+  'memory.kmem.tcp.limit_in_bytes': String(32 * MiB),
+  'cpu.cfs_quota_us': '100000',
+  'memory.max': String(256 * MiB),
+  'memory.swap.max': '0',
+  'cpu.max': '100000 100000',
+  'pids.max': String(48 + 24),
+}
+
+function valueIn(group: string, name: string): (readonly [name: string, value: string])[] {
+  const path = join(group, name)
+  return existsSync(path) ? [[name, readFileSync(path, 'utf8').trim()]] : []
+}
+
+let sleepers = 0
+
+/** Starts a program that waits, and gives its number on the host. */
+async function asleep(inside: Machine): Promise<number> {
+  const line = `sleep\0${3_000_000 + process.pid}.${++sleepers}\0`
+  inside.run({ program: 'sleep', args: line.split('\0').slice(1, 2) }).stdout.resume()
+  await until(() => pidOf(line) !== undefined)
+  return pidOf(line) ?? assert.fail()
+}
+
+function pidOf(line: string): number | undefined {
+  const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  const found = names.find((name) => {
+    try {
+      return readFileSync(`/proc/${name}/cmdline`, 'latin1') === line
+    } catch {
+      // It has ended.
+      return false
+    }
+  })
+  return found === undefined ? undefined : Number(found)
+}
+
+function uidOf(pid: number): number {
+  return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1])
 }
 
 /** A folder of the session, as the machine itself lists it. */
