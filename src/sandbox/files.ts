@@ -7,6 +7,9 @@ import { type SmallRun, type Within, readAll } from './small-run.js'
 /** A whole file that a client is given. */
 export const fileBytesMax: number = 10 * 1024 * 1024
 
+/** `PATH_MAX` of Linux. */
+const PATH_LENGTH_MAX = 4096
+
 const ENTRIES_MAX = 1000
 const LISTING_BYTES_MAX = 1024 * 1024
 /** The number before what is read. */
@@ -63,13 +66,16 @@ export async function listFiles(where: Within, path: string): Promise<FileEntry[
   return entries.sort((one, other) => (one.name < other.name ? -1 : 1)).slice(0, ENTRIES_MAX)
 }
 
-function shell(
+async function shell(
   where: Within,
   script: string,
-  args: readonly string[],
+  args: readonly [path: string, ...more: string[]],
   bytesMax: number,
   input?: Uint8Array,
 ): Promise<SmallRun> {
+  const [{ length }] = args
+  if (length > PATH_LENGTH_MAX)
+    throw fileFailed(`the path has ${length} characters, and may have ${PATH_LENGTH_MAX}`, { length })
   return readAll(where, ['sh', '-c', script, 'sh', ...args], bytesMax, input)
 }
 

@@ -536,12 +536,23 @@ describe('files', () => {
       ['write_file', { path: 'pipe', content: 'x' }, /pipe: it is no regular file$/],
       ['write_file', { path: 'd', content: 'x' }, /d: it is no regular file$/],
       ['list_files', { path: 'nope' }, /nope: there is no such folder$/],
+      [
+        'read_file',
+        { path: 'x'.repeat(5000) },
+        /^File access failed: the path has 5000 characters, and may have 4096$/,
+      ],
     ]
     for (const [tool, args, message] of cases) {
       const answer = await sandbox.call(tool, { session_id, ...args })
       assert.equal(answer.code, -32603, tool)
       assert.match(answer.message, message)
     }
+    const long = { session_id, path: 'long', content: 'x'.repeat(10 * 1024 * 1024 + 1) }
+    const refused = await sandbox.call('write_file', long)
+    assert.deepEqual(
+      [refused.code, refused.message],
+      [-32602, "Parameter 'content' must have at most 10485760 bytes"],
+    )
     const unknown = await sandbox.call('read_file', { session_id: 'other', path: 'x' })
     assert.deepEqual([unknown.code, unknown.message], [-32602, 'Session not found: other'])
     const dash = await sandbox.call('write_file', { session_id, path: '-n', content: 'dash' })

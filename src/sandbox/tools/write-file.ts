@@ -1,7 +1,8 @@
 // The tool that writes a file of a session, which it opens where there is none.
 
 import { Buffer } from 'node:buffer'
-import { writeFile } from '../files.js'
+import { wrongArgument } from '../errors.js'
+import { fileBytesMax, writeFile } from '../files.js'
 import { fileArguments, onFiles } from './file-call.js'
 import type { SandboxTool } from './sandbox-tool.js'
 import { objectSchema } from './schemas.js'
@@ -41,6 +42,8 @@ export const writeFileTool: SandboxTool = {
     const id = args.text('session_id')
     const path = args.text('path')
     const bytes = Buffer.from(args.text('content'), args.choice('encoding', ['utf8', 'base64']) ?? 'utf8')
+    if (bytes.length > fileBytesMax)
+      throw wrongArgument(`Parameter 'content' must have at most ${fileBytesMax} bytes`, 'content')
     const { session, isCreated } = sessions.open({ id, owner, template: undefined, flavor: undefined })
     await onFiles(session, call, (where) => writeFile(where, path, bytes))
     const text = `Wrote ${bytes.length} bytes to ${path}`
