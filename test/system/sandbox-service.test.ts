@@ -12,7 +12,7 @@ import {
   SandboxCommands,
   type Served,
   descendantsOf,
-  namesIn,
+  marked,
   residentMiB,
 } from './support/sandbox-commands.js'
 
@@ -275,17 +275,6 @@ function peakOf(pid: number): Peak {
       return most
     },
   }
-}
-
-/** The processes of the host with this in their arguments. */
-function marked(mark: string): string[] {
-  return namesIn('/proc').filter((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith(`sleep\0${mark}`)
-    } catch {
-      return false
-    }
-  })
 }
 
 /** How many interpreters of sessions descend from a service. */

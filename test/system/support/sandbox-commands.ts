@@ -123,6 +123,17 @@ export function descendantsOf(pid: number): number[] {
   return below(pid)
 }
 
+/** The processes of the host that sleep for so long. */
+export function marked(mark: string): string[] {
+  return namesIn('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith(`sleep\0${mark}`)
+    } catch {
+      return false
+    }
+  })
+}
+
 /** Resident memory in MiB. */
 export function residentMiB(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(textOf(`/proc/${pid}/status`))?.[1]) / 1024

@@ -1,0 +1,291 @@
+// The sandbox over HTTP, as the whole command: what clients and strangers may do to it, and to each other.
+
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { listAt, at } from '../integration/support/json.js'
+import type { Spawned } from '../integration/support/spawned.js'
+import { until } from '../integration/support/waiting.js'
+import { type Said, said } from '../sandbox/support/sandbox.js'
+import { type Answer, events, handshake, message, open, read, send } from '../transports/support/http.js'
+import { SandboxCommands, marked } from './support/sandbox-commands.js'
+
+const MiB = 1024 * 1024
+
+const commands = new SandboxCommands({ after: (end) => after(end) }, 'user')
+
+type Headers = Readonly<Record<string, string>>
+type Args = Readonly<Record<string, unknown>>
+
+const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` })
+
+/** A client without a session of the front: whoever has the token. */
+class HttpClient {
+  readonly #port: number
+  readonly #headers: Headers
+
+  constructor(port: number, headers: Headers = {}) {
+    this.#port = port
+    this.#headers = headers
+  }
+
+  async request(method: string, params: object): Promise<Said> {
+    return said(valueOf(await this.#send(message(method, 1, params))))
+  }
+
+  call(name: string, args: Args): Promise<Said> {
+    return this.request('tools/call', { name, arguments: args })
+  }
+
+  code(code: string, session_id: string): Promise<Said> {
+    return this.call('execute_code', { code, session_id })
+  }
+
+  command(command: string, session_id: string): Promise<Said> {
+    return this.call('execute_command', { command, session_id })
+  }
+
+  async status(body: string, more: Headers = {}): Promise<number> {
+    return (await this.#send(body, more)).status
+  }
+
+  #send(body: string, more: Headers = {}): Promise<Answer> {
+    return send(this.#port, { body, headers: { ...this.#headers, ...more } })
+  }
+}
+
+/** An answer is JSON or the last of some events. */
+function valueOf({ headers, body }: Answer): unknown {
+  const isStream = headers['content-type']?.startsWith('text/event-stream') === true
+  return JSON.parse(isStream ? (events(body).findLast(({ data }) => data !== '')?.data ?? '') : body)
+}
+
+interface Scope {
+  after(fn: () => Promise<void> | void): void
+}
+
+interface Served {
+  readonly spawned: Spawned
+  readonly port: number
+  /** Writes the file again. */
+  readonly rewrite: (server: object) => void
+}
+
+async function serve(scope: Scope, name: string, server: object = {}, box: object = {}): Promise<Served> {
+  const path = join(commands.folder, name)
+  const rewrite = (changed: object): void =>
+    writeFileSync(
+      path,
+      JSON.stringify({
+        server: { port: 0, ...changed },
+        mcpServers: { box: { type: 'sandbox', runtime: 'bubblewrap', ...box } },
+      }),
+    )
+  rewrite(server)
+  const spawned = commands.start(scope, ['sandbox', '--config', path])
+  const portIn = (): string | undefined => /POST to http:\/\/127\.0\.0\.1:(\d+)/.exec(spawned.stderr)?.[1]
+  await until(() => portIn() !== undefined)
+  return { spawned, port: Number(portIn()), rewrite }
+}
+
+const idsOf = async (client: HttpClient): Promise<unknown[]> =>
+  listAt((await client.call('get_sessions', {})).of('sessions')).map((each) => at(each, 'session_id'))
+
+describe('the sandbox over HTTP', () => {
+  test('keeps the sessions of two principals apart, whatever ids they guess', async (t) => {
+    const { spawned, port, rewrite } = await serve(t, 'two.json', { token: 'token-of-ann' })
+    const [ann, bob] = [
+      new HttpClient(port, bearer('token-of-ann')),
+      new HttpClient(port, bearer('token-of-bob')),
+    ]
+    await ann.code('x = "of ann"', 's')
+    await ann.command('echo of ann > file', 's')
+    const session = await send(port, {
+      body: message('initialize', 0, { protocolVersion: '2025-06-18' }),
+      headers: bearer('token-of-ann'),
+    })
+    // The one sandbox there is goes on, and another principal comes.
+    rewrite({ token: 'token-of-bob' })
+    spawned.child.kill('SIGHUP')
+    while ((await bob.status(message('ping', 1))) !== 200) await new Promise((done) => setTimeout(done, 20))
+    assert.equal(await ann.status(message('ping', 1)), 401)
+    const theirs = { 'mcp-session-id': String(session.headers['mcp-session-id']) }
+    assert.equal(await bob.status(message('ping', 1), theirs), 404)
+
+    assert.deepEqual(await idsOf(bob), [])
+    for (const [name, args] of [
+      ['read_file', { session_id: 's', path: 'file' }],
+      ['list_files', { session_id: 's' }],
+    ] as const)
+      assert.equal((await bob.call(name, args)).message, 'Session not found: s', name)
+    assert.equal((await bob.call('stop_session', { session_id: 's' })).of('success'), false)
+    const read = await bob.request('resources/read', { uri: 'sandbox://s/file' })
+    assert.notEqual(read.code, undefined)
+    const own = await bob.command('cat file; echo of bob > file', 's')
+    assert.equal(own.of('session_created'), true, 'an equal id is another session')
+    assert.doesNotMatch(JSON.stringify(own.value), /of ann/)
+    assert.match((await bob.code('x', 's')).text, /NameError/)
+
+    rewrite({ token: 'token-of-ann' })
+    spawned.child.kill('SIGHUP')
+    while ((await ann.status(message('ping', 1))) !== 200) await new Promise((done) => setTimeout(done, 20))
+    assert.deepEqual(await idsOf(ann), ['s'])
+    assert.equal((await ann.code('x', 's')).text, "'of ann'\n")
+    assert.equal((await ann.command('cat file', 's')).text, 'of ann\n')
+  })
+
+  test('lets no stranger in: without the token, from a page, or by another name of the host', async (t) => {
+    const { port } = await serve(t, 'strangers.json', { token: 'the-token' })
+    const body = message('tools/call', 1, { name: 'execute_command', arguments: { command: 'true' } })
+    const known = new HttpClient(port, bearer('the-token'))
+    const strangers: readonly (readonly [headers: Headers, status: number])[] = [
+      [{}, 401],
+      [bearer('guessed'), 401],
+      [{ ...bearer('the-token'), origin: 'https://page.example' }, 403],
+      [{ ...bearer('the-token'), host: 'rebound.example' }, 403],
+    ]
+    for (const [headers, status] of strangers)
+      assert.equal((await send(port, { body, headers })).status, status, JSON.stringify(headers))
+    assert.deepEqual(await idsOf(known), [])
+  })
+
+  test('shows the volumes that are configured, and no file besides', async (t) => {
+    const hostPath = join(commands.folder, 'volume')
+    mkdirSync(hostPath)
+    writeFileSync(join(hostPath, 'file'), 'of the volume\n')
+    writeFileSync(join(commands.folder, 'beside'), 'of the host\n')
+    const { port } = await serve(t, 'volumes.json', {}, { volumes: [`${hostPath}:/data:ro`] })
+    const client = new HttpClient(port)
+    const listed = await client.call('get_volume_path', {})
+    assert.match(JSON.stringify(listed.value), /\/data/)
+    const { text } = await client.command(
+      'cat /data/file; echo x > /data/new; ln -s /data/../beside a; echo $?',
+      's',
+    )
+    assert.match(text, /^of the volume\n/)
+    assert.match(text, /Read-only file system/)
+    for (const path of [
+      'a',
+      '/data/../beside',
+      `${hostPath}/../beside`,
+      '../../etc/shadow',
+      '/proc/1/environ',
+    ]) {
+      const given = await client.call('read_file', { session_id: 's', path })
+      assert.doesNotMatch(JSON.stringify(given.value), /of the host|root:|HOME=\//, path)
+    }
+    const elsewhere = await client.call('write_file', { session_id: 's', path: '/data/new', content: 'x' })
+    assert.match(elsewhere.message, /Read-only file system/)
+  })
+
+  test('refuses what is too large, and goes on', async (t) => {
+    const { port } = await serve(t, 'large.json')
+    const client = new HttpClient(port)
+    await client.code('x = 1', 's')
+    assert.equal(await client.status('x'.repeat(17 * MiB)), 413)
+    const large: readonly (readonly [name: string, args: Args, refused: RegExp])[] = [
+      ['execute_command', { command: 'x'.repeat(5 * MiB) }, /E2BIG/],
+      [
+        'execute_command',
+        { command: 'true', args: Array.from({ length: 300_000 }, () => 'argument') },
+        /E2BIG/,
+      ],
+      ['execute_command', { command: `echo ${'x'.repeat(MiB)}` }, /E2BIG/],
+      ['execute_code', { code: '1', session_id: 'x'.repeat(100_000) }, /must be 1 to 128 letters/],
+      [
+        'write_file',
+        { path: 'f', content: 'x'.repeat(11 * MiB) },
+        /'content' must have at most 10485760 bytes/,
+      ],
+      [
+        'write_file',
+        { path: 'x'.repeat(MiB), content: '' },
+        /^File access failed: the path has 1048576 characters, and may have 4096$/,
+      ],
+    ]
+    for (const [name, args, refused] of large) {
+      const { message: why } = await client.call(name, { session_id: 's', ...args })
+      assert.match(why, refused, name)
+      assert(why.length < 4000, `${name} repeats what it was given: ${why.length}`)
+    }
+    const long = await client.code(`len("${'x'.repeat(9 * MiB)}")`, 's')
+    assert.equal(long.text, `${9 * MiB}\n`, long.message)
+    assert.equal((await client.code('x', 's')).text, '1\n')
+  })
+
+  test('answers each call of a flood once, others meanwhile, and makes no more sessions than it may', async (t) => {
+    const { port } = await serve(t, 'flood.json', {}, { maxSessions: 3 })
+    const client = new HttpClient(port)
+    await client.code('x = 1', 'other')
+    await client.code('n = 0', 's')
+    const flood = Array.from({ length: 60 }, () =>
+      client.code('import time; time.sleep(0.2); n += 1; n', 's'),
+    )
+    assert.equal((await client.code('x', 'other')).text, '1\n')
+    const answers = await Promise.all(flood)
+    const done = answers.filter(({ code }) => code === undefined).map(({ text }) => Number(text))
+    assert.deepEqual(
+      done.toSorted((one, two) => one - two),
+      done.map((_, index) => index + 1),
+      'each of them ran once',
+    )
+    assert(done.length >= 17, String(done.length))
+    for (const { code, message: why } of answers)
+      if (code !== undefined) assert.match(`${code} ${why}`, /^-32600 .*has 16 calls waiting/)
+    const busy = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => client.command('sleep 1', `busy-${index}`)),
+    )
+    const refused = busy.filter(({ code }) => code === -32_600)
+    assert.equal(refused.length, 17, 'nobody who runs makes room')
+    assert.match(refused[0]?.message ?? '', /Sessions limit exceeded: 3 >= 3/)
+  })
+
+  const prefix = 'io.modelcontextprotocol'
+  const claim = { [`${prefix}/protocolVersion`]: '2026-07-28', [`${prefix}/clientCapabilities`]: {} }
+
+  /** How clients give up a call whose response is this. */
+  const endings: readonly (readonly [
+    title: string,
+    giveUp: (port: number, session: Headers, response: IncomingMessage) => Promise<unknown>,
+    isOwn: boolean,
+  ])[] = [
+    ['closes its connection (2026-07-28)', async (_port, _session, response) => response.destroy(), true],
+    [
+      'says so in its session',
+      (port, headers) =>
+        send(port, { headers, body: message('notifications/cancelled', undefined, { requestId: 7 }) }),
+      false,
+    ],
+    ['ends its session', (port, headers) => send(port, { method: 'DELETE', headers }), false],
+  ]
+  for (const [index, [title, giveUp, isOwn]] of endings.entries()) {
+    test(`ends a call, with its processes, when the client ${title}`, async (t) => {
+      const { port } = await serve(t, `closed-${index}.json`)
+      const client = new HttpClient(port)
+      await client.code('x = 1', 's')
+      const mark = `${4_000_000 + process.pid}.${index}`
+      const session = isOwn ? {} : await handshake(port, '2025-06-18')
+      const name = 'execute_command'
+      const fields = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name }
+      const params = {
+        name,
+        arguments: { command: `(setsid sleep ${mark} &); sleep ${mark}`, session_id: 's' },
+        _meta: { progressToken: 1, ...(isOwn && claim) },
+      }
+      const response = open(port, {
+        headers: isOwn ? fields : session,
+        body: message('tools/call', 7, params),
+      })
+      await until(() => marked(mark).length === 2)
+      const opened = await response
+      const isOver = read(opened).catch(() => undefined)
+      await giveUp(port, session, opened)
+      await until(() => marked(mark).length === 0)
+      await isOver
+      assert.equal((await client.code('x', 's')).text, '1\n', 'the session goes on')
+      assert.deepEqual(await idsOf(client), ['s'])
+    })
+  }
+})
