@@ -24,7 +24,9 @@ import { findCgroupPlaces } from '../../src/sandbox/runtimes/bubblewrap/cgroup-p
 import { diskUse } from '../../src/sandbox/runtimes/bubblewrap/disk-use.js'
 import { Identities } from '../../src/sandbox/runtimes/bubblewrap/identities.js'
 import { hostIdentity } from '../../src/sandbox/run-as.js'
+import { MachineVolumes } from '../../src/sandbox/machine-volumes.js'
 import { StateFolder } from '../../src/sandbox/state-folder.js'
+import { plainSpec } from './machine-contract.js'
 import { changedVolume, checkVolumes } from '../../src/sandbox/volumes.js'
 
 const skip = process.platform !== 'linux'
@@ -120,6 +122,28 @@ describe('a volume', { skip }, () => {
     })
   }
 
+  test('that is a home, or above it, is refused wherever homes are', async (t) => {
+    const home = made('homes/ann')
+    const { HOME } = process.env
+    t.after(() => {
+      process.env['HOME'] = HOME
+    })
+    process.env['HOME'] = home
+    for (const hostPath of [home, join(folder, 'homes')]) {
+      const { problems } = await checkVolumes([{ hostPath, guestPath: '/data', isReadOnly: true }])
+      assert.match(problems[0]?.problem ?? '', /control of the host/)
+    }
+  })
+
+  test('in the state folder, or above it, is refused', async () => {
+    const state = made('of-services/state')
+    const volumes = new MachineVolumes(new StateFolder(state, runtime), { uid: 1, gid: 1 })
+    for (const hostPath of [state, made('of-services/state/in'), join(folder, 'of-services')]) {
+      const spec = { ...plainSpec, volumes: [{ hostPath, guestPath: '/data', isReadOnly: true }] }
+      await assert.rejects(volumes.of(spec), /state folder of the sandbox lie in each other/)
+    }
+  })
+
   test('through a link is refused, and where that leads is not told', async () => {
     const target = made('target')
     symlinkSync(target, join(folder, 'link'))
@@ -188,6 +212,22 @@ describe('what is on the disk', { skip }, () => {
     const before = readdirSync('/proc/self/fd').length
     assert.match((await diskUse(path, [])).tooMany ?? '', /folders in each other/)
     assert.equal(readdirSync('/proc/self/fd').length, before)
+  })
+
+  test('of too many files is told', async () => {
+    const path = made('many/d')
+    for (const name of ['a', 'b', 'c']) writeFileSync(join(path, name), '')
+    const of = [await diskUse(join(folder, 'many'), [], 4), await diskUse(join(folder, 'many'), [], 3)]
+    assert.deepEqual(
+      of.map(({ tooMany }) => tooMany),
+      [undefined, 'the limit of 3 files'],
+    )
+  })
+
+  test('of a folder in whose place there is a link is nothing', async () => {
+    writeFileSync(join(made('linked'), 'file'), 'x'.repeat(100_000))
+    symlinkSync(join(folder, 'linked'), join(folder, 'in-its-place'))
+    assert.equal((await diskUse(join(folder, 'in-its-place'), [])).bytes, 0)
   })
 
   test('of a folder that is gone is nothing', async () => {

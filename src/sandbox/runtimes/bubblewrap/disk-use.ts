@@ -26,8 +26,12 @@ export interface DiskUse {
 }
 
 /** Of a folder, with files that were removed and that one of these processes still has open. */
-export async function diskUse(folder: string, pids: readonly number[]): Promise<DiskUse> {
-  const walk = new DiskWalk()
+export async function diskUse(
+  folder: string,
+  pids: readonly number[],
+  entriesMax: number = ENTRIES_MAX,
+): Promise<DiskUse> {
+  const walk = new DiskWalk(entriesMax)
   const root = await opened(folder)
   if (root !== undefined) await walk.enter(root, 0)
   for (const pid of pids) await walk.addRemoved(pid)
@@ -37,10 +41,15 @@ export async function diskUse(folder: string, pids: readonly number[]): Promise<
 class DiskWalk {
   bytes = 0
   tooMany: string | undefined
+  readonly #entriesMax: number
   #device: number | undefined
   #entries = 0
   /** Files with several names, and removed ones that several have open, count once. */
   readonly #seen = new Set<number>()
+
+  constructor(entriesMax: number) {
+    this.#entriesMax = entriesMax
+  }
 
   async enter(folder: FileHandle, depth: number): Promise<void> {
     try {
@@ -85,7 +94,7 @@ class DiskWalk {
     for (let at = 0; at < names.length; at += ENTRIES_AT_ONCE) {
       const some = names.slice(at, at + ENTRIES_AT_ONCE)
       this.#entries += some.length
-      if (this.#entries > ENTRIES_MAX) this.tooMany ??= `the limit of ${ENTRIES_MAX} files`
+      if (this.#entries > this.#entriesMax) this.tooMany ??= `the limit of ${this.#entriesMax} files`
       if (this.tooMany !== undefined) return []
       await Promise.all(
         some.map(async (name) => {
