@@ -6,6 +6,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
+import { hasRead } from '../../runtime/read-memory.js'
 import { behind, writeAll } from '../http1/write.js'
 import { HttpAnswer, type AnswerSource } from './answer.js'
 import type { ResponseHead } from './response-head.js'
@@ -84,7 +85,10 @@ export class Channel implements AnswerSource, ResponseSink {
     if (isTls) socket.once('secureConnect', () => this.#connects())
     else if (socket.connecting === true) socket.once('connect', () => this.#connects())
     else this.#isConnected = true
-    socket.on('data', (chunk: Buffer) => this.#take(chunk))
+    socket.on('data', (chunk: Buffer) => {
+      hasRead(chunk.length)
+      this.#take(chunk)
+    })
     socket.on('end', () => this.#ends({ isWhole: true }))
     socket.on('timeout', () => {
       if (this.#user === undefined || this.#isSpare) this.drop()

@@ -2,6 +2,7 @@
 
 import type { Buffer } from 'node:buffer'
 import type { Clock } from '../../runtime/deadline.js'
+import { hasRead } from '../../runtime/read-memory.js'
 import { HttpSyntaxError } from '../http1/syntax-error.js'
 import { writeAll } from '../http1/write.js'
 import { Intake, type IntakeOwner } from './intake.js'
@@ -76,7 +77,10 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
     this.#intake = new Intake(socket, parts.limits, this)
     this.#stays = stays(parts.limits.idleConnectionMs)
     this.#sinceMs = parts.now()
-    socket.on('data', (chunk: Buffer) => this.#take(chunk))
+    socket.on('data', (chunk: Buffer) => {
+      hasRead(chunk.length)
+      this.#take(chunk)
+    })
     socket.on('drain', () => this.#request?.response.onDrain())
     socket.on('timeout', () => {
       if (this.unsentBytes > 0) this.cut()

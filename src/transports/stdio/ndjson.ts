@@ -7,6 +7,7 @@ import type { Connection, Sink, Traffic } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { Wire, WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
+import { hasRead } from '../../runtime/read-memory.js'
 import { ReadThrottle } from '../../runtime/read-throttle.js'
 import { Congestion } from '../congestion.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
@@ -110,6 +111,7 @@ export class NdjsonConnection implements Connection {
     const splitter = new LineSplitter(this.#whileOpen(sink), this.#options.lineBytesMax)
     this.#input.on('data', (chunk: Buffer) => {
       if (this.#closed || !this.#watch('in', chunk)) return
+      hasRead(chunk.length)
       this.#messages = 0
       splitter.push(chunk)
       this.#breath.worked(chunk.length, this.#messages)
