@@ -20,6 +20,8 @@ import { isKey, stringAt } from './text.js'
 export interface FrameLimits {
   readonly depthMax: number
   readonly methodBytesMax: number
+  /** Results are read with their members, since somebody looks at those of most of them. */
+  readonly resultMembers?: boolean
 }
 
 export const defaultFrameLimits: FrameLimits = { depthMax: 128, methodBytesMax: 256 }
@@ -53,6 +55,8 @@ export interface ResultFrame {
   readonly id: RequestId
   readonly idSpan: Span
   readonly result: Span
+  /** Where they were asked for, and it is an object. */
+  readonly members?: Members | undefined
 }
 
 /** An error response; `id` is undefined when the peer could not read the request's. */
@@ -137,7 +141,7 @@ class FrameReader {
     this.#line = line
     this.#limits = limits
     this.#familiar = familiar
-    this.#envelope = new Envelope(line, familiar)
+    this.#envelope = new Envelope(line, familiar, limits.resultMembers === true)
   }
 
   read(): Frame {
@@ -212,7 +216,7 @@ class FrameReader {
     if (result === undefined) return this.#invalid("a message has a 'method', a 'result' or an 'error'")
     if (id === undefined || idSpan === undefined)
       return this.#invalid("a result names the 'id' of its request")
-    return { kind: 'result', line, multiline, id, idSpan, result }
+    return { kind: 'result', line, multiline, id, idSpan, result, members: this.#envelope.resultMembers }
   }
 
   #refuseAmbiguity(whole: Span): void {
@@ -243,6 +247,7 @@ class FrameReader {
 class Envelope implements MemberSink {
   readonly #bytes: Buffer
   readonly #familiar: FamiliarMembers | undefined
+  readonly #wantsResult: boolean
   jsonrpc: Span | undefined
   id: Span | undefined
   method: Span | undefined
@@ -251,19 +256,28 @@ class Envelope implements MemberSink {
   error: Span | undefined
   /** The members of `params`; undefined where that is no object. */
   paramsMembers: Members | undefined
+  /** Those of `result`, where somebody wants them. */
+  resultMembers: Members | undefined
   /** Whether a key is none of the six, or stands twice: then somebody has to look at all of them. */
   isOdd = false
   #size = 0
 
-  constructor(bytes: Buffer, familiar: FamiliarMembers | undefined) {
+  constructor(bytes: Buffer, familiar: FamiliarMembers | undefined, wantsResult: boolean) {
     this.#bytes = bytes
     this.#familiar = familiar
+    this.#wantsResult = wantsResult
   }
 
   inside(key: number, keyEnd: number): MemberSink | undefined {
-    if (!isKey(this.#bytes, key, keyEnd, 'params')) return undefined
+    if (!isKey(this.#bytes, key, keyEnd, 'params')) return this.#insideResult(key, keyEnd)
     this.paramsMembers = new Members(this.#bytes, paramsNames, undefined, this.#familiar)
     return this.paramsMembers
+  }
+
+  #insideResult(key: number, keyEnd: number): MemberSink | undefined {
+    if (!this.#wantsResult || !isKey(this.#bytes, key, keyEnd, 'result')) return undefined
+    this.resultMembers = new Members(this.#bytes)
+    return this.resultMembers
   }
 
   add(key: number, keyEnd: number, start: number, end: number): boolean {

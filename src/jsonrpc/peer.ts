@@ -9,9 +9,11 @@ import type { Connection, FieldReader, MessageHead } from './connection.js'
 import { FrameError, TransportError } from './errors.js'
 import {
   type Frame,
+  type FrameLimits,
   type NotificationFrame,
   type RequestFrame,
   type ResponseFrame,
+  defaultFrameLimits,
   frameOrError,
 } from './frame.js'
 import { Forwarder } from './forwarder.js'
@@ -40,18 +42,25 @@ export class Peer<E extends object> {
   readonly #inflight: Inflight<E | OwnRequest>
   readonly #forwarder: Forwarder
   readonly #familiar = new FamiliarMembers()
+  #limits: FrameLimits | undefined
   #closed = false
 
   constructor(connection: Connection, owner: PeerOwner<E>, options: PeerOptions) {
     this.#connection = connection
     this.#owner = owner
     this.#options = options
+    this.#limits = options.frame
     this.#inflight = new Inflight(options.inflightMax)
     this.#forwarder = new Forwarder(options.forwarded, (cause) => this.#abort(cause))
   }
 
   get open(): boolean {
     return !this.#closed
+  }
+
+  /** From now on results are read with their members. */
+  readResultMembers(): void {
+    this.#limits = { ...(this.#limits ?? defaultFrameLimits), resultMembers: true }
   }
 
   /** Begins to deliver; the owner is told of nothing before. */
@@ -179,7 +188,7 @@ export class Peer<E extends object> {
   #message(line: Line, during: RequestId | undefined, bytes: number = line.length): void {
     if (this.#closed) return
     if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
-    const frame = frameOrError(line, this.#options.frame, this.#familiar)
+    const frame = frameOrError(line, this.#limits, this.#familiar)
     if (!(frame instanceof FrameError)) this.receive(frame, during)
     else if (during === undefined || !isAnswer(line, during)) this.#owner.malformed(frame, line, bytes)
     // On a stream that belongs to one request there will be no other answer to it.

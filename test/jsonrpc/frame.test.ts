@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isBatch } from '../../src/jsonrpc/batch.js'
 import { FrameError, type FrameErrorCode } from '../../src/jsonrpc/errors.js'
-import { type Frame, readFrame } from '../../src/jsonrpc/frame.js'
+import { type Frame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
+import { membersAt } from '../../src/jsonrpc/members.js'
 import type { Span } from '../../src/jsonrpc/scan.js'
 
 function frameOf(text: string): Frame {
@@ -250,6 +251,25 @@ test('an object that is routed by has a limit of members, and one past it', () =
   const error = refusal(params(1025))
   assert.deepEqual([error.code, error.id], ['FRAME_TOO_LARGE', '7'])
   frameOf(`{"jsonrpc":"2.0","id":7,"method":"m","params":{"arguments":{${many(5000)}}}}`)
+})
+
+const results = [
+  '{}',
+  '{"resultType":"complete","content":[{"a":1}],"_meta":{"b":{}}}',
+  '{ "a" : {"resultType":1} , "resultType":"x", "a":2}',
+  '[{"a":1}]',
+  'null',
+]
+
+test('a result is read with its own members where somebody looks at those, as if it had been read again for that', () => {
+  for (const result of results) {
+    const line = toLine(`{"jsonrpc":"2.0","id":7,"result":${result}}`)
+    const frame = readFrame(line, { ...defaultFrameLimits, resultMembers: true })
+    assert(frame.kind === 'result')
+    assert.deepEqual([...(frame.members ?? [])], [...(membersAt(line, frame.result) ?? [])], result)
+    const plain = frameOf(line.toString())
+    assert(plain.kind === 'result' && plain.members === undefined)
+  }
 })
 
 const firsts: [text: string, batch: boolean][] = [

@@ -12,6 +12,7 @@ import { internalError, notFoundInSession, numberIn, statelessRefusal } from '..
 import { cutNamed } from '../member-edits.js'
 import { SERVER_INFO } from '../meta-keys.js'
 import { toolFailure } from '../tool-failure.js'
+import { beginsAsComplete } from '../result-type.js'
 import { wrapping } from '../structured-wrap.js'
 
 const NONE = [] as const
@@ -33,18 +34,21 @@ export function bareAnswer(call: Call, frame: ResponseFrame): BareAnswer {
   return frame.kind === 'error' ? bareError(call, frame) : bareResult(call, frame)
 }
 
-function bareResult({ row, service, isWrapped }: Call, { line, result }: ResultFrame): BareAnswer {
-  const members = membersAt(line, result)
+function bareResult({ row, service, isWrapped }: Call, frame: ResultFrame): BareAnswer {
+  const members = frame.members ?? membersAt(frame.line, frame.result)
   if (members === undefined) return { kind: 'edited', edits: NONE }
-  const type = members.string('resultType')
+  const type = beginsAsComplete(frame) ? 'complete' : members.string('resultType')
   if (type !== undefined && type !== 'complete') {
     const what = `'${service ?? ''}' has given a result of the type '${type}', which does not pass this proxy`
     return { kind: 'error', error: internalError(what) }
   }
-  const meta = membersAt(line, members.span('_meta'))
+  const own = untyped(members, row.route.to === 'uri')
+  const metaSpan = members.span('_meta')
   const structured = isWrapped ? members.span('structuredContent') : undefined
+  if (metaSpan === undefined && structured === undefined) return { kind: 'edited', edits: own }
+  const meta = membersAt(frame.line, metaSpan)
   const edits = [
-    ...untyped(members, row.route.to === 'uri'),
+    ...own,
     ...(meta === undefined ? NONE : cutNamed(meta, serverInfo, 'meta')),
     ...(structured === undefined ? NONE : wrapping(structured)),
   ]

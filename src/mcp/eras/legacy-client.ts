@@ -101,7 +101,7 @@ export class LegacyClientLeg implements ClientLeg {
     const told = bareAnswer(call, frame)
     switch (told.kind) {
       case 'edited':
-        return voice.answerBytes(frame, [...edits, ...told.edits], id)
+        return voice.answerBytes(frame, edits.length === 0 ? told.edits : [...edits, ...told.edits], id)
       case 'result':
         return buildResult(id, told.result)
       case 'error':

@@ -56,7 +56,7 @@ export class Guest implements RoutedClient, StatelessClient {
   readonly #logged = new Set<Call>()
   /** What servers with sessions have been told that it wants. */
   #level: string | undefined
-  /** When it was last at work. */
+  /** Since when it has no call. */
   usedAt: number
 
   constructor(parts: GuestParts) {
@@ -98,8 +98,8 @@ export class Guest implements RoutedClient, StatelessClient {
   ended(call: Call): void {
     this.#calls--
     this.#listens?.end(call)
-    this.#logged.delete(call)
-    this.usedAt = this.#parts.runtime.now()
+    if (this.#logged.size > 0) this.#logged.delete(call)
+    if (this.#calls === 0) this.usedAt = this.#parts.runtime.now()
   }
 
   needsInput(call: Call, needed: InputNeeded): void {
