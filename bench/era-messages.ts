@@ -22,6 +22,14 @@ export interface Cell {
   readonly isLarge: boolean
 }
 
+/** The first is what the others are compared with. */
+export const ERA_PAIRS: readonly Omit<Cell, 'isLarge'>[] = [
+  { name: 'old client, old server', isNewClient: false, isNewServer: false },
+  { name: 'new client, new server', isNewClient: true, isNewServer: true },
+  { name: 'new client, old server', isNewClient: true, isNewServer: false },
+  { name: 'old client, new server', isNewClient: false, isNewServer: true },
+]
+
 export function message(id: number, method: string, params: string): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
 }

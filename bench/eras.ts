@@ -3,7 +3,7 @@
 // Only the proxy's own processor time counts, so client and servers are simple and parse. The proxies take turns after a
 // millisecond or two, hundreds of times in one round, so that what else the machine does meets all of them alike.
 
-import { type Cell } from './era-messages.js'
+import { type Cell, ERA_PAIRS } from './era-messages.js'
 import { type Ends, type OpenEnds, openHttp, openLines } from './era-ends.js'
 import { type Figure, NOT_BUILT, type Settings, roundsOf } from './figures.js'
 import { cpuSeconds } from './process-facts.js'
@@ -14,14 +14,8 @@ import { proxySpec } from './subject.js'
 const SMALL_AIM = atMost(1.15)
 const LARGE_AIM = atMost(1.25)
 
-const BETWEEN: readonly Omit<Cell, 'isLarge'>[] = [
-  { name: 'old client, old server', isNewClient: false, isNewServer: false },
-  { name: 'new client, new server', isNewClient: true, isNewServer: true },
-  { name: 'new client, old server', isNewClient: true, isNewServer: false },
-  { name: 'old client, new server', isNewClient: false, isNewServer: true },
-]
 const CELLS: readonly Cell[] = [false, true].flatMap((isLarge) =>
-  BETWEEN.map((cell) => ({ ...cell, isLarge })),
+  ERA_PAIRS.map((cell) => ({ ...cell, isLarge })),
 )
 
 /** How the calls of one figure are made. */

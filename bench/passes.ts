@@ -2,7 +2,8 @@
 //
 // Through how many files, functions and calls of functions of the proxy one warm small `tools/call`
 // passes, to the bundled Time server: the compiled sources, which are not bundled, under the engine's own
-// count. What follows the answer in the same process belongs to the call.
+// count. What follows the answer in the same process belongs to the call. The same on stdio for clients and servers of
+// either era, with a server of the bench.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,6 +14,13 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
 import { Client } from './client.js'
+import {
+  type Cell,
+  DISCOVER_PARAMS,
+  ERA_PAIRS,
+  call as eraCall,
+  message as eraMessage,
+} from './era-messages.js'
 import { HttpClient } from './http-client.js'
 import { HttpProcess, type HttpSpec, freePort } from './http-subject.js'
 import type { PassedScript } from './passes-probe.js'
@@ -61,13 +69,19 @@ class CountedProxy {
   }
 }
 
-async function countCalls(proxy: CountedProxy, ask: Ask, tool: string): Promise<readonly PassedScript[]> {
+function timeCall(id: number): string {
+  return `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"${TOOL}","arguments":{"timezone":"Europe/Paris"}}}`
+}
+
+async function countCalls(
+  proxy: CountedProxy,
+  ask: Ask,
+  messageOf: (id: number) => string,
+): Promise<readonly PassedScript[]> {
   let id = 100
   const call = async () => {
     id += 1
-    const answer = await ask(
-      `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"${tool}","arguments":{"timezone":"Europe/Paris"}}}`,
-    )
+    const answer = await ask(messageOf(id))
     if (!answer.includes('"result"') || answer.includes('"isError":true'))
       throw new Error(`the call failed: ${answer.toString('utf8', 0, 300)}`)
   }
@@ -89,18 +103,30 @@ function settle(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
 }
 
-async function overStdio(folder: string): Promise<readonly PassedScript[]> {
-  const proxy = new CountedProxy(['--stdio'], folder)
+async function overStdio(folder: string, cell?: Cell): Promise<readonly PassedScript[]> {
+  const args = cell === undefined ? [] : ['--no-kept-lists', '--config', eraConfig(folder, cell)]
+  const proxy = new CountedProxy(['--stdio', ...args], folder)
   const { stdin, stdout } = proxy.child
   try {
     if (stdin === null || stdout === null) throw new Error('a child without pipes')
     const client = new Client(stdout, stdin)
-    await client.ask(INITIALIZE, ASK_LIMIT_MS)
-    client.tell(INITIALIZED)
-    return await countCalls(proxy, (message) => client.ask(`${message}\n`, ASK_LIMIT_MS), TOOL)
+    const ask: Ask = (message) => client.ask(`${message}\n`, ASK_LIMIT_MS)
+    if (cell?.isNewClient === true) await ask(eraMessage(1, 'server/discover', DISCOVER_PARAMS))
+    else {
+      await client.ask(INITIALIZE, ASK_LIMIT_MS)
+      client.tell(INITIALIZED)
+    }
+    return await countCalls(proxy, ask, cell === undefined ? timeCall : (id) => eraCall(cell, id))
   } finally {
     await proxy.close()
   }
+}
+
+function eraConfig(folder: string, { name, isNewServer }: Cell): string {
+  const args = [program('era-server.js'), ...(isNewServer ? ['--stateless'] : [])]
+  const config = join(folder, `${name.replaceAll(/\W+/g, '-')}.json`)
+  writeFileSync(config, JSON.stringify({ mcpServers: { era: { command: process.execPath, args } } }))
+  return config
 }
 
 /** The Time server stands behind a proxy of its own, which is not counted: it speaks stdio only. */
@@ -134,7 +160,7 @@ async function countedOverHttp(folder: string, config: string): Promise<readonly
   const client = new HttpClient(port)
   try {
     await listening(client)
-    return await countCalls(proxy, (message) => client.ask(message, ASK_LIMIT_MS), TOOL)
+    return await countCalls(proxy, (message) => client.ask(message, ASK_LIMIT_MS), timeCall)
   } finally {
     client.end(new Error('closed'))
     await proxy.close()
@@ -182,6 +208,8 @@ const folder = mkdtempSync(join(tmpdir(), 'mcps-proxy-passes-'))
 try {
   tell('stdio -> stdio', await overStdio(folder), values.list)
   tell('HTTP -> HTTP', await overHttp(folder), values.list)
+  for (const pair of ERA_PAIRS)
+    tell(`stdio, ${pair.name}`, await overStdio(folder, { ...pair, isLarge: false }), values.list)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
