@@ -33,15 +33,18 @@ const ofSessions: ReadonlySet<string> = new Set(['tasks'])
 export function clientCapabilities(
   bytes: Buffer,
   span: Span | undefined,
-  { form, tasks }: Pick<Revision, 'form' | 'tasks'>,
+  { form, serverRequests, tasks }: Pick<Revision, 'form' | 'serverRequests' | 'tasks'>,
 ): ClientCapabilities {
   const members = span === undefined ? undefined : membersAt(bytes, span)
   if (members === undefined) return noCapabilities
+  const isAsked = form === 'typed' || serverRequests.includes('elicitation/create')
   const kept: string[] = []
   const names = new Set<string>()
   for (const { key, value } of members) {
     const name = nameOf(bytes, key)
     if (!tasks && ofSessions.has(name)) continue
+    // A client of a revision without elicitation cannot be asked, whatever it declares: a server must not rely on it.
+    if (name === 'elicitation' && !isAsked) continue
     names.add(name)
     const isOfBoth = name !== 'extensions' || form === 'typed'
     kept.push(`${rawAt(bytes, key)}:${isOfBoth ? rawAt(bytes, value) : relayedAt(bytes, value)}`)

@@ -101,7 +101,7 @@ describe('the log of the command', () => {
     const lines = told(records()).filter((line) => /^debug [ab] clients /.test(line))
     assert.deepEqual(lines.sort(), [
       'debug a clients of 2026-07-28: its questions are the result of the call, which waits for the answers in the next request; log messages only while one call wants them',
-      'debug b clients up to 2025-11-25: its questions are asked during the call, which is sent again with the answers; changes of roots are not passed on; no tasks; log messages only while one call wants them',
+      'debug b clients up to 2025-11-25: its questions are asked during the call, which is sent again with the answers; changes of roots are not passed on; log messages only while one call wants them',
     ])
   })
 

@@ -1,10 +1,11 @@
-// What is cut out of a handshake that passes through.
+// What of the capabilities of clients passes on.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { capabilityEdits } from '../../src/mcp/capabilities.js'
+import { capabilityEdits, clientCapabilities } from '../../src/mcp/capabilities.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { splice } from '../../src/jsonrpc/splice.js'
+import { handshakeRevisions, latestStateless } from '../../src/mcp/revisions.js'
 
 const cases: [string, string, string][] = [
   ['nothing there', '{}', '{}'],
@@ -43,4 +44,23 @@ describe('capabilities that the proxy cannot carry', () => {
     assert.deepEqual(capabilityEdits(toLine('[1]'), { start: 1, end: 2 }, false), [])
     assert.deepEqual(capabilityEdits(toLine('[1]'), undefined, false), [])
   })
+})
+
+describe('the capabilities of a client', () => {
+  const every = '{"elicitation":{"form":{}},"sampling":{},"roots":{}}'
+  const known: readonly (readonly [revision: string, names: readonly string[]])[] = [
+    ['2024-11-05', ['sampling', 'roots']],
+    ['2025-03-26', ['sampling', 'roots']],
+    ['2025-06-18', ['elicitation', 'sampling', 'roots']],
+    ['2026-07-28', ['elicitation', 'sampling', 'roots']],
+  ]
+  for (const [version, names] of known)
+    test(`are those that ${version} has`, () => {
+      const bytes = toLine(every)
+      const revision = [...handshakeRevisions, latestStateless].find((each) => each.version === version)
+      assert(revision !== undefined)
+      const said = clientCapabilities(bytes, { start: 0, end: bytes.length }, revision)
+      assert.deepEqual([...said.names], names)
+      assert.deepEqual(Object.keys(JSON.parse(said.json)), names)
+    })
 })

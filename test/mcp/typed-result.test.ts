@@ -68,6 +68,13 @@ const cases: readonly (readonly [
   ],
   ['one that should be typed gets its type', 'typed', 'tools/call', '{"a":1}', `{${type},"a":1}`],
   ['one of another type does not pass', 'typed', 'tools/call', '{"resultType":"x"}', undefined],
+  [
+    'of two words of the same name neither stays what it was',
+    'bare',
+    'tools/call',
+    '{"resultType":"input_required","a":1,"resultType":7}',
+    '{"resultType":"complete","a":1,"resultType":"complete"}',
+  ],
   ['what is no object is no result', 'bare', 'tools/call', '[1]', undefined],
 ]
 

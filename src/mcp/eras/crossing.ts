@@ -1,28 +1,69 @@
-// What clients of the other era get of a server in another way, or not at all.
+// What clients of either era get of a server in another way, or not at all.
 
+import { TASKS, isShown } from '../extensions.js'
 import { latestHandshake, latestStateless } from '../revisions.js'
 import type { ServerFacts } from './leg.js'
 
-/** One line for people; `namesCalls` says that the server says to which call a log message belongs. */
-export function crossing(facts: ServerFacts, namesCalls: boolean): string {
+/** How a server is used, as far as clients get more or less of it by that. */
+export interface ServerUse {
+  /** Whether it says to which call a log message belongs. */
+  readonly namesCalls: boolean
+  /** Whether a task of a client can be that client's own. */
+  readonly keepsTasks: boolean
+}
+
+/** One line for people: of clients of the other era, and behind that of all clients, where they do not get everything. */
+export function crossing(facts: ServerFacts, use: ServerUse): string {
   const isTyped = facts.revision.form === 'typed'
   const clients = isTyped ? `up to ${latestHandshake.version}` : `of ${latestStateless.version}`
-  const limits = isTyped ? ofModern : ofLegacy(facts)
+  const limits = isTyped ? ofModern(facts) : ofLegacy(facts, use)
   const { logging } = facts.capabilities
-  const all = [...limits, ...(logging && !namesCalls ? [SCARCE_LOG] : [])]
-  return `clients ${clients}: ${all.join('; ')}`
+  const others = [...limits, ...(logging && !use.namesCalls ? [SCARCE_LOG] : [])]
+  const all = ofAll(facts, use)
+  return [
+    `clients ${clients}: ${others.join('; ')}`,
+    ...(all.length > 0 ? [`all clients: ${all.join('; ')}`] : []),
+  ].join('. ')
 }
 
 const SCARCE_LOG = 'log messages only while one call wants them'
 
-const ofModern = [
-  'its questions are asked during the call, which is sent again with the answers',
-  'changes of roots are not passed on',
-  'no tasks',
-]
+function ofModern({ capabilities: { extensions } }: ServerFacts): readonly string[] {
+  return [
+    'its questions are asked during the call, which is sent again with the answers',
+    'changes of roots are not passed on',
+    ...(extensions.has(TASKS) ? ['no tasks'] : []),
+  ]
+}
 
-function ofLegacy({ capabilities }: ServerFacts): readonly string[] {
-  const questions =
-    'its questions are the result of the call, which waits for the answers in the next request'
-  return capabilities.tasks === undefined ? [questions] : [questions, 'no tasks']
+function ofLegacy({ capabilities }: ServerFacts, { keepsTasks }: ServerUse): readonly string[] {
+  return [
+    'its questions are the result of the call, which waits for the answers in the next request',
+    ...(capabilities.tasks !== undefined && keepsTasks ? ['no tasks'] : []),
+    ...(capabilities.extensions.size > 0 ? ['it is not told which extensions they have'] : []),
+  ]
+}
+
+function ofAll({ capabilities, revision }: ServerFacts, { keepsTasks }: ServerUse): readonly string[] {
+  const { experimental, extensions, tasks } = capabilities
+  const hasTasks = revision.form === 'typed'
+  const names = [...extensions.keys()]
+  const never = names.filter((name) => !isShown(name, hasTasks, true))
+  const once = names.filter((name) => !never.includes(name) && !isShown(name, hasTasks, false))
+  if (experimental !== undefined) once.push('experimental')
+  return [
+    ...(tasks !== undefined && !keepsTasks ? ['no tasks, since they share its process'] : []),
+    ...(never.length > 0 ? [`never ${someOf(never)}`] : []),
+    ...(once.length > 0 ? [`${someOf(once)} only where it is the only server`] : []),
+  ]
+}
+
+const NAMES_MAX = 5
+const NAME_LENGTH_MAX = 80
+
+/** A server may name as many as it likes, as long as it likes. */
+function someOf(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_MAX).map((name) => name.slice(0, NAME_LENGTH_MAX))
+  const more = names.length - shown.length
+  return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
 }

@@ -73,10 +73,11 @@ export function resultEdits(
   const isThere = wanted.some((each) => mentions(frame, each))
   const members = isThere ? membersAt(frame.line, frame.result) : undefined
   if (members === undefined) return inserted(frame, wanted)
-  // A word of the same name means something else in a result that knows no types.
-  const written = wanted.flatMap(({ name, value, why }): Edit[] => {
-    const span = members.span(name)
-    return span === undefined ? [] : [{ ...span, bytes: value, why }]
+  // A word of the same name means something else in a result that knows no types; of two, a client may read either.
+  const written = [...members].flatMap(({ key, value: span }): Edit[] => {
+    const name = stringAt(frame.line, key)
+    const one = wanted.find((each) => each.name === name)
+    return one === undefined ? [] : [{ ...span, bytes: one.value, why: one.why }]
   })
   const missing = wanted.filter(({ name }) => members.span(name) === undefined)
   return [...inserted(frame, missing), ...written]

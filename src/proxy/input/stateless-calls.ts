@@ -17,8 +17,8 @@ import { type SealedState, StateSeal, secretOf } from './state-seal.js'
 /** Where calls go. */
 export interface StatelessRoutes {
   route(call: Call): void
-  /** The same to this server alone, with these edits besides; false when it is not where the request would go. */
-  routeTo(service: string, call: Call, edits: readonly Edit[]): boolean
+  /** The same to this server alone, with these edits besides; `refused` is called when it is not where the request would go. */
+  routeBack(service: string, call: Call, edits: readonly Edit[], refused: () => void): void
 }
 
 export interface StatelessLimits extends ParkLimits {
@@ -59,7 +59,7 @@ export class StatelessCalls {
       state.state === undefined
         ? cutNamed(members, ['requestState'], 'request-state')
         : [{ ...span, bytes: Buffer.from(state.state), why: 'request-state' as const }]
-    if (!routes.routeTo(state.service, call, edits)) call.fail(stateUnknown('other-server'))
+    routes.routeBack(state.service, call, edits, () => call.fail(stateUnknown('other-server')))
   }
 
   /** A call that its server has refused is made once its client has visited the pages; nothing is done twice by that. */

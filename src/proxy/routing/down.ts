@@ -29,3 +29,8 @@ export function unavailable({ config: { name }, view }: CallTarget): ErrorBody {
   const why = view.failure === undefined ? `'${name}' is not available` : `'${name}': ${view.failure.message}`
   return upstreamFailed(name, 'unavailable', why)
 }
+
+/** Whether a server that has said what it has may be asked for a resource. */
+export function hasResources({ view }: CallTarget): boolean {
+  return view.facts?.capabilities.resources === true
+}

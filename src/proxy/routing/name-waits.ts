@@ -14,7 +14,7 @@ import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
 /** What a call asks for: a name, at a server that is known to have had it or at any. */
-interface Wanted {
+export interface Wanted {
   readonly kind: 'tools' | 'prompts'
   readonly name: string
   /** The server that listed it in an earlier start. */

@@ -6,11 +6,11 @@ import { ClientTasks } from './client-tasks.js'
 import { fieldFault } from './field-fault.js'
 import { complete, referenceOf } from './completion.js'
 import { FirstLists } from './first-lists.js'
-import { refusalOfAll } from './down.js'
+import { hasResources, refusalOfAll } from './down.js'
 import { missing } from './missing.js'
+import { NO_EDITS, nameEdits } from './name-edits.js'
 import type { TaskLimits } from './principal-tasks.js'
 import type { RoutedClient } from './routed-client.js'
-import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
 import type { Call } from '../../mcp/call.js'
@@ -19,7 +19,7 @@ import { invalidParams, resourceNotFound } from '../../mcp/error-codes.js'
 import { type CacheHint, leastHint, staleHint } from '../../mcp/cache-hints.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { isNotFound } from '../../mcp/resource-answers.js'
-import { NameWaits } from './name-waits.js'
+import { NameWaits, type Wanted } from './name-waits.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { failBound, failUnknownName } from './unknown-name.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
@@ -132,6 +132,17 @@ export class Router {
     return true
   }
 
+  /** The same for a retry, once that server has said what it has; `refused` is called where it does not lead there. */
+  routeBack(service: string, call: Call, more: readonly Edit[], refused: () => void): void {
+    if (this.routeTo(service, call, more)) return
+    const kind = call.row.route.to === 'name' ? call.row.route.list : 'resources'
+    const lane = this.#lanes.find(({ config }) => config.name === service)
+    if (lane === undefined || lane.knows(kind)) return refused()
+    const again = (): void => void (this.routeTo(service, call, more) || refused())
+    if (kind === 'resources') return this.lists.said(call, ['resources', 'templates'], again)
+    this.#whenKnown(call, { kind, name: call.frame.params.members.string('name') ?? '', lane }, again)
+  }
+
   /** Another server has taken the place of the one that it was for; one that it alone may get has the same name. */
   #reroute(call: Call): void {
     const { bound } = call
@@ -165,14 +176,19 @@ export class Router {
     if (there !== undefined) return found(there)
     const target = this.#catalog.named(kind, name)
     const remembered = target?.lane.knows(kind) === false ? target.lane : undefined
-    this.#waiting ??= new NameWaits(() => this.#lanes, this.#room, this.lists, this.#parts.runtime)
-    this.#waiting.known(call, { kind, name, lane: remembered }, () => {
+    this.#whenKnown(call, { kind, name, lane: remembered }, () => {
       const late = this.#catalog.named(kind, name)
-      if (late === undefined) return this.#unknownName(call, kind, name)
+      if (late === undefined)
+        return failUnknownName(call, { kind, name }, this.#lanes, this.#catalog.shown(kind))
       // Another server has taken the place of the one that it waited for, and is only known from an earlier start too.
       if (late.lane !== remembered && !late.lane.knows(kind)) return this.route(call)
       found(late)
     })
+  }
+
+  #whenKnown(call: Call, wanted: Wanted, then: () => void): void {
+    this.#waiting ??= new NameWaits(() => this.#lanes, this.#room, this.lists, this.#parts.runtime)
+    this.#waiting.known(call, wanted, then)
   }
 
   #send(
@@ -212,10 +228,6 @@ export class Router {
   #pass(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
     if (lane.retired) this.#reroute(call)
     else lane.call(call, edits)
-  }
-
-  #unknownName(call: Call, kind: 'tools' | 'prompts', name: string): void {
-    failUnknownName(call, { kind, name }, this.#lanes, this.#catalog.shown(kind))
   }
 
   #byUri(call: Call): void {
@@ -284,15 +296,4 @@ export class Router {
     if (context.revision.form === 'bare') return undefined
     return this.#lanes.length === 0 ? staleHint : leastHint(this.#lanes.map(({ view }) => view.hint(kind)))
   }
-}
-
-function hasResources({ view }: CallTarget): boolean {
-  return view.facts?.capabilities.resources === true
-}
-
-const NO_EDITS: readonly Edit[] = []
-
-function nameEdits(span: Span | undefined, name: string, { item, ownKey }: Target): readonly Edit[] {
-  if (span === undefined || name === item.key) return NO_EDITS
-  return [{ start: span.start, end: span.end, bytes: ownKey, why: 'name' }]
 }

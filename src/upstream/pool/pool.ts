@@ -24,7 +24,7 @@ import type { ServerConfig } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import { ServerEra } from './server-era.js'
 import { ServerReports } from './server-reports.js'
-import { type Sharing, sharingFor } from './sharing.js'
+import { type Sharing, sharingFor, useOf } from './sharing.js'
 import type { Lane, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
 import { within } from '../../runtime/within.js'
 
@@ -190,7 +190,7 @@ export class Pool implements Upstream, LaneOwner {
       pids: lanes.flatMap((lane) => lane.pids),
       revision: server?.facts.revision.version,
       evidence: server?.evidence,
-      crossing: server && crossing(server.facts, this.#parts.namesCalls),
+      crossing: server && crossing(server.facts, useOf(this.#parts)),
       tools: best?.items('tools').length ?? 0,
       ...(about !== undefined && { about }),
     }

@@ -2,6 +2,7 @@
 
 import { crossing } from '../../mcp/eras/crossing.js'
 import type { OpenedServer } from '../../mcp/eras/leg.js'
+import { useOf } from './sharing.js'
 import { asUpstreamError } from '../contracts/errors.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import type { Timer } from '../../runtime/runtime.js'
@@ -66,8 +67,8 @@ export class ServerReports {
 
   /** A server has said what it speaks; what clients get of it is logged once, until it is something else. */
   opened({ facts }: OpenedServer): void {
-    const { log, namesCalls, service } = this.#parts
-    const message = crossing(facts, namesCalls)
+    const { log, service } = this.#parts
+    const message = crossing(facts, useOf(this.#parts))
     if (message !== this.#crossing) log({ level: 'debug', service, message })
     this.#crossing = message
   }

@@ -2,6 +2,7 @@
 
 import type { ClientPort } from '../../mcp/call.js'
 import { type ClientCapabilities, isAskable } from '../../mcp/capabilities.js'
+import type { ServerUse } from '../../mcp/eras/crossing.js'
 import type { Isolation } from '../contracts/server-config.js'
 
 /** Who shares the processes of a lane. */
@@ -42,6 +43,16 @@ export function isOfOne(sharing: Sharing): boolean {
  */
 export function keepsTasks(sharing: Sharing): boolean {
   return sharing === 'own' || sharing === 'plain'
+}
+
+interface PooledUse {
+  readonly isolation: Isolation
+  readonly namesCalls: boolean
+}
+
+/** What clients get of a server that is pooled so. */
+export function useOf({ isolation, namesCalls }: PooledUse): ServerUse {
+  return { namesCalls, keepsTasks: isolation !== 'shared' }
 }
 
 /** Whether calls of several people may run at once, during which a server may ask. */

@@ -1,0 +1,46 @@
+// States of a server without sessions, in the hands of a proxy that was started after they were given.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { at, textAt } from './support/json.js'
+import { libraryProxy } from './support/library.js'
+import { itServer, nodeProgram } from './support/programs.js'
+
+const key = (name: string): string => `io.modelcontextprotocol/${name}`
+const claim = {
+  [key('protocolVersion')]: '2026-07-28',
+  [key('clientCapabilities')]: { elicitation: { form: {} } },
+}
+const server = { stateKey: 'the key of both instances' }
+const call = { name: 's__stateOnly', arguments: {}, _meta: claim }
+
+describe('a state of another instance with the same key', () => {
+  for (const startupGrace of [0, 10_000])
+    test(`opens in the first request of all, with a grace of ${startupGrace} ms`, async (t) => {
+      const servers = { other: itServer(), s: nodeProgram('rounds.mjs', {}, {}) }
+      const one = await libraryProxy(t, servers, {}, { server })
+      const { client } = await one.attach()
+      const asked = await client.request('tools/call', call)
+      const requestState = textAt(asked.value, 'result', 'requestState')
+      await one.proxy.close(0)
+
+      const two = await libraryProxy(t, servers, {}, { server, startupGrace })
+      const { client: again } = await two.attach()
+      const heard = await again.request('tools/call', { ...call, requestState })
+      assert.equal(textAt(heard.value, 'result', 'content', 0, 'text'), 'again with later "é"', heard.text)
+    })
+
+  test('is refused where its server has sessions by now, and where there is none of that name', async (t) => {
+    const one = await libraryProxy(t, { s: nodeProgram('rounds.mjs', {}, {}) }, {}, { server })
+    const { client } = await one.attach()
+    const asked = await client.request('tools/call', call)
+    const requestState = textAt(asked.value, 'result', 'requestState')
+    await one.proxy.close(0)
+    for (const servers of [{ s: itServer() }, { other: nodeProgram('rounds.mjs', {}, {}) }]) {
+      const two = await libraryProxy(t, servers, {}, { server })
+      const { client: again } = await two.attach()
+      const heard = await again.request('tools/call', { ...call, requestState })
+      assert.equal(at(heard.value, 'error', 'data', 'reason'), 'state-other-server', heard.text)
+    }
+  })
+})

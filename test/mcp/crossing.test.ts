@@ -1,0 +1,82 @@
+// The line that says what clients get of a server in another way, or not at all.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { serverCapabilities } from '../../src/mcp/capabilities.js'
+import { crossing } from '../../src/mcp/eras/crossing.js'
+import { latestHandshake, latestStateless } from '../../src/mcp/revisions.js'
+
+const asked =
+  'clients up to 2025-11-25: its questions are asked during the call, which is sent again with the answers; changes of roots are not passed on'
+const waits =
+  'clients of 2026-07-28: its questions are the result of the call, which waits for the answers in the next request'
+const scarce = 'log messages only while one call wants them'
+
+const name = (last: string): string => `io.modelcontextprotocol/${last}`
+const extensions = (...names: readonly string[]): object => ({
+  extensions: Object.fromEntries(names.map((each) => [each, {}])),
+})
+const tasks = { tasks: { requests: { tools: { call: {} } } } }
+
+const newServers: readonly (readonly [declares: object, want: string])[] = [
+  [{}, asked],
+  [{ logging: {} }, `${asked}; ${scarce}`],
+  [tasks, asked],
+  [extensions(name('tasks')), `${asked}; no tasks`],
+  [extensions(name('ui')), asked],
+  [
+    { ...extensions(name('tasks'), 'com.example/x'), experimental: { y: {} } },
+    `${asked}; no tasks. all clients: com.example/x, experimental only where it is the only server`,
+  ],
+  [
+    extensions(name('oauth-client-credentials')),
+    `${asked}. all clients: never ${name('oauth-client-credentials')}`,
+  ],
+]
+
+const oldServers: readonly (readonly [declares: object, want: string])[] = [
+  [{}, waits],
+  [{ logging: {} }, `${waits}; ${scarce}`],
+  [tasks, `${waits}; no tasks`],
+  [
+    extensions('com.example/x'),
+    `${waits}; it is not told which extensions they have. all clients: com.example/x only where it is the only server`,
+  ],
+  [
+    extensions(name('tasks')),
+    `${waits}; it is not told which extensions they have. all clients: never ${name('tasks')}`,
+  ],
+]
+
+const line = (declares: object, revision = latestHandshake, use = {}): string => {
+  const bytes = toLine(JSON.stringify(declares))
+  const capabilities = serverCapabilities(bytes, { start: 0, end: bytes.length }, revision)
+  const facts = { revision, capabilities, instructions: undefined, handshake: bytes }
+  return crossing(facts, { namesCalls: false, keepsTasks: true, ...use })
+}
+
+describe('what clients get of a server', () => {
+  for (const [declares, want] of newServers)
+    test(`of 2026-07-28 that declares ${JSON.stringify(declares)}`, () =>
+      assert.equal(line(declares, latestStateless), want))
+
+  for (const [declares, want] of oldServers)
+    test(`with a session that declares ${JSON.stringify(declares)}`, () => assert.equal(line(declares), want))
+
+  test('where it says which call a log message is about', () =>
+    assert.equal(line({ logging: {} }, latestHandshake, { namesCalls: true }), waits))
+
+  test('where all clients share its process', () =>
+    assert.equal(
+      line(tasks, latestHandshake, { keepsTasks: false }),
+      `${waits}. all clients: no tasks, since they share its process`,
+    ))
+
+  test('names a few extensions of many, and of a long name the beginning', () => {
+    const many = Array.from({ length: 7 }, (_, n) => `${n}/${'x'.repeat(1000)}`)
+    const said = line(extensions(...many))
+    assert.match(said, /4\/x{78} and 2 more only where it is the only server$/)
+    assert(said.length < 800)
+  })
+})
