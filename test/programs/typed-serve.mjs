@@ -113,5 +113,7 @@ function overHttp(handlers, heard, port) {
     event(said.message)
     response.end()
   })
-  server.listen(port, '127.0.0.1')
+  server.listen(port, '127.0.0.1', () => {
+    process.stdout.write(`http://127.0.0.1:${server.address().port}/mcp\n`)
+  })
 }
