@@ -124,6 +124,12 @@ const layers: readonly Layer[] = [
     project: ['src/sandbox/guest/write-fully.ts'],
     modules: ['@bjorn3', '@jitl', 'node:buffer', 'node:fs', 'node:process', 'quickjs-emscripten-core'],
   },
+  // What programs inside reach of the network.
+  {
+    files: ['src/sandbox/egress/'],
+    project: ['src/runtime/', 'src/transports/http1/'],
+    modules: ['node:buffer', 'node:dns/promises', 'node:net', 'node:os', 'node:stream'],
+  },
   // Time and processes come from the runtime; the files of sessions are on the real file system.
   {
     files: ['src/sandbox/'],

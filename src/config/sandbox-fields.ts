@@ -2,6 +2,7 @@
 
 import type { SandboxFlavor, SandboxRuntimeName } from '../upstream/contracts/sandbox-config.js'
 import { boolean, choice, integer, list, map, size, text } from './kinds.js'
+import { type NetworkValue, networkKind } from './sandbox-network.js'
 import { type FieldsOf, field, optional } from './section.js'
 
 /** A day, in seconds. */
@@ -24,7 +25,7 @@ export interface SandboxValues {
   readonly maxTimeout: number | undefined
   readonly volumes: readonly string[]
   readonly runAs: string | undefined
-  readonly network: 'none' | 'host'
+  readonly network: NetworkValue
   readonly files: boolean
   readonly pins: boolean
   readonly outputMax: number
@@ -95,9 +96,9 @@ export const sandboxFields: FieldsOf<SandboxValues> = {
     'User, or user:group, as whom code runs where the proxy runs as root, so that it can write to volumes. Absent: a user for each session.',
   ),
   network: field(
-    choice('none', 'host'),
+    networkKind,
     'none',
-    'What code may reach: nothing, or all that this machine can.',
+    'What code may reach: nothing, the hosts that are named, or all that this machine can.',
   ),
   files: field(boolean(), true, 'Whether clients can read and write files of their sessions.'),
   pins: field(

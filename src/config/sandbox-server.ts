@@ -9,6 +9,7 @@ import { type PathBase, absolute } from './paths.js'
 import { memberPath } from './problems.js'
 import { readSandboxVariables } from './sandbox-environment.js'
 import { type SandboxValues, sandboxFields, templateFields, templateNamePattern } from './sandbox-fields.js'
+import { sandboxNetwork } from './sandbox-network.js'
 import { isPublicValue, secretsOfEnv, secretsOfUrl } from './secrets.js'
 import { Section } from './section.js'
 
@@ -86,7 +87,7 @@ function settingsOf(
     executionTimeoutMsMax,
     volumes: values.volumes.map((written) => volumeOf(expansion.text(written), context)),
     runAs: values.runAs,
-    network: networkOf(section, values),
+    network: sandboxNetwork(section, values.network),
     templates: readTemplates(section, expansion, context),
     files: values.files,
     pins: values.pins,
@@ -114,12 +115,6 @@ function spareOf(section: Section, { spare, maxSessions }: SandboxValues): numbe
   if (spare > maxSessions)
     section.problem('spare', `is ${spare}`, `must not be more than maxSessions, which is ${maxSessions}`)
   return spare
-}
-
-function networkOf(section: Section, { network }: SandboxValues): 'none' | 'host' {
-  if (network === 'host')
-    section.warn('network', 'is "host": code of a session reaches whatever this machine can reach')
-  return network
 }
 
 /** `host:guest`, `host:guest:ro`. */

@@ -21,9 +21,10 @@ export interface ServerStatus {
   readonly revision?: string
   readonly evidence?: string
   readonly pid?: number
-  /** Of a sandbox: what runs the code, and how far that isolates. */
+  /** Of a sandbox: what runs the code, how far that isolates, and what it reaches. */
   readonly runtime?: string
   readonly isolation?: string
+  readonly network?: string
 }
 
 /** One client of a schema; its session id is a secret and not shown. */
@@ -91,7 +92,11 @@ function serverStatus({
     ...(revision !== undefined && { revision }),
     ...(evidence !== undefined && { evidence }),
     ...(pid !== undefined && { pid }),
-    ...(about !== undefined && { runtime: about.runtime, isolation: about.isolation }),
+    ...(about !== undefined && {
+      runtime: about.runtime,
+      isolation: about.isolation,
+      network: about.network,
+    }),
   }
 }
 
@@ -104,6 +109,7 @@ export interface SandboxStatus {
   readonly available_tools: readonly string[]
   readonly runtime: string
   readonly isolation: string
+  readonly network: string
 }
 
 /** Of a schema that is one sandbox and nothing else; undefined of any other, and before the sandbox runs. */
@@ -113,7 +119,7 @@ export function sandboxStatus(
 ): SandboxStatus | undefined {
   const [only, ...others] = proxy?.status() ?? []
   if (only?.about === undefined || others.length > 0) return undefined
-  const { runtime, isolation, tools } = only.about
+  const { runtime, isolation, network, tools } = only.about
   return {
     status: 'healthy',
     version,
@@ -122,6 +128,7 @@ export function sandboxStatus(
     available_tools: tools,
     runtime,
     isolation,
+    network,
   }
 }
 

@@ -16,6 +16,9 @@ export interface SocketPlace {
 /** Makes a socket; one for TLS says `secureConnect` when it is ready, any other `connect` if it is `connecting`. */
 export type Connect = (to: SocketPlace) => Duplex
 
+/** The addresses of a name; rejects when there are none. */
+export type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>
+
 /** A pending timer; `cancel` is idempotent. */
 export interface Timer {
   cancel(): void
@@ -128,6 +131,8 @@ export interface Runtime {
   memoryOf(group: number, exactBytes: number): Promise<number | undefined>
   /** A socket that behaves as those of Node do; the real one is Node's own, which needs no function here. */
   readonly connect?: Connect
+  /** Takes the place of the DNS; the real one is Node's own, which needs no function here. */
+  readonly resolve?: Resolve
   /** Lets connections come to a server and gives the port; the real one is the server's own `listen`. */
   readonly listen?: (server: Server, host: string, port: number) => Promise<number>
   /** Bytes that nobody can guess; the real ones are Node's own. */

@@ -1,8 +1,9 @@
 // What the service and the agent in a machine say to each other: frames of bytes on two streams.
 //
 // A frame is `u32 length of the payload, u8 kind, u32 channel`, big-endian, and the payload. The service chooses
-// the channels, one for each program that it starts. Each side sends on a stream of a channel no more than the
-// other has said it can take (`CHANNEL_WINDOW`), so neither ever holds more than that.
+// the channels, one for each program that it starts; the agent chooses those of connections, which have kinds of their
+// own, one for each program that connects to its port. Each side sends on a stream of a channel no more than the
+// other has said it can take (`CHANNEL_WINDOW`, `CONNECTION_WINDOW`), so neither ever holds more than that.
 //
 // The agent runs among foreign code, which can write its memory. So the service believes nothing that it
 // says but lengths within these limits.
@@ -35,6 +36,29 @@ export const agentReports = {
   exit: 20,
 } as const
 
+/** From the service to the agent, of a connection. */
+export const connectionOrders = {
+  /** Bytes for the program. */
+  deliver: 32,
+  deliverEnd: 33,
+  /** `u32 cost`: what the service has taken of the program's bytes. */
+  sentTaken: 34,
+  /** The last frame of the service. */
+  drop: 35,
+} as const
+
+/** From the agent to the service, of a connection. */
+export const connectionReports = {
+  open: 48,
+  /** Bytes of the program. */
+  sent: 49,
+  sentEnd: 50,
+  /** `u32 cost`: what the program has taken. */
+  delivered: 51,
+  /** The last frame of the channel: the program has closed it, or it was dropped. */
+  gone: 52,
+} as const
+
 /** Which of the two outputs a `taken` is about. */
 export const outputStreams = { output: 1, errors: 2 } as const
 
@@ -46,6 +70,12 @@ export const START_BYTES_MAX: number = 4 * 1024 * 1024
 
 /** What may be on its way on one stream of a channel, as `frameCost` counts. */
 export const CHANNEL_WINDOW: number = 256 * 1024
+
+/** The same for a connection, of which there are more. */
+export const CONNECTION_WINDOW: number = 128 * 1024
+
+/** Of one machine, at once; the agent refuses others. */
+export const CONNECTIONS_MAX = 64
 
 /** What a frame costs besides its payload: a thousand tiny frames take memory too. */
 const FRAME_COST = 256
@@ -70,6 +100,21 @@ export function encodeFrame(kind: number, channel: number, payload: Uint8Array =
   frame.writeUInt32BE(channel, 5)
   frame.set(payload, HEADER_BYTES)
   return frame
+}
+
+/** A frame that says how much was taken. */
+export function costPayload(cost: number): Buffer {
+  const payload = Buffer.allocUnsafe(4)
+  payload.writeUInt32BE(cost, 0)
+  return payload
+}
+
+/** Bytes as payloads that a frame may have. */
+export function payloadsOf(bytes: Buffer): Buffer[] {
+  const payloads: Buffer[] = []
+  for (let at = 0; at < bytes.length; at += FRAME_BYTES_MAX)
+    payloads.push(bytes.subarray(at, at + FRAME_BYTES_MAX))
+  return payloads
 }
 
 /** Texts of any content in one payload. */

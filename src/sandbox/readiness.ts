@@ -44,7 +44,9 @@ export async function runtimeReport(
   const prepared = await preparedService(settings, around)
   const isUsable = typeof prepared !== 'string'
   if (isUsable) await prepared.close()
-  const used = isUsable ? `${settings.runtime}: ${prepared.facts.runtime} is used` : prepared
+  const used = isUsable
+    ? `${settings.runtime}: ${prepared.facts.runtime} is used, network ${networkText(settings)}`
+    : prepared
   return { text: `sandbox runtimes, in the order of auto:\n${lines.join('\n')}\n${used}\n`, isUsable }
 }
 
@@ -55,6 +57,10 @@ async function probedOnce(
   const probed = await probedRuntime(id, surroundings)
   await probed.runtime.close()
   return probed
+}
+
+function networkText({ network }: SandboxSettings): string {
+  return network.kind === 'allow' ? `allow: ${network.hosts.join(', ')}` : network.kind
 }
 
 function lineOf({ runtime: { id, isolation }, probe }: ProbedRuntime): string {

@@ -5,6 +5,7 @@
 // runs programs, or interpreters, which run code and no programs, or evaluators, which answer when code has ended.
 
 import type { Readable, Writable } from 'node:stream'
+import type { SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
 
 /** What stands between the code of a session and the host. */
 export type SandboxIsolation = 'vm' | 'container' | 'namespaces' | 'wasm' | 'none'
@@ -27,6 +28,8 @@ export type RuntimeProbe =
 export interface SandboxRuntime {
   readonly id: string
   readonly isolation: SandboxIsolation
+  /** What it can give programs of the network; it is asked for nothing else. */
+  readonly networks: readonly SandboxNetwork['kind'][]
   probe(): Promise<RuntimeProbe>
   /**
    * Starts the machine of a session; a session has one at a time.
@@ -86,7 +89,7 @@ export interface MachineSpec {
   readonly env: Readonly<Record<string, string>>
   readonly flavor: MachineFlavor
   readonly volumes: readonly MachineVolume[]
-  readonly network: 'none' | 'host'
+  readonly network: SandboxNetwork
   readonly startTimeoutMs: number
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { programFolder } from '../folder.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
+import type { SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
 import { BubblewrapRuntime } from './runtimes/bubblewrap/bubblewrap.js'
 import type { HostIdentity } from './runtimes/bubblewrap/identities.js'
@@ -32,6 +33,8 @@ export interface RuntimeSurroundings {
   readonly images?: readonly TemplateImage[]
   /** Whether files of sessions have to outlive the service. */
   readonly pins?: boolean
+  /** What programs are to reach; undefined: nothing. */
+  readonly network?: SandboxNetwork
   /** A microsandbox server, and what it asks for. */
   readonly serverUrl?: string | undefined
   readonly apiKey?: string | undefined
@@ -99,12 +102,31 @@ export async function probedRuntime(id: RuntimeId, around: RuntimeSurroundings):
   const identity = around.runAs === undefined ? undefined : hostIdentity(around.runAs)
   if (typeof identity !== 'string') {
     const runtime = makeRuntime(id, around, identity)
-    const keeps = around.pins !== true || runtime.pinned !== undefined
-    return { runtime, probe: keeps ? await runtime.probe() : keepsNothing }
+    const lack = networkLack(runtime, around.network) ?? filesLack(runtime, around.pins)
+    return { runtime, probe: lack ?? (await runtime.probe()) }
   }
   const remedy = 'set runAs to the owner of the volumes, or leave it out'
   const probe: RuntimeProbe = { kind: 'unusable', why: `runAs ${identity}`, remedy }
   return { runtime: makeRuntime(id, around, undefined), probe }
+}
+
+function filesLack({ pinned }: SandboxRuntime, pins = false): RuntimeProbe | undefined {
+  return pins && pinned === undefined ? keepsNothing : undefined
+}
+
+/** Why a runtime cannot give programs what they are to reach: they would reach more, or nothing. */
+function networkLack(
+  { id, networks }: SandboxRuntime,
+  { kind }: SandboxNetwork = { kind: 'none' },
+): RuntimeProbe | undefined {
+  if (networks.includes(kind)) return undefined
+  return kind === 'allow'
+    ? {
+        kind: 'unusable',
+        why: 'it cannot hold programs to the hosts of network.allow',
+        remedy: 'use the runtime bubblewrap, or set network to "none"',
+      }
+    : { kind: 'unusable', why: `the runtime ${id} has no network`, remedy: 'set network to "none"' }
 }
 
 function makeRuntime(
@@ -133,6 +155,7 @@ function makeRuntime(
     case 'bubblewrap':
       return new BubblewrapRuntime({
         runtime,
+        log: around.log,
         folder,
         runAs,
         agentFile: join(program, 'sandbox/guest/agent.js'),

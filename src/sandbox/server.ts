@@ -8,8 +8,10 @@ import type { RequestId } from '../jsonrpc/request-id.js'
 import { parse, quote, rawAt, write } from '../jsonrpc/text.js'
 import { malformed, methodNotFound, resourceNotFound, sandboxToolNotFound } from '../mcp/error-codes.js'
 import { handshakeRevision, latestHandshake } from '../mcp/revisions.js'
+import type { SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
 import { version } from '../version.js'
 import { Arguments } from './arguments.js'
+import { AllowedHosts } from './egress/allowed-hosts.js'
 import { SandboxError, asSandboxError } from './errors.js'
 import { OutputProgress } from './progress.js'
 import { readResource } from './resource-read.js'
@@ -125,7 +127,7 @@ export class SandboxServer implements PeerOwner<never> {
       protocolVersion,
       capabilities: { tools: {}, ...(files && { resources: {} }) },
       serverInfo: { name: 'mcps-proxy-sandbox', version },
-      instructions: INSTRUCTIONS,
+      instructions: INSTRUCTIONS + networkHint(this.#served.settings.network),
     })
   }
 
@@ -180,6 +182,11 @@ export class SandboxServer implements PeerOwner<never> {
       this.#peer.notify('notifications/progress', told, { about: id })
     })
   }
+}
+
+function networkHint(network: SandboxNetwork): string {
+  if (network.kind !== 'allow') return ''
+  return ` Of the network, programs reach these hosts alone, over https:// and http:// through the proxy that their variables name: ${new AllowedHosts(network.hosts).shown}.`
 }
 
 function resultText({ content, isError, facts, shown }: ToolResult): string {

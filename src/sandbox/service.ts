@@ -40,10 +40,10 @@ export async function openService(parts: ServiceParts): Promise<SandboxService> 
 }
 
 export function surroundingsOf(
-  { serverUrl, apiKey, runAs, pins, templates: images }: SandboxSettings,
+  { serverUrl, apiKey, runAs, pins, network, templates: images }: SandboxSettings,
   { runtime, log, stateFolder }: Omit<ServiceParts, 'name' | 'settings'>,
 ): RuntimeSurroundings {
-  return { runtime, log, stateFolder, serverUrl, apiKey, runAs, pins, images }
+  return { runtime, log, stateFolder, serverUrl, apiKey, runAs, pins, network, images }
 }
 
 /** Serves connections until it is closed. */
@@ -60,7 +60,8 @@ export class SandboxService implements InnerService {
     const secret = runtime.secret ?? randomBytes
     const tools = toolsOf(settings)
     const { id, isolation } = sandbox
-    this.facts = { runtime: id, isolation, tools: tools.map((tool) => tool.name) }
+    const network = settings.network.kind
+    this.facts = { runtime: id, isolation, network, tools: tools.map((tool) => tool.name) }
     this.#sandbox = sandbox
     this.#log = log
     const sessions = new Sessions({
@@ -77,7 +78,7 @@ export class SandboxService implements InnerService {
     this.#every(settings.orphanCleanupIntervalMs, () => void this.#sweep())
     const limits = probe.kind === 'usable' ? `, limits by ${probe.limits}` : ''
     const level = isolation === 'none' ? 'warn' : 'info'
-    log({ level, message: `sandbox runtime ${id}: isolation ${isolation}${limits}` })
+    log({ level, message: `sandbox runtime ${id}: isolation ${isolation}, network ${network}${limits}` })
   }
 
   /** Serves one client; `owner` is whose sessions it may use. */

@@ -27,6 +27,25 @@ function problems(section: object, env: Env = {}): string[] {
   }
 }
 
+const wrongHosts = [
+  'localhost',
+  '*',
+  '*.com',
+  'a.*.example',
+  'x*.example.com',
+  '127.0.0.1',
+  '10.0x7f',
+  '::1',
+  'https://a.example',
+  'a.example/path',
+  'a.example:',
+  'a.example:0',
+  'a.example:65536',
+  'user@a.example',
+  'bücher.example',
+  `${'a.'.repeat(130)}example`,
+]
+
 describe('a sandbox', () => {
   test('has defaults', () => {
     const { sandbox: settings, timeoutMs, totalTimeoutMs, olderNames } = sandbox({})
@@ -47,7 +66,7 @@ describe('a sandbox', () => {
       executionTimeoutMsMax: 300_000,
       volumes: [],
       runAs: undefined,
-      network: 'none',
+      network: { kind: 'none' },
       templates: ['python', 'node'].map((name) => {
         return { name, language: name, interpreter: undefined, image: undefined, env: {} }
       }),
@@ -133,6 +152,28 @@ describe('a sandbox', () => {
     const wrong: readonly (readonly [section: object, env: Env, problem: string])[] = [
       [{ maxSessions: 0 }, {}, 'mcpServers.s.maxSessions is 0; must be an integer from 1 to 10000'],
       [{ runtime: 'chroot' }, {}, 'mcpServers.s.runtime is "chroot"; must be one of "auto"'],
+      [
+        { network: 'all' },
+        {},
+        'mcpServers.s.network is "all"; must be one of "none", "host", or an object like',
+      ],
+      [
+        { network: ['a.example'] },
+        {},
+        'mcpServers.s.network is a list; must be one of "none", "host", or an object',
+      ],
+      [{ network: {} }, {}, 'mcpServers.s.network.allow is missing; must be a list of hosts'],
+      [
+        { network: { allow: [] } },
+        {},
+        'mcpServers.s.network.allow names no host; name one, or set network to',
+      ],
+      [{ network: { allow: 'a.example' } }, {}, 'mcpServers.s.network.allow is a string; must be a list of'],
+      ...wrongHosts.map((host): readonly [object, Env, string] => [
+        { network: { allow: [host, 'a.example'] } },
+        {},
+        `mcpServers.s.network.allow[0] is ${JSON.stringify(host).slice(0, 20)}`,
+      ]),
       [{ runAs: 'a b' }, {}, 'mcpServers.s.runAs is "a b"; must be like "ann", "ann:staff" or "1000:1000"'],
       [{ volumes: ['/a'] }, {}, 'mcpServers.s.volumes[0] is "/a"; must be like "/srv/data:/data"'],
       [
@@ -168,6 +209,12 @@ describe('a sandbox', () => {
       assert.deepEqual([found.startsWith(problem), others], [true, []], found)
     }
     assert.deepEqual(problems({ maxSessions: 3 }, { MSB_MAX_SESSIONS: 'x' }), [], 'the file stands above it')
+  })
+
+  test('takes hosts that code may reach', () => {
+    const hosts = ['Example.com', '*.example.org', 'api.example.net:8443', 'xn--bcher-kva.example:65535']
+    assert.deepEqual(sandbox({ network: { allow: hosts } }).sandbox.network, { kind: 'allow', hosts })
+    assert.deepEqual(sandbox({ network: 'host' }).sandbox.network, { kind: 'host' })
   })
 
   test('keeps sessions of clients apart behind a token, unless it says otherwise', () => {

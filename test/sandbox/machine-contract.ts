@@ -21,7 +21,7 @@ export const plainSpec: MachineSpec = {
   env: {},
   flavor: { cpus: 1, memoryMiB: 1024, pids: 64, diskGiB: 1 },
   volumes: [],
-  network: 'none',
+  network: { kind: 'none' },
   startTimeoutMs: 60_000,
 }
 

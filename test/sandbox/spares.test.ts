@@ -14,6 +14,7 @@ import { openSandbox, settingsOf } from './support/sandbox.js'
 class FakeRuntime implements SandboxRuntime {
   readonly id = 'fake'
   readonly isolation = 'none'
+  readonly networks = ['none'] as const
   readonly started: MachineSpec[] = []
   readonly discarded: string[] = []
   /** By the id of their session. */

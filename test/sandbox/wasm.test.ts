@@ -249,7 +249,7 @@ describe('the runtime wasm', () => {
       { volumes: [{ hostPath: '/a', guestPath: '/b', isReadOnly: true }] },
       /no volumes: take \/a from volumes/,
     ],
-    [{ network: 'host' }, /no network: take network away/],
+    [{ network: { kind: 'host' } }, /no network: take network away/],
     [
       { interpreter: '/usr/bin/python3' },
       /interpreters of its own: take \/usr\/bin\/python3 from the template/,

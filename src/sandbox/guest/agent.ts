@@ -1,5 +1,7 @@
 // The program inside a machine that starts other programs when the service asks for it.
 //
+// Its one argument is the port of the loopback that leads out; without it there is none.
+//
 // It is a bundle of its own, with nothing but Node. It runs as the same user as the programs that it starts,
 // which can end it, stop it or rewrite it: nothing that protects the host may depend on it.
 
@@ -12,6 +14,7 @@ import {
   START_BYTES_MAX,
   agentOrders,
   agentReports,
+  connectionOrders,
   decodeTexts,
   encodeFrame,
   encodeTexts,
@@ -19,6 +22,7 @@ import {
 import { listingOf } from './listing.js'
 import { GuestProgram, type StartOrder } from './guest-program.js'
 import { NamedPipes } from './named-pipes.js'
+import { ProxyPort } from './proxy-port.js'
 
 /** `O_CLOEXEC` of open(2), as `/proc` shows it. */
 const O_CLOEXEC = 0o2000000
@@ -27,9 +31,11 @@ const O_CLOEXEC = 0o2000000
 class Agent {
   readonly #programs = new Map<number, GuestProgram>()
   readonly #pipes = new NamedPipes()
+  readonly #port = new ProxyPort(send)
   readonly #reader = new AgentFrameReader(START_BYTES_MAX)
 
-  serve(): void {
+  async serve(port: string | undefined): Promise<void> {
+    if (port !== undefined) await this.#port.listen(Number(port))
     process.stdout.on('error', () => process.exit(1))
     process.stdin.on('data', (chunk: Buffer) => this.#read(chunk))
     // The service is gone, and with it the reason to be here.
@@ -47,6 +53,7 @@ class Agent {
   #take({ kind, channel, payload }: AgentFrame): void {
     if (kind === agentOrders.start) return this.#start(channel, payload)
     if (kind === agentOrders.list) return list(channel, payload.toString())
+    if (kind >= connectionOrders.deliver) return this.#port.order(kind, channel, payload)
     const program = this.#programs.get(channel)
     // It has ended while this was on its way.
     if (program === undefined) return
@@ -82,7 +89,7 @@ process.title = 'agent'
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGPIPE'] as const)
   process.on(signal, () => undefined)
 closeInherited()
-new Agent().serve()
+void new Agent().serve(process.argv[2])
 
 function send(kind: number, channel: number, payload?: Uint8Array): void {
   process.stdout.write(encodeFrame(kind, channel, payload))

@@ -37,6 +37,7 @@ export interface MicrosandboxOptions {
 export class MicrosandboxServerRuntime implements SandboxRuntime {
   readonly id = 'microsandbox-server'
   readonly isolation = 'vm'
+  readonly networks = ['none', 'host'] as const
   readonly #options: MicrosandboxOptions
   readonly #rpc: MicrosandboxRpc | undefined
   /** In the names of our sandboxes: those of others are not ours to stop. */

@@ -27,6 +27,7 @@ const PASSED = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TMPDIR', 'SystemRoot', 'TEMP'
 export class UnsafeLocalRuntime implements SandboxRuntime {
   readonly id = 'unsafe-local'
   readonly isolation = 'none'
+  readonly networks = ['none', 'host'] as const
   readonly pinned: PinnedFiles
   readonly #runtime: Runtime
   readonly #folder: StateFolder

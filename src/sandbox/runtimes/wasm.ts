@@ -45,6 +45,7 @@ const COMPLAINT_LENGTH_MAX = 2000
 export class WasmRuntime implements SandboxRuntime {
   readonly id = 'wasm'
   readonly isolation = 'wasm'
+  readonly networks = ['none'] as const
   readonly #runtime: Runtime
   readonly #programFolder: string
   readonly #runAs: HostIdentity | undefined
@@ -166,7 +167,8 @@ function assertPossible({ volumes, network, interpreter }: MachineSpec): void {
   const [volume] = volumes
   if (volume !== undefined)
     throw new MachineStartError(`the runtime wasm has no volumes: take ${volume.hostPath} from volumes`)
-  if (network !== 'none') throw new MachineStartError('the runtime wasm has no network: take network away')
+  if (network.kind !== 'none')
+    throw new MachineStartError('the runtime wasm has no network: take network away')
   if (interpreter !== undefined)
     throw new MachineStartError(
       `the runtime wasm has interpreters of its own: take ${interpreter} from the template`,

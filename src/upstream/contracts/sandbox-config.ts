@@ -18,6 +18,12 @@ export interface SandboxTemplate {
   readonly env: Readonly<Record<string, string>>
 }
 
+/** What programs of sessions reach: nothing, the hosts that are named, or all that the host can. */
+export type SandboxNetwork =
+  | { readonly kind: 'none' | 'host' }
+  /** `example.com`, `*.example.com`, each with `:port` behind it where it is not 443 and 80. */
+  | { readonly kind: 'allow'; readonly hosts: readonly string[] }
+
 /** A folder of the host that sessions see. */
 export interface SandboxVolume {
   /** Absolute. */
@@ -51,7 +57,7 @@ export interface SandboxSettings {
   readonly volumes: readonly SandboxVolume[]
   /** Whom programs of sessions run as where the service is root: `user`, `user:group`, or numbers; undefined: a user for each session. */
   readonly runAs: string | undefined
-  readonly network: 'none' | 'host'
+  readonly network: SandboxNetwork
   /** The first one is the default. */
   readonly templates: readonly SandboxTemplate[]
   /** Whether clients can read and write files of their sessions. */

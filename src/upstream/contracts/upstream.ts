@@ -18,6 +18,8 @@ export type UpstreamState = 'connected' | 'starting' | 'disconnected' | 'error'
 export interface ServerAbout {
   readonly runtime: string
   readonly isolation: string
+  /** What code reaches: `none`, `allow` for the hosts that are named, `host`. */
+  readonly network: string
   /** By name. */
   readonly tools: readonly string[]
 }

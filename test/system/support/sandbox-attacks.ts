@@ -727,7 +727,7 @@ function folders(scene: SandboxScene): string[] {
 }
 
 /** A program folder whose agent is another one. */
-function evilAgent(scene: SandboxScene, name: string, source: string): string {
+export function evilAgent(scene: SandboxScene, name: string, source: string): string {
   const folder = join(scene.folder, name)
   cpSync(join(scene.around.programFolder, 'sandbox'), join(folder, 'sandbox'), { recursive: true })
   writeFileSync(

@@ -12,12 +12,14 @@ import {
   START_BYTES_MAX,
   agentOrders,
   agentReports,
+  connectionReports,
   encodeFrame,
   encodeTexts,
 } from '../../frames.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
 import { ReadThrottle } from '../../../runtime/read-throttle.js'
 import { GuestChannel } from './guest-channel.js'
+import { type AcceptConnection, GuestConnections } from './guest-connections.js'
 
 /** Programs of a machine that the service waits for; the service itself asks for fewer. */
 const CHANNELS_MAX = 64
@@ -42,6 +44,8 @@ export interface AgentLinkEvents {
   broken(how: string): void
   /** Adds to an end which limit was the reason. */
   explain(program: GuestProcess, exit: GuestExit): GuestExit
+  /** A program has connected to the port of the agent; absent where there is no such port. */
+  readonly connected?: AcceptConnection | undefined
 }
 
 /** Starts programs through the agent. */
@@ -51,6 +55,7 @@ export class AgentLink {
   readonly #reader = new AgentFrameReader(FRAME_BYTES_MAX)
   readonly #throttle: ReadThrottle
   readonly #channels = new Map<number, GuestChannel>()
+  readonly #connections: GuestConnections | undefined
   #lastChannel = 0
   #isReady = false
   #end: GuestExit | undefined
@@ -59,6 +64,9 @@ export class AgentLink {
     this.#streams = streams
     this.#events = events
     this.#throttle = new ReadThrottle(streams.output)
+    this.#connections =
+      events.connected &&
+      new GuestConnections(events.connected, (kind, channel, payload) => this.#send(kind, channel, payload))
     streams.input.on('error', () => undefined)
     streams.output.on('error', () => undefined)
     streams.output.on('data', (chunk: Buffer) => this.#read(chunk))
@@ -100,6 +108,7 @@ export class AgentLink {
     this.#end ??= exit
     for (const channel of this.#channels.values()) channel.end(this.#end)
     this.#channels.clear()
+    this.#connections?.end()
     this.#streams.input.destroy()
     this.#streams.output.destroy()
   }
@@ -133,13 +142,20 @@ export class AgentLink {
       this.#isReady = true
       return this.#events.ready()
     }
+    if (kind >= connectionReports.open) {
+      if (this.#connections?.take(kind, channel, payload) !== true) this.#wrong(kind, channel)
+      return
+    }
     const program = this.#channels.get(channel)
     const taken = program?.take(kind, payload) ?? false
-    if (program === undefined || taken === false)
-      return this.#break(`a frame of kind ${kind} on channel ${channel}`)
+    if (program === undefined || taken === false) return this.#wrong(kind, channel)
     if (taken === true) return
     this.#channels.delete(channel)
     program.end(this.#events.explain(program, taken))
+  }
+
+  #wrong(kind: number, channel: number): void {
+    this.#break(`a frame of kind ${kind} on channel ${channel}`)
   }
 
   #break(how: string): void {

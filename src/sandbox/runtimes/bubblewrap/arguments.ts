@@ -2,7 +2,7 @@
 //
 // They are read from a descriptor, so that no list of processes shows them, on the host or inside.
 
-import type { MachineVolume } from '../../runtime.js'
+import type { MachineSpec, MachineVolume } from '../../runtime.js'
 
 /** Where the folder of the session is inside. */
 export const WORKSPACE = '/workspace'
@@ -54,7 +54,7 @@ export interface BwrapTerms {
   /** On the host. */
   readonly sessionFolder: string
   readonly memoryMiB: number
-  readonly network: 'none' | 'host'
+  readonly network: MachineSpec['network']
   readonly volumes: readonly MachineVolume[]
   /** Paths of the host that programs inside need at the same place. */
   readonly readOnlyPaths: readonly string[]
@@ -79,7 +79,7 @@ function temporaryBytes(memoryMiB: number): number {
 function namespaces({ network }: BwrapTerms): string[] {
   return [
     ['user', 'ipc', 'pid', 'uts', 'cgroup'].map((name) => `--unshare-${name}`),
-    network === 'none' ? ['--unshare-net'] : [],
+    network.kind === 'host' ? [] : ['--unshare-net'],
     ['--disable-userns', '--die-with-parent', '--new-session'],
     ['--uid', GUEST_ID, '--gid', GUEST_ID, '--hostname', 'sandbox'],
     ['--cap-drop', 'ALL'],
@@ -89,7 +89,7 @@ function namespaces({ network }: BwrapTerms): string[] {
 }
 
 function system({ network, readOnlyPaths, rootEntries }: BwrapTerms): string[] {
-  const paths = network === 'host' ? [...SYSTEM_PATHS, ...RESOLVER_PATHS] : SYSTEM_PATHS
+  const paths = network.kind === 'host' ? [...SYSTEM_PATHS, ...RESOLVER_PATHS] : SYSTEM_PATHS
   return [
     ['--ro-bind', '/usr', '/usr'],
     rootEntries.flatMap((entry) =>

@@ -1,7 +1,7 @@
 // The runtime that needs nothing but bubblewrap: namespaces of Linux, a filter of system calls, and limits.
 
 import process from 'node:process'
-import type { Runtime } from '../../../runtime/runtime.js'
+import type { LogSink, Runtime } from '../../../runtime/runtime.js'
 import {
   type Machine,
   type MachineSpec,
@@ -21,6 +21,7 @@ import { neighbouringGroups, removeGroup } from './machine-group.js'
 
 export interface BubblewrapParts {
   readonly runtime: Runtime
+  readonly log: LogSink
   readonly folder: StateFolder
   readonly agentFile: string
   /** The user of all machines, when the service runs as root. */
@@ -34,6 +35,7 @@ const GROUP_BEGINNING = 'mcps-sandbox-'
 export class BubblewrapRuntime implements SandboxRuntime {
   readonly id = 'bubblewrap'
   readonly isolation = 'namespaces'
+  readonly networks = ['none', 'allow', 'host'] as const
   readonly pinned: PinnedFiles
   readonly #parts: BubblewrapParts
   readonly #identities: Identities
@@ -56,12 +58,13 @@ export class BubblewrapRuntime implements SandboxRuntime {
   async start(spec: MachineSpec): Promise<Machine> {
     const host = await this.#host()
     const volumes = await this.#volumes.of(spec)
-    const { runtime, folder } = this.#parts
+    const { runtime, log, folder } = this.#parts
     const interpreter = await findInterpreter(spec.language, spec.interpreter, runtime)
     if (interpreter === undefined) throw new MachineStartError(noInterpreter(spec))
     const identity = this.#identities.of(spec.sessionId)
     const machine = await startMachine({
       runtime,
+      log,
       host,
       spec,
       volumes,

@@ -5,8 +5,9 @@ import { readFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
-import type { Child, Runtime } from '../../../runtime/runtime.js'
+import type { Child, LogSink, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/within.js'
+import { Egress } from '../../egress/egress.js'
 import { type MachineFlavor, type MachineSpec, MachineStartError } from '../../runtime.js'
 import { changedVolume, type CheckedVolume, notTheSame } from '../../volumes.js'
 import { AGENT_PATH, WORKSPACE, bwrapArguments, descriptors, guestFiles } from './arguments.js'
@@ -15,6 +16,7 @@ import { type GuestInterpreter, nodeItself, rootEntries } from './guest-interpre
 import type { HostIdentity } from './identities.js'
 import { BubblewrapMachine } from './machine.js'
 import { MachineGroup, OWN_PROCESSES } from './machine-group.js'
+import { PROXY_PORT, proxyVariables } from './proxy-variables.js'
 import { seccompFilter } from './seccomp.js'
 import type { ProcessorCalls } from './system-calls.js'
 
@@ -30,6 +32,7 @@ export interface BubblewrapHost {
 
 export interface StartParts {
   readonly runtime: Runtime
+  readonly log: LogSink
   readonly host: BubblewrapHost
   readonly spec: MachineSpec
   readonly volumes: readonly CheckedVolume[]
@@ -69,7 +72,8 @@ export async function startMachine(parts: StartParts): Promise<BubblewrapMachine
       group,
       flavor: parts.spec.flavor,
       interpreter: [parts.interpreter.program],
-      env: variables(parts.spec.env),
+      env: variables(parts.spec),
+      egress: egressOf(parts),
     })
     const isReady = await within(
       Promise.race([machine.ready.then(() => true), machine.ended.then(() => false)]),
@@ -118,7 +122,8 @@ async function begun(
 }
 
 function spawned({ runtime, host, spec, identity }: StartParts): Child {
-  const agent = [nodeItself().program, ...AGENT_FLAGS, AGENT_PATH]
+  const port = spec.network.kind === 'allow' ? [String(PROXY_PORT)] : []
+  const agent = [nodeItself().program, ...AGENT_FLAGS, AGENT_PATH, ...port]
   return runtime.spawn({
     command: host.prlimit,
     // The filter keeps it as it is from here on.
@@ -167,7 +172,7 @@ function limited(prlimit: string, { memoryMiB, pids, diskGiB }: MachineFlavor): 
 }
 
 /** What every program finds; packages are installed into the workspace. */
-function variables(env: MachineSpec['env']): Record<string, string> {
+function variables({ env, network }: MachineSpec): Record<string, string> {
   return {
     PATH: `${WORKSPACE}/.local/bin:/usr/local/bin:/usr/bin:/bin`,
     HOME: WORKSPACE,
@@ -178,8 +183,13 @@ function variables(env: MachineSpec['env']): Record<string, string> {
     TMPDIR: '/tmp',
     PIP_BREAK_SYSTEM_PACKAGES: '1',
     npm_config_prefix: `${WORKSPACE}/.local`,
+    ...(network.kind === 'allow' && proxyVariables()),
     ...env,
   }
+}
+
+function egressOf({ runtime, log, spec: { network } }: StartParts): Egress | undefined {
+  return network.kind === 'allow' ? new Egress({ hosts: network.hosts, runtime, log }) : undefined
 }
 
 async function madeGroup({ runtime, host, spec, name }: StartParts): Promise<MachineGroup | undefined> {

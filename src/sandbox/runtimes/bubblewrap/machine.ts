@@ -2,6 +2,7 @@
 
 import type { Child, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/within.js'
+import type { Egress } from '../../egress/egress.js'
 import type {
   GuestCommand,
   GuestExit,
@@ -29,6 +30,8 @@ export interface BubblewrapMachineParts {
   readonly flavor: MachineFlavor
   readonly interpreter: readonly [string, ...string[]]
   readonly env: Readonly<Record<string, string>>
+  /** Undefined where its programs reach no host, or the network of this one. */
+  readonly egress: Egress | undefined
 }
 
 /** A machine whose agent was started. */
@@ -66,6 +69,7 @@ export class BubblewrapMachine implements Machine {
         ready: () => this.#isReady(),
         broken: (how) =>
           this.#condemn({ reason: 'died', message: `what starts its programs was tampered with: ${how}` }),
+        connected: parts.egress && ((program) => parts.egress?.accept(program)),
         explain: (program, exit) => this.#limits.explain(exit, this.#marks.get(program) ?? this.#start),
       },
     )
@@ -106,6 +110,7 @@ export class BubblewrapMachine implements Machine {
     this.#limits.stop()
     const limit = this.#limits.reached(this.#start)
     const end = this.#verdict ?? this.#death(limit)
+    this.#parts.egress?.end()
     this.#link.end(exitWith(end))
     await this.#parts.group?.remove()
     return end

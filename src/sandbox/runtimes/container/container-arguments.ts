@@ -45,7 +45,14 @@ export function runArguments(terms: ContainerTerms): string[] {
   const { name, owner, image, identity, keepsUser, spec } = terms
   return [
     ['run', '--rm', '--interactive', '--pull', 'never', '--name', name, '--label', `${LABEL}=${owner}`],
-    ['--hostname', 'sandbox', '--network', spec.network, '--log-driver', 'none'],
+    [
+      '--hostname',
+      'sandbox',
+      '--network',
+      spec.network.kind === 'host' ? 'host' : 'none',
+      '--log-driver',
+      'none',
+    ],
     ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
     ['--user', `${identity.uid}:${identity.gid}`, ...(keepsUser ? ['--userns', 'keep-id'] : [])],
     limits(spec.flavor),

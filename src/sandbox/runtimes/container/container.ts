@@ -34,6 +34,7 @@ const COMPLAINT_LENGTH_MAX = 2000
 export class ContainerRuntime implements SandboxRuntime {
   readonly id = 'container'
   readonly isolation = 'container'
+  readonly networks = ['none', 'host'] as const
   readonly pinned: PinnedFiles
   readonly #parts: ContainerParts
   readonly #identities: Identities

@@ -43,6 +43,7 @@ export interface MicrosandboxParts {
 export class MicrosandboxRuntime implements SandboxRuntime {
   readonly id = 'microsandbox'
   readonly isolation = 'vm'
+  readonly networks = ['none', 'host'] as const
   readonly pinned: PinnedFiles
   readonly #parts: MicrosandboxParts
   readonly #volumes: MachineVolumes
@@ -87,7 +88,7 @@ export class MicrosandboxRuntime implements SandboxRuntime {
           const bound = mount.bind(hostPath).nosuid().nodev()
           return isReadOnly ? bound.readonly() : bound
         })
-      return spec.network === 'none' ? builder.disableNetwork() : builder
+      return spec.network.kind === 'host' ? builder : builder.disableNetwork()
     })
     const env = { HOME: MICROVM_WORKSPACE, ...spec.env }
     const interpreter = interpreterIn(spec.language)

@@ -1,0 +1,81 @@
+// A connection from the host to where a program wants to go.
+//
+// The name is looked up once, and what was looked at is what is connected to: an answer that changes with
+// every question leads nowhere else. An address of this host is refused like a private one, since what listens on
+// all of its addresses may rely on a wall outside.
+
+import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import type { Duplex } from 'node:stream'
+import type { Connect, Runtime } from '../../runtime/runtime.js'
+import { within } from '../../runtime/within.js'
+import { resolveName } from './lookup.js'
+import { isPublicAddress } from './public-address.js'
+import { type Destination, type EgressRefusal, refusal } from './refusal.js'
+
+/** Servers of the DNS are asked twice within this. */
+const LOOKUP_MS = 10_000
+
+/** Of one address. */
+const CONNECT_MS = 10_000
+
+/** Addresses of one name that are tried. */
+const TRIES_MAX = 3
+
+export type EgressRuntime = Pick<Runtime, 'now' | 'setTimer' | 'connect' | 'resolve'>
+
+/** An open connection, or why there is none; `signal` gives it up. */
+export async function dial(
+  to: Destination,
+  runtime: EgressRuntime,
+  signal: AbortSignal,
+): Promise<Duplex | EgressRefusal> {
+  const addresses = await addressesOf(to, runtime, signal)
+  if (!Array.isArray(addresses)) return addresses
+  const open = addresses.filter((address) => isPublicAddress(address) && !isOwnAddress(address))
+  if (open.length === 0)
+    return refusal(403, 'has no public address', to, addresses.slice(0, TRIES_MAX).join(', '))
+  for (const host of open.slice(0, TRIES_MAX)) {
+    if (signal.aborted) break
+    const socket = (runtime.connect ?? connectTo)({ host, port: to.port, isTls: false })
+    if (await isConnected(socket, runtime, signal)) return socket
+  }
+  return refusal(502, 'cannot be reached: no connection was made', to)
+}
+
+const connectTo: Connect = ({ host, port }) =>
+  connect({ host, port, noDelay: true, keepAlive: true, allowHalfOpen: true })
+
+async function addressesOf(
+  to: Destination,
+  runtime: EgressRuntime,
+  signal: AbortSignal,
+): Promise<string[] | EgressRefusal> {
+  const resolve = runtime.resolve ?? resolveName
+  try {
+    const found = await within(resolve(to.host, signal), LOOKUP_MS, runtime)
+    return found === undefined
+      ? refusal(504, 'cannot be reached: its name was not found in time', to)
+      : [...found]
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error)
+    return refusal(502, 'cannot be reached: its name was not found', to, detail)
+  }
+}
+
+function isOwnAddress(address: string): boolean {
+  return Object.values(networkInterfaces()).some((own) => own?.some((each) => each.address === address))
+}
+
+/** One that is not connected in time, or is no longer wanted, is gone. */
+async function isConnected(socket: Duplex, runtime: EgressRuntime, signal: AbortSignal): Promise<boolean> {
+  const opening = new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(true))
+    socket.on('error', () => resolve(false))
+    socket.once('close', () => resolve(false))
+    signal.addEventListener('abort', () => resolve(false), { once: true })
+  })
+  const isOpen = (await within(opening, CONNECT_MS, runtime)) === true && !signal.aborted
+  if (!isOpen) socket.destroy()
+  return isOpen
+}

@@ -1,0 +1,212 @@
+// One connection of a program inside to the proxy, and what it leads to.
+//
+// It carries one tunnel or one request. Nothing that comes behind a request reaches the server: another one could be
+// meant for somebody else.
+
+import { Buffer } from 'node:buffer'
+import type { Duplex, Readable, Writable } from 'node:stream'
+import { BodyReader } from '../../transports/http1/body-reader.js'
+import type { Framing } from '../../transports/http1/framing.js'
+import { HeadReader } from '../../transports/http1/head-reader.js'
+import { HttpSyntaxError } from '../../transports/http1/syntax-error.js'
+import { within } from '../../runtime/within.js'
+import type { AllowedHosts } from './allowed-hosts.js'
+import { HelloReader } from './client-hello.js'
+import { type EgressRuntime, dial } from './dial.js'
+import { hostName } from './host-name.js'
+import { IdleWatch } from './idle-watch.js'
+import { type ProxyRequest, proxyRequest } from './proxy-request.js'
+import { readUntil } from './read-until.js'
+import { type Destination, type EgressRefusal, refusal, refusalResponse } from './refusal.js'
+
+const HEAD_BYTES_MAX = 16 * 1024
+
+/** A program that has connected says what it wants, and then who it is, at once. */
+const ASK_MS = 30_000
+
+/** Without a byte in either direction. */
+const IDLE_MS = 300_000
+
+const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
+
+/** Of TLS (RFC 8446, section 6): fatal, unrecognized name. */
+const ALERT = Buffer.from([21, 3, 3, 0, 2, 2, 112])
+
+/** The side of the program. */
+export interface ProgramEnd {
+  readonly input: Readable
+  readonly output: Writable
+  /** Resolves when the program has closed its side, or is gone. */
+  readonly gone: Promise<void>
+  /** Ends what is there still; output that was ended before arrives. */
+  drop(): void
+}
+
+export interface EgressTerms {
+  readonly allowed: AllowedHosts
+  readonly runtime: EgressRuntime
+  /** Hears of each one. */
+  readonly refused: (refused: EgressRefusal) => void
+}
+
+/** From its beginning to its end. */
+export class EgressConnection {
+  readonly #program: ProgramEnd
+  readonly #terms: EgressTerms
+  readonly #life = new AbortController()
+  readonly #idle: IdleWatch
+  #server: Duplex | undefined
+
+  constructor(program: ProgramEnd, terms: EgressTerms) {
+    this.#program = program
+    this.#terms = terms
+    this.#idle = new IdleWatch(terms.runtime, IDLE_MS, () => this.close())
+    for (const stream of [program.input, program.output]) stream.on('error', () => this.close())
+    void program.gone.then(() => this.close())
+  }
+
+  /** Never rejects; resolves when it has led somewhere, or nowhere. */
+  async serve(): Promise<void> {
+    try {
+      const request = await this.#asked()
+      if (this.#life.signal.aborted) return
+      if (request.kind === 'refusal') return this.#refuse(request)
+      const server = await this.#reached(request.to)
+      if ('kind' in server) return this.#refuse(server)
+      if (!this.#attach(server)) return
+      await (request.kind === 'tunnel' ? this.#tunnel(server, request.to) : this.#forward(server, request))
+    } catch {
+      this.close()
+    }
+  }
+
+  /** Nobody's socket is left. */
+  close(): void {
+    if (this.#life.signal.aborted) return
+    this.#life.abort()
+    this.#idle.stop()
+    this.#server?.destroy()
+    this.#program.drop()
+  }
+
+  async #asked(): Promise<ProxyRequest | EgressRefusal> {
+    const reader = new HeadReader(HEAD_BYTES_MAX)
+    const look = (chunk: Buffer): { readonly found: string; readonly rest: Buffer } | undefined => {
+      const head = reader.take(chunk)
+      return head && { found: head.bytes.toString('latin1', 0, head.length), rest: head.rest }
+    }
+    try {
+      const asked = within(readUntil(this.#program.input, look), ASK_MS, this.#terms.runtime)
+      const head = await asked
+      if (head !== undefined) return proxyRequest(head)
+      return refusal(408, 'the request did not come, or not whole')
+    } catch (error) {
+      if (error instanceof HttpSyntaxError)
+        return refusal(431, `the request is not understood: ${error.message}`)
+      throw error
+    }
+  }
+
+  async #reached(to: Destination): Promise<Duplex | EgressRefusal> {
+    const { allowed, runtime } = this.#terms
+    if (!allowed.allows(to.host, to.port)) return refusal(403, 'is not in network.allow', to)
+    return dial(to, runtime, this.#life.signal)
+  }
+
+  /** False when it comes too late. */
+  #attach(server: Duplex): boolean {
+    this.#server = server
+    if (server.destroyed) this.close()
+    if (this.#life.signal.aborted) {
+      server.destroy()
+      return false
+    }
+    server.on('error', () => this.close())
+    server.once('close', () => {
+      // What it has said to its end may still be on its way.
+      if (!server.readableEnded) this.close()
+    })
+    return true
+  }
+
+  async #tunnel(server: Duplex, to: Destination): Promise<void> {
+    const { input, output } = this.#program
+    output.write(ESTABLISHED)
+    const reader = new HelloReader()
+    const look = (chunk: Buffer): ReturnType<HelloReader['take']> => reader.take(chunk)
+    const hello = await within(readUntil(input, look), ASK_MS, this.#terms.runtime)
+    if (this.#life.signal.aborted) return
+    if (hello?.kind !== 'name' || hostName(hello.name) !== to.host) {
+      const why =
+        hello === undefined ? 'nothing came' : hello.kind === 'none' ? hello.why : 'it names another server'
+      this.#terms.refused(refusal(403, `was asked for a tunnel without TLS for that name: ${why}`, to))
+      return this.#endWith(ALERT)
+    }
+    input.pipe(server)
+    input.on('data', () => this.#idle.touch())
+    this.#answer(server)
+  }
+
+  async #forward(
+    server: Duplex,
+    { head, framing }: ProxyRequest & { readonly kind: 'forward' },
+  ): Promise<void> {
+    server.write(head, 'latin1')
+    const body = new RequestBody(framing)
+    const { input } = this.#program
+    input.on('data', (chunk: Buffer) => {
+      this.#idle.touch()
+      const part = body.take(chunk)
+      if (part === undefined) return this.close()
+      if (part.length === 0 || server.write(part)) return
+      input.pause()
+      server.once('drain', () => input.resume())
+    })
+    input.resume()
+    this.#answer(server)
+  }
+
+  /** When the server has said everything it is over, whatever the program would still say. */
+  #answer(server: Duplex): void {
+    const { output } = this.#program
+    server.on('data', () => this.#idle.touch())
+    server.pipe(output)
+    output.once('finish', () => this.close())
+  }
+
+  #refuse(refused: EgressRefusal): void {
+    this.#terms.refused(refused)
+    this.#endWith(refusalResponse(refused, this.#terms.allowed))
+  }
+
+  /** Who is still sending hears it too. */
+  #endWith(last: string | Buffer): void {
+    const { input, output } = this.#program
+    this.#server?.destroy()
+    input.resume()
+    output.once('finish', () => this.close())
+    output.end(last)
+  }
+}
+
+/** What belongs to a request, out of all that comes behind its head. */
+class RequestBody {
+  readonly #reader = new BodyReader()
+
+  constructor(framing: Framing | undefined) {
+    this.#reader.begin(framing ?? { kind: 'length', bytes: 0 })
+  }
+
+  /** The part of the bytes that is still body, as it came; undefined when it is none. */
+  take(chunk: Buffer): Buffer | undefined {
+    let rest = chunk
+    try {
+      while (rest.length > 0 && !this.#reader.isOver)
+        rest = this.#reader.take(rest, { data: () => undefined })
+    } catch (error) {
+      if (error instanceof HttpSyntaxError) return undefined
+      throw error
+    }
+    return chunk.subarray(0, chunk.length - rest.length)
+  }
+}

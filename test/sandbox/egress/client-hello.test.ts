@@ -1,0 +1,159 @@
+// The name of the server in the first message of TLS, as real clients write it and as others might.
+
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { Duplex } from 'node:stream'
+import { describe, test } from 'node:test'
+import { connect } from 'node:tls'
+import * as fc from 'fast-check'
+import { type FoundHello, HelloReader } from '../../../src/sandbox/egress/client-hello.js'
+import { numRuns } from '../../properties/runs.js'
+
+/** What a client of Node's says first. */
+function realHello(servername: string): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const socket = new Duplex({
+      read: () => undefined,
+      write: (chunk: Buffer, _encoding, done) => {
+        resolve(chunk)
+        done()
+      },
+    })
+    connect({ socket, servername }).on('error', () => undefined)
+  })
+}
+
+function found(reader: HelloReader, bytes: Buffer, size: number): FoundHello | undefined {
+  for (let at = 0; at < bytes.length; at += size) {
+    const said = reader.take(bytes.subarray(at, at + size))
+    if (said !== undefined) return said
+  }
+  return undefined
+}
+
+const u8 = (value: number): Buffer => Buffer.from([value])
+const u16 = (value: number): Buffer => Buffer.from([value >> 8, value & 255])
+const vector8 = (...parts: readonly Buffer[]): Buffer => {
+  const bytes = Buffer.concat(parts)
+  return Buffer.concat([u8(bytes.length), bytes])
+}
+const vector16 = (...parts: readonly Buffer[]): Buffer => {
+  const bytes = Buffer.concat(parts)
+  return Buffer.concat([u16(bytes.length), bytes])
+}
+
+const extension = (type: number, data: Buffer): Buffer => Buffer.concat([u16(type), vector16(data)])
+const entry = (name: string, type = 0): Buffer => Buffer.concat([u8(type), vector16(Buffer.from(name))])
+const serverName = (...entries: readonly Buffer[]): Buffer => extension(0, vector16(...entries))
+
+/** Without a header. */
+function body(...extensions: readonly Buffer[]): Buffer {
+  return Buffer.concat([
+    u16(0x303),
+    Buffer.alloc(32),
+    vector8(Buffer.alloc(32)),
+    vector16(u16(0x1301)),
+    vector8(u8(0)),
+    vector16(...extensions),
+  ])
+}
+
+function message(of: Buffer, type = 1): Buffer {
+  return Buffer.concat([u8(type), u8(of.length >> 16), u16(of.length & 0xffff), of])
+}
+
+/** In records of at most so many bytes. */
+function records(of: Buffer, size = 16_384, type = 22): Buffer {
+  const parts: Buffer[] = []
+  for (let at = 0; at < of.length; at += size)
+    parts.push(u8(type), u16(0x301), vector16(of.subarray(at, at + size)))
+  return Buffer.concat(parts)
+}
+
+const plain = serverName(entry('good.example'))
+
+describe('the first message of TLS', () => {
+  test('of a real client has its name, however it is cut, and goes on whole', async () => {
+    const hello = await realHello('good.example')
+    for (const size of [1, 2, 3, 7, 100, hello.length]) {
+      const said = found(new HelloReader(), hello, size)
+      assert.deepEqual(said?.found, { kind: 'name', name: 'good.example' })
+      assert.deepEqual(said?.rest, hello)
+    }
+  })
+
+  test('may come in a few records, and with early data behind it', () => {
+    const whole = message(body(plain))
+    const early = records(Buffer.from('early'), 100, 23)
+    const bytes = Buffer.concat([records(whole, Math.ceil(whole.length / 4)), early])
+    const said = new HelloReader().take(bytes)
+    assert.deepEqual(said, { found: { kind: 'name', name: 'good.example' }, rest: bytes })
+  })
+
+  const whole = message(body(plain))
+  const refusals: readonly (readonly [title: string, bytes: Buffer, why: RegExp])[] = [
+    ['HTTP', Buffer.from('GET / HTTP/1.1\r\n'), /no TLS/],
+    ['SSH', Buffer.from('SSH-2.0-x\r\n'), /no TLS/],
+    ['another version of records', Buffer.from([22, 2]), /no TLS/],
+    ['data', records(whole, 16_384, 23), /no TLS/],
+    [
+      'an alert in the middle',
+      Buffer.concat([records(whole.subarray(0, 9)), records(whole, 99, 21)]),
+      /no TLS/,
+    ],
+    ['the message of a server', records(message(body(plain), 2)), /none of a client/],
+    ['an empty record', records(Buffer.concat([]), 1), /./],
+    ['many records', records(whole, 4), /many pieces/],
+    ['a length beyond all', records(Buffer.concat([u8(1), u8(1), u16(0), Buffer.alloc(9)])), /too long/],
+    ['a second message behind it', records(Buffer.concat([whole, u8(1)])), /more than/],
+    ['no name', records(message(body(extension(10, u16(0))))), /names no server/],
+    ['a hidden name', records(message(body(plain, extension(0xfe0d, u16(0))))), /hides/],
+    ['two names', records(message(body(serverName(entry('a.example'), entry('b.example'))))), /damaged/],
+    ['two lists of names', records(message(body(plain, serverName(entry('b.example'))))), /damaged/],
+    ['a name of another kind', records(message(body(serverName(entry('a.example', 1))))), /damaged/],
+    [
+      'a name that is longer than its list',
+      records(message(body(extension(0, vector16(u8(0), u16(9)))))),
+      /damaged/,
+    ],
+    ['bytes behind its extensions', records(message(Buffer.concat([body(plain), u8(0)]))), /damaged/],
+    [
+      'an extension that is cut off',
+      records(message(body(Buffer.concat([plain, u16(5), u16(9)])))),
+      /damaged/,
+    ],
+  ]
+  for (const [title, bytes, why] of refusals)
+    test(`that is ${title} is refused`, () => {
+      if (bytes.length === 0) bytes.fill(0)
+      const said = new HelloReader().take(bytes.length > 0 ? bytes : Buffer.from([22, 3, 1, 0, 0]))
+      assert(said?.found.kind === 'none', JSON.stringify(said?.found))
+      assert.match(said.found.why, why)
+    })
+
+  test('that never ends is refused', () => {
+    const reader = new HelloReader()
+    const start = records(Buffer.concat([u8(1), u8(0), u16(0x3f00), Buffer.alloc(16_000)]))
+    assert.equal(reader.take(start.subarray(0, 16_000)), undefined)
+    assert.equal(reader.take(start.subarray(16_000))?.found, undefined)
+    assert.equal(reader.take(records(Buffer.alloc(400)))?.found.kind, 'none')
+  })
+
+  test('that is anything at all gives an answer or waits, and never throws', () => {
+    const near = records(message(body(plain)))
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(near.length - 1), fc.nat(255)), { maxLength: 4 }),
+        fc.integer({ min: 1, max: 200 }),
+        (changes, size) => {
+          const bytes = Buffer.from(near)
+          for (const [at, value] of changes) bytes[at] = value
+          const said = found(new HelloReader(), bytes, size)
+          const whole = new HelloReader().take(bytes)
+          if (said?.found.kind === 'name') assert.deepEqual(said.found, whole?.found)
+        },
+      ),
+      { numRuns: numRuns(500) },
+    )
+  })
+})

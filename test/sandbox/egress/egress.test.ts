@@ -1,0 +1,443 @@
+// The proxy of one machine, over streams in memory: what reaches a server, what a program is told, and what is left.
+
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { Duplex, PassThrough } from 'node:stream'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
+import type { EgressRuntime } from '../../../src/sandbox/egress/dial.js'
+import { Egress } from '../../../src/sandbox/egress/egress.js'
+import type { LogRecord, SocketPlace } from '../../../src/runtime/runtime.js'
+
+const ADDRESS = '93.184.216.34'
+
+/** The far end of a connection that was made. */
+class FakeServer {
+  readonly to: string
+  readonly heard: Buffer[] = []
+  readonly socket: Duplex
+  hasHeardEnd = false
+
+  constructor({ host, port }: SocketPlace, isReachable: boolean) {
+    this.to = `${host}:${port}`
+    this.socket = new Duplex({
+      read: () => undefined,
+      write: (chunk: Buffer, _encoding, done) => {
+        this.heard.push(chunk)
+        done()
+      },
+      final: (done) => {
+        this.hasHeardEnd = true
+        done()
+      },
+    })
+    const socket = this.socket
+    setImmediate(() => (isReachable ? socket.emit('connect') : socket.destroy(new Error('ECONNREFUSED'))))
+  }
+
+  get text(): string {
+    return Buffer.concat(this.heard).toString('latin1')
+  }
+
+  say(text: string): void {
+    this.socket.push(Buffer.from(text, 'latin1'))
+  }
+
+  end(): void {
+    this.socket.push(null)
+  }
+}
+
+/** Time that stands until it is moved. */
+class FakeTime {
+  #now = 0
+  readonly #timers = new Set<{ readonly at: number; readonly fire: () => void }>()
+
+  get waiting(): number {
+    return this.#timers.size
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  setTimer(delayMs: number, fire: () => void): { cancel(): void } {
+    const timer = { at: this.#now + delayMs, fire }
+    this.#timers.add(timer)
+    return { cancel: () => void this.#timers.delete(timer) }
+  }
+
+  async pass(ms: number): Promise<void> {
+    // In steps: a timer that is late is put off.
+    for (const end = this.#now + ms; this.#now < end;) {
+      this.#now = Math.min(end, this.#now + 500)
+      for (const timer of this.#timers) if (timer.at <= this.#now && this.#timers.delete(timer)) timer.fire()
+      await settled()
+    }
+  }
+}
+
+/** A program that has connected. */
+class Program {
+  readonly input = new PassThrough()
+  readonly output = new PassThrough({ highWaterMark: 1024 * 1024 })
+  readonly gone: Promise<void>
+  isDropped = false
+  leave: () => void = () => {}
+  #heard = ''
+
+  constructor() {
+    this.gone = new Promise((resolve) => {
+      this.leave = resolve
+    })
+    this.output.on('data', (chunk: Buffer) => (this.#heard += chunk.toString('latin1')))
+  }
+
+  drop(): void {
+    this.isDropped = true
+    this.input.destroy()
+  }
+
+  get heard(): string {
+    return this.#heard
+  }
+
+  async say(bytes: string | Buffer, size = Infinity): Promise<void> {
+    const all = Buffer.from(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
+    for (let at = 0; at < all.length; at += size) {
+      if (!this.input.destroyed) this.input.write(all.subarray(at, at + size))
+      await turn()
+    }
+    await settled()
+  }
+}
+
+async function settled(): Promise<void> {
+  for (let i = 0; i < 12; i++) await turn()
+}
+
+class Scene {
+  readonly time = new FakeTime()
+  readonly servers: FakeServer[] = []
+  readonly asked: string[] = []
+  readonly log: LogRecord[] = []
+  readonly egress: Egress
+  addresses: readonly string[] = [ADDRESS]
+  unreachable: readonly string[] = []
+  /** Of names that take long. */
+  isSlow = false
+  givenUp = 0
+
+  constructor(hosts: readonly string[] = ['good.example', 'api.example:8443']) {
+    const runtime: EgressRuntime = {
+      now: () => this.time.now(),
+      setTimer: (delayMs, fire) => this.time.setTimer(delayMs, fire),
+      resolve: async (name, signal) => {
+        this.asked.push(name)
+        signal.addEventListener('abort', () => this.givenUp++)
+        if (this.isSlow) await new Promise(() => {})
+        if (this.addresses.length === 0) throw new Error('ENOTFOUND')
+        return this.addresses
+      },
+      connect: (to) => {
+        const server = new FakeServer(to, !this.unreachable.includes(to.host))
+        this.servers.push(server)
+        return server.socket
+      },
+    }
+    this.egress = new Egress({ hosts, runtime, log: (record) => void this.log.push(record) })
+  }
+
+  connect(): Program {
+    const program = new Program()
+    this.egress.accept(program)
+    return program
+  }
+
+  async ask(request: string | Buffer, size = Infinity): Promise<Program> {
+    const program = this.connect()
+    await program.say(request, size)
+    return program
+  }
+}
+
+function helloFor(servername: string): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const socket = new Duplex({
+      read: () => undefined,
+      write: (chunk: Buffer, _encoding, done) => {
+        resolve(chunk)
+        done()
+      },
+    })
+    connectTls({ socket, servername }).on('error', () => undefined)
+  })
+}
+
+const CONNECT = 'CONNECT good.example:443 HTTP/1.1\r\nHost: good.example:443\r\n\r\n'
+const GET = 'GET http://good.example/a HTTP/1.1\r\nHost: good.example\r\n\r\n'
+const SENT = 'GET /a HTTP/1.1\r\nhost: good.example\r\nconnection: close\r\n\r\n'
+
+describe('a tunnel', () => {
+  test('carries TLS for its name, however it is cut', async () => {
+    const hello = await helloFor('good.example')
+    const bytes = Buffer.concat([Buffer.from(CONNECT), hello, Buffer.from('more')])
+    for (const size of [1, 2, 3, 7, 64, bytes.length]) {
+      const scene = new Scene()
+      const program = await scene.ask(bytes, size)
+      assert.equal(program.heard, 'HTTP/1.1 200 Connection established\r\n\r\n')
+      const [server] = scene.servers
+      assert.equal(server?.to, `${ADDRESS}:443`)
+      assert.equal(server.text, `${hello.toString('latin1')}more`)
+      server.say('answer')
+      await settled()
+      assert.equal(program.heard.slice(-6), 'answer')
+      assert.deepEqual(scene.log, [])
+      server.end()
+      await settled()
+      assert(program.isDropped && server.socket.destroyed)
+    }
+  })
+
+  const others: readonly (readonly [title: string, bytes: () => Buffer | Promise<Buffer>, why: RegExp])[] = [
+    ['TLS for another name', () => helloFor('other.example'), /names another server/],
+    ['HTTP', () => Buffer.from('GET / HTTP/1.1\r\nHost: other.example\r\n\r\n'), /no TLS/],
+    ['SSH', () => Buffer.from('SSH-2.0-OpenSSH\r\n'), /no TLS/],
+  ]
+  for (const [title, bytes, why] of others)
+    test(`carries no ${title}`, async () => {
+      const scene = new Scene()
+      const program = await scene.ask(Buffer.concat([Buffer.from(CONNECT), await bytes()]))
+      assert.equal(program.heard.slice(-7), '\x15\x03\x03\x00\x02\x02\x70')
+      assert.equal(scene.servers[0]?.text, '', 'nothing of it reaches the server')
+      assert(scene.servers[0].socket.destroyed && program.isDropped)
+      assert.match(scene.log[0]?.message ?? '', why)
+    })
+})
+
+describe('a request', () => {
+  test('reaches its server written anew, however it is cut, and its answer comes as it is', async () => {
+    for (let size = 1; size <= GET.length; size++) {
+      const scene = new Scene()
+      const program = await scene.ask(GET, size)
+      const [server] = scene.servers
+      assert.equal(server?.text, SENT)
+      server.say('HTTP/1.1 200 OK\r\nX: y\r\n\r\nbody')
+      server.end()
+      await settled()
+      assert.equal(program.heard, 'HTTP/1.1 200 OK\r\nX: y\r\n\r\nbody')
+      assert(program.isDropped && server.socket.destroyed)
+    }
+  })
+
+  test('cut at every place is the same request', async () => {
+    for (let at = 1; at < GET.length; at++) {
+      const scene = new Scene()
+      const program = await scene.ask(GET.slice(0, at))
+      await program.say(GET.slice(at))
+      assert.equal(scene.servers[0]?.text, SENT)
+    }
+  })
+
+  const bodies: readonly (readonly [title: string, field: string, body: string])[] = [
+    ['with a length', 'Content-Length: 5', 'abcde'],
+    ['in chunks', 'Transfer-Encoding: chunked', '3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nT: u\r\n\r\n'],
+    ['without a body', 'Accept: */*', ''],
+  ]
+  for (const [title, field, body] of bodies)
+    test(`${title} is not followed by a second one`, async () => {
+      const second = 'GET http://other.example/ HTTP/1.1\r\nHost: other.example\r\n\r\n'
+      for (const size of [1, 5, Infinity]) {
+        const scene = new Scene()
+        const head = `POST http://good.example/ HTTP/1.1\r\nHost: good.example\r\n${field}\r\n\r\n`
+        const program = await scene.ask(`${head}${body}${second}`, size)
+        await program.say(second)
+        const [server, ...more] = scene.servers
+        const [, got] = server?.text.split('\r\n\r\n', 1)[0] === undefined ? [] : splitHead(server.text)
+        assert.equal(got, body)
+        assert.deepEqual(more, [])
+        assert.deepEqual(scene.asked, ['good.example'])
+      }
+    })
+
+  test('whose chunks are none is broken off', async () => {
+    const scene = new Scene()
+    const program = await scene.ask(
+      'POST http://good.example/ HTTP/1.1\r\nHost: good.example\r\nTransfer-Encoding: chunked\r\n\r\n0x3\r\nabc\r\n',
+    )
+    assert(program.isDropped && scene.servers[0]?.socket.destroyed)
+  })
+
+  test('that is too long is told so', async () => {
+    const scene = new Scene()
+    const program = await scene.ask(`GET http://good.example/${'a'.repeat(20_000)}`)
+    assert.match(
+      program.heard,
+      /^HTTP\/1\.1 431 the request is not understood: its head is longer than 16384 bytes\r\n/,
+    )
+    assert(program.isDropped)
+  })
+
+  test('that does not come is not waited for without end', async () => {
+    const scene = new Scene()
+    const program = await scene.ask('GET http://good')
+    await scene.time.pass(31_000)
+    assert.match(program.heard, /^HTTP\/1\.1 408 /)
+    assert(program.isDropped)
+    assert.equal(scene.time.waiting, 0)
+  })
+
+  test('whose program ends before it is whole is none', async () => {
+    const scene = new Scene()
+    const program = scene.connect()
+    program.input.end('GET ')
+    await settled()
+    assert(program.isDropped)
+    assert.deepEqual(scene.asked, [])
+  })
+})
+
+function splitHead(text: string): readonly [head: string, rest: string] {
+  const at = text.indexOf('\r\n\r\n') + 4
+  return [text.slice(0, at), text.slice(at)]
+}
+
+describe('a host', () => {
+  test('that is not allowed is not looked up, and the program is told what is', async () => {
+    const scene = new Scene()
+    const program = await scene.ask('CONNECT other.example:443 HTTP/1.1\r\n\r\n')
+    const [head, body] = splitHead(program.heard)
+    assert.match(head, /^HTTP\/1\.1 403 other\.example:443 is not in network\.allow\r\n/)
+    assert.match(head, new RegExp(`Content-Length: ${body.length}\r\n`))
+    assert.match(body, /key "network\.allow".*: good\.example, api\.example:8443\n$/)
+    assert.deepEqual([scene.asked, scene.servers], [[], []])
+    assert(program.isDropped)
+  })
+
+  const privates = [
+    ['10.0.0.1'],
+    ['::1'],
+    ['169.254.169.254', '64:ff9b::a00:1'],
+    ['fe80::1%lo'],
+    ['nonsense'],
+  ]
+  for (const addresses of privates)
+    test(`at ${addresses.join(', ')} is refused`, async () => {
+      const scene = new Scene()
+      scene.addresses = addresses
+      const program = await scene.ask(GET)
+      assert.match(program.heard, /^HTTP\/1\.1 403 good\.example:80 has no public address\r\n/)
+      assert.deepEqual(scene.servers, [])
+      assert.deepEqual(scene.log[0]?.details, { detail: addresses.join(', ') })
+      assert.equal(program.heard.includes(addresses[0] ?? ''), false, 'only the log has the address')
+    })
+
+  test('is reached at its public addresses only, one after the other', async () => {
+    const scene = new Scene()
+    scene.addresses = ['10.0.0.1', '93.184.216.40', '2606:4700::1', '93.184.216.41', '93.184.216.42']
+    scene.unreachable = scene.addresses
+    const program = await scene.ask(GET)
+    assert.deepEqual(
+      scene.servers.map(({ to }) => to),
+      ['93.184.216.40:80', '2606:4700::1:80', '93.184.216.41:80'],
+    )
+    assert.match(
+      program.heard,
+      /^HTTP\/1\.1 502 good\.example:80 cannot be reached: no connection was made\r\n/,
+    )
+    assert.deepEqual(scene.asked, ['good.example'])
+    assert(scene.servers.every(({ socket }) => socket.destroyed))
+  })
+
+  test('without an address, or a name server that does not answer, is told so', async () => {
+    const scene = new Scene()
+    scene.addresses = []
+    assert.match((await scene.ask(GET)).heard, /^HTTP\/1\.1 502 .*its name was not found\r\n/)
+    scene.isSlow = true
+    const program = await scene.ask(GET)
+    await scene.time.pass(11_000)
+    assert.match(program.heard, /^HTTP\/1\.1 504 .*not found in time\r\n/)
+    assert.equal(scene.givenUp, 2, 'nobody waits for the answer any more')
+  })
+})
+
+describe('connections', () => {
+  test('end with their program, at every step', async () => {
+    const hello = await helloFor('good.example')
+    const steps = ['', 'GET ht', CONNECT, GET, Buffer.concat([Buffer.from(CONNECT), hello])]
+    for (const step of steps) {
+      const scene = new Scene()
+      const program = await scene.ask(step)
+      program.leave()
+      await settled()
+      assert(scene.servers.every(({ socket }) => socket.destroyed))
+      assert.equal(program.isDropped, true)
+      await scene.time.pass(40_000)
+      assert.equal(scene.time.waiting, 0)
+    }
+  })
+
+  test('end with their machine, also those that are not open yet', async () => {
+    const scene = new Scene()
+    const programs = [await scene.ask(GET), await scene.ask(CONNECT), scene.connect()]
+    scene.isSlow = true
+    programs.push(await scene.ask(GET))
+    scene.egress.end()
+    await settled()
+    assert(programs.every(({ isDropped }) => isDropped))
+    assert(scene.servers.every(({ socket }) => socket.destroyed))
+    const late = await scene.ask(GET)
+    assert(late.isDropped)
+    assert.equal(scene.asked.length, 3)
+  })
+
+  test('on which nothing moves end, and others do not', async () => {
+    const scene = new Scene()
+    const [still, busy] = [await scene.ask(GET), await scene.ask(GET)]
+    for (let i = 0; i < 4; i++) {
+      await scene.time.pass(100_000)
+      scene.servers[1]?.say('x')
+      await settled()
+    }
+    assert.deepEqual([still.isDropped, busy.isDropped], [true, false])
+  })
+
+  test('whose server breaks off do not look whole', async () => {
+    const scene = new Scene()
+    const program = await scene.ask(GET)
+    scene.servers[0]?.say('HTTP/1.1 200 OK\r\n\r\npart')
+    await settled()
+    scene.servers[0]?.socket.destroy(new Error('ECONNRESET'))
+    await settled()
+    assert(program.isDropped)
+    assert.equal(program.output.writableEnded, false)
+  })
+
+  test('leave a server to wait for a program that does not read', async () => {
+    const scene = new Scene()
+    const program = await scene.ask(GET)
+    program.output.pause()
+    const [server] = scene.servers
+    assert(server !== undefined)
+    let pushed = 0
+    while (server.socket.push(Buffer.alloc(65_536)) || pushed < 100) {
+      pushed++
+      if (pushed > 10_000) break
+      if (server.socket.readableLength > 8 * 1024 * 1024) break
+      await turn()
+    }
+    assert(program.output.writableLength + program.output.readableLength < 4 * 1024 * 1024)
+  })
+
+  test('that are refused fill no log', async () => {
+    const scene = new Scene()
+    for (let i = 0; i < 50; i++) await scene.ask('CONNECT other.example:443 HTTP/1.1\r\n\r\n')
+    assert.equal(scene.log.length, 10)
+    await scene.time.pass(61_000)
+    await scene.ask('CONNECT other.example:443 HTTP/1.1\r\n\r\n')
+    assert.match(scene.log[10]?.message ?? '', /40 more connections/)
+    assert.equal(scene.log.length, 12)
+    assert(scene.log.every(({ message }) => /^[\x20-\x7e]+$/.test(message)))
+  })
+})

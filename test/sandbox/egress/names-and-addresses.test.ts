@@ -1,0 +1,164 @@
+// Which names are those of hosts, which hosts a list allows, and which addresses are public.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { AllowedHosts } from '../../../src/sandbox/egress/allowed-hosts.js'
+import { hostName } from '../../../src/sandbox/egress/host-name.js'
+import { isPublicAddress } from '../../../src/sandbox/egress/public-address.js'
+
+describe('the name of a host', () => {
+  const names: readonly (readonly [text: string, name: string | undefined])[] = [
+    ['example.com', 'example.com'],
+    ['EXAMPLE.Com', 'example.com'],
+    ['example.com.', 'example.com'],
+    ['a.b-c.x_y.xn--p1ai', 'a.b-c.x_y.xn--p1ai'],
+    ['1.2.3.example', '1.2.3.example'],
+    [`${'a'.repeat(63)}.example`, `${'a'.repeat(63)}.example`],
+    [`${'a'.repeat(64)}.example`, undefined],
+    [`${'a.'.repeat(124)}abcde`, `${'a.'.repeat(124)}abcde`],
+    [`${'a.'.repeat(124)}abcdef`, undefined],
+    ['', undefined],
+    ['.', undefined],
+    ['localhost', undefined],
+    ['example.com..', undefined],
+    ['.example.com', undefined],
+    ['a..example', undefined],
+    ['-a.example', undefined],
+    ['a-.example', undefined],
+    ['a b.example', undefined],
+    ['a%2e.example', undefined],
+    ['a\0.example', undefined],
+    ['a.example\n', undefined],
+    ['bücher.example', undefined],
+    // A sign of Kelvin becomes a k when letters are made small.
+    ['\u212Aing.example', undefined],
+    ['127.0.0.1', undefined],
+    ['127.1', undefined],
+    ['2130706433', undefined],
+    ['0x7f.0.0.1', undefined],
+    ['a.0x7f', undefined],
+    ['0177.0.0.01', undefined],
+    ['[::1]', undefined],
+    ['::1', undefined],
+    ['user@example.com', undefined],
+  ]
+  for (const [text, name] of names)
+    test(`in ${JSON.stringify(text.slice(0, 40))}`, () => assert.equal(hostName(text), name))
+})
+
+describe('a list of hosts', () => {
+  const allowed = new AllowedHosts(['Example.com', '*.wild.example', 'api.example:8443', 'one.example:80'])
+  const cases: readonly (readonly [host: string, port: number, isAllowed: boolean])[] = [
+    ['example.com', 443, true],
+    ['example.com', 80, true],
+    ['example.com', 8080, false],
+    ['www.example.com', 443, false],
+    ['notexample.com', 443, false],
+    ['a.wild.example', 443, true],
+    ['a.b.wild.example', 80, true],
+    ['wild.example', 443, false],
+    ['notwild.example', 443, false],
+    ['api.example', 8443, true],
+    ['api.example', 443, false],
+    ['one.example', 80, true],
+    ['one.example', 443, false],
+  ]
+  for (const [host, port, isAllowed] of cases)
+    test(`${isAllowed ? 'has' : 'has not'} ${host}:${port}`, () => {
+      assert.equal(allowed.allows(host, port), isAllowed)
+    })
+
+  test('is shown cut', () => {
+    const { shown } = new AllowedHosts(Array.from({ length: 500 }, (_, at) => `h${at}.example`))
+    assert.equal(shown.length, 1001)
+  })
+})
+
+describe('an address', () => {
+  const open = [
+    '1.1.1.1',
+    '9.255.255.255',
+    '11.0.0.0',
+    '100.63.255.255',
+    '100.128.0.0',
+    '126.255.255.255',
+    '128.0.0.0',
+    '169.253.255.255',
+    '172.15.255.255',
+    '172.32.0.0',
+    '192.0.1.0',
+    '192.167.255.255',
+    '192.169.0.0',
+    '198.17.255.255',
+    '198.20.0.0',
+    '223.255.255.255',
+    '168.63.129.15',
+    '2606:4700::1111',
+    '2001:200::1',
+    '2003::1',
+    '2a00:1450:4001::1',
+  ]
+  const closed = [
+    '',
+    'example.com',
+    '1.2.3',
+    '0.0.0.0',
+    '0.1.2.3',
+    '10.0.0.0',
+    '10.255.255.255',
+    '100.64.0.0',
+    '100.127.255.255',
+    '100.100.100.200',
+    '127.0.0.1',
+    '127.255.255.254',
+    '169.254.0.0',
+    '169.254.169.254',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.0.0.192',
+    '192.0.2.1',
+    '192.88.99.1',
+    '192.168.0.1',
+    '198.18.0.1',
+    '198.19.255.255',
+    '198.51.100.7',
+    '203.0.113.7',
+    '224.0.0.1',
+    '239.255.255.255',
+    '240.0.0.1',
+    '255.255.255.255',
+    '168.63.129.16',
+    '::',
+    '::1',
+    '::7f00:1',
+    '::8.8.8.8',
+    '::ffff:127.0.0.1',
+    '::ffff:8.8.8.8',
+    '::ffff:0:8.8.8.8',
+    '64:ff9b::7f00:1',
+    '64:ff9b::808:808',
+    '64:ff9b:1::1',
+    '100::1',
+    '2001::1',
+    '2001:0:4136:e378:8000:63bf:3fff:fdd2',
+    '2001:2::1',
+    '2001:10::1',
+    '2001:20::1',
+    '2001:db8::1',
+    '2002:7f00:1::',
+    '2002:808:808::1',
+    '3fff::1',
+    '4000::1',
+    '5f00::1',
+    'fc00::1',
+    'fd00:ec2::254',
+    'fe80::1',
+    'fe80::1%eth0',
+    '2606:4700::1111%eth0',
+    'fec0::1',
+    'ff02::1',
+  ]
+  for (const address of open) test(`${address} is public`, () => assert.equal(isPublicAddress(address), true))
+  for (const address of closed)
+    test(`${address || 'without digits'} is not`, () => assert.equal(isPublicAddress(address), false))
+})

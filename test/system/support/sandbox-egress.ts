@@ -1,0 +1,473 @@
+// What programs of real machines reach where `network.allow` names hosts.
+//
+// The hosts are servers of this process: names and addresses lead to them, by the runtime that the sandbox is given. What is
+// refused is refused by the addresses and names themselves, as for anybody.
+
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import { type AddressInfo, type Server, type Socket, connect } from 'node:net'
+import { after, describe, test } from 'node:test'
+import type { LogRecord } from '../../../src/runtime/runtime.js'
+import type { GuestCommand, Machine, SandboxRuntime } from '../../../src/sandbox/runtime.js'
+import { chooseRuntime } from '../../../src/sandbox/runtimes.js'
+import { until } from '../../integration/support/waiting.js'
+import { ran, said, shell, startedMachine } from '../../sandbox/machine-contract.js'
+import { Authority, certificate } from '../../transports/support/certificates.js'
+import { evilAgent, python } from './sandbox-attacks.js'
+import type { SandboxScene } from './sandbox-scene.js'
+
+const MiB = 1024 * 1024
+
+/** Addresses that are public, and lead nowhere else than to the servers of the test. */
+const PUBLIC = ['93.184.216.34', '93.184.216.35'] as const
+
+const hosts = ['good.example', '*.wild.example', 'api.example:8443', 'moves.example', 'inside.example']
+
+/** What stands for the Internet. */
+class Internet {
+  /** By name: the answers, one after the other; the last one stays. */
+  readonly names: Map<string, (readonly string[])[]> = new Map([
+    ['good.example', [[PUBLIC[0]]]],
+    ['www.wild.example', [[PUBLIC[0]]]],
+    ['api.example', [[PUBLIC[0]]]],
+    ['inside.example', [['127.0.0.1']]],
+    ['moves.example', [[PUBLIC[1]], ['127.0.0.1']]],
+  ])
+  readonly asked: string[] = []
+  readonly connected: string[] = []
+  readonly requests: IncomingMessage[] = []
+  readonly sockets: Set<Socket> = new Set()
+  /** Of the service. */
+  readonly outgoing: Socket[] = []
+  readonly authority: Authority = new Authority('Test authority')
+  readonly #servers: Server[] = []
+  /** Answers requests. */
+  answer: (request: IncomingMessage, response: ServerResponse) => void = (request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () =>
+      response.end(`${request.method} ${request.url} ${Buffer.concat(chunks).toString()}`),
+    )
+  }
+
+  async listen(): Promise<void> {
+    const names = ['good.example', 'www.wild.example', 'api.example', 'moves.example']
+    const listener = (request: IncomingMessage, response: ServerResponse): void => {
+      this.requests.push(request)
+      this.answer(request, response)
+    }
+    const secure = createSecureServer(certificate({ names, by: this.authority }), listener)
+    this.#servers.push(createServer(listener), secure)
+    for (const server of this.#servers) {
+      server.on('connection', (socket: Socket) => {
+        this.sockets.add(socket)
+        socket.on('error', () => undefined)
+        socket.on('close', () => this.sockets.delete(socket))
+      })
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    }
+  }
+
+  readonly resolve = async (name: string): Promise<readonly string[]> => {
+    this.asked.push(name)
+    const answers = this.names.get(name)
+    const answer = answers !== undefined && answers.length > 1 ? answers.shift() : answers?.[0]
+    return answer ?? Promise.reject(new Error('ENOTFOUND'))
+  }
+
+  readonly connect = ({ host, port }: { readonly host: string; readonly port: number }): Socket => {
+    this.connected.push(`${host}:${port}`)
+    const server = this.#servers[port === 80 ? 0 : 1]
+    const socket = connect({ host: '127.0.0.1', port: portOf(server), allowHalfOpen: true })
+    this.outgoing.push(socket)
+    return socket
+  }
+
+  close(): void {
+    for (const socket of this.sockets) socket.destroy()
+    for (const server of this.#servers) server.close()
+  }
+}
+
+/** A program of Node. */
+function node(source: string): GuestCommand {
+  return { program: process.execPath, args: ['--input-type=module', '-e', source] }
+}
+
+/** Asks for an address by urllib, and shows what came. */
+const urllib = `
+import ssl, sys, urllib.request
+context = ssl.create_default_context(cafile='ca.pem')
+for url in sys.argv[1:]:
+    try:
+        with urllib.request.urlopen(url, context=context, timeout=20) as answer:
+            print(answer.status, answer.read().decode())
+    except urllib.error.HTTPError as error:
+        print(error.code, error.read().decode())
+    except OSError as error:
+        print('refused', error)
+`
+
+export function allowedHostsHold(title: string, scene: SandboxScene): void {
+  const made: SandboxRuntime[] = []
+  after(() => Promise.all(made.map((each) => each.close())))
+
+  interface World {
+    readonly internet: Internet
+    readonly machine: Machine
+    readonly log: LogRecord[]
+  }
+
+  const runtimeFor = async (
+    internet: Internet,
+    log: LogRecord[],
+    program?: string,
+  ): Promise<SandboxRuntime> => {
+    const { resolve, connect: connectTo } = internet
+    const { runtime } = await chooseRuntime('bubblewrap', {
+      ...scene.around,
+      ...(program !== undefined && { programFolder: program }),
+      runtime: { ...scene.runtime, resolve, connect: connectTo },
+      log: (record) => void log.push(record),
+      network: { kind: 'allow', hosts },
+    })
+    made.push(runtime)
+    return runtime
+  }
+
+  const world = async (): Promise<World> => {
+    const internet = new Internet()
+    after(() => internet.close())
+    await internet.listen()
+    const log: LogRecord[] = []
+    const runtime = await runtimeFor(internet, log)
+    const machine = await startedMachine(runtime, { language: 'python', network: { kind: 'allow', hosts } })
+    await ran(machine, shell('cat > ca.pem'), internet.authority.cert)
+    return { internet, machine, log }
+  }
+
+  describe(`${title}: network.allow`, () => {
+    test('lets Python reach the hosts that are named, over HTTPS and HTTP', async () => {
+      const { machine, internet } = await world()
+      const { stdout, stderr } = await ran(
+        machine,
+        python(
+          urllib,
+          'https://good.example/a?b=c',
+          'http://good.example/d',
+          'https://www.wild.example/',
+          'https://api.example:8443/',
+          'http://GOOD.example./e',
+        ),
+      )
+      assert.equal(stdout, '200 GET /a?b=c \n200 GET /d \n200 GET / \n200 GET / \n200 GET /e \n', stderr)
+      assert.deepEqual(internet.connected, [
+        `${PUBLIC[0]}:443`,
+        `${PUBLIC[0]}:80`,
+        `${PUBLIC[0]}:443`,
+        `${PUBLIC[0]}:8443`,
+        `${PUBLIC[0]}:80`,
+      ])
+      assert.equal(internet.requests[1]?.headers.host, 'good.example')
+    })
+
+    test('lets curl and Node reach them', async () => {
+      const { machine } = await world()
+      if (existsSync('/usr/bin/curl')) {
+        const curl = await ran(
+          machine,
+          shell('curl -sS --cacert ca.pem https://good.example/x -d posted http://good.example/y'),
+        )
+        assert.equal(curl.stdout, 'POST /x postedPOST /y posted', curl.stderr)
+      }
+      const source = `
+        import { readFileSync } from 'node:fs'
+        import { request } from 'node:http'
+        import { get } from 'node:https'
+        const { hostname, port } = new URL(process.env.HTTPS_PROXY)
+        const ca = readFileSync('ca.pem')
+        request({ hostname, port, method: 'CONNECT', path: 'good.example:443' })
+          .on('connect', (_, socket) => get({ host: 'good.example', path: '/node', createConnection: undefined, socket, agent: false, ca, servername: 'good.example' },
+            (answer) => answer.pipe(process.stdout)))
+          .end()`
+      const { stdout, stderr } = await ran(machine, node(source))
+      assert.equal(stdout, 'GET /node ', stderr)
+    })
+
+    test('lets them reach nothing else, and says what they may', async () => {
+      const { machine, internet, log } = await world()
+      const { stdout } = await ran(
+        machine,
+        python(
+          urllib,
+          'http://other.example/',
+          'https://other.example/',
+          'https://wild.example/',
+          'https://good.example:8443/',
+          'http://127.0.0.2:80/',
+          'http://169.254.169.254/latest/meta-data/',
+          'http://2852039166/',
+          'http://[::1]/',
+          'http://inside.example/',
+        ),
+      )
+      const lines = stdout.split('\n').filter((line) => line !== '')
+      assert.match(
+        stdout,
+        /403 other\.example:80 is not in network\.allow\n.*good\.example, \*\.wild\.example/,
+      )
+      assert.match(stdout, /Tunnel connection failed: 403 other\.example:443 is not in network\.allow/)
+      assert.match(stdout, /Tunnel connection failed: 403 wild\.example:443/)
+      assert.match(stdout, /Tunnel connection failed: 403 good\.example:8443/)
+      assert.equal(stdout.match(/an address, or a name without a dot, is never allowed/g)?.length, 4, stdout)
+      assert.match(stdout, /403 inside\.example:80 has no public address/)
+      assert.doesNotMatch(stdout, /127\.0\.0\.1/, 'what names mean inside is not told')
+      assert.equal(lines.filter((line) => line.startsWith('200')).length, 0)
+      assert.deepEqual(internet.connected, [])
+      assert.deepEqual(internet.asked, ['inside.example'], 'names that are not allowed are not looked up')
+      assert.equal(log.length, 9)
+      assert.equal(
+        log[0]?.message,
+        'a sandbox was refused a connection: other.example:80 is not in network.allow',
+      )
+    })
+
+    test('leaves no other way: no sockets, no names', async () => {
+      const { machine } = await world()
+      const { stdout } = await ran(
+        machine,
+        python(`
+import socket
+def told(what, do):
+    try:
+        do(); print(what, 'reached')
+    except OSError:
+        print(what, 'refused')
+told('address', lambda: socket.create_connection(('${PUBLIC[0]}', 80), 5))
+told('address 6', lambda: socket.create_connection(('2606:2800:220:1::1', 80), 5))
+told('name', lambda: socket.getaddrinfo('good.example', 443))
+told('datagram', lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('${PUBLIC[0]}', 53)))
+told('own', lambda: socket.create_connection(('127.0.0.1', 3128), 5))
+`),
+      )
+      assert.deepEqual(stdout.trim().split('\n'), [
+        'address refused',
+        'address 6 refused',
+        'name refused',
+        'datagram refused',
+        'own reached',
+      ])
+    })
+
+    test('a name whose address changes leads to no private one', async () => {
+      const { machine, internet } = await world()
+      const { stdout } = await ran(
+        machine,
+        python(urllib, 'https://moves.example/1', 'https://moves.example/2', 'http://moves.example/3'),
+      )
+      assert.match(stdout, /^200 GET \/1 \nrefused .*403 moves\.example:443 has no public address.*\n403 /)
+      assert.deepEqual(internet.connected, [`${PUBLIC[1]}:443`])
+      assert.equal(internet.asked.length, 3, 'each connection has one look')
+    })
+
+    test('servers of the session itself are reached without the proxy', async () => {
+      const { machine } = await world()
+      const { stdout } = await ran(
+        machine,
+        python(`
+import http.server, threading, urllib.request
+server = http.server.HTTPServer(('127.0.0.1', 0), http.server.SimpleHTTPRequestHandler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+for host in ('127.0.0.1', 'localhost'):
+    print(urllib.request.urlopen(f'http://{host}:{server.server_port}/ca.pem').status)
+`),
+      )
+      assert.equal(stdout, '200\n200\n')
+    })
+
+    test('500 connections at once: as many as there may be are open, the others are told, and later all is well', async () => {
+      const { machine, internet } = await world()
+      const { stdout, stderr } = await ran(
+        machine,
+        python(`
+import collections, socket
+all = []
+for _ in range(500):
+    one = socket.create_connection(('127.0.0.1', 3128), 60)
+    one.sendall(b'CONNECT good.example:443 HTTP/1.1\\r\\n\\r\\n')
+    all.append(one)
+print(sorted(collections.Counter(one.recv(12).decode() for one in all).items()))
+`),
+      )
+      assert.equal(stdout, "[('HTTP/1.1 200', 64), ('HTTP/1.1 503', 436)]\n", stderr)
+      assert.equal(internet.connected.length, 64)
+      await until(() => internet.sockets.size === 0)
+      const { stdout: again } = await ran(machine, python(urllib, 'https://good.example/again'))
+      assert.equal(again, '200 GET /again \n')
+    })
+
+    test('a large answer waits for a slow reader, and comes whole', async () => {
+      const { machine, internet } = await world()
+      let sent = 0
+      internet.answer = (_, response) => {
+        const piece = Buffer.alloc(64 * 1024, 'x')
+        const more = (): void => {
+          while (sent < 64 * MiB) {
+            sent += piece.length
+            if (!response.write(piece)) return
+          }
+          response.end()
+        }
+        response.on('drain', more)
+        more()
+      }
+      const before = process.memoryUsage().rss
+      const reader = machine.run(
+        python(`
+import os, time, urllib.request
+answer = urllib.request.urlopen('http://good.example/large')
+first = answer.read(1 << 20)
+print('waiting', flush=True)
+while not os.path.exists('go'): time.sleep(0.01)
+print(len(first) + len(answer.read()))
+`),
+      )
+      await said(reader, 'waiting')
+      // It stands when three looks see the same.
+      for (let same = 0, last = -1; same < 3; same = last === sent ? same + 1 : 0) {
+        last = sent
+        await ran(machine, shell('sleep 0.1'))
+      }
+      assert(sent < 40 * MiB, `${sent / MiB} MiB were sent`)
+      const grown = process.memoryUsage().rss - before
+      assert(grown < 40 * MiB, `${grown / MiB} MiB`)
+      const rest = said(reader, String(64 * MiB))
+      await ran(machine, shell('touch go'))
+      await rest
+    })
+
+    test('the end of a machine closes every socket, in the middle of an answer', async () => {
+      const { machine, internet } = await world()
+      internet.answer = (_, response) => void response.write('begun')
+      const reader = machine.run(
+        shell(
+          `python3 -c "import urllib.request as r; print(r.urlopen('http://good.example/').read(5), flush=True); input()"`,
+        ),
+      )
+      await said(reader, 'begun')
+      assert.equal(internet.sockets.size, 1)
+      await machine.stop()
+      await until(() => internet.sockets.size === 0)
+    })
+
+    test('an answer that breaks off does not look whole', async () => {
+      const { machine, internet } = await world()
+      internet.answer = (_, response) => {
+        response.socket?.write('HTTP/1.0 200 OK\r\n\r\npart')
+      }
+      const reader = machine.run(
+        python(`
+import urllib.request
+answer = urllib.request.urlopen('http://good.example/')
+print(answer.read(4), flush=True)
+try:
+    print('whole', answer.read())
+except OSError as error:
+    print('broken', error)
+`),
+      )
+      await said(reader, 'part')
+      const rest = said(reader, '\n')
+      for (const socket of internet.outgoing) socket.destroy(new Error('reset'))
+      const stdout = await rest
+      assert.match(stdout, /^broken/)
+    })
+
+    const evil: readonly (readonly [title: string, source: string, why: RegExp])[] = [
+      [
+        'opens more connections than there may be',
+        'for (let i = 1; i < 70; i++) process.stdout.write(frame(48, i, ""))',
+        /tampered/,
+      ],
+      ['opens one twice', 'process.stdout.write(frame(48, 1, "") + frame(48, 1, ""))', /tampered/],
+      ['sends on one that is none', 'process.stdout.write(frame(49, 9, "x"))', /tampered/],
+      [
+        'sends more than was taken',
+        'process.stdout.write(frame(48, 1, "")); for (let i = 0; i < 10; i++) process.stdout.write(frame(49, 1, "x".repeat(60000)))',
+        /tampered/,
+      ],
+      [
+        'has taken what it was not given',
+        'process.stdout.write(frame(48, 1, "") + frame(51, 1, "\\x00\\x00\\x01\\x00"))',
+        /tampered/,
+      ],
+      [
+        'goes on after the end',
+        'process.stdout.write(frame(48, 1, "") + frame(50, 1, "") + frame(49, 1, "x"))',
+        /tampered/,
+      ],
+    ]
+    for (const [index, [what, source, why]] of evil.entries()) {
+      test(`an agent that ${what} harms its own machine alone`, async () => {
+        const internet = new Internet()
+        const programs = evilAgent(
+          scene,
+          `egress${index}`,
+          `process.stdout.write(ready); process.stdin.once("data", () => { ${source} })`,
+        )
+        const runtime = await runtimeFor(internet, [], programs)
+        const inside = await startedMachine(runtime, { network: { kind: 'allow', hosts } })
+        await inside.run(shell('true')).exited
+        assert.match((await inside.ended).message, why)
+      })
+    }
+
+    test('an agent that forges a connection reaches what programs reach', async () => {
+      const internet = new Internet()
+      after(() => internet.close())
+      await internet.listen()
+      const log: LogRecord[] = []
+      const source = `
+        process.stdout.write(ready)
+        const ask = (channel, text) => process.stdout.write(frame(48, channel, '') + frame(49, channel, text))
+        process.stdin.once('data', () => {
+          ask(1, 'CONNECT good.example:443 HTTP/1.1\\r\\n\\r\\n')
+          ask(2, 'CONNECT 127.0.0.1:80 HTTP/1.1\\r\\n\\r\\n')
+          ask(3, 'GET http://inside.example/ HTTP/1.1\\r\\nHost: inside.example\\r\\n\\r\\n')
+          ask(4, 'GET http://other.example/ HTTP/1.1\\r\\nHost: good.example\\r\\n\\r\\n')
+        })`
+      const runtime = await runtimeFor(internet, log, evilAgent(scene, 'egress-forged', source))
+      const inside = await startedMachine(runtime, { network: { kind: 'allow', hosts } })
+      inside.run(shell('true'))
+      await until(() => log.length === 3 && internet.sockets.size === 1)
+      assert.deepEqual(internet.connected, [`${PUBLIC[0]}:443`])
+      await inside.stop()
+      await until(() => internet.sockets.size === 0)
+    })
+  })
+
+  test(`${title}: without the key there is no port to connect to, and no frame of one`, async () => {
+    const inside = await startedMachine(await scene.bubblewrap())
+    const { stdout } = await ran(
+      inside,
+      shell('echo "$http_proxy$HTTPS_PROXY"; curl -sS http://127.0.0.1:3128/ 2>&1'),
+    )
+    assert.match(stdout, /^\n/)
+    const programs = evilAgent(
+      scene,
+      'egress-none',
+      'process.stdout.write(ready); process.stdin.once("data", () => process.stdout.write(frame(48, 1, "")))',
+    )
+    const forged = await startedMachine(await scene.bubblewrap(programs))
+    await forged.run(shell('true')).exited
+    assert.match((await forged.ended).message, /tampered/)
+  })
+}
+
+function portOf(server: Server | undefined): number {
+  const address: AddressInfo | string | null = server?.address() ?? null
+  assert(address !== null && typeof address === 'object')
+  return address.port
+}
