@@ -45,7 +45,7 @@ export async function runtimeReport(
   const isUsable = typeof prepared !== 'string'
   if (isUsable) await prepared.close()
   const used = isUsable
-    ? `${settings.runtime}: ${prepared.facts.runtime} is used, network ${networkText(settings)}`
+    ? `${settings.runtime}: ${prepared.facts.runtime} is used, network ${networkText(prepared.facts, settings)}`
     : prepared
   return { text: `sandbox runtimes, in the order of auto:\n${lines.join('\n')}\n${used}\n`, isUsable }
 }
@@ -59,8 +59,8 @@ async function probedOnce(
   return probed
 }
 
-function networkText({ network }: SandboxSettings): string {
-  return network.kind === 'allow' ? `allow: ${network.hosts.join(', ')}` : network.kind
+function networkText({ network }: InnerService['facts'], settings: SandboxSettings): string {
+  return settings.network.kind === 'allow' ? `${network}: ${settings.network.hosts.join(', ')}` : network
 }
 
 function lineOf({ runtime: { id, isolation }, probe }: ProbedRuntime): string {

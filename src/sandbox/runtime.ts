@@ -30,6 +30,8 @@ export interface SandboxRuntime {
   readonly isolation: SandboxIsolation
   /** What it can give programs of the network; it is asked for nothing else. */
   readonly networks: readonly SandboxNetwork['kind'][]
+  /** What programs reach whatever it is asked for, in words; absent where that decides. */
+  readonly fixedNetwork?: string
   probe(): Promise<RuntimeProbe>
   /**
    * Starts the machine of a session; a session has one at a time.

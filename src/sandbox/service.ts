@@ -60,7 +60,7 @@ export class SandboxService implements InnerService {
     const secret = runtime.secret ?? randomBytes
     const tools = toolsOf(settings)
     const { id, isolation } = sandbox
-    const network = settings.network.kind
+    const network = sandbox.fixedNetwork ?? settings.network.kind
     this.facts = { runtime: id, isolation, network, tools: tools.map((tool) => tool.name) }
     this.#sandbox = sandbox
     this.#log = log

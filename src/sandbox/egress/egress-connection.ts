@@ -72,7 +72,7 @@ export class EgressConnection {
       if (this.#life.signal.aborted) return
       if (request.kind === 'refusal') return this.#refuse(request)
       const server = await this.#reached(request.to)
-      if ('kind' in server) return this.#refuse(server)
+      if ('kind' in server) return this.#life.signal.aborted ? undefined : this.#refuse(server)
       if (!this.#attach(server)) return
       await (request.kind === 'tunnel' ? this.#tunnel(server, request.to) : this.#forward(server, request))
     } catch {

@@ -38,6 +38,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   readonly id = 'microsandbox-server'
   readonly isolation = 'vm'
   readonly networks = ['none', 'host'] as const
+  readonly fixedNetwork = 'as its server has it'
   readonly #options: MicrosandboxOptions
   readonly #rpc: MicrosandboxRpc | undefined
   /** In the names of our sandboxes: those of others are not ours to stop. */

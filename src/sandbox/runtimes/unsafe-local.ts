@@ -28,6 +28,7 @@ export class UnsafeLocalRuntime implements SandboxRuntime {
   readonly id = 'unsafe-local'
   readonly isolation = 'none'
   readonly networks = ['none', 'host'] as const
+  readonly fixedNetwork = 'host'
   readonly pinned: PinnedFiles
   readonly #runtime: Runtime
   readonly #folder: StateFolder

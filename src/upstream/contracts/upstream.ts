@@ -18,7 +18,7 @@ export type UpstreamState = 'connected' | 'starting' | 'disconnected' | 'error'
 export interface ServerAbout {
   readonly runtime: string
   readonly isolation: string
-  /** What code reaches: `none`, `allow` for the hosts that are named, `host`. */
+  /** What code reaches: `none`, `allow` for the hosts that are named, `host`, or other words of its runtime. */
   readonly network: string
   /** By name. */
   readonly tools: readonly string[]

@@ -378,6 +378,15 @@ describe('connections', () => {
     }
   })
 
+  test('that nobody waits for any more are no refusals', async () => {
+    const scene = new Scene()
+    scene.isSlow = true
+    const program = await scene.ask(GET)
+    program.leave()
+    await scene.time.pass(40_000)
+    assert.deepEqual([scene.log, scene.givenUp], [[], 1])
+  })
+
   test('end with their machine, also those that are not open yet', async () => {
     const scene = new Scene()
     const programs = [await scene.ask(GET), await scene.ask(CONNECT), scene.connect()]
