@@ -17,6 +17,7 @@ import {
   encodeTexts,
 } from '../../frames.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
+import { hasRead } from '../../../runtime/read-memory.js'
 import { ReadThrottle } from '../../../runtime/read-throttle.js'
 import { GuestChannel } from './guest-channel.js'
 import { type AcceptConnection, GuestConnections } from './guest-connections.js'
@@ -69,7 +70,10 @@ export class AgentLink {
       new GuestConnections(events.connected, (kind, channel, payload) => this.#send(kind, channel, payload))
     streams.input.on('error', () => undefined)
     streams.output.on('error', () => undefined)
-    streams.output.on('data', (chunk: Buffer) => this.#read(chunk))
+    streams.output.on('data', (chunk: Buffer) => {
+      hasRead(chunk.length)
+      this.#read(chunk)
+    })
   }
 
   /** How many programs the service waits for. */
