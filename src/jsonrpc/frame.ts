@@ -96,24 +96,22 @@ export function readFrame(
   limits: FrameLimits = defaultFrameLimits,
   familiar?: FamiliarMembers,
 ): Frame {
-  try {
-    return new FrameReader(line, limits, familiar).read()
-  } catch (error) {
-    throw error instanceof FrameError && isTooMuch(error) ? addressed(error, line) : error
-  }
+  const frame = frameOrError(line, limits, familiar)
+  if (frame instanceof FrameError) throw frame
+  return frame
 }
 
 /** Reads one message, or says why it cannot be read: where invalid input is common. */
 export function frameOrError(
   line: Line,
-  limits?: FrameLimits,
+  limits: FrameLimits = defaultFrameLimits,
   familiar?: FamiliarMembers,
 ): Frame | FrameError {
   try {
-    return readFrame(line, limits, familiar)
+    return new FrameReader(line, limits, familiar).read()
   } catch (error) {
-    if (error instanceof FrameError) return error
-    throw error
+    if (!(error instanceof FrameError)) throw error
+    return isTooMuch(error) ? addressed(error, line) : error
   }
 }
 
@@ -129,11 +127,24 @@ function addressed(error: FrameError, line: Line): FrameError {
 }
 
 /** Reads one frame; lives for one call. */
-class FrameReader {
+class FrameReader implements MemberSink {
   readonly #line: Line
   readonly #limits: FrameLimits
-  readonly #envelope: Envelope
   readonly #familiar: FamiliarMembers | undefined
+  // Where the values of the six members stand; nearly every message has no other.
+  #jsonrpc: Span | undefined
+  #id: Span | undefined
+  #method: Span | undefined
+  #params: Span | undefined
+  #result: Span | undefined
+  #error: Span | undefined
+  /** The members of `params`; undefined where that is no object. */
+  #paramsMembers: Members | undefined
+  /** Those of `result`, where somebody wants them. */
+  #resultMembers: Members | undefined
+  #size = 0
+  /** Whether a key is none of the six, or stands twice: then somebody has to look at all of them. */
+  #isOdd = false
   /** The id that an error may be addressed to. */
   #asker: RequestId | undefined
 
@@ -141,7 +152,6 @@ class FrameReader {
     this.#line = line
     this.#limits = limits
     this.#familiar = familiar
-    this.#envelope = new Envelope(line, familiar, limits.resultMembers === true)
   }
 
   read(): Frame {
@@ -149,9 +159,32 @@ class FrameReader {
     const scanner = new Scanner(line, this.#limits.depthMax)
     const start = line[0] === OPEN_OBJECT ? 0 : scanner.skipSpace(0)
     if (line[start] !== OPEN_OBJECT) return this.#notAnObject(scanner, start)
-    const end = scanner.object(start, 1, this.#envelope)
+    const end = scanner.object(start, 1, this)
     scanner.finish(end)
-    return this.#classify(scanner.hasBreaks, { start, end })
+    return this.#classify(scanner.hasBreaks, start, end)
+  }
+
+  inside(key: number, keyEnd: number): MemberSink | undefined {
+    if (isKey(this.#line, key, keyEnd, 'params')) {
+      this.#paramsMembers = new Members(this.#line, paramsNames, undefined, this.#familiar)
+      return this.#paramsMembers
+    }
+    if (this.#limits.resultMembers !== true || !isKey(this.#line, key, keyEnd, 'result')) return undefined
+    this.#resultMembers = new Members(this.#line)
+    return this.#resultMembers
+  }
+
+  add(key: number, keyEnd: number, start: number, end: number): boolean {
+    const value = { start, end }
+    const name = envelopeNames.exact[indexOfName(this.#line, key, keyEnd, envelopeNames.exact)]
+    if (name === 'id' && this.#id === undefined) this.#id = value
+    else if (name === 'jsonrpc' && this.#jsonrpc === undefined) this.#jsonrpc = value
+    else if (name === 'method' && this.#method === undefined) this.#method = value
+    else if (name === 'params' && this.#params === undefined) this.#params = value
+    else if (name === 'result' && this.#result === undefined) this.#result = value
+    else if (name === 'error' && this.#error === undefined) this.#error = value
+    else this.#isOdd = true
+    return ++this.#size <= MEMBERS_MAX
   }
 
   #notAnObject(scanner: Scanner, start: number): never {
@@ -159,34 +192,36 @@ class FrameReader {
     throw new FrameError('FRAME_ENVELOPE', 'a message is one object', start)
   }
 
-  #classify(multiline: boolean, whole: Span): Frame {
-    const { id: idSpan, method } = this.#envelope
-    const isNull = idSpan !== undefined && this.#line[idSpan.start] === NULL
-    const id = idSpan === undefined || isNull ? undefined : readId(this.#line, idSpan.start, idSpan.end)
+  #classify(multiline: boolean, start: number, end: number): Frame {
+    const line = this.#line
+    const idSpan = this.#id
+    const isNull = idSpan !== undefined && line[idSpan.start] === NULL
+    const id = idSpan === undefined || isNull ? undefined : readId(line, idSpan.start, idSpan.end)
     // The id of an answer is not its sender's own.
-    this.#asker = method === undefined && this.#hasOutcome() ? undefined : id
-    this.#refuseAmbiguity(whole)
+    this.#asker = this.#method === undefined && this.#hasOutcome ? undefined : id
+    if (this.#isOdd || this.#paramsMembers?.isOdd === true || this.#paramsMembers?.inner?.isOdd === true)
+      this.#refuseAmbiguity({ start, end })
     this.#refuseOtherVersions()
-    if (method === undefined) return this.#response(multiline, id, idSpan)
-    return this.#call(multiline, id, idSpan, method)
+    if (this.#method === undefined) return this.#response(multiline, id, idSpan)
+    return this.#call(multiline, id, idSpan, this.#method)
   }
 
-  #hasOutcome(): boolean {
-    return this.#envelope.result !== undefined || this.#envelope.error !== undefined
+  get #hasOutcome(): boolean {
+    return this.#result !== undefined || this.#error !== undefined
   }
 
   #call(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined, methodSpan: Span): Frame {
     const line = this.#line
-    const method = this.#method(methodSpan)
+    const method = this.#methodAt(methodSpan)
     const params = this.#readParams(multiline)
-    if (this.#hasOutcome()) this.#invalid("a message with 'method' has no 'result' or 'error'")
+    if (this.#hasOutcome) this.#invalid("a message with 'method' has no 'result' or 'error'")
     if (idSpan === undefined) return { kind: 'notification', line, multiline, method, params }
     if (id === undefined)
       throw new FrameError('FRAME_ID', "'id' must be a string or an integer", idSpan.start)
     return { kind: 'request', line, multiline, id, idSpan, method, params }
   }
 
-  #method(span: Span): string {
+  #methodAt(span: Span): string {
     const method = stringAt(this.#line, span)
     if (method === undefined) return this.#invalid("'method' must be a string", span)
     if (span.end - span.start - 2 <= this.#limits.methodBytesMax) return method
@@ -194,11 +229,11 @@ class FrameReader {
   }
 
   #readParams(multiline: boolean): Params {
-    const span = this.#envelope.params
+    const span = this.#params
     if (span !== undefined && this.#line[span.start] !== OPEN_OBJECT) {
       this.#invalid("'params' must be an object", span)
     }
-    const members = this.#envelope.paramsMembers ?? noMembers
+    const members = this.#paramsMembers ?? noMembers
     const metaSpan = members.span('_meta')
     const { inner } = members
     if (inner !== undefined && metaSpan !== undefined && !multiline)
@@ -208,7 +243,8 @@ class FrameReader {
 
   #response(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined): ResponseFrame {
     const line = this.#line
-    const { result, error } = this.#envelope
+    const result = this.#result
+    const error = this.#error
     if (result !== undefined && error !== undefined) {
       return this.#invalid("a response has a 'result' or an 'error', not both")
     }
@@ -216,15 +252,15 @@ class FrameReader {
     if (result === undefined) return this.#invalid("a message has a 'method', a 'result' or an 'error'")
     if (id === undefined || idSpan === undefined)
       return this.#invalid("a result names the 'id' of its request")
-    return { kind: 'result', line, multiline, id, idSpan, result, members: this.#envelope.resultMembers }
+    return { kind: 'result', line, multiline, id, idSpan, result, members: this.#resultMembers }
   }
 
+  /** Some key is not a routed one, or stands twice. */
   #refuseAmbiguity(whole: Span): void {
-    const { isOdd, paramsMembers } = this.#envelope
-    if (!isOdd && paramsMembers?.isOdd !== true && paramsMembers?.inner?.isOdd !== true) return
-    const all = isOdd ? membersAt(this.#line, whole) : undefined
+    const members = this.#paramsMembers
+    const all = this.#isOdd ? membersAt(this.#line, whole) : undefined
     const outer = all === undefined ? undefined : ambiguity(all, envelopeNames)
-    const found = outer ?? ambiguity(paramsMembers, paramsNames) ?? ambiguity(paramsMembers?.inner, metaNames)
+    const found = outer ?? ambiguity(members, paramsNames) ?? ambiguity(members?.inner, metaNames)
     if (found === undefined) return
     // Of two ids nobody knows which one its sender waits for.
     const hasTwoIds = outer !== undefined && all !== undefined && spellings(all, 'id') > 1
@@ -233,63 +269,12 @@ class FrameReader {
   }
 
   #refuseOtherVersions(): void {
-    const span = this.#envelope.jsonrpc
+    const span = this.#jsonrpc
     if (span !== undefined && isKey(this.#line, span.start, span.end, '2.0')) return
     if (stringAt(this.#line, span) !== '2.0') this.#invalid(`'jsonrpc' must be "2.0"`, span)
   }
 
   #invalid(message: string, span?: Span): never {
     throw new FrameError('FRAME_ENVELOPE', message, span?.start ?? 0, this.#asker)
-  }
-}
-
-/** Where the values of the six members stand; nearly every message has no other. */
-class Envelope implements MemberSink {
-  readonly #bytes: Buffer
-  readonly #familiar: FamiliarMembers | undefined
-  readonly #wantsResult: boolean
-  jsonrpc: Span | undefined
-  id: Span | undefined
-  method: Span | undefined
-  params: Span | undefined
-  result: Span | undefined
-  error: Span | undefined
-  /** The members of `params`; undefined where that is no object. */
-  paramsMembers: Members | undefined
-  /** Those of `result`, where somebody wants them. */
-  resultMembers: Members | undefined
-  /** Whether a key is none of the six, or stands twice: then somebody has to look at all of them. */
-  isOdd = false
-  #size = 0
-
-  constructor(bytes: Buffer, familiar: FamiliarMembers | undefined, wantsResult: boolean) {
-    this.#bytes = bytes
-    this.#familiar = familiar
-    this.#wantsResult = wantsResult
-  }
-
-  inside(key: number, keyEnd: number): MemberSink | undefined {
-    if (!isKey(this.#bytes, key, keyEnd, 'params')) return this.#insideResult(key, keyEnd)
-    this.paramsMembers = new Members(this.#bytes, paramsNames, undefined, this.#familiar)
-    return this.paramsMembers
-  }
-
-  #insideResult(key: number, keyEnd: number): MemberSink | undefined {
-    if (!this.#wantsResult || !isKey(this.#bytes, key, keyEnd, 'result')) return undefined
-    this.resultMembers = new Members(this.#bytes)
-    return this.resultMembers
-  }
-
-  add(key: number, keyEnd: number, start: number, end: number): boolean {
-    const value = { start, end }
-    const name = envelopeNames.exact[indexOfName(this.#bytes, key, keyEnd, envelopeNames.exact)]
-    if (name === 'id' && this.id === undefined) this.id = value
-    else if (name === 'jsonrpc' && this.jsonrpc === undefined) this.jsonrpc = value
-    else if (name === 'method' && this.method === undefined) this.method = value
-    else if (name === 'params' && this.params === undefined) this.params = value
-    else if (name === 'result' && this.result === undefined) this.result = value
-    else if (name === 'error' && this.error === undefined) this.error = value
-    else this.isOdd = true
-    return ++this.#size <= MEMBERS_MAX
   }
 }
