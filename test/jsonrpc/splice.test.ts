@@ -17,6 +17,8 @@ const cases: [title: string, edits: Edit[], output: string][] = [
   ['removes', [edit(2, 4, '')], 'abef'],
   ['replaces everything', [edit(0, 6, 'x')], 'x'],
   ['several, side by side', [edit(0, 1, 'A'), edit(1, 2, 'B'), edit(2, 2, '-'), edit(5, 6, 'F')], 'AB-cdeF'],
+  ['grows, then shrinks', [edit(0, 1, 'AAAAAAAA'), edit(1, 5, '')], 'AAAAAAAAf'],
+  ['shrinks, then grows', [edit(0, 4, ''), edit(5, 6, 'FFFFFFFF')], 'eFFFFFFFF'],
   ['grows far beyond the input', [edit(3, 3, 'x'.repeat(10_000))], `abc${'x'.repeat(10_000)}def`],
 ]
 
