@@ -112,7 +112,9 @@ backend front
 export async function checked({ folder }: Running): Promise<Readonly<Record<'status' | 'check', string>>> {
   const socket = connect(`${folder}/stats`)
   socket.write('show stat\n')
-  const [head = '', ...rows] = (await text(socket)).split('\n')
+  // It listens for clients before it listens here.
+  const told = await text(socket).catch(() => '')
+  const [head = '', ...rows] = told.split('\n')
   const names = head.replace('# ', '').split(',')
   const cells = rows.find((row) => row.startsWith('front,one,'))?.split(',') ?? []
   const cell = (name: string): string => cells[names.indexOf(name)] ?? ''

@@ -17,7 +17,7 @@ import { type BubblewrapFindings, probeBubblewrap } from './bubblewrap-probe.js'
 import { findInterpreter } from './guest-interpreter.js'
 import { type HostIdentity, Identities } from './identities.js'
 import { type BubblewrapHost, startMachine } from './machine-start.js'
-import { neighbouringGroups, removeGroup } from './machine-group.js'
+import { neighbouringGroups, sweepGroup } from './machine-group.js'
 
 export interface BubblewrapParts {
   readonly runtime: Runtime
@@ -91,7 +91,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
     if (host?.places === undefined) return
     for (const { name, path } of await neighbouringGroups(host.places)) {
       const [, owner] = /^mcps-sandbox-([\da-f]{16})-/.exec(name) ?? []
-      if (owner !== undefined && !living.has(owner)) await removeGroup(path, this.#parts.runtime)
+      if (owner !== undefined && !living.has(owner)) await sweepGroup(path, this.#parts.runtime)
     }
   }
 

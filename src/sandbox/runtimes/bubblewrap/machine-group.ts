@@ -19,6 +19,9 @@ export const OWN_PROCESSES = 24
 /** A group is busy for a moment after its last process was killed. */
 const REMOVE_AGAIN_MS = [2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
 
+/** Nobody waits long for the group of a service that is dead: it is in nobody's way. */
+const SWEEP_AGAIN_MS = [2, 5, 10, 20, 50]
+
 /** Of the memory, what may lie in buffers of sockets besides. */
 const SOCKET_SHARE = 1 / 8
 
@@ -74,7 +77,7 @@ export class MachineGroup {
 
   /** Once nobody is in it any more. */
   async remove(): Promise<void> {
-    for (const folder of this.#folders()) await removeGroup(folder, this.#runtime)
+    for (const folder of this.#folders()) await removeGroup(folder, this.#runtime, REMOVE_AGAIN_MS)
   }
 
   #folders(): string[] {
@@ -94,9 +97,18 @@ export async function neighbouringGroups(
   return lists.flat()
 }
 
+/** Removes the group of a service that is dead. */
+export function sweepGroup(path: string, runtime: Pick<Runtime, 'setTimer'>): Promise<void> {
+  return removeGroup(path, runtime, SWEEP_AGAIN_MS)
+}
+
 /** Removes an empty group; one that stays busy is left for the next sweep. */
-export async function removeGroup(path: string, runtime: Pick<Runtime, 'setTimer'>): Promise<void> {
-  for (const waitMs of REMOVE_AGAIN_MS) {
+async function removeGroup(
+  path: string,
+  runtime: Pick<Runtime, 'setTimer'>,
+  waitsMs: readonly number[],
+): Promise<void> {
+  for (const waitMs of waitsMs) {
     try {
       return await rmdir(path)
     } catch (error) {
