@@ -13,12 +13,14 @@ import {
   FRAME_BYTES_MAX,
   agentOrders,
   agentReports,
+  connectionReports,
   decodeTexts,
   encodeFrame,
   encodeTexts,
   frameCost,
 } from '../../src/sandbox/frames.js'
 import { AgentLink } from '../../src/sandbox/runtimes/bubblewrap/agent-link.js'
+import type { AcceptConnection } from '../../src/sandbox/runtimes/bubblewrap/guest-connections.js'
 import { numRuns } from '../properties/runs.js'
 
 interface Scene {
@@ -30,7 +32,7 @@ interface Scene {
   readonly broken: string[]
 }
 
-function scene(): Scene {
+function scene(connected?: AcceptConnection): Scene {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const broken: string[] = []
   const heard: Scene['heard'] = []
@@ -38,7 +40,12 @@ function scene(): Scene {
   input.on('data', (chunk: Buffer) => heard.push(...(reader.push(chunk) ?? [])))
   const link = new AgentLink(
     { input, output },
-    { ready: () => undefined, broken: (how) => broken.push(how), explain: (_program, exit) => exit },
+    {
+      ready: () => undefined,
+      broken: (how) => broken.push(how),
+      explain: (_program, exit) => exit,
+      connected,
+    },
   )
   const say = async (...frames: readonly Buffer[]): Promise<void> => {
     if (!output.destroyed) output.write(Buffer.concat(frames))
@@ -201,6 +208,27 @@ describe('an agent', () => {
       assert.notEqual((await link.run(command).exited).failure, undefined)
     })
   }
+
+  test('that opens connections without end has 64 of them accepted a turn, and is not read meanwhile', async () => {
+    const accepted: unknown[] = []
+    const { link, say, broken } = scene((connection) => accepted.push(connection))
+    const program = link.run(command)
+    const pairs = Array.from({ length: 1000 }, (_, channel) => [
+      encodeFrame(connectionReports.open, channel),
+      encodeFrame(connectionReports.gone, channel),
+    ])
+    const acceptedBefore = program.exited.then(() => accepted.length)
+    const said = say(...pairs.flat()).then(() => say(exited('0', '', '')))
+    const ofTurns = [accepted.length]
+    for (let before = accepted.length; accepted.length < 1000; before = accepted.length) {
+      await turn()
+      ofTurns.push(accepted.length - before)
+    }
+    await said
+    assert.equal(Math.max(...ofTurns), 64)
+    assert.equal(await acceptedBefore, 1000)
+    assert.deepEqual(broken, [])
+  })
 
   test('gives a reason in one short line', async () => {
     const { link, say } = scene()

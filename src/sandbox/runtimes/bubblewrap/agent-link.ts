@@ -25,6 +25,9 @@ import { type AcceptConnection, GuestConnections } from './guest-connections.js'
 /** Programs of a machine that the service waits for; the service itself asks for fewer. */
 const CHANNELS_MAX = 64
 
+/** Connections accepted in one turn of the event loop: each takes as long as a hundred other frames. */
+const OPENS_A_TURN_MAX = 64
+
 /** What to start, with all its variables. */
 export interface AgentCommand {
   readonly program: string
@@ -58,6 +61,7 @@ export class AgentLink {
   readonly #channels = new Map<number, GuestChannel>()
   readonly #connections: GuestConnections | undefined
   #lastChannel = 0
+  #opensOfTurn = 0
   #isReady = false
   #end: GuestExit | undefined
 
@@ -137,8 +141,28 @@ export class AgentLink {
     if (this.#end !== undefined) return
     const frames = this.#reader.push(chunk)
     if (frames === undefined) return this.#break('a frame is too long')
-    for (const frame of frames) if (this.#end === undefined) this.#take(frame)
+    this.#takeAll(frames)
     this.#throttle.worked(chunk.length, frames.length)
+  }
+
+  /** In their order. An open too many for this turn waits for the next, and with it everything that comes after it. */
+  #takeAll(frames: readonly AgentFrame[]): void {
+    for (const [at, frame] of frames.entries()) {
+      if (this.#end !== undefined) return
+      if (frame.kind === connectionReports.open && !this.#mayOpen()) return this.#postpone(frames.slice(at))
+      this.#take(frame)
+    }
+    this.#throttle.want(true)
+  }
+
+  #mayOpen(): boolean {
+    if (this.#opensOfTurn === 0) setImmediate(() => (this.#opensOfTurn = 0))
+    return ++this.#opensOfTurn <= OPENS_A_TURN_MAX
+  }
+
+  #postpone(frames: readonly AgentFrame[]): void {
+    this.#throttle.want(false)
+    setImmediate(() => this.#takeAll(frames))
   }
 
   #take({ kind, channel, payload }: AgentFrame): void {
