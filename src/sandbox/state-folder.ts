@@ -28,6 +28,13 @@ interface FolderOwner {
   readonly gid: number
 }
 
+/** Names of the services in a state folder; of others it knows nothing. */
+interface StateSweep {
+  readonly living: ReadonlySet<string>
+  /** Whose files are removed now. */
+  readonly dead: ReadonlySet<string>
+}
+
 /** The folder of one service in the state folder that it shares with others. */
 export class StateFolder {
   readonly #root: string
@@ -112,13 +119,13 @@ export class StateFolder {
     this.#made = undefined
   }
 
-  /** Removes what dead services have left, and gives the names of those that live. */
-  async sweep(): Promise<ReadonlySet<string>> {
+  /** Removes what dead services have left. */
+  async sweep(): Promise<StateSweep> {
     if (this.#made !== undefined) await touch(this.#instance, this.#runtime.wallNow())
     const dead = new Set(await this.dead())
     const others = (await this.#others()).filter((name) => !dead.has(name))
     for (const name of dead) if (await this.#pins.restAll(name)) await this.#remove(join(this.#root, name))
-    return new Set([this.#name, ...others])
+    return { living: new Set([this.#name, ...others]), dead }
   }
 
   /** The names of services that have left their folders behind. */

@@ -74,8 +74,10 @@ describe('a state folder', { skip }, () => {
       writeFileSync(join(root, each, 'owner'), text)
       if (isOld) utimesSync(join(root, each), 0, 0)
     }
-    const living = await own.sweep()
-    assert(living.has(own.name) && living.has(beside.name))
+    const swept = await own.sweep()
+    assert(swept.living.has(own.name) && swept.living.has(beside.name))
+    const removed = cases.filter(([, , , isLeft]) => !isLeft).map(([each]) => each)
+    assert.deepEqual([...swept.dead].sort(), removed)
     const left = cases.filter(([, , , isLeft]) => isLeft).map(([each]) => each)
     assert.deepEqual(readdirSync(root).sort(), [own.name, beside.name, ...left].sort())
     await Promise.all([own.close(), beside.close()])

@@ -2,12 +2,24 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { realRuntime } from '../../src/real-runtime.js'
 import { chooseRuntime } from '../../src/sandbox/runtimes.js'
+import { findCgroupPlaces } from '../../src/sandbox/runtimes/bubblewrap/cgroup-places.js'
 import { until } from '../integration/support/waiting.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-'))
@@ -54,3 +66,32 @@ for (const as of ['root', 'user'] as const) {
     await next.close()
   })
 }
+
+test('a service that starts does not wait for the machines of services with other state folders', async (t) => {
+  const places = await findCgroupPlaces(`mcps-sandbox-look-${process.pid}`)
+  if (places === undefined) return t.skip('no control groups can be made')
+  const group = join(places.kind === 'v1' ? places.memory : places.folder, `mcps-sandbox-${'ab'.repeat(8)}-1`)
+  const machine = spawn('sleep', ['1000'])
+  mkdirSync(group)
+  writeFileSync(join(group, 'cgroup.procs'), String(machine.pid))
+
+  let waits = 0
+  const counting: typeof runtime = {
+    ...runtime,
+    setTimer: (...asked) => {
+      waits++
+      return runtime.setTimer(...asked)
+    },
+  }
+  const around = { runtime: counting, log: () => undefined, stateFolder: join(folder, 'other') }
+  const { runtime: service } = await chooseRuntime('bubblewrap', around)
+  waits = 0
+  await service.sweep()
+  assert.deepEqual([waits, existsSync(group)], [0, true])
+
+  machine.kill('SIGKILL')
+  await once(machine, 'exit')
+  await service.sweep()
+  assert.equal(existsSync(group), false)
+  await service.close()
+})

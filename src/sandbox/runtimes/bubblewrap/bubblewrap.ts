@@ -17,7 +17,7 @@ import { type BubblewrapFindings, probeBubblewrap } from './bubblewrap-probe.js'
 import { findInterpreter } from './guest-interpreter.js'
 import { type HostIdentity, Identities } from './identities.js'
 import { type BubblewrapHost, startMachine } from './machine-start.js'
-import { neighbouringGroups, sweepGroup } from './machine-group.js'
+import { neighbouringGroups, removeEmptyGroup, sweepGroup } from './machine-group.js'
 
 export interface BubblewrapParts {
   readonly runtime: Runtime
@@ -86,12 +86,13 @@ export class BubblewrapRuntime implements SandboxRuntime {
 
   /** A dead service's machines have died with it; its folders and control groups have not. */
   async sweep(): Promise<void> {
-    const living = await this.#parts.folder.sweep()
+    const { living, dead } = await this.#parts.folder.sweep()
     const { host } = await this.#found()
     if (host?.places === undefined) return
     for (const { name, path } of await neighbouringGroups(host.places)) {
       const [, owner] = /^mcps-sandbox-([\da-f]{16})-/.exec(name) ?? []
-      if (owner !== undefined && !living.has(owner)) await sweepGroup(path, this.#parts.runtime)
+      if (owner === undefined || living.has(owner)) continue
+      await (dead.has(owner) ? sweepGroup(path, this.#parts.runtime) : removeEmptyGroup(path))
     }
   }
 

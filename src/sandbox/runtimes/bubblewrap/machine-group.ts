@@ -97,6 +97,11 @@ export async function neighbouringGroups(
   return lists.flat()
 }
 
+/** Removes a group in which nobody is, without waiting: a busy one may be that of a service with another state folder. */
+export async function removeEmptyGroup(path: string): Promise<void> {
+  await rmdir(path).catch(() => undefined)
+}
+
 /** Removes the group of a service that is dead. */
 export function sweepGroup(path: string, runtime: Pick<Runtime, 'setTimer'>): Promise<void> {
   return removeGroup(path, runtime, SWEEP_AGAIN_MS)
