@@ -24,7 +24,7 @@ function silence(asking: Stage['server']): void {
 }
 
 /** A server that neither asks nor answers before the test says so, and heeds no cancel. */
-async function silent(t: Scope, bounds: Partial<typeof limits.upstream> = {}): Promise<Doubtful> {
+async function doubtful(t: Scope, bounds: Partial<typeof limits.upstream> = {}): Promise<Doubtful> {
   const options = { limits: { ...limits, upstream: { ...limits.upstream, ...bounds } } }
   const it = await stage(t, silence, { s: {} }, options)
   const { server, client } = it
@@ -51,19 +51,6 @@ async function silent(t: Scope, bounds: Partial<typeof limits.upstream> = {}): P
     await runtime.pass(100, 10)
   }
   return { ...it, send, childOf, cancel, question }
-}
-
-/** The same, once it has asked something, while nobody called. */
-async function doubtful(t: Scope, bounds: Partial<typeof limits.upstream> = {}): Promise<Doubtful> {
-  const it = await silent(t, bounds)
-  const { server, childOf, question } = it
-  const child = await childOf('before')
-  server.finish()
-  await settled()
-  await question('before', child)
-  server.calls.length = 0
-  server.answers.length = 0
-  return it
 }
 
 describe('a process that may still be at work on a call which was given up', () => {
@@ -114,14 +101,6 @@ describe('a process that may still be at work on a call which was given up', () 
     assert.equal(server.calls.length, 2)
     await question('own', second)
     assert.equal(client.answersTo('waits'), 1)
-    await closed(it)
-  })
-
-  test('serves on where its server has never asked anything, so that nothing is lost that it holds', async (t) => {
-    const { it, childOf, cancel } = await silent(t)
-    const first = await childOf('given up')
-    await cancel('given up')
-    assert.equal(await childOf('next'), first)
     await closed(it)
   })
 

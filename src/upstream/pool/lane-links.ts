@@ -40,8 +40,6 @@ export class LaneLinks implements InstanceOwner {
   /** Resolves when the lists have been read that are being read now. */
   reading: Promise<void> = Promise.resolve()
   isClosed = false
-  /** Whether a process has ever asked something: most servers never do. */
-  hasAsked = false
 
   constructor(parts: LaneParts, lists: LaneLists) {
     this.#parts = parts
@@ -117,7 +115,6 @@ export class LaneLinks implements InstanceOwner {
   asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void {
     const { sharing } = this.#parts
     const { inflight } = link
-    this.hasAsked = true
     const fault = row.capability === 'tasks' && !this.#asksTasks ? methodNotFound(frame.method) : undefined
     const error = fault ?? (this.#asksTasks ? inflight.asked.asked(frame) : undefined)
     if (error !== undefined) return link.refused(frame.id, error)

@@ -25,8 +25,6 @@ export interface InstanceOwner extends LinkOwner {
   readonly isAtWork: boolean
   /** Nobody uses the lane any more. */
   readonly isClosed: boolean
-  /** Whether a process has ever asked something. */
-  readonly hasAsked: boolean
   /** A process has shaken hands; calls start afterwards. */
   opened(link: Link, server: OpenedServer, isFirst: boolean): void
 }
@@ -104,8 +102,8 @@ export class ServerInstance implements IdleProcess, LinkMember {
 
   /** Whether what it asks may be about a call that was given up, so that the next askable call has it started anew. */
   get mayAskOfOthers(): boolean {
-    if (!this.#isHeld || !this.#lane.hasAsked) return false
-    return this.supervisor.link?.inflight.abandoned.mayBeOfOthers(undefined, 'question') === true
+    const abandoned = this.#isHeld ? this.supervisor.link?.inflight.abandoned : undefined
+    return abandoned?.mayBeOfOthers(undefined, 'question') === true
   }
 
   /** Since when it only waits for clients that were asked, and nobody for it; undefined when it does not. */
