@@ -11,9 +11,6 @@ export interface AbandonedLimits {
   readonly graceMs: number
 }
 
-/** Why a server is started anew that may ask about such a call while another one runs. */
-export const STILL_AT_WORK = 'it may still be at work on a call that was given up'
-
 /** What a server may still say on account of such a call. */
 export type Aftermath = 'question' | 'log'
 

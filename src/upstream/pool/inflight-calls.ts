@@ -13,7 +13,7 @@ import type { Call, ClientPort } from '../../mcp/call.js'
 import type { Outdated } from '../../mcp/eras/leg.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
-import { Abandoned, STILL_AT_WORK } from './abandoned.js'
+import { Abandoned } from './abandoned.js'
 import { AskedTasks } from './asked-tasks.js'
 import { isNews } from './call-progress.js'
 import { callTimeout } from './call-timeout.js'
@@ -40,7 +40,7 @@ export class InflightCalls implements InflightOwner {
   /** What the server has asked that its client answers later. */
   readonly asked: AskedTasks
   /** Whose calls the server may still be at work on, though nobody waits for them. */
-  readonly abandoned: Abandoned
+  readonly #abandoned: Abandoned
   /** Calls that came when the connection had ended, until it is known what is next. */
   readonly #unsent: InflightCall[] = []
   /** A question was lost since it may have been about a call that was given up. */
@@ -52,7 +52,7 @@ export class InflightCalls implements InflightOwner {
     this.#namesCalls = namesCalls
     this.#link = link
     this.asked = new AskedTasks(limits.askedTasksMax)
-    this.abandoned = new Abandoned(limits.abandoned, runtime)
+    this.#abandoned = new Abandoned(limits.abandoned, runtime)
     this.#deadlines = new Deadlines(
       runtime,
       () => link.peer.waiting(),
@@ -121,7 +121,7 @@ export class InflightCalls implements InflightOwner {
 
   /** An answer that comes after all: the server is done with that call. */
   late(id: RequestId): void {
-    this.abandoned.answered(id)
+    this.#abandoned.answered(id)
   }
 
   /**
@@ -132,13 +132,13 @@ export class InflightCalls implements InflightOwner {
     const found = theOne(this.#link.peer.waiting(), ({ row }) => row.askable)
     // Those who speak without a session may be several, even where they are one client.
     const own = found?.context.hearer === undefined ? found?.client : undefined
-    return this.abandoned.mayBeOfOthers(own, 'question') ? undefined : found
+    return this.#abandoned.mayBeOfOthers(own, 'question') ? undefined : found
   }
 
   /** The same for a log message, which only some of them want. */
   get logging(): Call | undefined {
     const found = theOne(this.#link.peer.waiting(), ({ context }) => context.logLevel !== undefined)
-    return this.abandoned.mayBeOfOthers(found?.client, 'log') ? undefined : found
+    return this.#abandoned.mayBeOfOthers(found?.client, 'log') ? undefined : found
   }
 
   /** The one call in flight; undefined where there are several. */
@@ -160,7 +160,7 @@ export class InflightCalls implements InflightOwner {
 
   /** A question was refused; whether a call that was given up a while ago kept it from being tied to one that runs. */
   questionLost(): boolean {
-    const isInDoubt = this.abandoned.isInDoubt
+    const isInDoubt = this.#abandoned.isInDoubt
     this.#hasLostQuestion ||= isInDoubt
     return isInDoubt
   }
@@ -303,7 +303,7 @@ export class InflightCalls implements InflightOwner {
   #abandon(flight: InflightCall): void {
     flight.isAbandoned = true
     this.#tokens.retire(flight.token)
-    this.abandoned.add(flight.id, flight.call)
+    this.#abandoned.add(flight.id, flight.call)
   }
 
   /** Once for each flight, though a cancel may come after the connection has closed. */
@@ -323,6 +323,6 @@ export class InflightCalls implements InflightOwner {
     // Of calls that can be asked about, one ran at a time.
     if (!isAsking && !(this.#hasLostQuestion && call.row.askable)) return
     this.#hasLostQuestion = false
-    this.#link.replace(STILL_AT_WORK)
+    this.#link.replace('it may still be at work on a call that was given up')
   }
 }

@@ -40,7 +40,7 @@ export class ProcessRoom {
 
   /** Takes a place, and gives what makes it free again; undefined when there is none. */
   take(): (() => void) | undefined {
-    if (this.isFull) return undefined
+    if (this.#isFull) return undefined
     this.#processes++
     return () => {
       this.#processes--
@@ -70,16 +70,16 @@ export class ProcessRoom {
    * Idle ones go first, then those whose clients stay away: for long, or where they have more of them than the newcomer.
    */
   free(newcomer: Newcomer): Promise<void> | undefined {
-    return this.isFull ? this.#free(newcomer) : undefined
+    return this.#isFull ? this.#free(newcomer) : undefined
   }
 
-  get isFull(): boolean {
+  get #isFull(): boolean {
     return this.#processes >= this.#processesMax
   }
 
   /** Somebody else may take what has become free. */
   async #free(newcomer: Newcomer): Promise<void> {
-    while (this.isFull) {
+    while (this.#isFull) {
       const next = first(this.#idle, ({ idleSince }) => idleSince) ?? this.#away(newcomer)
       if (next === undefined) return
       await next.yield()

@@ -5,7 +5,6 @@ import type { Call, ClientPort } from '../../mcp/call.js'
 import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
 import type { OpenedServer } from '../../mcp/eras/leg.js'
 import { setDeadline } from '../../runtime/deadline.js'
-import { STILL_AT_WORK } from './abandoned.js'
 import { callTimeout } from './call-timeout.js'
 import { Crowding } from './crowding.js'
 import { asUpstreamError, thatServer } from '../contracts/errors.js'
@@ -49,8 +48,6 @@ export class ServerInstance implements IdleProcess, LinkMember {
   readonly #idleTimeoutMs: number | undefined
   readonly #slots: Slots
   readonly #askable: Slots
-  /** An askable call has the process to itself until its client has answered. */
-  readonly #isHeld: boolean
   readonly #crowding: Crowding
   /** Calls that wait for the process itself, and those that wait for a slot. */
   readonly #arriving: CallQueue<Forward>
@@ -85,8 +82,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#withdraw = yields ? room.offer(this) : undefined
     // During a call of several clients a server may ask something: of such calls one runs at a time, unless the server says
     // which one it asks about. With one slot in all, they wait for it like everybody else.
-    this.#isHeld = holdsProcess(parts)
-    const isApart = concurrency > 1 && (sharing === 'shared' || this.#isHeld)
+    const isApart = concurrency > 1 && (sharing === 'shared' || holdsProcess(parts))
     this.#askable = isApart ? new Slots(1, limits.queueMax) : this.#slots
     const calls = (): Call[] => this.supervisor.link?.inflight.calls ?? []
     const waiting = (): number => this.#askable.waiting
@@ -98,12 +94,6 @@ export class ServerInstance implements IdleProcess, LinkMember {
     // One that keeps crashing fails calls at once, which makes it look free.
     if (this.supervisor.state === 'broken') return Number.NEGATIVE_INFINITY
     return this.#askable.room - this.#arriving.size
-  }
-
-  /** Whether what it asks may be about a call that was given up, so that the next askable call has it started anew. */
-  get mayAskOfOthers(): boolean {
-    const abandoned = this.#isHeld ? this.supervisor.link?.inflight.abandoned : undefined
-    return abandoned?.mayBeOfOthers(undefined, 'question') === true
   }
 
   /** Since when it only waits for clients that were asked, and nobody for it; undefined when it does not. */
@@ -123,7 +113,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
 
   /** Forwards a call as soon as the process is there and has a slot. */
   call(call: Call, edits: readonly Edit[]): void {
-    const link = this.#linkFor(call)
+    const { link } = this.supervisor
     call.deadline.times = call.times ?? this.#parts.times
     if (link === undefined) return this.#awaitLink(call, edits)
     if (call.settled) return
@@ -198,13 +188,6 @@ export class ServerInstance implements IdleProcess, LinkMember {
     for (const { call, edits } of this.#arriving.takeAll()) pass(call, edits)
   }
 
-  /** What can be asked about has a process that asks about nothing else; undefined while there is none. */
-  #linkFor(call: Call): Link | undefined {
-    const { link } = this.supervisor
-    if (link !== undefined && call.row.askable && this.mayAskOfOthers) this.replace(link, STILL_AT_WORK)
-    return this.supervisor.link
-  }
-
   #awaitLink(call: Call, edits: readonly Edit[]): void {
     if (!this.#arriving.hasRoom(call.bytes)) return this.#refuse(call, 'has too many calls waiting')
     const patience = this.#patience(call)
@@ -237,7 +220,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
 
   /** The link may have gone while the call waited; what never left waits for the next one. */
   #start(call: Call, edits: readonly Edit[]): boolean {
-    const link = this.#linkFor(call)
+    const { link } = this.supervisor
     if (link === undefined) this.call(call, edits)
     else link.inflight.call(call, edits)
     return link !== undefined

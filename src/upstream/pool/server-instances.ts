@@ -119,11 +119,9 @@ export class ServerInstances {
   /** What can be asked about may run anywhere; the rest has to find what it left behind. */
   pick(call: Call): ServerInstance {
     if (!call.row.askable || this.#membersMax < 2) return this.#first
-    const free = this.#members.find((member) => member.room > 0 && !member.mayAskOfOthers)
+    const free = this.#members.find((member) => member.room > 0)
     if (free !== undefined) return free
-    // Another process does not wait for the end of one; where it has no place, one is started anew instead.
-    const mayAdd = !this.#parts.room.isFull || !this.#members.some((member) => member.room > 0)
-    if (mayAdd && this.#members.length < this.#membersMax) return this.#add()
+    if (this.#members.length < this.#membersMax) return this.#add()
     return this.#members.reduce((best, member) => (isSooner(member, best) ? member : best))
   }
 
