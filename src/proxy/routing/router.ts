@@ -136,7 +136,7 @@ export class Router {
   routeBack(service: string, call: Call, more: readonly Edit[], refused: () => void): void {
     if (this.routeTo(service, call, more)) return
     const kind = call.row.route.to === 'name' ? call.row.route.list : 'resources'
-    const lane = this.#lanes.find(({ config }) => config.name === service)
+    const lane = this.#lanes.find((one) => one.config.name === service)
     if (lane === undefined || lane.knows(kind)) return refused()
     const again = (): void => void (this.routeTo(service, call, more) || refused())
     if (kind === 'resources') return this.lists.said(call, ['resources', 'templates'], again)

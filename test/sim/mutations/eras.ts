@@ -79,13 +79,13 @@ export const eras: readonly Mutation[] = [
   ]),
   ofEras('a server with sessions is told what a request without one says of itself', 'wrong-era', [
     'mcp/eras/legacy-server',
-    "...cutNamed(meta, requestMetaKeys, 'meta')",
-    '...[]',
+    'return ofInput.length === 0 ? ofMeta : [...ofMeta, ...ofInput];',
+    'return ofInput;',
   ]),
   ofEras('a server without sessions is not told what it is asked in', 'wrong-era', [
     'mcp/eras/claims',
-    '...inserted(frame, `${this.#members(capabilities)}${level}`),',
-    '',
+    'return cuts.length === 0 ? own : [...own, ...cuts];',
+    'return cuts;',
   ]),
   ofEras('a call goes on twice when its client was asked', 'executed-twice', [
     'proxy/input/input-rounds',
