@@ -171,10 +171,13 @@ async function use({ tools, call, told, setsLevel }: Person, server: string): Pr
   const more = `${server}__more`
   const had = (await tools()).includes(more)
   const changes = (): number => told.filter((each) => each === 'changed').length
-  const heard = changes()
+  let heard = changes()
   assert.equal(await call(`${server}__change`), 'changed')
-  await until(() => changes() > heard)
-  assert.equal((await tools()).includes(more), !had)
+  do {
+    // On a busy machine the first may still be of the server before.
+    await until(() => changes() > heard)
+    heard = changes()
+  } while ((await tools()).includes(more) === had)
 
   const givenUp = async (): Promise<number> => Number(await call(`${server}__givenUp`))
   const ended = await givenUp()
