@@ -32,12 +32,12 @@ interface Scene {
   readonly broken: string[]
 }
 
-function scene(connected?: AcceptConnection): Scene {
+function scene(connected?: AcceptConnection, { isDeaf = false } = {}): Scene {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const broken: string[] = []
   const heard: Scene['heard'] = []
   const reader = new AgentFrameReader(1 << 30)
-  input.on('data', (chunk: Buffer) => heard.push(...(reader.push(chunk) ?? [])))
+  if (!isDeaf) input.on('data', (chunk: Buffer) => heard.push(...(reader.push(chunk) ?? [])))
   const link = new AgentLink(
     { input, output },
     {
@@ -229,6 +229,23 @@ describe('an agent', () => {
     assert.equal(await acceptedBefore, 1000)
     assert.deepEqual(broken, [])
   })
+
+  for (const isDeaf of [true, false])
+    test(`that opens connections without end ${isDeaf ? 'and reads nothing has ended' : 'and reads goes on'}`, async () => {
+      const answer = Buffer.alloc(FRAME_BYTES_MAX)
+      let accepted = 0
+      const { say, broken } = scene(
+        ({ output }) => {
+          accepted++
+          output.write(answer)
+        },
+        { isDeaf },
+      )
+      for (let channel = 0; channel < 1024; channel++)
+        await say(encodeFrame(connectionReports.open, channel), encodeFrame(connectionReports.gone, channel))
+      assert.deepEqual(broken, isDeaf ? ['it does not read what it is told'] : [])
+      assert.equal(accepted, isDeaf ? 510 : 1024)
+    })
 
   test('gives a reason in one short line', async () => {
     const { link, say } = scene()

@@ -15,6 +15,7 @@ import {
   connectionReports,
   encodeFrame,
   encodeTexts,
+  frameCost,
 } from '../../frames.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
 import { hasRead } from '../../../runtime/read-memory.js'
@@ -27,6 +28,14 @@ const CHANNELS_MAX = 64
 
 /** Connections accepted in one turn of the event loop: each takes as long as a hundred other frames. */
 const OPENS_A_TURN_MAX = 64
+
+/**
+ * What the agent was told and has not read, as `frameCost` counts.
+ *
+ * The windows of all connections, and those of more programs than the service asks for with a few long starts. Nothing else
+ * bounds it: one that reads nothing can close connections and open others for ever, and each is told of its end.
+ */
+const UNREAD_COST_MAX = 32 * 1024 * 1024
 
 /** What to start, with all its variables. */
 export interface AgentCommand {
@@ -62,6 +71,7 @@ export class AgentLink {
   readonly #connections: GuestConnections | undefined
   #lastChannel = 0
   #opensOfTurn = 0
+  #unread = 0
   #isReady = false
   #end: GuestExit | undefined
 
@@ -134,7 +144,12 @@ export class AgentLink {
   }
 
   #send(kind: number, channel: number, payload?: Uint8Array): void {
-    this.#streams.input.write(encodeFrame(kind, channel, payload))
+    if (this.#end !== undefined) return
+    const frame = encodeFrame(kind, channel, payload)
+    const cost = frameCost(frame.length)
+    this.#unread += cost
+    if (this.#unread > UNREAD_COST_MAX) return this.#break('it does not read what it is told')
+    this.#streams.input.write(frame, () => (this.#unread -= cost))
   }
 
   #read(chunk: Buffer): void {
