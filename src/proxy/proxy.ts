@@ -12,6 +12,7 @@ import {
 } from '../config/config.js'
 import type { EventListener } from '../events/emitter.js'
 import { Fleet, inWords } from './fleet.js'
+import { ConnectionPrincipals } from './guests/connection-principals.js'
 import { Guests } from './guests/guests.js'
 import { StatelessCalls } from './input/stateless-calls.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
@@ -73,6 +74,7 @@ class PooledProxy implements McpProxy {
   readonly #checks: ArgumentChecks
   readonly #fleet: Fleet
   readonly #guests: Guests
+  readonly #principals: ConnectionPrincipals
   /** By their serials. */
   readonly #sessions = new BriefMap<number, Session>()
   #attached = 0
@@ -91,6 +93,7 @@ class PooledProxy implements McpProxy {
     this.#limits = common.limits.inForce
     this.#schema = options.schema ?? 'default'
     this.#checks = new ArgumentChecks(common.log)
+    this.#principals = new ConnectionPrincipals(common.runtime, options.ownStart === 'with-client')
     this.#guests = new Guests({
       runtime: common.runtime,
       limits: this.#limits.guests,
@@ -123,8 +126,7 @@ class PooledProxy implements McpProxy {
     const serial = ++this.#attached
     const schema = this.#schema
     const { runtime, log, unread, events, taps } = this.#common
-    // Nobody but the client is at the other end of a connection that nobody has let in.
-    const principal = origin.principal ?? `connection ${serial}`
+    const principal = origin.principal ?? this.#principals.of(serial)
     const legacy = new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent)
     const leg = new AnyClientLeg(legacy, new ModernClientLeg(this.#identity, principal))
     const session = new Session(connection, {

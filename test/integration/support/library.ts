@@ -12,6 +12,7 @@ import {
 } from '../../../src/index.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { wireBytes } from '../../../src/jsonrpc/splice.js'
+import type { ClientOrigin } from '../../../src/mcp/call.js'
 import { RawClient } from './client.js'
 import { type ServerEntry, asRead } from './programs.js'
 import type { Scope, Servers } from './spawned.js'
@@ -28,7 +29,7 @@ export interface Attached {
 export interface TestProxy {
   readonly proxy: McpProxy
   readonly log: readonly LogRecord[]
-  readonly attach: () => Promise<Attached>
+  readonly attach: (origin?: ClientOrigin) => Promise<Attached>
 }
 
 /** A client at one end of a pair of connections. */
@@ -61,9 +62,9 @@ export async function libraryProxy(
   return {
     proxy,
     log,
-    attach: async () => {
+    attach: async (origin) => {
       const [ours, theirs] = memoryPair()
-      const session = await proxy.attach(theirs)
+      const session = await proxy.attach(theirs, origin)
       const client = clientOf(ours)
       clients.push(client)
       return { client, connection: ours, proxyEnd: theirs, session }
