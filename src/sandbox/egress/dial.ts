@@ -22,6 +22,9 @@ const CONNECT_MS = 10_000
 /** Addresses of one name that are tried. */
 const TRIES_MAX = 3
 
+/** Addresses of one name that are looked at: whoever answers for it may send thousands, and each look takes time. */
+const ADDRESSES_MAX = 64
+
 export type EgressRuntime = Pick<Runtime, 'now' | 'setTimer' | 'connect' | 'resolve'>
 
 /** An open connection, or why there is none; `signal` gives it up. */
@@ -32,7 +35,8 @@ export async function dial(
 ): Promise<Duplex | EgressRefusal> {
   const addresses = await addressesOf(to, runtime, signal)
   if (!Array.isArray(addresses)) return addresses
-  const open = addresses.filter((address) => isPublicAddress(address) && !isOwnAddress(address))
+  const own = ownAddresses()
+  const open = addresses.filter((address) => isPublicAddress(address) && !own.has(address))
   if (open.length === 0)
     return refusal(403, 'has no public address', to, addresses.slice(0, TRIES_MAX).join(', '))
   for (const host of open.slice(0, TRIES_MAX)) {
@@ -56,15 +60,16 @@ async function addressesOf(
     const found = await within(resolve(to.host, signal), LOOKUP_MS, runtime)
     return found === undefined
       ? refusal(504, 'cannot be reached: its name was not found in time', to)
-      : [...found]
+      : found.slice(0, ADDRESSES_MAX)
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
     return refusal(502, 'cannot be reached: its name was not found', to, detail)
   }
 }
 
-function isOwnAddress(address: string): boolean {
-  return Object.values(networkInterfaces()).some((own) => own?.some((each) => each.address === address))
+function ownAddresses(): ReadonlySet<string> {
+  const all = Object.values(networkInterfaces()).flatMap((own) => own ?? [])
+  return new Set(all.map(({ address }) => address))
 }
 
 /** One that is not connected in time, or is no longer wanted, is gone. */

@@ -24,8 +24,13 @@ const HEAD_BYTES_MAX = 16 * 1024
 /** A program that has connected says what it wants, and then who it is, at once. */
 const ASK_MS = 30_000
 
+/** A program that sends a request hears that it is refused when it has sent all of it, unless that takes long. */
+const REFUSED_BODY_MS = 10_000
+
 /** Without a byte in either direction. */
 const IDLE_MS = 300_000
+
+const NOTHING = Buffer.alloc(0)
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
 
@@ -72,7 +77,7 @@ export class EgressConnection {
       if (this.#life.signal.aborted) return
       if (request.kind === 'refusal') return this.#refuse(request)
       const server = await this.#reached(request.to)
-      if ('kind' in server) return this.#life.signal.aborted ? undefined : this.#refuse(server)
+      if ('kind' in server) return this.#life.signal.aborted ? undefined : this.#refuse(server, request)
       if (!this.#attach(server)) return
       await (request.kind === 'tunnel' ? this.#tunnel(server, request.to) : this.#forward(server, request))
     } catch {
@@ -174,19 +179,31 @@ export class EgressConnection {
     output.once('finish', () => this.close())
   }
 
-  #refuse(refused: EgressRefusal): void {
+  #refuse(refused: EgressRefusal, request?: ProxyRequest): void {
     this.#terms.refused(refused)
-    this.#endWith(refusalResponse(refused, this.#terms.allowed))
+    const body = request?.kind === 'forward' ? request.framing : undefined
+    this.#endWith(refusalResponse(refused, this.#terms.allowed), body)
   }
 
-  /** Who is still sending hears it too. */
-  #endWith(last: string | Buffer): void {
+  /** Who is still sending a body hears it too: many programs read nothing before. */
+  #endWith(last: string | Buffer, body?: Framing): void {
     const { input, output } = this.#program
     this.#server?.destroy()
-    input.resume()
-    output.once('finish', () => this.close())
+    const sent = wholeBody(input, body)
+    output.once('finish', () => {
+      void within(sent, REFUSED_BODY_MS, this.#terms.runtime).then(() => this.close())
+    })
     output.end(last)
   }
+}
+
+/** Resolves when all of a body has come, or what cannot be one. */
+async function wholeBody(input: Readable, framing: Framing | undefined): Promise<void> {
+  if (framing === undefined) return void input.resume()
+  const body = new RequestBody(framing)
+  await readUntil(input, (chunk) =>
+    body.take(chunk) === undefined || body.isOver ? { found: true, rest: NOTHING } : undefined,
+  )
 }
 
 /** What belongs to a request, out of all that comes behind its head. */
@@ -195,6 +212,10 @@ class RequestBody {
 
   constructor(framing: Framing | undefined) {
     this.#reader.begin(framing ?? { kind: 'length', bytes: 0 })
+  }
+
+  get isOver(): boolean {
+    return this.#reader.isOver
   }
 
   /** The part of the bytes that is still body, as it came; undefined when it is none. */

@@ -315,6 +315,27 @@ describe('a host', () => {
     assert(program.isDropped)
   })
 
+  const refusedBodies: readonly (readonly [title: string, field: string, pieces: readonly string[]])[] = [
+    ['with a length', 'Content-Length: 6', ['abc', 'def']],
+    ['in chunks', 'Transfer-Encoding: chunked', ['3\r\nabc\r\n', '0\r\n\r\n']],
+  ]
+  for (const [title, field, [first = '', last = '']] of refusedBodies)
+    test(`that is not allowed takes a body ${title}, so that its program reads why`, async () => {
+      const head = `POST http://other.example/ HTTP/1.1\r\nHost: other.example\r\n${field}\r\n\r\n`
+      for (const end of ['whole', 'late', 'broken off'] as const) {
+        const scene = new Scene()
+        const program = await scene.ask(`${head}${first}`)
+        assert.match(program.heard, /^HTTP\/1\.1 403 other\.example:80 is not in network\.allow\r\n/)
+        assert.equal(program.isDropped, false, 'what is still sent would break off what was said')
+        if (end === 'whole') await program.say(last)
+        else if (end === 'late') await scene.time.pass(11_000)
+        else program.input.end()
+        await settled()
+        assert(program.isDropped, end)
+        assert.equal(scene.time.waiting, 0)
+      }
+    })
+
   const privates = [
     ['10.0.0.1'],
     ['::1'],
@@ -348,6 +369,15 @@ describe('a host', () => {
     )
     assert.deepEqual(scene.asked, ['good.example'])
     assert(scene.servers.every(({ socket }) => socket.destroyed))
+  })
+
+  test('with thousands of addresses is refused when the first ones are private, and nobody waits until all are looked at', async () => {
+    const scene = new Scene()
+    scene.addresses = [...Array.from({ length: 64 }, (_, i) => `10.0.0.${i}`), ADDRESS]
+    assert.match((await scene.ask(GET)).heard, /^HTTP\/1\.1 403 good\.example:80 has no public address\r\n/)
+    scene.addresses = scene.addresses.slice(1)
+    assert.equal((await scene.ask(GET)).heard, '')
+    assert.equal(scene.servers[0]?.to, `${ADDRESS}:80`)
   })
 
   test('without an address, or a name server that does not answer, is told so', async () => {
