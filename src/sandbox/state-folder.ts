@@ -5,12 +5,13 @@
 // owner is gone, and removes it.
 
 import { randomBytes } from 'node:crypto'
-import { chmodSync, chownSync, readFileSync, readlinkSync } from 'node:fs'
+import { chmodSync, chownSync } from 'node:fs'
 import { lstat, mkdir, readFile, readdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import process from 'node:process'
 import type { Runtime } from '../runtime/runtime.js'
 import { PinnedFolders } from './pinned-folders.js'
+import { ownerOf } from './process-owner.js'
 import { MachineStartError, type PinnedFiles } from './runtime.js'
 import { covers } from './volumes.js'
 
@@ -26,13 +27,6 @@ const random = (): string => randomBytes(8).toString('hex')
 interface FolderOwner {
   readonly uid: number
   readonly gid: number
-}
-
-/** Names of the services in a state folder; of others it knows nothing. */
-interface StateSweep {
-  readonly living: ReadonlySet<string>
-  /** Whose files are removed now. */
-  readonly dead: ReadonlySet<string>
 }
 
 /** The folder of one service in the state folder that it shares with others. */
@@ -119,13 +113,12 @@ export class StateFolder {
     this.#made = undefined
   }
 
-  /** Removes what dead services have left. */
-  async sweep(): Promise<StateSweep> {
+  /** Removes what dead services have left, and gives their names. */
+  async sweep(): Promise<ReadonlySet<string>> {
     if (this.#made !== undefined) await touch(this.#instance, this.#runtime.wallNow())
     const dead = new Set(await this.dead())
-    const others = (await this.#others()).filter((name) => !dead.has(name))
     for (const name of dead) if (await this.#pins.restAll(name)) await this.#remove(join(this.#root, name))
-    return { living: new Set([this.#name, ...others]), dead }
+    return dead
   }
 
   /** The names of services that have left their folders behind. */
@@ -207,40 +200,6 @@ async function isAlive(path: string, now: number): Promise<boolean> {
   if (boot !== ownBoot) return false
   if (namespace !== ownNamespace) return (await ageOf(path, now)) < SILENT_MS_MAX
   return ownerOf(pid) === owner
-}
-
-/** The process, when it started, the boot of the machine, and the namespace of its number; of another process with the number it differs. */
-function ownerOf(pid: number): string {
-  const stat = readNow(`/proc/${pid}/stat`)
-  const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 20)[19] ?? exists(pid)
-  const boot = readNow('/proc/sys/kernel/random/boot_id').trim() || '-'
-  return `${pid} ${started} ${boot} ${namespaceOfPids()}`
-}
-
-/** Where processes have no `/proc`. */
-function exists(pid: number): string {
-  try {
-    process.kill(pid, 0)
-    return 'there'
-  } catch {
-    return 'gone'
-  }
-}
-
-function namespaceOfPids(): string {
-  try {
-    return readlinkSync('/proc/self/ns/pid')
-  } catch {
-    return '-'
-  }
-}
-
-function readNow(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
-  }
 }
 
 async function textOf(path: string): Promise<string> {

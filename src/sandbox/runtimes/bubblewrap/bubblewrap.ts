@@ -17,7 +17,7 @@ import { type BubblewrapFindings, probeBubblewrap } from './bubblewrap-probe.js'
 import { findInterpreter } from './guest-interpreter.js'
 import { type HostIdentity, Identities } from './identities.js'
 import { type BubblewrapHost, startMachine } from './machine-start.js'
-import { neighbouringGroups, removeEmptyGroup, sweepGroup } from './machine-group.js'
+import { machineGroupName, sweepGroups } from './machine-groups.js'
 
 export interface BubblewrapParts {
   readonly runtime: Runtime
@@ -27,9 +27,6 @@ export interface BubblewrapParts {
   /** The user of all machines, when the service runs as root. */
   readonly runAs: HostIdentity | undefined
 }
-
-/** What every control group of a machine begins with; the name of its service follows. */
-const GROUP_BEGINNING = 'mcps-sandbox-'
 
 /** Machines of bubblewrap. */
 export class BubblewrapRuntime implements SandboxRuntime {
@@ -71,7 +68,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
       identity,
       interpreter,
       folder: await folder.session(spec.sessionId, identity),
-      name: `${GROUP_BEGINNING}${folder.name}-${++this.#starts}`,
+      name: machineGroupName(folder.name, ++this.#starts),
     })
     this.#machines.add(machine, spec.sessionId)
     return machine
@@ -86,14 +83,9 @@ export class BubblewrapRuntime implements SandboxRuntime {
 
   /** A dead service's machines have died with it; its folders and control groups have not. */
   async sweep(): Promise<void> {
-    const { living, dead } = await this.#parts.folder.sweep()
+    const dead = await this.#parts.folder.sweep()
     const { host } = await this.#found()
-    if (host?.places === undefined) return
-    for (const { name, path } of await neighbouringGroups(host.places)) {
-      const [, owner] = /^mcps-sandbox-([\da-f]{16})-/.exec(name) ?? []
-      if (owner === undefined || living.has(owner)) continue
-      await (dead.has(owner) ? sweepGroup(path, this.#parts.runtime) : removeEmptyGroup(path))
-    }
+    if (host?.places !== undefined) await sweepGroups(host.places, dead, this.#parts.runtime)
   }
 
   async close(): Promise<void> {
@@ -114,7 +106,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
     this.#findings ??= probeBubblewrap({
       runtime,
       agentFile,
-      name: `${GROUP_BEGINNING}${folder.name}-0`,
+      name: machineGroupName(folder.name, 0),
       identity: this.#identities.of(''),
     })
     return this.#findings

@@ -19,9 +19,6 @@ export const OWN_PROCESSES = 24
 /** A group is busy for a moment after its last process was killed. */
 const REMOVE_AGAIN_MS = [2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
 
-/** Nobody waits long for the group of a service that is dead: it is in nobody's way. */
-const SWEEP_AGAIN_MS = [2, 5, 10, 20, 50]
-
 /** Of the memory, what may lie in buffers of sockets besides. */
 const SOCKET_SHARE = 1 / 8
 
@@ -85,6 +82,25 @@ export class MachineGroup {
   }
 }
 
+/** Removes a group in which nobody is; while it is busy it is tried again after each wait, and left where it stays so. */
+export async function removeGroup(
+  path: string,
+  runtime: Pick<Runtime, 'setTimer'>,
+  [waitMs, ...later]: readonly number[],
+): Promise<void> {
+  try {
+    await rmdir(path)
+  } catch (error) {
+    if (waitMs === undefined || !isBusy(error)) return
+    await new Promise<void>((resolve) => void runtime.setTimer(waitMs, resolve))
+    await removeGroup(path, runtime, later)
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EBUSY'
+}
+
 /** The groups beside which machines have theirs, each with its path. */
 export async function neighbouringGroups(
   places: CgroupPlaces,
@@ -95,32 +111,6 @@ export async function neighbouringGroups(
     ),
   )
   return lists.flat()
-}
-
-/** Removes a group in which nobody is, without waiting: a busy one may be that of a service with another state folder. */
-export async function removeEmptyGroup(path: string): Promise<void> {
-  await rmdir(path).catch(() => undefined)
-}
-
-/** Removes the group of a service that is dead. */
-export function sweepGroup(path: string, runtime: Pick<Runtime, 'setTimer'>): Promise<void> {
-  return removeGroup(path, runtime, SWEEP_AGAIN_MS)
-}
-
-/** Removes an empty group; one that stays busy is left for the next sweep. */
-async function removeGroup(
-  path: string,
-  runtime: Pick<Runtime, 'setTimer'>,
-  waitsMs: readonly number[],
-): Promise<void> {
-  for (const waitMs of waitsMs) {
-    try {
-      return await rmdir(path)
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EBUSY')) return
-      await new Promise<void>((resolve) => void runtime.setTimer(waitMs, resolve))
-    }
-  }
 }
 
 function parentsOf(places: CgroupPlaces): string[] {

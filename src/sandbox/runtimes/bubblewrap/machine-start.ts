@@ -1,13 +1,13 @@
 // Starting one machine: bwrap, what it reads, and its place in the control groups.
 
 import { Buffer } from 'node:buffer'
-import { readFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
 import type { Child, LogSink, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/within.js'
 import { Egress } from '../../egress/egress.js'
+import { startOf } from '../../process-owner.js'
 import { type MachineFlavor, type MachineSpec, MachineStartError } from '../../runtime.js'
 import { changedVolume, type CheckedVolume, notTheSame } from '../../volumes.js'
 import { AGENT_PATH, WORKSPACE, bwrapArguments, descriptors, guestFiles } from './arguments.js'
@@ -118,7 +118,7 @@ async function begun(
     throw new MachineStartError(`it could not be put into its control group (${String(error)})`)
   }
   give(child, descriptors.block, '.')
-  return { pid, startedAt: startOf(pid) }
+  return { pid, startedAt: startOf(pid) ?? '' }
 }
 
 function spawned({ runtime, host, spec, identity }: StartParts): Child {
@@ -252,15 +252,6 @@ function firstProcess(info: Duplex | undefined): Promise<number> {
       if (pid !== undefined) resolve(Number(pid))
     })
   })
-}
-
-function startOf(pid: number): string {
-  try {
-    const line = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    return line.slice(line.lastIndexOf(')') + 2).split(' ', 20)[19] ?? ''
-  } catch {
-    return ''
-  }
 }
 
 /** An honest agent writes no errors; whoever writes so much there is cut off. */
