@@ -18,6 +18,9 @@ const ARTIFACTS_MAX = 20
 
 const LISTING_BYTES_MAX = 1024 * 1024
 
+/** Which a client was told of; those before are new again. */
+const TOLD_MAX = 10_000
+
 /** Name, bytes and seconds of each file; where there is no such folder nothing more is started. */
 const SCRIPT = `[ -d ${artifactFolder} ] || exit 0; exec find ${artifactFolder} -maxdepth 1 -type f -printf '%f/%s/%T@\\n'`
 
@@ -30,10 +33,17 @@ export class Artifacts {
     const fresh = found.filter(
       ({ name, bytes, changedMs }) => this.#told.get(name) !== `${bytes} ${changedMs}`,
     )
-    for (const { name, bytes, changedMs } of fresh) this.#told.set(name, `${bytes} ${changedMs}`)
+    for (const { name, bytes, changedMs } of fresh) this.#tell(name, `${bytes} ${changedMs}`)
     return fresh
       .slice(0, ARTIFACTS_MAX)
       .map(({ name, bytes }) => ({ path: `${artifactFolder}/${name}`, bytes }))
+  }
+
+  #tell(name: string, version: string): void {
+    this.#told.delete(name)
+    this.#told.set(name, version)
+    const [oldest] = this.#told.keys()
+    if (this.#told.size > TOLD_MAX && oldest !== undefined) this.#told.delete(oldest)
   }
 
   /** Those that a command has left. */

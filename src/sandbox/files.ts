@@ -29,6 +29,13 @@ export interface FileEntry {
   readonly modifiedMs: number
 }
 
+/** What is in a folder, by names. */
+export interface FileListing {
+  readonly entries: readonly FileEntry[]
+  /** There are more. */
+  readonly isCut: boolean
+}
+
 /** A FIFO or a device would be read for ever. */
 const isPlain =
   '[ -e "$1" ] || { echo "there is no such file" >&2; exit 1; }; [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }'
@@ -39,7 +46,8 @@ const READ = `${isPlain}; wc -c < "$1" && tail -c "+$2" -- "$1" | head -c "$3"`
 const WRITE =
   'case "$1" in */*) mkdir -p -- "${1%/*}/" || exit 1;; esac; [ ! -e "$1" ] || [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }; cat > "$1"'
 
-const LIST = `[ -d "$1" ] || { echo "there is no such folder" >&2; exit 1; }; exec find -H "$1" -mindepth 1 -maxdepth 1 -printf '%y/%s/%T@/%f\\0'`
+/** A name that begins like an option of `find` is none behind a `./`. */
+const LIST = `case "$1" in /*) ;; *) set -- "./$1";; esac; [ -d "$1" ] || { echo "there is no such folder" >&2; exit 1; }; exec find -H "$1" -mindepth 1 -maxdepth 1 -printf '%y/%s/%T@/%f\\0'`
 
 /** @throws SandboxError */
 export async function readFile(
@@ -60,10 +68,16 @@ export async function writeFile(where: Within, path: string, content: Uint8Array
 }
 
 /** @throws SandboxError */
-export async function listFiles(where: Within, path: string): Promise<FileEntry[]> {
-  const bytes = contentOf(await shell(where, LIST, [path], LISTING_BYTES_MAX), path)
-  const entries = bytes.toString('utf8').split('\0').flatMap(entryOf)
-  return entries.sort((one, other) => (one.name < other.name ? -1 : 1)).slice(0, ENTRIES_MAX)
+export async function listFiles(where: Within, path: string): Promise<FileListing> {
+  const run = await shell(where, LIST, [path], LISTING_BYTES_MAX)
+  const isTooLong = run.kind === 'too-long'
+  const texts = (isTooLong ? run.beginning : contentOf(run, path)).toString('utf8').split('\0')
+  // What stands behind the last NUL is empty, or a part of an entry.
+  const entries = texts.slice(0, -1).flatMap(entryOf)
+  return {
+    entries: entries.sort((one, other) => (one.name < other.name ? -1 : 1)).slice(0, ENTRIES_MAX),
+    isCut: isTooLong || entries.length > ENTRIES_MAX,
+  }
 }
 
 async function shell(

@@ -15,7 +15,11 @@ export interface Within {
 export type SmallRun =
   | { readonly kind: 'read'; readonly bytes: Buffer }
   | { readonly kind: 'failed'; readonly code: number | undefined; readonly why: string }
-  | { readonly kind: 'too-long' }
+  | {
+      readonly kind: 'too-long'
+      /** No more than may be read. */
+      readonly beginning: Buffer
+    }
   | { readonly kind: 'late' }
 
 /** What is shown of why it failed. */
@@ -49,7 +53,7 @@ export async function readStarted(
     started.kill()
     return { kind: 'late' }
   }
-  if (read.bytes > bytesMax) return { kind: 'too-long' }
+  if (read.bytes > bytesMax) return { kind: 'too-long', beginning: Buffer.concat(read.chunks) }
   if (exit.code === 0) return { kind: 'read', bytes: Buffer.concat(read.chunks) }
   return { kind: 'failed', code: exit.code, why: exit.failure ?? read.why.toString('utf8').trim() }
 }

@@ -524,6 +524,32 @@ describe('files', () => {
     assert.equal(listed.text, 'b (4 bytes)\nd/')
   })
 
+  test('in folders that are called like options are listed, and stay', async (t) => {
+    const sandbox = await client(t)
+    const session_id = 'files'
+    await sandbox.command("mkdir -- -delete '(' !; touch -- -delete/in '(/in' !/in", { session_id })
+    for (const path of ['-delete', '(', '!', './-delete/'])
+      assert.equal((await sandbox.call('list_files', { session_id, path })).text, 'in (0 bytes)')
+    assert.equal((await sandbox.call('list_files', { session_id })).text, '!/\n(/\n-delete/')
+  })
+
+  test('of a folder with very many are listed in part, which is told', async (t) => {
+    const sandbox = await client(t)
+    const session_id = 'files'
+    await sandbox.command(
+      "mkdir few many; (cd few; seq -w 1001 | xargs touch); name=$(head -c 240 /dev/zero | tr '\\0' n); cd many; seq 4500 | sed s/^/$name/ | xargs touch",
+      { session_id },
+    )
+    const few = await sandbox.call('list_files', { session_id, path: 'few' })
+    assert.deepEqual([listAt(few.of('entries')).length, few.of('truncated')], [1000, true])
+    assert.match(few.text, /^0001 \(0 bytes\)\n[^]*\n1000 \(0 bytes\)\n… and more, which are not shown$/)
+    const many = await sandbox.call('list_files', { session_id, path: 'many' })
+    assert.deepEqual([listAt(many.of('entries')).length, many.of('truncated')], [1000, true], many.message)
+    await sandbox.command('rm few/0500', { session_id })
+    const whole = await sandbox.call('list_files', { session_id, path: 'few' })
+    assert.deepEqual([listAt(whole.of('entries')).length, whole.of('truncated')], [1000, false])
+  })
+
   test('that are none, or cannot be, are refused', async (t) => {
     const sandbox = await client(t)
     const session_id = 'files'

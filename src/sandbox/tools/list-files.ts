@@ -39,21 +39,23 @@ export const listFilesTool: SandboxTool = {
             ['name', 'type', 'size', 'modified'],
           ),
         },
+        truncated: { type: 'boolean' },
       },
-      ['path', 'entries'],
+      ['path', 'entries', 'truncated'],
     ),
   }),
   call: async (call) => {
     const path = call.args.optionalText('path') ?? '.'
-    const found = await inSession(call, (where) => listFiles(where, path))
-    const lines = found.map(lineOf).join('\n')
+    const listing = await inSession(call, (where) => listFiles(where, path))
+    const { entries: found, isCut: truncated } = listing
+    const lines = [...found.map(lineOf), ...(truncated ? ['… and more, which are not shown'] : [])].join('\n')
     const entries = found.map(({ name: entry, type, size, modifiedMs }) => {
       return { name: entry, type, size, modified: new Date(modifiedMs).toISOString() }
     })
     return {
       content: [{ type: 'text', text: lines }],
       isError: false,
-      facts: { path, entries },
+      facts: { path, entries, truncated },
     }
   },
 }
