@@ -1,8 +1,11 @@
 // Bundles the program: a process that is started by every client on every start
 // should not open a hundred files. Types come from the compiler.
+//
+// usage: node scripts/build.mjs [FOLDER]        where to; `dist` unless named, for tests a folder of their own
 
 import { chmod, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -34,7 +37,8 @@ const bundledPackages = {
   },
 }
 
-await rm('dist', { recursive: true, force: true })
+const [to = 'dist'] = process.argv.slice(2)
+await rm(to, { recursive: true, force: true })
 /** The folders of the packages that are bundled. */
 const packages = new Set()
 // What is built together shares its chunks: the command shares none with the library, so that it needs fewer of them.
@@ -49,7 +53,7 @@ for (const entryPoints of [
 ])
   await bundle(entryPoints)
 await writeFile(
-  'dist/licenses.txt',
+  join(to, 'licenses.txt'),
   (
     await Promise.all(
       Array.from(packages)
@@ -58,12 +62,12 @@ await writeFile(
     )
   ).join('\n'),
 )
-await chmod('dist/cli.js', 0o755)
+await chmod(join(to, 'cli.js'), 0o755)
 
 async function bundle(entryPoints) {
   const { metafile } = await build({
     entryPoints,
-    outdir: 'dist',
+    outdir: to,
     outbase: 'src',
     bundle: true,
     splitting: true,

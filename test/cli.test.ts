@@ -262,7 +262,7 @@ describe('the exit code of a failure', () => {
     test(`${String(error)} is ${want}`, () => assert.equal(replyToFailure(error, 'p').exitCode, want))
 })
 
-const program = resolve(import.meta.dirname, '../src/cli.js')
+const program = resolve(import.meta.dirname, '../program/cli.js')
 
 interface Ran {
   readonly code: number | null
@@ -491,7 +491,7 @@ describe('the program', () => {
       const script = join(folder, 'fault.mjs')
       writeFileSync(
         script,
-        `import { Endings } from ${JSON.stringify(pathToFileURL(resolve(program, '../cli/endings.js')).href)}
+        `import { Endings } from ${JSON.stringify(new URL('../src/cli/endings.js', import.meta.url).href)}
          const endings = new Endings(({ level, message, details }) => console.error(level, message, details.error), () => console.error('abandoned'))
          ${fault}
          process.exit(await ${wait})`,

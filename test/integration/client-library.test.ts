@@ -64,7 +64,7 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
     const config = configFile(scope, servers, { startupGraceMs: HANG_MS })
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: [...patientCli, '--stdio', '--config', config, '--silent'],
+      args: [patientCli, '--stdio', '--config', config, '--silent'],
       cwd: root,
       stderr: 'ignore',
     })

@@ -163,7 +163,7 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
       const mark = newMark(t, `untold-${told.length}-${stdio}`)
       const { command, args, env } = tree(mark)
       const script = `
-        const { startGuardianShell } = await import(${JSON.stringify(pathToFileURL(resolve(cli, '../upstream/process/guardian-shell.js')).href)})
+        const { startGuardianShell } = await import(${JSON.stringify(new URL('../../src/upstream/process/guardian-shell.js', import.meta.url).href)})
         const { spawn } = await import('node:child_process')
         const shell = startGuardianShell(process.env)
         shell.write('${told}\\n')

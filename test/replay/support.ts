@@ -16,15 +16,13 @@ import type { ReplayRequest } from '../../src/replay/replayer.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { HANG_MS } from '../integration/support/waiting.js'
 
-/** The compiled program: what `MCPS_PROXY_CLI` names, else the build beside these tests. */
+/** The compiled program: what `MCPS_PROXY_CLI` names, else the one beside these tests. */
 export const cli: string =
-  process.env['MCPS_PROXY_CLI'] ?? fileURLToPath(new URL('../../src/cli.js', import.meta.url))
+  process.env['MCPS_PROXY_CLI'] ?? fileURLToPath(new URL('../../program/cli.js', import.meta.url))
 
-/** With these the answer to `initialize` waits for servers as long as it takes to start them. */
-const patience: readonly string[] = [
-  '--import',
-  new URL('../integration/support/patient.js', import.meta.url).href,
-]
+/** Its answer to `initialize` waits for servers as long as it takes to start them. */
+const patientCli =
+  process.env['MCPS_PROXY_CLI'] ?? fileURLToPath(new URL('../../patient/cli.js', import.meta.url))
 
 /** The root of the project, above `build/test/replay` or `test/replay`. */
 const found: string | undefined = [new URL('../../../', import.meta.url), new URL('../../', import.meta.url)]
@@ -57,7 +55,7 @@ export interface Replayed {
 export async function run(
   file: string | readonly string[],
   more: Partial<ReplayRequest> = {},
-  self: readonly string[] = [process.execPath, ...patience, cli],
+  self: readonly string[] = [process.execPath, patientCli],
 ): Promise<Replayed> {
   let [out, err] = ['', '']
   const around: Surroundings = {

@@ -8,7 +8,7 @@ import { simulate } from './simulate.js'
 import { warm } from './warm.js'
 
 test('clients over HTTP: everything is answered once, in time and to whom it belongs, and nothing is left', () =>
-  runSeeds(500_001, 1, 600, 25, withHttp))
+  runSeeds(500_001, 1, 300, 25, withHttp))
 
 /** Seeds whose traces are compared; all of them: `npm run sim -- --http --twice`. */
 const COMPARED = 40

@@ -1,7 +1,6 @@
 // Where the programs of the tests are, and how a configuration names them.
 
 import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { ConfigurationJson, StdioServerJson } from '../../../src/index.js'
 import { leaveHome } from './home.js'
 
@@ -10,15 +9,11 @@ leaveHome()
 /** The repository; the tests run from its root. */
 export const root: string = process.env['IT_ROOT'] ?? process.cwd()
 
-/** The command, of the build beside these tests unless `IT_CLI` names another. */
-export const cli: string = process.env['IT_CLI'] ?? resolve(import.meta.dirname, '../../../src/cli.js')
+/** The command, bundled beside these tests unless `IT_CLI` names another. */
+export const cli: string = process.env['IT_CLI'] ?? resolve(import.meta.dirname, '../../../program/cli.js')
 
 /** The command, which answers `initialize` when all servers have listed, or at the end of `startupGraceMs`. */
-export const patientCli: readonly string[] = [
-  '--import',
-  pathToFileURL(resolve(import.meta.dirname, 'patient.js')).href,
-  cli,
-]
+export const patientCli: string = resolve(import.meta.dirname, '../../../patient/cli.js')
 
 export const program = (name: string): string => resolve(root, 'test/programs', name)
 const packaged = (path: string): string => resolve(root, 'node_modules/@modelcontextprotocol', path)
