@@ -70,6 +70,17 @@ const cases: readonly (readonly [string, readonly [number, number], readonly big
   ['clone into a user namespace', [56, 220], [0x10000011n], EPERM],
   ['clone into a network namespace', [56, 220], [0x40000011n], EPERM],
   ['clone with other bits above', [56, 220], [HIGH | 0x11n], ALLOW],
+  ['fchmod', [91, 52], [3n, 0o2755n], ALLOW],
+  ['fchmod with set-user-id', [91, 52], [3n, 0o4755n], EPERM],
+  ['fchmodat with set-user-id', [268, 53], [0n, 0n, 0o104700n], EPERM],
+  ['fchmodat2 with set-user-id', [452, 452], [0n, 0n, 0o4000n, 0n], EPERM],
+  ['mknodat with set-user-id', [259, 33], [0n, 0n, 0o104755n, 0n], EPERM],
+  ['mknodat of a pipe', [259, 33], [0n, 0n, 0o010644n, 0n], ALLOW],
+  ['openat of what is there', [257, 56], [0n, 0n, 0o2000000n, 0o4777n], ALLOW],
+  ['openat of a new file', [257, 56], [0n, 0n, 0o101n, 0o666n], ALLOW],
+  ['openat of a new file with set-user-id', [257, 56], [0n, 0n, 0o101n, HIGH | 0o4755n], EPERM],
+  ['openat of a file without a name with set-user-id', [257, 56], [0n, 0n, 0o20200002n, 0o4755n], EPERM],
+  ['openat2', [437, 437], [], ENOSYS],
   ['a socket of AF_UNIX', [41, 198], [1n, 1n, 0n], ALLOW],
   ['a socket of AF_INET6', [41, 198], [10n, 1n, 0n], ALLOW],
   ['a socket for routes', [41, 198], [16n, 3n, 0n], ALLOW],
@@ -120,6 +131,25 @@ for (const [index, name] of (['x64', 'arm64'] as const).entries()) {
     test('is no longer than the kernel takes', () => assert(filter.length / 8 <= 4096))
   })
 }
+
+const older: readonly (readonly [title: string, number: number, args: readonly bigint[]])[] = [
+  ['open', 2, [0n, 0o101n, 0o4755n]],
+  ['creat', 85, [0n, 0o4755n]],
+  ['mknod', 133, [0n, 0o104755n]],
+  ['chmod', 90, [0n, 0o4755n]],
+]
+
+describe('the calls that only x64 has', () => {
+  const { x64 } = processors
+  assert(x64 !== undefined)
+  const filter = seccompFilter(x64, { isMemoryWatched: false })
+  for (const [title, number, args] of older)
+    test(`${title} makes no file with set-user-id`, () => {
+      assert.equal(judged(filter, x64.audit, number, args), EPERM)
+      const plain = args.map((arg) => arg & ~0o4000n)
+      assert.equal(judged(filter, x64.audit, number, plain), ALLOW)
+    })
+})
 
 function numbersOf(title: string, index: number): number {
   return cases.find(([name]) => name === title)?.[1][index] ?? -1

@@ -452,6 +452,35 @@ told('own', lambda: socket.create_server(('127.0.0.1', 0)).close())
   })
 
   describe(`${title}: what the kernel is asked`, () => {
+    test('makes no file that lends its user to everybody on the host', async () => {
+      const inside = await machine()
+      const { stdout, stderr } = await ran(
+        inside,
+        python(`
+import os
+open('f', 'w').close()
+descriptor = os.open('f', os.O_RDONLY)
+def tried(what, do):
+    try:
+        do(); print(what, 'done')
+    except PermissionError:
+        print(what, 'refused')
+tried('chmod', lambda: os.chmod('f', 0o4755))
+tried('fchmod', lambda: os.fchmod(descriptor, 0o6755))
+tried('at', lambda: os.chmod('f', 0o4755, dir_fd=os.open('.', os.O_RDONLY)))
+tried('open', lambda: os.open('g', os.O_CREAT | os.O_WRONLY, 0o4755))
+tried('unnamed', lambda: os.open('.', os.O_TMPFILE | os.O_WRONLY, 0o4755))
+tried('mknod', lambda: os.mknod('h', 0o104755))
+tried('usual', lambda: os.chmod('f', 0o755))
+tried('folder', lambda: (os.mkdir('d'), os.chmod('d', 0o2775)))
+`),
+      )
+      const refused = ['chmod', 'fchmod', 'at', 'open', 'unnamed', 'mknod'].map((what) => `${what} refused`)
+      assert.deepEqual(stdout.trim().split('\n'), [...refused, 'usual done', 'folder done'], stderr)
+      const { stdout: found } = await ran(inside, shell('chmod u+s f; find . -perm -4000 | wc -l'))
+      assert.equal(found, '0\n')
+    })
+
     test('what could lead out is refused', async () => {
       const { stdout, stderr, code } = await ran(await machine(), python(systemCalls))
       assert.equal(code, 0, stderr)

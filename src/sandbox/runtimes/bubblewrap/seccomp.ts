@@ -5,7 +5,7 @@
 // parts of the kernel in which many faults were found.
 
 import { Buffer } from 'node:buffer'
-import { LAST_CALL, type ProcessorCalls } from './system-calls.js'
+import { LAST_CALL, type ModeCall, type ProcessorCalls } from './system-calls.js'
 
 /** `linux/bpf_common.h`: load a word of `struct seccomp_data`, jump, AND, return. */
 const LOAD = 0x20
@@ -47,6 +47,15 @@ const NETLINK_ROUTE = 0
  */
 const RLIMIT_CORE = 4
 
+/**
+ * Whoever runs such a file becomes its owner, who is the user of the service or of `runAs`. Inside, mounts forbid
+ * that; on the host a file in a volume would lend the user to everybody there.
+ */
+const SET_USER_ID = 0o4000
+
+/** `O_CREAT`, `__O_TMPFILE`: without them the mode is nothing. */
+const CREATES = 0o20000100
+
 /** Linux itself, and the question which one it is. */
 const PERSONALITIES = [0, 0xffffffff]
 
@@ -82,6 +91,7 @@ export function seccompFilter(calls: ProcessorCalls, { isMemoryWatched }: Seccom
     ...whenCalled(calls.ioctl, unlessArgument(1, [TIOCSTI, TIOCLINUX], EPERM, ALLOW)),
     ...whenCalled(calls.setrlimit, unlessArgument(0, [RLIMIT_CORE], PRETEND, ALLOW)),
     ...whenCalled(calls.prlimit, coreLimit),
+    ...calls.modes.flatMap((each) => whenCalled(each.call, unlessSetUserId(each))),
     ...whenCalled(calls.personality, unlessArgument(0, PERSONALITIES, ALLOW, EPERM)),
     [RETURN, 0, 0, ALLOW],
   ])
@@ -107,6 +117,19 @@ const coreLimit: readonly Instruction[] = [
   [RETURN, 0, 0, ALLOW],
   [RETURN, 0, 0, PRETEND],
 ]
+
+function unlessSetUserId({ mode, flags }: ModeCall): Instruction[] {
+  return [
+    ...(flags === undefined ? [] : whenNone(flags, CREATES)),
+    ...whenNone(mode, SET_USER_ID),
+    [RETURN, 0, 0, EPERM],
+  ]
+}
+
+/** Allows the call when the argument has none of these bits. */
+function whenNone(index: number, bits: number): Instruction[] {
+  return [[LOAD, 0, 0, atArgument(index)], [AND, 0, 0, bits], ...answer(0, ALLOW)]
+}
 
 /** Returns `then` when the loaded value is this one. */
 function answer(value: number, then: number): Instruction[] {

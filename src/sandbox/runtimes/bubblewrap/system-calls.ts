@@ -17,6 +17,15 @@ export interface ProcessorCalls {
   readonly memfdCreate: number
   readonly setrlimit: number
   readonly prlimit: number
+  /** They give a file its mode. */
+  readonly modes: readonly ModeCall[]
+}
+
+/** Which arguments of a call are the mode and, where it opens files that may be there already, the flags. */
+export interface ModeCall {
+  readonly call: number
+  readonly mode: number
+  readonly flags: number | undefined
 }
 
 /** The newest call that was looked at (`mseal`, Linux 6.10); those that came later are unknown. */
@@ -100,15 +109,34 @@ const refusedCalls: readonly (readonly [string, number, number])[] = [
   ['memfd_secret', 447, 447],
 ]
 
-/** Its flags are behind a pointer, where no filter can see them. */
-const CLONE3 = 435
+/** Name, number on x86-64, number on arm64, arguments. */
+const modeCalls: readonly (readonly [
+  string,
+  x64: number,
+  arm64: number,
+  mode: number,
+  flags: number | undefined,
+])[] = [
+  ['open', 2, -1, 2, 1],
+  ['openat', 257, 56, 3, 2],
+  ['creat', 85, -1, 1, undefined],
+  ['mknod', 133, -1, 1, undefined],
+  ['mknodat', 259, 33, 2, undefined],
+  ['chmod', 90, -1, 1, undefined],
+  ['fchmod', 91, 52, 1, undefined],
+  ['fchmodat', 268, 53, 2, undefined],
+  ['fchmodat2', 452, 452, 2, undefined],
+]
+
+/** What they are to do is behind a pointer, where no filter can see it: `clone3`, `openat2`. */
+const HIDDEN = [435, 437]
 
 /** By `process.arch`. */
 export const processors: Readonly<Record<string, ProcessorCalls>> = {
   x64: {
     audit: 0xc000003e,
     refused: refusedCalls.map(([, x64]) => x64).filter((number) => number >= 0),
-    unknown: [CLONE3],
+    unknown: HIDDEN,
     clone: 56,
     socket: 41,
     socketpair: 53,
@@ -117,11 +145,12 @@ export const processors: Readonly<Record<string, ProcessorCalls>> = {
     memfdCreate: 319,
     setrlimit: 160,
     prlimit: 302,
+    modes: modeCalls.flatMap(([, call, , mode, flags]) => (call < 0 ? [] : [{ call, mode, flags }])),
   },
   arm64: {
     audit: 0xc00000b7,
     refused: refusedCalls.map(([, , arm64]) => arm64).filter((number) => number >= 0),
-    unknown: [CLONE3],
+    unknown: HIDDEN,
     clone: 220,
     socket: 198,
     socketpair: 199,
@@ -130,5 +159,6 @@ export const processors: Readonly<Record<string, ProcessorCalls>> = {
     memfdCreate: 279,
     setrlimit: 164,
     prlimit: 261,
+    modes: modeCalls.flatMap(([, , call, mode, flags]) => (call < 0 ? [] : [{ call, mode, flags }])),
   },
 }
