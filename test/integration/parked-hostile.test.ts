@@ -212,6 +212,8 @@ test('a client that is very many kinds of clients keeps others from nothing', as
     states.slice(4),
     Array.from({ length: 4 }, () => 'overloaded'),
   )
+  const asksNothing = await ask({ name: 's__t' }, { capabilities: {}, client })
+  assert.equal(textOf(asksNothing), 'done', 'whoever can be asked nothing is one more kind, and is served')
   const theirs = await ask({ name: 's__t' }, { client: other })
   assert.equal(textAt(theirs, 'result', 'resultType'), 'input_required')
   const back = { name: 's__t', requestState: states[0], inputResponses: { q1: accepted } }

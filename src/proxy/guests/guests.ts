@@ -5,7 +5,7 @@
 import { Guest } from './guest.js'
 import { Principals } from './principals.js'
 import type { StatelessContext } from '../../mcp/call.js'
-import { askableCapabilities } from '../../mcp/capabilities.js'
+import { askableCapabilities, isAskable } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
 import { isFairShare } from '../input/fair-share.js'
@@ -33,7 +33,7 @@ export interface GuestsParts {
 
 export interface GuestLimits {
   readonly guestsMax: number
-  /** Of one principal. */
+  /** Of one principal, which can be asked something. */
   readonly guestsOfOneMax: number
   /** Requests that stay open, of all of them together. */
   readonly listensMax: number
@@ -64,7 +64,7 @@ export class Guests implements GuestList {
     if (known !== undefined) return known
     const { principal, capabilities } = context
     const askable = askableCapabilities(capabilities)
-    if (!this.#makesRoom(principal)) return undefined
+    if (!this.#makesRoom(principal, isAskable(askable))) return undefined
     this.#stateless ??= this.#parts.stateless()
     const guest = new Guest({
       serial: this.#parts.nextSerial(),
@@ -114,11 +114,15 @@ export class Guests implements GuestList {
     return isFairShare(own, all, this.#parts.limits.listensMax)
   }
 
-  /** Whether there is room for one more; who has been idle for longest makes it. */
-  #makesRoom(principal: string): boolean {
+  /**
+   * Whether there is room for one more; who has been idle for longest makes it.
+   *
+   * Of each principal there is one that can be asked nothing, and that one needs no process of its own: it is kept out by no others.
+   */
+  #makesRoom(principal: string, canBeAsked: boolean): boolean {
     const { guestsMax, guestsOfOneMax } = this.#parts.limits
-    const own = this.#of(principal)
-    if (own.length >= guestsOfOneMax) return this.#endIdlest(own)
+    const own = this.#of(principal).filter(([, { profile }]) => isAskable(profile.capabilities))
+    if (canBeAsked && own.length >= guestsOfOneMax) return this.#endIdlest(own)
     return this.#guests.size < guestsMax || this.#endIdlest([...this.#guests])
   }
 
