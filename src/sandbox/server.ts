@@ -1,5 +1,6 @@
 // The MCP server of a sandbox on one connection.
 
+import process from 'node:process'
 import type { Connection } from '../jsonrpc/connection.js'
 import type { FrameError } from '../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
@@ -12,6 +13,7 @@ import type { SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
 import { version } from '../version.js'
 import { Arguments } from './arguments.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
+import { readsProxyVariables } from './egress/node-proxy.js'
 import { SandboxError, asSandboxError } from './errors.js'
 import { OutputProgress } from './progress.js'
 import { readResource } from './resource-read.js'
@@ -186,7 +188,11 @@ export class SandboxServer implements PeerOwner<never> {
 
 function networkHint(network: SandboxNetwork): string {
   if (network.kind !== 'allow') return ''
-  return ` Of the network, programs reach these hosts alone, over https:// and http:// through the proxy that their variables name: ${new AllowedHosts(network.hosts).shown}.`
+  const { shown } = new AllowedHosts(network.hosts)
+  const hosts = ` Of the network, programs reach these hosts alone, over https:// and http:// through the proxy that their variables name: ${shown}.`
+  return readsProxyVariables(process.version)
+    ? hosts
+    : `${hosts} fetch() of Node.js ${process.version} does not read these variables; curl, git, pip, npm and Python do.`
 }
 
 function resultText({ content, isError, facts, shown }: ToolResult): string {

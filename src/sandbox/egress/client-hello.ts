@@ -18,7 +18,8 @@ const MESSAGE_HEADER_BYTES = 4
 /** Version and random bytes. */
 const FIXED_BYTES = 2 + 32
 
-const extensions = { serverName: 0, encryptedHello: 0xfe0d } as const
+/** With the name that was encrypted before the whole message was: some servers may know it still. */
+const extensions = { serverName: 0, encryptedHello: 0xfe0d, encryptedName: 0xffce } as const
 
 const HOST_NAME = 0
 
@@ -94,7 +95,8 @@ function nameIn(message: Buffer): HelloFinding {
     const data = all.vector(2)
     if (data === undefined) return why
     if (type === extensions.serverName) names.push(data)
-    if (type === extensions.encryptedHello) return { kind: 'none', why: 'it hides the name of the server' }
+    if (type === extensions.encryptedHello || type === extensions.encryptedName)
+      return { kind: 'none', why: 'it hides the name of the server' }
   }
   const [only, ...others] = names
   if (only === undefined) return { kind: 'none', why: 'it names no server' }

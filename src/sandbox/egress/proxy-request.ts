@@ -31,6 +31,9 @@ const FIELDS_MAX = 100
 
 const HTTP_PORT = 80
 
+/** Of what is no name, in what is told. */
+const SHOWN_LENGTH_MAX = 100
+
 /** Of the connection to the proxy, and what is written anew. */
 const ownFields: ReadonlySet<string> = new Set([
   'connection',
@@ -105,10 +108,15 @@ function destinationOf(authority: string, usualPort: number | undefined): Destin
   if (host === undefined)
     return refusal(
       403,
-      'hosts are reached by their names: an address, or a name without a dot, is never allowed',
+      `'${shown(authority)}' is not allowed: hosts are reached by their names; an address, or a name without a dot, is never allowed`,
     )
   if (port === undefined || port < 1 || port > 65_535) return refusal(400, 'the request names no port')
   return { host, port }
+}
+
+/** Without a user and a password, which are for no log. */
+function shown(authority: string): string {
+  return authority.slice(authority.lastIndexOf('@') + 1).slice(0, SHOWN_LENGTH_MAX)
 }
 
 function isSame(named: string, to: Destination): boolean {

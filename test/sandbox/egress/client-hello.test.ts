@@ -108,6 +108,7 @@ describe('the first message of TLS', () => {
     ['a second message behind it', records(Buffer.concat([whole, u8(1)])), /more than/],
     ['no name', records(message(body(extension(10, u16(0))))), /names no server/],
     ['a hidden name', records(message(body(plain, extension(0xfe0d, u16(0))))), /hides/],
+    ['a hidden name of old', records(message(body(plain, extension(0xffce, u16(0))))), /hides/],
     ['two names', records(message(body(serverName(entry('a.example'), entry('b.example'))))), /damaged/],
     ['two lists of names', records(message(body(plain, serverName(entry('b.example'))))), /damaged/],
     ['a name of another kind', records(message(body(serverName(entry('a.example', 1))))), /damaged/],

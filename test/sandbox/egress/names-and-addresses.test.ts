@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { AllowedHosts } from '../../../src/sandbox/egress/allowed-hosts.js'
 import { hostName } from '../../../src/sandbox/egress/host-name.js'
+import { readsProxyVariables } from '../../../src/sandbox/egress/node-proxy.js'
 import { isPublicAddress } from '../../../src/sandbox/egress/public-address.js'
 
 describe('the name of a host', () => {
@@ -161,4 +162,9 @@ describe('an address', () => {
   for (const address of open) test(`${address} is public`, () => assert.equal(isPublicAddress(address), true))
   for (const address of closed)
     test(`${address || 'without digits'} is not`, () => assert.equal(isPublicAddress(address), false))
+})
+
+test('Node reads the variables of a proxy since version 22.21 and 24.5', () => {
+  const versions = ['v20.20.2', 'v22.20.9', 'v22.21.0', 'v23.11.1', 'v24.4.1', 'v24.5.0', 'v25.0.0']
+  assert.deepEqual(versions.map(readsProxyVariables), [false, false, true, false, false, true, true])
 })

@@ -56,6 +56,22 @@ describe('a tunnel', () => {
     })
 })
 
+describe('what is no name', () => {
+  const cases: readonly (readonly [authority: string, shown: string])[] = [
+    ['169.254.169.254:443', '169.254.169.254:443'],
+    ['[::1]:443', '[::1]:443'],
+    ['localhost:443', 'localhost:443'],
+    ['user:secret@good.example:443', 'good.example:443'],
+    [`${'a'.repeat(200)}:443`, 'a'.repeat(100)],
+  ]
+  for (const [authority, shown] of cases)
+    test(`is told, as ${shown.slice(0, 20)}`, () => {
+      const said = proxyRequest(`CONNECT ${authority} HTTP/1.1`)
+      assert(said.kind === 'refusal')
+      assert.equal(said.reason.slice(0, shown.length + 17), `'${shown}' is not allowed`)
+    })
+})
+
 describe('a request that is passed on', () => {
   const host = 'Host: good.example'
 

@@ -209,7 +209,7 @@ export function allowedHostsHold(title: string, scene: SandboxScene): void {
           'http://127.0.0.2:80/',
           'http://169.254.169.254/latest/meta-data/',
           'http://2852039166/',
-          'http://[::1]/',
+          'http://[fd00::1]/',
           'http://inside.example/',
         ),
       )
@@ -280,11 +280,17 @@ told('own', lambda: socket.create_connection(('127.0.0.1', 3128), 5))
 import http.server, threading, urllib.request
 server = http.server.HTTPServer(('127.0.0.1', 0), http.server.SimpleHTTPRequestHandler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
-for host in ('127.0.0.1', 'localhost'):
+for host in ('127.0.0.1', 'localhost', '0.0.0.0'):
     print(urllib.request.urlopen(f'http://{host}:{server.server_port}/ca.pem').status)
+try:
+    urllib.request.urlopen(f'http://[::1]:{server.server_port}/')
+except urllib.error.HTTPError as error:
+    print(error)
+except OSError:
+    print('nobody listens')
 `),
       )
-      assert.equal(stdout, '200\n200\n')
+      assert.equal(stdout, '200\n200\n200\nnobody listens\n')
     })
 
     test('500 connections at once: as many as there may be are open, the others are told, and later all is well', async () => {

@@ -3,8 +3,8 @@
 /** On the loopback of the machine, where nobody else listens when its agent begins. */
 export const PROXY_PORT = 3128
 
-/** The machine itself: its own servers are reached without the proxy. */
-const OWN_NAMES = 'localhost,127.0.0.1,::1,sandbox'
+/** The machine itself: its own servers are reached without the proxy. Python looks for `[::1]`, others for `::1`. */
+const OWN_NAMES = 'localhost,127.0.0.1,0.0.0.0,::1,[::1],sandbox'
 
 /**
  * In the spellings that programs read: curl wants small letters for http, others want capitals.
