@@ -757,26 +757,13 @@ describe('jsonrpc', () => {
   })
 })
 
-/** One word of the same meaning in each file of a folder. */
-const tableNames: ReadonlySet<string> = new Set([
-  'requests',
-  'serverRequests',
-  'clientNotifications',
-  'serverNotifications',
-  'revision',
-  'open',
-])
-
 describe('exported names', () => {
   test('mean one thing each', () => {
-    const exported = sources
-      .filter(({ path }) => !path.startsWith('src/servers/'))
-      .flatMap(({ path, bare }) =>
-        [
-          ...bare.matchAll(/^export (?:abstract |async )?(?:class|interface|type|function\*?|const) (\w+)/gm),
-        ].map(([, name = '']) => ({ name, path })),
-      )
-      .filter(({ name }) => !tableNames.has(name))
+    const exported = sources.flatMap(({ path, bare }) =>
+      [
+        ...bare.matchAll(/^export (?:abstract |async )?(?:class|interface|type|function\*?|const) (\w+)/gm),
+      ].map(([, name = '']) => ({ name, path })),
+    )
     const twins = exported.filter(({ name, path }) =>
       exported.some((other) => other.name === name && other.path !== path),
     )

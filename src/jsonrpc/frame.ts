@@ -83,6 +83,11 @@ export interface Params {
 
 const NULL = 0x6e
 
+/** The byte at this offset of a message; one in parts is not joined for it. */
+export function byteAt({ line, long }: RequestFrame | ResultFrame, at: number): number | undefined {
+  return long === undefined ? line[at] : long.slice(at, at + 1)[0]
+}
+
 /** Of an object that is not there; most messages have no `_meta`, and answers no `params`. */
 const noMembers = new Members(Buffer.alloc(0))
 
@@ -198,23 +203,20 @@ class FrameReader implements MemberSink {
     const isNull = idSpan !== undefined && line[idSpan.start] === NULL
     const id = idSpan === undefined || isNull ? undefined : readId(line, idSpan.start, idSpan.end)
     // The id of an answer is not its sender's own.
-    this.#asker = this.#method === undefined && this.#hasOutcome ? undefined : id
+    const hasOutcome = this.#result !== undefined || this.#error !== undefined
+    this.#asker = this.#method === undefined && hasOutcome ? undefined : id
     if (this.#isOdd || this.#paramsMembers?.isOdd === true || this.#paramsMembers?.inner?.isOdd === true)
       this.#refuseAmbiguity({ start, end })
     this.#refuseOtherVersions()
     if (this.#method === undefined) return this.#response(multiline, id, idSpan)
+    if (hasOutcome) this.#invalid("a message with 'method' has no 'result' or 'error'")
     return this.#call(multiline, id, idSpan, this.#method)
-  }
-
-  get #hasOutcome(): boolean {
-    return this.#result !== undefined || this.#error !== undefined
   }
 
   #call(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined, methodSpan: Span): Frame {
     const line = this.#line
     const method = this.#methodAt(methodSpan)
     const params = this.#readParams(multiline)
-    if (this.#hasOutcome) this.#invalid("a message with 'method' has no 'result' or 'error'")
     if (idSpan === undefined) return { kind: 'notification', line, multiline, method, params }
     if (id === undefined)
       throw new FrameError('FRAME_ID', "'id' must be a string or an integer", idSpan.start)

@@ -44,7 +44,7 @@ export class Inflight<E> {
    * Lends nothing once `inflightMax` such requests are out: only the caller knows how to say so.
    */
   mint(entry: E, own?: RequestId, wasLent = false): MintedId | undefined {
-    if (this.#entries.size - this.#ownCount >= this.#inflightMax) return undefined
+    if (this.#entries.size - (this.#own?.size ?? 0) >= this.#inflightMax) return undefined
     const lent = own !== undefined && !wasLent && this.#isFree(own) && isCanonical(own)
     if (lent && Number(own) > this.#last && Number(own) < LENT_MAX) this.#last = Number(own)
     const id = lent ? own : own === undefined ? this.#next() : this.#aside()
@@ -54,10 +54,10 @@ export class Inflight<E> {
 
   /** An id for a request of the proxy's own, which no client's will be; nothing once `inflightMax` of those are out. */
   mintOwn(entry: E): MintedId | undefined {
-    if (this.#ownCount >= this.#inflightMax) return undefined
+    this.#own ??= new Set()
+    if (this.#own.size >= this.#inflightMax) return undefined
     const id = this.#next()
     this.#entries.set(id, entry)
-    this.#own ??= new Set()
     this.#own.add(id)
     this.#noteMinted(id)
     return id
@@ -65,15 +65,12 @@ export class Inflight<E> {
 
   /** The entry that an answer with this id settles; gone afterwards. */
   take(id: RequestId): E | undefined {
-    const entry = this.#entries.take(id)
-    if (entry !== undefined) {
-      this.#forgetOwn(id)
-      return entry
-    }
-    const key = canonical(id)
-    this.#retired?.delete(key)
-    this.#forgetOwn(key)
-    return this.#entries.take(key)
+    const written = this.#entries.take(id)
+    const key = written === undefined ? canonical(id) : id
+    const entry = written ?? this.#entries.take(key)
+    if (entry === undefined) this.#retired?.delete(key)
+    this.#own?.delete(key)
+    return entry
   }
 
   get(id: RequestId): E | undefined {
@@ -83,7 +80,7 @@ export class Inflight<E> {
   /** Stops waiting for an answer that may still come. */
   retire(id: RequestId): void {
     if (this.#entries.take(id) === undefined) return
-    this.#forgetOwn(id)
+    this.#own?.delete(id)
     this.#retired ??= new Remembered(RETIRED_MAX)
     this.#retired.add(id)
   }
@@ -96,15 +93,6 @@ export class Inflight<E> {
   drain(): E[] {
     this.#own = undefined
     return this.#entries.drain()
-  }
-
-  get #ownCount(): number {
-    return this.#own?.size ?? 0
-  }
-
-  /** Nearly always there is none. */
-  #forgetOwn(id: RequestId): void {
-    if (this.#ownCount > 0) this.#own?.delete(id)
   }
 
   /** The client's own is taken; its next one must not be taken by what is minted now. */

@@ -5,24 +5,15 @@ export interface NamedRow {
   readonly method: string
 }
 
-/** Rows by method; a method stands once. */
-export class MethodTable<R extends NamedRow> {
-  readonly #rows: ReadonlyMap<string, R>
+/** Rows by method. */
+export type MethodTable<R extends NamedRow> = ReadonlyMap<string, R>
 
-  constructor(families: readonly (readonly R[])[]) {
-    const rows = new Map<string, R>()
-    for (const row of families.flat()) {
-      if (rows.has(row.method)) throw new TypeError(`method '${row.method}' has two rows`)
-      rows.set(row.method, row)
-    }
-    this.#rows = rows
+/** @throws TypeError where a method stands twice */
+export function methodTable<R extends NamedRow>(families: readonly (readonly R[])[]): MethodTable<R> {
+  const rows = new Map<string, R>()
+  for (const row of families.flat()) {
+    if (rows.has(row.method)) throw new TypeError(`method '${row.method}' has two rows`)
+    rows.set(row.method, row)
   }
-
-  row(method: string): R | undefined {
-    return this.#rows.get(method)
-  }
-
-  get methods(): readonly string[] {
-    return [...this.#rows.keys()]
-  }
+  return rows
 }

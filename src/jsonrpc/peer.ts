@@ -66,14 +66,7 @@ export class Peer<E extends object> {
   /** Begins to deliver; the owner is told of nothing before. */
   start(): void {
     this.#connection.start({
-      // Without a closure for every message.
-      message: (line, during) => {
-        try {
-          return this.#message(line, during)
-        } catch (error) {
-          return this.#faulty(error)
-        }
-      },
+      message: this.#message,
       long: (long, during) => this.#guard(() => this.#long(long, during)),
       frame: (frame, field) => this.#guard(() => this.receive(frame, undefined, field)),
       gaveUp: (key) => this.#guard(() => this.#owner.gaveUp?.(key)),
@@ -185,15 +178,23 @@ export class Peer<E extends object> {
     return this.#closed ? undefined : askOwn(this.#inflight, send)
   }
 
-  #message(line: Line, during: RequestId | undefined, bytes: number = line.length): void {
+  /** Without a guard of its own, which would be a closure for every message. */
+  readonly #message = (line: Line, during?: RequestId, bytes: number = line.length): void => {
     if (this.#closed) return
-    if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
-    const frame = frameOrError(line, this.#limits, this.#familiar)
-    if (!(frame instanceof FrameError)) this.receive(frame, during)
-    else if (during === undefined || !isAnswer(line, during)) this.#owner.malformed(frame, line, bytes)
+    try {
+      if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
+      const frame = frameOrError(line, this.#limits, this.#familiar)
+      if (frame instanceof FrameError) this.#unreadable(frame, line, during, bytes)
+      else this.receive(frame, during)
+    } catch (error) {
+      this.#faulty(error)
+    }
+  }
+
+  #unreadable(error: FrameError, line: Line, during: RequestId | undefined, bytes: number): void {
+    if (during === undefined || !isAnswer(line, during)) return this.#owner.malformed(error, line, bytes)
     // On a stream that belongs to one request there will be no other answer to it.
-    else
-      this.#failed(during, new TransportError('TRANSPORT_ANSWER', `its answer is invalid: ${frame.message}`))
+    this.#failed(during, new TransportError('TRANSPORT_ANSWER', `its answer is invalid: ${error.message}`))
   }
 
   #long(long: LongLine, during: RequestId | undefined): void {

@@ -41,7 +41,7 @@ const plainString = /^"[\x20\x21\x23-\x5b\x5d-\x7e]*"$/
  */
 export function readId(bytes: Buffer, start: number, end: number): RequestId {
   const small = smallNumber(bytes, start, end)
-  if (small !== undefined) return numericId(small)
+  if (small !== undefined) return brand(String(small))
   if (end - start > ID_BYTES_MAX) {
     throw new FrameError('FRAME_ID', `'id' is longer than ${ID_BYTES_MAX} bytes`, start)
   }

@@ -35,6 +35,14 @@ export interface Edit<Why extends string = EditReason> extends Span {
   readonly why: Why
 }
 
+export const NO_EDITS: readonly Edit[] = []
+
+/** Those of `first`, and behind them those of `second`. */
+export function bothEdits(first: readonly Edit[], second: readonly Edit[]): readonly Edit[] {
+  if (second.length === 0) return first
+  return first.length === 0 ? second : [...first, ...second]
+}
+
 declare const wireBrand: unique symbol
 
 /** The bytes of a message that may be sent: made by `splice` or by `build`. */

@@ -60,7 +60,7 @@ export function stateFault(line: Buffer, members: Members | undefined): string |
 function inputRequest(line: Buffer, key: Span, value: Span): InputRequest | undefined {
   const members = membersAt(line, value)
   const method = members?.string('method')
-  if (members === undefined || method === undefined || serverRequests.row(method) === undefined)
+  if (members === undefined || method === undefined || serverRequests.get(method) === undefined)
     return undefined
   const params = members.span('params')
   return { key: rawAt(line, key), method, params: params === undefined ? '{}' : rawAt(line, params) }
@@ -71,7 +71,7 @@ export function whyUnaskable(
   { method, params }: InputRequest,
   { revision, capabilities }: CallContext,
 ): string | undefined {
-  const name = serverRequests.row(method)?.capability
+  const name = serverRequests.get(method)?.capability
   const isKnown = revision.serverRequests.some((known) => known === method)
   // A server that has no session has no tasks of this kind either.
   if (name === undefined || name === 'tasks' || !isKnown)
@@ -92,7 +92,7 @@ export function questionOf({
 
 /** Raw JSON of the client capabilities that a request needs. */
 export function requiredCapabilities({ method, params }: Pick<InputRequest, 'method' | 'params'>): string {
-  const name = serverRequests.row(method)?.capability ?? method
+  const name = serverRequests.get(method)?.capability ?? method
   const part = partOf(name, params) ?? (name === 'elicitation' ? 'form' : undefined)
   return `{${quote(name)}:{${part === undefined ? '' : `${quote(part)}:{}`}}}`
 }
@@ -102,7 +102,7 @@ export function isDeclared(
   { method, params }: Pick<InputRequest, 'method' | 'params'>,
   capabilities: ClientCapabilities,
 ): boolean {
-  const name = serverRequests.row(method)?.capability ?? method
+  const name = serverRequests.get(method)?.capability ?? method
   return declares(capabilities, name, partOf(name, params))
 }
 

@@ -2,20 +2,22 @@
 
 import type { Members } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
-import type { Edit, EditReason } from '../jsonrpc/splice.js'
+import { type Edit, type EditReason, NO_EDITS } from '../jsonrpc/splice.js'
 
 const NOTHING = new Uint8Array()
-const NONE = [] as const
 const NOWHERE: Span = { start: 0, end: 0 }
 
 /** The edits that cut the members of these names out of an object. */
 export function cutNamed(members: Members, names: readonly string[], why: EditReason): readonly Edit[] {
   // Nearly always there is none.
-  return hasNamed(members, names) ? cutMembers(members, (index) => members.isNamed(index, names), why) : NONE
+  return hasNamed(members, names)
+    ? cutMembers(members, (index) => members.isNamed(index, names), why)
+    : NO_EDITS
 }
 
 function hasNamed(members: Members, names: readonly string[]): boolean {
-  for (let index = 0; index < members.size; index++) if (members.isNamed(index, names)) return true
+  const { size } = members
+  for (let index = 0; index < size; index++) if (members.isNamed(index, names)) return true
   return false
 }
 
@@ -37,19 +39,20 @@ export function cutMembers(
 ): readonly Edit[] {
   let edits: Edit[] | undefined
   let hasKept = false
-  for (let index = 0; index < members.size; index++) {
+  const { size } = members
+  for (let index = 0; index < size; index++) {
     if (!isCut(index)) {
       hasKept = true
       continue
     }
     // With the comma before it, or the one behind it where nothing is kept before.
     const start = hasKept ? members.value(index - 1).end : members.key(index).start
-    const isLast = index + 1 === members.size
+    const isLast = index + 1 === size
     const end = hasKept || isLast ? members.value(index).end : members.key(index + 1).start
     const last = edits?.at(-1)
     // Neighbours go with one edit.
     if (edits !== undefined && last?.end === start) edits[edits.length - 1] = { ...last, end }
     else (edits ??= []).push({ start, end, bytes: NOTHING, why })
   }
-  return edits ?? NONE
+  return edits ?? NO_EDITS
 }

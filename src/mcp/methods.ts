@@ -1,6 +1,6 @@
 // Every method, by who sends it and the feature that it is of.
 
-import { MethodTable } from '../jsonrpc/method-table.js'
+import { type MethodTable, methodTable } from '../jsonrpc/method-table.js'
 import type {
   ClientNotificationRow,
   RequestRow,
@@ -46,7 +46,7 @@ export const followableTasks: Followable = {
 }
 
 /** What clients ask in a session. */
-export const requests: MethodTable<RequestRow> = new MethodTable<RequestRow>([
+export const requests: MethodTable<RequestRow> = methodTable<RequestRow>([
   features,
   // Lifecycle; Utilities: ping.
   [
@@ -72,7 +72,7 @@ export const requests: MethodTable<RequestRow> = new MethodTable<RequestRow>([
 ])
 
 /** What clients ask without one. */
-export const statelessRequests: MethodTable<RequestRow> = new MethodTable<RequestRow>([
+export const statelessRequests: MethodTable<RequestRow> = methodTable<RequestRow>([
   // Versioning: discovery.
   [{ method: 'server/discover', route: { to: 'proxy' }, askable: false, reads: true }],
   // Utilities: subscriptions.
@@ -87,26 +87,24 @@ export const statelessRequests: MethodTable<RequestRow> = new MethodTable<Reques
 ])
 
 /** What clients tell. */
-export const clientNotifications: MethodTable<ClientNotificationRow> = new MethodTable<ClientNotificationRow>(
+export const clientNotifications: MethodTable<ClientNotificationRow> = methodTable<ClientNotificationRow>([
+  // Lifecycle; Utilities: cancellation, progress.
   [
-    // Lifecycle; Utilities: cancellation, progress.
-    [
-      { method: 'notifications/initialized', does: 'initialized' },
-      { method: 'notifications/cancelled', does: 'cancel' },
-      { method: 'notifications/progress', does: 'progress' },
-      { method: 'notifications/exit', does: 'exit' },
-      { method: 'exit', does: 'exit' },
-    ],
-    // Client features: roots. Utilities: tasks.
-    [
-      { method: 'notifications/roots/list_changed', does: 'news' },
-      { method: 'notifications/tasks/status', does: 'news' },
-    ],
+    { method: 'notifications/initialized', does: 'initialized' },
+    { method: 'notifications/cancelled', does: 'cancel' },
+    { method: 'notifications/progress', does: 'progress' },
+    { method: 'notifications/exit', does: 'exit' },
+    { method: 'exit', does: 'exit' },
   ],
-)
+  // Client features: roots. Utilities: tasks.
+  [
+    { method: 'notifications/roots/list_changed', does: 'news' },
+    { method: 'notifications/tasks/status', does: 'news' },
+  ],
+])
 
 /** What servers ask. */
-export const serverRequests: MethodTable<ServerRequestRow> = new MethodTable<ServerRequestRow>([
+export const serverRequests: MethodTable<ServerRequestRow> = methodTable<ServerRequestRow>([
   // Utilities: ping.
   [{ method: 'ping', capability: undefined }],
   // Client features: roots, sampling, elicitation.
@@ -125,33 +123,31 @@ export const serverRequests: MethodTable<ServerRequestRow> = new MethodTable<Ser
 ])
 
 /** What servers tell. */
-export const serverNotifications: MethodTable<ServerNotificationRow> = new MethodTable<ServerNotificationRow>(
+export const serverNotifications: MethodTable<ServerNotificationRow> = methodTable<ServerNotificationRow>([
+  // Utilities: cancellation, progress.
   [
-    // Utilities: cancellation, progress.
-    [
-      { method: 'notifications/cancelled', does: 'cancel', lists: [] },
-      { method: 'notifications/progress', does: 'progress', lists: [] },
-    ],
-    // Server features: tools, prompts, resources.
-    [
-      { method: 'notifications/tools/list_changed', does: 'list-changed', lists: ['tools'] },
-      { method: 'notifications/prompts/list_changed', does: 'list-changed', lists: ['prompts'] },
-      {
-        method: 'notifications/resources/list_changed',
-        does: 'list-changed',
-        lists: ['resources', 'templates'],
-      },
-      { method: 'notifications/resources/updated', does: 'updated', lists: [] },
-    ],
-    // Server utilities: logging. Client features: elicitation.
-    [
-      { method: 'notifications/message', does: 'log', lists: [] },
-      { method: 'notifications/elicitation/complete', does: 'owner', lists: [] },
-    ],
-    // Utilities: tasks. The extension Tasks.
-    [
-      { method: 'notifications/tasks/status', does: 'task', lists: [] },
-      { method: 'notifications/tasks', does: 'task', lists: [] },
-    ],
+    { method: 'notifications/cancelled', does: 'cancel', lists: [] },
+    { method: 'notifications/progress', does: 'progress', lists: [] },
   ],
-)
+  // Server features: tools, prompts, resources.
+  [
+    { method: 'notifications/tools/list_changed', does: 'list-changed', lists: ['tools'] },
+    { method: 'notifications/prompts/list_changed', does: 'list-changed', lists: ['prompts'] },
+    {
+      method: 'notifications/resources/list_changed',
+      does: 'list-changed',
+      lists: ['resources', 'templates'],
+    },
+    { method: 'notifications/resources/updated', does: 'updated', lists: [] },
+  ],
+  // Server utilities: logging. Client features: elicitation.
+  [
+    { method: 'notifications/message', does: 'log', lists: [] },
+    { method: 'notifications/elicitation/complete', does: 'owner', lists: [] },
+  ],
+  // Utilities: tasks. The extension Tasks.
+  [
+    { method: 'notifications/tasks/status', does: 'task', lists: [] },
+    { method: 'notifications/tasks', does: 'task', lists: [] },
+  ],
+])

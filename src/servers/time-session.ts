@@ -4,11 +4,11 @@
 // client has initialized it. The code of the tool calls is loaded by the first call.
 
 import { toolList } from './time-tool-list.js'
-import type { Clock } from './time-tool-calls.js'
+import type { WallClock } from './time-tool-calls.js'
 
 /** What the answers depend on besides the line. */
 export interface TimeHost {
-  readonly now: Clock
+  readonly now: WallClock
   /** Asked only by `tools/list`. */
   readonly localZone: () => Promise<string>
 }
@@ -74,7 +74,7 @@ function initializeResult(params: unknown): object {
   return { protocolVersion, capabilities: CAPABILITIES, serverInfo: SERVER_INFO }
 }
 
-async function respondToCall(params: unknown, now: Clock): Promise<Outcome> {
+async function respondToCall(params: unknown, now: WallClock): Promise<Outcome> {
   const { name, arguments: given } = isFields(params) ? params : {}
   const args = given ?? {}
   if (typeof name !== 'string' || !isFields(args)) return failure(-32602, 'Invalid request parameters')

@@ -8,10 +8,10 @@ import { CONVERT_TIME_ARGUMENTS, CURRENT_TIME_ARGUMENTS } from './time-tool-list
 import { isoText, openZone, readingAt, readingOfWall, type Reading, type Refused, type Zone } from './zone.js'
 
 /** Milliseconds since the epoch. */
-export type Clock = () => number
+export type WallClock = () => number
 
 /** The result of `tools/call`. */
-export interface ToolResult {
+export interface TimeResult {
   readonly content: readonly [{ readonly type: 'text'; readonly text: string }]
   readonly isError: boolean
 }
@@ -22,7 +22,7 @@ type Answer = { readonly kind: 'answer'; readonly value: object } | Refused
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const
 
 /** Answers `tools/call`; whatever is wrong with the call becomes a result that the model can read. */
-export function callTool(name: string, args: Arguments, now: Clock): ToolResult {
+export function callTool(name: string, args: Arguments, now: WallClock): TimeResult {
   if (name === 'get_current_time')
     return inputError(args, CURRENT_TIME_ARGUMENTS) ?? queryResult(currentTime(textOf(args, 'timezone'), now))
   if (name === 'convert_time')
@@ -36,7 +36,7 @@ export function callTool(name: string, args: Arguments, now: Clock): ToolResult 
  * It reports one error: the first missing property, otherwise the wrong type whose property comes
  * last in the alphabet, which is how its `best_match` breaks ties between paths of one length.
  */
-function inputError(args: Arguments, required: readonly string[]): ToolResult | undefined {
+function inputError(args: Arguments, required: readonly string[]): TimeResult | undefined {
   const missing = required.find((key) => !Object.hasOwn(args, key))
   if (missing !== undefined) return errorResult(`Input validation error: '${missing}' is a required property`)
   const wrong = [...required].sort().findLast((key) => typeof args[key] !== 'string')
@@ -49,14 +49,14 @@ function textOf(args: Arguments, key: string): string {
   return String(args[key])
 }
 
-function currentTime(timezone: string, now: Clock): Answer {
+function currentTime(timezone: string, now: WallClock): Answer {
   if (timezone === '') return refused('Missing required argument: timezone')
   const zone = openZone(timezone)
   if (zone.kind === 'refused') return invalidZone(zone)
   return { kind: 'answer', value: timeValue(zone, readingAt(zone, now())) }
 }
 
-function convertTime(args: Arguments, now: Clock): Answer {
+function convertTime(args: Arguments, now: WallClock): Answer {
   const source = openZone(textOf(args, 'source_timezone'))
   if (source.kind === 'refused') return invalidZone(source)
   const target = openZone(textOf(args, 'target_timezone'))
@@ -110,12 +110,12 @@ function refused(reason: string): Refused {
   return { kind: 'refused', reason }
 }
 
-function queryResult(answer: Answer): ToolResult {
+function queryResult(answer: Answer): TimeResult {
   if (answer.kind === 'refused')
     return errorResult(`Error processing mcp-server-time query: ${answer.reason}`)
   return { content: [{ type: 'text', text: JSON.stringify(answer.value, null, 2) }], isError: false }
 }
 
-function errorResult(text: string): ToolResult {
+function errorResult(text: string): TimeResult {
   return { content: [{ type: 'text', text }], isError: true }
 }

@@ -4,29 +4,27 @@ const DONE = Promise.resolve()
 
 /** Whether a connection is congested, and what its senders wait for. */
 export class Congestion {
-  #relieved: Promise<void> | undefined
+  /** Resolves when the congestion has ended; resolved where there is none. */
+  relieved: Promise<void> = DONE
   #relieve: (() => void) | undefined
 
   get on(): boolean {
-    return this.#relieved !== undefined
-  }
-
-  /** Resolves when the congestion has ended, at once when there is none. */
-  get relieved(): Promise<void> {
-    return this.#relieved ?? DONE
+    return this.#relieve !== undefined
   }
 
   begin(): void {
-    this.#relieved ??= new Promise((resolve) => {
+    if (this.on) return
+    this.relieved = new Promise((resolve) => {
       this.#relieve = resolve
     })
   }
 
   /** Whether there was any. */
   end(): boolean {
-    if (this.#relieved === undefined) return false
-    this.#relieved = undefined
-    this.#relieve?.()
+    if (this.#relieve === undefined) return false
+    this.relieved = DONE
+    this.#relieve()
+    this.#relieve = undefined
     return true
   }
 }

@@ -20,7 +20,7 @@ for (const [what, params] of [
     const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`
     const chunk = Buffer.from(`${text}\n`)
     const frame = readFrame(lineAt(chunk, 0, text.length))
-    const row = requests.row('tools/call')
+    const row = requests.get('tools/call')
     assert(frame.kind === 'request' && row !== undefined)
     const call = new Call(frame, row, nobody, new CallDeadline(0), { settled: () => {} })
     call.keep()
@@ -46,7 +46,7 @@ test('a long call that is kept lets go of the chunks it came in, and its long st
   const at = text.indexOf(filler) - 1
   const long = new LongLine([first], lineAt(second, 0, second.length - 1), [at, at + filler.length + 2])
   const frame = readLongFrame(long)
-  const row = requests.row('tools/call')
+  const row = requests.get('tools/call')
   assert(frame?.kind === 'request' && row !== undefined)
   const call = new Call(frame, row, nobody, new CallDeadline(0), { settled: () => {} })
   assert.equal(call.bytes, text.length)

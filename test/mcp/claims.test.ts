@@ -23,7 +23,7 @@ const [C, I, L] = [
 
 function said(params: string): unknown {
   const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"tools/call"${params}}`))
-  const row = requests.row('tools/call')
+  const row = requests.get('tools/call')
   assert(frame.kind === 'request' && row !== undefined)
   const context = { revision: latestHandshake, capabilities: noCapabilities }
   const call = new Call(frame, row, nobody, new CallDeadline(0), { settled: () => {} }, context)

@@ -12,8 +12,8 @@ import { errorEdits, resultEdits, typedResult } from '../../src/mcp/eras/typed-r
 import { staleHint } from '../../src/mcp/cache-hints.js'
 import { requests } from '../../src/mcp/methods.js'
 
-const rowOf = (method: string): NonNullable<ReturnType<typeof requests.row>> => {
-  const row = requests.row(method)
+const rowOf = (method: string): NonNullable<ReturnType<typeof requests.get>> => {
+  const row = requests.get(method)
   assert(row !== undefined)
   return row
 }

@@ -36,8 +36,10 @@ export class AnyClientLeg implements ClientLeg {
   }
 
   received(frame: RequestFrame): Received {
-    const isStateless = this.#modern.knows(frame) || claims(frame) || STATELESS.includes(frame.method)
-    return isStateless ? this.#modern.received(frame) : this.#legacy.received(frame)
+    const isClaimed = frame.params.metaSpan !== undefined && (this.#modern.knows(frame) || claims(frame))
+    return isClaimed || STATELESS.includes(frame.method)
+      ? this.#modern.received(frame)
+      : this.#legacy.received(frame)
   }
 
   told(frame: NotificationFrame): Told {

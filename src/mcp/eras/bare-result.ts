@@ -6,7 +6,7 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
-import type { Edit } from '../../jsonrpc/splice.js'
+import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import type { Call } from '../call.js'
 import { internalError, notFoundInSession, numberIn, statelessRefusal } from '../error-codes.js'
 import { cutNamed } from '../member-edits.js'
@@ -15,7 +15,6 @@ import { toolFailure } from '../tool-failure.js'
 import { beginsAsComplete } from '../result-type.js'
 import { wrapping } from '../structured-wrap.js'
 
-const NONE = [] as const
 const hints = ['ttlMs', 'cacheScope']
 const typed = ['resultType']
 const typedAndHinted = [...typed, ...hints]
@@ -36,7 +35,7 @@ export function bareAnswer(call: Call, frame: ResponseFrame): BareAnswer {
 
 function bareResult({ row, service, isWrapped }: Call, frame: ResultFrame): BareAnswer {
   const members = frame.members ?? membersAt(frame.line, frame.result)
-  if (members === undefined) return { kind: 'edited', edits: NONE }
+  if (members === undefined) return { kind: 'edited', edits: NO_EDITS }
   const type = beginsAsComplete(frame) ? 'complete' : members.string('resultType')
   if (type !== undefined && type !== 'complete') {
     const what = `'${service ?? ''}' has given a result of the type '${type}', which does not pass this proxy`
@@ -49,8 +48,8 @@ function bareResult({ row, service, isWrapped }: Call, frame: ResultFrame): Bare
   const meta = membersAt(frame.line, metaSpan)
   const edits = [
     ...own,
-    ...(meta === undefined ? NONE : cutNamed(meta, serverInfo, 'meta')),
-    ...(structured === undefined ? NONE : wrapping(structured)),
+    ...(meta === undefined ? NO_EDITS : cutNamed(meta, serverInfo, 'meta')),
+    ...(structured === undefined ? NO_EDITS : wrapping(structured)),
   ]
   return { kind: 'edited', edits }
 }
@@ -67,7 +66,7 @@ function untyped(members: Members, isRead: boolean): readonly Edit[] {
 function bareError({ row, service }: Call, { line, error }: ErrorFrame): BareAnswer {
   const members = membersAt(line, error)
   const span = members?.span('code')
-  if (span === undefined) return { kind: 'edited', edits: NONE }
+  if (span === undefined) return { kind: 'edited', edits: NO_EDITS }
   const code = numberIn(line, span)
   if (statelessRefusal(code) !== undefined) {
     const message = `'${service ?? ''}' has refused the request: ${members?.string('message') ?? ''}`
@@ -78,5 +77,8 @@ function bareError({ row, service }: Call, { line, error }: ErrorFrame): BareAns
   }
   const known = row.route.to === 'uri' ? notFoundInSession(code) : code
   const bytes = Buffer.from(String(known))
-  return { kind: 'edited', edits: Object.is(known, code) ? NONE : [{ ...span, bytes, why: 'error-code' }] }
+  return {
+    kind: 'edited',
+    edits: Object.is(known, code) ? NO_EDITS : [{ ...span, bytes, why: 'error-code' }],
+  }
 }

@@ -6,7 +6,7 @@
 import type { RequestFrame } from '../../jsonrpc/frame.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
-import { type Edit, inOrder, splice } from '../../jsonrpc/splice.js'
+import { type Edit, NO_EDITS, bothEdits, inOrder, splice } from '../../jsonrpc/splice.js'
 import { toLine } from '../../jsonrpc/line.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call } from '../call.js'
@@ -18,7 +18,6 @@ import { latestStateless } from '../revisions.js'
 import type { ServerIdentity } from './legacy-client.js'
 
 const OPEN_OBJECT = 0x7b
-const NONE = [] as const
 
 /** The answers of a client that can be asked come from the proxy alone. */
 const inputMembers = ['inputResponses', 'requestState']
@@ -56,10 +55,10 @@ export class Claims {
   edits({ frame, context }: Call, hasTasks: boolean): readonly Edit[] {
     const { capabilities, logLevel, revision } = context
     if (revision.form === 'typed')
-      return capabilities.names.has('extensions') ? withoutExtensions(frame, hasTasks) : NONE
+      return capabilities.names.has('extensions') ? withoutExtensions(frame, hasTasks) : NO_EDITS
     const own = inserted(frame, this.#claim(capabilities, logLevel))
     const cuts = cutNamed(frame.params.members, inputMembers, 'input')
-    return cuts.length === 0 ? own : [...own, ...cuts]
+    return bothEdits(own, cuts)
   }
 
   #claim(capabilities: ClientCapabilities, level: string | undefined): Claim {
@@ -81,8 +80,8 @@ function declared({ json }: ClientCapabilities): string {
   const members = membersAt(line, { start: 0, end: line.length })
   const roots = membersAt(line, members?.span('roots'))
   const edits = [
-    ...(roots === undefined ? NONE : cutNamed(roots, ['listChanged'], 'meta')),
-    ...(members === undefined ? NONE : cutNamed(members, ['tasks'], 'meta')),
+    ...(roots === undefined ? NO_EDITS : cutNamed(roots, ['listChanged'], 'meta')),
+    ...(members === undefined ? NO_EDITS : cutNamed(members, ['tasks'], 'meta')),
   ]
   return splice(line, inOrder(edits)).toString()
 }
@@ -112,10 +111,10 @@ function keepsSome(meta: Members): boolean {
 function withoutExtensions(frame: RequestFrame, hasTasks: boolean): readonly Edit[] {
   const span = frame.params.meta.span(requestMeta.capabilities)
   const bytes = span && bytesAt(frame, span)
-  if (span === undefined || bytes === undefined) return NONE
+  if (span === undefined || bytes === undefined) return NO_EDITS
   const members = membersAt(bytes, { start: 0, end: bytes.length })
   const extensions = membersAt(bytes, members?.span('extensions'))
-  if (extensions === undefined) return NONE
+  if (extensions === undefined) return NO_EDITS
   const { start } = span
   return cutNamed(extensions, notRelayed(hasTasks), 'meta').map((cut) => ({
     ...cut,

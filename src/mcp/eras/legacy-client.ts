@@ -7,7 +7,7 @@ import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
+import { type WireBytes, bothEdits } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, ClientOrigin, ClientProfile, Outcome } from '../call.js'
 import { clientInfo } from '../client-info.js'
@@ -52,7 +52,7 @@ export class LegacyClientLeg implements ClientLeg {
   }
 
   received(frame: RequestFrame): Received {
-    const row = requests.row(frame.method)
+    const row = requests.get(frame.method)
     if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }
     if (row.route.to !== 'proxy') return { kind: 'call', row }
     switch (frame.method) {
@@ -69,7 +69,7 @@ export class LegacyClientLeg implements ClientLeg {
   }
 
   told(frame: NotificationFrame): Told {
-    const row = clientNotifications.row(frame.method)
+    const row = clientNotifications.get(frame.method)
     if (row === undefined) return { kind: 'unknown' }
     if (row.does === 'exit') return { kind: 'exit', exitCode: this.#shutDown ? 0 : 1 }
     return { kind: 'known', row }
@@ -101,7 +101,7 @@ export class LegacyClientLeg implements ClientLeg {
     const told = bareAnswer(call, frame)
     switch (told.kind) {
       case 'edited':
-        return voice.answerBytes(frame, edits.length === 0 ? told.edits : [...edits, ...told.edits], id)
+        return voice.answerBytes(frame, bothEdits(edits, told.edits), id)
       case 'result':
         return buildResult(id, told.result)
       case 'error':

@@ -6,7 +6,7 @@ import type { RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/fra
 import { type Line, toLine } from '../../jsonrpc/line.js'
 import { type KnownMembers, type Members, membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
-import type { Edit } from '../../jsonrpc/splice.js'
+import { type Edit, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
 import { capabilityEdits, type ClientCapabilities, serverCapabilities } from '../capabilities.js'
@@ -16,8 +16,6 @@ import { handshakeRevisions, latestHandshake } from '../revisions.js'
 import { chosenRevision, handshakeMembers } from './handshake-result.js'
 import type { ServerIdentity } from './legacy-client.js'
 import type { Opened, ServerFacts, ServerLeg, ServerVoice } from './leg.js'
-
-const NONE = [] as const
 
 /** Answers to questions of a stateless server. */
 const inputMembers = ['inputResponses', 'requestState']
@@ -53,7 +51,7 @@ export class LegacyServerLeg implements ServerLeg {
   }
 
   edits({ context, frame }: Call): readonly Edit[] {
-    return context.revision.form === 'bare' ? NONE : this.#unsaid(frame)
+    return context.revision.form === 'bare' ? NO_EDITS : this.#unsaid(frame)
   }
 
   params(own: string): string {
@@ -61,7 +59,7 @@ export class LegacyServerLeg implements ServerLeg {
   }
 
   outcome(_call: Call, frame: ResponseFrame): Outcome {
-    return { kind: 'answered', frame, edits: NONE, form: 'bare' }
+    return { kind: 'answered', frame, edits: NO_EDITS, form: 'bare' }
   }
 
   /** What the members of a stateless request say to a server without a handshake means nothing to this one. */
@@ -71,7 +69,7 @@ export class LegacyServerLeg implements ServerLeg {
         ? cutNamed(meta, requestMetaKeys, 'meta')
         : moved(this.#cutsOf(meta.known, meta, metaSpan), metaSpan.start)
     const ofInput = cutNamed(members, inputMembers, 'input')
-    return ofInput.length === 0 ? ofMeta : [...ofMeta, ...ofInput]
+    return bothEdits(ofMeta, ofInput)
   }
 
   #cutsOf(known: KnownMembers, meta: Members, { start }: Span): readonly Edit[] {

@@ -6,6 +6,7 @@ import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { type KnownMembers, membersAt } from '../../jsonrpc/members.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
+import { bothEdits } from '../../jsonrpc/splice.js'
 import { quote, rawAt, write } from '../../jsonrpc/text.js'
 import type { Call, Outcome, StatelessContext } from '../call.js'
 import { declaresTasks } from '../capabilities.js'
@@ -54,7 +55,7 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     const known = said === undefined || said !== this.#said ? undefined : this.#context
     const fault = known === undefined ? (claimFault(frame) ?? versionFault(frame)) : undefined
     if (fault !== undefined) return { kind: 'refused', error: fault }
-    const row = statelessRequests.row(frame.method)
+    const row = statelessRequests.get(frame.method)
     if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }
     if (frame.method === DISCOVER)
       return { kind: 'discover', reply: (description) => this.#discovered(description) }
@@ -130,7 +131,7 @@ function passedOn(
 ): Wire {
   const own = frame.kind === 'error' ? errorEdits(frame, form) : resultEdits(frame, form, row, isTask)
   if (own === undefined) return buildError(id, unknownType(service))
-  return voice.answerBytes(frame, edits.length === 0 ? own : [...edits, ...own], id)
+  return voice.answerBytes(frame, bothEdits(edits, own), id)
 }
 
 function unknownType(service: string | undefined): ErrorBody {

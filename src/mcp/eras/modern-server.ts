@@ -6,7 +6,7 @@ import type { ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Line, toLine } from '../../jsonrpc/line.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
-import { type Edit, splice } from '../../jsonrpc/splice.js'
+import { type Edit, NO_EDITS, splice } from '../../jsonrpc/splice.js'
 import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
 import { type ClientCapabilities, capabilityEdits, serverCapabilities } from '../capabilities.js'
@@ -21,7 +21,6 @@ import type { ServerIdentity } from './legacy-client.js'
 import type { InputRequired, Opened, Outdated, Probed, ServerFacts, ServerLeg, ServerVoice } from './leg.js'
 
 const DISCOVER = 'server/discover'
-const NONE = [] as const
 
 /** Speaks to one server; what it learns is in the facts. */
 export class ModernServerLeg implements ServerLeg {
@@ -75,7 +74,7 @@ export class ModernServerLeg implements ServerLeg {
 
   outcome(_call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated {
     if (frame.kind === 'result' && wantsInput(frame)) return { kind: 'input-required', frame }
-    const outcome = { kind: 'answered', frame, edits: NONE, form: 'typed' } as const
+    const outcome = { kind: 'answered', frame, edits: NO_EDITS, form: 'typed' } as const
     const refusal = frame.kind === 'error' ? statelessRefusal(numberOfError(frame)) : undefined
     switch (refusal) {
       case 'header':

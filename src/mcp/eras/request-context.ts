@@ -39,7 +39,7 @@ export function versionFault(frame: RequestFrame): ErrorBody | undefined {
 
 /** The revision has no such request. */
 export function methodFault({ method }: RequestFrame): ErrorBody | undefined {
-  return statelessRequests.row(method) === undefined ? methodNotFound(method) : undefined
+  return statelessRequests.get(method) === undefined ? methodNotFound(method) : undefined
 }
 
 /** The context that a request without a fault brings. */

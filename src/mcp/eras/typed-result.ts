@@ -2,9 +2,9 @@
 //
 // MCP 2026-07-28, Overview: results, and Utilities: caching.
 
-import type { ErrorFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import { type ErrorFrame, type ResultFrame, byteAt } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
-import type { Edit, EditReason } from '../../jsonrpc/splice.js'
+import { type Edit, type EditReason, NO_EDITS } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
 import { type CacheHint, hintMembers } from '../cache-hints.js'
 import { numberIn, statelessErrorCode } from '../error-codes.js'
@@ -15,7 +15,6 @@ import type { Revision } from '../revisions/revision.js'
 const CLOSE_OBJECT = 0x7d
 const SPACE = 0x20
 const OPEN_OBJECT = 0x7b
-const NONE = [] as const
 
 /** A result of the proxy's own, which is raw JSON, with its type, and how long it holds where it may be kept. */
 export function typedResult(result: string | Uint8Array, hint: CacheHint | undefined): string | Uint8Array {
@@ -67,7 +66,7 @@ export function resultEdits(
   isTask = false,
 ): readonly Edit[] | undefined {
   if (byteAt(frame, frame.result.start) !== OPEN_OBJECT) return undefined
-  if (form === 'typed') return isTask ? NONE : typeEdits(frame)
+  if (form === 'typed') return isTask ? NO_EDITS : typeEdits(frame)
   const wanted = route.to === 'uri' ? stale : complete
   // To look for the quotes too would take longer, since there are many.
   const isThere = wanted.some((each) => mentions(frame, each))
@@ -85,10 +84,10 @@ export function resultEdits(
 
 /** The one type that every result may have is the one that a result without a type has. */
 function typeEdits(frame: ResultFrame): readonly Edit[] | undefined {
-  if (beginsAsComplete(frame)) return NONE
+  if (beginsAsComplete(frame)) return NO_EDITS
   const members = membersAt(frame.line, frame.result)
   if (members?.span('resultType') === undefined) return inserted(frame, complete)
-  return members.string('resultType') === 'complete' ? NONE : undefined
+  return members.string('resultType') === 'complete' ? NO_EDITS : undefined
 }
 
 function inserted(frame: ResultFrame, members: readonly Given[]): Edit[] {
@@ -103,7 +102,7 @@ function inserted(frame: ResultFrame, members: readonly Given[]): Edit[] {
 /** The edits by which an error of a server becomes one that a stateless client knows. */
 export function errorEdits({ line, error }: ErrorFrame, form: Revision['form']): readonly Edit[] {
   // Of two, or of one with escapes in its name, nobody knows which one a client reads.
-  return [...(membersAt(line, error) ?? NONE)].flatMap(({ key, value }): Edit[] => {
+  return [...(membersAt(line, error) ?? [])].flatMap(({ key, value }): Edit[] => {
     if (stringAt(line, key) !== 'code') return []
     const code = numberIn(line, value)
     const known = statelessErrorCode(code, form)
@@ -115,10 +114,6 @@ export function errorEdits({ line, error }: ErrorFrame, form: Revision['form']):
 /** A long result is not joined, and a large one not read member by member, for what nearly none has. */
 function mentions({ line, long, result }: ResultFrame, { name, key }: Given): boolean {
   return long === undefined ? line.includes(key, result.start) : long.includes(name)
-}
-
-function byteAt(frame: ResultFrame, at: number): number | undefined {
-  return frame.long === undefined ? frame.line[at] : frame.long.slice(at, at + 1)[0]
 }
 
 function isEmptyObject(frame: ResultFrame): boolean {

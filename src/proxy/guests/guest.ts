@@ -122,7 +122,7 @@ export class Guest implements RoutedClient, StatelessClient {
 
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
     if (during !== undefined) return during.context.hearer?.tell(frame, edits, during)
-    const does = serverNotifications.row(frame.method)?.does
+    const does = serverNotifications.get(frame.method)?.does
     if (does === 'updated') this.#listens?.updated(frame)
     else if (does === 'task') this.#listens?.taskChanged(frame)
   }

@@ -4,8 +4,8 @@
 // and the next has nothing to wait for.
 
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
-import type { RequestFrame } from '../../jsonrpc/frame.js'
-import { LongValue, type RawValue, firstByte } from '../../jsonrpc/fast/long-value.js'
+import { type RequestFrame, byteAt } from '../../jsonrpc/frame.js'
+import { LongValue, type RawValue } from '../../jsonrpc/fast/long-value.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import { toolFailure } from '../../mcp/tool-failure.js'
 import type { Call } from '../../mcp/call.js'
@@ -67,13 +67,14 @@ export class ArgumentChecks {
     const { argumentErrors: mode, argumentChecks } = target.lane.config
     const isLenient = argumentChecks === 'lenient'
     const span = call.frame.params.members.span('arguments')
-    const written = span === undefined ? undefined : jsonAt(call.frame, span)
+    const first = span && byteAt(call.frame, span.start)
+    const isObject = first === OPEN_OBJECT
     // Servers in Python take null for no arguments.
-    const json = isLenient && written !== undefined && firstByte(written) === NULL ? undefined : written
-    if (json !== undefined && firstByte(json) !== OPEN_OBJECT) {
+    if (first !== undefined && !isObject && !(isLenient && first === NULL)) {
       call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
       return false
     }
+    const json = isObject && mode !== 'off' ? span && jsonAt(call.frame, span) : undefined
     const fault = mode === 'off' ? undefined : this.#fault(target, json, isLenient)
     if (fault === undefined && !this.#last.has(target.lane)) return true
     this.#takeTurn(call, target.lane, fault, pass)

@@ -4,7 +4,8 @@
 
 import { offersTasks } from './offers-tasks.js'
 import type { Line } from '../../jsonrpc/line.js'
-import type { Edit } from '../../jsonrpc/splice.js'
+import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
+import type { Span } from '../../jsonrpc/scan.js'
 import { quote } from '../../jsonrpc/text.js'
 import { type ListItem, itemEdits, listResult } from '../../mcp/lists.js'
 import type { CallTimes } from '../../mcp/call-deadline.js'
@@ -29,6 +30,12 @@ export interface Target {
   readonly ownKey: Uint8Array
   /** Undefined where the times of the server hold. */
   readonly times: CallTimes | undefined
+}
+
+/** What a call is renamed by, from the public name, which stands at `span`, to the one that its server knows. */
+export function nameEdits(span: Span | undefined, name: string, { item, ownKey }: Target): readonly Edit[] {
+  if (span === undefined || name === item.key) return NO_EDITS
+  return [{ start: span.start, end: span.end, bytes: ownKey, why: 'name' }]
 }
 
 /** Who gets a list. */

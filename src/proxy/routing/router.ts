@@ -1,17 +1,16 @@
 // From a call to the lane that answers it.
 
 import type { ArgumentChecks } from './arguments.js'
-import { type Catalog, type Target, readerOf } from './catalog.js'
+import { type Catalog, type Target, nameEdits, readerOf } from './catalog.js'
 import { ClientTasks } from './client-tasks.js'
 import { fieldFault } from './field-fault.js'
 import { complete, referenceOf } from './completion.js'
 import { FirstLists } from './first-lists.js'
 import { hasResources, refusalOfAll } from './down.js'
 import { missing } from './missing.js'
-import { NO_EDITS, nameEdits } from './name-edits.js'
 import type { TaskLimits } from './principal-tasks.js'
 import type { RoutedClient } from './routed-client.js'
-import type { Edit } from '../../jsonrpc/splice.js'
+import { type Edit, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
 import type { Call } from '../../mcp/call.js'
 import { QueueRoom } from '../../mcp/call-queue.js'
@@ -119,7 +118,7 @@ export class Router {
   routeTo(service: string, call: Call, more: readonly Edit[]): boolean {
     const { route } = call.row
     call.bound = { service, more }
-    const lane = this.#lanes.find(({ config }) => config.name === service)
+    const lane = this.#laneOf(service)
     if (lane?.view.facts?.revision.form !== 'typed') return false
     if (route.to === 'uri') {
       this.#toLane(call, lane, more)
@@ -136,7 +135,7 @@ export class Router {
   routeBack(service: string, call: Call, more: readonly Edit[], refused: () => void): void {
     if (this.routeTo(service, call, more)) return
     const kind = call.row.route.to === 'name' ? call.row.route.list : 'resources'
-    const lane = this.#lanes.find((one) => one.config.name === service)
+    const lane = this.#laneOf(service)
     if (lane === undefined || lane.knows(kind)) return refused()
     const again = (): void => void (this.routeTo(service, call, more) || refused())
     if (kind === 'resources') return this.lists.said(call, ['resources', 'templates'], again)
@@ -148,6 +147,10 @@ export class Router {
     const { bound } = call
     if (bound === undefined) this.route(call)
     else if (!this.routeTo(bound.service, call, bound.more)) failBound(call, bound.service)
+  }
+
+  #laneOf(service: string): CallTarget | undefined {
+    return this.#lanes.find(({ config }) => config.name === service)
   }
 
   /** The one server, where its client has opened it by itself and sees all of it. */
@@ -200,13 +203,12 @@ export class Router {
   ): void {
     call.service = target.lane.config.name
     const { members } = call.frame.params
-    const own = nameEdits(members.span('name'), name, target)
-    let edits = more.length === 0 ? own : [...own, ...more]
+    let edits = bothEdits(nameEdits(members.span('name'), name, target), more)
     if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
     if (target.item.needsTask || members.span('task') !== undefined) {
       const refusal = this.#tasks.begin(call, target, name)
       if (refusal !== undefined) return call.fail(refusal)
-      edits = [...edits, ...this.#tasks.edits(call)]
+      edits = bothEdits(edits, this.#tasks.edits(call))
     }
     this.#client.tasks?.begin(call, target.lane)
     const { field } = call.context
@@ -281,11 +283,10 @@ export class Router {
     const cursor = stringAt(call.frame.line, span)
     const isBad = span !== undefined && cursor === undefined
     const refusal = refusalOfAll(this.#lanes, kind)
-    const { listPageBytesMax } = this.#parts.limits
     const page =
       refusal !== undefined || isBad
         ? undefined
-        : this.#catalog.page(kind, cursor, listPageBytesMax, readerOf(call, this.#client))
+        : this.#catalog.page(kind, cursor, this.#parts.limits.listPageBytesMax, readerOf(call, this.#client))
     if (page !== undefined) call.settle({ kind: 'result', result: page, hint: this.#hint(call, kind) })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
     this.#gave(kind)

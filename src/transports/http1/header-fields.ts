@@ -43,7 +43,11 @@ export class HeaderFields {
 
   /** Every value. */
   all(name: string): readonly string[] {
-    return this.#names.includes(name) ? this.#values.filter((_, at) => this.#names[at] === name) : []
+    const names = this.#names
+    const values: string[] = []
+    for (let at = names.indexOf(name); at >= 0; at = names.indexOf(name, at + 1))
+      values.push(this.#values[at] ?? '')
+    return values
   }
 
   /** Every value of a field that is a list. */

@@ -6,7 +6,6 @@ import type { Readable, Writable } from 'node:stream'
 import type { Connection, Sink, Traffic } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { Wire, WireParts } from '../../jsonrpc/fast/splice-parts.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
 import { hasRead } from '../../runtime/read-memory.js'
 import { ReadThrottle } from '../../runtime/read-throttle.js'
 import { Congestion } from '../congestion.js'
@@ -134,15 +133,11 @@ export class NdjsonConnection implements Connection {
     }
   }
 
-  send(bytes: WireBytes): Promise<void> {
-    return this.#queue(bytes)
-  }
-
   sendParts(parts: WireParts): Promise<void> {
-    return this.#queue(parts)
+    return this.send(parts)
   }
 
-  #queue(message: Wire): Promise<void> {
+  send(message: Wire): Promise<void> {
     if (this.#closed || this.#closing !== undefined) return Promise.resolve()
     this.#traffic.given++
     if (this.#outputGone) return Promise.resolve()

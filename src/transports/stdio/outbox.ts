@@ -15,15 +15,12 @@ const NO_BLOCK = Buffer.alloc(0)
 /** Messages that wait for the end of the turn. */
 export class Outbox {
   #buffers: Uint8Array[] = []
-  #bytes = 0
+  /** How many wait here. */
+  bytes = 0
   /** Where short pieces go; what lies between `#from` and `#to` is not among the buffers yet. */
   #block: Buffer = NO_BLOCK
   #from = 0
   #to = 0
-
-  get bytes(): number {
-    return this.#bytes
-  }
 
   add(message: Wire): void {
     if (message.length < COPIED_BYTES_MAX && message instanceof Uint8Array) {
@@ -38,7 +35,7 @@ export class Outbox {
     this.#cut()
     const buffers = this.#buffers
     this.#buffers = []
-    this.#bytes = 0
+    this.bytes = 0
     // A turn that crosses into another block leaves as two buffers, which are dearer to write than one.
     if (this.#to > BLOCK_BYTES / 2) this.#block = NO_BLOCK
     return buffers
@@ -58,7 +55,7 @@ export class Outbox {
       this.#block.set(view, at)
     } else {
       this.#cut()
-      this.#bytes += bytes
+      this.bytes += bytes
       this.#buffers.push(view)
     }
   }
@@ -72,7 +69,7 @@ export class Outbox {
     }
     const at = this.#to
     this.#to += bytes
-    this.#bytes += bytes
+    this.bytes += bytes
     return at
   }
 

@@ -196,9 +196,9 @@ function credentialsFor(
 }
 
 function isList(method: string): boolean {
-  return requests.row(method)?.route.to === 'merge'
+  return requests.get(method)?.route.to === 'merge'
 }
 
 function isRead(method: string): boolean {
-  return method === DISCOVER || requests.row(method)?.reads === true
+  return method === DISCOVER || requests.get(method)?.reads === true
 }

@@ -16,7 +16,7 @@ import { ProcessRoom } from '../pool/process-room.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 import type { Upstream } from '../contracts/upstream.js'
 
-export function open(config: HttpServerConfig, proxy: PoolSurroundings): Upstream {
+export function openHttp(config: HttpServerConfig, proxy: PoolSurroundings): Upstream {
   const discretion = new ServerRedactor(config.secrets)
   const around = { ...proxy, log: redactedLog(proxy.log, discretion) }
   let dialer: Promise<HttpDialer> | undefined

@@ -1,9 +1,9 @@
 // The kinds of servers that there are.
 
-import { open as openHttp } from './http.js'
-import { open as openSandbox } from './sandbox.js'
+import { openHttp } from './http.js'
+import { openSandbox } from './sandbox.js'
 import type { ServerConfig } from '../contracts/server-config.js'
-import { type StdioSurroundings, open as openStdio } from './stdio.js'
+import { type StdioSurroundings, openStdio } from './stdio.js'
 import { unavailableUpstream } from './unavailable.js'
 import type { Upstream } from '../contracts/upstream.js'
 

@@ -21,7 +21,7 @@ const CONCURRENCY = 1024
 /** Before a service is opened again that could not be. */
 const RESTART_DELAY_MS = 1000
 
-export function open(config: SandboxServerConfig, proxy: PoolSurroundings): Upstream {
+export function openSandbox(config: SandboxServerConfig, proxy: PoolSurroundings): Upstream {
   const service = new LazyService(config, proxy)
   const { sessions } = config.sandbox
   const of = (principal: string): Pool => poolOf(principal, config, proxy, service)

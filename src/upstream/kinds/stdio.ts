@@ -14,7 +14,7 @@ export interface StdioSurroundings extends PoolSurroundings {
   readonly marks: Readonly<Record<string, string>>
 }
 
-export function open(config: StdioServerConfig, around: StdioSurroundings): Upstream {
+export function openStdio(config: StdioServerConfig, around: StdioSurroundings): Upstream {
   const { runtime, log, limits, marks } = around
   const discretion = new ServerRedactor(config.secrets)
   const traces = new StackTraces()

@@ -8,13 +8,11 @@ import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from
 import { itemsAt, membersAt } from '../../jsonrpc/members.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
-import type { Edit } from '../../jsonrpc/splice.js'
+import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import { taskNotFound } from '../../mcp/error-codes.js'
 import { cutItems } from '../../mcp/member-edits.js'
 import { createdTask } from '../../mcp/tasks.js'
-
-const NONE = [] as const
 
 /** Knows which they are. */
 export class AskedTasks {
@@ -53,11 +51,11 @@ export class AskedTasks {
   answered(frame: ResponseFrame, id: RequestId): readonly Edit[] {
     const what = this.#open?.get(canonical(id))
     this.over(id)
-    if (what === undefined || frame.kind === 'error') return NONE
+    if (what === undefined || frame.kind === 'error') return NO_EDITS
     if (what === 'lists') return this.#withoutOthers(frame)
     const task = createdTask(frame, 'bare')
     if (task !== undefined) this.#keep(task.id)
-    return NONE
+    return NO_EDITS
   }
 
   /** There will be no answer. */

@@ -7,7 +7,7 @@ import type { NotificationFrame, ResponseFrame, ResultFrame } from '../../jsonrp
 import { writing } from '../../jsonrpc/id-edit.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
-import type { Edit } from '../../jsonrpc/splice.js'
+import { type Edit, bothEdits } from '../../jsonrpc/splice.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
 import type { Outdated } from '../../mcp/eras/leg.js'
@@ -74,8 +74,7 @@ export class InflightCalls implements InflightOwner {
     if (call.row.subscribes !== undefined && this.#link.follows(call)) return this.#end(flight)
     const lend = this.#link.audience.only !== undefined
     const own = call.frame.params.meta.span('progressToken')
-    const others = leg.edits(call)
-    const inWords = others.length === 0 ? edits : [...edits, ...others]
+    const inWords = bothEdits(edits, leg.edits(call))
     const all = own === undefined ? inWords : this.#withToken(inWords, flight, own, lend)
     const id = peer.forward(call.frame, all, flight, lend, undefined, call.wasAnswered)
     if (id === undefined) return this.#notSent(flight)
@@ -88,9 +87,11 @@ export class InflightCalls implements InflightOwner {
   answered(flight: InflightCall, frame: ResponseFrame): void {
     const outcome = this.#link.leg.outcome(flight.call, frame)
     if (outcome.kind === 'outdated') return this.#outdated(flight, outcome)
-    if (outcome.kind !== 'input-required') flight.call.settle(this.tasks.answered(flight, outcome))
+    if (outcome.kind === 'input-required') return this.#needsInput(flight, outcome.frame)
+    const { keeper, row } = flight.call
+    const isOfTask = keeper !== undefined || row.route.to === 'task'
+    flight.call.settle(isOfTask ? this.tasks.answered(flight, outcome) : outcome)
     this.#end(flight)
-    if (outcome.kind === 'input-required') this.#needsInput(flight, outcome.frame)
   }
 
   /** The call was refused and not begun: it is made once more when what it was made with is known anew. */
@@ -105,13 +106,14 @@ export class InflightCalls implements InflightOwner {
   }
 
   /** The call waits for its client and holds no slot; it comes back in the same bytes. */
-  #needsInput({ call, edits }: InflightCall, frame: ResultFrame): void {
+  #needsInput(flight: InflightCall, frame: ResultFrame): void {
+    this.#end(flight)
     const { member } = this.#link
     const resume = (again: Call, more: readonly Edit[]): void => {
       again.wasAnswered = true
-      member.call(again, [...edits, ...more])
+      member.call(again, [...flight.edits, ...more])
     }
-    call.needsInput({ frame, service: this.#service, resume })
+    flight.call.needsInput({ frame, service: this.#service, resume })
   }
 
   /** Those that the server has. */
@@ -194,8 +196,7 @@ export class InflightCalls implements InflightOwner {
 
   /** The answer came, but cannot be given. */
   spoilt(flight: InflightCall, reason: FailureReason, what: string): void {
-    const service = this.#service
-    this.#giveUp(flight, upstreamFailed(service, reason, `'${service}': ${what}`))
+    this.#giveUp(flight, upstreamFailed(this.#service, reason, `'${this.#service}': ${what}`))
   }
 
   /** Nobody will answer any more. */
@@ -313,7 +314,7 @@ export class InflightCalls implements InflightOwner {
     if (flight.isPaused) this.#deadlines.end(flight)
     if (flight.token !== undefined && !flight.isHanded) this.#tokens.release(flight.token)
     // Before its slot is taken by a call that is to find the next server.
-    this.#relieve(flight)
+    if (flight.isAbandoned || this.#hasLostQuestion) this.#relieve(flight)
     this.#link.member.ended(flight.call)
   }
 

@@ -65,10 +65,9 @@ export class LinkTasks implements TaskOwner {
     return this.#parts.runtime.now()
   }
 
-  /** A call is answered, which may have begun a task, or ask about one; gives what its client is told. */
+  /** A call is answered that may begin a task, or asks about one; gives what its client is told. */
   answered(flight: InflightCall, outcome: Outcome): Outcome {
     const { call } = flight
-    if (call.keeper === undefined && call.row.route.to !== 'task') return outcome
     if (outcome.kind !== 'answered' || outcome.frame.kind === 'error') return outcome
     if (call.row.route.to === 'task') this.#told(call.frame, outcome.frame, outcome.form)
     const state = call.keeper === undefined ? undefined : createdTask(outcome.frame, outcome.form)

@@ -221,7 +221,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
 
   request(frame: RequestFrame, during: InflightCall | undefined): void {
     this.#messages++
-    const row = serverRequests.row(frame.method)
+    const row = serverRequests.get(frame.method)
     if (this.isTyped) this.#noise.request(frame.method)
     else if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
@@ -230,7 +230,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
 
   notification(frame: NotificationFrame, during: InflightCall | undefined): void {
     this.#messages++
-    const row = serverNotifications.row(frame.method)
+    const row = serverNotifications.get(frame.method)
     if (this.isTyped && this.listening?.told(frame, row) === true) return
     if (row?.does !== 'progress') this.#lane.told(frame, row, this, during?.call)
     else if (!this.inflight.progressed(frame)) this.#log('debug', 'progress that nobody waits for')

@@ -44,7 +44,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
   readonly #parts: LaneParts
   readonly #lane: InstanceOwner
   readonly #isFirst: boolean
-  readonly #freed: () => void
+  readonly #freed: (() => void) | undefined
   readonly #idleTimeoutMs: number | undefined
   readonly #slots: Slots
   readonly #askable: Slots
@@ -61,9 +61,9 @@ export class ServerInstance implements IdleProcess, LinkMember {
 
   /**
    * `isFirst` is the one that is told what clients follow, and whose lists are read. `freed` hears that an askable call
-   * has ended here.
+   * has ended here, where another process may have calls that wait.
    */
-  constructor(parts: LaneParts, lane: InstanceOwner, isFirst: boolean, freed: () => void) {
+  constructor(parts: LaneParts, lane: InstanceOwner, isFirst: boolean, freed: (() => void) | undefined) {
     this.#parts = parts
     this.#freed = freed
     this.#lane = lane
@@ -151,8 +151,8 @@ export class ServerInstance implements IdleProcess, LinkMember {
     const slots = call.row.askable ? this.#askable : this.#slots
     if (!call.isAboutTask) slots.free()
     this.#usedAt = this.#parts.runtime.now()
-    if (this.#idle === undefined) this.#watchIdle()
-    if (call.row.askable) this.#freed()
+    if (this.#idleTimeoutMs !== undefined && this.#idle === undefined) this.#watchIdle()
+    if (call.row.askable) this.#freed?.()
   }
 
   again(call: Call, edits: readonly Edit[], link: Link): void {

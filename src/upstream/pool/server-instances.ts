@@ -234,7 +234,6 @@ export class ServerInstances {
 
   /** A call that waits for a process whose client is away goes to one that has become free. */
   #share(free: ServerInstance): void {
-    if (this.#parts.sharing !== 'guest') return
     for (const other of this.#members) {
       const forward = free.room > 0 && other.room < 0 ? other.surrender() : undefined
       if (forward !== undefined) free.call(forward.call, forward.edits)
@@ -243,9 +242,8 @@ export class ServerInstances {
 
   #add(): ServerInstance {
     const isFirst = this.#members.length === 0
-    const member: ServerInstance = new ServerInstance(this.#parts, this.#links, isFirst, () =>
-      this.#share(member),
-    )
+    const freed = this.#parts.sharing === 'guest' ? (): void => this.#share(member) : undefined
+    const member: ServerInstance = new ServerInstance(this.#parts, this.#links, isFirst, freed)
     this.#members.push(member)
     if (this.#membersMax < 2) this.only = member
     if (this.#links.isClosed) void member.close()

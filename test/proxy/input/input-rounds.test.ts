@@ -55,7 +55,7 @@ class Stage {
       withdraw: ({ line }) => this.withdrawn.push(line.toString()),
     }
     const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":7,"method":"${method}","params":{"name":"t"}}`))
-    const row = requests.row(method)
+    const row = requests.get(method)
     const revision = handshakeRevision(version)
     assert(frame.kind === 'request' && row !== undefined && revision !== undefined)
     const bytes = Buffer.from(capabilities)
@@ -289,7 +289,7 @@ test('too many rounds, too many questions, what is no question, and a client tha
 
 test('a call of which nobody can ask anybody fails with the reason', () => {
   const frame = readFrame(buildRequest(numericId(1), 'tools/call', '{"name":"t"}'))
-  const row = requests.row('tools/call')
+  const row = requests.get('tools/call')
   assert(frame.kind === 'request' && row !== undefined)
   let outcome: Outcome | undefined
   const call = new Call(frame, row, nobody, new CallDeadline(0), {

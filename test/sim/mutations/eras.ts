@@ -74,17 +74,17 @@ export const eras: readonly Mutation[] = [
   ]),
   ofEras('a state is taken to another server', 'foreign-state', [
     'proxy/routing/router',
-    'const lane = this.#lanes.find(({ config }) => config.name === service);',
-    "const lane = this.#lanes.find(({ view }) => view.facts?.revision.form === 'typed');",
+    'return this.#lanes.find(({ config }) => config.name === service);',
+    "return this.#lanes.find(({ view }) => view.facts?.revision.form === 'typed');",
   ]),
   ofEras('a server with sessions is told what a request without one says of itself', 'wrong-era', [
     'mcp/eras/legacy-server',
-    'return ofInput.length === 0 ? ofMeta : [...ofMeta, ...ofInput];',
+    'return bothEdits(ofMeta, ofInput);',
     'return ofInput;',
   ]),
   ofEras('a server without sessions is not told what it is asked in', 'wrong-era', [
     'mcp/eras/claims',
-    'return cuts.length === 0 ? own : [...own, ...cuts];',
+    'return bothEdits(own, cuts);',
     'return cuts;',
   ]),
   ofEras('a call goes on twice when its client was asked', 'executed-twice', [
@@ -144,7 +144,7 @@ export const eras: readonly Mutation[] = [
   ]),
   ofPosts('a state that was given over HTTP is taken to another server', 'foreign-state', [
     'proxy/routing/router',
-    'const lane = this.#lanes.find(({ config }) => config.name === service);',
-    "const lane = this.#lanes.find(({ view }) => view.facts?.revision.form === 'typed');",
+    'return this.#lanes.find(({ config }) => config.name === service);',
+    "return this.#lanes.find(({ view }) => view.facts?.revision.form === 'typed');",
   ]),
 ]

@@ -36,7 +36,7 @@ export function callOf(
 ): Call {
   const line = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{"name":"t","uri":"it://r"}}`
   const frame = readFrame(toLine(line))
-  const row = requests.row(method)
+  const row = requests.get(method)
   if (frame.kind !== 'request' || row === undefined) throw new Error(`${line} is no call`)
   return new Call(frame, row, client, new CallDeadline(arrivedAt), {
     settled: (_call, outcome) => settled(outcome),
