@@ -22,18 +22,36 @@ const CELLS: readonly Cell[] = [false, true].flatMap((isLarge) =>
 interface Plan {
   readonly figure: string
   readonly open: OpenEnds
-  /** Between two changes to the next proxy. */
-  readonly volleys: number
+  readonly callsOfVolley: number
   readonly turns: number
+  readonly quickTurns: number
   readonly warmUpTurns: number
-  readonly rounds: number
-  /** Calls of one round. */
-  readonly calls: number
 }
 
-async function takeTurns(all: readonly Ends[], turns: number, volleys: number): Promise<void> {
+const overStdio: Plan = {
+  figure: 'processor time of a small call between eras / between old ones',
+  open: openLines,
+  callsOfVolley: 64,
+  turns: 200,
+  quickTurns: 16,
+  warmUpTurns: 320,
+}
+
+const overHttp: Plan = {
+  figure: 'HTTP -> HTTP: processor time of a small call between eras / between old ones',
+  open: openHttp,
+  callsOfVolley: 16,
+  turns: 150,
+  quickTurns: 8,
+  warmUpTurns: 300,
+}
+
+/** Between two changes to the next proxy. */
+const VOLLEYS = 2
+
+async function takeTurns(all: readonly Ends[], turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1)
-    for (const ends of roundOrder(all, turn)) await ends.volleys(volleys)
+    for (const ends of roundOrder(all, turn)) await ends.volleys(VOLLEYS)
 }
 
 function secondsOf({ pid }: Ends): number {
@@ -46,17 +64,19 @@ type Values = ReadonlyMap<Cell, readonly number[]>
 
 /** Microseconds of a call, by cell and round. */
 async function measured(settings: Settings, plan: Plan): Promise<Values> {
+  const turns = settings.quick ? plan.quickTurns : plan.turns
+  const calls = turns * VOLLEYS * plan.callsOfVolley
   const values = new Map<Cell, number[]>(CELLS.map((cell) => [cell, []]))
   const all: Ends[] = []
   try {
     for (const cell of CELLS) all.push(await plan.open(cell, settings.place))
-    await takeTurns(all, plan.warmUpTurns, plan.volleys)
-    for (let round = 0; round < plan.rounds; round += 1) {
+    await takeTurns(all, settings.quick ? plan.quickTurns : plan.warmUpTurns)
+    for (let round = 0; round < roundsOf(settings, 6, 2); round += 1) {
       const before = all.map(secondsOf)
-      await takeTurns(all, plan.turns, plan.volleys)
+      await takeTurns(all, turns)
       for (const [at, ends] of all.entries()) {
         const seconds = secondsOf(ends) - (before[at] ?? Number.NaN)
-        values.get(ends.cell)?.push((seconds * 1e6) / plan.calls)
+        values.get(ends.cell)?.push((seconds * 1e6) / calls)
       }
     }
   } finally {
@@ -102,28 +122,5 @@ async function figureOf(settings: Settings, plan: Plan): Promise<Row[]> {
   return rowsOf(await measured(settings, plan), plan.figure)
 }
 
-export const eras: Figure = (settings) => {
-  const [volleys, turns] = [2, settings.quick ? 16 : 200]
-  return figureOf(settings, {
-    figure: 'processor time of a small call between eras / between old ones',
-    open: openLines,
-    volleys,
-    turns,
-    warmUpTurns: settings.quick ? 16 : 320,
-    rounds: roundsOf(settings, 6, 2),
-    calls: turns * volleys * 64,
-  })
-}
-
-export const httpEras: Figure = (settings) => {
-  const [volleys, turns] = [2, settings.quick ? 8 : 150]
-  return figureOf(settings, {
-    figure: 'HTTP -> HTTP: processor time of a small call between eras / between old ones',
-    open: openHttp,
-    volleys,
-    turns,
-    warmUpTurns: settings.quick ? 8 : 300,
-    rounds: roundsOf(settings, 6, 2),
-    calls: turns * volleys * 16,
-  })
-}
+export const eras: Figure = (settings) => figureOf(settings, overStdio)
+export const httpEras: Figure = (settings) => figureOf(settings, overHttp)

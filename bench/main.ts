@@ -22,6 +22,7 @@ import {
 import { eras, httpEras } from './eras.js'
 import { firstCall } from './first-call.js'
 import { firstList } from './first-list.js'
+import { floods } from './floods.js'
 import { http1, http10, httpCalls, httpLatency, httpSessions } from './http-figures.js'
 import { httpMemory, httpStart } from './http-start.js'
 import { many } from './many.js'
@@ -58,6 +59,7 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['http-10mb', ['results of 10 MB over HTTP', http10]],
   ['http-sessions', ['whole sessions over HTTP: initialize, one call, DELETE', httpSessions]],
   ['http-eras', ['small calls over HTTP where clients and servers speak different revisions', httpEras]],
+  ['floods', ['p99 of small calls over HTTP beside a client that asks for more than there is', floods]],
   ['http-start', ['from the command to the first answer over HTTP', httpStart]],
   ['http-memory', ['resident memory at rest of the HTTP front', httpMemory]],
 ])
