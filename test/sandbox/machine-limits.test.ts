@@ -50,8 +50,8 @@ describe('the disk of a machine', { skip }, () => {
     const child = runtime.spawn({ command: 'sleep', args: ['600'], cwd: '/', env: {} })
     const reached: string[] = []
     const full = (limit: string): void => void reached.push(limit)
-    const watch = { runtime: slow, child, flavor, group: undefined, folder: path, isBusy: () => true, full }
-    const limits = new MachineLimits(watch)
+    const parts = { runtime: slow, child, flavor, group: undefined, folder: path, first: { pid: 0 } }
+    const limits = new MachineLimits({ ...parts, isBusy: () => true, full })
     await limits.begin()
     for (let turns = 0; turns < 2000 && reached.length === 0; turns++) {
       // Others may give back some of the disk meanwhile.

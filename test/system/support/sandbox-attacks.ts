@@ -247,6 +247,27 @@ except OSError as error:
       })
     }
 
+    for (const folder of ['/tmp', '/dev/shm'])
+      test(`very many files without content in ${folder} end the machine, and the limit is named`, async () => {
+        const inside = await machine({ flavor: small })
+        const { limit } = await ran(
+          inside,
+          python(
+            `
+import os, sys, time
+os.chdir(sys.argv[1])
+os.close(os.open('f', os.O_CREAT))
+for i in range(260_000):
+    os.link('f', str(i))
+time.sleep(100)
+`,
+            folder,
+          ),
+        )
+        assert.equal(limit, 'the limit of 250000 files')
+        assert.equal((await inside.ended).reason, 'disk')
+      })
+
     test('one large file is refused', async () => {
       const { stderr, code, signal } = await ran(
         await machine({ flavor: small }),

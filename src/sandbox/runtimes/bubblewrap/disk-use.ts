@@ -11,7 +11,7 @@ import { join } from 'node:path'
 const DEPTH_MAX = 100
 
 /** Each takes an inode of the host, however small it is. */
-const ENTRIES_MAX = 250_000
+export const ENTRIES_MAX = 250_000
 
 /** `stat(2)`: of what blocks are counted. */
 const BLOCK_BYTES = 512

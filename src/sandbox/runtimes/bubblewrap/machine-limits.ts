@@ -4,9 +4,10 @@
 // largest is ended when all of them together have too much. The disk is always looked at.
 
 import { statfs } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Child, Descendant, Runtime, Timer } from '../../../runtime/runtime.js'
 import type { GuestExit, MachineFlavor } from '../../runtime.js'
-import { type DiskUse, diskUse } from './disk-use.js'
+import { type DiskUse, ENTRIES_MAX, diskUse } from './disk-use.js'
 import type { LimitCounts, MachineGroup } from './machine-group.js'
 
 const MiB = 1024 * 1024
@@ -22,6 +23,9 @@ const DISK_REST_MS = 10_000
 
 /** Of the disk limit: when so much of the host's disk was taken since the last look, there is another one. */
 const DISK_STEP_SHARE = 1 / 4
+
+/** Folders in memory: their size does not bound how many files without content there are, and each takes a kilobyte of the kernel. */
+const MEMORY_FOLDERS = ['tmp', 'dev/shm']
 
 /** A look that takes long is rarer: the service has something else to do. */
 const LOOK_SHARE = 1 / 20
@@ -39,6 +43,8 @@ export interface MachineLimitsParts {
   readonly group: MachineGroup | undefined
   /** The folder of the session, on the host. */
   readonly folder: string
+  /** A process of the host that sees what the machine sees. */
+  readonly first: { readonly pid: number }
   isBusy(): boolean
   /** The files are too many, too large or too deep; the machine has to end. */
   full(limit: string): void
@@ -136,7 +142,7 @@ export class MachineLimits {
       this.#parts.folder,
       all.map(({ pid }) => pid),
     )
-    const limit = this.#exceeded(use)
+    const limit = this.#exceeded(use) ?? (await this.#crowded())
     if (limit !== undefined && !this.#isStopped) this.#parts.full(limit)
     this.#later('disk', () => this.#lookAtDisk(), runtime.now() - startedAt)
   }
@@ -144,6 +150,13 @@ export class MachineLimits {
   #exceeded({ bytes, tooMany }: DiskUse): string | undefined {
     if (tooMany !== undefined) return tooMany
     return bytes > this.#diskBytesMax ? `the disk limit of ${this.#parts.flavor.diskGiB} GiB` : undefined
+  }
+
+  /** The root of a machine cannot be changed from inside, so the paths lead to its own folders. */
+  async #crowded(): Promise<string | undefined> {
+    const root = `/proc/${this.#parts.first.pid}/root`
+    const counts = await Promise.all(MEMORY_FOLDERS.map((folder) => filesOn(join(root, folder))))
+    return sum(counts) > ENTRIES_MAX ? `the limit of ${ENTRIES_MAX} files` : undefined
   }
 
   #later(what: 'memory' | 'disk', look: () => Promise<void>, tookMs = 0): void {
@@ -168,6 +181,7 @@ export class MachineLimits {
 
   /** Who has so many files that they are rarely looked at must not use the time to fill the disk. */
   async #isFilling(): Promise<boolean> {
+    if ((await this.#crowded()) !== undefined) return true
     const takenBytes = this.#freeBytes - (await freeBytes(this.#parts.folder))
     return takenBytes > this.#parts.flavor.diskGiB * GiB * DISK_STEP_SHARE
   }
@@ -189,5 +203,16 @@ async function freeBytes(folder: string): Promise<number> {
   } catch {
     // It was removed; there is nothing to look at any more.
     return Infinity
+  }
+}
+
+/** Of the file system that is mounted there. */
+async function filesOn(folder: string): Promise<number> {
+  try {
+    const { files, ffree } = await statfs(folder)
+    return files - ffree
+  } catch {
+    // The machine has ended.
+    return 0
   }
 }
