@@ -1,6 +1,7 @@
 // What a runtime does on the host: folders of sessions, volumes, users, and the walk over what is on the disk.
 
 import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -22,7 +23,9 @@ import { realRuntime } from '../../src/real-runtime.js'
 import { probeBubblewrap } from '../../src/sandbox/runtimes/bubblewrap/bubblewrap-probe.js'
 import { findCgroupPlaces } from '../../src/sandbox/runtimes/bubblewrap/cgroup-places.js'
 import { diskUse } from '../../src/sandbox/runtimes/bubblewrap/disk-use.js'
+import { startMachine } from '../../src/sandbox/runtimes/bubblewrap/machine-start.js'
 import { Identities } from '../../src/sandbox/runtimes/bubblewrap/identities.js'
+import { processors } from '../../src/sandbox/runtimes/bubblewrap/system-calls.js'
 import { hostIdentity } from '../../src/sandbox/run-as.js'
 import { MachineVolumes } from '../../src/sandbox/machine-volumes.js'
 import { StateFolder } from '../../src/sandbox/state-folder.js'
@@ -189,6 +192,32 @@ describe('a volume', { skip }, () => {
     rmSync(hostPath, { recursive: true })
     symlinkSync(made('elsewhere'), hostPath)
     assert.match((await changedVolume(volume)) ?? '', /^\S+changing is not the folder that it was/)
+  })
+})
+
+describe('the start of a machine', { skip }, () => {
+  test('starts nothing when a volume is another folder by now', async () => {
+    const { checked } = await checkVolumes([
+      { hostPath: made('late'), guestPath: '/data', isReadOnly: false },
+    ])
+    const starting = startMachine({
+      runtime: { ...runtime, spawn: () => assert.fail('something was started') },
+      log: () => undefined,
+      host: {
+        bwrap: '/none',
+        prlimit: '/none',
+        calls: processors['x64'] ?? assert.fail(),
+        places: undefined,
+        agent: Buffer.alloc(0),
+      },
+      spec: plainSpec,
+      volumes: checked.map((volume) => ({ ...volume, inode: volume.inode + 1 })),
+      folder,
+      identity: undefined,
+      interpreter: { program: '/none', paths: [] },
+      name: 'none',
+    })
+    await assert.rejects(starting, /late is not the folder that it was/)
   })
 })
 

@@ -7,7 +7,7 @@ import { CallOutput } from '../../src/sandbox/call-output.js'
 import { type CodeEnd, Repl } from '../../src/sandbox/repl.js'
 import type { GuestProcess } from '../../src/sandbox/runtime.js'
 import { listAt } from '../integration/support/json.js'
-import { openSandbox } from './support/sandbox.js'
+import { type SandboxClient, type SandboxScope, openSandbox } from './support/sandbox.js'
 
 const output = (): CallOutput => new CallOutput({ bytesMax: 100, file: undefined })
 
@@ -53,6 +53,52 @@ describe('the line behind a mark', () => {
       )
     })
   }
+})
+
+/** A service whose interpreters are heard: what each is told, word and code. */
+async function heard(t: SandboxScope): Promise<{ client: SandboxClient; words: string[] }> {
+  const words: string[] = []
+  const { client } = await openSandbox(t, { templates: { js: { language: 'node' } } }, (runtime) => ({
+    ...runtime,
+    spawn: (spec) => {
+      const child = runtime.spawn(spec)
+      const write = child.stdin.write.bind(child.stdin)
+      child.stdin.write = (chunk: unknown) => {
+        if (String(chunk) !== '') words.push(String(chunk).split(' ')[0] ?? '')
+        return write(chunk)
+      }
+      return child
+    },
+  }))
+  return { client: client(), words }
+}
+
+describe('the word that ends code', () => {
+  test('is another one for each piece of code, and no session guesses it', async (t) => {
+    const { client, words } = await heard(t)
+    for (const session_id of ['one', 'one', 'two']) await client.code('1', { session_id, template: 'js' })
+    assert.equal(new Set(words).size, 3)
+    for (const word of words) assert.match(word, /^[\da-f]{32,}$/)
+  })
+
+  test('is believed of no other piece of code, nor without a word', async (t) => {
+    const { client, words } = await heard(t)
+    const session = { session_id: 's', template: 'js' }
+    await client.code('1', session)
+    const end = `${words[0]}{"ok":true,"artifacts":[]}\n`
+    const forged = await client.code(
+      `const end = ${JSON.stringify(end)}
+      for (const each of ['\\0' + end, '\\0{"ok":true}\\n', '\\0\\n']) { process.stdout.write(each); process.stderr.write(each) }
+      await new Promise((go) => setTimeout(go, 50))
+      console.log('the end')
+      throw new Error('it failed')`,
+      session,
+    )
+    assert.equal(forged.of('code_success'), false)
+    assert.match(forged.text, /the end\n[^]*it failed/)
+    assert(forged.text.includes(`\0${end}`), 'what it wrote is shown as it was')
+    assert.equal((await client.code('1 + 1', session)).text, '2\n')
+  })
 })
 
 describe('a session', () => {

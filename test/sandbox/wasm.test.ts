@@ -1,7 +1,7 @@
 // Python and QuickJS as WebAssembly: what they do for a session, and what they do not reach.
 
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -268,6 +268,32 @@ describe('the runtime wasm', () => {
         return true
       })
   })
+
+  test(
+    'runs code as the user that is configured, and not as root',
+    { skip: process.getuid?.() !== 0 && 'only root gives sessions another user' },
+    async () => {
+      const users = new Set<string>()
+      const watched = {
+        ...runtime,
+        spawn: (...spec: Parameters<typeof runtime.spawn>) => {
+          const child = runtime.spawn(...spec)
+          users.add(/^Uid:.*\nGid:.*/m.exec(readFileSync(`/proc/${child.pid}/status`, 'latin1'))?.[0] ?? '')
+          return child
+        },
+      }
+      const { runtime: made } = await probedRuntime('wasm', {
+        runtime: watched,
+        log: () => undefined,
+        stateFolder: folder,
+        runAs: '65533:65532',
+      })
+      await Promise.all([made.start(plainSpec), made.start({ ...plainSpec, language: 'python' })])
+      await made.close()
+      const [uid, gid] = [65533, 65532].map((id) => `\t${id}`.repeat(4))
+      assert.deepEqual([...users], [`Uid:${uid}\nGid:${gid}`])
+    },
+  )
 
   test('leaves no process behind when it is closed', async () => {
     const started: Promise<unknown>[] = []

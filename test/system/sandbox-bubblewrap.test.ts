@@ -8,11 +8,13 @@ import { MachineStartError } from '../../src/sandbox/runtime.js'
 import { NoRuntimeError, chooseRuntime } from '../../src/sandbox/runtimes.js'
 import { machineContract, ran, shell, startedMachine } from '../sandbox/machine-contract.js'
 import { sandboxAttacks } from './support/sandbox-attacks.js'
+import { sandboxDefences } from './support/sandbox-defences.js'
 import { sandboxScene } from './support/sandbox-scene.js'
 
 const scene = sandboxScene('root')
 machineContract('bubblewrap', () => scene.bubblewrap())
 sandboxAttacks('bubblewrap', scene)
+sandboxDefences('bubblewrap', scene)
 
 describe('runAs', { skip: process.getuid?.() !== 0 && 'only root gives sessions another user' }, () => {
   const user = { uid: 65_533, gid: 65_532 }

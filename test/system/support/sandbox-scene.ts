@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { type RealRuntime, realRuntime } from '../../../src/real-runtime.js'
+import type { Runtime } from '../../../src/runtime/runtime.js'
 import type { SandboxRuntime } from '../../../src/sandbox/runtime.js'
 import { type RuntimeSurroundings, chooseRuntime } from '../../../src/sandbox/runtimes.js'
 
@@ -17,8 +18,8 @@ export interface SandboxScene {
   readonly around: RuntimeSurroundings & { readonly stateFolder: string; readonly programFolder: string }
   /** A folder of its own, where each test may do as it likes. */
   readonly folder: string
-  /** A runtime that is closed at the end. */
-  bubblewrap(programFolder?: string): Promise<SandboxRuntime>
+  /** A runtime that is closed at the end; `on` starts its processes, where that is not the scene itself. */
+  bubblewrap(programFolder?: string, on?: Runtime): Promise<SandboxRuntime>
 }
 
 /**
@@ -48,8 +49,12 @@ export function sandboxScene(as: 'root' | 'user'): SandboxScene {
     runtime,
     around,
     folder,
-    bubblewrap: async (program = programFolder) => {
-      const { runtime: one } = await chooseRuntime('bubblewrap', { ...around, programFolder: program })
+    bubblewrap: async (program = programFolder, on = runtime) => {
+      const { runtime: one } = await chooseRuntime('bubblewrap', {
+        ...around,
+        runtime: on,
+        programFolder: program,
+      })
       made.push(one)
       return one
     },

@@ -1,0 +1,64 @@
+// In which order a call that runs too long is ended.
+
+import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, test } from 'node:test'
+import { type RunEnd, runWatched } from '../../src/sandbox/watched-run.js'
+
+/** What was done to a run that ends when this step is reached, or never. */
+async function stepsOf(endsAt: string): Promise<{ steps: string[]; end: RunEnd<string> }> {
+  const steps: string[] = []
+  const timers = new Set<() => void>()
+  let finish: ((value: string) => void) | undefined
+  const run = new Promise<string>((resolve) => {
+    finish = resolve
+  })
+  const step = (name: string): void => {
+    steps.push(name)
+    if (name === endsAt) finish?.(name)
+  }
+  const clock = {
+    now: () => 0,
+    setTimer: (_waitMs: number, then: () => void) => {
+      timers.add(then)
+      return { cancel: () => void timers.delete(then) }
+    },
+  }
+  const what = {
+    interrupt: () => step('interrupt'),
+    kill: () => step('kill'),
+    stopMachine: async () => step('stop'),
+  }
+  const ends: RunEnd<string>[] = []
+  const watched = runWatched(run, what, { timeoutMs: 1000, signal: new AbortController().signal, clock })
+  void watched.then((end) => ends.push(end))
+  if (endsAt === 'itself') finish?.('itself')
+  // Each time that whoever waits would wait in vain.
+  for (let i = 0; i < 5 && ends.length === 0; i++) {
+    for (let j = 0; j < 5; j++) await turn()
+    const [due] = timers
+    if (due === undefined) continue
+    timers.delete(due)
+    due()
+  }
+  assert.equal(timers.size, 0, 'nothing is waited for any more')
+  return { steps, end: await watched }
+}
+
+describe('a call that takes too long', () => {
+  const cases: readonly (readonly [title: string, endsAt: string, steps: readonly string[], end: object])[] =
+    [
+      ['is left alone when it ends in time', 'itself', [], { kind: 'ended', value: 'itself' }],
+      ['is asked to end', 'interrupt', ['interrupt'], { kind: 'timeout', value: 'interrupt' }],
+      ['is killed when it does not', 'kill', ['interrupt', 'kill'], { kind: 'timeout', value: 'kill' }],
+      [
+        'takes its machine with it when nothing else ends it',
+        'never',
+        ['interrupt', 'kill', 'stop'],
+        { kind: 'timeout', value: undefined },
+      ],
+    ]
+  for (const [title, endsAt, steps, end] of cases) {
+    test(title, async () => assert.deepEqual(await stepsOf(endsAt), { steps: [...steps], end }))
+  }
+})

@@ -1,0 +1,168 @@
+// Walls that stand behind other walls: each is tried with the one before it taken away, or in the moment that it is for.
+
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import type { Child, Runtime, SpawnSpec } from '../../../src/runtime/runtime.js'
+import type { GuestProcess, Machine, MachineSpec } from '../../../src/sandbox/runtime.js'
+import { descriptors } from '../../../src/sandbox/runtimes/bubblewrap/arguments.js'
+import { ran, said, shell, startedMachine } from '../../sandbox/machine-contract.js'
+import { python } from './sandbox-attacks.js'
+import type { SandboxScene } from './sandbox-scene.js'
+
+type Spawn = Runtime['spawn']
+
+/** One instruction: every call is allowed. */
+const allowAll = Buffer.from([6, 0, 0, 0, 0, 0, 0xff, 0x7f])
+
+/** The defences of machines of one scene. */
+export function sandboxDefences(title: string, scene: SandboxScene): void {
+  /** A machine that is started as `change` says. */
+  const machine = async (
+    change: (spawn: Spawn) => Spawn,
+    spec: Partial<MachineSpec> = {},
+  ): Promise<Machine> => {
+    const { runtime } = scene.around
+    const changed: Runtime = { ...runtime, spawn: change((each) => runtime.spawn(each)) }
+    return startedMachine(await scene.bubblewrap(undefined, changed), { language: 'python', ...spec })
+  }
+
+  describe(`${title}: behind the filter of system calls`, () => {
+    test('no program makes a namespace of users', async () => {
+      const inside = await machine((spawn) => (spec) => unfiltered(spawn(spec)))
+      const { stdout, stderr } = await ran(inside, python(userNamespace))
+      assert.equal(stdout, 'personality 0\nunshare -1\n', stderr)
+    })
+  })
+
+  describe(`${title}: a machine of somebody with rights`, () => {
+    test('gives them to no program', async () => {
+      const inside = await machine((spawn) => (spec) => spawn(asItself(scene, spec)))
+      const { stdout } = await ran(inside, shell('grep -E "^Cap" /proc/self/status'))
+      assert.deepEqual(
+        [...stdout.matchAll(/^(Cap\w+):\t(\w+)$/gm)].map(([, name, set]) => [name, set]),
+        ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((name) => [name, '0'.repeat(16)]),
+      )
+    })
+  })
+
+  describe(`${title}: a descriptor that the service has inherited`, () => {
+    test('is passed on to nobody', async () => {
+      const secret = join(scene.folder, 'inherited')
+      writeFileSync(secret, 'planted in a descriptor\n', { mode: 0o644 })
+      chmodSync(secret, 0o644)
+      const inside = await machine(
+        (spawn) => (spec) => spawn(isMachine(spec) ? inheriting(spec, secret) : spec),
+      )
+      const { stdout } = await ran(
+        inside,
+        shell(
+          'ls -l /proc/[0-9]*/fd 2>&1; cat /proc/[0-9]*/fd/100 2>/dev/null; ls /proc/self/fd | tr "\\n" " "',
+        ),
+      )
+      assert.doesNotMatch(stdout, /inherited|planted| 100 /)
+      assert.match(stdout, /\n0 1 2 3 $/, 'its own three, and the one by which ls reads')
+    })
+  })
+
+  describe(`${title}: a volume that changes while its machine starts`, () => {
+    const swaps: readonly (readonly [what: string, swap: (hostPath: string, other: string) => void])[] = [
+      ['a link', (hostPath, other) => symlinkSync(other, hostPath)],
+      ['another folder', (hostPath, other) => renameSync(other, hostPath)],
+    ]
+    for (const [index, [what, swap]] of swaps.entries()) {
+      test(`and is ${what} when it is bound, is not taken`, async () => {
+        const hostPath = join(scene.folder, `late-volume-${index}`)
+        const other = join(scene.folder, `other-${index}`)
+        for (const path of [hostPath, other]) mkdirSync(path)
+        let isSwapped = false
+        const late =
+          (spawn: Spawn): Spawn =>
+          (spec) => {
+            if (isMachine(spec) && !isSwapped) {
+              isSwapped = true
+              renameSync(hostPath, `${hostPath}-away`)
+              swap(hostPath, other)
+            }
+            return spawn(spec)
+          }
+        const volumes = [{ hostPath, guestPath: '/data', isReadOnly: true }]
+        await assert.rejects(machine(late, { volumes }), /not the folder that it was/)
+        assert(isSwapped)
+      })
+    }
+  })
+
+  describe(`${title}: programs of a call that is ended`, () => {
+    test('are known by its mark when they have left their parents and sessions, and those of others go on', async () => {
+      const inside = await startedMachine(await scene.bubblewrap())
+      const daemon = (name: string): Promise<GuestProcess> => left(inside, name)
+      const [ended] = [await daemon('ended'), await daemon('other')]
+      ended.kill()
+      await ended.exited
+      const beats = shell(
+        'rm ended other; until [ -s other ] && [ "$(wc -l < other)" -ge 20 ]; do sleep 0.05; done; cat ended',
+      )
+      const { stdout, stderr } = await ran(inside, beats)
+      assert.equal(stdout, '', stderr)
+      assert.match(stderr, /ended: No such file/)
+    })
+  })
+}
+
+/** Starts a program whose grandchild, in a session of its own and with no parent left, writes on. */
+async function left(inside: Machine, name: string): Promise<GuestProcess> {
+  const beat = `while :; do echo >> ${name}; sleep 0.02; done`
+  const program = inside.run(
+    shell(`(setsid sh -c '${beat}' &); while [ ! -s ${name} ]; do sleep 0.01; done; echo ready; sleep 1000`),
+  )
+  await said(program, 'ready')
+  return program
+}
+
+/** As the user of the service, who may be root, in a folder of the same. */
+function asItself({ around }: SandboxScene, { identity, ...spec }: SpawnSpec): SpawnSpec {
+  const paths = readdirSync(around.stateFolder, { encoding: 'utf8', recursive: true })
+  for (const path of paths.map((each) => join(around.stateFolder, each)))
+    if (identity !== undefined && statSync(path).uid === identity.uid) chownSync(path, 0, 0)
+  return spec
+}
+
+function isMachine({ args }: SpawnSpec): boolean {
+  return args.includes('--args')
+}
+
+/** The filter that bwrap reads is another one. */
+function unfiltered(child: Child): Child {
+  const pipe = child.pipes?.[descriptors.seccomp - descriptors.args]
+  if (pipe === undefined) return child
+  const end = pipe.end.bind(pipe)
+  pipe.end = () => end(allowAll)
+  return child
+}
+
+/** Starts it with a descriptor of this file that nobody has marked as its own. */
+function inheriting(spec: SpawnSpec, path: string): SpawnSpec {
+  const script =
+    'import os, sys; os.dup2(os.open(sys.argv[1], os.O_RDONLY), 100, True); os.execv(sys.argv[2], sys.argv[2:])'
+  return { ...spec, command: '/usr/bin/python3', args: ['-c', script, path, spec.command, ...spec.args] }
+}
+
+/** `personality` shows that the filter is gone. */
+const userNamespace = `
+import ctypes, platform
+at = 0 if platform.machine() == 'x86_64' else 1
+libc = ctypes.CDLL(None)
+print('personality', libc.syscall(ctypes.c_long((135, 92)[at]), ctypes.c_long(0x0040000)))
+print('unshare', libc.syscall(ctypes.c_long((272, 97)[at]), ctypes.c_long(0x10000000)))
+`
