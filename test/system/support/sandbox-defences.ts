@@ -5,6 +5,7 @@ import {
   chmodSync,
   chownSync,
   mkdirSync,
+  readFileSync,
   readdirSync,
   renameSync,
   statSync,
@@ -14,7 +15,10 @@ import {
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { Child, Runtime, SpawnSpec } from '../../../src/runtime/runtime.js'
+import { Artifacts } from '../../../src/sandbox/artifacts.js'
+import { listFiles, readFile, writeFile } from '../../../src/sandbox/files.js'
 import type { GuestProcess, Machine, MachineSpec } from '../../../src/sandbox/runtime.js'
+import type { Within } from '../../../src/sandbox/small-run.js'
 import { descriptors } from '../../../src/sandbox/runtimes/bubblewrap/arguments.js'
 import { ran, said, shell, startedMachine } from '../../sandbox/machine-contract.js'
 import { python } from './sandbox-attacks.js'
@@ -36,6 +40,11 @@ export function sandboxDefences(title: string, scene: SandboxScene): void {
     const changed: Runtime = { ...runtime, spawn: change((each) => runtime.spawn(each)) }
     return startedMachine(await scene.bubblewrap(undefined, changed), { language: 'python', ...spec })
   }
+
+  const inSession = async (): Promise<Within> => ({
+    machine: await startedMachine(await scene.bubblewrap()),
+    clock: scene.runtime,
+  })
 
   describe(`${title}: behind the filter of system calls`, () => {
     test('no program makes a namespace of users', async () => {
@@ -103,6 +112,56 @@ export function sandboxDefences(title: string, scene: SandboxScene): void {
     }
   })
 
+  describe(`${title}: links that a program makes`, () => {
+    test('lead no client to a file of the host, nor a file of a client there', async () => {
+      const host = open(scene, 'linked')
+      const where = await inSession()
+      const line = `ln -s ${host}/secret link; ln -s ${host} folder; ln -s ${host} artifacts
+        ln -s /proc/1/root${host} root; ln -s ../../../../../..${host} up`
+      await ran(where.machine, shell(line))
+      const paths = [
+        'link',
+        'folder/secret',
+        'root/secret',
+        'up/secret',
+        'artifacts/secret',
+        `${host}/secret`,
+      ]
+      for (const path of paths) await assert.rejects(readFile(where, path, 0, 100), /no such file/, path)
+      for (const path of ['folder', 'root', 'up', 'artifacts', host])
+        await assert.rejects(listFiles(where, path), /no such folder/, path)
+      assert.deepEqual(await new Artifacts().look(where), [])
+      for (const path of ['link', 'folder/new', 'root/new', 'up/new'])
+        await assert.rejects(writeFile(where, path, Buffer.from('x')), path)
+      await writeFile(where, `${host}/secret`, Buffer.from('in a folder of the machine'))
+      assertUntouched(host)
+    })
+
+    test('in place of a folder, while a client looks, lead there neither', async () => {
+      const host = open(scene, 'swapped')
+      const where = await inSession()
+      const swaps = `while :; do mkdir -p artifacts; echo own > artifacts/secret; echo >> swaps; rm -rf artifacts
+        ln -sn ${host} artifacts; rm -f artifacts; done`
+      const swapping = where.machine.run(shell(swaps))
+      await ran(where.machine, shell('until [ -s swaps ]; do sleep 0.01; done'))
+      const read: string[] = []
+      for (let i = 0; i < 25; i++) {
+        await new Artifacts().look(where)
+        await listFiles(where, 'artifacts').catch(() => [])
+        await writeFile(where, 'artifacts/new', Buffer.from('x')).catch(() => undefined)
+        const part = await readFile(where, 'artifacts/secret', 0, 100).catch(() => undefined)
+        if (part !== undefined) read.push(part.bytes.toString())
+      }
+      swapping.kill()
+      await swapping.exited
+      assert.deepEqual(
+        read,
+        read.filter((text) => text === 'own\n' || text === ''),
+      )
+      assertUntouched(host)
+    })
+  })
+
   describe(`${title}: programs of a call that is ended`, () => {
     test('are known by its mark when they have left their parents and sessions, and those of others go on', async () => {
       const inside = await startedMachine(await scene.bubblewrap())
@@ -118,6 +177,21 @@ export function sandboxDefences(title: string, scene: SandboxScene): void {
       assert.match(stderr, /ended: No such file/)
     })
   })
+}
+
+/** A folder of the host with a file, both open to everybody who gets there. */
+function open(scene: SandboxScene, name: string): string {
+  const path = join(scene.folder, name)
+  mkdirSync(path)
+  writeFileSync(join(path, 'secret'), 'of the host\n')
+  chmodSync(join(path, 'secret'), 0o666)
+  chmodSync(path, 0o777)
+  return path
+}
+
+function assertUntouched(host: string): void {
+  assert.deepEqual(readdirSync(host), ['secret'])
+  assert.equal(readFileSync(join(host, 'secret'), 'utf8'), 'of the host\n')
 }
 
 /** Starts a program whose grandchild, in a session of its own and with no parent left, writes on. */
