@@ -82,6 +82,8 @@ export interface PinnedFiles {
 export interface MachineSpec {
   /** Names the session among all sessions of its runtime; any text. */
   readonly sessionId: string
+  /** What clients call it, for lines of the log; undefined while the machine is a spare one. */
+  readonly sessionName: () => string | undefined
   readonly language: SandboxLanguage
   /** A path on the host; undefined: the runtime finds the interpreter. */
   readonly interpreter: string | undefined

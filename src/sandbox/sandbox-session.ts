@@ -83,6 +83,7 @@ export class SandboxSession {
     this.facts = facts
     this.lastAccessedMs = facts.createdAtMs
     this.#machine = machine
+    machine.sessionName = facts.id
     this.#clock = clock
     this.#failures = new CallFailures(facts.id, this.#stopping.signal, clock)
   }

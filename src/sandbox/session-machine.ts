@@ -20,7 +20,7 @@ export type Started = Machine | Interpreter | Evaluator
 
 export interface MachineParts {
   readonly runtime: SandboxRuntime
-  readonly spec: MachineSpec
+  readonly spec: Omit<MachineSpec, 'sessionName'>
   readonly clock: Clock
   readonly nonce: () => string
   readonly outputBytesMax: number
@@ -28,6 +28,8 @@ export interface MachineParts {
 
 /** Holds one machine or evaluator at a time. */
 export class SessionMachine {
+  /** What clients call the session; undefined while the machine is a spare one. */
+  sessionName: string | undefined
   readonly #parts: MachineParts
   #starting: Promise<Started> | undefined
   #repl: Repl | undefined
@@ -96,7 +98,7 @@ export class SessionMachine {
   async #start(): Promise<Started> {
     const { runtime, spec } = this.#parts
     try {
-      return await runtime.start(spec)
+      return await runtime.start({ ...spec, sessionName: () => this.sessionName })
     } catch (error) {
       if (error instanceof SandboxError) throw error
       const why = error instanceof Error ? error.message : String(error)

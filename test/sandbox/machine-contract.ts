@@ -15,6 +15,7 @@ import type {
 /** A machine of the smallest flavor, with nothing of the host. */
 export const plainSpec: MachineSpec = {
   sessionId: 'session',
+  sessionName: () => 'name',
   language: 'node',
   interpreter: undefined,
   image: undefined,

@@ -125,6 +125,11 @@ describe('spare machines', () => {
     assert.equal(fake.started.length, 1)
     await later()
     assert.equal(fake.started.length, 2)
+    assert.deepEqual(
+      fake.started.map(({ sessionName }) => sessionName()),
+      ['one', undefined],
+      'what a machine is called is told once it is taken',
+    )
     await Promise.all(['one', 'two'].map((id) => sessions.stop(id, '')))
     const [first, second] = fake.started.map(({ sessionId }) => sessionId)
     assert(first !== undefined && second !== undefined)

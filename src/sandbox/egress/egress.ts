@@ -17,6 +17,8 @@ const LINES_MS = 60_000
 export interface EgressParts {
   /** As they are configured. */
   readonly hosts: readonly string[]
+  /** What clients call the session that has the machine now; undefined while it is nobody's. */
+  readonly sessionName: () => string | undefined
   readonly runtime: EgressRuntime
   readonly log: LogSink
 }
@@ -28,8 +30,8 @@ export class Egress {
   readonly #refusals: RefusalLog
   #isOver = false
 
-  constructor({ hosts, runtime, log }: EgressParts) {
-    this.#refusals = new RefusalLog(log, runtime)
+  constructor({ hosts, sessionName, runtime, log }: EgressParts) {
+    this.#refusals = new RefusalLog(log, runtime, sessionName)
     const refused = (each: EgressRefusal): void => this.#refusals.take(each)
     this.#terms = { allowed: new AllowedHosts(hosts), runtime, refused }
   }
@@ -56,12 +58,14 @@ export class Egress {
 class RefusalLog {
   readonly #log: LogSink
   readonly #clock: Pick<EgressRuntime, 'now'>
+  readonly #sessionName: EgressParts['sessionName']
   #sinceMs = -Infinity
   #lines = 0
 
-  constructor(log: LogSink, clock: Pick<EgressRuntime, 'now'>) {
+  constructor(log: LogSink, clock: Pick<EgressRuntime, 'now'>, sessionName: EgressParts['sessionName']) {
     this.#log = log
     this.#clock = clock
+    this.#sessionName = sessionName
   }
 
   take(refused: EgressRefusal): void {
@@ -72,7 +76,7 @@ class RefusalLog {
     }
     if (++this.#lines > LINES_MAX) return
     const { detail } = refused
-    const message = `a sandbox was refused a connection: ${refusalText(refused)}`
+    const message = `${this.#who} was refused a connection: ${refusalText(refused)}`
     this.#log({ level: 'warn', message, ...(detail !== undefined && { details: { detail } }) })
   }
 
@@ -80,6 +84,14 @@ class RefusalLog {
     const more = this.#lines - LINES_MAX
     this.#lines = 0
     if (more > 0)
-      this.#log({ level: 'warn', message: `a sandbox was refused ${more} more connections within a minute` })
+      this.#log({
+        level: 'warn',
+        message: `${this.#who} was refused ${more} more connections within a minute`,
+      })
+  }
+
+  get #who(): string {
+    const name = this.#sessionName()
+    return name === undefined ? 'a spare machine' : `session ${name}`
   }
 }

@@ -123,6 +123,7 @@ class Scene {
   readonly asked: string[] = []
   readonly log: LogRecord[] = []
   readonly egress: Egress
+  sessionName: string | undefined = 's-1'
   addresses: readonly string[] = [ADDRESS]
   unreachable: readonly string[] = []
   /** Of names that take long. */
@@ -146,7 +147,12 @@ class Scene {
         return server.socket
       },
     }
-    this.egress = new Egress({ hosts, runtime, log: (record) => void this.log.push(record) })
+    this.egress = new Egress({
+      hosts,
+      runtime,
+      sessionName: () => this.sessionName,
+      log: (record) => void this.log.push(record),
+    })
   }
 
   connect(): Program {
@@ -477,6 +483,6 @@ describe('connections', () => {
     await scene.ask('CONNECT other.example:443 HTTP/1.1\r\n\r\n')
     assert.match(scene.log[10]?.message ?? '', /40 more connections/)
     assert.equal(scene.log.length, 12)
-    assert(scene.log.every(({ message }) => /^[\x20-\x7e]+$/.test(message)))
+    assert(scene.log.every(({ message }) => /^session s-1 was refused [\x20-\x7e]+$/.test(message)))
   })
 })

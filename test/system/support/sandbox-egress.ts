@@ -230,7 +230,7 @@ export function allowedHostsHold(title: string, scene: SandboxScene): void {
       assert.equal(log.length, 9)
       assert.equal(
         log[0]?.message,
-        'a sandbox was refused a connection: other.example:80 is not in network.allow',
+        'session name was refused a connection: other.example:80 is not in network.allow',
       )
     })
 

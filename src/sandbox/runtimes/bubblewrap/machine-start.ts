@@ -188,8 +188,10 @@ function variables({ env, network }: MachineSpec): Record<string, string> {
   }
 }
 
-function egressOf({ runtime, log, spec: { network } }: StartParts): Egress | undefined {
-  return network.kind === 'allow' ? new Egress({ hosts: network.hosts, runtime, log }) : undefined
+function egressOf({ runtime, log, spec: { network, sessionName } }: StartParts): Egress | undefined {
+  return network.kind === 'allow'
+    ? new Egress({ hosts: network.hosts, sessionName, runtime, log })
+    : undefined
 }
 
 async function madeGroup({ runtime, host, spec, name }: StartParts): Promise<MachineGroup | undefined> {
