@@ -172,7 +172,7 @@ describe("a client's own initialize", () => {
 
   // The service has answered `initialize` long before a list is late.
   for (const [method, id, ms] of [
-    ['initialize', 'a', 300],
+    ['initialize', 'a', 2000],
     ['tools/list', 2, 2000],
   ] as const)
     test(`--timeout is how long ${method} may take`, async (t) => {

@@ -1,31 +1,25 @@
-// The limit of calls in flight on one process, and the queue for it.
+// The limit of calls in flight on one process, and the line of those that wait for a slot.
 //
 // Calls start in the order in which they came. A call that finds a slot free and
-// nobody waiting starts at once; the others wait in a p-queue, which holds the
-// line and is not even loaded before somebody has to wait. Who gives up leaves it
-// at once, so that nobody is refused for the sake of calls that are over.
+// nobody waiting starts at once; the others stand in line. A p-queue, which is not
+// even loaded before somebody has to wait, gives one turn after the other, each to
+// the first in line then. Who gives up leaves the line at once, so that nobody is
+// refused for the sake of calls that are over; the turn is left for the next one.
 
 import type PQueue from 'p-queue'
 
 /** Starts a call in the slot it was given; false when the call no longer wants one. */
 export type Start = () => boolean
 
-/** A place in line. */
-interface Place {
-  readonly start: Start
-  /** Takes it out of the queue. */
-  readonly removal: AbortController
-  isFront: boolean
-  /** Its turn has come, or nobody wants it any more. */
-  isLeft: boolean
-}
-
 /** The slots of one process, and the line of those that wait for one. */
 export class Slots {
   readonly #concurrency: number
   readonly #waitingMax: number
   #taken = 0
-  #waiting = 0
+  /** Those that wait, the first one first. */
+  readonly #line = new Set<Start>()
+  /** Turns that are to come; at least one for each of the line. */
+  #turns = 0
   #queue: Promise<PQueue> | undefined
   #onFree: (() => void) | undefined
 
@@ -40,33 +34,32 @@ export class Slots {
 
   /** Whether nobody has a slot or waits for one. */
   get idle(): boolean {
-    return this.#taken === 0 && this.#waiting === 0
+    return this.#taken === 0 && this.#line.size === 0
   }
 
   /** How many stand in line. */
   get waiting(): number {
-    return this.#waiting
+    return this.#line.size
   }
 
   /** How many more calls would find a slot; negative when some wait. */
   get room(): number {
-    return this.#concurrency - this.#taken - this.#waiting
+    return this.#concurrency - this.#taken - this.#line.size
   }
 
   /** Takes a slot, unless all are taken or others wait for one. */
   take(): boolean {
-    if (this.#taken >= this.#concurrency || this.#waiting > 0) return false
+    if (this.#taken >= this.#concurrency || this.#line.size > 0) return false
     this.#taken++
     return true
   }
 
   /** Runs `start` when its turn comes; gives what leaves the line before that, or undefined when too many wait. */
   wait(start: Start): (() => void) | undefined {
-    if (this.#waiting >= this.#waitingMax) return undefined
-    this.#waiting++
-    const place: Place = { start, removal: new AbortController(), isFront: false, isLeft: false }
-    void this.#join(place)
-    return () => this.#leave(place)
+    if (this.#line.size >= this.#waitingMax) return undefined
+    this.#line.add(start)
+    if (this.#turns < this.#line.size) this.#addTurn()
+    return () => void this.#line.delete(start)
   }
 
   /** A call has ended. */
@@ -75,42 +68,24 @@ export class Slots {
     this.#onFree?.()
   }
 
-  async #join(place: Place): Promise<void> {
-    const queue = await this.#line()
-    if (place.isLeft) return
-    try {
-      await queue.add(() => this.#turn(place), { signal: place.removal.signal })
-    } catch (error) {
-      // Whoever leaves the line is not missed.
-      if (!place.isLeft) throw error
-    }
+  #addTurn(): void {
+    this.#turns++
+    this.#queue ??= import('p-queue').then((module) => new module.default({ concurrency: 1 }))
+    void this.#queue.then((queue) => queue.add(this.#turn))
   }
 
-  #leave(place: Place): void {
-    if (place.isLeft) return
-    place.isLeft = true
-    this.#waiting--
-    if (place.isFront) this.#onFree?.()
-    else place.removal.abort()
-  }
-
-  /** The first in line waits until a slot is free. */
-  async #turn(place: Place): Promise<void> {
-    place.isFront = true
-    while (this.#taken >= this.#concurrency && !place.isLeft) {
+  /** Waits until a slot is free, for whoever is the first in line then. */
+  readonly #turn = async (): Promise<void> => {
+    while (this.#taken >= this.#concurrency) {
       await new Promise<void>((resolve) => {
         this.#onFree = resolve
       })
     }
-    if (place.isLeft) return
-    place.isLeft = true
-    this.#waiting--
+    this.#turns--
+    const [start] = this.#line
+    if (start === undefined) return
+    this.#line.delete(start)
     this.#taken++
-    if (!place.start()) this.#taken--
-  }
-
-  #line(): Promise<PQueue> {
-    this.#queue ??= import('p-queue').then((module) => new module.default({ concurrency: 1 }))
-    return this.#queue
+    if (!start()) this.#taken--
   }
 }

@@ -64,7 +64,7 @@ export const execution: readonly Mutation[] = [
   ),
   mutation('who waits longest starts last', 'call-order', [
     'upstream/pool/slots',
-    'queue.add(() => this.#turn(place), { signal: place.removal.signal })',
-    'queue.add(() => this.#turn(place), { priority: (this.nth = (this.nth ?? 0) + 1) })',
+    'const [start] = this.#line;',
+    'const [start] = [...this.#line].reverse();',
   ]),
 ]
