@@ -370,6 +370,30 @@ describe('long output', () => {
     assert.equal((await sandbox.code('1', { session_id })).of('truncated'), false)
   })
 
+  test('is answered once the file has all of it', async (t) => {
+    const written = new Set<string>()
+    const opened = await openSandbox(t, { ...section, outputMax: 2048 }, (runtime) => ({
+      ...runtime,
+      spawn: (spec) => {
+        const child = runtime.spawn(spec)
+        const file = /cat > (\S+)$/.exec(spec.args.join(' '))?.[1]
+        if (file === undefined) return child
+        const late = child.exited.then(async (exit) => {
+          await new Promise((go) => setTimeout(go, 200))
+          written.add(file)
+          return exit
+        })
+        return { ...child, exited: late }
+      },
+    }))
+    const sandbox = opened.client()
+    const session_id = 'late'
+    await sandbox.command('seq 10000', { session_id, ...node })
+    assert.deepEqual([...written], ['.output/1'])
+    await sandbox.code('console.log("x".repeat(10000))', { session_id })
+    assert.equal(written.size, 2)
+  })
+
   test('comes as progress while it is written', async (t) => {
     const sandbox = await client(t)
     const code = 'console.log("one"); await new Promise((go) => setTimeout(go, 300)); console.log("two");'
