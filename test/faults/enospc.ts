@@ -52,7 +52,7 @@ async function run(scope: Scope, { count, seed, cli, say }: Run): Promise<Findin
     const proxy = start(scope, { cli, disk, mark, isRecorded })
     if (isRecorded) await recorded(proxy, tally, promises)
     else await logged(proxy, { tally, promises, disk, isLast })
-    const left = await leftAfter(mark, 2000)
+    const left = await leftAfter(mark, HANG_MS)
     promises.equal(left.length, 0, 'processes that are left')
     say(`${round + 1} proxies of ${count}, ${tally.wrong} wrong answers`)
   }

@@ -3,6 +3,7 @@
 
 import { isAnswer } from '../integration/support/client.js'
 import { at } from '../integration/support/json.js'
+import { HANG_MS } from '../integration/support/waiting.js'
 import { itServer } from '../integration/support/programs.js'
 import type { Spawned } from '../integration/support/spawned.js'
 import type { FaultFigure, FaultSettings, Scenario } from './scenario.js'
@@ -60,7 +61,7 @@ async function fail(cli: string, mark: string, code: string): Promise<string[]> 
     return [
       ...(exit === 70 ? [] : [`exit code ${exit}`]),
       ...keys.flatMap((key) => wrongAnswers(proxy, key)),
-      ...(await leftAfter(mark, 5000)).map(({ pid, command }) => `survived: ${pid} ${command}`),
+      ...(await leftAfter(mark, HANG_MS)).map(({ pid, command }) => `survived: ${pid} ${command}`),
       ...proxy.client.invalid.map((line) => `stdout: ${line}`),
     ]
   })

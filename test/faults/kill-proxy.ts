@@ -1,12 +1,10 @@
 // `kill -9` of the proxy: nobody has asked the servers to stop, and these would not listen.
 
 import type { Spawned } from '../integration/support/spawned.js'
+import { HANG_MS } from '../integration/support/waiting.js'
 import type { FaultFigure, FaultSettings, Scenario } from './scenario.js'
 import { leftAfter, marked } from './support/marked.js'
 import { tree, withProxy } from './support/trees.js'
-
-/** How long survivors have. */
-const WAIT_MS = 5000
 
 /** Longest time from the first answers to the kill; every fourth kill comes before them. */
 const UNDER_CALLS_MS_MAX = 500
@@ -50,7 +48,7 @@ async function run({ count, cli, progress }: FaultSettings): Promise<FaultFigure
   }
   const [processes, survivors] = [total((each) => each.processes), total((each) => each.survivors.length)]
   const answers = total((each) => each.answers)
-  const line = `${count} kills, ${answers} calls answered before, ${processes} processes of servers, ${survivors} survivors after ${WAIT_MS / 1000} s`
+  const line = `${count} kills, ${answers} calls answered before, ${processes} processes of servers, ${survivors} survivors`
   const underCalls = count - Math.floor(count / EARLY_EVERY)
   return { line, holds: survivors === 0 && processes >= 3 * services.length * underCalls }
 }
@@ -68,7 +66,7 @@ async function kill(cli: string, mark: string, earlyMs: number | undefined): Pro
     proxy.child.kill('SIGKILL')
     // A process that is being started does not carry the mark yet.
     if (earlyMs !== undefined) await pause(SETTLE_MS)
-    const survivors = await leftAfter(mark, WAIT_MS)
+    const survivors = await leftAfter(mark, HANG_MS)
     await proxy.exited
     return {
       startMs,

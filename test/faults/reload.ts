@@ -60,7 +60,7 @@ async function run(scope: Scope, { count, seed, cli, say }: Run): Promise<Findin
   tally.stopped = true
   await Promise.all(load)
   const exit = await proxy.finish()
-  const left = await leftAfter(mark, 5000)
+  const left = await leftAfter(mark, HANG_MS)
   return findings(proxy, watched, tally, swift, { count, exit, left: left.length, ways })
 }
 

@@ -259,12 +259,20 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
       name: 'everything__trigger-long-running-operation',
       arguments: { duration: 0.2, steps: 4 },
     }
-    const result: unknown = await client.callTool(params, undefined, {
-      onprogress: ({ progress, total }) => seen.push(progress / (total ?? Number.NaN)),
-    })
+    // This client forgets the token when the answer comes in the same read as progress, so it is not asked what it saw.
+    const { transport } = client
+    assert(transport !== undefined)
+    const { onmessage } = transport
+    const watched: typeof onmessage = (message, extra) => {
+      if (at(message, 'method') === 'notifications/progress')
+        seen.push(numberAt(message, 'params', 'progress'))
+      onmessage?.(message, extra)
+    }
+    Object.assign(transport, { onmessage: watched })
+    const result: unknown = await client.callTool(params, undefined, { onprogress: () => undefined })
+    Object.assign(transport, { onmessage })
     assert.match(textAt(result, 'content', 0, 'text'), /completed/)
-    // This client forgets the token when the answer comes in the same read as the last progress.
-    assert.deepEqual([...seen, 1].slice(0, 4), [0.25, 0.5, 0.75, 1])
+    assert.deepEqual(seen, [1, 2, 3, 4])
   })
 
   test('a call that is cancelled ends at once, and others go on', async () => {

@@ -1,0 +1,18 @@
+// Every load run in which the calls are the fault, with few of them, and those of a machine that has no more to give;
+// `npm run faults -- NAME` causes as many as it takes.
+
+import { loadRuns } from './support/load-runs.js'
+
+loadRuns('load runs of many calls', [
+  ['sessions', 200],
+  ['long-session', 20_000],
+  ['identical-ids', 20_000],
+  ['fuzz-client', 5000],
+  ['fuzz-server', 5000],
+  ['http-soak', 2],
+  ['cancel-races', 500],
+  ['deadlines', 200],
+  ['clock-jumps', 2],
+  ['enospc', 4],
+  ['emfile', 3],
+])

@@ -1,0 +1,12 @@
+// Every load run in which processes end, with few faults; `npm run faults -- NAME` causes as many as it takes.
+
+import { loadRuns } from './support/load-runs.js'
+
+loadRuns('load runs in which processes end', [
+  ['internal-error', 5],
+  ['stop-trees', 4],
+  ['kill-children', 40],
+  ['reload', 20],
+  ['drain', 5],
+  ['crashes', 4],
+])
