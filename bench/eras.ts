@@ -7,12 +7,11 @@ import { type Cell, ERA_PAIRS } from './era-messages.js'
 import { type Ends, type OpenEnds, openHttp, openLines } from './era-ends.js'
 import { type Figure, NOT_BUILT, type Settings, roundsOf } from './figures.js'
 import { cpuSeconds } from './process-facts.js'
-import { type Aim, type Row, atMost, emptyRow } from './report.js'
+import { type Row, atMost, emptyRow } from './report.js'
 import { median, roundOrder, spread } from './statistics.js'
 import { proxySpec } from './subject.js'
 
-const SMALL_AIM = atMost(1.15)
-const LARGE_AIM = atMost(1.25)
+const AIM = atMost(1.15)
 
 const CELLS: readonly Cell[] = [false, true].flatMap((isLarge) =>
   ERA_PAIRS.map((cell) => ({ ...cell, isLarge })),
@@ -85,10 +84,8 @@ async function measured(settings: Settings, plan: Plan): Promise<Values> {
   return values
 }
 
-/** What has no aim between old ones is shown for the scale: what 1 KiB more costs there. */
-function aimOf({ isLarge, isNewClient, isNewServer }: Cell): Aim | undefined {
-  if (!isNewClient && !isNewServer) return undefined
-  return isLarge ? LARGE_AIM : SMALL_AIM
+function isBetweenOldOnes({ isNewClient, isNewServer }: Cell): boolean {
+  return !isNewClient && !isNewServer
 }
 
 function shown(values: readonly number[]): string {
@@ -96,9 +93,9 @@ function shown(values: readonly number[]): string {
 }
 
 function rowsOf(values: Values, figure: string): Row[] {
-  const [base] = CELLS
-  const old = (base && values.get(base)) ?? []
-  return CELLS.filter((cell) => cell !== base).map((cell): Row => {
+  return CELLS.filter((cell) => !isBetweenOldOnes(cell)).map((cell): Row => {
+    const base = CELLS.find((other) => isBetweenOldOnes(other) && other.isLarge === cell.isLarge)
+    const old = (base && values.get(base)) ?? []
     const own = values.get(cell) ?? []
     const ratios = own.map((value, round) => value / (old[round] ?? Number.NaN))
     return {
@@ -109,7 +106,7 @@ function rowsOf(values: Values, figure: string): Row[] {
       own: shown(own),
       spread: spread(ratios),
       spreadUnit: '',
-      aim: aimOf(cell),
+      aim: AIM,
       aside: '',
       note: '',
     }
@@ -117,8 +114,7 @@ function rowsOf(values: Values, figure: string): Row[] {
 }
 
 async function figureOf(settings: Settings, plan: Plan): Promise<Row[]> {
-  if (proxySpec(settings.place, true) === undefined)
-    return [emptyRow(plan.figure, 'proxy', SMALL_AIM, NOT_BUILT)]
+  if (proxySpec(settings.place, true) === undefined) return [emptyRow(plan.figure, 'proxy', AIM, NOT_BUILT)]
   return rowsOf(await measured(settings, plan), plan.figure)
 }
 

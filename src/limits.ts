@@ -111,7 +111,14 @@ export const limits: Limits = {
     taskIdLengthMax: 1024,
   },
   // Clients are told apart by what they say of themselves, and there are not many kinds of them.
-  guests: { guestsMax: 256, guestsOfOneMax: 16, listensMax: 1024, urisMax: 1024, guestIdleMs: 300_000 },
+  guests: {
+    guestsMax: 256,
+    guestsOfOneMax: 16,
+    listensMax: 1024,
+    urisMax: 1024,
+    guestIdleMs: 300_000,
+    guestRestMs: 10_000,
+  },
   stateless: {
     // Each keeps a call of its server open, and a process or a stream with it.
     parkedMax: 256,

@@ -8,7 +8,7 @@ import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { limits } from '../../src/limits.js'
 import { at, numberAt, textAt } from '../integration/support/json.js'
-import { cli } from '../integration/support/programs.js'
+import { modularCli } from '../integration/support/programs.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 import { AskingHttp } from './support/asking-http.js'
@@ -80,7 +80,11 @@ async function stage(t: Scope): Promise<Stage> {
   const [asking, swift] = [new AskingHttp(), new SwiftServers(scratch(t))]
   const servers = { quick: swift.entry('quick'), asking: { type: 'http', url: await asking.listen(t) } }
   const preloaded = resolve(import.meta.dirname, 'programs/brief.js')
-  const proxy = startUnderTest(t, '--http', servers, { cli, preloaded, args: ['--no-kept-lists'] })
+  const proxy = startUnderTest(t, '--http', servers, {
+    cli: modularCli,
+    preloaded,
+    args: ['--no-kept-lists'],
+  })
   const port = await proxy.port()
   const good = new HttpCaller(port)
   await good.open()

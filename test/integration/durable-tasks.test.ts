@@ -22,7 +22,8 @@ const server = (env: Readonly<Record<string, string>> = {}, more: ServerEntry = 
 
 interface Less {
   readonly tasksMax?: number
-  readonly guestsOfOneMax?: number
+  readonly guestsMax?: number
+  readonly guestRestMs?: number
 }
 
 async function clients(t: Scope, servers: Servers, count = 1, less: Less = {}): Promise<RawClient[]> {
@@ -117,7 +118,7 @@ describe('a task', () => {
   })
 
   test('outlasts what is known of its client by what that can be asked', async (t) => {
-    const [c] = await clients(t, { s: server() }, 1, { guestsOfOneMax: 1 })
+    const [c] = await clients(t, { s: server() }, 1, { guestsMax: 1, guestRestMs: 0 })
     assert(c !== undefined)
     const id = await begun(c, 's__work')
     await call(c, 's__work', {}, { ...declares, elicitation: {} })

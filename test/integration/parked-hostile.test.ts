@@ -196,7 +196,8 @@ test('one client that lets calls wait has no more processes than it must when ot
 })
 
 test('a client that is very many kinds of clients keeps others from nothing', async (t) => {
-  const few = { limits: { ...limits, guests: { ...limits.guests, guestsMax: 6, guestsOfOneMax: 4 } } }
+  const guests = { ...limits.guests, guestsMax: 6, guestsOfOneMax: 4, guestRestMs: 0 }
+  const few = { limits: { ...limits, guests } }
   const { it, client, ask } = await stage(t, () => {}, { s: {} }, few)
   const { client: other } = await it.attach()
   const kinds = Array.from({ length: 8 }, (_, bits) => ({
@@ -221,5 +222,26 @@ test('a client that is very many kinds of clients keeps others from nothing', as
   // Who is idle makes room.
   const next = await ask({ name: 's__t' }, { capabilities: kinds[7] ?? {}, client })
   assert.equal(textAt(next, 'result', 'resultType'), 'input_required')
+  await closed(it)
+})
+
+function servesAtOnce(asking: Asking): void {
+  asking.rounds = []
+}
+
+test('a client that is another kind of client each time has servers start processes no faster than its kinds rest', async (t) => {
+  const guests = { ...limits.guests, guestsOfOneMax: 2 }
+  const { it, client, ask } = await stage(t, servesAtOnce, { s: {} }, { limits: { ...limits, guests } })
+  const outcomeOf = async (capabilities: object): Promise<unknown> => {
+    const value = await ask({ name: 's__t' }, { capabilities, client })
+    return at(value, 'result') === undefined ? reasonOf(value) : textOf(value)
+  }
+  const [one, two, three] = [{ roots: {} }, { elicitation: {} }, { sampling: {} }]
+  assert.deepEqual(
+    [await outcomeOf(one), await outcomeOf(two), await outcomeOf(three), await outcomeOf(one)],
+    ['done', 'done', 'overloaded', 'done'],
+  )
+  await it.runtime.pass(limits.guests.guestRestMs, 1000)
+  assert.equal(await outcomeOf(three), 'done')
   await closed(it)
 })

@@ -1,6 +1,6 @@
 // The clients of one proxy whose requests say by themselves what they are.
 //
-// Clients choose what they say, so how many of them are told apart is bounded. Who is idle makes room.
+// Clients choose what they say, so how many of them are told apart is bounded. Who has been idle for a while makes room.
 
 import { Guest } from './guest.js'
 import { Principals } from './principals.js'
@@ -41,6 +41,8 @@ export interface GuestLimits {
   readonly urisMax: number
   /** How long one stays that asks nothing. */
   readonly guestIdleMs: number
+  /** How long one that asks nothing is kept all the same when another wants its place: with each servers may start processes. */
+  readonly guestRestMs: number
 }
 
 /** Guests by principal, and by what they can be asked. */
@@ -115,7 +117,7 @@ export class Guests implements GuestList {
   }
 
   /**
-   * Whether there is room for one more; who has been idle for longest makes it.
+   * Whether there is room for one more; who has been idle for longest makes it, if that is long enough.
    *
    * Of each principal there is one that can be asked nothing, and that one needs no process of its own: it is kept out by no others.
    */
@@ -131,7 +133,8 @@ export class Guests implements GuestList {
   }
 
   #endIdlest(guests: readonly [string, Guest][]): boolean {
-    const idle = guests.filter(([, guest]) => guest.idle)
+    const since = this.#parts.runtime.now() - this.#parts.limits.guestRestMs
+    const idle = guests.filter(([, guest]) => guest.idle && guest.usedAt <= since)
     const [first] = idle.sort(([, one], [, other]) => one.usedAt - other.usedAt)
     if (first !== undefined) this.#end(first[0])
     return first !== undefined
