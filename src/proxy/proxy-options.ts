@@ -31,7 +31,8 @@ export interface ProxyOptions {
   /**
    * When a process starts that only one client uses, since that client can be asked something: with its first call, which
    * is the default, or as soon as it comes, which is right where there is one client. All servers then start when that
-   * client needs them, or 50 ms after it could have said so, and not for `server/discover`.
+   * client needs them, or 50 ms after it could have said so, and not for `server/discover`. What such a client was told to
+   * come back with (`requestState`) opens after the next start too, and at every instance with the same `stateKey`.
    */
   readonly ownStart?: 'with-call' | 'with-client'
   /** Opens every server before the first client comes, so that the status tells at once what works. */

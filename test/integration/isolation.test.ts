@@ -8,6 +8,7 @@ import { type RawClient, said } from './support/client.js'
 import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
 import { type TestProxy, libraryProxy } from './support/library.js'
 import { itServer } from './support/programs.js'
+import { until } from './support/waiting.js'
 
 /** A small generator, so that a failing run can be repeated. */
 class Random {
@@ -352,3 +353,15 @@ function levels(client: RawClient): string[] {
     .filter(({ value }) => textAt(value, 'method') === 'notifications/message')
     .map(({ value }) => textAt(value, 'params', 'level'))
 }
+
+test('a server of which each client has its own process starts for nobody when nobody is there', async (t) => {
+  const servers = { s: itServer({}, { isolation: 'session' }) }
+  const { proxy, attach } = await libraryProxy(t, servers, { ownStart: 'with-client' })
+  const { client, connection } = await attach()
+  await client.open()
+  await client.call('s__nonce', { n: '1' })
+  assert.equal(proxy.status()[0]?.state, 'connected')
+  await connection.close()
+  await until(() => proxy.status()[0]?.pids.length === 0)
+  assert.equal(proxy.status()[0]?.state, 'disconnected')
+})

@@ -245,3 +245,13 @@ test('a client that is another kind of client each time has servers start proces
   assert.equal(await outcomeOf(three), 'done')
   await closed(it)
 })
+
+test('one that can be asked nothing gets the place of whoever is idle, however short that is', async (t) => {
+  const guests = { ...limits.guests, guestsMax: 2 }
+  const { it, ask } = await stage(t, servesAtOnce, { s: {} }, { limits: { ...limits, guests } })
+  for (let nth = 0; nth < 4; nth++) {
+    const { client } = await it.attach()
+    assert.equal(textOf(await ask({ name: 's__t' }, { capabilities: {}, client })), 'done')
+  }
+  await closed(it)
+})

@@ -145,7 +145,8 @@ function tries(world: World, client: SimClient): Try[] {
     const entry = call(world, client, index, { deed: 'echo', ms: 1, n: 1 })
     const heard = (): string => entry?.answers[0]?.text ?? 'nothing'
     const isWell = (): boolean =>
-      entry !== undefined && (entry.answers[0]?.ok === true || isStartTooLong(facts, entry))
+      entry !== undefined &&
+      (entry.answers[0]?.ok === true || isStartTooLong(facts, entry) || isHeldUp(client, entry))
     return { what: () => `${client.name} called ${name} (${entry?.nonce}) and heard ${heard()}`, isWell }
   })
   // Where calls may not wait, those of several clients must not come together, nor before a server has started.
@@ -163,6 +164,12 @@ function isStartTooLong({ plan, starts }: ServerFacts, { answers, heardAt }: Ent
   if (heardAt === undefined || initMs <= timeoutMs / 2) return false
   const isTimeout = answers[0]?.text.includes('"reason":"timeout"') === true
   return isTimeout && starts.some((at) => at >= heardAt && at <= heardAt + timeoutMs / 12)
+}
+
+/** A question was lost with the response of its call, which has the process of this client until its whole time is over. */
+function isHeldUp({ ears }: SimClient, { answers }: Entry): boolean {
+  const lost = ears.waiting.some(({ entry }) => entry.excused && entry.mayStandStill)
+  return lost && answers[0]?.text.includes("no turn for tool '") === true
 }
 
 /** The tools that a client was last told of are those that there are. */

@@ -41,7 +41,7 @@ export interface GuestLimits {
   readonly urisMax: number
   /** How long one stays that asks nothing. */
   readonly guestIdleMs: number
-  /** How long one that asks nothing is kept all the same when another wants its place: with each servers may start processes. */
+  /** How long one that asks nothing is kept all the same when another that can be asked something wants its place: with each of these servers may start processes. */
   readonly guestRestMs: number
 }
 
@@ -117,23 +117,26 @@ export class Guests implements GuestList {
   }
 
   /**
-   * Whether there is room for one more; who has been idle for longest makes it, if that is long enough.
+   * Whether there is room for one more; who has been idle for longest makes it.
    *
-   * Of each principal there is one that can be asked nothing, and that one needs no process of its own: it is kept out by no others.
+   * One that can be asked something needs processes of its own, so it gets the place only of one that rests. Of each
+   * principal there is one that can be asked nothing: none of the others of its principal keeps that one out.
    */
   #makesRoom(principal: string, canBeAsked: boolean): boolean {
-    const { guestsMax, guestsOfOneMax } = this.#parts.limits
+    const { runtime, limits } = this.#parts
+    const { guestsMax, guestsOfOneMax } = limits
+    const since = runtime.now() - (canBeAsked ? limits.guestRestMs : 0)
     const own = this.#of(principal).filter(([, { profile }]) => isAskable(profile.capabilities))
-    if (canBeAsked && own.length >= guestsOfOneMax) return this.#endIdlest(own)
-    return this.#guests.size < guestsMax || this.#endIdlest([...this.#guests])
+    if (canBeAsked && own.length >= guestsOfOneMax) return this.#endIdlest(own, since)
+    return this.#guests.size < guestsMax || this.#endIdlest([...this.#guests], since)
   }
 
   #of(principal: string): [string, Guest][] {
     return [...this.#guests].filter(([, { profile }]) => profile.principal === principal)
   }
 
-  #endIdlest(guests: readonly [string, Guest][]): boolean {
-    const since = this.#parts.runtime.now() - this.#parts.limits.guestRestMs
+  /** Of those that have been idle since then. */
+  #endIdlest(guests: readonly [string, Guest][], since: number): boolean {
     const idle = guests.filter(([, guest]) => guest.idle && guest.usedAt <= since)
     const [first] = idle.sort(([, one], [, other]) => one.usedAt - other.usedAt)
     if (first !== undefined) this.#end(first[0])

@@ -226,10 +226,10 @@ export class Pool implements Upstream, LaneOwner {
     return lane?.state ?? (this.#closed || this.#startsWhenAsked ? 'disconnected' : 'starting')
   }
 
-  /** Whether nothing runs before a client wants something of it. */
+  /** Whether nothing runs before a client wants something of it: where each has its own, the first is started ahead at most. */
   get #startsWhenAsked(): boolean {
-    const isOfSessions = this.isolated && this.#parts.ownStart === 'with-call'
-    return this.config.lazy || isOfSessions
+    const isAhead = this.#parts.ownStart === 'with-client' && (!this.#isWarm || this.hasSpare)
+    return this.config.lazy || (this.isolated && !isAhead)
   }
 
   get #idle(): boolean {
