@@ -1,5 +1,6 @@
 // Files that the code of a session leaves for its client.
 
+import { FILE_TIME, fileTimeMs } from './file-time.js'
 import type { FoundArtifact } from './repl.js'
 import { type Within, readStarted } from './small-run.js'
 
@@ -18,7 +19,7 @@ const ARTIFACTS_MAX = 20
 
 const LISTING_BYTES_MAX = 1024 * 1024
 
-/** Which a client was told of; those before are new again. */
+/** Of which code has told since the last listing; those before are new again. */
 const TOLD_MAX = 10_000
 
 /** Name, bytes and seconds of each file; where there is no such folder nothing more is started. */
@@ -26,24 +27,16 @@ const SCRIPT = `[ -d ${artifactFolder} ] || exit 0; exec find ${artifactFolder} 
 
 /** Which files a client was told of. */
 export class Artifacts {
-  readonly #told = new Map<string, string>()
+  /** All of the last listing, which is limited: a file that it left out is new when it is found again. */
+  #listed: ReadonlyMap<string, string> = new Map()
+  /** What code has told since then. */
+  readonly #since = new Map<string, string>()
 
-  /** Those of them that are new. */
-  fresh(found: readonly FoundArtifact[]): Artifact[] {
-    const fresh = found.filter(
-      ({ name, bytes, changedMs }) => this.#told.get(name) !== `${bytes} ${changedMs}`,
-    )
-    for (const { name, bytes, changedMs } of fresh) this.#tell(name, `${bytes} ${changedMs}`)
-    return fresh
-      .slice(0, ARTIFACTS_MAX)
-      .map(({ name, bytes }) => ({ path: `${artifactFolder}/${name}`, bytes }))
-  }
-
-  #tell(name: string, version: string): void {
-    this.#told.delete(name)
-    this.#told.set(name, version)
-    const [oldest] = this.#told.keys()
-    if (this.#told.size > TOLD_MAX && oldest !== undefined) this.#told.delete(oldest)
+  /** Those of them that are new; code tells only what it has changed. */
+  fresh(changed: readonly FoundArtifact[]): Artifact[] {
+    const fresh = this.#new(changed)
+    for (const each of fresh) this.#tell(each)
+    return shown(fresh)
   }
 
   /** Those that a command has left. */
@@ -52,14 +45,44 @@ export class Artifacts {
       machine.list?.(`${machine.workspace}/${artifactFolder}`) ??
       machine.run({ program: 'sh', args: ['-c', SCRIPT] })
     const listed = await readStarted(listing, clock, LISTING_BYTES_MAX)
-    const lines = listed.kind === 'read' ? listed.bytes.toString('utf8').split('\n') : []
-    return this.fresh(lines.flatMap(lineOf))
+    if (listed.kind !== 'read') return []
+    const found = listed.bytes.toString('utf8').split('\n').flatMap(lineOf)
+    const fresh = this.#new(found)
+    this.#listed = new Map(found.map((each) => [each.name, versionOf(each)]))
+    this.#since.clear()
+    return shown(fresh)
+  }
+
+  #new(found: readonly FoundArtifact[]): FoundArtifact[] {
+    return found.filter((each) => {
+      const told = this.#since.get(each.name) ?? this.#listed.get(each.name)
+      return told !== versionOf(each)
+    })
+  }
+
+  #tell(found: FoundArtifact): void {
+    this.#since.delete(found.name)
+    this.#since.set(found.name, versionOf(found))
+    if (this.#since.size <= TOLD_MAX) return
+    const [oldest] = this.#since.keys()
+    if (oldest !== undefined) this.#since.delete(oldest)
   }
 }
 
+function shown(fresh: readonly FoundArtifact[]): Artifact[] {
+  return fresh
+    .slice(0, ARTIFACTS_MAX)
+    .map(({ name, bytes }) => ({ path: `${artifactFolder}/${name}`, bytes }))
+}
+
+function versionOf({ bytes, changedMs }: FoundArtifact): string {
+  return `${bytes} ${changedMs}`
+}
+
+const LINE = new RegExp(`^([^/]+)/(\\d+)/(${FILE_TIME})$`)
+
 function lineOf(line: string): FoundArtifact[] {
-  const [, name, bytes, seconds, fraction = ''] = /^([^/]+)\/(\d+)\/(\d+)(?:\.(\d*))?$/.exec(line) ?? []
-  if (name === undefined) return []
-  const milliseconds = Number(fraction.slice(0, 3).padEnd(3, '0'))
-  return [{ name, bytes: Number(bytes), changedMs: Number(seconds) * 1000 + milliseconds }]
+  const [, name, bytes, time] = LINE.exec(line) ?? []
+  if (name === undefined || time === undefined) return []
+  return [{ name, bytes: Number(bytes), changedMs: fileTimeMs(time) }]
 }

@@ -2,6 +2,7 @@
 
 import type { Buffer } from 'node:buffer'
 import { fileFailed } from './errors.js'
+import { FILE_TIME, fileTimeMs } from './file-time.js'
 import { type SmallRun, type Within, readAll } from './small-run.js'
 
 /** A whole file that a client is given. */
@@ -40,8 +41,8 @@ export interface FileListing {
 const isPlain =
   '[ -e "$1" ] || { echo "there is no such file" >&2; exit 1; }; [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }'
 
-/** The size in bytes on a line, then the bytes. */
-const READ = `${isPlain}; wc -c < "$1" && tail -c "+$2" -- "$1" | head -c "$3"`
+/** The size in bytes on a line, then the bytes. No program is given the name: to `tail`, `-` would be its stdin. */
+const READ = `${isPlain}; wc -c < "$1" && tail -c "+$2" < "$1" | head -c "$3"`
 
 const WRITE =
   'case "$1" in */*) mkdir -p -- "${1%/*}/" || exit 1;; esac; [ ! -e "$1" ] || [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }; cat > "$1"'
@@ -108,9 +109,11 @@ function contentOf(run: SmallRun, path: string): Buffer {
 
 const entryTypes: Readonly<Record<string, FileEntry['type']>> = { f: 'file', d: 'folder', l: 'link' }
 
+const ENTRY = new RegExp(`^(.)/(\\d+)/(${FILE_TIME})/([^]+)$`)
+
 function entryOf(text: string): FileEntry[] {
-  const [, letter = '', size, seconds, name] = /^(.)\/(\d+)\/(\d+(?:\.\d+)?)\/([^]+)$/.exec(text) ?? []
-  if (name === undefined) return []
+  const [, letter = '', size, time, name] = ENTRY.exec(text) ?? []
+  if (name === undefined || time === undefined) return []
   const type = entryTypes[letter] ?? 'other'
-  return [{ name, type, size: Number(size), modifiedMs: Math.floor(Number(seconds) * 1000) }]
+  return [{ name, type, size: Number(size), modifiedMs: fileTimeMs(time) }]
 }

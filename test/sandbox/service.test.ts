@@ -574,6 +574,20 @@ describe('files', () => {
     assert.deepEqual([listAt(whole.of('entries')).length, whole.of('truncated')], [1000, false])
   })
 
+  test('of any date are listed', async (t) => {
+    const sandbox = await client(t)
+    const session_id = 'files'
+    await sandbox.command('touch -d @-1.75 old; touch -d @1.25 new', { session_id })
+    const listed = await sandbox.call('list_files', { session_id })
+    assert.deepEqual(
+      listAt(listed.of('entries')).map((each) => [at(each, 'name'), at(each, 'modified')]),
+      [
+        ['new', '1970-01-01T00:00:01.250Z'],
+        ['old', '1969-12-31T23:59:58.250Z'],
+      ],
+    )
+  })
+
   test('that are none, or cannot be, are refused', async (t) => {
     const sandbox = await client(t)
     const session_id = 'files'
@@ -608,6 +622,8 @@ describe('files', () => {
     const dash = await sandbox.call('write_file', { session_id, path: '-n', content: 'dash' })
     assert.equal(dash.of('size'), 4)
     assert.equal((await sandbox.call('read_file', { session_id, path: '-n' })).text, 'dash')
+    await sandbox.call('write_file', { session_id, path: '-', content: 'only a dash' })
+    assert.equal((await sandbox.call('read_file', { session_id, path: '-', offset: 5 })).text, 'a dash')
   })
 
   test('that code leaves in artifacts come with its result, once, and are resources', async (t) => {

@@ -10,6 +10,8 @@ const FILES_MAX = 1000
 /** Fits into the window of a channel, so that nobody waits for anything. */
 const LISTING_BYTES_MAX = 128 * 1024
 
+const SECOND_NS = 1_000_000_000n
+
 /** The plain files in a folder; empty when it cannot be read. */
 export function listingOf(folder: string): Buffer {
   let listing = ''
@@ -38,8 +40,10 @@ function filesIn(folder: string): string[] {
 function lineOf(folder: string, name: string): string {
   try {
     const { size, mtimeNs } = lstatSync(join(folder, name), { bigint: true })
-    const changedMs = mtimeNs / 1_000_000n
-    return `${name}/${size}/${changedMs / 1000n}.${String(changedMs % 1000n).padStart(3, '0')}\n`
+    // Before 1970 too the fraction counts forward.
+    const fraction = ((mtimeNs % SECOND_NS) + SECOND_NS) % SECOND_NS
+    const digits = String(fraction).padStart(9, '0')
+    return `${name}/${size}/${(mtimeNs - fraction) / SECOND_NS}.${digits.slice(0, 3)}\n`
   } catch {
     // It was removed meanwhile, or its name is no text.
     return ''
