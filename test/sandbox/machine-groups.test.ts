@@ -40,11 +40,12 @@ describe('a sweep of control groups', { skip }, () => {
       [`mcps-sandbox-${service(5)}-${dead.replace(/\d+$/, '1')}-1`, true],
       [`mcps-sandbox-${service(6)}-${dead.replace(/\d+$/, '1')}-1`, false],
       [`mcps-sandbox-${service(7)}-1`, true],
+      [`mcps-sandbox-${service(9)}-1`, false],
       [`mcps-sandbox-short-${dead}-1`, true],
       ['user.slice', true],
     ]
     for (const [name] of cases) mkdirSync(join(folder, name))
-    await sweepGroups(places, new Set([service(6)]), runtime)
+    await sweepGroups(places, new Set([service(6), service(9)]), runtime)
     const left = cases.filter(([, isLeft]) => isLeft).map(([name]) => name)
     assert.deepEqual(readdirSync(folder).sort(), left.sort())
 

@@ -24,7 +24,8 @@ export async function sweepGroups(
   runtime: Pick<Runtime, 'setTimer'>,
 ): Promise<void> {
   const left = (await neighbouringGroups(places)).filter(({ name }) => {
-    const [, service = '', owner = ''] = /^mcps-sandbox-([\da-f]{16})-([\d.-]+)-\d+$/.exec(name) ?? []
+    // Older versions of this program named no process.
+    const [, service = '', owner = ''] = /^mcps-sandbox-([\da-f]{16})-(?:([\d.-]+)-)?\d+$/.exec(name) ?? []
     return dead.has(service) || hasOwnerEnded(owner)
   })
   await Promise.all(left.map(({ path }) => removeGroup(path, runtime, SWEEP_AGAIN_MS)))
