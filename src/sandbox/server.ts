@@ -13,7 +13,7 @@ import type { SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
 import { version } from '../version.js'
 import { Arguments } from './arguments.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
-import { readsProxyVariables } from './egress/node-proxy.js'
+import { nodeProxyHint } from './egress/node-proxy.js'
 import { SandboxError, asSandboxError } from './errors.js'
 import { OutputProgress } from './progress.js'
 import { readResource } from './resource-read.js'
@@ -189,10 +189,7 @@ export class SandboxServer implements PeerOwner<never> {
 function networkHint(network: SandboxNetwork): string {
   if (network.kind !== 'allow') return ''
   const { shown } = new AllowedHosts(network.hosts)
-  const hosts = ` Of the network, programs reach these hosts alone, over https:// and http:// through the proxy that their variables name: ${shown}.`
-  return readsProxyVariables(process.version)
-    ? hosts
-    : `${hosts} fetch() of Node.js ${process.version} does not read these variables; curl, git, pip, npm and Python do.`
+  return ` Of the network, programs reach these hosts alone, over https:// and http:// through the proxy that their variables name: ${shown}.${nodeProxyHint(process.version)}`
 }
 
 function resultText({ content, isError, facts, shown }: ToolResult): string {

@@ -201,6 +201,7 @@ export class EgressConnection {
 async function wholeBody(input: Readable, framing: Framing | undefined): Promise<void> {
   if (framing === undefined) return void input.resume()
   const body = new RequestBody(framing)
+  if (body.isOver) return void input.resume()
   await readUntil(input, (chunk) =>
     body.take(chunk) === undefined || body.isOver ? { found: true, rest: NOTHING } : undefined,
   )

@@ -102,6 +102,11 @@ function forward(
 
 /** `HOST:PORT`, or `HOST` where there is a usual port. */
 function destinationOf(authority: string, usualPort: number | undefined): Destination | EgressRefusal {
+  if (authority.includes('@'))
+    return refusal(
+      400,
+      `the request names a user: ask for '${shown(authority)}', without what is before the @`,
+    )
   const [, text = '', digits] = /^([^:]*)(?::(\d{1,5}))?$/.exec(authority) ?? []
   const host = hostName(text)
   const port = digits === undefined ? usualPort : Number(digits)

@@ -342,6 +342,16 @@ describe('a host', () => {
       }
     })
 
+  test('that is not allowed waits for no body that is empty', async () => {
+    const scene = new Scene()
+    const program = await scene.ask(
+      'POST http://other.example/ HTTP/1.1\r\nHost: other.example\r\nContent-Length: 0\r\n\r\n',
+    )
+    assert.match(program.heard, /^HTTP\/1\.1 403 other\.example:80 is not in network\.allow\r\n/)
+    assert(program.isDropped)
+    assert.equal(scene.time.waiting, 0)
+  })
+
   const privates = [
     ['10.0.0.1'],
     ['::1'],

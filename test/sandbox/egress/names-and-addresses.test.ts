@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { AllowedHosts } from '../../../src/sandbox/egress/allowed-hosts.js'
 import { hostName } from '../../../src/sandbox/egress/host-name.js'
-import { readsProxyVariables } from '../../../src/sandbox/egress/node-proxy.js'
+import { nodeProxyHint } from '../../../src/sandbox/egress/node-proxy.js'
 import { isPublicAddress } from '../../../src/sandbox/egress/public-address.js'
 
 describe('the name of a host', () => {
@@ -164,7 +164,12 @@ describe('an address', () => {
     test(`${address || 'without digits'} is not`, () => assert.equal(isPublicAddress(address), false))
 })
 
-test('Node reads the variables of a proxy since version 22.21 and 24.5', () => {
-  const versions = ['v20.20.2', 'v22.20.9', 'v22.21.0', 'v23.11.1', 'v24.4.1', 'v24.5.0', 'v25.0.0']
-  assert.deepEqual(versions.map(readsProxyVariables), [false, false, true, false, false, true, true])
+test('fetch of Node.js reads the variables of a proxy since version 22.21 and 24.0', () => {
+  const versions = ['v20.20.2', 'v22.20.9', 'v22.21.0', 'v23.11.1', 'v24.0.0', 'v25.0.0']
+  const read = versions.map((version) => nodeProxyHint(version) === '')
+  assert.deepEqual(read, [false, false, true, false, true, true])
+  assert.match(
+    nodeProxyHint('v20.20.2'),
+    /^ fetch\(\) of Node\.js v20\.20\.2, which the service runs on, does not /,
+  )
 })

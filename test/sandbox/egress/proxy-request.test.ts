@@ -22,8 +22,8 @@ describe('a tunnel', () => {
     ['CONNECT good.example:65536 HTTP/1.1', 400],
     ['CONNECT good.example:443:443 HTTP/1.1', 403],
     ['CONNECT good.example:0443x HTTP/1.1', 403],
-    ['CONNECT user@good.example:443 HTTP/1.1', 403],
-    ['CONNECT user:secret@good.example:443 HTTP/1.1', 403],
+    ['CONNECT user@good.example:443 HTTP/1.1', 400],
+    ['CONNECT user:secret@good.example:443 HTTP/1.1', 400],
     ['CONNECT 127.0.0.1:443 HTTP/1.1', 403],
     ['CONNECT 2130706433:443 HTTP/1.1', 403],
     ['CONNECT 0x7f000001:443 HTTP/1.1', 403],
@@ -61,7 +61,6 @@ describe('what is no name', () => {
     ['169.254.169.254:443', '169.254.169.254:443'],
     ['[::1]:443', '[::1]:443'],
     ['localhost:443', 'localhost:443'],
-    ['user:secret@good.example:443', 'good.example:443'],
     [`${'a'.repeat(200)}:443`, 'a'.repeat(100)],
   ]
   for (const [authority, shown] of cases)
@@ -70,6 +69,15 @@ describe('what is no name', () => {
       assert(said.kind === 'refusal')
       assert.equal(said.reason.slice(0, shown.length + 17), `'${shown}' is not allowed`)
     })
+})
+
+test('a user in the name of a tunnel is told, and not shown', () => {
+  const said = proxyRequest('CONNECT user:secret@good.example:443 HTTP/1.1')
+  assert(said.kind === 'refusal')
+  assert.equal(
+    said.reason,
+    "the request names a user: ask for 'good.example:443', without what is before the @",
+  )
 })
 
 describe('a request that is passed on', () => {

@@ -9,8 +9,8 @@ const OWN_NAMES = 'localhost,127.0.0.1,0.0.0.0,::1,[::1],sandbox'
 /**
  * In the spellings that programs read: curl wants small letters for http, others want capitals.
  *
- * There is none for all protocols, since the proxy knows no other ones. With the last of them Node reads the others, from
- * version 22.21 and 24.5 on.
+ * There is none for all protocols, since the proxy knows no other ones. With the last of them `fetch` of Node.js
+ * reads the others from version 22.21 and 24.0 on, and `node:http` and `node:https` from 22.21 and 24.5 on.
  */
 export function proxyVariables(): Record<string, string> {
   const proxy = `http://127.0.0.1:${PROXY_PORT}`
