@@ -4,11 +4,11 @@
 import { loadRuns } from './support/load-runs.js'
 
 loadRuns('load runs of many calls', [
-  ['sessions', 200],
-  ['long-session', 20_000],
-  ['identical-ids', 20_000],
-  ['fuzz-client', 5000],
-  ['fuzz-server', 5000],
+  ['sessions', 100],
+  ['long-session', 8000],
+  ['identical-ids', 8000],
+  ['fuzz-client', 2000],
+  ['fuzz-server', 2000],
   ['http-soak', 2],
   ['cancel-races', 500],
   ['deadlines', 200],

@@ -3,10 +3,10 @@
 import { loadRuns } from './support/load-runs.js'
 
 loadRuns('load runs in which processes end', [
-  ['internal-error', 5],
+  ['internal-error', 2],
   ['stop-trees', 4],
-  ['kill-children', 40],
-  ['reload', 20],
-  ['drain', 5],
+  ['kill-children', 20],
+  ['reload', 8],
+  ['drain', 3],
   ['crashes', 4],
 ])

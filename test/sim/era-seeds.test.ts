@@ -8,10 +8,10 @@ import { simulate } from './simulate.js'
 import { warm } from './warm.js'
 
 test('requests without a session: each call is executed once, and each question answered once, by its own client', () =>
-  runSeeds(700_001, 1, 100, 25, withEras, '--eras'))
+  runSeeds(700_001, 1, 60, 25, withEras, '--eras'))
 
 /** Seeds whose traces are compared; all of them: `npm run sim -- --eras --twice`. */
-const COMPARED = 30
+const COMPARED = 15
 
 test('a seed stands for one run with requests without a session too', async () => {
   await warm()

@@ -9,10 +9,10 @@ import { warm } from './warm.js'
 const OPS = 25
 
 test('requests without a session over HTTP: each call is executed once, and whoever closes a response has given it up', () =>
-  runSeeds(900_001, 1, 100, OPS, ({ seed }) => drawKind('http-eras', seed, OPS), '--http --eras'))
+  runSeeds(900_001, 1, 60, OPS, ({ seed }) => drawKind('http-eras', seed, OPS), '--http --eras'))
 
 /** Seeds whose traces are compared; all of them: `npm run sim -- --http --eras --twice`. */
-const COMPARED = 20
+const COMPARED = 10
 
 test('a seed stands for one run with such requests too', async () => {
   await warm()

@@ -8,10 +8,10 @@ import { simulate } from './simulate.js'
 import { warm } from './warm.js'
 
 test('clients over HTTP: everything is answered once, in time and to whom it belongs, and nothing is left', () =>
-  runSeeds(500_001, 1, 300, 25, withHttp))
+  runSeeds(500_001, 1, 150, 25, withHttp))
 
 /** Seeds whose traces are compared; all of them: `npm run sim -- --http --twice`. */
-const COMPARED = 40
+const COMPARED = 20
 
 test('a seed stands for one run over HTTP too', async () => {
   await warm()

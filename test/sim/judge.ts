@@ -169,7 +169,7 @@ function isStartTooLong({ plan, starts }: ServerFacts, { answers, heardAt }: Ent
 /** A question was lost with the response of its call, which has the process of this client until its whole time is over. */
 function isHeldUp({ ears }: SimClient, { answers }: Entry): boolean {
   const lost = ears.waiting.some(({ entry }) => entry.excused && entry.mayStandStill)
-  return lost && answers[0]?.text.includes("no turn for tool '") === true
+  return lost && /no turn for tool '|too many calls waiting/.test(answers[0]?.text ?? '')
 }
 
 /** The tools that a client was last told of are those that there are. */

@@ -1,14 +1,13 @@
 // Walls that stand behind other walls: each is tried with the one before it taken away, or in the moment that it is for.
 
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
-  chownSync,
   mkdirSync,
   readFileSync,
   readdirSync,
   renameSync,
-  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -206,9 +205,8 @@ async function left(inside: Machine, name: string): Promise<GuestProcess> {
 
 /** As the user of the service, who may be root, in a folder of the same. */
 function asItself({ around }: SandboxScene, { identity, ...spec }: SpawnSpec): SpawnSpec {
-  const paths = readdirSync(around.stateFolder, { encoding: 'utf8', recursive: true })
-  for (const path of paths.map((each) => join(around.stateFolder, each)))
-    if (identity !== undefined && statSync(path).uid === identity.uid) chownSync(path, 0, 0)
+  // What sessions before have left there has names and links of all kinds.
+  if (identity !== undefined) spawnSync('chown', ['-hR', `--from=${identity.uid}`, '0:0', around.stateFolder])
   return spec
 }
 
