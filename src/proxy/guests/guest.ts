@@ -77,6 +77,11 @@ export class Guest implements RoutedClient, StatelessClient {
     return !this.idle
   }
 
+  /** Whether nothing has been asked since that time, and nothing waits. */
+  isIdleSince(since: number): boolean {
+    return this.idle && this.usedAt <= since
+  }
+
   route(call: Call): void {
     this.#calls++
     if (call.context.logLevel !== undefined) this.#wantsLogs(call, call.context.logLevel)

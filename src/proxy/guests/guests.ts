@@ -137,7 +137,7 @@ export class Guests implements GuestList {
 
   /** Of those that have been idle since then. */
   #endIdlest(guests: readonly [string, Guest][], since: number): boolean {
-    const idle = guests.filter(([, guest]) => guest.idle && guest.usedAt <= since)
+    const idle = guests.filter(([, guest]) => guest.isIdleSince(since))
     const [first] = idle.sort(([, one], [, other]) => one.usedAt - other.usedAt)
     if (first !== undefined) this.#end(first[0])
     return first !== undefined
@@ -155,7 +155,7 @@ export class Guests implements GuestList {
     this.#sweeping ??= runtime.setTimer(limits.guestIdleMs, () => {
       this.#sweeping = undefined
       const since = runtime.now() - limits.guestIdleMs
-      for (const [key, guest] of this.#guests) if (guest.idle && guest.usedAt <= since) this.#end(key)
+      for (const [key, guest] of this.#guests) if (guest.isIdleSince(since)) this.#end(key)
       if (this.#guests.size > 0) this.#sweepLater()
     })
   }
