@@ -562,9 +562,10 @@ const confined: readonly Confined[] = [
   {
     what: 'only splice and build make bytes that may be sent',
     among: 'bare',
-    pattern: /\bwireBytes\b|\bis WireBytes\b/,
+    pattern: /\bwireBytes\b|\bis WireBytes\b|\bnew SplicedLine\b/,
     places: {
       'src/jsonrpc/splice.ts': 'forwards',
+      'src/jsonrpc/forwarder.ts': 'forwards what is written where it leaves from',
       'src/jsonrpc/fast/splice-parts.ts': 'forwards what is long',
       'src/jsonrpc/build.ts': 'says',
     },
@@ -572,7 +573,7 @@ const confined: readonly Confined[] = [
   {
     what: 'connections are written to by their peer only, so an answer leaves where its request came',
     among: 'bare',
-    pattern: /\bconnection\.send(?:Parts)?\(/,
+    pattern: /\bconnection\.send(?:Parts|Spliced)?\(/,
     places: {
       'src/jsonrpc/peer.ts': 'the one sender',
       'src/replay/replay-remote.ts': 'a client of its own, which is no part of a proxy',

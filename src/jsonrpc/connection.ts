@@ -6,7 +6,7 @@ import type { Line } from './line.js'
 import type { LongLine } from './fast/long-line.js'
 import type { RequestId } from './request-id.js'
 import type { WireParts } from './fast/splice-parts.js'
-import type { WireBytes } from './splice.js'
+import type { SplicedLine, WireBytes } from './splice.js'
 
 /** Reads a header field of the request that brought a message, by its name in lower case. */
 export type FieldReader = (name: string) => string | undefined
@@ -78,6 +78,8 @@ export interface Connection {
   send(bytes: WireBytes, head: MessageHead): Promise<void>
   /** The same for a long message in parts; a connection without it is sent the whole. */
   sendParts?(parts: WireParts, head: MessageHead): Promise<void>
+  /** The same for one that is written at once, where it leaves from; a connection without it is sent the whole. */
+  sendSpliced?(message: SplicedLine, head: MessageHead): Promise<void>
   /** Whether more is queued than the other end has taken for a while; `drained` follows. */
   readonly congested: boolean
   /** Bytes queued here that the other end has not taken. */

@@ -4,8 +4,8 @@ import { TransportError } from './errors.js'
 import type { Frame } from './frame.js'
 import type { Line } from './line.js'
 import { hasLineBreaks, lineSafe } from './line-safe.js'
-import { type Wire, spliceParts } from './fast/splice-parts.js'
-import { type Edit, type WireBytes, inOrder, splice } from './splice.js'
+import { type Outgoing, spliceParts } from './fast/splice-parts.js'
+import { type Edit, SplicedLine, type WireBytes, inOrder, splice } from './splice.js'
 
 /** A longer message is not copied for an edit or two. */
 const COPIED_BYTES_MAX = 16 * 1024
@@ -22,14 +22,16 @@ export class Forwarder {
     this.#fail = fail
   }
 
-  message(frame: Frame, edits: readonly Edit[]): Wire {
-    if (this.#tap === undefined && !frame.multiline) {
-      const long = frame.kind === 'result' || frame.kind === 'request' ? frame.long : undefined
-      if (long !== undefined) return spliceParts(long.head, long.last, inOrder(edits))
-      if (edits.length > 0 && frame.line.length > COPIED_BYTES_MAX)
-        return spliceParts([], frame.line, inOrder(edits))
-    }
-    return this.#spliced(frame.line, frame.multiline ? lineSafe(frame.line, edits) : edits)
+  message(frame: Frame, edits: readonly Edit[]): Outgoing {
+    if (this.#tap !== undefined || frame.multiline)
+      return this.#spliced(frame.line, frame.multiline ? lineSafe(frame.line, edits) : edits)
+    const long = frame.kind === 'result' || frame.kind === 'request' ? frame.long : undefined
+    if (long !== undefined) return spliceParts(long.head, long.last, inOrder(edits))
+    const { line } = frame
+    if (edits.length === 0) return splice(line, edits)
+    return line.length > COPIED_BYTES_MAX
+      ? spliceParts([], line, inOrder(edits))
+      : new SplicedLine(line, inOrder(edits))
   }
 
   /** One item of a list. */

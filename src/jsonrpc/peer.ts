@@ -28,8 +28,8 @@ import { type PendingAnswer, OwnRequest, askOwn, endOwn } from './own-request.js
 import { isAnswer } from './peek.js'
 import type { PeerOptions, PeerOwner } from './peer-owner.js'
 import type { MintedId, RequestId } from './request-id.js'
-import { type Wire, WireParts } from './fast/splice-parts.js'
-import type { Edit } from './splice.js'
+import { type Outgoing, WireParts, joinedWire } from './fast/splice-parts.js'
+import { type Edit, SplicedLine } from './splice.js'
 
 export type { PendingAnswer } from './own-request.js'
 export type { PeerOptions, PeerOwner } from './peer-owner.js'
@@ -108,7 +108,7 @@ export class Peer<E extends object> {
   }
 
   /** What `answer` sends, for one that leaves later. */
-  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Wire {
+  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Outgoing {
     return this.#forwarder.message(frame, frame.id === id ? edits : withId(edits, frame.idSpan, id))
   }
 
@@ -161,19 +161,21 @@ export class Peer<E extends object> {
     this.send(buildError(id, error, orphan), answerHead('error', id))
   }
 
-  send(wire: Wire, head: MessageHead): void {
+  send(message: Outgoing, head: MessageHead): void {
     if (this.#closed) return
     const connection = this.#connection
-    if (!(wire instanceof WireParts)) void connection.send(wire, head)
-    else if (connection.sendParts === undefined) void connection.send(wire.joined, head)
-    else void connection.sendParts(wire, head)
+    if (message instanceof SplicedLine && connection.sendSpliced !== undefined)
+      void connection.sendSpliced(message, head)
+    else if (message instanceof WireParts && connection.sendParts !== undefined)
+      void connection.sendParts(message, head)
+    else void connection.send(joinedWire(message), head)
   }
 
   close(atOnce = false): Promise<void> {
     return this.#connection.close(atOnce).finally(() => this.#close(undefined))
   }
 
-  #ask(method: string, message: (id: MintedId) => Wire): PendingAnswer | undefined {
+  #ask(method: string, message: (id: MintedId) => Outgoing): PendingAnswer | undefined {
     const send = (id: MintedId): void => this.send(message(id), requestHead(id, method))
     return this.#closed ? undefined : askOwn(this.#inflight, send)
   }

@@ -58,48 +58,86 @@ export function wireBytes(line: Line): WireBytes {
   throw fault('a message is not empty')
 }
 
-/**
- * The input with each edit in its place; edits are in order and do not overlap.
- *
- * All of it is copied once, and what stands between edits is moved from there: to copy a part costs twice as much as to
- * move it, since the engine makes a view for that.
- */
+/** The input with each edit in its place; edits are in order and do not overlap. */
 export function splice<Why extends string>(input: Line, edits: readonly Edit<Why>[]): WireBytes {
-  if (edits.length === 0) return wireBytes(input)
-  const ahead = greatestGrowth(edits)
-  const memory = Buffer.allocUnsafe(input.length + ahead + 1)
-  memory.set(input, ahead)
-  let from = 0
-  let to = 0
-  for (const edit of edits) {
-    const isInOrder = edit.start >= from && edit.end >= edit.start && edit.end <= input.length
-    if (!isInOrder) throw fault('edits lie in the input, in order, and do not overlap')
-    move(memory, to, from + ahead, edit.start + ahead)
-    to += edit.start - from
-    memory.set(edit.bytes, to)
-    to += edit.bytes.length
-    from = edit.end
-  }
-  move(memory, to, from + ahead, input.length + ahead)
-  to += input.length - from
-  memory[to] = LF
-  return wireBytes(lineAt(memory, 0, to))
+  return edits.length === 0 ? wireBytes(input) : new SplicedLine(input, edits).joined
 }
+
+/** A message that may be sent, whose edits are made where it is written. */
+export class SplicedLine {
+  readonly #input: Line
+  readonly #edits: readonly Edit<string>[]
+  /** By how much the output is ahead of the input at most, behind any of the edits. */
+  readonly #ahead: number
+  readonly length: number
+
+  /** The edits are in order and do not overlap. */
+  constructor(input: Line, edits: readonly Edit<string>[]) {
+    let growth = 0
+    let greatest = 0
+    for (const { bytes, start, end } of edits) {
+      growth += bytes.length - (end - start)
+      if (growth > greatest) greatest = growth
+    }
+    this.#input = input
+    this.#edits = edits
+    this.#ahead = greatest
+    this.length = input.length + growth
+    if (this.length <= 0) throw fault('a message is not empty')
+  }
+
+  /** How many bytes `writeTo` needs. */
+  get room(): number {
+    return this.#input.length + this.#ahead + 1
+  }
+
+  /** The message in memory of its own. */
+  get joined(): WireBytes {
+    const memory = Buffer.allocUnsafe(this.room)
+    return wireBytes(lineAt(memory, 0, this.writeTo(memory, 0)))
+  }
+
+  /**
+   * Writes the message, and a line feed directly behind it; gives where that is.
+   *
+   * All of the input is copied once, and what stands between edits is moved from there: to copy a part costs twice as
+   * much as to move it, since the engine makes a view for that.
+   */
+  writeTo(memory: Buffer, start: number): number {
+    const size = this.#input.length
+    const input = start + this.#ahead
+    memory.set(this.#input, input)
+    let from = 0
+    let to = start
+    for (const edit of this.#edits) {
+      const isInOrder = edit.start >= from && edit.end >= edit.start && edit.end <= size
+      if (!isInOrder) throw fault('edits lie in the input, in order, and do not overlap')
+      move(memory, to, input + from, input + edit.start)
+      to += edit.start - from
+      put(edit.bytes, memory, to)
+      to += edit.bytes.length
+      from = edit.end
+    }
+    move(memory, to, input + from, input + size)
+    to += size - from
+    memory[to] = LF
+    return to
+  }
+}
+
+/** So many bytes are copied one by one sooner than the engine is called for them. */
+const FEW_BYTES = 24
 
 /** Never to the right, where the next part lies. */
 function move(memory: Buffer, to: number, from: number, end: number): void {
-  if (end > from && to !== from) memory.copyWithin(to, from, end)
+  if (to === from) return
+  if (end - from > FEW_BYTES) memory.copyWithin(to, from, end)
+  else for (let i = from; i < end; i++) memory[to + i - from] = memory[i] ?? 0
 }
 
-/** By how much the output is ahead of the input at most, behind any of the edits. */
-function greatestGrowth(edits: readonly Edit<string>[]): number {
-  let growth = 0
-  let greatest = 0
-  for (const { bytes, start, end } of edits) {
-    growth += bytes.length - (end - start)
-    if (growth > greatest) greatest = growth
-  }
-  return greatest
+function put(bytes: Uint8Array, memory: Buffer, to: number): void {
+  if (bytes.length > FEW_BYTES) memory.set(bytes, to)
+  else for (let i = 0; i < bytes.length; i++) memory[to + i] = bytes[i] ?? 0
 }
 
 /** Edits in the order in which `splice` wants them. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import { lineAt, toLine } from '../../src/jsonrpc/line.js'
-import { splice } from '../../src/jsonrpc/splice.js'
+import { type Edit, SplicedLine, splice } from '../../src/jsonrpc/splice.js'
 import { Outbox } from '../../src/transports/stdio/outbox.js'
 
 test('short messages leave as one buffer', () => {
@@ -38,6 +38,27 @@ test('a long message leaves from where it lies, between its neighbours', () => {
     )
     assert.equal(Buffer.concat(buffers).toString(), `1\n22\n${'x'.repeat(bytes)}\n3\n`)
   }
+})
+
+test('messages are spliced where they leave from, over several blocks', () => {
+  const sizes = [2, 31, 400, 3000, 4095, 5000, 40_000]
+  const outbox = new Outbox()
+  let wanted = ''
+  for (let n = 0; n < 200; n++) {
+    const text = String.fromCodePoint(0x61 + (n % 26)).repeat(sizes[n % sizes.length] ?? 0)
+    const at = n % text.length
+    // One grows and then shrinks, another shrinks and then grows.
+    const edits: Edit[] = [
+      { start: 0, end: at >> 1, bytes: Buffer.from('+'.repeat(n * 7)), why: 'name' },
+      { start: at, end: text.length, bytes: Buffer.from('-'.repeat(n + 1)), why: 'meta' },
+    ]
+    wanted += `${splice(toLine(text), edits).toString()}\n`
+    outbox.add(new SplicedLine(toLine(text), edits))
+    outbox.add(splice(toLine('|'), []))
+    wanted += '|\n'
+    assert.equal(outbox.bytes, Buffer.byteLength(wanted))
+  }
+  assert.equal(Buffer.concat(outbox.take()).toString(), wanted)
 })
 
 test('it is empty afterwards', () => {

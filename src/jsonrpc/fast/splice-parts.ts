@@ -3,7 +3,7 @@
 import { fault } from '../errors.js'
 import { type Line, joinLine, lengthOf, toLine } from '../line.js'
 import { PartReader } from './part-reader.js'
-import { type Edit, type WireBytes, wireBytes } from '../splice.js'
+import { type Edit, type SplicedLine, type WireBytes, wireBytes } from '../splice.js'
 
 /** A long message that may be sent, in parts; a line feed lies behind the last. */
 export class WireParts {
@@ -25,14 +25,17 @@ export class WireParts {
 /** A message as it may be sent. */
 export type Wire = WireBytes | WireParts
 
+/** The same before it is written. */
+export type Outgoing = Wire | SplicedLine
+
 /** The message as it lies in memory. */
 export function partsOf(wire: Wire): readonly Uint8Array[] {
   return wire instanceof WireParts ? wire.parts : [wire]
 }
 
 /** The whole message in one piece. */
-export function joinedWire(wire: Wire): WireBytes {
-  return wire instanceof WireParts ? wire.joined : wire
+export function joinedWire(wire: Outgoing): WireBytes {
+  return wire instanceof Uint8Array ? wire : wire.joined
 }
 
 /** The output of `splice` for the message that begins with `head` and ends with `last`, in parts. */

@@ -6,7 +6,7 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
+import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Call, ClientProfile, Outcome } from '../call.js'
 import { requestMeta } from '../meta-keys.js'
@@ -46,7 +46,7 @@ export class AnyClientLeg implements ClientLeg {
     return this.#legacy.told(frame)
   }
 
-  answer(call: Call, outcome: Outcome, voice: ClientVoice): Wire | undefined {
+  answer(call: Call, outcome: Outcome, voice: ClientVoice): Outgoing | undefined {
     const leg = call.context.revision.form === 'typed' ? this.#modern : this.#legacy
     return leg.answer(call, outcome, voice)
   }

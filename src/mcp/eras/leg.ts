@@ -4,7 +4,7 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
+import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
 import type { Call, ClientProfile, Outcome, StatelessContext } from '../call.js'
 import type { ClientCapabilities, ServerCapabilities } from '../capabilities.js'
@@ -68,7 +68,7 @@ export interface ClientLeg {
   /** Whether several messages in one array are in order now. */
   readonly batching: boolean
   /** What the client is told of the end of its call; undefined when it wants no answer any more. */
-  answer(call: Call, outcome: Outcome, voice: ClientVoice): Wire | undefined
+  answer(call: Call, outcome: Outcome, voice: ClientVoice): Outgoing | undefined
   /** What it is told in place of an answer; `id` is undefined where its request had no readable one. */
   refusal(id: RequestId | undefined, error: ErrorBody): WireBytes
 }
@@ -76,7 +76,7 @@ export interface ClientLeg {
 /** What a leg forwards answers with. */
 export interface ClientVoice {
   /** The bytes of an answer, with these edits and the client's own id. */
-  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Wire
+  answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Outgoing
 }
 
 /** The content of a server's answer to `initialize`. */

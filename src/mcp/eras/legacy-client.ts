@@ -6,7 +6,7 @@
 import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
+import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import { type WireBytes, bothEdits } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, ClientOrigin, ClientProfile, Outcome } from '../call.js'
@@ -75,7 +75,7 @@ export class LegacyClientLeg implements ClientLeg {
     return { kind: 'known', row }
   }
 
-  answer(call: Call, outcome: Outcome, voice: ClientVoice): Wire | undefined {
+  answer(call: Call, outcome: Outcome, voice: ClientVoice): Outgoing | undefined {
     const { service, frame } = call
     const { id } = frame
     switch (outcome.kind) {
@@ -96,7 +96,11 @@ export class LegacyClientLeg implements ClientLeg {
   }
 
   /** The answer of a server that writes its results with a type. */
-  #untyped(call: Call, { frame, edits }: Outcome & { readonly kind: 'answered' }, voice: ClientVoice): Wire {
+  #untyped(
+    call: Call,
+    { frame, edits }: Outcome & { readonly kind: 'answered' },
+    voice: ClientVoice,
+  ): Outgoing {
     const { id } = call.frame
     const told = bareAnswer(call, frame)
     switch (told.kind) {

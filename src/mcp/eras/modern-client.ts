@@ -5,7 +5,7 @@
 import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { type KnownMembers, membersAt } from '../../jsonrpc/members.js'
-import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
+import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import { bothEdits } from '../../jsonrpc/splice.js'
 import { quote, rawAt, write } from '../../jsonrpc/text.js'
 import type { Call, Outcome, StatelessContext } from '../call.js'
@@ -66,7 +66,7 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     return row.stays === true ? listening(frame, row, context) : { kind: 'stateless', row, context }
   }
 
-  answer(call: Call, outcome: Outcome, voice: ClientVoice): Wire | undefined {
+  answer(call: Call, outcome: Outcome, voice: ClientVoice): Outgoing | undefined {
     const { id } = call.frame
     switch (outcome.kind) {
       case 'answered': {
@@ -128,7 +128,7 @@ function passedOn(
   { frame: { id }, row, service }: Call,
   { frame, edits, form, isTask }: Outcome & { readonly kind: 'answered' },
   voice: ClientVoice,
-): Wire {
+): Outgoing {
   const own = frame.kind === 'error' ? errorEdits(frame, form) : resultEdits(frame, form, row, isTask)
   if (own === undefined) return buildError(id, unknownType(service))
   return voice.answerBytes(frame, bothEdits(edits, own), id)

@@ -5,7 +5,7 @@ import { type ErrorBody, buildBatch, buildResult } from '../../jsonrpc/build.js'
 import { type AnswerKind, answerHead } from '../../jsonrpc/message-head.js'
 import type { Peer } from '../../jsonrpc/peer.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
+import { type Outgoing, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Call, Outcome } from '../../mcp/call.js'
 import type { ClientLeg } from '../../mcp/eras/leg.js'
@@ -81,7 +81,7 @@ export class Answers {
   }
 
   /** Whether the answer leaves with a batch. */
-  #joinsBatch(id: RequestId | undefined, answer: Wire | undefined): boolean {
+  #joinsBatch(id: RequestId | undefined, answer: Outgoing | undefined): boolean {
     if (id === undefined || this.#batched === undefined) return false
     const key = canonical(id)
     const batch = this.#batched.get(key)
@@ -97,7 +97,7 @@ export class Answers {
   }
 
   /** The one place from which answers leave. */
-  #send(kind: AnswerKind, id: RequestId | undefined, answer: Wire): void {
+  #send(kind: AnswerKind, id: RequestId | undefined, answer: Outgoing): void {
     this.#peer.send(answer, answerHead(kind, id))
     if (this.#flow.connection.congested) this.#flow.clogged()
   }

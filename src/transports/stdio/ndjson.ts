@@ -5,7 +5,8 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Connection, Sink, Traffic } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
-import type { Wire, WireParts } from '../../jsonrpc/fast/splice-parts.js'
+import type { Outgoing, WireParts } from '../../jsonrpc/fast/splice-parts.js'
+import type { SplicedLine } from '../../jsonrpc/splice.js'
 import { hasRead } from '../../runtime/read-memory.js'
 import { ReadThrottle } from '../../runtime/read-throttle.js'
 import { Congestion } from '../congestion.js'
@@ -137,7 +138,11 @@ export class NdjsonConnection implements Connection {
     return this.send(parts)
   }
 
-  send(message: Wire): Promise<void> {
+  sendSpliced(message: SplicedLine): Promise<void> {
+    return this.send(message)
+  }
+
+  send(message: Outgoing): Promise<void> {
     if (this.#closed || this.#closing !== undefined) return Promise.resolve()
     this.#traffic.given++
     if (this.#outputGone) return Promise.resolve()

@@ -5,7 +5,8 @@
 
 import { Buffer } from 'node:buffer'
 import { LF } from '../../jsonrpc/ascii.js'
-import { type Wire, partsOf } from '../../jsonrpc/fast/splice-parts.js'
+import { type Outgoing, partsOf } from '../../jsonrpc/fast/splice-parts.js'
+import { SplicedLine } from '../../jsonrpc/splice.js'
 
 /** Above this a piece is not copied. */
 const COPIED_BYTES_MAX = 4 * 1024
@@ -22,12 +23,23 @@ export class Outbox {
   #from = 0
   #to = 0
 
-  add(message: Wire): void {
-    if (message.length < COPIED_BYTES_MAX && message instanceof Uint8Array) {
+  add(message: Outgoing): void {
+    if (message instanceof SplicedLine) this.#addSpliced(message)
+    else if (message.length < COPIED_BYTES_MAX && message instanceof Uint8Array) {
       const at = this.#room(message.length + 1)
       this.#block.set(message, at)
       this.#block[at + message.length] = LF
     } else this.#addParts(partsOf(message))
+  }
+
+  /** Its edits are made where it leaves from. */
+  #addSpliced(message: SplicedLine): void {
+    const { length, room } = message
+    if (room > COPIED_BYTES_MAX) return this.add(message.joined)
+    const at = this.#room(room)
+    message.writeTo(this.#block, at)
+    this.#to = at + length + 1
+    this.bytes += length + 1 - room
   }
 
   /** Everything that waits, as few buffers as are worth making; empty afterwards. */
