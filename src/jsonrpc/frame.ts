@@ -84,8 +84,8 @@ export interface Params {
 const NULL = 0x6e
 
 /** The byte at this offset of a message; one in parts is not joined for it. */
-export function byteAt({ line, long }: RequestFrame | ResultFrame, at: number): number | undefined {
-  return long === undefined ? line[at] : long.slice(at, at + 1)[0]
+export function byteAt(frame: RequestFrame | ResultFrame, at: number): number | undefined {
+  return frame.long === undefined ? frame.line[at] : frame.long.slice(at, at + 1)[0]
 }
 
 /** Of an object that is not there; most messages have no `_meta`, and answers no `params`. */

@@ -8,9 +8,11 @@ export const COMPLETE = '"resultType":"complete"'
 const FIRST = Buffer.from(`{${COMPLETE}`)
 
 /** Whether that stands first in a result: nearly always it does, and the rest, which may be long, is not looked at. */
-export function beginsAsComplete({ line, long, result: { start } }: ResultFrame): boolean {
-  const bytes = long?.slice(start, start + FIRST.length) ?? line
-  const at = long === undefined ? start : 0
+export function beginsAsComplete(frame: ResultFrame): boolean {
+  const { start } = frame.result
+  // The line of a long result is not asked for, since it would be joined.
+  const bytes = frame.long?.slice(start, start + FIRST.length) ?? frame.line
+  const at = frame.long === undefined ? start : 0
   for (let i = 0; i < FIRST.length; i++) if (bytes[at + i] !== FIRST[i]) return false
   return true
 }

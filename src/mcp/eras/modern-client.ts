@@ -101,12 +101,12 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
 
 /** A call has failed whose server was refused what its client has not declared (2026-07-28, Overview: capabilities). */
 function missingIn({ missing }: Call, frame: ResponseFrame): ErrorBody | undefined {
-  const { line } = frame
   if (frame.kind === 'error') {
     const required = missing ?? (pagesToVisit(frame) && requiredForPages)
-    return required === undefined ? undefined : missingCapability(required, rawAt(line, frame.error))
+    return required === undefined ? undefined : missingCapability(required, rawAt(frame.line, frame.error))
   }
   if (missing === undefined) return undefined
+  const { line } = frame
   const isError = membersAt(line, frame.result)?.span('isError')
   const hasFailed = isError !== undefined && rawAt(line, isError) === 'true'
   return hasFailed ? missingCapability(missing, rawAt(line, frame.result)) : undefined

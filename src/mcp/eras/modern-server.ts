@@ -92,9 +92,8 @@ const WANTS_INPUT = 'input_required'
 
 /** Only a result that has the words somewhere is read for them. */
 function wantsInput(frame: ResultFrame): boolean {
-  const { line, long, result } = frame
-  if (beginsAsComplete(frame) || !(long ?? line).includes(WANTS_INPUT)) return false
-  return membersAt(line, result)?.string('resultType') === WANTS_INPUT
+  if (beginsAsComplete(frame) || !(frame.long ?? frame.line).includes(WANTS_INPUT)) return false
+  return membersAt(frame.line, frame.result)?.string('resultType') === WANTS_INPUT
 }
 
 function membersOf(line: Line): Members | undefined {

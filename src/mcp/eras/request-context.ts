@@ -64,8 +64,10 @@ export function statelessContext(frame: RequestFrame, principal: string): Statel
 const SAID_LENGTH_MAX = 4096
 
 /** All that a request says of itself, as it is written; undefined where that is long. */
-export function saidIn({ long, line, params: { meta, metaSpan } }: RequestFrame): string | undefined {
-  if (long !== undefined || metaSpan === undefined) return undefined
+export function saidIn(frame: RequestFrame): string | undefined {
+  const { meta, metaSpan } = frame.params
+  if (frame.long !== undefined || metaSpan === undefined) return undefined
+  const { line } = frame
   let said = ''
   // Members side by side are taken together; nearly always these are all of them.
   for (let index = 0, first = 0; index < meta.size; index = first) {

@@ -112,8 +112,8 @@ export function errorEdits({ line, error }: ErrorFrame, form: Revision['form']):
 }
 
 /** A long result is not joined, and a large one not read member by member, for what nearly none has. */
-function mentions({ line, long, result }: ResultFrame, { name, key }: Given): boolean {
-  return long === undefined ? line.includes(key, result.start) : long.includes(name)
+function mentions(frame: ResultFrame, { name, key }: Given): boolean {
+  return frame.long === undefined ? frame.line.includes(key, frame.result.start) : frame.long.includes(name)
 }
 
 function isEmptyObject(frame: ResultFrame): boolean {
