@@ -107,6 +107,23 @@ describe('while initialize waits for servers', () => {
       assert.deepEqual(order(client), want)
     })
 
+  test('an answer that waits is not sent once its request is cancelled, in whatever spelling of the id', async (t) => {
+    const client = await besideOneThatHangs(t, 60_000)
+    const last = client.answer('last')
+    const lines = [
+      initialize(),
+      request(7, 'invalid/method'),
+      request(8, 'ping'),
+      request(9, 'invalid/method'),
+      '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7.0}}',
+      '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":8}}',
+      request('last', 'ping'),
+    ]
+    for (const line of lines) client.send(line)
+    await last
+    assert.deepEqual(order(client), ['init', 9, 'last'])
+  })
+
   test('a client that ends its session meanwhile is answered everything that it has asked', async (t) => {
     const { attach } = await libraryProxy(
       t,

@@ -47,6 +47,15 @@ function inVain(client: RawClient, name: string, times: number, filler = ''): vo
 }
 
 describe('calls that are given up while they wait', () => {
+  test('a cancellation may spell the id as it likes', async (t) => {
+    const client = await withOneHeld(t)
+    const next = client.call('s__nonce', { n: 'next' })
+    client.send(
+      String.raw`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"h\u0065ld"}}`,
+    )
+    assert.equal(textAt(said(await next), 'n'), 'next')
+  })
+
   test('for a slot: others find the line empty', async (t) => {
     const client = await withOneHeld(t)
     inVain(client, 's__nonce', 2)

@@ -58,7 +58,7 @@ export class Answers {
   pong(id: RequestId): void {
     const answer = buildResult(id, '{}')
     if (!this.#joinsBatch(id, answer))
-      this.#opening.ping(answer.length, () => this.#send('result', id, answer))
+      this.#opening.ping(answer.length, id, () => this.#send('result', id, answer))
   }
 
   refuse(id: RequestId | undefined, error: ErrorBody): void {
@@ -93,7 +93,7 @@ export class Answers {
 
   /** What the proxy answers by itself leaves behind the answer to an `initialize` that came before. */
   #inTurn(kind: AnswerKind, id: RequestId | undefined, answer: WireBytes): void {
-    this.#opening.behind(answer.length, () => this.#send(kind, id, answer))
+    this.#opening.behind(answer.length, () => this.#send(kind, id, answer), id)
   }
 
   /** The one place from which answers leave. */

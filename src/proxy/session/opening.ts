@@ -4,6 +4,7 @@
 // at once reads the answer to `initialize` first all the same, since it says which
 // protocol the others are in.
 
+import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { Call } from '../../mcp/call.js'
 import { CallQueue, QueueRoom, type Queued } from '../../mcp/call-queue.js'
 import type { Timer } from '../../runtime/runtime.js'
@@ -12,6 +13,8 @@ import type { SessionParts } from './session-parts.js'
 interface Early {
   /** A ping asks whether somebody is there, so it does not wait for long. */
   readonly isPing: boolean
+  /** The request that it answers; undefined for a call, which is cancelled itself, and for what answers no request. */
+  readonly id: RequestId | undefined
   readonly run: () => void
 }
 
@@ -60,22 +63,30 @@ export class Opening {
 
   /** Holds a call; who gives it up makes room for others. */
   hold(call: Call, route: () => void): void {
-    this.#early.add(call, { isPing: false, run: route })
+    this.#early.add(call, { isPing: false, id: undefined, run: route })
   }
 
-  /** Does this when `initialize` is answered; at once where it is, or where too much waits already. */
-  behind(bytes: number, run: () => void): void {
+  /** Does this, which may answer a request, when `initialize` is answered; at once where it is, or where too much waits already. */
+  behind(bytes: number, run: () => void, id?: RequestId): void {
     if (!this.on || !this.#early.hasRoom(bytes)) run()
-    else this.#early.addAnswer(bytes, { isPing: false, run })
+    else this.#early.addAnswer(bytes, { isPing: false, id, run })
   }
 
   /** The same for the answer to a ping, which waits for `pingWaitMs` at most. */
-  ping(bytes: number, run: () => void): void {
+  ping(bytes: number, id: RequestId, run: () => void): void {
     const { limits, runtime } = this.#parts
     const leftMs = this.#since + limits.pingWaitMs - runtime.now()
     if (!this.on || leftMs <= 0 || this.#early.isFull) return run()
-    this.#early.addAnswer(bytes, { isPing: true, run })
+    this.#early.addAnswer(bytes, { isPing: true, id, run })
     this.#pings ??= runtime.setTimer(leftMs, () => this.#runPings())
+  }
+
+  /** An answer to the request with this canonical id is not wanted any more. */
+  giveUp(key: RequestId | undefined): void {
+    for (const early of this.#early) {
+      const { id } = early.value
+      if (id !== undefined && canonical(id) === key) this.#early.take(early)
+    }
   }
 
   /** Answers `initialize`, and then what came behind it; later calls do nothing. */

@@ -3,8 +3,8 @@
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
-import type { RequestId } from '../../jsonrpc/request-id.js'
-import { rawAt } from '../../jsonrpc/text.js'
+import { FrameError } from '../../jsonrpc/errors.js'
+import { type RequestId, canonical, readId } from '../../jsonrpc/request-id.js'
 import type { Call, CallOwner, InputNeeded, Outcome } from '../../mcp/call.js'
 import { subscribed } from '../../mcp/subscriptions.js'
 import { type InputSurroundings, askClient } from '../input/input-rounds.js'
@@ -43,12 +43,11 @@ export class SessionCalls implements CallOwner {
     askClient(call, needed, this.#around)
   }
 
-  /** The call that a cancellation names, in whatever spelling, is not wanted any more (MCP, Utilities: cancellation). */
-  cancel(frame: NotificationFrame): void {
-    const span = frame.params.members.span('requestId')
-    const text = span && rawAt(frame.line, span)
-    for (const call of this.#calls.values())
-      if (call.key === text || call.frame.id === text) return call.cancel(frame)
+  /** The call that a cancellation names is not wanted any more; gives the id, canonical. */
+  cancel(frame: NotificationFrame): RequestId | undefined {
+    const id = cancelledId(frame)
+    if (id !== undefined) this.#calls.get(id)?.cancel(frame)
+    return id
   }
 
   /** The call with this id is not wanted any more. */
@@ -71,5 +70,16 @@ export class SessionCalls implements CallOwner {
   /** The client is told that there will be no answers. */
   abandonAll(error: ErrorBody): void {
     for (const call of this.#calls.values()) call.abandon(error)
+  }
+}
+
+/** The request that a cancellation names, canonical; undefined where it names none (MCP, Utilities: cancellation). */
+function cancelledId({ line, params }: NotificationFrame): RequestId | undefined {
+  const span = params.members.span('requestId')
+  try {
+    return span && canonical(readId(line, span.start, span.end))
+  } catch (error) {
+    if (error instanceof FrameError) return undefined
+    throw error
   }
 }

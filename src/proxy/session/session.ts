@@ -121,7 +121,7 @@ export class Session implements PeerOwner<Question> {
           this.#routes?.clientIsReady()
         })
       case 'cancel':
-        return this.#calls.cancel(frame)
+        return this.#opening.giveUp(this.#calls.cancel(frame))
       case 'progress':
         return this.#port.progressed(frame)
       case 'news':
