@@ -12,7 +12,7 @@ import type { FamiliarMembers } from './fast/familiar-members.js'
 import type { LongLine } from './fast/long-line.js'
 import { Members, membersAt } from './members.js'
 import { type RequestId, readId } from './request-id.js'
-import { MEMBERS_MAX, envelopeNames, indexOfName, metaNames, paramsNames } from './routed-names.js'
+import { MEMBERS_MAX, envelope, envelopeNames, indexOfName, metaNames, paramsNames } from './routed-names.js'
 import { type MemberSink, Scanner, type Span } from './scan.js'
 import { isKey, stringAt } from './text.js'
 
@@ -181,7 +181,7 @@ class FrameReader implements MemberSink {
 
   add(key: number, keyEnd: number, start: number, end: number): boolean {
     const value = { start, end }
-    const name = envelopeNames.exact[indexOfName(this.#line, key, keyEnd, envelopeNames.exact)]
+    const name = envelope[indexOfName(this.#line, key, keyEnd, envelopeNames.exact)]
     if (name === 'id' && this.#id === undefined) this.#id = value
     else if (name === 'jsonrpc' && this.#jsonrpc === undefined) this.#jsonrpc = value
     else if (name === 'method' && this.#method === undefined) this.#method = value
@@ -224,7 +224,8 @@ class FrameReader implements MemberSink {
   }
 
   #methodAt(span: Span): string {
-    const method = stringAt(this.#line, span)
+    const method =
+      this.#familiar === undefined ? stringAt(this.#line, span) : this.#familiar.method.at(this.#line, span)
     if (method === undefined) return this.#invalid("'method' must be a string", span)
     if (span.end - span.start - 2 <= this.#limits.methodBytesMax) return method
     return this.#invalid(`'method' is longer than ${this.#limits.methodBytesMax} bytes`, span)

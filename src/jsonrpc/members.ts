@@ -19,9 +19,11 @@ export interface KnownMembers {
   readonly offsets: number[]
 }
 
-/** Finds objects that were read before. */
+/** Finds objects and strings that were read before. */
 export interface MembersMemory {
   at(bytes: Buffer, start: number): KnownMembers | undefined
+  /** As `stringAt` reads it. */
+  textAt(bytes: Buffer, span: Span | undefined): string | undefined
 }
 
 const FIELDS = 4
@@ -34,7 +36,7 @@ export class Members implements MemberSink {
   readonly #routed: RoutedNames | undefined
   /** The message, where it is in parts. */
   readonly #long: LongLine | undefined
-  /** What the inner members were in the message before. */
+  /** What the inner members and the strings were in the message before. */
   readonly #familiar: MembersMemory | undefined
   #offsets: number[] = []
   /** What is to be added to each of them. */
@@ -112,7 +114,10 @@ export class Members implements MemberSink {
   /** The text of the string member called `name`. */
   string(name: string): string | undefined {
     const span = this.span(name)
-    if (this.#long === undefined || span === undefined) return stringAt(this.#bytes, span)
+    if (this.#long === undefined || span === undefined)
+      return this.#familiar === undefined
+        ? stringAt(this.#bytes, span)
+        : this.#familiar.textAt(this.#bytes, span)
     return stringAt(this.#long.slice(span.start, span.end), { start: 0, end: span.end - span.start })
   }
 

@@ -2,7 +2,8 @@
 
 /** Names that are routed by, and the same names folded. */
 export interface RoutedNames {
-  readonly exact: readonly string[]
+  /** In the bytes that keys are compared with. */
+  readonly exact: readonly Uint8Array[]
   readonly folded: ReadonlySet<string>
   /** The member whose own members are routed by too. */
   readonly inner: { readonly key: string; readonly names: RoutedNames } | undefined
@@ -12,17 +13,18 @@ export interface RoutedNames {
 export const MEMBERS_MAX = 1024
 
 export function routedNames(exact: readonly string[], inner?: RoutedNames['inner']): RoutedNames {
-  return { exact, folded: new Set(exact.map(fold)), inner }
+  return { exact: exact.map((name) => Buffer.from(name)), folded: new Set(exact.map(fold)), inner }
 }
 
 /** Which of `names` the key from `start` to `end` spells byte for byte, quotes included; -1 when none. */
-export function indexOfName(bytes: Buffer, start: number, end: number, names: readonly string[]): number {
+export function indexOfName(bytes: Buffer, start: number, end: number, names: readonly Uint8Array[]): number {
+  const length = end - start - 2
   for (let i = 0; i < names.length; i++) {
-    const name = names[i] ?? ''
-    if (end - start !== name.length + 2) continue
+    const name = names[i]
+    if (name === undefined || name.length !== length) continue
     let same = 0
-    while (same < name.length && bytes[start + 1 + same] === name.charCodeAt(same)) same++
-    if (same === name.length) return i
+    while (same < length && bytes[start + 1 + same] === name[same]) same++
+    if (same === length) return i
   }
   return -1
 }
@@ -33,14 +35,9 @@ export function fold(text: string): string {
   return (nul < 0 ? text : text.slice(0, nul)).toUpperCase().toLowerCase()
 }
 
-export const envelopeNames: RoutedNames = routedNames([
-  'jsonrpc',
-  'id',
-  'method',
-  'params',
-  'result',
-  'error',
-])
+/** The members of a message. */
+export const envelope = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const
+export const envelopeNames: RoutedNames = routedNames(envelope)
 export const metaNames: RoutedNames = routedNames([
   'progressToken',
   'io.modelcontextprotocol/protocolVersion',

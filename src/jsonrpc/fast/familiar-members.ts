@@ -1,4 +1,4 @@
-// The object that messages of one connection have in common.
+// What messages of one connection have in common.
 //
 // Who speaks without a session says of itself with each request what it has said with the one before. That is compared,
 // which the engine does many bytes at a time, instead of scanned; and who has understood it once need not look into it.
@@ -6,6 +6,7 @@
 import { CLOSE_OBJECT } from '../ascii.js'
 import type { KnownMembers, Members, MembersMemory } from '../members.js'
 import type { Span } from '../scan.js'
+import { FamiliarText } from './familiar-text.js'
 
 /** What is scanned as fast as it is compared is not remembered. */
 const TEXT_BYTES_MIN = 64
@@ -15,8 +16,10 @@ const TEXT_BYTES_MAX = 4096
 const MISSES_MAX = 8
 const ONE_IN = 64
 
-/** Remembers the object of the latest message. */
+/** Remembers of the latest message the object, its method, and the text that was read of its parameters: a tool's name. */
 export class FamiliarMembers implements MembersMemory {
+  readonly method: FamiliarText = new FamiliarText()
+  readonly #text = new FamiliarText()
   #known: KnownMembers | undefined
   #misses = 0
 
@@ -31,6 +34,10 @@ export class FamiliarMembers implements MembersMemory {
     if (bytes.compare(text, 0, text.length, start, end) !== 0) return undefined
     this.#misses = 0
     return known
+  }
+
+  textAt(bytes: Buffer, span: Span | undefined): string | undefined {
+    return this.#text.at(bytes, span)
   }
 
   /** Takes the object of a message that was found to be in order, and that has no line breaks. */

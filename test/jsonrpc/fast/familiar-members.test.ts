@@ -101,3 +101,29 @@ test('what differed each time is known again soon after it does not any more', (
   for (let n = 0; n < 70; n++) paramsOf(claim, familiar)
   assert.notEqual(paramsOf(claim, familiar).meta.known, undefined)
 })
+
+test('each message has the method and the names that are written in it', () => {
+  const familiar = new FamiliarMembers()
+  const written = [
+    ['tools/call', 'echo'],
+    ['tools/call', 'echo'],
+    ['prompts/get', 'echo'],
+    ['tools/cal1', 'ech0'],
+    [String.raw`tools\/call`, String.raw`\u0065cho`],
+    ['tools/call', 'écho'],
+    ['', ''],
+  ]
+  for (const [method, name] of written) {
+    const text = `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{"name":"${name}","uri":"${method}"}}`
+    const frame = readFrame(toLine(text), defaultFrameLimits, familiar)
+    assert(frame.kind === 'request')
+    const { members } = frame.params
+    const read = [frame.method, members.string('name'), members.string('uri'), members.string('cursor')]
+    assert.deepEqual(read, [
+      JSON.parse(`"${method}"`),
+      JSON.parse(`"${name}"`),
+      JSON.parse(`"${method}"`),
+      undefined,
+    ])
+  }
+})
