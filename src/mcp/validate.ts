@@ -13,6 +13,7 @@ import { type ArgumentFault, faultOf, notAnObject } from './validate/argument-fa
 import { LenientJudge } from './validate/lenient-judge.js'
 import { lenientRules } from './validate/lenient-rules.js'
 import { LONG_BYTES, readArguments } from './validate/long-strings.js'
+import { PlainRules } from './validate/plain-rules.js'
 import { RunBudget } from './validate/run-budget.js'
 import { schemaLimits } from './validate/schema-limits.js'
 import { planSchema, type SchemaPlan } from './validate/schema-plan.js'
@@ -50,6 +51,7 @@ type Check =
   | {
       readonly kind: 'schema'
       readonly compiled: CompiledSchema
+      readonly plain: PlainRules | undefined
       readonly judge: LenientJudge
       readonly budget: RunBudget
       readonly readsLongStrings: boolean
@@ -65,6 +67,17 @@ export class ArgumentValidator {
 
   constructor(options: ValidatorOptions) {
     this.#options = options
+  }
+
+  /**
+   * Whether the arguments that begin at `start` of `bytes`, which are valid JSON, are seen to have no fault.
+   *
+   * Where they are not, `check` says whether they have one.
+   */
+  plainlyFit(bytes: Buffer, start: number): boolean {
+    const check = this.#check
+    if (check === undefined || check instanceof Promise || check.kind !== 'schema') return false
+    return check.plain?.fit(bytes, start) === true
   }
 
   /**
@@ -100,7 +113,8 @@ export class ArgumentValidator {
       const judge = new LenientJudge(lenientRules, schema, compiled, budget)
       // Compiling and running each have a budget, and so a turn of the event loop, of their own.
       await nextTurn()
-      return (this.#check = { kind: 'schema', compiled, judge, budget, readsLongStrings })
+      const plain = PlainRules.of(schema)
+      return (this.#check = { kind: 'schema', compiled, plain, judge, budget, readsLongStrings })
     } catch (error) {
       return (this.#check = this.#giveUp(`its schema cannot be compiled: ${messageOf(error)}`))
     }

@@ -74,8 +74,8 @@ export class ArgumentChecks {
       call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
       return false
     }
-    const json = isObject && mode !== 'off' ? span && jsonAt(call.frame, span) : undefined
-    const fault = mode === 'off' ? undefined : this.#fault(target, json, isLenient)
+    const fault =
+      mode === 'off' ? undefined : this.#fault(target, call.frame, isObject ? span : undefined, isLenient)
     if (fault === undefined && !this.#last.has(target.lane)) return true
     this.#takeTurn(call, target.lane, fault, pass)
     return false
@@ -104,10 +104,18 @@ export class ArgumentChecks {
   }
 
   /** Nearly always at once: only the first call waits for the validator, and each tool's first for its schema. */
-  #fault(target: Target, json: RawValue | undefined, isLenient: boolean): Fault | Promise<Fault> {
+  #fault(
+    target: Target,
+    frame: RequestFrame,
+    span: Span | undefined,
+    isLenient: boolean,
+  ): Fault | Promise<Fault> {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined
     const known = this.#validators.get(target.item)
+    if (span !== undefined && frame.long === undefined && known?.plainlyFit(frame.line, span.start) === true)
+      return undefined
+    const json = span && jsonAt(frame, span)
     if (known !== undefined) return known.check(json, isLenient)
     if (this.#make !== undefined) return this.#make(target, schemaSpan).check(json, isLenient)
     return this.#load().then((make) => make(target, schemaSpan).check(json, isLenient))
