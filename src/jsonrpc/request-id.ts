@@ -82,7 +82,17 @@ export function numericId(value: number): MintedId {
 
 /** Whether every JSON writer would write this id exactly so. */
 export function isCanonical(id: RequestId): boolean {
-  return integer.test(id) || plainString.test(id)
+  return isCount(id) || integer.test(id) || plainString.test(id)
+}
+
+/** One to nine digits without a leading zero, seen faster than by a pattern. */
+function isCount(id: RequestId): boolean {
+  if (id.length > 9 || id.charCodeAt(0) === ZERO) return false
+  for (let at = 0; at < id.length; at++) {
+    const digit = id.charCodeAt(at) - ZERO
+    if (digit < 0 || digit > 9) return false
+  }
+  return true
 }
 
 /** One text for all spellings of an id. */

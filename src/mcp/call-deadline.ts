@@ -13,13 +13,15 @@ export interface CallTimes {
   readonly totalTimeoutMs: number
 }
 
+const unlimited: CallTimes = { timeoutMs: Infinity, totalTimeoutMs: Infinity }
+
 /** The deadline of one call, in monotonic milliseconds. */
 export class CallDeadline {
   arrivedAt: number
   /** From here its `timeoutMs` runs. */
   #quietSince: number
   /** Those that hold now: what it waits for gives it others. */
-  times: CallTimes = { timeoutMs: Infinity, totalTimeoutMs: Infinity }
+  times: CallTimes = unlimited
   #notBefore = -Infinity
   #questions = 0
   #pausedAt = 0
