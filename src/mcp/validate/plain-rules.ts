@@ -82,10 +82,12 @@ export class PlainRules implements MemberSink {
     const { properties, required, additionalProperties: others } = schema
     if (!hasOnly(schema, rootKeywords) || (allowedBy(schema['type']) & OBJECT) === 0) return undefined
     const rules = new Map<string, number>()
-    for (const name of listOf(required)) rules.set(String(name), ANY)
+    const allowsOthers = others === undefined || others === true
+    // A name that must be there is one of the others until a property has it.
+    for (const name of listOf(required)) rules.set(String(name), allowsOthers ? ANY : 0)
     for (const [name, property] of membersOf(properties)) rules.set(name, allowedIn(property))
     if (rules.size > NAMES_MAX) return undefined
-    return new PlainRules(rules, listOf(required), others === undefined || others === true)
+    return new PlainRules(rules, listOf(required), allowsOthers)
   }
 
   /** Whether the object that begins at `start` of `bytes`, which is valid JSON, plainly fits. */
