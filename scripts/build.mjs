@@ -7,7 +7,8 @@ import { chmod, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { build, transform } from 'esbuild'
+import { importsOfStages } from './stages.mjs'
 
 /** Node makes all three standard streams for whoever imports its process as a module; as a global it makes those that are used. */
 const globalProcess = {
@@ -30,6 +31,10 @@ const bundledPackages = {
     build.onResolve({ filter: /^(eventemitter3|ajv)(\/|$)/ }, ({ path }) => ({
       path: fileURLToPath(import.meta.resolve(path)),
     }))
+    // As a module, which Node would not find.
+    build.onResolve({ filter: /^mri$/ }, ({ path }) => ({
+      path: fileURLToPath(new URL('index.mjs', import.meta.resolve(path))),
+    }))
     // What a bundled package requires is bundled with it.
     build.onResolve({ filter: /^[a-z@]/ }, ({ path, importer }) =>
       importer.includes('/node_modules/') ? { path: createRequire(importer).resolve(path) } : undefined,
@@ -37,21 +42,33 @@ const bundledPackages = {
   },
 }
 
+/** The sources, with what is added to some. Comments in classes would be bundled, and read at every start. */
+function sources(added) {
+  return {
+    name: 'sources',
+    setup(build) {
+      build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+        const text = `${await readFile(path, 'utf8')}\n${added.get(path) ?? ''}`
+        const { code } = await transform(text, { loader: 'ts', target, minifyWhitespace: true })
+        return { contents: code }
+      })
+    },
+  }
+}
+
+const target = 'node20.19'
 const [to = 'dist'] = process.argv.slice(2)
 await rm(to, { recursive: true, force: true })
 /** The folders of the packages that are bundled. */
 const packages = new Set()
 // What is built together shares its chunks: the command shares none with the library, so that it needs fewer of them.
-for (const entryPoints of [
-  ['src/cli.ts'],
-  ['src/index.ts', 'src/jsonrpc/index.ts'],
-  ['src/servers/time.ts'],
-  // Enters a machine as one file.
-  ['src/sandbox/guest/agent.ts'],
-  // Processes of their own, with packages that are not always there.
-  ['src/sandbox/wasm/python-host.ts', 'src/sandbox/wasm/quickjs-host.ts'],
-])
-  await bundle(entryPoints)
+await bundle(['src/cli.ts'], ['src/cli.ts', 'src/cli/serve-stdio.ts'])
+await bundle(['src/index.ts', 'src/jsonrpc/index.ts'], ['src/jsonrpc/index.ts', 'src/index.ts'])
+await bundle(['src/servers/time.ts'], [])
+// Enters a machine as one file.
+await bundle(['src/sandbox/guest/agent.ts'], [])
+// Processes of their own, with packages that are not always there.
+await bundle(['src/sandbox/wasm/python-host.ts', 'src/sandbox/wasm/quickjs-host.ts'], [])
 await writeFile(
   join(to, 'licenses.txt'),
   (
@@ -64,8 +81,9 @@ await writeFile(
 )
 await chmod(join(to, 'cli.js'), 0o755)
 
-async function bundle(entryPoints) {
-  const { metafile } = await build({
+/** Each of the `stages` becomes one chunk. */
+async function bundle(entryPoints, stages) {
+  const options = {
     entryPoints,
     outdir: to,
     outbase: 'src',
@@ -74,11 +92,13 @@ async function bundle(entryPoints) {
     packages: 'external',
     platform: 'node',
     format: 'esm',
-    target: 'node20.19',
+    target,
     logLevel: 'warning',
     plugins: [globalProcess, bundledPackages],
     metafile: true,
-  })
+  }
+  const plugins = [...options.plugins, sources(await importsOfStages(options, stages))]
+  const { metafile } = await build({ ...options, plugins })
   for (const input of Object.keys(metafile.inputs)) {
     const [folder] = /^node_modules\/(@[^/]+\/)?[^/]+/.exec(input) ?? []
     if (folder !== undefined) packages.add(folder)

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
-// The command: argv in, exit code out. Every mode is loaded only when it is asked for.
+// The command: argv in, exit code out. Every mode is loaded only when it is asked for, but the one whose clients wait for it.
 
 import { basename } from 'node:path'
 import process from 'node:process'
 import { parseArguments } from './cli/args.js'
 import type { Command } from './cli/args.js'
 import type { Reply } from './cli/reply.js'
+import { runStdio } from './cli/run-stdio.js'
 
 const argv = process.argv.slice(2)
 
@@ -15,7 +16,7 @@ const program = basename(process.argv[1] ?? '', '.js') === 'mcp-all-in-one' ? 'm
 async function run(command: Command): Promise<number> {
   switch (command.kind) {
     case 'stdio':
-      return (await import('./cli/run-stdio.js')).runStdio(command, { program, argv })
+      return runStdio(command, { program, argv })
     case 'http':
       return (await import('./cli/run-http.js')).runHttp(command, { program, argv })
     case 'replay':

@@ -45,8 +45,10 @@ export function realRuntime(log: LogSink = () => undefined): RealRuntime {
   }
 }
 
+/** The clock of `performance.now()`, which would load all of `node:perf_hooks` at the start. */
 function now(): number {
-  return performance.now()
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1000 + nanoseconds / 1e6
 }
 
 function startTimer(delayMs: number, fire: () => void): NodeJS.Timeout {

@@ -214,7 +214,7 @@ const layers: readonly Layer[] = [
   {
     files: ['src/proxy/input/'],
     project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/'],
-    modules: ['node:crypto', 'node:util'],
+    modules: ['node:crypto'],
   },
   {
     files: ['src/proxy/session/'],
@@ -447,7 +447,7 @@ describe('imports', () => {
 })
 
 /** What `--stdio` loads by `import()`, whatever else was asked for. */
-const dynamicOnStart = ['src/cli/run-stdio.ts', 'src/cli/serve-stdio.ts']
+const dynamicOnStart = ['src/cli/serve-stdio.ts']
 
 function forbiddenImports({ path, imports }: SourceFile, layer: Layer): string[] {
   return imports.flatMap(({ specifier, file, kind }) => {

@@ -26,7 +26,7 @@ function homeWith(t: TestContext, value: unknown): { home: string; config: Confi
 
 /** As a proxy of that home folder would. */
 async function keep(home: string, config: Configuration, facts: Record<string, KeptFacts[]>): Promise<void> {
-  const store = await openKept(config, { keep: true }, { ...realRuntime(), env: { HOME: home } })
+  const store = openKept(config, { keep: true }, { ...realRuntime(), env: { HOME: home } })
   for (const server of [...config.schemas.values()].flatMap(({ servers }) => servers))
     for (const [set, each] of (facts[server.name] ?? []).entries()) store.of(server)?.keep(String(set), each)
   await store.close()

@@ -147,7 +147,7 @@ function contentsOf(path: string | undefined): string | undefined {
 
 function changedSinceStart(path: string): boolean {
   try {
-    return statSync(path).ctimeMs > performance.timeOrigin
+    return statSync(path).ctimeMs > Date.now() - process.uptime() * 1000
   } catch {
     return true
   }

@@ -73,7 +73,7 @@ interface GatewayParts extends GatewayOptions {
  * address cannot be had; nothing is left running then
  */
 export async function openGateway(config: Configuration, options: GatewayOptions = {}): Promise<Gateway> {
-  const common = await openCommon(config, options)
+  const common = openCommon(config, options)
   const parts = { ...options, log: common.log, runtime: common.runtime }
   const proxies = new SchemaProxies(parts, common)
   try {

@@ -2,6 +2,8 @@
 
 import { type Configuration, keptFolder } from '../config/config.js'
 import { Emitter } from '../events/emitter.js'
+import { KeptDisk } from '../kept/disk.js'
+import { FolderFiles } from '../kept/folder-files.js'
 import { KeptStore } from '../kept/store.js'
 import { type Limits, limits as defaultLimits } from '../limits.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
@@ -28,11 +30,11 @@ export interface Common {
 }
 
 /** For one proxy, or for all of a gateway. A runtime that was not given is closed with it. */
-export async function openCommon(config: Configuration, options: ProxyOptions): Promise<Common> {
+export function openCommon(config: Configuration, options: ProxyOptions): Common {
   const { tap, limits: defaults, log = () => {}, on = {} } = options
   const own = realRuntime(log)
   const runtime = options.runtime ?? own
-  const kept = await openKept(config, options, runtime)
+  const kept = openKept(config, options, runtime)
   const events = new Emitter<ProxyEvents>(log)
   events.add(on)
   const limits = new ConfiguredLimits(config, defaults, log)
@@ -53,17 +55,13 @@ export async function openCommon(config: Configuration, options: ProxyOptions): 
   }
 }
 
-/** The store of kept facts: in memory, and on disk where the options ask for it. What reads and writes files is loaded only then. */
-export async function openKept(
+/** The store of kept facts: in memory, and on disk where the options ask for it. */
+export function openKept(
   { source, schemas }: Configuration,
   { keep = false, limits = defaultLimits, log = () => {} }: ProxyOptions,
   runtime: Runtime,
-): Promise<KeptStore> {
+): KeptStore {
   if (keep === false) return new KeptStore(limits.kept)
-  const [{ KeptDisk }, { FolderFiles }] = await Promise.all([
-    import('../kept/disk.js'),
-    import('../kept/folder-files.js'),
-  ])
   const servers = [...schemas.values()].flatMap((schema) => schema.servers)
   const folder = keep === true ? keptFolder(runtime.env) : keep.folder
   const files = runtime.files?.(folder) ?? new FolderFiles(folder)

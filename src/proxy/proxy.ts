@@ -52,7 +52,7 @@ export async function createProxy(
   options: ProxyOptions = {},
 ): Promise<McpProxy> {
   const whole = resolvedConfig(config)
-  return openProxy(whole, options, await openCommon(whole, options))
+  return openProxy(whole, options, openCommon(whole, options))
 }
 
 /**

@@ -1,6 +1,5 @@
 // Whether two texts say the same in JSON.
 
-import { isDeepStrictEqual } from 'node:util'
 import { parse } from '../../jsonrpc/text.js'
 
 /** To compare the values of longer texts would take everybody else's time. */
@@ -14,5 +13,24 @@ const COMPARED_LENGTH_MAX = 1024 * 1024
 export function isSameJson(one: string, other: string): boolean {
   if (one === other) return true
   const isLong = one.length > COMPARED_LENGTH_MAX || other.length > COMPARED_LENGTH_MAX
-  return !isLong && isDeepStrictEqual(parse(one), parse(other))
+  return !isLong && isSameValue(parse(one), parse(other))
+}
+
+/** Of values of JSON. Without recursion, since a text may be nested as deep as it is long. */
+function isSameValue(one: unknown, other: unknown): boolean {
+  const pairs: [unknown, unknown][] = [[one, other]]
+  for (const [left, right] of pairs) {
+    if (Object.is(left, right)) continue
+    if (!isStructure(left) || !isStructure(right) || Array.isArray(left) !== Array.isArray(right))
+      return false
+    const keys = Object.keys(left)
+    if (keys.length !== Object.keys(right).length) return false
+    if (!keys.every((key) => Object.hasOwn(right, key))) return false
+    for (const key of keys) pairs.push([Reflect.get(left, key), Reflect.get(right, key)])
+  }
+  return true
+}
+
+function isStructure(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
