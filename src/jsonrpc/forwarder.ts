@@ -26,7 +26,7 @@ export class Forwarder {
     if (this.#tap !== undefined || frame.multiline)
       return this.#spliced(frame.line, frame.multiline ? lineSafe(frame.line, edits) : edits)
     const long = frame.kind === 'result' || frame.kind === 'request' ? frame.long : undefined
-    if (long !== undefined) return spliceParts(long.head, long.last, inOrder(edits))
+    if (long !== undefined) return spliceParts(long.head, long.last, inOrder(edits), long.memory)
     const { line } = frame
     if (edits.length === 0) return splice(line, edits)
     return line.length > COPIED_BYTES_MAX

@@ -16,3 +16,33 @@ const pattern: readonly number[] = Array.from({ length: 2048 }, () => 0)
 export function hasRead(bytes: number): void {
   pattern.slice(0, (bytes * SHARE) / ELEMENT_BYTES)
 }
+
+/** So much may be on its way at once: what is read beyond it, while nothing is freed, is left to the collector. */
+const UNFREED_BYTES_MAX = 64 * 1024 * 1024
+
+/** Memory that one stream is read into, where nobody else has it: it can be freed without the collector. */
+export class ReadMemory {
+  /** Takes over what it is sent, and drops it: its other end is closed. */
+  #drain: { postMessage(message: undefined, transfer: ArrayBuffer[]): void } | undefined
+  /** What was kept since something was freed. */
+  #unfreed = 0
+
+  /** To be told of each read, `isKept`: of one that is to be freed. */
+  read(bytes: number, isKept: boolean): void {
+    if (isKept) this.#unfreed += bytes
+    if (!isKept || this.#unfreed > UNFREED_BYTES_MAX) hasRead(bytes)
+  }
+
+  /** Frees it; whatever refers to it is empty from now on. */
+  free(buffers: ArrayBuffer[]): void {
+    this.#unfreed = 0
+    this.#drain ??= closedPort()
+    this.#drain.postMessage(undefined, buffers)
+  }
+}
+
+function closedPort() {
+  const { port1, port2 } = new MessageChannel()
+  port1.close()
+  return port2
+}

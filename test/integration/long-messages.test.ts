@@ -5,20 +5,21 @@ import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
-import { NdjsonConnection } from '../../src/transports/stdio/ndjson.js'
+import { NdjsonConnection, defaultNdjsonOptions } from '../../src/transports/stdio/ndjson.js'
 import { RawClient } from './support/client.js'
-import { textAt } from './support/json.js'
+import { at, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { itEcho } from './support/programs.js'
+import { itEcho, itServer } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
 
 /** A client on two byte streams, as one on stdin and stdout is. */
 async function streamClient(scope: Scope): Promise<RawClient> {
-  const { proxy } = await libraryProxy(scope, { e: itEcho() })
+  const { proxy } = await libraryProxy(scope, { e: itEcho(), s: itServer() })
   const [input, output] = [new PassThrough(), new PassThrough()]
   const client = new RawClient((line) => void input.write(`${line}\n`))
   createInterface({ input: output }).on('line', (line) => client.take(line))
-  await proxy.attach(new NdjsonConnection(input, output))
+  // The proxy frees what it has read; whoever still needed that would send something else.
+  await proxy.attach(new NdjsonConnection(input, output, { ...defaultNdjsonOptions, ownsInput: true }))
   return client
 }
 
@@ -42,8 +43,30 @@ describe('a long call and its long result are not joined', () => {
       const text = 'ä\\n'.repeat(100_000)
       const b64 = Buffer.from(JSON.stringify({ content: [{ type: 'text', text }] })).toString('base64')
       const params = { name: 'e__give', arguments: { b64 }, _meta: { ...meta, note: 'n' } }
-      const { value } = await client.request('tools/call', params)
-      assert.equal(textAt(value, 'result', 'content', 0, 'text'), text)
+      for (let round = 0; round < 5; round++) {
+        const answers = [1, 2, 3].map(() => client.request('tools/call', params))
+        for (const { value } of await Promise.all(answers))
+          assert.equal(textAt(value, 'result', 'content', 0, 'text'), text)
+      }
       assert.equal(joins.mock.callCount(), 0)
     })
+})
+
+test('a long answer is kept for a client that comes for it again', async (t) => {
+  const client = await streamClient(t)
+  const _meta = { ...claim, 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } }
+  const question = { method: 'elicitation/create', params: { message: '?', requestedSchema: {} } }
+  const call = { name: 's__ask', arguments: question, _meta }
+  const { value: asked } = await client.request('tools/call', call)
+  const key = Object.keys(Object(at(asked, 'result', 'inputRequests')))[0] ?? ''
+  const text = 'x'.repeat(500_000)
+  const again = {
+    ...call,
+    inputResponses: { [key]: { action: 'accept', content: { text } } },
+    requestState: at(asked, 'result', 'requestState'),
+  }
+  for (let round = 0; round < 3; round++) {
+    const { value } = await client.request('tools/call', again)
+    assert.match(textAt(value, 'result', 'content', 0, 'text'), /x{500000}/)
+  }
 })

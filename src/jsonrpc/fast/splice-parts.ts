@@ -2,6 +2,7 @@
 
 import { fault } from '../errors.js'
 import { type Line, joinLine, lengthOf, toLine } from '../line.js'
+import type { MessageMemory } from './message-memory.js'
 import { PartReader } from './part-reader.js'
 import { type Edit, type SplicedLine, type WireBytes, wireBytes } from '../splice.js'
 
@@ -9,9 +10,13 @@ import { type Edit, type SplicedLine, type WireBytes, wireBytes } from '../splic
 export class WireParts {
   readonly parts: readonly Uint8Array[]
   readonly length: number
+  /** Needed until the parts are written; who writes them may say that it is `done`. */
+  readonly memory: MessageMemory | undefined
 
   /** Only `spliceParts` makes them. */
-  constructor(parts: readonly Uint8Array[]) {
+  constructor(parts: readonly Uint8Array[], memory?: MessageMemory) {
+    memory?.use()
+    this.memory = memory
     this.parts = parts
     this.length = lengthOf(parts)
   }
@@ -38,11 +43,12 @@ export function joinedWire(wire: Outgoing): WireBytes {
   return wire instanceof Uint8Array ? wire : wire.joined
 }
 
-/** The output of `splice` for the message that begins with `head` and ends with `last`, in parts. */
+/** The output of `splice` for the message that begins with `head` and ends with `last`, in parts; `memory` is that of these. */
 export function spliceParts<Why extends string>(
   head: readonly Buffer[],
   last: Line,
   edits: readonly Edit<Why>[],
+  memory?: MessageMemory,
 ): Wire {
   if (head.length === 0 && edits.length === 0) return wireBytes(last)
   const reader = new PartReader([...head, last])
@@ -59,5 +65,5 @@ export function spliceParts<Why extends string>(
   reader.read(from, length, parts)
   // Behind the bytes of an edit there is no line feed.
   if (from === length) parts.push(toLine(''))
-  return new WireParts(parts)
+  return new WireParts(parts, memory)
 }

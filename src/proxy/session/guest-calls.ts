@@ -98,7 +98,7 @@ export class GuestCalls {
     const owner: CallOwner = {
       settled: (call, outcome) => {
         guest.ended(call)
-        this.#calls.settled(call, outcome)
+        this.#calls.ended(call, outcome)
       },
       needsInput: (call, needed) => guest.needsInput(call, needed),
     }

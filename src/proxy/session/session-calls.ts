@@ -8,6 +8,7 @@ import { type RequestId, canonical, readId } from '../../jsonrpc/request-id.js'
 import type { Call, CallOwner, InputNeeded, Outcome } from '../../mcp/call.js'
 import { subscribed } from '../../mcp/subscriptions.js'
 import { type InputSurroundings, askClient } from '../input/input-rounds.js'
+import { spendMemory } from './spent-memory.js'
 
 /** Hears what becomes of them. */
 export class SessionCalls implements CallOwner {
@@ -35,6 +36,12 @@ export class SessionCalls implements CallOwner {
   }
 
   settled(call: Call, outcome: Outcome): void {
+    this.ended(call, outcome)
+    spendMemory(call, outcome)
+  }
+
+  /** A call is over of which something is kept, since its client may come back for it. */
+  ended(call: Call, outcome: Outcome): void {
     this.#calls.take(call.key)
     this.#settled(call, outcome)
   }

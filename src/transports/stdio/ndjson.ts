@@ -7,7 +7,7 @@ import type { Connection, Sink, Traffic } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { Outgoing, WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import type { SplicedLine } from '../../jsonrpc/splice.js'
-import { hasRead } from '../../runtime/read-memory.js'
+import { ReadMemory, hasRead } from '../../runtime/read-memory.js'
 import { ReadThrottle } from '../../runtime/read-throttle.js'
 import { Congestion } from '../congestion.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
@@ -25,6 +25,8 @@ export interface NdjsonOptions {
   readonly writes?: (() => void) | undefined
   /** The output is left open: it may be a socket that other processes write to, which an end would end for them too. */
   readonly leavesOutputOpen?: boolean
+  /** Nobody else has the memory of what the input delivers, so that it can be freed. */
+  readonly ownsInput?: boolean
 }
 
 const MiB = 1024 * 1024
@@ -53,6 +55,7 @@ export class NdjsonConnection implements Connection {
     // Before the stream says so: what waits must not seem to have left.
     if (error) return this.#loseOutput(streamFailure(error))
     this.#isWriting = false
+    if (this.#sink?.wire === undefined) this.#outbox.left()
     if (this.#outbox.bytes > 0) {
       if (this.#flushScheduled) return
       this.#flush()
@@ -108,12 +111,15 @@ export class NdjsonConnection implements Connection {
     this.#sink = sink
     if (this.#closed) return void setImmediate(() => sink.closed(this.#cause))
     if (this.#inputEnded) return void setImmediate(() => this.#endInput())
-    const splitter = new LineSplitter(this.#whileOpen(sink), this.#options.lineBytesMax)
+    // A tap may keep what it is shown.
+    const reads = this.#options.ownsInput === true && sink.wire === undefined ? new ReadMemory() : undefined
+    const splitter = new LineSplitter(this.#whileOpen(sink), this.#options.lineBytesMax, reads)
     this.#input.on('data', (chunk: Buffer) => {
       if (this.#closed || !this.#watch('in', chunk)) return
-      hasRead(chunk.length)
       this.#messages = 0
-      splitter.push(chunk)
+      const isKept = splitter.push(chunk)
+      if (reads === undefined) hasRead(chunk.length)
+      else reads.read(chunk.length, isKept)
       this.#breath.worked(chunk.length, this.#messages)
     })
     this.#input.on('end', () => {

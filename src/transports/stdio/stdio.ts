@@ -5,5 +5,9 @@ import { NdjsonConnection, type NdjsonOptions, defaultNdjsonOptions } from './nd
 
 /** The connection to the client that started this process. */
 export function stdio(options: NdjsonOptions = defaultNdjsonOptions): Connection {
-  return new NdjsonConnection(process.stdin, process.stdout, { ...options, leavesOutputOpen: true })
+  return new NdjsonConnection(process.stdin, process.stdout, {
+    ...options,
+    leavesOutputOpen: true,
+    ownsInput: true,
+  })
 }
